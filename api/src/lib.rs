@@ -14,6 +14,8 @@ mod deliveries;
 #[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
 mod document;
 mod door;
+#[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
+mod endpoint;
 mod error;
 pub mod ids;
 mod keyed;
@@ -22,6 +24,7 @@ mod live;
 mod metrics;
 mod read;
 mod routes;
+mod service;
 mod settings;
 pub mod shapes;
 
@@ -29,11 +32,11 @@ pub use app_servers::{AppServers, NoAppServers, NoManifest};
 pub use categorize::{Categorize, Uncategorized};
 pub use chat::{Chat, ChatApps, ChatSettings, EngineWithKey, NoChatApps};
 pub use deliveries::{Delivered, Deliveries, Invokers, NoDeliveries, NotInvoker};
-pub use document::document;
-pub use door::{CheckUrl, router, router_with_ids, run_requests_to_completion};
+pub use door::{CheckUrl, run_requests_to_completion};
 use error::Error;
 pub use keyed::{KeyedPlace, KeyedRuns, NoKeyedRuns};
 pub use keys::Scope;
 pub use live::{Live, LiveSettings};
 pub use metrics::Metrics;
+pub use service::{document, router, router_with_ids};
 pub use settings::{AppsMode, CheckKeys, Settings, WebPush};

@@ -2,8 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::schemas::reference as schema;
 use crate::Scope;
+
+fn schema(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
 
 /// A response of `components.responses`.
 pub(super) fn reference(name: &str) -> Value {

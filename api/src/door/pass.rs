@@ -4,7 +4,7 @@ use std::{any::Any, pin::pin, time::Instant};
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -13,10 +13,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use trace::TraceContext;
 use tracing::{Instrument, Span, field::Empty};
 
-use super::{
-    Door, Since, Told, request_id,
-    retire::{self, RETIRING},
-};
+use super::{Door, Since, Told, request_id};
 use crate::{
     Error,
     error::{Cause, detail},
@@ -42,7 +39,7 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
     request.extensions_mut().insert(told.clone());
     let (begun, since) = (Instant::now(), Since::now());
     request.extensions_mut().insert(since.clone());
-    let longest = door.settings.longest_answer(&route, method == Method::POST);
+    let longest = door.patterns.wait(&route, &method).longest(&door.settings);
     async {
         let mut work = pin!(next.run(request));
         let answer = tokio::select! {
@@ -58,9 +55,6 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
         }
         let mut answer = finish(answer, &id, &door.ledger);
         told.put(answer.headers_mut());
-        if let Some(retiring) = retire::of(RETIRING, method.as_str(), &route) {
-            retiring.announce(answer.headers_mut());
-        }
         let status = answer.status();
         tracing::debug!(status = status.as_u16(), ms = begun.elapsed().as_millis() as u64, "answered");
         let class = format!("{}xx", status.as_u16() / 100);
@@ -162,17 +156,13 @@ mod tests {
     use super::*;
     use crate::{Metrics, Settings, ids::SystemIds};
 
-    #[test]
-    fn the_routes_that_wait_are_there() {
-        let patterns = crate::routes::patterns(&Settings::default());
-        assert!(crate::routes::waiting::ROUTES.iter().all(|route| patterns.contains(route)));
-    }
-
     /// A door with default settings, before a route that never answers and one that wants a body.
     fn attended(registry: &Registry) -> Router {
         let ledger = ledger::Ledger::new(Default::default(), ledger::Settings::default());
         let metrics = Metrics::register(registry).unwrap();
-        let door = Door::new(ledger, Arc::new(|_| true), Settings::default(), metrics, Arc::new(SystemIds));
+        let patterns = crate::door::Patterns::default();
+        let settings = Settings::default();
+        let door = Door::new(ledger, Arc::new(|_| true), settings, metrics, Arc::new(SystemIds), patterns);
         Router::new()
             .route("/never", get(std::future::pending::<StatusCode>))
             .route("/read", post(read))

@@ -10,17 +10,17 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use futures::future::BoxFuture;
 use ledger::{Repeat, RequestKey};
-use records::ConversationId;
+use records::{ConversationId, UserId};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{BODY_LIMIT, Door};
 use crate::{
-    Error, Scope,
+    Error,
     keys::Caller,
     read::{Arrived, Problem, whole},
-    routes,
 };
 
 /// The header that names a request.
@@ -30,40 +30,48 @@ pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-rep
 /// The longest name.
 const LONGEST: usize = 255;
 
-/// Lets everything pass but requests that create and carry a name.
-pub(super) async fn once(State(door): State<Door>, request: Request, next: Next) -> Response {
-    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
-    let known = route.and_then(|route| Some((door.creating.get(route.as_str()).copied()?, route)));
-    match known {
-        Some((scope, route)) if request.method() == "POST" && request.headers().contains_key(HEADER) => {
-            named(&door, scope, route, request, next).await.unwrap_or_else(IntoResponse::into_response)
+/// Answers a repeat whose first answer was lost, from the ids of what the first request created.
+pub(crate) type Again = for<'a> fn(&'a Door, &'a UserId, &'a [String]) -> BoxFuture<'a, Result<Value, Error>>;
+
+/// Hands the keys that a repeat brings to what the first request created: the conversation, and the repeat's headers.
+pub(crate) type Resume =
+    for<'a> fn(&'a Door, &'a UserId, &'a ConversationId, &'a HeaderMap) -> BoxFuture<'a, Result<(), Error>>;
+
+/// Stands before an endpoint that creates: a request with a name is done once.
+pub(crate) async fn once(
+    State((door, again, resume)): State<(Door, Again, Option<Resume>)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match request.headers().contains_key(HEADER) {
+        true => {
+            named(&door, (again, resume), request, next).await.unwrap_or_else(IntoResponse::into_response)
         }
-        _ => next.run(request).await,
+        false => next.run(request).await,
     }
 }
 
-/// Who asks comes before what is asked, as in every handler; the handler finds the caller where it was left.
 async fn named(
     door: &Door,
-    scope: Scope,
-    route: String,
+    (again, resume): (Again, Option<Resume>),
     request: Request,
     next: Next,
 ) -> Result<Response, Error> {
     let (mut parts, body) = request.into_parts();
     let caller = Caller::from_request_parts(&mut parts, door).await?;
-    caller.require(scope)?;
+    let route = parts.extensions.get::<MatchedPath>().ok_or(Error::UnknownPath)?.as_str().to_owned();
     let name = name_in(&parts.headers)?;
     let bytes = whole(Request::from_parts(parts.clone(), body), door.settings.body_wait).await?;
     let fingerprint = fingerprint(&route, parts.uri.path(), &bytes);
     let key = RequestKey { user: caller.user.clone(), route, key: name, fingerprint };
     if let Some(repeat) = door.ledger.repeat_of(&key).await? {
-        if let Some(made) = conversation_of(&key, &repeat) {
-            routes::resume(door, &key.user, &made, &parts.headers).await?;
+        if let Some(resume) = resume
+            && let Some(made) = conversation_of(&repeat)
+        {
+            resume(door, &key.user, &made, &parts.headers).await?;
         }
-        return answer_again(door, &key, repeat).await;
+        return answer_again(door, &key, again, repeat).await;
     }
-    parts.extensions.insert(caller);
     parts.extensions.insert(key.clone());
     parts.extensions.insert(Arrived(bytes));
     let answer = next.run(Request::from_parts(parts, Body::empty())).await;
@@ -96,11 +104,8 @@ pub(crate) fn refused(words: &str) -> Error {
     Error::Invalid(vec![Problem::rule(vec!["header".into(), "idempotency-key".into()], words)])
 }
 
-/// The conversation that the first request made, where its job may wait for its person's keys.
-fn conversation_of(key: &RequestKey, repeat: &Repeat) -> Option<ConversationId> {
-    if !routes::NAMED_WITH_KEYS.contains(&key.route.as_str()) {
-        return None;
-    }
+/// The conversation that the first request made.
+fn conversation_of(repeat: &Repeat) -> Option<ConversationId> {
     let id = match repeat {
         Repeat::Answered { answer, .. } => {
             serde_json::from_str::<Value>(answer).ok()?.get("id")?.as_str()?.to_owned()
@@ -111,7 +116,12 @@ fn conversation_of(key: &RequestKey, repeat: &Repeat) -> Option<ConversationId> 
     Some(ConversationId::new(id))
 }
 
-async fn answer_again(door: &Door, key: &RequestKey, repeat: Repeat) -> Result<Response, Error> {
+async fn answer_again(
+    door: &Door,
+    key: &RequestKey,
+    again: Again,
+    repeat: Repeat,
+) -> Result<Response, Error> {
     let (status, body) = match repeat {
         Repeat::OtherBody => {
             return Err(refused(
@@ -120,9 +130,7 @@ async fn answer_again(door: &Door, key: &RequestKey, repeat: Repeat) -> Result<R
         }
         Repeat::Running(seconds) => return Err(Error::StillRunning { retry_after: seconds.min(2) }),
         Repeat::Answered { status, answer } => (StatusCode::from_u16(status).unwrap_or_default(), answer),
-        Repeat::Made(made) => {
-            (StatusCode::OK, routes::made(door, &key.user, &key.route, &made).await?.to_string())
-        }
+        Repeat::Made(made) => (StatusCode::OK, again(door, &key.user, &made).await?.to_string()),
     };
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),

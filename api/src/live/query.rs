@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::{
     Settings,
     read::{Choice, Fields, Int, Text},
+    shapes::words::sources,
 };
 
 /// Seconds that a conversation may be silent, at most: −1 in the query.
@@ -54,9 +55,7 @@ pub(crate) fn asks(fields: &mut Fields<'_>, settings: &Settings) -> Option<Asks>
         Ok(format) => Some(format),
         Err(bad) => fields.report.at("sample_rate", |report| report.rule(&bad.to_string())),
     });
-    let vendors = settings.vendor_sources.iter().map(String::as_str);
-    let known = Choice::of(Source::GENERIC.into_iter().chain(vendors).map(|name| (name, name)));
-    let source = Source::new(fields.present("source", known).unwrap_or("phone"));
+    let source = Source::new(fields.present("source", sources(settings)).unwrap_or("phone"));
     let device_id = fields.present("client_device_id", Text::label());
     let platform = fields.present("client_platform", Text::label());
     let wanted_id = fields.present("client_conversation_id", Text::label()).and_then(|text| {

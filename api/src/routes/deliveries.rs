@@ -1,31 +1,86 @@
 //! `P/webhooks/{id}/…`: what was delivered, what failed, and redelivery.
 
 use axum::{Json, extract::State, http::Uri, response::Response};
+use futures::future::BoxFuture;
 use records::UserId;
 use serde_json::{Value, json};
 
-use super::{links, path::Ids, webhooks::KIND};
+use super::{answer, links, path::Ids, webhooks::KIND};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    endpoint::{Answer, Endpoint, takes},
     keys::Caller,
     read::{Body, Fields, Instant, Moment, Page, Query, object, page, query},
     shapes,
 };
+
+/// What was delivered to an endpoint, and delivering again.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::post("/v1/dev/user/webhooks/{endpoint_id}/test", Scope::WebhooksWrite, test)
+            .named("test_webhook", "Test a webhook")
+            .says("Writes a `webhook.test` event, which is delivered like any other.")
+            .creates(again)
+            .answers(Answer::one::<shapes::Delivery>("Being delivered."))
+            .not_found(KIND),
+        Endpoint::get("/v1/dev/user/webhooks/{endpoint_id}/deliveries", Scope::WebhooksRead, list)
+            .named("list_webhook_deliveries", "List the deliveries of a webhook")
+            .says("Newest first.")
+            .query(takes(
+                read_page,
+                &[("limit", "Maximum number of results.", "25"), ("offset", "Number of results to skip.", "0")],
+            ))
+            .answers(Answer::page::<shapes::Delivery>())
+            .not_found(KIND),
+        Endpoint::post(
+            "/v1/dev/user/webhooks/{endpoint_id}/deliveries/{delivery_id}/redeliver",
+            Scope::WebhooksWrite,
+            redeliver,
+        )
+        .named("redeliver_webhook_delivery", "Deliver once more")
+        .says("A finished delivery, under its own id.")
+        .answers(Answer::one::<shapes::Delivery>("Being delivered again."))
+        .not_found(KIND)
+        .not_found("Delivery")
+        .conflict("Delivery is still under way"),
+        Endpoint::post("/v1/dev/user/webhooks/{endpoint_id}/recover", Scope::WebhooksWrite, recover)
+            .named("recover_webhook", "Recover a webhook")
+            .says(
+                "Delivers once more what was given up, each under its own id. What is still being tried goes on as it is, and \
+                 what happened while the endpoint was disabled was not written down for it: ask for that by its time.",
+            )
+            .body(
+                "Recovery",
+                takes(read_since, &[("since", "Send what was given up since this moment.", "")]),
+                json!({ "since": "2026-11-20T00:00:00Z" }),
+            )
+            .answers(Answer::one::<shapes::Recovered>("Being delivered again."))
+            .not_found(KIND),
+    ]
+}
+
+/// The answer to a repeat of a test: its delivery as it is now.
+fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        let endpoint = answer::only(ids)?;
+        let delivery = ids.get(1).map(String::as_str).unwrap_or_default();
+        Ok(json!(tested(door, user, endpoint, delivery).await?))
+    })
+}
 
 /// POST `…/test`: writes a `webhook.test` delivery, which is sent like any other.
 pub(super) async fn test(
     Creating(door): Creating,
     caller: Caller,
     Ids(endpoint): Ids<String>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+) -> Result<Json<shapes::Delivery>, Error> {
     let delivery_id = door.ids.fresh().to_string();
     tested(&door, &caller.user, &endpoint, &delivery_id).await.map(Json)
 }
 
 /// A test delivery as it is now; one that is not there yet is written.
-pub(super) async fn tested(door: &Door, user: &UserId, endpoint: &str, id: &str) -> Result<Value, Error> {
+async fn tested(door: &Door, user: &UserId, endpoint: &str, id: &str) -> Result<shapes::Delivery, Error> {
     let written = door.ledger.test_delivery(user, endpoint, id).await?;
     Ok(shapes::delivery(&written.ok_or(Error::NotFound(KIND))?))
 }
@@ -38,7 +93,6 @@ pub(super) async fn list(
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
-    caller.require(Scope::WebhooksRead)?;
     let page = query(&parameters, read_page)?;
     must_exist(&door, &caller.user, &endpoint).await?;
     let rows = door.ledger.deliveries(&caller.user, &endpoint, links::one_more(page), page.offset).await?;
@@ -55,8 +109,7 @@ pub(super) async fn redeliver(
     State(door): State<Door>,
     caller: Caller,
     Ids((endpoint, delivery)): Ids<(String, String)>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+) -> Result<Json<shapes::Delivery>, Error> {
     match door.ledger.redeliver(&caller.user, &endpoint, &delivery).await? {
         Some(Some(again)) => Ok(Json(shapes::delivery(&again))),
         Some(None) => Err(Error::Conflict("Delivery is still under way")),
@@ -73,11 +126,10 @@ pub(super) async fn recover(
     caller: Caller,
     Ids(endpoint): Ids<String>,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+) -> Result<Json<shapes::Recovered>, Error> {
     let since = object(body, read_since)?;
     let recovered = door.ledger.recover(&caller.user, &endpoint, since.at).await?;
-    Ok(Json(json!({ "recovered": recovered.ok_or(Error::NotFound(KIND))? })))
+    Ok(Json(shapes::Recovered { recovered: recovered.ok_or(Error::NotFound(KIND))? }))
 }
 
 /// Reads the body of a recovery.

@@ -8,30 +8,41 @@ use std::{
 
 use axum::{
     body::Bytes,
-    extract::{MatchedPath, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-
 use flate2::{Compression, write::GzEncoder};
+use serde_json::Value;
 
 use super::tagged::{fingerprint, is_current};
 use crate::{
-    Error, Settings, document,
-    door::{Door, takes_gzip},
+    Settings,
+    door::{AsItIs, takes_gzip},
+    endpoint::{Access, Endpoint},
     live::page,
 };
 
-/// The page's own style is all that it loads; nothing comes from elsewhere, and nothing runs.
-const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// A document is no page: a browser loads nothing for it.
+const POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
-/// The rendered documents of one service.
-pub(crate) struct Documents {
-    openapi: Document,
-    page: Document,
-    style: Document,
-    /// The page to speak to and its files, by path; none where it is switched off.
-    live: Vec<(&'static str, Document)>,
+/// The document of these endpoints, the pages, and where each of them is served. They need no key.
+pub(crate) fn pages(settings: &Settings, openapi: &Value) -> Vec<Endpoint> {
+    let openapi = Document::under(POLICY, "application/json", openapi.to_string());
+    let openapi = Arc::new(openapi);
+    let files = page::FILES.iter().map(|&(path, kind, text)| (path, page::POLICY, kind, text));
+    let files = files.filter(|_| settings.live.page);
+    let files = files
+        .map(|(path, policy, kind, text)| (path, Arc::new(Document::under(policy, kind, text.to_owned()))));
+    ["/openapi.json", "/v1/dev/openapi.json"]
+        .map(|path| (path, Arc::clone(&openapi)))
+        .into_iter()
+        .chain(files)
+        .map(|(path, document)| served(path, document))
+        .collect()
+}
+
+fn served(path: &'static str, document: Arc<Document>) -> Endpoint {
+    Endpoint::get(path, Access::Open, async move |request: HeaderMap| document.answer(&request))
 }
 
 struct Document {
@@ -43,31 +54,7 @@ struct Document {
     tag: String,
 }
 
-/// On an answer that is sent as it is, whatever its client takes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AsItIs;
-
-impl Documents {
-    /// Renders them for these settings.
-    pub(crate) fn of(settings: &Settings) -> Arc<Self> {
-        let openapi = document::document(settings);
-        let live = page::FILES.iter().filter(|_| settings.live.page);
-        let live =
-            live.map(|&(path, kind, text)| (path, Document::under(page::POLICY, kind, text.to_owned())));
-        Arc::new(Self {
-            live: live.collect(),
-            page: Document::of("text/html; charset=utf-8", document::page::render(&openapi)),
-            style: Document::of("text/css; charset=utf-8", document::page::STYLE.to_owned()),
-            openapi: Document::of("application/json", openapi.to_string()),
-        })
-    }
-}
-
 impl Document {
-    fn of(kind: &'static str, text: String) -> Self {
-        Self::under(PAGE_POLICY, kind, text)
-    }
-
     fn under(policy: &'static str, kind: &'static str, text: String) -> Self {
         // Weak: what is sent may be compressed.
         let tag = format!("W/\"{}\"", fingerprint(text.as_bytes()));
@@ -111,28 +98,5 @@ fn compressed(text: &[u8]) -> Option<Bytes> {
 fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
-    }
-}
-
-/// GET `/openapi.json`.
-pub(super) async fn openapi(State(door): State<Door>, request: HeaderMap) -> Response {
-    door.documents.openapi.answer(&request)
-}
-
-/// GET `/docs`.
-pub(super) async fn page(State(door): State<Door>, request: HeaderMap) -> Response {
-    door.documents.page.answer(&request)
-}
-
-/// GET `/docs/style.css`.
-pub(super) async fn style(State(door): State<Door>, request: HeaderMap) -> Response {
-    door.documents.style.answer(&request)
-}
-
-/// GET `/live` and its files: the page to speak to, where it is switched on.
-pub(super) async fn live(State(door): State<Door>, path: MatchedPath, request: HeaderMap) -> Response {
-    match door.documents.live.iter().find(|(served, _)| *served == path.as_str()) {
-        Some((_, document)) => document.answer(&request),
-        None => Error::UnknownPath.into_response(),
     }
 }

@@ -9,7 +9,7 @@ use job::WorkerId;
 use ledger::{EndedBy, Ledger, LiveAdmission, ReprocessRefusal, WithKeys};
 use records::{ConversationId, UserId};
 use secrecy::SecretString;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{
     sync::oneshot,
     time::{Duration, timeout},
@@ -18,13 +18,14 @@ use tokio::{
 use super::{
     byok::{admitted, ended_with_keys, key_of, place},
     conversations::KIND,
-    finalize::{finalize, no_content, poll_route, read_context, show},
+    finalize::{CONTEXT, finalize, no_content, poll_route, read_context, show},
     path::Ids,
     tagged, waiting,
 };
 use crate::{
     Error, Scope,
-    door::Door,
+    door::{Door, Wait},
+    endpoint::{Answer, Endpoint, takes},
     keys::Caller,
     live::Command,
     read::{Body, optional_object},
@@ -36,6 +37,36 @@ const IN_PROGRESS: &str = "Conversation in progress";
 /// How long a session of this process may take to store what was said.
 const FLUSH: Duration = Duration::from_secs(4);
 
+/// The original's own routes.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::post("/v1/conversations", Scope::ConversationsWrite, in_progress)
+            .named("process_conversation_in_progress", "Process the conversation in progress")
+            .says(
+                "Ends the conversation that is in progress, the one that was active last if there are several. Of a live one, \
+                 what was said is stored first.",
+            )
+            .takes_model_key()
+            .optional_body("Finalize", takes(read_context, CONTEXT), json!({}))
+            .answers(
+                Answer::one::<shapes::FinalizingConversation<'_>>("Admitted.").with_header("Location"),
+            )
+            .not_found(IN_PROGRESS),
+        Endpoint::post("/v1/conversations/{conversation_id}/reprocess", Scope::ConversationsWrite, again)
+            .named("reprocess_conversation", "Process a conversation again")
+            .says(
+                "Processes a completed or failed conversation anew, and waits for that like a create. Until it is done, a \
+                 completed one is shown with its old results; what a person has touched stays.",
+            )
+            .waits(Wait::Job)
+            .takes_model_key()
+            .answers(Answer::one::<shapes::Conversation<'_>>("As it is now.").with_header("Location"))
+            .not_found(KIND)
+            .conflict("Conversation is still in progress: finalize it first")
+            .conflict("This user's conversations are processed with the user's own keys only"),
+    ]
+}
+
 /// POST `/v1/conversations`: ends the conversation that is in progress, the one that was active last if there are several.
 /// It needs no durable dispatch. Of a live one, what was said is stored first where its socket is in this process.
 pub(super) async fn in_progress(
@@ -44,7 +75,6 @@ pub(super) async fn in_progress(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ConversationsWrite)?;
     let key = key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();
     let found = door.ledger.in_progress(&caller.user).await?.ok_or(Error::NotFound(IN_PROGRESS))?;
@@ -103,7 +133,6 @@ pub(super) async fn again(
     headers: HeaderMap,
     Ids(id): Ids<String>,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ConversationsWrite)?;
     caller.account.has_room()?;
     let id = ConversationId::new(id);
     let fresh = match key_of(&headers)? {

@@ -2,25 +2,104 @@
 
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use base64::{Engine, engine::general_purpose::STANDARD};
+use futures::future::BoxFuture;
 use ledger::{EndpointChange, EventKind, NewEndpoint, TooManyEndpoints, WebhookFormat};
+use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{answer, path::Ids, tagged};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    endpoint::{Answer, Endpoint, Named, Note, takes},
     keys::Caller,
     read::{Body, Bool, Choice, Fields, ListOf, Text, object},
-    shapes,
+    shapes::{
+        self,
+        words::{self, Words},
+    },
 };
 
 /// What a 404 says is missing.
 pub(super) const KIND: &str = "Webhook";
 
+const ALL: &str = "/v1/dev/user/webhooks";
+const ONE: &str = "/v1/dev/user/webhooks/{endpoint_id}";
+
+/// Endpoints of the user and their secrets; what is delivered to them is in `deliveries.rs`.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::get(ALL, Scope::WebhooksRead, list)
+            .named("list_webhooks", "List webhooks")
+            .answers(Answer::all::<shapes::Webhook>()),
+        Endpoint::post(ALL, Scope::WebhooksWrite, create)
+            .named("create_webhook", "Create a webhook")
+            .says("Deliveries are signed by the rules of Standard Webhooks with the `secret`, which is shown this once.")
+            .creates(again)
+            .body(
+                "NewWebhook",
+                takes(|fields| read_new(fields, |_| true), NEW),
+                json!({ "url": "https://example.com/hook", "events": ["conversation.completed"] }),
+            )
+            .answers(
+                Answer::one::<shapes::CreatedWebhook>("It receives events from now on.")
+                    .leads_to("get_webhook", "endpoint_id", "/id")
+                    .leads_to("update_webhook", "endpoint_id", "/id")
+                    .leads_to("test_webhook", "endpoint_id", "/id")
+                    .leads_to("list_webhook_deliveries", "endpoint_id", "/id")
+                    .leads_to("recover_webhook", "endpoint_id", "/id")
+                    .leads_to("rotate_webhook_secret", "endpoint_id", "/id")
+                    .leads_to("delete_webhook", "endpoint_id", "/id"),
+            )
+            .conflict("There are 20 webhooks already"),
+        Endpoint::get(ONE, Scope::WebhooksRead, one)
+            .named("get_webhook", "Read a webhook")
+            .conditional()
+            .answers(Answer::one::<shapes::Webhook>("The endpoint."))
+            .not_found(KIND),
+        Endpoint::patch(ONE, Scope::WebhooksWrite, change)
+            .named("update_webhook", "Change a webhook")
+            .says("At least one field.")
+            .body(
+                "WebhookChange",
+                takes(|fields| read_change(fields, |_| true), CHANGE),
+                json!({ "enabled": true }),
+            )
+            .answers(Answer::one::<shapes::Webhook>("As it is now."))
+            .not_found(KIND)
+            .conflict(OF_APP),
+        Endpoint::delete(ONE, Scope::WebhooksWrite, delete)
+            .named("delete_webhook", "Delete a webhook")
+            .says("With its undelivered events.")
+            .answers(Answer::one::<shapes::Success>("Deleted."))
+            .not_found(KIND)
+            .conflict(OF_APP),
+        Endpoint::post("/v1/dev/user/webhooks/{endpoint_id}/rotate-secret", Scope::WebhooksWrite, rotate)
+            .named("rotate_webhook_secret", "Rotate the secret of a webhook")
+            .says(
+                "For a day, deliveries carry the signature of the old secret, too. Rotated again within that day, they carry \
+                 it until the day is over, and that of the newest one; the secret between, whose answer may have been lost, \
+                 signs no more.",
+            )
+            .answers(Answer::one::<shapes::CreatedWebhook>("The new secret, shown this once."))
+            .not_found(KIND)
+            .conflict(OF_APP),
+    ]
+}
+
+fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        let found = door.ledger.endpoint(user, answer::only(ids)?).await?;
+        Ok(json!(shapes::endpoint(&found.ok_or(Error::NotFound(KIND))?)))
+    })
+}
+
 /// GET: all of a person's endpoints.
-pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksRead)?;
+pub(super) async fn list(
+    State(door): State<Door>,
+    caller: Caller,
+) -> Result<Json<Vec<shapes::Webhook>>, Error> {
     let endpoints = door.ledger.endpoints(&caller.user).await?;
     Ok(Json(endpoints.iter().map(shapes::endpoint).collect()))
 }
@@ -30,8 +109,7 @@ pub(super) async fn create(
     Creating(door): Creating,
     caller: Caller,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+) -> Result<Json<shapes::CreatedWebhook>, Error> {
     let (url, events, form) = object(body, |fields| read_new(fields, |url| (door.check_url)(url)))?;
     let new = NewEndpoint {
         id: door.ids.fresh().to_string(),
@@ -42,8 +120,14 @@ pub(super) async fn create(
     };
     let stored = door.ledger.create_endpoint(&caller.user, &new).await?;
     let stored = stored.map_err(|TooManyEndpoints| Error::Conflict("There are 20 webhooks already"))?;
-    Ok(Json(shapes::with(shapes::endpoint(&stored), "secret", new.secret.expose_secret())))
+    Ok(Json(shapes::created_endpoint(&stored, new.secret.expose_secret())))
 }
+
+const NEW: &[Note] = &[
+    ("url", "An https URL of a public address.", ""),
+    ("events", "The events that it subscribes to.", "[\"conversation.completed\"]"),
+    ("format", "The whole conversation, or ids and status.", "\"full\""),
+];
 
 /// Reads the body of a create: the URL, which `may_call` judges, the events, and the format.
 pub(super) fn read_new(
@@ -64,13 +148,12 @@ pub(super) async fn rotate(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+) -> Result<Json<shapes::CreatedWebhook>, Error> {
     refuse_of_app(&door, &caller, &id).await?;
     let secret = new_secret(&door);
     let rotated = door.ledger.rotate_secret(&caller.user, &id, &secret).await?;
-    let shape = shapes::endpoint(&rotated.ok_or(Error::NotFound(KIND))?);
-    Ok(Json(shapes::with(shape, "secret", secret.expose_secret())))
+    let rotated = rotated.ok_or(Error::NotFound(KIND))?;
+    Ok(Json(shapes::created_endpoint(&rotated, secret.expose_secret())))
 }
 
 /// As Standard Webhooks writes them.
@@ -85,7 +168,6 @@ pub(super) async fn one(
     Ids(id): Ids<String>,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
-    caller.require(Scope::WebhooksRead)?;
     let found = door.ledger.endpoint(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(tagged::answer(&asked, shapes::endpoint(&found)))
 }
@@ -96,13 +178,19 @@ pub(super) async fn change(
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+) -> Result<Json<shapes::Webhook>, Error> {
     let change = object(body, |fields| read_change(fields, |url| (door.check_url)(url)))?;
     refuse_of_app(&door, &caller, &id).await?;
     let changed = door.ledger.change_endpoint(&caller.user, &id, &change).await?;
     Ok(Json(shapes::endpoint(&changed.ok_or(Error::NotFound(KIND))?)))
 }
+
+const CHANGE: &[Note] = &[
+    ("url", "An https URL of a public address.", ""),
+    ("events", "The events that it subscribes to.", ""),
+    ("format", "The whole conversation, or ids and status.", ""),
+    ("enabled", "`true` clears every mark of failure.", ""),
+];
 
 /// Reads the body of a PATCH.
 pub(super) fn read_change(
@@ -128,8 +216,7 @@ pub(super) async fn delete(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+) -> Result<Json<shapes::Success>, Error> {
     refuse_of_app(&door, &caller, &id).await?;
     let deleted = door.ledger.delete_endpoint(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
@@ -146,8 +233,9 @@ async fn refuse_of_app(door: &Door, caller: &Caller, id: &str) -> Result<(), Err
 /// Why an installed app's webhook is not changed.
 pub(super) const OF_APP: &str = "The webhook belongs to an installed app: uninstall the app instead";
 
-fn events() -> ListOf<Choice<&'static str, EventKind>> {
-    let known = Choice::of(EventKind::ALL.map(|event| (event.as_str(), event)));
+fn events() -> ListOf<Named<Choice<&'static str, EventKind>>> {
+    let known =
+        words::WebhookEvent::in_request(Choice::of(EventKind::ALL.map(|event| (event.as_str(), event))));
     ListOf { item: known, min: 1, max: EventKind::ALL.len() }
 }
 

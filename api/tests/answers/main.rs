@@ -8,7 +8,6 @@
 )]
 
 mod action_items;
-mod additive;
 mod apps;
 mod bench;
 mod budgets;

@@ -1,0 +1,85 @@
+//! What a reader takes, with the words that a reader cannot know.
+
+use serde_json::{Value, json};
+
+use crate::read::{Drawing, Drawn, Fields};
+
+/// A field's name, what it means, and its default as JSON (empty: none).
+pub(crate) type Note = (&'static str, &'static str, &'static str);
+
+/// The fields of a query or a body.
+#[derive(Clone, Debug)]
+pub(crate) struct Takes {
+    drawing: Drawing,
+    notes: &'static [Note],
+}
+
+/// Asks a reader which fields it takes, and puts words to them.
+pub(crate) fn takes<T>(read: impl FnOnce(&mut Fields<'_>) -> Option<T>, notes: &'static [Note]) -> Takes {
+    Takes::new(Drawing::of(read), notes)
+}
+
+impl Takes {
+    /// Puts words to the fields of a drawing.
+    pub(crate) fn new(drawing: Drawing, notes: &'static [Note]) -> Self {
+        Self { drawing, notes }
+    }
+
+    /// As the schema of a body.
+    pub(crate) fn schema(&self) -> Value {
+        let mut schema = self.drawing.schema();
+        annotate(&mut schema, self.notes);
+        schema
+    }
+
+    /// As query parameters.
+    pub(crate) fn parameters(&self) -> Vec<Value> {
+        let schema = self.schema();
+        let parameter = |field: &Drawn| {
+            let mut schema = schema["properties"][field.name].clone();
+            let words = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+            json!({
+                "name": field.name, "in": "query", "required": field.required,
+                "description": words, "schema": schema,
+            })
+        };
+        self.drawing.fields().iter().map(parameter).collect()
+    }
+
+    /// Fields without words, and words without a field: both are mistakes.
+    #[cfg(test)]
+    pub(crate) fn mistakes(&self) -> Vec<String> {
+        let mut schema = self.drawing.schema();
+        let unknown = self.notes.iter().filter(|note| find(&mut schema, note.0).is_none());
+        let unknown: Vec<String> = unknown.map(|note| format!("{} is no field", note.0)).collect();
+        let schema = self.schema();
+        let fields = schema["properties"].as_object().into_iter().flatten();
+        let forgotten = fields.filter(|(_, field)| field["description"].as_str().unwrap_or("").is_empty());
+        let forgotten: Vec<String> = forgotten.map(|(name, _)| format!("{name} has no words")).collect();
+        [forgotten, unknown].concat()
+    }
+}
+
+/// Writes words and defaults into the schema of an object.
+pub(super) fn annotate(schema: &mut Value, notes: &[Note]) {
+    for (name, words, default) in notes {
+        if let Some(field) = find(schema, name) {
+            field["description"] = (*words).into();
+            if let Ok(default) = serde_json::from_str::<Value>(default) {
+                field["default"] = default;
+            }
+        }
+    }
+}
+
+/// The schema of a field by its name; `outer.inner` looks into objects and lists.
+fn find<'a>(schema: &'a mut Value, name: &str) -> Option<&'a mut Value> {
+    name.split('.').try_fold(schema, |schema, step| inside(schema).get_mut("properties")?.get_mut(step))
+}
+
+fn inside(schema: &mut Value) -> &mut Value {
+    match schema.get("items").is_some() {
+        true => &mut schema["items"],
+        false => schema,
+    }
+}
