@@ -30,6 +30,9 @@ pub(crate) fn write(endpoints: &[Endpoint]) -> Value {
     let bodies = documented().filter_map(|endpoint| endpoint.body.as_ref());
     let mut sent: Value = bodies.map(|body| (body.name.to_owned(), body.fields.schema())).collect();
     let mut answered = Value::Object(generator.take_definitions(true));
+    for schema in answered.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        tidy::absent_instead_of_null(schema);
+    }
     let mut schemas = Map::new();
     for part in [&mut paths, &mut webhooks, &mut sent, &mut answered] {
         tidy::tidy(part, &mut schemas);

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::{COMPONENT, SCHEMA};
+use crate::read::{COMPONENT, SCHEMA};
 
 /// What describes a schema and stays outside of its alternatives.
 const ABOUT: [&str; 3] = ["description", "default", "title"];
@@ -19,10 +19,42 @@ pub(super) fn tidy(value: &mut Value, components: &mut Map<String, Value>) {
                     tidy(inner, components);
                 }
             }
+            // Rust's own formats of numbers are none of OpenAPI's.
+            if object.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
+                object.shift_remove("format");
+            }
             name_part(object, components);
             one_null(object);
         }
         _ => {}
+    }
+}
+
+/// Marks an optional field of an answer that can be null all the same.
+const ALSO_NULL: &str = "x-also-null";
+
+/// A field that an answer may leave out is left out instead of being null.
+pub(super) fn absent_instead_of_null(schema: &mut Value) {
+    let required: Vec<Value> = schema["required"].as_array().cloned().unwrap_or_default();
+    for (name, field) in schema["properties"].as_object_mut().into_iter().flatten() {
+        let Some(field) = field.as_object_mut() else { continue };
+        if field.shift_remove(ALSO_NULL).is_some() || required.contains(&name.as_str().into()) {
+            continue;
+        }
+        if let Some(Value::Array(kinds)) = field.get_mut("type") {
+            kinds.retain(|kind| kind != "null");
+            if let [kind] = kinds.as_slice() {
+                let kind = kind.clone();
+                field.insert("type".to_owned(), kind);
+            }
+        }
+        if let Some(Value::Array(alternatives)) = field.get("anyOf")
+            && let [Value::Object(one), _] = alternatives.as_slice()
+        {
+            let one = one.clone();
+            field.shift_remove("anyOf");
+            field.extend(one);
+        }
     }
 }
 
@@ -57,6 +89,24 @@ fn one_null(object: &mut Map<String, Value>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_answer_leaves_out_is_not_null() {
+        let mut schema = json!({ "required": ["a"], "properties": {
+            "a": { "type": ["string", "null"] },
+            "b": { "type": ["array", "null"], "items": {} },
+            "c": { "anyOf": [{ "$ref": "#/c" }, { "type": "null" }], "description": "C." },
+            "d": { "type": ["string", "null"], ALSO_NULL: true },
+        } });
+        absent_instead_of_null(&mut schema);
+        let expected = json!({
+            "a": { "type": ["string", "null"] },
+            "b": { "type": "array", "items": {} },
+            "c": { "description": "C.", "$ref": "#/c" },
+            "d": { "type": ["string", "null"] },
+        });
+        assert_eq!(schema["properties"], expected);
+    }
 
     #[test]
     fn what_may_be_null_has_one_form_and_named_parts_are_components() {

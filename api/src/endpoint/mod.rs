@@ -15,7 +15,7 @@ use serde_json::Value;
 
 pub(crate) use answer::{Answer, Shape};
 pub(crate) use guard::router;
-pub(crate) use named::{COMPONENT, Named, SCHEMA, named};
+pub(crate) use named::{Named, named};
 pub(crate) use takes::{Note, Takes, takes};
 
 use crate::{

@@ -3,12 +3,7 @@
 use serde_json::{Value, json};
 
 use super::takes::{Note, annotate};
-use crate::read::{Report, Take};
-
-/// Marks a schema that becomes a component of that name.
-pub(crate) const COMPONENT: &str = "x-component";
-/// The schema itself, beside the mark.
-pub(crate) const SCHEMA: &str = "x-schema";
+use crate::read::{COMPONENT, Report, SCHEMA, Take};
 
 /// What is read as `take` reads it, and stands in the document under `name`.
 pub(crate) struct Named<T> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::read::{Drawing, Drawn, Fields};
+use crate::read::{Drawing, Drawn, Fields, SCHEMA};
 
 /// A field's name, what it means, and its default as JSON (empty: none).
 pub(crate) type Note = (&'static str, &'static str, &'static str);
@@ -49,11 +49,13 @@ impl Takes {
     /// Fields without words, and words without a field: both are mistakes.
     #[cfg(test)]
     pub(crate) fn mistakes(&self) -> Vec<String> {
-        let mut schema = self.drawing.schema();
-        let unknown = self.notes.iter().filter(|note| find(&mut schema, note.0).is_none());
-        let unknown: Vec<String> = unknown.map(|note| format!("{} is no field", note.0)).collect();
         let schema = self.schema();
-        let fields = schema["properties"].as_object().into_iter().flatten();
+        let kinds = schema["oneOf"].as_array().into_iter().flatten().map(|kind| &kind[SCHEMA]);
+        let objects: Vec<&Value> = kinds.chain([&schema]).collect();
+        let is_known = |name: &str| objects.iter().any(|object| object["properties"].get(name).is_some());
+        let unknown = self.notes.iter().filter(|note| !is_known(note.0));
+        let unknown: Vec<String> = unknown.map(|note| format!("{} is no field", note.0)).collect();
+        let fields = objects.iter().filter_map(|object| object["properties"].as_object()).flatten();
         let forgotten = fields.filter(|(_, field)| field["description"].as_str().unwrap_or("").is_empty());
         let forgotten: Vec<String> = forgotten.map(|(name, _)| format!("{name} has no words")).collect();
         [forgotten, unknown].concat()
@@ -62,24 +64,15 @@ impl Takes {
 
 /// Writes words and defaults into the schema of an object.
 pub(super) fn annotate(schema: &mut Value, notes: &[Note]) {
+    for kind in schema.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten() {
+        annotate(&mut kind[SCHEMA], notes);
+    }
     for (name, words, default) in notes {
-        if let Some(field) = find(schema, name) {
+        if let Some(field) = schema.get_mut("properties").and_then(|fields| fields.get_mut(name)) {
             field["description"] = (*words).into();
             if let Ok(default) = serde_json::from_str::<Value>(default) {
                 field["default"] = default;
             }
         }
-    }
-}
-
-/// The schema of a field by its name; `outer.inner` looks into objects and lists.
-fn find<'a>(schema: &'a mut Value, name: &str) -> Option<&'a mut Value> {
-    name.split('.').try_fold(schema, |schema, step| inside(schema).get_mut("properties")?.get_mut(step))
-}
-
-fn inside(schema: &mut Value) -> &mut Value {
-    match schema.get("items").is_some() {
-        true => &mut schema["items"],
-        false => schema,
     }
 }

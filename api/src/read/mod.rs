@@ -23,7 +23,7 @@ mod truth;
 
 pub(crate) use body::{Arrived, Body, exact_object, object, optional_object, whole};
 pub(crate) use choice::{Choice, CommaSeparated};
-pub(crate) use drawing::{Drawing, Drawn};
+pub(crate) use drawing::{COMPONENT, Drawing, Drawn, SCHEMA};
 pub(crate) use fields::{Fields, ListOf, Object, Take};
 pub(crate) use moment::{Instant, Moment, ZonedMoment, in_calendar};
 pub(crate) use number::{Float, Int, StrictInt};

@@ -13,7 +13,7 @@ use super::{answer, byok, geolocation::place, location, segments, waiting};
 use crate::{
     Error, Scope, Settings,
     door::{Creating, Door, Wait},
-    endpoint::{Answer, Endpoint, Note, takes},
+    endpoint::{Answer, Endpoint, Note, named, takes},
     ids::of_client_session,
     keys::Caller,
     read::{Body, Bool, Choice, Fields, Moment, Text, in_calendar, object},
@@ -141,6 +141,7 @@ pub(super) fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Opti
         let _: Option<()> = fields.report.at("text", |report| report.rule("text must not be blank"));
     }
     let kinds = Choice::of(["audio_transcript", "message", "other_text"].map(|name| (name, name)));
+    let kinds = named("TextSource", "What kind of text it is.", kinds);
     let text_source = fields.present("text_source", kinds).unwrap_or("other_text").to_owned();
     let text_source_spec = fields.optional("text_source_spec", Text::label());
     let setting = setting(fields)?;

@@ -1,8 +1,8 @@
-//! `/openapi.json`, `/docs` and `/live`: what the service says of itself and the page to speak to, made once at start and compressed once when it is first
-//! asked for.
+//! `/openapi.json`, `/docs` and `/live`: what the service says of itself, the page that shows it, and the page to speak
+//! to.
 
 use std::{
-    io::Write,
+    io::{Read, Write},
     sync::{Arc, OnceLock},
 };
 
@@ -11,54 +11,69 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use flate2::{Compression, write::GzEncoder};
+use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use serde_json::Value;
 
-use super::tagged::{fingerprint, is_current};
+use super::{
+    docs,
+    tagged::{fingerprint, is_current},
+};
 use crate::{
     Settings,
     door::{AsItIs, takes_gzip},
     endpoint::{Access, Endpoint},
-    live::page,
+    live,
 };
 
 /// A document is no page: a browser loads nothing for it.
 const POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
-/// The document of these endpoints, the pages, and where each of them is served. They need no key.
+const JSON: &str = "application/json";
+
+/// The document of these endpoints, the page that shows it, and the page to speak to. They need no key.
 pub(crate) fn pages(settings: &Settings, openapi: &Value) -> Vec<Endpoint> {
-    let openapi = Document::under(POLICY, "application/json", openapi.to_string());
-    let openapi = Arc::new(openapi);
-    let files = page::FILES.iter().map(|&(path, kind, text)| (path, page::POLICY, kind, text));
-    let files = files.filter(|_| settings.live.page);
-    let files = files
-        .map(|(path, policy, kind, text)| (path, Arc::new(Document::under(policy, kind, text.to_owned()))));
-    ["/openapi.json", "/v1/dev/openapi.json"]
-        .map(|path| (path, Arc::clone(&openapi)))
-        .into_iter()
-        .chain(files)
-        .map(|(path, document)| served(path, document))
-        .collect()
+    let openapi = Arc::new(Document::of(POLICY, JSON, Text::Plain(openapi.to_string().into())));
+    let documents = ["/openapi.json", "/v1/dev/openapi.json"].map(|path| (path, Arc::clone(&openapi)));
+    let shown = docs::FILES.map(|(path, kind, text)| (path, Document::of(docs::POLICY, kind, text)));
+    let live = live::page::FILES.iter().filter(|_| settings.live.page).map(|&(path, kind, text)| {
+        (path, Document::of(live::page::POLICY, kind, Text::Plain(Bytes::from_static(text.as_bytes()))))
+    });
+    let pages = shown.into_iter().chain(live).map(|(path, document)| (path, Arc::new(document)));
+    documents.into_iter().chain(pages).map(|(path, document)| served(path, document)).collect()
 }
 
 fn served(path: &'static str, document: Arc<Document>) -> Endpoint {
     Endpoint::get(path, Access::Open, async move |request: HeaderMap| document.answer(&request))
 }
 
+/// The text of a document, as the program holds it.
+#[derive(Clone)]
+pub(crate) enum Text {
+    /// As it is.
+    Plain(Bytes),
+    /// Compressed.
+    Gzip(&'static [u8]),
+}
+
+/// What is served at one address; compressed or unpacked once, when that is first asked for.
 struct Document {
     kind: &'static str,
     policy: &'static str,
-    text: Bytes,
-    /// The same, compressed. `None`: it could not be.
-    gzip: OnceLock<Option<Bytes>>,
+    text: Text,
+    /// The other form. `None`: it could not be made.
+    other: OnceLock<Option<Bytes>>,
     tag: String,
 }
 
 impl Document {
-    fn under(policy: &'static str, kind: &'static str, text: String) -> Self {
+    fn of(policy: &'static str, kind: &'static str, text: Text) -> Self {
+        let held = match &text {
+            Text::Plain(text) => text.as_ref(),
+            Text::Gzip(text) => text,
+        };
         // Weak: what is sent may be compressed.
-        let tag = format!("W/\"{}\"", fingerprint(text.as_bytes()));
-        Self { kind, policy, text: text.into(), gzip: OnceLock::new(), tag }
+        let tag = format!("W/\"{}\"", fingerprint(held));
+        Self { kind, policy, text, other: OnceLock::new(), tag }
     }
 
     fn answer(&self, request: &HeaderMap) -> Response {
@@ -81,10 +96,18 @@ impl Document {
     }
 
     fn encoded(&self, request: &HeaderMap) -> Response {
-        let gzip = takes_gzip(request).then(|| self.gzip.get_or_init(|| compressed(&self.text)).clone());
-        match gzip.flatten() {
-            Some(gzip) => ([(header::CONTENT_ENCODING, "gzip")], gzip).into_response(),
-            None => self.text.clone().into_response(),
+        let zipped = |text: Bytes| ([(header::CONTENT_ENCODING, "gzip")], text).into_response();
+        match (&self.text, takes_gzip(request)) {
+            (Text::Plain(text), false) => text.clone().into_response(),
+            (Text::Plain(text), true) => match self.other.get_or_init(|| compressed(text)) {
+                Some(gzip) => zipped(gzip.clone()),
+                None => text.clone().into_response(),
+            },
+            (Text::Gzip(text), true) => zipped(Bytes::from_static(text)),
+            (Text::Gzip(text), false) => match self.other.get_or_init(|| unpacked(text)) {
+                Some(plain) => plain.clone().into_response(),
+                None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+            },
         }
     }
 }
@@ -93,6 +116,12 @@ fn compressed(text: &[u8]) -> Option<Bytes> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(text).ok()?;
     encoder.finish().ok().map(Bytes::from)
+}
+
+fn unpacked(gzip: &[u8]) -> Option<Bytes> {
+    let mut text = Vec::new();
+    GzDecoder::new(gzip).read_to_end(&mut text).ok()?;
+    Some(text.into())
 }
 
 fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {

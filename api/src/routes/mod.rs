@@ -9,6 +9,7 @@ mod byok;
 mod conversations;
 mod create;
 mod deliveries;
+mod docs;
 mod documents;
 mod finalize;
 mod folders;

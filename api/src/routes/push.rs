@@ -124,8 +124,12 @@ fn either() -> Drawing {
     Drawing::either(
         "kind",
         vec![
-            ("webpush", Drawing::of(|fields| read_web_push(fields, |_| true, None))),
-            ("webhook", Drawing::of(|fields| read_webhook(fields, |_| true))),
+            (
+                "webpush",
+                "NewBrowserSubscription",
+                Drawing::of(|fields| read_web_push(fields, |_| true, None)),
+            ),
+            ("webhook", "NewWebhookSubscription", Drawing::of(|fields| read_webhook(fields, |_| true))),
         ],
     )
 }

@@ -12,7 +12,7 @@ use super::{answer, path::Ids, tagged};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
-    endpoint::{Answer, Endpoint, Named, Note, takes},
+    endpoint::{Answer, Endpoint, Named, Note, named, takes},
     keys::Caller,
     read::{Body, Bool, Choice, Fields, ListOf, Text, object},
     shapes::{
@@ -239,8 +239,9 @@ fn events() -> ListOf<Named<Choice<&'static str, EventKind>>> {
     ListOf { item: known, min: 1, max: EventKind::ALL.len() }
 }
 
-fn format() -> Choice<&'static str, WebhookFormat> {
-    Choice::of([WebhookFormat::Full, WebhookFormat::Thin].map(|format| (format.as_str(), format)))
+fn format() -> Named<Choice<&'static str, WebhookFormat>> {
+    let known = [WebhookFormat::Full, WebhookFormat::Thin].map(|format| (format.as_str(), format));
+    named("NewWebhookFormat", "The whole conversation, or ids and status.", Choice::of(known))
 }
 
 fn once_each(mut events: Vec<EventKind>) -> Vec<EventKind> {

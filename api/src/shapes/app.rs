@@ -284,7 +284,7 @@ impl Shape for AppIds {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct AppStatus {
     /// Always `ok`.
-    #[schemars(extend("enum" = ["ok"]))]
+    #[schemars(extend("const" = "ok"))]
     status: &'static str,
 }
 
@@ -301,7 +301,7 @@ impl Shape for AppStatus {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct NotificationStatus {
     /// Always `Ok`.
-    #[schemars(extend("enum" = ["Ok"]))]
+    #[schemars(extend("const" = "Ok"))]
     status: &'static str,
 }
 

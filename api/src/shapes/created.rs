@@ -73,7 +73,7 @@ pub(crate) struct FinalizingConversation<'a> {
     /// As it is now.
     pub(crate) conversation: Shown<'a>,
     /// Always empty.
-    #[schemars(with = "Vec<Value>", length(max = 0))]
+    #[schemars(with = "Vec<String>", length(max = 0))]
     pub(crate) messages: [(); 0],
 }
 

@@ -185,7 +185,7 @@ pub struct SearchResult {
     pub(crate) completed: Option<bool>,
     /// Of an action item: when it is due.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Time>")]
+    #[schemars(with = "Option<Time>", extend("x-also-null" = true))]
     pub(crate) due_at: Option<Option<Time>>,
 }
 
