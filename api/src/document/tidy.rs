@@ -36,7 +36,8 @@ const ALSO_NULL: &str = "x-also-null";
 /// A field that an answer may leave out is left out instead of being null.
 pub(super) fn absent_instead_of_null(schema: &mut Value) {
     let required: Vec<Value> = schema["required"].as_array().cloned().unwrap_or_default();
-    for (name, field) in schema["properties"].as_object_mut().into_iter().flatten() {
+    let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, field) in fields.into_iter().flatten() {
         let Some(field) = field.as_object_mut() else { continue };
         if field.shift_remove(ALSO_NULL).is_some() || required.contains(&name.as_str().into()) {
             continue;
