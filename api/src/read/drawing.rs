@@ -57,7 +57,15 @@ impl Drawing {
     /// The whole object.
     pub(crate) fn schema(&self) -> Value {
         if let Some((tag, kinds)) = &self.kinds {
-            return json!({ "oneOf": kinds, "discriminator": { "propertyName": tag } });
+            let mapping: Map<String, Value> = kinds
+                .iter()
+                .filter_map(|kind| {
+                    let value = kind.pointer(&format!("/{SCHEMA}/properties/{tag}/const"))?.as_str()?;
+                    let name = kind.get(COMPONENT)?.as_str()?;
+                    Some((value.to_owned(), format!("#/components/schemas/{name}").into()))
+                })
+                .collect();
+            return json!({ "oneOf": kinds, "discriminator": { "propertyName": tag, "mapping": mapping } });
         }
         let properties: Map<String, Value> =
             self.fields.iter().map(|field| (field.name.to_owned(), field.schema.clone())).collect();
