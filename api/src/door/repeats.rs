@@ -61,7 +61,7 @@ async fn named(
         if let Some(made) = conversation_of(&key, &repeat) {
             routes::resume(door, &key.user, &made, &parts.headers).await?;
         }
-        return answer_again(door, &key, repeat).await;
+        return answer_again(door, &caller, &key, repeat).await;
     }
     parts.extensions.insert(caller);
     parts.extensions.insert(key.clone());
@@ -111,29 +111,38 @@ fn conversation_of(key: &RequestKey, repeat: &Repeat) -> Option<ConversationId> 
     Some(ConversationId::new(id))
 }
 
-async fn answer_again(door: &Door, key: &RequestKey, repeat: Repeat) -> Result<Response, Error> {
-    let (status, body) = match repeat {
+async fn answer_again(
+    door: &Door,
+    caller: &Caller,
+    key: &RequestKey,
+    repeat: Repeat,
+) -> Result<Response, Error> {
+    let mut response = match repeat {
         Repeat::OtherBody => {
             return Err(refused(
                 "the key was used for another request: another body, or another id in its path",
             ));
         }
         Repeat::Running(seconds) => return Err(Error::StillRunning { retry_after: seconds.min(2) }),
-        Repeat::Answered { status, answer } => (StatusCode::from_u16(status).unwrap_or_default(), answer),
-        Repeat::Made(made) => {
-            (StatusCode::OK, routes::made(door, &key.user, &key.route, &made).await?.to_string())
+        Repeat::Answered { status, answer } => {
+            let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+            (StatusCode::from_u16(status).unwrap_or_default(), json, answer).into_response()
         }
+        Repeat::Made(made) => routes::made(door, caller, &key.route, &made).await?,
     };
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        (REPLAYED, HeaderValue::from_static("true")),
-    ];
-    Ok((status, headers, body).into_response())
+    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    Ok(response)
 }
 
 /// Keeps what was answered, without what is shown once. An answer that cannot be kept is no reason not to give it:
 /// a repeat is then answered from what was made.
 async fn keep(door: &Door, key: &RequestKey, answer: Response) -> Response {
+    if routes::is_shown_anew(&key.route) {
+        if let Err(error) = door.ledger.mark_answered(key).await {
+            tracing::warn!(%error, "a repeat may have to wait for a minute");
+        }
+        return answer;
+    }
     let (parts, body) = answer.into_parts();
     let Ok(bytes) = to_bytes(body, BODY_LIMIT).await else {
         return Error::UnreadableBody.into_response();

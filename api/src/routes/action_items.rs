@@ -11,7 +11,8 @@ use crate::{
     door::{Creating, Door},
     keys::Caller,
     read::{
-        Body, Bool, Fields, ListOf, Object, Page, Query, Text, ZonedMoment, date_range, object, page, query,
+        Body, Bool, Fields, ListOf, Object, Page, Query, Text, ZonedMoment, cursor, date_range, object, page,
+        query,
     },
     shapes,
 };
@@ -42,7 +43,8 @@ pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, ItemFilter)>
     let completed = fields.present("completed", Bool);
     let conversation_id = fields.present("conversation_id", Text::any()).map(ConversationId::new);
     let (start, end) = date_range(fields);
-    let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset };
+    let after = cursor(fields);
+    let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset, after };
     Some((page, ItemFilter { page: dates, completed, conversation_id }))
 }
 

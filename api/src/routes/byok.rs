@@ -150,8 +150,13 @@ pub(crate) async fn resume(
 }
 
 /// The routes whose requests may bring keys and a name.
-pub(crate) const NAMED_WITH_KEYS: [&str; 2] =
-    ["/v1/dev/user/conversations", "/v1/dev/user/conversations/from-segments"];
+pub(crate) const NAMED_WITH_KEYS: [&str; 5] = [
+    "/v1/dev/user/conversations",
+    "/v1/dev/user/conversations/from-segments",
+    "/v1/conversations",
+    "/v1/conversations/{conversation_id}/finalize",
+    "/v1/conversations/{conversation_id}/reprocess",
+];
 
 async fn live_job(ledger: &Ledger, user: &UserId, id: &ConversationId) -> Result<Option<JobId>, Error> {
     let newest = ledger.poll(user, id).await?;

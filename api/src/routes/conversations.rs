@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderMap, Uri},
     response::{IntoResponse, Response},
 };
-use ledger::{ConversationChange, ConversationFilter, ConversationView, DatePage};
+use ledger::{ConversationChange, ConversationFilter, ConversationView, DatePage, StatusFilter};
 use records::{Category, ConversationId, FolderId, UserId};
 use serde_json::Value;
 
@@ -15,14 +15,17 @@ use crate::{
     Error, Scope,
     door::{Door, Refused},
     keys::Caller,
-    read::{Body, Bool, Choice, CommaSeparated, Fields, Page, Query, Text, date_range, object, page, query},
+    read::{
+        Body, Bool, Choice, CommaSeparated, Fields, Page, Query, Text, cursor, date_range, object, page,
+        query,
+    },
     shapes,
 };
 
 /// What a 404 says is missing.
 pub(super) const KIND: &str = "Conversation";
 
-/// GET: a page of completed, not discarded conversations, newest first.
+/// GET: a page of conversations, newest first; without a `status` of completed, not discarded ones.
 pub(super) async fn list(
     State(door): State<Door>,
     caller: Caller,
@@ -61,8 +64,20 @@ pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, Conversation
     let categories = fields.present("categories", CommaSeparated(known)).unwrap_or_default();
     let folder_id = fields.present("folder_id", Text::between(1, usize::MAX)).map(FolderId::new);
     let starred = fields.present("starred", Bool);
-    let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset };
-    Some((page, ConversationFilter { page: dates, categories, folder_id, starred, with_transcript }))
+    let status = fields.present("status", statuses()).unwrap_or_default();
+    let after = cursor(fields);
+    let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset, after };
+    Some((page, ConversationFilter { page: dates, status, categories, folder_id, starred, with_transcript }))
+}
+
+fn statuses() -> Choice<&'static str, StatusFilter> {
+    Choice::of([
+        ("completed", StatusFilter::Completed),
+        ("processing", StatusFilter::Processing),
+        ("failed", StatusFilter::Failed),
+        ("in_progress", StatusFilter::InProgress),
+        ("any", StatusFilter::Any),
+    ])
 }
 
 /// Reads the query of one conversation: whether its transcript is wanted, and whether its pictures are.

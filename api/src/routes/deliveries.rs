@@ -1,6 +1,7 @@
 //! `P/webhooks/{id}/…`: what was delivered, what failed, and redelivery.
 
 use axum::{Json, extract::State, http::Uri, response::Response};
+use ledger::DeliveryPage;
 use records::UserId;
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use crate::{
     Error, Scope,
     door::{Creating, Door},
     keys::Caller,
-    read::{Body, Fields, Instant, Moment, Page, Query, object, page, query},
+    read::{Body, Choice, Fields, Instant, Moment, Page, Problem, Query, cursor, object, page, query},
     shapes,
 };
 
@@ -39,16 +40,22 @@ pub(super) async fn list(
     parameters: Query,
 ) -> Result<Response, Error> {
     caller.require(Scope::WebhooksRead)?;
-    let page = query(&parameters, read_page)?;
+    let (page, filter) = query(&parameters, read_page)?;
     must_exist(&door, &caller.user, &endpoint).await?;
-    let rows = door.ledger.deliveries(&caller.user, &endpoint, links::one_more(page), page.offset).await?;
+    let rows = door.ledger.deliveries(&caller.user, &endpoint, &filter).await?;
     Ok(links::answer(&uri, page, &rows, shapes::delivery))
 }
 
 /// Reads the query of the list.
-pub(super) fn read_page(fields: &mut Fields<'_>) -> Option<Page> {
-    Some(page(fields, 25, 100))
+pub(super) fn read_page(fields: &mut Fields<'_>) -> Option<(Page, DeliveryPage)> {
+    let page = page(fields, 25, 100);
+    let status = fields.present("status", Choice::of(STATUSES.map(|status| (status, status))));
+    let after = cursor(fields);
+    Some((page, DeliveryPage { status, limit: links::one_more(page), offset: page.offset, after }))
 }
+
+/// What may have become of a delivery.
+pub(crate) const STATUSES: [&str; 5] = ["pending", "sending", "delivered", "exhausted", "cancelled"];
 
 /// POST `…/deliveries/{delivery}/redeliver`: a finished delivery once more, under its own id.
 pub(super) async fn redeliver(
@@ -76,6 +83,10 @@ pub(super) async fn recover(
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
     let since = object(body, read_since)?;
+    if since.at > door.ledger.now().await? {
+        let loc = vec!["body".into(), "since".into()];
+        return Err(Error::Invalid(vec![Problem::rule(loc, "since must not be in the future")]));
+    }
     let recovered = door.ledger.recover(&caller.user, &endpoint, since.at).await?;
     Ok(Json(json!({ "recovered": recovered.ok_or(Error::NotFound(KIND))? })))
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{byok, conversations::KIND, path::Ids, tagged};
 use crate::{
     Error, Scope,
-    door::{Account, Door},
+    door::{Account, Creating, Door},
     keys::Caller,
     read::{Body, Fields, Int, ListOf, Moment, Object, Problem, Text, optional_object},
     shapes,
@@ -34,7 +34,7 @@ const LINK: Text = Text::between(0, 2_048);
 
 /// POST `…/finalize`: answers as soon as the admission is committed. A repeat changes nothing.
 pub(super) async fn admit(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     Ids(id): Ids<String>,
     headers: HeaderMap,
@@ -117,6 +117,13 @@ async fn finalize_with(
     .await
 }
 
+/// The answer to a finalize, of a conversation as it is now.
+pub(super) async fn present(door: &Door, caller: &Caller, id: &ConversationId) -> Result<Response, Error> {
+    caller.account.has_room()?;
+    let view = door.ledger.conversation(&caller.user, id, true).await?.ok_or(Error::NotFound(KIND))?;
+    show(&caller.account, &view)
+}
+
 pub(super) fn show(account: &Account, view: &ConversationView) -> Result<Response, Error> {
     let body = account.json(&Finalized { conversation: shapes::conversation(view, true), messages: [] })?;
     let mut response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
@@ -167,8 +174,9 @@ pub(super) async fn poll(
     caller.require(Scope::ConversationsRead)?;
     let found = door.ledger.poll(&caller.user, &ConversationId::new(id)).await?;
     let job = found.ok_or(Error::NotFound("Conversation finalization job"))?;
-    // The job's id names user, conversation and revision; its row's version every change.
-    let tag = format!("W/\"{}-{}\"", job.job_id.as_str(), job.version);
+    // The job's id names user, conversation and revision; its row's version every change of the job.
+    let again = if job.can_finalize_again { "-again" } else { "" };
+    let tag = format!("W/\"{}-{}{again}\"", job.job_id.as_str(), job.version);
     let mut response = match tagged::is_current(&headers, &tag) {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => Json(shapes::poll(&job)).into_response(),

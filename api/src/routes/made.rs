@@ -1,13 +1,18 @@
 //! What a request created, as it is now: the answer to a repeat of a request whose first answer was lost with its
 //! process (DECISIONS §3, "Idempotency-Key").
 
+use axum::{
+    Json,
+    response::{IntoResponse, Response},
+};
 use records::{ConversationId, GoalId, UserId};
 use serde_json::Value;
 
 use super::{
-    action_items, app_keys, apps, create, deliveries, goals, keys, memories, people, push, segments, webhooks,
+    action_items, app_keys, apps, create, deliveries, finalize, goals, keys, memories, people, process, push,
+    segments, webhooks,
 };
-use crate::{Error, door::Door, shapes};
+use crate::{Error, door::Door, keys::Caller, shapes};
 
 /// What a creating route creates.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +31,8 @@ enum Created {
     PushSubscription,
     App,
     AppKey,
+    Finalized,
+    Reprocessed,
 }
 
 impl Created {
@@ -46,16 +53,39 @@ impl Created {
             "/v1/users/me/push-subscriptions" => Self::PushSubscription,
             "/v1/apps" => Self::App,
             "/v1/apps/{app_id}/keys" => Self::AppKey,
+            "/v1/conversations" | "/v1/conversations/{conversation_id}/finalize" => Self::Finalized,
+            "/v1/conversations/{conversation_id}/reprocess" => Self::Reprocessed,
             _ => return None,
         })
     }
 }
 
+/// Whether the answers of `route` are not kept, because they hold a whole transcript: a repeat shows the conversation as it
+/// is now.
+pub(crate) fn is_shown_anew(route: &str) -> bool {
+    matches!(Created::by(route), Some(Created::Finalized | Created::Reprocessed))
+}
+
 /// The answer that `route` gives for the objects it created.
-pub(crate) async fn made(door: &Door, user: &UserId, route: &str, ids: &[String]) -> Result<Value, Error> {
-    let first = ids.first().map(String::as_str).unwrap_or_default();
+pub(crate) async fn made(
+    door: &Door,
+    caller: &Caller,
+    route: &str,
+    ids: &[String],
+) -> Result<Response, Error> {
+    let conversation = || ConversationId::new(ids.first().map(String::as_str).unwrap_or_default());
     // A route that is not listed must not pass for one whose conversation was deleted.
     match Created::by(route).ok_or(Error::Unwritable)? {
+        Created::Finalized => finalize::present(door, caller, &conversation()).await,
+        Created::Reprocessed => process::present(door, caller, &conversation()).await,
+        created => Ok(Json(value(door, &caller.user, created, ids).await?).into_response()),
+    }
+}
+
+async fn value(door: &Door, user: &UserId, created: Created, ids: &[String]) -> Result<Value, Error> {
+    let first = ids.first().map(String::as_str).unwrap_or_default();
+    match created {
+        Created::Finalized | Created::Reprocessed => Err(Error::Unwritable),
         Created::Conversation => create::present(door, user, &ConversationId::new(first)).await,
         Created::Segments => segments::present(door, user, &ConversationId::new(first)).await,
         Created::ActionItem => {

@@ -10,7 +10,9 @@ use crate::{
     Error, Scope,
     door::{Creating, Door},
     keys::Caller,
-    read::{Body, Choice, CommaSeparated, Fields, ListOf, Object, Page, Query, Text, object, page, query},
+    read::{
+        Body, Choice, CommaSeparated, Fields, ListOf, Object, Page, Query, Text, cursor, object, page, query,
+    },
     shapes,
 };
 
@@ -49,7 +51,8 @@ pub(super) async fn list(
 pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, MemoryFilter)> {
     let page = page(fields, 25, 1_000);
     let categories = fields.present("categories", CommaSeparated(categories())).unwrap_or_default();
-    Some((page, MemoryFilter { limit: links::one_more(page), offset: page.offset, categories }))
+    let after = cursor(fields);
+    Some((page, MemoryFilter { limit: links::one_more(page), offset: page.offset, after, categories }))
 }
 
 /// What a create says of a memory; its id is ours to give, and its category, where none is named, ours to find.

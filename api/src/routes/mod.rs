@@ -46,7 +46,7 @@ use axum::{
 pub(crate) use byok::{NAMED_WITH_KEYS, admitted, ended_with_keys, resume};
 pub(crate) use described::{creating, described, patterns};
 pub(crate) use documents::{AsItIs, Documents};
-pub(crate) use made::made;
+pub(crate) use made::{is_shown_anew, made};
 
 use crate::{door::Door, live::page};
 

@@ -1,7 +1,6 @@
 //! The original's own routes: processing what is in progress, and processing again (DECISIONS §4).
 
 use axum::{
-    extract::State,
     http::{HeaderMap, HeaderValue, header},
     response::{IntoResponse, Response},
 };
@@ -24,7 +23,7 @@ use super::{
 };
 use crate::{
     Error, Scope,
-    door::Door,
+    door::{Creating, Door},
     keys::Caller,
     live::Command,
     read::{Body, optional_object},
@@ -39,7 +38,7 @@ const FLUSH: Duration = Duration::from_secs(4);
 /// POST `/v1/conversations`: ends the conversation that is in progress, the one that was active last if there are several.
 /// It needs no durable dispatch. Of a live one, what was said is stored first where its socket is in this process.
 pub(super) async fn in_progress(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
@@ -98,7 +97,7 @@ async fn end_live(
 /// POST `…/reprocess`: admits the next revision of a completed or failed conversation and waits for it like a create.
 /// Until it is done, a completed conversation is shown with its old results; `Location` says where to ask.
 pub(super) async fn again(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     headers: HeaderMap,
     Ids(id): Ids<String>,
@@ -114,10 +113,16 @@ pub(super) async fn again(
         door.metrics.admissions.with_label_values(&["reprocess"]).inc();
     }
     waiting::for_the_end(&door.ledger, &caller.user, &id, door.settings.create_wait).await;
-    let view = door.ledger.conversation(&caller.user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
+    present(&door, &caller, &id).await
+}
+
+/// The answer to a reprocess, of a conversation as it is now.
+pub(super) async fn present(door: &Door, caller: &Caller, id: &ConversationId) -> Result<Response, Error> {
+    caller.account.has_room()?;
+    let view = door.ledger.conversation(&caller.user, id, true).await?.ok_or(Error::NotFound(KIND))?;
     let body = caller.account.json(&shapes::conversation(&view, true))?;
     let mut response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
-    if let Ok(place) = HeaderValue::from_str(&poll_route(&id)) {
+    if let Ok(place) = HeaderValue::from_str(&poll_route(id)) {
         response.headers_mut().insert(header::LOCATION, place);
     }
     Ok(response)

@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use ledger::{EndpointChange, EventKind, NewEndpoint, TooManyEndpoints, WebhookFormat};
+use ledger::{EndpointChange, EndpointRefusal, EventKind, NewEndpoint, WebhookFormat};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
@@ -32,30 +32,40 @@ pub(super) async fn create(
     body: Body,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
-    let (url, events, form) = object(body, |fields| read_new(fields, |url| (door.check_url)(url)))?;
+    let (url, events, form, force) = object(body, |fields| read_new(fields, |url| (door.check_url)(url)))?;
     let new = NewEndpoint {
         id: door.ids.fresh().to_string(),
         url,
         events,
         format: form,
         secret: new_secret(&door),
+        force,
     };
     let stored = door.ledger.create_endpoint(&caller.user, &new).await?;
-    let stored = stored.map_err(|TooManyEndpoints| Error::Conflict("There are 20 webhooks already"))?;
+    let stored = stored.map_err(|refusal| match refusal {
+        EndpointRefusal::TooMany => Error::Conflict("There are 20 webhooks already"),
+        EndpointRefusal::SameUrl => Error::Conflict(SAME_URL),
+    })?;
     Ok(Json(shapes::with(shapes::endpoint(&stored), "secret", new.secret.expose_secret())))
 }
 
-/// Reads the body of a create: the URL, which `may_call` judges, the events, and the format.
+/// Why a second webhook with one URL is not made.
+pub(super) const SAME_URL: &str =
+    "There is a webhook with this URL already: send \"force\": true to make another";
+
+/// Reads the body of a create: the URL, which `may_call` judges, the events, the format, and whether the URL may be that of
+/// another one.
 pub(super) fn read_new(
     fields: &mut Fields<'_>,
     may_call: impl Fn(&str) -> bool,
-) -> Option<(String, Vec<EventKind>, WebhookFormat)> {
+) -> Option<(String, Vec<EventKind>, WebhookFormat, bool)> {
     let url = fields.required("url", Text::between(1, 2_048));
     refuse_bad_url(fields, url.as_deref(), may_call);
     let wanted = fields.optional("events", events());
     let form = fields.optional("format", format()).unwrap_or(WebhookFormat::Full);
     let events = once_each(wanted.unwrap_or_else(|| vec![EventKind::ConversationCompleted]));
-    Some((url?, events, form))
+    let force = fields.optional("force", Bool).unwrap_or(false);
+    Some((url?, events, form, force))
 }
 
 /// POST `…/rotate-secret`: a new secret, shown this once. Deliveries carry the old one's signature, too, for a day, also

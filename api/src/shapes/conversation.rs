@@ -142,9 +142,10 @@ impl<'a> StructuredShape<'a> {
     }
 }
 
-/// The spec's six fields, without id.
+/// The spec's six fields and, additive, its id.
 #[derive(Serialize)]
 struct HeardItem<'a> {
+    id: &'a str,
     description: &'a str,
     completed: bool,
     #[serde(serialize_with = "written")]
@@ -160,6 +161,7 @@ struct HeardItem<'a> {
 impl<'a> HeardItem<'a> {
     fn of(item: &'a ActionItem) -> Self {
         Self {
+            id: item.id.as_str(),
             description: &item.description,
             completed: item.completed,
             created_at: item.created_at,

@@ -1,5 +1,6 @@
 //! The poll of a finalization.
 
+use job::{Cause, ErrorClass};
 use ledger::Poll;
 use serde_json::{Value, json};
 
@@ -19,5 +20,29 @@ pub fn poll(poll: &Poll) -> Value {
         "outcome": poll.outcome,
         "created_at": moment(poll.created_at),
         "updated_at": moment(poll.updated_at),
+        "progress": progress(poll),
+        "can_finalize_again": poll.can_finalize_again,
+        "cause": poll.cause.as_ref().map(cause),
+    })
+}
+
+/// The status in four words that need no explanation.
+fn progress(poll: &Poll) -> &'static str {
+    match poll.status {
+        "leased" => "running",
+        "completed" => "done",
+        "dead_letter" => "failed",
+        _ => "waiting",
+    }
+}
+
+/// What lies behind the last failure or release: closed values, never a provider's words.
+fn cause(cause: &Cause) -> Value {
+    json!({
+        "failure_code": cause.code.as_str(),
+        "stage": cause.stage,
+        "error_class": cause.class.map(ErrorClass::as_str),
+        "http_status": cause.http_status,
+        "circuit_open": cause.circuit_open,
     })
 }

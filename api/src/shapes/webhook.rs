@@ -25,10 +25,6 @@ pub fn endpoint(endpoint: &Endpoint) -> Value {
 /// A delivery, without its body. That the addresses of a name are refused is for operators: its owner sees the same as for a
 /// name that does not exist, and cannot ask which inner names there are.
 pub fn delivery(delivery: &DeliveryView) -> Value {
-    let last_error = delivery.last_error.as_deref().map(|error| match error {
-        "refused_address" => "unreachable",
-        error => error,
-    });
     json!({
         "id": delivery.id,
         "event": delivery.event,
@@ -36,9 +32,22 @@ pub fn delivery(delivery: &DeliveryView) -> Value {
         "status": delivery.status,
         "tries": delivery.tries,
         "last_status": delivery.last_status,
-        "last_error": last_error,
+        "last_error": delivery.last_error.as_deref().map(shown),
         "next_at": delivery.next_at.map(moment),
         "created_at": moment(delivery.created_at),
         "finished_at": delivery.finished_at.map(moment),
+        "history": delivery.history.iter().map(|tried| json!({
+            "try": tried.number,
+            "at": moment(tried.at),
+            "status": tried.status,
+            "error": tried.error.as_deref().map(shown),
+        })).collect::<Vec<_>>(),
     })
+}
+
+fn shown(error: &str) -> &str {
+    match error {
+        "refused_address" => "unreachable",
+        error => error,
+    }
 }

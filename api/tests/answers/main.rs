@@ -38,6 +38,7 @@ mod notifications;
 mod processing;
 mod profile;
 mod reminders;
+mod repeats_of_finalize;
 mod repeats_of_parts;
 mod scopes;
 mod search;

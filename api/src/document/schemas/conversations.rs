@@ -91,8 +91,9 @@ fn structured() -> Value {
 
 fn heard_item() -> Value {
     object(
-        "An action item as a conversation shows it; `GET /v1/dev/user/action-items` gives it with its id.",
+        "An action item as a conversation shows it; items stand in the order in which they were said.",
         json!({
+            "id": text("Its id, as `GET /v1/dev/user/action-items` gives it."),
             "description": text("The task."),
             "completed": truth("Whether it is done."),
             "created_at": time("When it was made."),

@@ -1,12 +1,13 @@
 //! Finalization.
 
+use job::ErrorClass;
 use serde_json::{Value, json};
 
 use super::{count, object, one_of, reference, text, text_or_null, time, truth};
 
 /// The schemas of `shapes/poll.rs`, and of the answer to finalize.
 pub(super) fn schemas() -> Value {
-    json!({ "Finalizing": finalizing(), "FinalizationJob": job() })
+    json!({ "Finalizing": finalizing(), "FinalizationJob": job(), "FailureCause": cause() })
 }
 
 fn finalizing() -> Value {
@@ -38,6 +39,27 @@ fn job() -> Value {
             },
             "created_at": time("When it was admitted."),
             "updated_at": time("When it last changed."),
+            "progress": one_of("The status in short: `blocked_byok` is waiting, too.", ["waiting", "running", "done", "failed"]),
+            "can_finalize_again": truth("Whether a finalize would admit the conversation once more: it failed."),
+            "cause": { "anyOf": [reference("FailureCause"), { "type": "null" }] },
+        }),
+        &[],
+    )
+}
+
+fn cause() -> Value {
+    let classes = ErrorClass::ALL.iter().map(|class| Value::from(class.as_str())).chain([Value::Null]);
+    object(
+        "The cause of the last failure, or of the last release without a failure.",
+        json!({
+            "failure_code": text("The failure code."),
+            "stage": text_or_null("The stage that failed."),
+            "error_class": {
+                "type": ["string", "null"], "enum": classes.collect::<Vec<_>>(),
+                "description": "The answer of the model server, or its silence.",
+            },
+            "http_status": { "type": ["integer", "null"], "description": "The status of that answer." },
+            "circuit_open": truth("Whether the model server is not asked for a while: no attempt is spent."),
         }),
         &[],
     )

@@ -1,6 +1,6 @@
 //! Webhook endpoints, their deliveries, and what receivers read.
 
-use ledger::EventKind;
+use ledger::{EventKind, TRIES_KEPT};
 use serde_json::{Value, json};
 
 use super::{count, object, one_of, reference, text, text_or_null, time, time_or_null, truth};
@@ -12,6 +12,16 @@ pub(super) fn schemas() -> Value {
         "Webhook": endpoint("Where events are posted.", false),
         "NewlyMadeWebhook": endpoint("A new endpoint.", true),
         "Delivery": delivery(),
+        "DeliveryTry": object(
+            "One try of a delivery.",
+            json!({
+                "try": { "type": "integer", "minimum": 1, "description": "Its number; a redelivery begins with 1 again." },
+                "at": time("When it ended."),
+                "status": { "type": ["integer", "null"], "description": "The status of the answer." },
+                "error": text_or_null("Why it failed: an error code."),
+            }),
+            &[],
+        ),
         "Recovered": object("What a recovery sends again.", json!({ "recovered": count("How many deliveries.") }), &[]),
         "Thin": thin(),
         "ThinMade": thin_made(),
@@ -60,6 +70,10 @@ fn delivery() -> Value {
             "next_at": time_or_null("When it is tried next."),
             "created_at": time("When it was written."),
             "finished_at": time_or_null("When it ended."),
+            "history": {
+                "type": "array", "items": reference("DeliveryTry"), "maxItems": TRIES_KEPT,
+                "description": "The newest tries, oldest first.",
+            },
         }),
         &[],
     )

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Note, examples};
+use super::{CURSOR, Note, examples};
 use crate::{
     Scope,
     document::{Answer, Described, Operation},
@@ -37,6 +37,7 @@ fn list() -> Operation {
             ("conversation_id", "Extracted from this conversation.", ""),
             ("start_date", "Created at or after this moment; of a date, its whole UTC day.", ""),
             ("end_date", "Created at or before this moment; of a date, its whole UTC day.", ""),
+            CURSOR,
         ],
     );
     Operation::new("get", ALL, "list_action_items", TAG, "List")

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::examples;
+use super::{CURSOR, examples};
 use crate::{
     Scope,
     document::{Answer, Described, Operation},
@@ -34,10 +34,19 @@ fn list() -> Operation {
             ("categories", "Any of these categories, separated by commas.", ""),
             ("folder_id", "Filed in this folder.", ""),
             ("starred", "Only starred, or only other ones; all by default.", ""),
+            (
+                "status",
+                "Conversations of this status: completed ones are those that are not discarded, `any` is every conversation.",
+                "\"completed\"",
+            ),
+            CURSOR,
         ],
     );
     Operation::new("get", "/v1/dev/user/conversations", "list_conversations", TAG, "List")
-        .says("Completed and not discarded, newest first.")
+        .says(
+            "Newest first; completed and not discarded ones, unless `status` asks for others. After a restart, a client finds with \
+             `status=processing` and `status=failed` what it has to wait for or finalize again.",
+        )
         .needs(Scope::ConversationsRead)
         .query(query)
         .answers(Answer::page("Conversation", examples::conversation()))

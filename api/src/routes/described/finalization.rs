@@ -31,6 +31,7 @@ fn admit() -> Operation {
          without being judged worth keeping first. A repeat changes nothing; one that failed is admitted anew.",
     )
     .needs(Scope::ConversationsWrite)
+    .creates()
     .takes_keys()
     .optional_body("Finalize", context(), json!({ "calendar_meeting_context": { "title": "Stand-up" } }))
     .answers(
@@ -97,6 +98,7 @@ fn in_progress() -> Operation {
          said is stored first.",
     )
     .needs(Scope::ConversationsWrite)
+    .creates()
     .takes_keys()
     .optional_body("Finalize", context(), json!({}))
     .answers(Answer::one("Finalizing", "Admitted.", answer).with_header("Location"))
@@ -116,6 +118,7 @@ fn reprocess() -> Operation {
          one is shown with its old results; what a person has touched stays.",
     )
     .needs(Scope::ConversationsWrite)
+    .creates()
     .takes_keys()
     .answers(Answer::one("Conversation", "As it is now.", examples::conversation()).with_header("Location"))
     .not_found("Conversation")

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Note, examples};
+use super::{CURSOR, Note, examples};
 use crate::{
     Scope,
     document::{Answer, Described, Operation},
@@ -37,6 +37,7 @@ fn list() -> Operation {
             ("limit", "Maximum number of results.", "25"),
             ("offset", "Number of results to skip.", "0"),
             ("categories", "Any of these categories, separated by commas.", ""),
+            CURSOR,
         ],
     );
     Operation::new("get", ALL, "list_memories", TAG, "List")

@@ -23,6 +23,13 @@ use crate::{Scope, Settings, document::Operation};
 /// A field's name, its words, and its default as JSON (empty: none).
 type Note = (&'static str, &'static str, &'static str);
 
+const CURSOR: Note = (
+    "cursor",
+    "Go on after the last row of a page: the `Link` header of that page gives it, with `rel=\"next\"`. It repeats and misses \
+     nothing when rows are added meanwhile; `offset` then counts for nothing.",
+    "",
+);
+
 /// Every operation of the public interface, in the order in which people read it.
 pub(crate) fn described(settings: &Settings) -> Vec<Operation> {
     [

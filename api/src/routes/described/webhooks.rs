@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::examples;
+use super::{CURSOR, examples};
 use crate::{
     Scope,
     document::{Answer, Described, Operation},
@@ -47,6 +47,11 @@ fn create() -> Operation {
             ("url", URL, ""),
             ("events", EVENTS, "[\"conversation.completed\"]"),
             ("format", FORMAT, "\"full\""),
+            (
+                "force",
+                "Also where the user has a webhook with this URL already: every event is then sent to it twice.",
+                "false",
+            ),
         ],
     );
     let secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=";
@@ -69,6 +74,7 @@ fn create() -> Operation {
         .body("NewWebhook", fields, json!({ "url": "https://example.com/hook", "events": ["conversation.completed"] }))
         .answers(made)
         .conflict("There are 20 webhooks already")
+        .conflict(webhooks::SAME_URL)
 }
 
 fn one() -> Operation {
@@ -119,7 +125,12 @@ fn test() -> Operation {
 fn list_deliveries() -> Operation {
     let query = Described::new(
         Drawing::of(deliveries::read_page),
-        &[("limit", "Maximum number of results.", "25"), ("offset", "Number of results to skip.", "0")],
+        &[
+            ("limit", "Maximum number of results.", "25"),
+            ("offset", "Number of results to skip.", "0"),
+            ("status", "Deliveries of this status.", ""),
+            CURSOR,
+        ],
     );
     Operation::new(
         "get",

@@ -33,7 +33,7 @@ async fn finish(world: &World, claimed: &ClaimedDelivery, outcome: DeliveryOutco
 }
 
 async fn view(world: &World) -> DeliveryView {
-    world.ledger.deliveries(&world.ann, "w", 1, 0).await.unwrap().pop().unwrap()
+    world.ledger.deliveries(&world.ann, "w", &ledger::DeliveryPage::first(1)).await.unwrap().pop().unwrap()
 }
 
 /// Lets time pass: everything that waits is due, every sender has died.
