@@ -32,6 +32,7 @@ pub use deliveries::{Delivered, Deliveries, Invokers, NoDeliveries, NotInvoker};
 pub use document::document;
 pub use door::{CheckUrl, router, router_with_ids, run_requests_to_completion};
 use error::Error;
+pub use error::page as error_codes;
 pub use keyed::{KeyedPlace, KeyedRuns, NoKeyedRuns};
 pub use keys::Scope;
 pub use live::{Live, LiveSettings};

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::schemas::{list_of, reference};
+use crate::error::example;
 
 /// One status of one operation.
 #[derive(Clone, Debug)]
@@ -59,7 +60,7 @@ impl Answer {
     /// A refusal in one sentence.
     pub(crate) fn refusal(status: u16, words: &'static str, detail: &str) -> Self {
         let schema = Some(reference("Problem"));
-        Self { schema, examples: vec![json!({ "detail": detail })], ..Self::bare(status, words) }
+        Self { schema, examples: vec![example(status, detail)], ..Self::bare(status, words) }
     }
 
     /// A header of `components.headers` that comes with it.

@@ -10,6 +10,7 @@ use super::{apps, path::Ids};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    error::Code,
     keys::{Caller, generate_app_key},
     read::{Body, Fields, Text, optional_object},
     shapes,
@@ -50,7 +51,7 @@ pub(super) async fn create(
     let stored = door.ledger.create_app_key(&caller.user, &app.id, &key).await?;
     let stored = stored.map_err(|refusal| match refusal {
         AppKeyRefusal::NoSuchApp => Error::NotFound(apps::KIND),
-        AppKeyRefusal::TooMany => Error::Conflict("There are 20 live keys already"),
+        AppKeyRefusal::TooMany => Error::Conflict(Code::TooManyAppKeys),
     })?;
     Ok(Json(shapes::with(shapes::app_key(&stored), "secret", made.plaintext.expose_secret())))
 }

@@ -19,6 +19,7 @@ use super::{answer, links, path::Ids, tagged};
 use crate::{
     AppsMode, Error, NoManifest, Scope,
     door::{Creating, Door},
+    error::Code,
     keys::Caller,
     read::{Body, Bool, Choice, Fields, Page, Problem, Query, Text, object, page, query},
     shapes,
@@ -93,7 +94,7 @@ pub(super) async fn create(
     let secret = SecretString::from(format!("whsec_{}", STANDARD.encode(door.ids.secret())));
     let new = NewApp { id: door.ids.fresh().to_string(), fields, manifest, secret };
     let made = door.ledger.create_app(&caller.user, &new).await?;
-    let made = made.map_err(|TooManyApps| Error::Conflict("There are 50 apps already"))?;
+    let made = made.map_err(|TooManyApps| Error::Conflict(Code::TooManyApps))?;
     Ok(Json(shapes::with(shape(&door, &caller.user, &made), "secret", new.secret.expose_secret())))
 }
 
@@ -157,8 +158,8 @@ pub(super) async fn enable(
     }
     door.ledger.install_app(&caller.user, &id).await?.map_err(|refusal| match refusal {
         InstallRefusal::NoSuchApp => Error::NotFound(KIND),
-        InstallRefusal::SwitchedOff => Error::Conflict("The app is switched off"),
-        InstallRefusal::TooMany => Error::Conflict("There are 50 installed apps already"),
+        InstallRefusal::SwitchedOff => Error::Conflict(Code::AppSwitchedOff),
+        InstallRefusal::TooMany => Error::Conflict(Code::TooManyInstalls),
     })?;
     Ok(Json(json!({ "status": "ok" })))
 }
@@ -220,7 +221,7 @@ async fn save(
             }
             Ok(Json(shape(door, user, &stored)))
         }
-        Stored::Changed => Err(Error::Conflict("The app was changed by another request meanwhile")),
+        Stored::Changed => Err(Error::Conflict(Code::AppChanged)),
         Stored::Gone => Err(Error::NotFound(KIND)),
     }
 }

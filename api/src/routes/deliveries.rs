@@ -9,6 +9,7 @@ use super::{links, path::Ids, webhooks::KIND};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    error::Code,
     keys::Caller,
     read::{Body, Choice, Fields, Instant, Moment, Page, Problem, Query, cursor, object, page, query},
     shapes,
@@ -66,7 +67,7 @@ pub(super) async fn redeliver(
     caller.require(Scope::WebhooksWrite)?;
     match door.ledger.redeliver(&caller.user, &endpoint, &delivery).await? {
         Some(Some(again)) => Ok(Json(shapes::delivery(&again))),
-        Some(None) => Err(Error::Conflict("Delivery is still under way")),
+        Some(None) => Err(Error::Conflict(Code::DeliveryUnderWay)),
         None => {
             must_exist(&door, &caller.user, &endpoint).await?;
             Err(Error::NotFound("Delivery"))

@@ -30,6 +30,7 @@ pub(crate) struct Documents {
     openapi: Document,
     page: Document,
     style: Document,
+    codes: Document,
     /// The page to speak to and its files, by path; none where it is switched off.
     live: Vec<(&'static str, Document)>,
 }
@@ -57,6 +58,7 @@ impl Documents {
         Arc::new(Self {
             live: live.collect(),
             page: Document::of("text/html; charset=utf-8", document::page::render(&openapi)),
+            codes: Document::of("text/html; charset=utf-8", document::page::codes::render()),
             style: Document::of("text/css; charset=utf-8", document::page::STYLE.to_owned()),
             openapi: Document::of("application/json", openapi.to_string()),
         })
@@ -122,6 +124,11 @@ pub(super) async fn openapi(State(door): State<Door>, request: HeaderMap) -> Res
 /// GET `/docs`.
 pub(super) async fn page(State(door): State<Door>, request: HeaderMap) -> Response {
     door.documents.page.answer(&request)
+}
+
+/// GET `/docs/errors`.
+pub(super) async fn codes(State(door): State<Door>, request: HeaderMap) -> Response {
+    door.documents.codes.answer(&request)
 }
 
 /// GET `/docs/style.css`.

@@ -9,7 +9,7 @@ use assistant::{DataTool, Output, Toolbox, check_arguments};
 use axum::{
     body::Body,
     extract::{Request, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
 use rmcp::{
@@ -25,7 +25,14 @@ use rmcp::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::{Error, chat::toolbox::UserData, door::Door, error::detail, keys::Caller, read::whole};
+use crate::{
+    Error,
+    chat::toolbox::UserData,
+    door::Door,
+    error::{Code, refusal},
+    keys::Caller,
+    read::whole,
+};
 
 /// The characters of a transcript that `fetch` returns.
 const TRANSCRIPT: usize = 100_000;
@@ -41,7 +48,7 @@ pub(super) async fn serve(
     request: Request,
 ) -> Result<Response, Error> {
     if !may_come_from(request.headers(), &door.settings.cors_origins) {
-        return Ok(detail(StatusCode::FORBIDDEN, "This origin is not allowed"));
+        return Ok(refusal(Code::OriginNotAllowed));
     }
     let language = door.ledger.user(&caller.user).await?.map(|user| user.language).unwrap_or_default();
     let server =

@@ -128,5 +128,6 @@ pub(crate) fn all() -> Router<Door> {
         .route("/openapi.json", get(documents::openapi))
         .route("/v1/dev/openapi.json", get(documents::openapi))
         .route("/docs", get(documents::page))
+        .route("/docs/errors", get(documents::codes))
         .route("/docs/style.css", get(documents::style))
 }

@@ -24,6 +24,7 @@ use super::{
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    error::Code,
     keys::Caller,
     live::Command,
     read::{Body, optional_object},
@@ -149,12 +150,8 @@ async fn reprocess_with(
 fn refusal(refusal: ReprocessRefusal) -> Error {
     match refusal {
         ReprocessRefusal::NoConversation => Error::NotFound(KIND),
-        ReprocessRefusal::NotFinished => {
-            Error::Conflict("Conversation is still in progress: finalize it first")
-        }
-        ReprocessRefusal::KeysRequired => {
-            Error::Conflict("This user's conversations are processed with the user's own keys only")
-        }
+        ReprocessRefusal::NotFinished => Error::Conflict(Code::NotFinished),
+        ReprocessRefusal::KeysRequired => Error::Conflict(Code::KeysRequired),
         ReprocessRefusal::NoContent => no_content(),
     }
 }

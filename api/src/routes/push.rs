@@ -9,6 +9,7 @@ use super::{answer, path::Ids};
 use crate::{
     Error, Scope, WebPush,
     door::{Creating, Door},
+    error::Code,
     keys::Caller,
     read::{Body, Choice, Fields, Object, Text, object},
     shapes,
@@ -44,7 +45,7 @@ pub(super) async fn create(
     }
     match door.ledger.subscribe(&caller.user, &new).await? {
         Ok(stored) => Ok(Json(shapes::subscription(&stored))),
-        Err(TooManySubscriptions) => Err(Error::Conflict("There are 20 push subscriptions already")),
+        Err(TooManySubscriptions) => Err(Error::Conflict(Code::TooManySubscriptions)),
     }
 }
 

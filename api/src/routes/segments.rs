@@ -9,6 +9,7 @@ use super::{conversations::KIND, create, path::Ids};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    error::Code,
     keys::Caller,
     read::{Body, Bool, Fields, Float, Int, ListOf, Object, Problem, Text, object},
 };
@@ -30,7 +31,7 @@ pub(super) async fn append(
     match door.ledger.append_segments(&caller.user, &id, &segments).await? {
         Ok(count) => Ok(Json(answer(&id, Status::InProgress, count))),
         Err(AppendRefusal::NoConversation) => Err(Error::NotFound(KIND)),
-        Err(AppendRefusal::NotInProgress) => Err(Error::Conflict("Conversation is no longer in progress")),
+        Err(AppendRefusal::NotInProgress) => Err(Error::Conflict(Code::NotInProgress)),
         Err(AppendRefusal::TooLate) => {
             Err(Error::Invalid(vec![Problem::rule(vec!["body".into()], create::OUT_OF_CALENDAR)]))
         }

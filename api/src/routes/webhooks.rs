@@ -10,6 +10,7 @@ use super::{answer, path::Ids, tagged};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    error::Code,
     keys::Caller,
     read::{Body, Bool, Choice, Fields, ListOf, Text, object},
     shapes,
@@ -43,15 +44,11 @@ pub(super) async fn create(
     };
     let stored = door.ledger.create_endpoint(&caller.user, &new).await?;
     let stored = stored.map_err(|refusal| match refusal {
-        EndpointRefusal::TooMany => Error::Conflict("There are 20 webhooks already"),
-        EndpointRefusal::SameUrl => Error::Conflict(SAME_URL),
+        EndpointRefusal::TooMany => Error::Conflict(Code::TooManyWebhooks),
+        EndpointRefusal::SameUrl => Error::Conflict(Code::WebhookExists),
     })?;
     Ok(Json(shapes::with(shapes::endpoint(&stored), "secret", new.secret.expose_secret())))
 }
-
-/// Why a second webhook with one URL is not made.
-pub(super) const SAME_URL: &str =
-    "There is a webhook with this URL already: send \"force\": true to make another";
 
 /// Reads the body of a create: the URL, which `may_call` judges, the events, the format, and whether the URL may be that of
 /// another one.
@@ -148,13 +145,10 @@ pub(super) async fn delete(
 /// A webhook that an app's installation made goes with the app, and is as the app says.
 async fn refuse_of_app(door: &Door, caller: &Caller, id: &str) -> Result<(), Error> {
     match door.ledger.endpoint(&caller.user, id).await? {
-        Some(endpoint) if endpoint.app_id.is_some() => Err(Error::Conflict(OF_APP)),
+        Some(endpoint) if endpoint.app_id.is_some() => Err(Error::Conflict(Code::WebhookOfApp)),
         _ => Ok(()),
     }
 }
-
-/// Why an installed app's webhook is not changed.
-pub(super) const OF_APP: &str = "The webhook belongs to an installed app: uninstall the app instead";
 
 fn events() -> ListOf<Choice<&'static str, EventKind>> {
     let known = Choice::of(EventKind::ALL.map(|event| (event.as_str(), event)));

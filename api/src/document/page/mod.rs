@@ -1,6 +1,7 @@
 //! The document for people: one page, rendered here from the very document that machines read. It needs no script and
 //! nothing from the network but its own style sheet.
 
+pub(crate) mod codes;
 mod element;
 mod markdown;
 mod operation;

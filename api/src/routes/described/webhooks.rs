@@ -6,6 +6,7 @@ use super::{CURSOR, examples};
 use crate::{
     Scope,
     document::{Answer, Described, Operation},
+    error::Code,
     read::Drawing,
     routes::{deliveries, webhooks},
 };
@@ -74,7 +75,7 @@ fn create() -> Operation {
         .body("NewWebhook", fields, json!({ "url": "https://example.com/hook", "events": ["conversation.completed"] }))
         .answers(made)
         .conflict("There are 20 webhooks already")
-        .conflict(webhooks::SAME_URL)
+        .conflict(Code::WebhookExists.detail())
 }
 
 fn one() -> Operation {
@@ -101,7 +102,7 @@ fn change() -> Operation {
         .body("WebhookChange", fields, json!({ "enabled": true }))
         .answers(Answer::one("Webhook", "As it is now.", examples::webhook()))
         .not_found("Webhook")
-        .conflict(webhooks::OF_APP)
+        .conflict(Code::WebhookOfApp.detail())
 }
 
 fn delete() -> Operation {
@@ -110,7 +111,7 @@ fn delete() -> Operation {
         .needs(Scope::WebhooksWrite)
         .answers(Answer::gone())
         .not_found("Webhook")
-        .conflict(webhooks::OF_APP)
+        .conflict(Code::WebhookOfApp.detail())
 }
 
 fn test() -> Operation {
@@ -194,7 +195,7 @@ fn rotate() -> Operation {
     .needs(Scope::WebhooksWrite)
     .answers(Answer::one("NewlyMadeWebhook", "The new secret, shown this once.", with_secret()))
     .not_found("Webhook")
-        .conflict(webhooks::OF_APP)
+        .conflict(Code::WebhookOfApp.detail())
 }
 
 fn with_secret() -> Value {
