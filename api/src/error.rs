@@ -5,6 +5,7 @@ mod code;
 use std::sync::Arc;
 
 use axum::{
+    Json,
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
@@ -205,7 +206,7 @@ impl IntoResponse for Error {
     }
 }
 
-/// A refusal on its way to the front door, which knows the request's id and writes the body.
+/// A refusal on its way to the front door, which knows the request's id and writes it into the body.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     code: Code,
@@ -214,7 +215,7 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     /// FastAPI's `detail`, and what is beside it.
-    pub(crate) fn body(self, request_id: &str) -> Value {
+    pub(crate) fn body(&self, request_id: Option<&str>) -> Value {
         json!({
             "detail": self.detail,
             "code": self.code.as_str(),
@@ -227,7 +228,7 @@ impl Refusal {
 /// The body of a refusal in an example of the document.
 pub(crate) fn example(status: u16, detail: &str) -> Value {
     Refusal { code: Code::of_example(status, detail), detail: detail.into() }
-        .body("0197c0de-5a1b-7c3d-9e2f-000000000001")
+        .body(Some("0197c0de-5a1b-7c3d-9e2f-000000000001"))
 }
 
 /// A refusal whose words are always the same.
@@ -237,8 +238,9 @@ pub(crate) fn refusal(code: Code) -> Response {
 
 /// A refusal that says what it is about.
 pub(crate) fn detailed(code: Code, detail: impl Into<Value>) -> Response {
-    let mut response = code.status().into_response();
-    response.extensions_mut().insert(Refusal { code, detail: detail.into() });
+    let refusal = Refusal { code, detail: detail.into() };
+    let mut response = (code.status(), Json(refusal.body(None))).into_response();
+    response.extensions_mut().insert(refusal);
     response
 }
 

@@ -127,17 +127,16 @@ fn finish(mut answer: Response, id: &str, ledger: &Ledger) -> Response {
         answer = detailed(Code::Internal, format!("Internal Server Error (request {id})"));
     }
     if let Some(refusal) = answer.extensions_mut().remove::<Refusal>() {
-        answer = with_body(answer, &refusal.body(id));
+        answer = with_body(answer, &refusal.body(Some(id)));
     }
     put_headers(answer.headers_mut());
     request_id::put(answer.headers_mut(), id);
     answer
 }
 
-/// A refusal with its body; the route gave it the length of none.
+/// A refusal with its body; the route gave it the length of another one.
 fn with_body(answer: Response, body: &Value) -> Response {
     let (mut parts, _) = answer.into_parts();
-    parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     parts.headers.remove(header::CONTENT_LENGTH);
     Response::from_parts(parts, Body::from(body.to_string()))
 }

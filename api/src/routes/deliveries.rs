@@ -84,6 +84,7 @@ pub(super) async fn recover(
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
     let since = object(body, read_since)?;
+    must_exist(&door, &caller.user, &endpoint).await?;
     if since.at > door.ledger.now().await? {
         let loc = vec!["body".into(), "since".into()];
         return Err(Error::Invalid(vec![Problem::rule(loc, "since must not be in the future")]));
