@@ -34,6 +34,7 @@ pub use chat::{Chat, ChatApps, ChatSettings, EngineWithKey, NoChatApps};
 pub use deliveries::{Delivered, Deliveries, Invokers, NoDeliveries, NotInvoker};
 pub use door::{CheckUrl, run_requests_to_completion};
 use error::Error;
+pub use error::page as error_codes;
 pub use keyed::{KeyedPlace, KeyedRuns, NoKeyedRuns};
 pub use keys::Scope;
 pub use live::{Live, LiveSettings};

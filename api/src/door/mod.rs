@@ -25,7 +25,7 @@ pub(crate) use encoding::{AsItIs, takes_gzip};
 pub(crate) use patterns::{Patterns, Wait};
 pub(crate) use rate::Told;
 pub(crate) use repeats::{
-    Again, Creating, HEADER as IDEMPOTENCY_KEY, REPLAYED, Resume, name_in, once, refused,
+    Again, Anew, Creating, HEADER as IDEMPOTENCY_KEY, Kept, REPLAYED, Resume, name_in, once, refused,
 };
 pub(crate) use since::Since;
 

@@ -3,12 +3,14 @@
 use std::{any::Any, pin::pin, time::Instant};
 
 use axum::{
+    body::Body,
     extract::{MatchedPath, Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use ledger::Ledger;
+use serde_json::Value;
 use tower_http::catch_panic::CatchPanicLayer;
 use trace::TraceContext;
 use tracing::{Instrument, Span, field::Empty};
@@ -16,7 +18,7 @@ use tracing::{Instrument, Span, field::Empty};
 use super::{Door, Since, Told, request_id};
 use crate::{
     Error,
-    error::{Cause, detail},
+    error::{Cause, Code, Refusal, detailed, internal},
 };
 
 /// Answers of JSON and personal data: not to be sniffed, framed, leaked or kept.
@@ -103,7 +105,7 @@ fn tell(traced: &Span, status: StatusCode) {
 
 /// Turns a panic into a 500 answer; the panic hook has logged it already.
 pub(super) fn catch_panics() -> CatchPanicLayer<fn(Box<dyn Any + Send>) -> Response> {
-    CatchPanicLayer::custom(|_| detail(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"))
+    CatchPanicLayer::custom(|_| internal())
 }
 
 fn finish(mut answer: Response, id: &str, ledger: &Ledger) -> Response {
@@ -116,11 +118,21 @@ fn finish(mut answer: Response, id: &str, ledger: &Ledger) -> Response {
         }
     }
     if answer.status() == StatusCode::INTERNAL_SERVER_ERROR {
-        answer = detail(StatusCode::INTERNAL_SERVER_ERROR, format!("Internal Server Error (request {id})"));
+        answer = detailed(Code::Internal, format!("Internal Server Error (request {id})"));
+    }
+    if let Some(refusal) = answer.extensions_mut().remove::<Refusal>() {
+        answer = with_body(answer, &refusal.body(Some(id)));
     }
     put_headers(answer.headers_mut());
     request_id::put(answer.headers_mut(), id);
     answer
+}
+
+/// A refusal with its body; the route gave it the length of another one.
+fn with_body(answer: Response, body: &Value) -> Response {
+    let (mut parts, _) = answer.into_parts();
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, Body::from(body.to_string()))
 }
 
 /// What a handler has said itself (the poll's `Cache-Control`) stands.

@@ -4,6 +4,7 @@
 //! handler, and the first answer is kept.
 
 use axum::{
+    Json,
     body::{Body, Bytes, to_bytes},
     extract::{FromRequestParts, MatchedPath, Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts},
@@ -30,8 +31,20 @@ pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-rep
 /// The longest name.
 const LONGEST: usize = 255;
 
-/// Answers a repeat whose first answer was lost, from the ids of what the first request created.
-pub(crate) type Again = for<'a> fn(&'a Door, &'a UserId, &'a [String]) -> BoxFuture<'a, Result<Value, Error>>;
+/// A first answer that was lost, of the user's objects with these ids.
+pub(crate) type Kept = for<'a> fn(&'a Door, &'a UserId, &'a [String]) -> BoxFuture<'a, Result<Value, Error>>;
+/// An answer that is not kept.
+pub(crate) type Anew =
+    for<'a> fn(&'a Door, &'a Caller, &'a [String]) -> BoxFuture<'a, Result<Response, Error>>;
+
+/// How a repeat is answered from the ids of what the first request created.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Again {
+    /// First answers are kept; this one is for a first answer that was lost with its process.
+    Kept(Kept),
+    /// Answers hold a whole transcript and are not kept: every repeat shows the conversation as it is now.
+    Anew(Anew),
+}
 
 /// Hands the keys that a repeat brings to what the first request created: the conversation, and the repeat's headers.
 pub(crate) type Resume =
@@ -70,13 +83,13 @@ async fn named(
         {
             resume(door, &key.user, &made, &parts.headers).await?;
         }
-        return answer_again(door, &key, again, repeat).await;
+        return answer_again(door, &caller, &key, again, repeat).await;
     }
     parts.extensions.insert(key.clone());
     parts.extensions.insert(Arrived(bytes));
     let answer = next.run(Request::from_parts(parts, Body::empty())).await;
     Ok(match answer.status().is_success() {
-        true => keep(door, &key, answer).await,
+        true => keep(door, &key, again, answer).await,
         false => answer,
     })
 }
@@ -118,30 +131,40 @@ fn conversation_of(repeat: &Repeat) -> Option<ConversationId> {
 
 async fn answer_again(
     door: &Door,
+    caller: &Caller,
     key: &RequestKey,
     again: Again,
     repeat: Repeat,
 ) -> Result<Response, Error> {
-    let (status, body) = match repeat {
+    let mut response = match repeat {
         Repeat::OtherBody => {
             return Err(refused(
                 "the key was used for another request: another body, or another id in its path",
             ));
         }
         Repeat::Running(seconds) => return Err(Error::StillRunning { retry_after: seconds.min(2) }),
-        Repeat::Answered { status, answer } => (StatusCode::from_u16(status).unwrap_or_default(), answer),
-        Repeat::Made(made) => (StatusCode::OK, again(door, &key.user, &made).await?.to_string()),
+        Repeat::Answered { status, answer } => {
+            let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+            (StatusCode::from_u16(status).unwrap_or_default(), json, answer).into_response()
+        }
+        Repeat::Made(made) => match again {
+            Again::Kept(again) => Json(again(door, &key.user, &made).await?).into_response(),
+            Again::Anew(again) => again(door, caller, &made).await?,
+        },
     };
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        (REPLAYED, HeaderValue::from_static("true")),
-    ];
-    Ok((status, headers, body).into_response())
+    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    Ok(response)
 }
 
 /// Keeps what was answered, without what is shown once. An answer that cannot be kept is no reason not to give it:
 /// a repeat is then answered from what was made.
-async fn keep(door: &Door, key: &RequestKey, answer: Response) -> Response {
+async fn keep(door: &Door, key: &RequestKey, again: Again, answer: Response) -> Response {
+    if matches!(again, Again::Anew(_)) {
+        if let Err(error) = door.ledger.mark_answered(key).await {
+            tracing::warn!(%error, "a repeat may have to wait for a minute");
+        }
+        return answer;
+    }
     let (parts, body) = answer.into_parts();
     let Ok(bytes) = to_bytes(body, BODY_LIMIT).await else {
         return Error::UnreadableBody.into_response();

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use crate::shapes::Problem;
+use crate::{error::example, shapes::Problem};
 
 /// An object that is answered: its schema is derived, and this is how one looks.
 pub(crate) trait Shape: JsonSchema {
@@ -68,7 +68,7 @@ impl Answer {
 
     /// A refusal in one sentence.
     pub(crate) fn refusal(status: u16, words: &'static str, detail: &str) -> Self {
-        let examples = vec![json!({ "detail": detail })];
+        let examples = vec![example(status, detail)];
         Self { schema: Some(one::<Problem>), examples, ..Self::bare(status, words) }
     }
 

@@ -16,11 +16,11 @@ use serde_json::Value;
 pub(crate) use answer::{Answer, Shape};
 pub(crate) use guard::router;
 pub(crate) use named::{Named, named};
-pub(crate) use takes::{Note, Takes, takes};
+pub(crate) use takes::{CURSOR, Note, Takes, takes};
 
 use crate::{
     Scope,
-    door::{Again, Door, Resume, Wait},
+    door::{Again, Anew, Door, Kept, Resume, Wait},
 };
 
 /// Who may call an endpoint. Every request with a developer key draws on the quota of its user.
@@ -207,13 +207,23 @@ impl Endpoint {
     }
 
     /// It creates something, once for each `Idempotency-Key`; `again` answers a repeat whose first answer was lost.
-    pub(crate) fn creates(self, again: Again) -> Self {
-        Self { repeats: Repeats::Named { again, resume: None }, ..self }
+    pub(crate) fn creates(self, again: Kept) -> Self {
+        Self { repeats: Repeats::Named { again: Again::Kept(again), resume: None }, ..self }
     }
 
-    /// As [`creates`](Self::creates); `resume` gets the conversation and the model key of every repeat.
-    pub(crate) fn creates_and_resumes(self, again: Again, resume: Resume) -> Self {
-        Self { repeats: Repeats::Named { again, resume: Some(resume) }, ..self }
+    /// It is done once for each `Idempotency-Key`; every repeat is answered by `again`, with the conversation as it is.
+    pub(crate) fn shown_anew(self, again: Anew) -> Self {
+        Self { repeats: Repeats::Named { again: Again::Anew(again), resume: None }, ..self }
+    }
+
+    /// `resume` gets the conversation and the model key of every repeat.
+    pub(crate) fn resumes(self, wanted: Resume) -> Self {
+        match self.repeats {
+            Repeats::Named { again, .. } => {
+                Self { repeats: Repeats::Named { again, resume: Some(wanted) }, ..self }
+            }
+            Repeats::Plain | Repeats::ByHandler => self,
+        }
     }
 
     /// It takes an `Idempotency-Key`, and its handler reads it.

@@ -7,6 +7,14 @@ use crate::read::{Drawing, Drawn, Fields, SCHEMA};
 /// A field's name, what it means, and its default as JSON (empty: none).
 pub(crate) type Note = (&'static str, &'static str, &'static str);
 
+/// The words for `cursor` of every list that has one.
+pub(crate) const CURSOR: Note = (
+    "cursor",
+    "Go on after the last row of a page: the `Link` header of that page gives it, with `rel=\"next\"`. It repeats and misses \
+     nothing when rows are added meanwhile; `offset` then counts for nothing.",
+    "",
+);
+
 /// The fields of a query or a body.
 #[derive(Clone, Debug)]
 pub(crate) struct Takes {

@@ -10,10 +10,11 @@ use super::{answer, links, path::Ids};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
-    endpoint::{Answer, Endpoint, Named, Note, takes},
+    endpoint::{Answer, CURSOR, Endpoint, Named, Note, takes},
     keys::Caller,
     read::{
-        Body, Bool, Fields, ListOf, Object, Page, Query, Text, ZonedMoment, date_range, object, page, query,
+        Body, Bool, Fields, ListOf, Object, Page, Query, Text, ZonedMoment, cursor, date_range, object, page,
+        query,
     },
     shapes,
 };
@@ -102,6 +103,7 @@ const FILTER: &[Note] = &[
     ("conversation_id", "Extracted from this conversation.", ""),
     ("start_date", "Created at or after this moment; of a date, its whole UTC day.", ""),
     ("end_date", "Created at or before this moment; of a date, its whole UTC day.", ""),
+    CURSOR,
 ];
 
 /// Reads the query of the list.
@@ -110,7 +112,8 @@ pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, ItemFilter)>
     let completed = fields.present("completed", Bool);
     let conversation_id = fields.present("conversation_id", Text::any()).map(ConversationId::new);
     let (start, end) = date_range(fields);
-    let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset };
+    let after = cursor(fields);
+    let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset, after };
     Some((page, ItemFilter { page: dates, completed, conversation_id }))
 }
 

@@ -12,6 +12,7 @@ use crate::{
     Error, Scope,
     door::{Creating, Door},
     endpoint::{Answer, Endpoint, takes},
+    error::Code,
     keys::{Caller, generate_app_key},
     read::{Body, Fields, Text, optional_object},
     shapes,
@@ -97,7 +98,7 @@ pub(super) async fn create(
     let stored = door.ledger.create_app_key(&caller.user, &app.id, &key).await?;
     let stored = stored.map_err(|refusal| match refusal {
         AppKeyRefusal::NoSuchApp => Error::NotFound(apps::KIND),
-        AppKeyRefusal::TooMany => Error::Conflict("There are 20 live keys already"),
+        AppKeyRefusal::TooMany => Error::Conflict(Code::TooManyAppKeys),
     })?;
     Ok(Json(shapes::created_app_key(&stored, made.plaintext.expose_secret())))
 }

@@ -27,6 +27,7 @@ use crate::{
     AppsMode, Error, NoManifest, Scope,
     door::{Creating, Door},
     endpoint::{Answer, Endpoint, Note, takes},
+    error::Code,
     keys::Caller,
     read::{Body, Bool, Fields, Page, Problem, Query, Text, object, page, query},
     shapes,
@@ -193,7 +194,7 @@ pub(super) async fn create(
     let secret = SecretString::from(format!("whsec_{}", STANDARD.encode(door.ids.secret())));
     let new = NewApp { id: door.ids.fresh().to_string(), fields, manifest, secret };
     let made = door.ledger.create_app(&caller.user, &new).await?;
-    let made = made.map_err(|TooManyApps| Error::Conflict("There are 50 apps already"))?;
+    let made = made.map_err(|TooManyApps| Error::Conflict(Code::TooManyApps))?;
     Ok(Json(shapes::created_app(shape(&door, &caller.user, &made), new.secret.expose_secret())))
 }
 
@@ -253,8 +254,8 @@ pub(super) async fn enable(
     }
     door.ledger.install_app(&caller.user, &id).await?.map_err(|refusal| match refusal {
         InstallRefusal::NoSuchApp => Error::NotFound(KIND),
-        InstallRefusal::SwitchedOff => Error::Conflict("The app is switched off"),
-        InstallRefusal::TooMany => Error::Conflict("There are 50 installed apps already"),
+        InstallRefusal::SwitchedOff => Error::Conflict(Code::AppSwitchedOff),
+        InstallRefusal::TooMany => Error::Conflict(Code::TooManyInstalls),
     })?;
     Ok(Json(shapes::DONE))
 }
@@ -315,7 +316,7 @@ async fn save(
             }
             Ok(Json(shape(door, user, &stored)))
         }
-        Stored::Changed => Err(Error::Conflict("The app was changed by another request meanwhile")),
+        Stored::Changed => Err(Error::Conflict(Code::AppChanged)),
         Stored::Gone => Err(Error::NotFound(KIND)),
     }
 }

@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderMap, Uri},
     response::{IntoResponse, Response},
 };
-use ledger::{ConversationChange, ConversationFilter, ConversationView, DatePage};
+use ledger::{ConversationChange, ConversationFilter, ConversationView, DatePage, StatusFilter};
 use records::{Category, ConversationId, FolderId, UserId};
 use serde_json::json;
 
@@ -14,10 +14,16 @@ use super::{answer, links, path::Ids, tagged};
 use crate::{
     Error, Scope,
     door::{Door, Refused},
-    endpoint::{Answer, Endpoint, Note, takes},
+    endpoint::{Answer, CURSOR, Endpoint, Named, Note, takes},
     keys::Caller,
-    read::{Body, Bool, Choice, CommaSeparated, Fields, Page, Query, Text, date_range, object, page, query},
-    shapes,
+    read::{
+        Body, Bool, Choice, CommaSeparated, Fields, Page, Query, Text, cursor, date_range, object, page,
+        query,
+    },
+    shapes::{
+        self,
+        words::{self, Words},
+    },
 };
 
 /// What a 404 says is missing.
@@ -31,7 +37,10 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::get(ALL, Scope::ConversationsRead, list)
             .named("list_conversations", "List conversations")
-            .says("Completed and not discarded, newest first.")
+            .says(
+                "Newest first; completed and not discarded ones, unless `status` asks for others. After a restart, a client finds \
+                 with `status=processing` and `status=failed` what it has to wait for or finalize again.",
+            )
             .query(takes(read_filter, FILTER))
             .answers(Answer::page::<shapes::Conversation<'_>>()),
         Endpoint::get(ONE, Scope::ConversationsRead, one)
@@ -59,7 +68,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// GET: a page of completed, not discarded conversations, newest first.
+/// GET: a page of conversations, newest first; without a `status` of completed, not discarded ones.
 pub(super) async fn list(
     State(door): State<Door>,
     caller: Caller,
@@ -99,6 +108,12 @@ const FILTER: &[Note] = &[
     ("categories", "Any of these categories, separated by commas.", ""),
     ("folder_id", "Filed in this folder.", ""),
     ("starred", "Only starred, or only other ones; all by default.", ""),
+    (
+        "status",
+        "Conversations of this status: completed ones are those that are not discarded, `any` is every conversation.",
+        "\"completed\"",
+    ),
+    CURSOR,
 ];
 
 /// Reads the query of the list.
@@ -110,8 +125,20 @@ pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, Conversation
     let categories = fields.present("categories", CommaSeparated(known)).unwrap_or_default();
     let folder_id = fields.present("folder_id", Text::between(1, usize::MAX)).map(FolderId::new);
     let starred = fields.present("starred", Bool);
-    let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset };
-    Some((page, ConversationFilter { page: dates, categories, folder_id, starred, with_transcript }))
+    let status = fields.present("status", statuses()).unwrap_or_default();
+    let after = cursor(fields);
+    let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset, after };
+    Some((page, ConversationFilter { page: dates, status, categories, folder_id, starred, with_transcript }))
+}
+
+fn statuses() -> Named<Choice<&'static str, StatusFilter>> {
+    words::ConversationFilter::in_request(Choice::of([
+        ("completed", StatusFilter::Completed),
+        ("processing", StatusFilter::Processing),
+        ("failed", StatusFilter::Failed),
+        ("in_progress", StatusFilter::InProgress),
+        ("any", StatusFilter::Any),
+    ]))
 }
 
 /// Reads the query of one conversation: whether its transcript is wanted, and whether its pictures are.

@@ -31,7 +31,8 @@ pub(super) fn endpoints(settings: &Settings) -> Vec<Endpoint> {
             .named("create_conversation", "Create a conversation from text")
             .says(WAITS)
             .waits(Wait::Job)
-            .creates_and_resumes(again, byok::resume)
+            .creates(again)
+            .resumes(byok::resume)
             .takes_model_key()
             .body(
                 "NewConversationFromText",
@@ -46,7 +47,8 @@ pub(super) fn endpoints(settings: &Settings) -> Vec<Endpoint> {
             .named("create_conversation_from_segments", "Create a conversation from segments")
             .says(WAITS)
             .waits(Wait::Job)
-            .creates_and_resumes(again, byok::resume)
+            .creates(again)
+            .resumes(byok::resume)
             .takes_model_key()
             .body(
                 "NewConversationFromSegments",

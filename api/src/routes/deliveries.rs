@@ -2,6 +2,7 @@
 
 use axum::{Json, extract::State, http::Uri, response::Response};
 use futures::future::BoxFuture;
+use ledger::DeliveryPage;
 use records::UserId;
 use serde_json::{Value, json};
 
@@ -9,10 +10,14 @@ use super::{answer, links, path::Ids, webhooks::KIND};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
-    endpoint::{Answer, Endpoint, takes},
+    endpoint::{Answer, CURSOR, Endpoint, takes},
+    error::Code,
     keys::Caller,
-    read::{Body, Fields, Instant, Moment, Page, Query, object, page, query},
-    shapes,
+    read::{Body, Choice, Fields, Instant, Moment, Page, Problem, Query, cursor, object, page, query},
+    shapes::{
+        self,
+        words::{self, Words},
+    },
 };
 
 /// What was delivered to an endpoint, and delivering again.
@@ -29,7 +34,12 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .says("Newest first.")
             .query(takes(
                 read_page,
-                &[("limit", "Maximum number of results.", "25"), ("offset", "Number of results to skip.", "0")],
+                &[
+                    ("limit", "Maximum number of results.", "25"),
+                    ("offset", "Number of results to skip.", "0"),
+                    ("status", "Deliveries of this status.", ""),
+                    CURSOR,
+                ],
             ))
             .answers(Answer::page::<shapes::Delivery>())
             .not_found(KIND),
@@ -93,16 +103,25 @@ pub(super) async fn list(
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
-    let page = query(&parameters, read_page)?;
+    let (page, filter) = query(&parameters, read_page)?;
     must_exist(&door, &caller.user, &endpoint).await?;
-    let rows = door.ledger.deliveries(&caller.user, &endpoint, links::one_more(page), page.offset).await?;
+    let rows = door.ledger.deliveries(&caller.user, &endpoint, &filter).await?;
     Ok(links::answer(&uri, page, &rows, shapes::delivery))
 }
 
 /// Reads the query of the list.
-pub(super) fn read_page(fields: &mut Fields<'_>) -> Option<Page> {
-    Some(page(fields, 25, 100))
+pub(super) fn read_page(fields: &mut Fields<'_>) -> Option<(Page, DeliveryPage)> {
+    let page = page(fields, 25, 100);
+    let status = fields.present(
+        "status",
+        words::DeliveryStatus::in_request(Choice::of(STATUSES.map(|status| (status, status)))),
+    );
+    let after = cursor(fields);
+    Some((page, DeliveryPage { status, limit: links::one_more(page), offset: page.offset, after }))
 }
+
+/// What may have become of a delivery.
+pub(crate) const STATUSES: [&str; 5] = ["pending", "sending", "delivered", "exhausted", "cancelled"];
 
 /// POST `…/deliveries/{delivery}/redeliver`: a finished delivery once more, under its own id.
 pub(super) async fn redeliver(
@@ -112,7 +131,7 @@ pub(super) async fn redeliver(
 ) -> Result<Json<shapes::Delivery>, Error> {
     match door.ledger.redeliver(&caller.user, &endpoint, &delivery).await? {
         Some(Some(again)) => Ok(Json(shapes::delivery(&again))),
-        Some(None) => Err(Error::Conflict("Delivery is still under way")),
+        Some(None) => Err(Error::Conflict(Code::DeliveryUnderWay)),
         None => {
             must_exist(&door, &caller.user, &endpoint).await?;
             Err(Error::NotFound("Delivery"))
@@ -128,6 +147,11 @@ pub(super) async fn recover(
     body: Body,
 ) -> Result<Json<shapes::Recovered>, Error> {
     let since = object(body, read_since)?;
+    must_exist(&door, &caller.user, &endpoint).await?;
+    if since.at > door.ledger.now().await? {
+        let loc = vec!["body".into(), "since".into()];
+        return Err(Error::Invalid(vec![Problem::rule(loc, "since must not be in the future")]));
+    }
     let recovered = door.ledger.recover(&caller.user, &endpoint, since.at).await?;
     Ok(Json(shapes::Recovered { recovered: recovered.ok_or(Error::NotFound(KIND))? }))
 }

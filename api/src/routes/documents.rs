@@ -34,7 +34,7 @@ const JSON: &str = "application/json";
 pub(crate) fn pages(settings: &Settings, openapi: &Value) -> Vec<Endpoint> {
     let openapi = Arc::new(Document::of(POLICY, JSON, Text::Plain(openapi.to_string().into())));
     let documents = ["/openapi.json", "/v1/dev/openapi.json"].map(|path| (path, Arc::clone(&openapi)));
-    let shown = docs::FILES.map(|(path, kind, text)| (path, Document::of(docs::POLICY, kind, text)));
+    let shown = docs::files().map(|(path, kind, text)| (path, Document::of(docs::POLICY, kind, text)));
     let live = live::page::FILES.iter().filter(|_| settings.live.page).map(|&(path, kind, text)| {
         (path, Document::of(live::page::POLICY, kind, Text::Plain(Bytes::from_static(text.as_bytes()))))
     });

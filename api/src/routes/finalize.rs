@@ -6,16 +6,17 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use futures::future::BoxFuture;
 use job::WorkerId;
 use ledger::{AdmitRefusal, ConversationView, FinalizedWithKeys, Ledger, Poll, WithKeys};
 use records::{ConversationId, UserId};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::{byok, conversations::KIND, path::Ids, tagged};
+use super::{answer, byok, conversations::KIND, path::Ids, tagged};
 use crate::{
     Error, Scope,
-    door::{Account, Door},
+    door::{Account, Creating, Door},
     endpoint::{Answer, Endpoint, Named, Note, takes},
     keys::Caller,
     read::{Body, Fields, Int, ListOf, Moment, Object, Problem, Take, Text, optional_object},
@@ -42,6 +43,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
                 "Admits a stored conversation into the outbox and answers as soon as that is committed. It is processed durably, \
                  without being judged worth keeping first. A repeat changes nothing; one that failed is admitted anew.",
             )
+            .shown_anew(shown_again)
+            .resumes(byok::resume)
             .takes_model_key()
             .optional_body(
                 "Finalize",
@@ -71,7 +74,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 /// POST `…/finalize`: answers as soon as the admission is committed. A repeat changes nothing.
 pub(super) async fn admit(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     Ids(id): Ids<String>,
     headers: HeaderMap,
@@ -153,6 +156,20 @@ async fn finalize_with(
     .await
 }
 
+/// The answer to a repeat: the conversation as it is now.
+pub(super) fn shown_again<'a>(
+    door: &'a Door,
+    caller: &'a Caller,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Response, Error>> {
+    Box::pin(async move {
+        caller.account.has_room()?;
+        let id = ConversationId::new(answer::only(ids)?);
+        let view = door.ledger.conversation(&caller.user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
+        show(&caller.account, &view)
+    })
+}
+
 pub(super) fn show(account: &Account, view: &ConversationView) -> Result<Response, Error> {
     let body = account.json(&shapes::FinalizingConversation {
         conversation: shapes::conversation(view, true),
@@ -225,8 +242,9 @@ pub(super) async fn poll(
 ) -> Result<Response, Error> {
     let found = door.ledger.poll(&caller.user, &ConversationId::new(id)).await?;
     let job = found.ok_or(Error::NotFound("Conversation finalization job"))?;
-    // The job's id names user, conversation and revision; its row's version every change.
-    let tag = format!("W/\"{}-{}\"", job.job_id.as_str(), job.version);
+    // The job's id names user, conversation and revision; its row's version every change of the job.
+    let again = if job.can_finalize_again { "-again" } else { "" };
+    let tag = format!("W/\"{}-{}{again}\"", job.job_id.as_str(), job.version);
     let mut response = match tagged::is_current(&headers, &tag) {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => Json(shapes::poll(&job)).into_response(),

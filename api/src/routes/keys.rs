@@ -12,6 +12,7 @@ use crate::{
     Error, Scope,
     door::{Creating, Door},
     endpoint::{Access, Answer, Endpoint, Note, takes},
+    error::Code,
     keys::{Caller, generate},
     read::{Body, Choice, Fields, ListOf, Moment, Problem, Text, object},
     shapes::{
@@ -102,7 +103,7 @@ pub(super) async fn create(
     door.ledger.add_key(&caller.user, &key).await?.map_err(|refusal| match refusal {
         // A key of theirs has just been used. Gone meanwhile is gone.
         KeyRefusal::NoSuchPerson => Error::NotAuthenticated,
-        KeyRefusal::TooMany => Error::Conflict("There are 100 live keys already"),
+        KeyRefusal::TooMany => Error::Conflict(Code::TooManyKeys),
     })?;
     let stored = find(&door, &caller.user, &key.id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(Json(shapes::created_key(&stored, made.plaintext.expose_secret())))

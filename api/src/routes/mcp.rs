@@ -9,7 +9,7 @@ use assistant::{DataTool, Output, Toolbox, check_arguments};
 use axum::{
     body::Body,
     extract::{Request, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
 use rmcp::{
@@ -30,7 +30,7 @@ use crate::{
     chat::toolbox::UserData,
     door::Door,
     endpoint::{Access, Endpoint},
-    error::detail,
+    error::{Code, refusal},
     keys::Caller,
     read::whole,
 };
@@ -54,7 +54,7 @@ pub(super) async fn serve(
     request: Request,
 ) -> Result<Response, Error> {
     if !may_come_from(request.headers(), &door.settings.cors_origins) {
-        return Ok(detail(StatusCode::FORBIDDEN, "This origin is not allowed"));
+        return Ok(refusal(Code::OriginNotAllowed));
     }
     let language = door.ledger.user(&caller.user).await?.map(|user| user.language).unwrap_or_default();
     let server =

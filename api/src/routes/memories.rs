@@ -10,9 +10,11 @@ use super::{answer, links, path::Ids};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
-    endpoint::{Answer, Endpoint, Named, Note, takes},
+    endpoint::{Answer, CURSOR, Endpoint, Named, Note, takes},
     keys::Caller,
-    read::{Body, Choice, CommaSeparated, Fields, ListOf, Object, Page, Query, Text, object, page, query},
+    read::{
+        Body, Choice, CommaSeparated, Fields, ListOf, Object, Page, Query, Text, cursor, object, page, query,
+    },
     shapes::{
         self,
         words::{self, Words},
@@ -119,13 +121,15 @@ const FILTER: &[Note] = &[
     ("limit", "Maximum number of results.", "25"),
     ("offset", "Number of results to skip.", "0"),
     ("categories", "Any of these categories, separated by commas.", ""),
+    CURSOR,
 ];
 
 /// Reads the query of the list.
 pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, MemoryFilter)> {
     let page = page(fields, 25, 1_000);
     let categories = fields.present("categories", CommaSeparated(categories())).unwrap_or_default();
-    Some((page, MemoryFilter { limit: links::one_more(page), offset: page.offset, categories }))
+    let after = cursor(fields);
+    Some((page, MemoryFilter { limit: links::one_more(page), offset: page.offset, after, categories }))
 }
 
 /// What a create says of a memory; its id is ours to give, and its category, where none is named, ours to find.

@@ -3,7 +3,7 @@
 use axum::{
     Json,
     extract::State,
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
     response::{IntoResponse, Response},
 };
 use ledger::{AppMessage, MESSAGES_PER_HOUR, Notified, RequestKey, SentThisHour};
@@ -15,7 +15,7 @@ use crate::{
     AppsMode, Error,
     door::{Door, IDEMPOTENCY_KEY, REPLAYED, name_in, refused},
     endpoint::{Access, Answer, Endpoint, Note, takes},
-    error::detail,
+    error::{Code, refusal},
     keys::AppCaller,
     read::{Body, Fields, Text, object},
     shapes,
@@ -90,8 +90,7 @@ pub(super) async fn send(
         Notified::Repeated => Ok(([(REPLAYED, HeaderValue::from_static("true"))], ok()).into_response()),
         Notified::OtherBody => Err(refused("the key was used for another message")),
         Notified::TooMany(hour) => {
-            let mut answer =
-                detail(StatusCode::TOO_MANY_REQUESTS, "An app may send 10 messages an hour to a user");
+            let mut answer = refusal(Code::TooManyMessages);
             answer.headers_mut().insert(header::RETRY_AFTER, whole_seconds(hour).into());
             Ok(counted(answer, hour))
         }

@@ -1,10 +1,10 @@
 //! The original's own routes: processing what is in progress, and processing again (DECISIONS §4).
 
 use axum::{
-    extract::State,
     http::{HeaderMap, HeaderValue, header},
     response::{IntoResponse, Response},
 };
+use futures::future::BoxFuture;
 use job::WorkerId;
 use ledger::{EndedBy, Ledger, LiveAdmission, ReprocessRefusal, WithKeys};
 use records::{ConversationId, UserId};
@@ -16,16 +16,18 @@ use tokio::{
 };
 
 use super::{
-    byok::{admitted, ended_with_keys, key_of, place},
+    answer,
+    byok::{admitted, ended_with_keys, key_of, place, resume},
     conversations::KIND,
-    finalize::{CONTEXT, finalize, no_content, poll_route, read_context, show},
+    finalize::{CONTEXT, finalize, no_content, poll_route, read_context, show, shown_again},
     path::Ids,
     tagged, waiting,
 };
 use crate::{
     Error, Scope,
-    door::{Door, Wait},
+    door::{Creating, Door, Wait},
     endpoint::{Answer, Endpoint, takes},
+    error::Code,
     keys::Caller,
     live::Command,
     read::{Body, optional_object},
@@ -46,6 +48,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
                 "Ends the conversation that is in progress, the one that was active last if there are several. Of a live one, \
                  what was said is stored first.",
             )
+            .shown_anew(shown_again)
+            .resumes(resume)
             .takes_model_key()
             .optional_body("Finalize", takes(read_context, CONTEXT), json!({}))
             .answers(
@@ -59,6 +63,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
                  completed one is shown with its old results; what a person has touched stays.",
             )
             .waits(Wait::Job)
+            .shown_anew(reprocessed_again)
+            .resumes(resume)
             .takes_model_key()
             .answers(Answer::one::<shapes::Conversation<'_>>("As it is now.").with_header("Location"))
             .not_found(KIND)
@@ -70,7 +76,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 /// POST `/v1/conversations`: ends the conversation that is in progress, the one that was active last if there are several.
 /// It needs no durable dispatch. Of a live one, what was said is stored first where its socket is in this process.
 pub(super) async fn in_progress(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
@@ -128,7 +134,7 @@ async fn end_live(
 /// POST `…/reprocess`: admits the next revision of a completed or failed conversation and waits for it like a create.
 /// Until it is done, a completed conversation is shown with its old results; `Location` says where to ask.
 pub(super) async fn again(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     headers: HeaderMap,
     Ids(id): Ids<String>,
@@ -143,13 +149,27 @@ pub(super) async fn again(
         door.metrics.admissions.with_label_values(&["reprocess"]).inc();
     }
     waiting::for_the_end(&door.ledger, &caller.user, &id, door.settings.create_wait).await;
-    let view = door.ledger.conversation(&caller.user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
+    present(&door, &caller, &id).await
+}
+
+/// The answer to a reprocess, of a conversation as it is now.
+async fn present(door: &Door, caller: &Caller, id: &ConversationId) -> Result<Response, Error> {
+    caller.account.has_room()?;
+    let view = door.ledger.conversation(&caller.user, id, true).await?.ok_or(Error::NotFound(KIND))?;
     let body = caller.account.json(&shapes::conversation(&view, true))?;
     let mut response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
-    if let Ok(place) = HeaderValue::from_str(&poll_route(&id)) {
+    if let Ok(place) = HeaderValue::from_str(&poll_route(id)) {
         response.headers_mut().insert(header::LOCATION, place);
     }
     Ok(response)
+}
+
+fn reprocessed_again<'a>(
+    door: &'a Door,
+    caller: &'a Caller,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Response, Error>> {
+    Box::pin(async move { present(door, caller, &ConversationId::new(answer::only(ids)?)).await })
 }
 
 /// Admits with the user's own key, or resumes the parked job that is there; whether the job is a new one.
@@ -173,12 +193,8 @@ async fn reprocess_with(
 fn refusal(refusal: ReprocessRefusal) -> Error {
     match refusal {
         ReprocessRefusal::NoConversation => Error::NotFound(KIND),
-        ReprocessRefusal::NotFinished => {
-            Error::Conflict("Conversation is still in progress: finalize it first")
-        }
-        ReprocessRefusal::KeysRequired => {
-            Error::Conflict("This user's conversations are processed with the user's own keys only")
-        }
+        ReprocessRefusal::NotFinished => Error::Conflict(Code::NotFinished),
+        ReprocessRefusal::KeysRequired => Error::Conflict(Code::KeysRequired),
         ReprocessRefusal::NoContent => no_content(),
     }
 }

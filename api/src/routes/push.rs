@@ -12,6 +12,7 @@ use crate::{
     Error, Scope, WebPush,
     door::{Creating, Door},
     endpoint::{Answer, Endpoint, Named, Note, Takes},
+    error::Code,
     keys::Caller,
     read::{Body, Choice, Drawing, Fields, Object, Text, object},
     shapes,
@@ -99,7 +100,7 @@ pub(super) async fn create(
     }
     match door.ledger.subscribe(&caller.user, &new).await? {
         Ok(stored) => Ok(Json(shapes::subscription(&stored))),
-        Err(TooManySubscriptions) => Err(Error::Conflict("There are 20 push subscriptions already")),
+        Err(TooManySubscriptions) => Err(Error::Conflict(Code::TooManySubscriptions)),
     }
 }
 

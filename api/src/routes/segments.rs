@@ -11,6 +11,7 @@ use crate::{
     Error, Scope,
     door::{Creating, Door},
     endpoint::{Answer, Endpoint, Named, Note, takes},
+    error::Code,
     keys::Caller,
     read::{Body, Bool, Fields, Float, Int, ListOf, Object, Problem, Take, Text, object},
     shapes,
@@ -75,7 +76,7 @@ pub(super) async fn append(
     match door.ledger.append_segments(&caller.user, &id, &segments).await? {
         Ok(count) => Ok(Json(shapes::appended(&id, Status::InProgress, count))),
         Err(AppendRefusal::NoConversation) => Err(Error::NotFound(KIND)),
-        Err(AppendRefusal::NotInProgress) => Err(Error::Conflict("Conversation is no longer in progress")),
+        Err(AppendRefusal::NotInProgress) => Err(Error::Conflict(Code::NotInProgress)),
         Err(AppendRefusal::TooLate) => {
             Err(Error::Invalid(vec![Problem::rule(vec!["body".into()], create::OUT_OF_CALENDAR)]))
         }

@@ -71,6 +71,8 @@ mod tests {
             updated_at: now,
             version: 1,
             backing_off: false,
+            cause: None,
+            can_finalize_again: false,
         };
         let leased = Poll { status: "leased", retryable: false, attempt_count: 1, ..queued.clone() };
         for (job, decided) in [

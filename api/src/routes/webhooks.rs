@@ -3,7 +3,7 @@
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures::future::BoxFuture;
-use ledger::{EndpointChange, EventKind, NewEndpoint, TooManyEndpoints, WebhookFormat};
+use ledger::{EndpointChange, EndpointRefusal, EventKind, NewEndpoint, WebhookFormat};
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use crate::{
     Error, Scope,
     door::{Creating, Door},
     endpoint::{Answer, Endpoint, Named, Note, named, takes},
+    error::Code,
     keys::Caller,
     read::{Body, Bool, Choice, Fields, ListOf, Text, object},
     shapes::{
@@ -52,7 +53,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
                     .leads_to("rotate_webhook_secret", "endpoint_id", "/id")
                     .leads_to("delete_webhook", "endpoint_id", "/id"),
             )
-            .conflict("There are 20 webhooks already"),
+            .conflict(Code::TooManyWebhooks.detail())
+            .conflict(Code::WebhookExists.detail()),
         Endpoint::get(ONE, Scope::WebhooksRead, one)
             .named("get_webhook", "Read a webhook")
             .conditional()
@@ -68,13 +70,13 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             )
             .answers(Answer::one::<shapes::Webhook>("As it is now."))
             .not_found(KIND)
-            .conflict(OF_APP),
+            .conflict(Code::WebhookOfApp.detail()),
         Endpoint::delete(ONE, Scope::WebhooksWrite, delete)
             .named("delete_webhook", "Delete a webhook")
             .says("With its undelivered events.")
             .answers(Answer::one::<shapes::Success>("Deleted."))
             .not_found(KIND)
-            .conflict(OF_APP),
+            .conflict(Code::WebhookOfApp.detail()),
         Endpoint::post("/v1/dev/user/webhooks/{endpoint_id}/rotate-secret", Scope::WebhooksWrite, rotate)
             .named("rotate_webhook_secret", "Rotate the secret of a webhook")
             .says(
@@ -84,7 +86,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             )
             .answers(Answer::one::<shapes::CreatedWebhook>("The new secret, shown this once."))
             .not_found(KIND)
-            .conflict(OF_APP),
+            .conflict(Code::WebhookOfApp.detail()),
     ]
 }
 
@@ -110,16 +112,20 @@ pub(super) async fn create(
     caller: Caller,
     body: Body,
 ) -> Result<Json<shapes::CreatedWebhook>, Error> {
-    let (url, events, form) = object(body, |fields| read_new(fields, |url| (door.check_url)(url)))?;
+    let (url, events, form, force) = object(body, |fields| read_new(fields, |url| (door.check_url)(url)))?;
     let new = NewEndpoint {
         id: door.ids.fresh().to_string(),
         url,
         events,
         format: form,
         secret: new_secret(&door),
+        force,
     };
     let stored = door.ledger.create_endpoint(&caller.user, &new).await?;
-    let stored = stored.map_err(|TooManyEndpoints| Error::Conflict("There are 20 webhooks already"))?;
+    let stored = stored.map_err(|refusal| match refusal {
+        EndpointRefusal::TooMany => Error::Conflict(Code::TooManyWebhooks),
+        EndpointRefusal::SameUrl => Error::Conflict(Code::WebhookExists),
+    })?;
     Ok(Json(shapes::created_endpoint(&stored, new.secret.expose_secret())))
 }
 
@@ -127,19 +133,26 @@ const NEW: &[Note] = &[
     ("url", "An https URL of a public address.", ""),
     ("events", "The events that it subscribes to.", "[\"conversation.completed\"]"),
     ("format", "The whole conversation, or ids and status.", "\"full\""),
+    (
+        "force",
+        "Also where the user has a webhook with this URL already: every event is then sent to it twice.",
+        "false",
+    ),
 ];
 
-/// Reads the body of a create: the URL, which `may_call` judges, the events, and the format.
+/// Reads the body of a create: the URL, which `may_call` judges, the events, the format, and whether the URL may be that of
+/// another one.
 pub(super) fn read_new(
     fields: &mut Fields<'_>,
     may_call: impl Fn(&str) -> bool,
-) -> Option<(String, Vec<EventKind>, WebhookFormat)> {
+) -> Option<(String, Vec<EventKind>, WebhookFormat, bool)> {
     let url = fields.required("url", Text::between(1, 2_048));
     refuse_bad_url(fields, url.as_deref(), may_call);
     let wanted = fields.optional("events", events());
     let form = fields.optional("format", format()).unwrap_or(WebhookFormat::Full);
     let events = once_each(wanted.unwrap_or_else(|| vec![EventKind::ConversationCompleted]));
-    Some((url?, events, form))
+    let force = fields.optional("force", Bool).unwrap_or(false);
+    Some((url?, events, form, force))
 }
 
 /// POST `…/rotate-secret`: a new secret, shown this once. Deliveries carry the old one's signature, too, for a day, also
@@ -225,13 +238,10 @@ pub(super) async fn delete(
 /// A webhook that an app's installation made goes with the app, and is as the app says.
 async fn refuse_of_app(door: &Door, caller: &Caller, id: &str) -> Result<(), Error> {
     match door.ledger.endpoint(&caller.user, id).await? {
-        Some(endpoint) if endpoint.app_id.is_some() => Err(Error::Conflict(OF_APP)),
+        Some(endpoint) if endpoint.app_id.is_some() => Err(Error::Conflict(Code::WebhookOfApp)),
         _ => Ok(()),
     }
 }
-
-/// Why an installed app's webhook is not changed.
-pub(super) const OF_APP: &str = "The webhook belongs to an installed app: uninstall the app instead";
 
 fn events() -> ListOf<Named<Choice<&'static str, EventKind>>> {
     let known =

@@ -217,9 +217,11 @@ impl<'a> Structured<'a> {
     }
 }
 
-/// An action item as a conversation shows it; `GET /v1/dev/user/action-items` gives it with its id.
+/// An action item as a conversation shows it; items stand in the order in which they were said.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ConversationActionItem<'a> {
+    /// Its id, as `GET /v1/dev/user/action-items` gives it.
+    id: &'a str,
     /// The task.
     description: &'a str,
     /// Whether it is done.
@@ -237,6 +239,7 @@ pub(crate) struct ConversationActionItem<'a> {
 impl<'a> ConversationActionItem<'a> {
     fn of(item: &'a records::ActionItem) -> Self {
         Self {
+            id: item.id.as_str(),
             description: &item.description,
             completed: item.completed,
             created_at: item.created_at.into(),

@@ -37,7 +37,7 @@ pub(crate) use memory::created_memories;
 pub use memory::{CreatedMemories, Memory, memory};
 pub use message::{Message, MessageError, MessageSource, MessageTool, SearchResult};
 pub(crate) use message::{ended, message, message_error, message_source, message_tool};
-pub use poll::{FinalizationJob, poll};
+pub use poll::{FailureCause, FinalizationJob, poll};
 pub(crate) use problem::SUCCESS;
 pub use problem::{HTTPValidationError, Problem, Success, ValidationError};
 pub use profile::{Person, Profile, PushKey, PushSubscription, person, subscription, user};
@@ -45,7 +45,7 @@ pub use push_body::{chat_push_body, push_body};
 pub use status::Status;
 pub use time::{Time, moment};
 pub(crate) use webhook::created_endpoint;
-pub use webhook::{CreatedWebhook, Delivery, Recovered, Webhook, delivery, endpoint};
+pub use webhook::{CreatedWebhook, Delivery, DeliveryTry, Recovered, Webhook, delivery, endpoint};
 pub use webhook_body::WebhookBodies;
 pub(crate) use webhook_body::{TestEventData, ThinCreatedData, ThinEventData};
 

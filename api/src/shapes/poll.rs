@@ -1,5 +1,6 @@
 //! The poll of a finalization.
 
+use job::{Cause, ErrorClass as Class};
 use ledger::Poll;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     Time,
-    words::{JobOutcome, JobStatus},
+    words::{ErrorClass, JobOutcome, JobProgress, JobStatus},
 };
 use crate::endpoint::Shape;
 
@@ -39,6 +40,29 @@ pub struct FinalizationJob {
     created_at: Time,
     /// When it last changed.
     updated_at: Time,
+    /// The status in short.
+    #[schemars(with = "JobProgress")]
+    progress: &'static str,
+    /// Whether a finalize would admit the conversation once more: it failed.
+    can_finalize_again: bool,
+    /// The cause of the last failure, or of the last release without a failure.
+    cause: Option<FailureCause>,
+}
+
+/// The cause of the last failure, or of the last release without a failure: closed values, never a provider's words.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FailureCause {
+    /// The failure code.
+    failure_code: &'static str,
+    /// The stage that failed.
+    stage: Option<String>,
+    /// The answer of the model server, or its silence.
+    #[schemars(with = "Option<ErrorClass>")]
+    error_class: Option<&'static str>,
+    /// The status of that answer.
+    http_status: Option<u16>,
+    /// Whether the model server is not asked for a while: no attempt is spent.
+    circuit_open: bool,
 }
 
 impl Shape for FinalizationJob {
@@ -55,6 +79,9 @@ impl Shape for FinalizationJob {
             "outcome": null,
             "created_at": "2026-11-21T09:00:00Z",
             "updated_at": "2026-11-21T09:00:00.120301Z",
+            "progress": "running",
+            "can_finalize_again": false,
+            "cause": null,
         })
     }
 }
@@ -73,5 +100,28 @@ pub fn poll(poll: &Poll) -> FinalizationJob {
         outcome: poll.outcome,
         created_at: poll.created_at.into(),
         updated_at: poll.updated_at.into(),
+        progress: progress(poll),
+        can_finalize_again: poll.can_finalize_again,
+        cause: poll.cause.as_ref().map(cause),
+    }
+}
+
+/// The status in four words that need no explanation.
+fn progress(poll: &Poll) -> &'static str {
+    match poll.status {
+        "leased" => "running",
+        "completed" => "done",
+        "dead_letter" => "failed",
+        _ => "waiting",
+    }
+}
+
+fn cause(cause: &Cause) -> FailureCause {
+    FailureCause {
+        failure_code: cause.code.as_str(),
+        stage: cause.stage.clone(),
+        error_class: cause.class.map(Class::as_str),
+        http_status: cause.http_status,
+        circuit_open: cause.circuit_open,
     }
 }

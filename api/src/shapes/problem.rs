@@ -4,11 +4,20 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::words::ErrorCode;
+
 /// The error in one sentence.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Problem {
     /// The sentence.
     detail: String,
+    /// What went wrong, for programs.
+    #[schemars(with = "ErrorCode")]
+    code: &'static str,
+    /// Where the code is explained: a path of this service.
+    doc_url: String,
+    /// The request's id, as in the header `X-Request-Id`: the service's log has it.
+    request_id: String,
 }
 
 /// Every failing field, in FastAPI's form; the input is not echoed.
@@ -16,6 +25,13 @@ pub struct Problem {
 pub struct HTTPValidationError {
     /// The failing fields.
     detail: Vec<ValidationError>,
+    /// What went wrong, for programs.
+    #[schemars(with = "ErrorCode")]
+    code: &'static str,
+    /// Where the code is explained: a path of this service.
+    doc_url: String,
+    /// The request's id, as in the header `X-Request-Id`: the service's log has it.
+    request_id: String,
 }
 
 /// One failing field.

@@ -45,6 +45,7 @@ fn view() -> ConversationView {
             due_at: None,
             completed_at: None,
             conversation_id: Some(ConversationId::new("c")),
+            position: 0,
         }],
         segments: None,
         user_name: None,
@@ -104,7 +105,7 @@ fn a_bare_conversation_leaves_out_what_it_has_not_and_says_null_of_its_folder() 
     );
     assert_eq!(
         names(&shape["structured"]["action_items"][0]),
-        ["description", "completed", "created_at", "updated_at", "due_at", "completed_at"]
+        ["id", "description", "completed", "created_at", "updated_at", "due_at", "completed_at"]
     );
 }
 

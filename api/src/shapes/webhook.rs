@@ -1,6 +1,6 @@
 //! Webhook endpoints and their deliveries.
 
-use ledger::{DeliveryView, Endpoint};
+use ledger::{DeliveryView, Endpoint, TRIES_KEPT};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -122,6 +122,24 @@ pub struct Delivery {
     created_at: Time,
     /// When it ended.
     finished_at: Option<Time>,
+    /// The newest tries, oldest first.
+    #[schemars(length(max = TRIES_KEPT))]
+    history: Vec<DeliveryTry>,
+}
+
+/// One try of a delivery.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DeliveryTry {
+    /// Its number; a redelivery begins with 1 again.
+    #[serde(rename = "try")]
+    #[schemars(range(min = 1))]
+    number: i32,
+    /// When it ended.
+    at: Time,
+    /// The status of the answer.
+    status: Option<i32>,
+    /// Why it failed: an error code.
+    error: Option<String>,
 }
 
 impl Shape for Delivery {
@@ -137,6 +155,7 @@ impl Shape for Delivery {
             "next_at": null,
             "created_at": "2026-11-21T09:00:01Z",
             "finished_at": "2026-11-21T09:00:02Z",
+            "history": [{ "try": 1, "at": "2026-11-21T09:00:02Z", "status": 200, "error": null }],
         })
     }
 }
@@ -144,10 +163,6 @@ impl Shape for Delivery {
 /// A delivery, without its body. That the addresses of a name are refused is for operators: its owner sees the same as for a
 /// name that does not exist, and cannot ask which inner names there are.
 pub fn delivery(delivery: &DeliveryView) -> Delivery {
-    let last_error = delivery.last_error.as_deref().map(|error| match error {
-        "refused_address" => "unreachable",
-        error => error,
-    });
     Delivery {
         id: delivery.id.clone(),
         event: delivery.event.clone(),
@@ -155,10 +170,20 @@ pub fn delivery(delivery: &DeliveryView) -> Delivery {
         status: delivery.status.clone(),
         tries: delivery.tries,
         last_status: delivery.last_status,
-        last_error: last_error.map(str::to_owned),
+        last_error: delivery.last_error.as_deref().map(shown),
         next_at: delivery.next_at.map(Time::from),
         created_at: delivery.created_at.into(),
         finished_at: delivery.finished_at.map(Time::from),
+        history: delivery.history.iter().map(tried).collect(),
+    }
+}
+
+fn tried(tried: &ledger::DeliveryTry) -> DeliveryTry {
+    DeliveryTry {
+        number: tried.number,
+        at: tried.at.into(),
+        status: tried.status,
+        error: tried.error.as_deref().map(shown),
     }
 }
 
@@ -172,5 +197,12 @@ pub struct Recovered {
 impl Shape for Recovered {
     fn example() -> Value {
         json!({ "recovered": 3 })
+    }
+}
+
+fn shown(error: &str) -> String {
+    match error {
+        "refused_address" => "unreachable".to_owned(),
+        error => error.to_owned(),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use job::ErrorClass as Classes;
 use ledger::{AppVisibility as Visible, EventKind};
 use records::{APPS, Category as Kind, GoalType as Goals, MemoryCategory as Memories, Source};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -9,6 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use crate::{
     Scope as Scopes, Settings,
     endpoint::{Named, named},
+    error::Code,
     read::{Choice, Take},
 };
 
@@ -80,6 +82,11 @@ words! {
     MessageStatus, "How the turn of a message stands: of messages of people and apps always completed. `stopped`: the \
         process ended.", ["running", "completed", "failed", "stopped"];
     SourceKind, "What a reply rests on.", ["conversation", "action_item", "memory", "goal"];
+    ErrorCode, "What went wrong, for programs.", Code::ALL.iter().map(|code| code.as_str());
+    JobProgress, "The status of a job in short: `blocked_byok` is waiting, too.", ["waiting", "running", "done", "failed"];
+    ErrorClass, "The answer of a model server, or its silence.", Classes::ALL.iter().map(|class| class.as_str());
+    ConversationFilter, "A status of conversations: completed ones are those that are not discarded, `any` is every \
+        conversation.", ["completed", "processing", "failed", "in_progress", "any"];
     SearchKind, "What was found.", ["conversation", "memory", "action_item"];
 }
 

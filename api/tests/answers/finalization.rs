@@ -52,9 +52,16 @@ async fn a_finalize_answers_processing_and_where_to_ask() {
             "outcome",
             "created_at",
             "updated_at",
+            "progress",
+            "can_finalize_again",
+            "cause",
         ]
     );
     assert_eq!((&poll.body["status"], &poll.body["retryable"]), (&json!("queued"), &json!(true)));
+    assert_eq!(
+        (&poll.body["progress"], &poll.body["can_finalize_again"]),
+        (&json!("waiting"), &json!(false))
+    );
     assert_eq!(poll.header("retry-after"), "2");
     assert_eq!(poll.header("cache-control"), "private, no-cache");
 
@@ -64,6 +71,7 @@ async fn a_finalize_answers_processing_and_where_to_ask() {
     assert_eq!(bench.complete_all(Queue::Finalization).await, 1);
     let done = bench.get(&place).await;
     assert_eq!((&done.body["terminal"], &done.body["outcome"]), (&json!(true), &json!("kept")));
+    assert_eq!(done.body["progress"], "done");
     assert_eq!(done.header("retry-after"), "");
 }
 

@@ -29,8 +29,28 @@ pub struct DatePage {
     pub end: Option<Timestamp>,
     /// At most this many.
     pub limit: i64,
-    /// Skip this many.
+    /// Skip this many; of a page that goes on `after` a row, none.
     pub offset: i64,
+    /// Go on after this row.
+    pub after: Option<After>,
+}
+
+impl DatePage {
+    /// How many rows are read and not shown.
+    pub(crate) fn skipped(&self) -> i64 {
+        if self.after.is_some() { 0 } else { self.offset }
+    }
+}
+
+/// The last row of a page, by what its list is ordered by: newest first, then by place and id. It need not exist any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct After {
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Its place among those of the same moment; 0 where a list knows none.
+    pub position: i32,
+    /// Its id.
+    pub id: String,
 }
 
 impl Ledger {
@@ -57,12 +77,45 @@ pub(crate) fn push_rows(query: &mut QueryBuilder<Postgres>, limit: i64, offset: 
     }
 }
 
-/// Which conversations to list: only completed, not discarded ones (spec).
+/// Ends the statement of a page, as [`push_rows`] does.
+pub(crate) fn push_page(query: &mut QueryBuilder<Postgres>, page: &DatePage) {
+    push_rows(query, page.limit, page.skipped());
+}
+
+/// The condition that a row comes behind `after` in a list that is ordered by `created_at desc` and then by `place`, a pair of
+/// place and id.
+pub(crate) fn push_after(query: &mut QueryBuilder<Postgres>, after: Option<&After>, place: &'static str) {
+    let Some(after) = after else { return };
+    query.push(" and created_at <= ").push_bind(after.created_at);
+    query.push(" and (created_at < ").push_bind(after.created_at);
+    query.push(" or ").push(place).push(" > (").push_bind(after.position);
+    query.push(", ").push_bind(after.id.clone()).push("))");
+}
+
+/// Which status the conversations of a list have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatusFilter {
+    /// Completed, and not discarded (spec).
+    #[default]
+    Completed,
+    /// Being processed.
+    Processing,
+    /// Given up; they are discarded.
+    Failed,
+    /// Not finalized yet.
+    InProgress,
+    /// Every status, discarded ones too.
+    Any,
+}
+
+/// Which conversations to list: by default only completed, not discarded ones (spec).
 #[derive(Clone, Debug, Default)]
 pub struct ConversationFilter {
     /// Dates and paging.
     pub page: DatePage,
-    /// Any of these; empty is all.
+    /// In this status.
+    pub status: StatusFilter,
+    /// Any of these categories; empty is all.
     pub categories: Vec<Category>,
     /// In this folder.
     pub folder_id: Option<FolderId>,
@@ -113,7 +166,7 @@ impl ConversationFilter {
 }
 
 impl Ledger {
-    /// A page of completed, not discarded conversations, created_at descending, then id.
+    /// A page of conversations, created_at descending, then id.
     ///
     /// # Errors
     /// When the database does not answer, or a row cannot be read.

@@ -8,6 +8,7 @@ use trace::TraceContext;
 
 use crate::{
     Ledger,
+    conversations::After,
     endpoints::{EventKind, WebhookFormat},
     error::{Doing, Error},
 };
@@ -15,12 +16,14 @@ use crate::{
 mod claim;
 mod fair;
 pub(crate) mod finish;
+mod history;
 mod read;
 pub(crate) mod recover;
 pub(crate) mod things;
 pub(crate) mod waiting;
 
 pub use fair::SenderLoad;
+pub use history::{DeliveryTry, TRIES_KEPT};
 pub(crate) use read::{make_due, share_endpoint};
 
 /// The event of a test delivery: no endpoint has to ask for it.
@@ -158,6 +161,28 @@ pub struct DeliveryView {
     pub created_at: Timestamp,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
+    /// The newest tries, oldest first; at most [`TRIES_KEPT`]. A delivery that was older than its column has none of before.
+    pub history: Vec<DeliveryTry>,
+}
+
+/// Which of an endpoint's deliveries to list.
+#[derive(Clone, Debug, Default)]
+pub struct DeliveryPage {
+    /// Of this status; `None` is all.
+    pub status: Option<&'static str>,
+    /// At most this many.
+    pub limit: i64,
+    /// Skip this many.
+    pub offset: i64,
+    /// Go on after this row, and skip none.
+    pub after: Option<After>,
+}
+
+impl DeliveryPage {
+    /// The newest deliveries, whatever became of them.
+    pub fn first(limit: i64) -> Self {
+        Self { limit, ..Self::default() }
+    }
 }
 
 impl Ledger {
@@ -228,10 +253,9 @@ impl Ledger {
         &self,
         user: &UserId,
         endpoint: &str,
-        limit: i64,
-        offset: i64,
+        page: &DeliveryPage,
     ) -> Result<Vec<DeliveryView>, Error> {
-        self.list_deliveries(user, endpoint, limit, offset).await
+        self.list_deliveries(user, endpoint, page).await
     }
 
     /// Writes a test delivery (`webhook.test`); `None`: no such endpoint.

@@ -16,7 +16,7 @@ mod create;
 pub(crate) mod row;
 mod secret;
 
-pub use create::TooManyEndpoints;
+pub use create::EndpointRefusal;
 use row::EndpointRow;
 
 /// What an endpoint can subscribe to.
@@ -107,6 +107,8 @@ pub struct NewEndpoint {
     pub format: WebhookFormat,
     /// `whsec_…`.
     pub secret: SecretString,
+    /// Also where the user has one with this URL already.
+    pub force: bool,
 }
 
 /// A stored endpoint, without its secret.

@@ -80,11 +80,16 @@ pub use claim::{ClaimRequest, Claimed, Holding, JobClaims};
 pub use claim_delivery::DeliveryClaim;
 pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
 pub use connect::{Ledger, MIGRATOR, Migrated, Settings};
-pub use conversations::{ConversationChange, ConversationFilter, ConversationView, DatePage, InProgress};
-pub use deliveries::{ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPolicy, DeliveryView, SenderLoad};
+pub use conversations::{
+    After, ConversationChange, ConversationFilter, ConversationView, DatePage, InProgress, StatusFilter,
+};
+pub use deliveries::{
+    ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPage, DeliveryPolicy, DeliveryTry, DeliveryView,
+    SenderLoad, TRIES_KEPT,
+};
 pub use due::{Abandoned, Passed, Swept};
 pub use edges::{Answer, Edge, RunEnd};
-pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, TooManyEndpoints, WebhookFormat};
+pub use endpoints::{Endpoint, EndpointChange, EndpointRefusal, EventKind, NewEndpoint, WebhookFormat};
 pub use error::{Error, Trouble};
 pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};
 pub use gauges::Gauges;

@@ -10,7 +10,7 @@ use sqlx::QueryBuilder;
 pub use self::{change::MemoryChange, create::NewPersonMemory};
 use crate::{
     Ledger,
-    conversations::push_rows,
+    conversations::{After, push_after, push_rows},
     error::{Doing, Error},
 };
 
@@ -21,6 +21,8 @@ pub struct MemoryFilter {
     pub limit: i64,
     /// Skip this many.
     pub offset: i64,
+    /// Go on after this row, and skip none.
+    pub after: Option<After>,
     /// Any of these; empty is all.
     pub categories: Vec<MemoryCategory>,
 }
@@ -37,8 +39,9 @@ impl Ledger {
             let names: Vec<&str> = filter.categories.iter().map(|category| category.as_str()).collect();
             query.push(" and category = any(").push_bind(names).push(")");
         }
+        push_after(&mut query, filter.after.as_ref(), "(0, memory_id)");
         query.push(" order by created_at desc, memory_id");
-        push_rows(&mut query, filter.limit, filter.offset);
+        push_rows(&mut query, filter.limit, if filter.after.is_some() { 0 } else { filter.offset });
         let rows: Vec<MemoryRow> = self.rows_of(query, "listing memories").await?;
         rows.into_iter().map(Memory::try_from).collect()
     }

@@ -85,7 +85,8 @@ impl Said for Owned {
             Self::Redeliver | Self::RedeliverForOperator | Self::Recover | Self::RecoverForOperator => {
                 complete(world, &ledger, user).await;
                 world.run(GIVEN_UP, user).await;
-                let all = ledger.deliveries(user, &hook(user), 9, 0).await.unwrap();
+                let all =
+                    ledger.deliveries(user, &hook(user), &ledger::DeliveryPage::first(9)).await.unwrap();
                 let told = all.into_iter().find(|delivery| delivery.event == "conversation.completed");
                 scene.of = told.expect("it was told of").id;
             }
@@ -186,6 +187,7 @@ fn key(user: &UserId) -> NewKey {
 
 fn endpoint(user: &UserId) -> NewEndpoint {
     NewEndpoint {
+        force: true,
         id: format!("second-{user}"),
         url: "https://example.com/second".to_owned(),
         events: vec![EventKind::ConversationCompleted],

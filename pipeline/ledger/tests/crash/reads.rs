@@ -58,7 +58,7 @@ reads! { ledger, about:
     known_people(&about.user, 9, 0); known_person(&about.user, "b");
     subscriptions(&about.user);
     endpoints(&about.user); endpoint(&about.user, "hook-Reader");
-    deliveries(&about.user, "hook-Reader", 9, 0);
+    deliveries(&about.user, "hook-Reader", &ledger::DeliveryPage::first(9));
     next_delivery_in(); next_push_in(&PushPolicy::default());
     poll(&about.user, &conversation(&about.user));
     apps(&about.user, &AppFilter { limit: 9, ..AppFilter::default() }); app(&about.user, "a");

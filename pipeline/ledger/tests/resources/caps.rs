@@ -2,7 +2,7 @@
 //! once.
 
 use ledger::{
-    EventKind, KeyRefusal, NewEndpoint, NewKey, Repeat, RequestKey, TooManyEndpoints, WebhookFormat,
+    EndpointRefusal, EventKind, KeyRefusal, NewEndpoint, NewKey, Repeat, RequestKey, WebhookFormat,
 };
 use records::UserId;
 use secrecy::SecretString;
@@ -11,6 +11,7 @@ use crate::world::World;
 
 fn endpoint() -> NewEndpoint {
     NewEndpoint {
+        force: true,
         id: "new".to_owned(),
         url: "https://example.com/new".to_owned(),
         events: vec![EventKind::ConversationCompleted],
@@ -32,7 +33,10 @@ fn endpoints(of: &str, from: u32, to: u32) -> String {
 async fn a_person_has_twenty_endpoints_and_somebody_elses_are_not_counted() {
     let world = World::new().await;
     world.database.run(&endpoints("bob", 1, 20)).await;
-    assert_eq!(world.ledger.create_endpoint(&world.bob, &endpoint()).await.unwrap(), Err(TooManyEndpoints));
+    assert_eq!(
+        world.ledger.create_endpoint(&world.bob, &endpoint()).await.unwrap(),
+        Err(EndpointRefusal::TooMany)
+    );
     assert!(world.ledger.create_endpoint(&world.ann, &endpoint()).await.unwrap().is_ok());
     assert!(world.ledger.delete_endpoint(&world.bob, "e7").await.unwrap());
     assert!(world.ledger.create_endpoint(&world.bob, &endpoint()).await.unwrap().is_ok());
@@ -46,7 +50,7 @@ async fn whose_endpoint_is_made_while_another_is_counts_after_it() {
         format!("select from users where user_id = 'ann' for no key update; {}", endpoints("ann", 20, 20));
     let verb = async { world.ledger.create_endpoint(&world.ann, &endpoint()).await.unwrap() };
     let done = world.database.overtaken_by(&twentieth, verb).await;
-    assert_eq!(done, Err(TooManyEndpoints));
+    assert_eq!(done, Err(EndpointRefusal::TooMany));
     assert_eq!(world.count("select count(*) from webhook_endpoints").await, 20);
 }
 

@@ -61,7 +61,8 @@ async fn a_late_word_of_the_same_failure_as_an_earlier_trys_is_lost() {
         .await;
     assert!(claim(&world.ledger).await.is_empty());
     assert!(!world.ledger.finish_delivery(&died, refused, &policy).await.unwrap(), "its claim is over");
-    let shown = world.ledger.deliveries(&world.ann, "w", 9, 0).await.unwrap().remove(0);
+    let shown =
+        world.ledger.deliveries(&world.ann, "w", &ledger::DeliveryPage::first(9)).await.unwrap().remove(0);
     assert_eq!((shown.status.as_str(), shown.last_error.as_deref()), ("pending", Some("abandoned")));
 }
 
