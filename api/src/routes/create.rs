@@ -80,9 +80,6 @@ fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'
     })
 }
 
-/// Why a time that follows from others is refused.
-pub(super) const OUT_OF_CALENDAR: &str = "the conversation must lie within the years 1 to 9999";
-
 /// POST from plain text.
 pub(super) async fn from_text(
     Creating(door): Creating,
@@ -221,7 +218,7 @@ impl Setting {
         };
         match derived.is_some_and(in_calendar) {
             true => Some(()),
-            false => fields.report.rule(OUT_OF_CALENDAR),
+            false => fields.report.rule(segments::OUT_OF_CALENDAR),
         }
     }
 

@@ -15,7 +15,7 @@ use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use serde_json::Value;
 
 use super::{
-    docs,
+    docs::{self, Text},
     tagged::{fingerprint, is_current},
 };
 use crate::{
@@ -44,15 +44,6 @@ pub(crate) fn pages(settings: &Settings, openapi: &Value) -> Vec<Endpoint> {
 
 fn served(path: &'static str, document: Arc<Document>) -> Endpoint {
     Endpoint::get(path, Access::Open, async move |request: HeaderMap| document.answer(&request))
-}
-
-/// The text of a document, as the program holds it.
-#[derive(Clone)]
-pub(crate) enum Text {
-    /// As it is.
-    Plain(Bytes),
-    /// Compressed.
-    Gzip(&'static [u8]),
 }
 
 /// What is served at one address; compressed or unpacked once, when that is first asked for.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{
     answer, links,
-    measure::{Figure, HIGH_END, NUMBER, ends_in_order, refused_change, refused_progress},
+    measure::{Figure, HIGH_END, KIND, NUMBER, ends_in_order, refused_change, refused_progress},
     path::Ids,
     tagged,
 };
@@ -31,8 +31,6 @@ use crate::{
     },
 };
 
-/// What a 404 says is missing.
-pub(super) const KIND: &str = "Goal";
 /// Of a title (DECISIONS §1, "goal").
 const TITLE: Text = Text::between(1, 500);
 /// Of what is counted.

@@ -6,7 +6,7 @@ use ledger::AppendRefusal;
 use records::{ConversationId, Segment, Status, UserId};
 use serde_json::{Value, json};
 
-use super::{answer, conversations::KIND, create, path::Ids};
+use super::{answer, conversations::KIND, path::Ids};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
@@ -20,6 +20,9 @@ use crate::{
 /// Later than any talk ends, also for clients that count from the unix epoch: times are added to moments, and
 /// must stay moments.
 const LATEST_SECOND: f64 = 1e10;
+
+/// Why a time that follows from others is refused.
+pub(super) const OUT_OF_CALENDAR: &str = "the conversation must lie within the years 1 to 9999";
 
 const SAYS: &str = "While a conversation is `in_progress` (created with `defer_processing`). It holds at most 10,000 \
     segments and 4 MiB of text. One that is not appended to for a day is finalized by itself.";
@@ -78,7 +81,7 @@ pub(super) async fn append(
         Err(AppendRefusal::NoConversation) => Err(Error::NotFound(KIND)),
         Err(AppendRefusal::NotInProgress) => Err(Error::Conflict(Code::NotInProgress)),
         Err(AppendRefusal::TooLate) => {
-            Err(Error::Invalid(vec![Problem::rule(vec!["body".into()], create::OUT_OF_CALENDAR)]))
+            Err(Error::Invalid(vec![Problem::rule(vec!["body".into()], OUT_OF_CALENDAR)]))
         }
         Err(AppendRefusal::TooMuch) => Err(Error::Invalid(vec![Problem::rule(
             vec!["body".into(), "transcript_segments".into()],

@@ -4,8 +4,6 @@ mod errors;
 
 use axum::body::Bytes;
 
-use super::documents::Text;
-
 /// What a browser may do with it: its own scripts and styles, and calls of this service.
 pub(super) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -13,6 +11,15 @@ pub(super) const POLICY: &str = "default-src 'none'; script-src 'self'; style-sr
 const HTML: &str = "text/html; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// The text of a document, as the program holds it.
+#[derive(Clone)]
+pub(super) enum Text {
+    /// As it is.
+    Plain(Bytes),
+    /// Compressed.
+    Gzip(&'static [u8]),
+}
 
 /// Every file: where it is served, what it is, and its text.
 pub(super) fn files() -> [(&'static str, &'static str, Text); 6] {
