@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::{Settings, endpoint::Repeats, routes};
+use crate::{
+    Settings,
+    endpoint::{Access, Repeats},
+    routes,
+};
 
 fn endpoints() -> Vec<Endpoint> {
     routes::endpoints(&Settings::default())
@@ -33,6 +37,18 @@ fn every_operation_has_a_name_a_title_of_several_words_and_a_good_answer() {
         let good = ["101", "200", "204"].iter().any(|status| responses.get(status).is_some());
         assert!(good, "{}", endpoint.id);
     }
+}
+
+#[test]
+fn every_route_is_documented_but_for_pages_other_protocols_and_the_invokers_route() {
+    let settings = Settings::default();
+    let public = endpoints();
+    let pages = routes::pages(&settings, &write(&public));
+    let hidden: Vec<&str> =
+        public.iter().filter(|endpoint| !endpoint.is_documented()).map(|endpoint| endpoint.path).collect();
+    assert_eq!(hidden, ["/mcp"]);
+    assert!(pages.iter().all(|page| page.method == "get" && page.access == Access::Open));
+    assert!(routes::deliveries().iter().all(|endpoint| !endpoint.is_documented()));
 }
 
 #[test]

@@ -172,7 +172,7 @@ async fn the_page_for_people_loads_its_own_files_and_calls_this_service_alone() 
     let text = String::from_utf8(to_bytes(page.into_body(), usize::MAX).await.unwrap().to_vec()).unwrap();
     let files: Vec<&str> =
         text.split('"').filter(|value| value.starts_with("/docs/") || value.starts_with("http")).collect();
-    assert_eq!(files.len(), 4, "{files:?}");
+    assert_eq!(files.len(), 5, "{files:?}");
     for file in files {
         let served = raw(&bench, Request::builder().uri(file)).await;
         assert_eq!(served.status(), 200, "{file}");

@@ -1,5 +1,6 @@
 //! The document: is it the one that is checked in, and does it know every route?
 
+use api::Scope;
 use axum::http::Method;
 use serde_json::Value;
 
@@ -48,6 +49,36 @@ async fn every_route_is_in_the_document_with_exactly_its_methods() {
         documented.sort();
         assert_eq!(allowed, documented, "{path}");
     }
+}
+
+#[tokio::test]
+async fn every_operation_asks_for_the_key_and_the_scope_that_the_document_names() {
+    let bench = Bench::new().await;
+    let document = parsed(CHECKED_IN);
+    let mut asked = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+            let path = path.replace(['{', '}'], "");
+            let anonymous = bench.ask("", method.clone(), &path, None).await;
+            let security = operation["security"].as_array().unwrap();
+            assert_eq!(anonymous.status == 401, !security.is_empty(), "{method} {path}");
+            let Some(scope) = security.first().and_then(|one| one["developerKey"][0].as_str()) else {
+                continue;
+            };
+            let wanted = Scope::from_name(scope).unwrap();
+            let is_other = |held: &Scope| {
+                *held != wanted && !(wanted == Scope::FoldersRead && *held == Scope::ConversationsRead)
+            };
+            let others: Vec<Scope> = Scope::ALL.iter().copied().filter(is_other).collect();
+            let key = bench.person("ann", &others).await;
+            let refused = bench.ask(&key, method.clone(), &path, None).await;
+            assert_eq!(refused.status, 403, "{method} {path}");
+            assert_eq!(refused.body["detail"], format!("Missing required scope: {scope}"));
+            asked += 1;
+        }
+    }
+    assert!(asked > 50, "{asked}");
 }
 
 #[test]
