@@ -5,7 +5,7 @@ use ledger::{AppKeyRefusal, Ledger, NewAppKey};
 use rand::RngExt;
 use records::UserId;
 use secrecy::ExposeSecret;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::{
     jobs::show::time,
@@ -71,7 +71,7 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
             let owner = UserId::new(find(ledger, &app).await?.owner);
             let keys = ledger.app_keys(&owner, &app).await?;
             if as_json {
-                return print_json(&keys.iter().map(api::shapes::app_key).collect::<Value>());
+                return print_json(&json!(keys.iter().map(api::shapes::app_key).collect::<Vec<_>>()));
             }
             let never = || "never".to_owned();
             let rows = keys.into_iter().map(|key| {
