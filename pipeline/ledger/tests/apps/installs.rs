@@ -82,30 +82,6 @@ async fn an_install_that_was_removed_is_remembered_for_its_hour() {
 }
 
 #[tokio::test]
-async fn keys_that_hold_every_older_scope_get_the_new_ones_by_the_migration() {
-    let world = World::new().await;
-    world
-        .run(
-            "insert into developer_keys (user_id, key_id, name, key_prefix, key_sha256, scopes) values \
-                 ('ann', 'all', 'k', 'p', decode(repeat('00', 32), 'hex'), \
-                     array['conversations:read', 'conversations:write', 'action_items:read', 'action_items:write', \
-                         'memories:read', 'memories:write', 'goals:read', 'goals:write', 'folders:read', \
-                         'webhooks:read', 'webhooks:write', 'keys:read', 'keys:write', 'profile:read', 'profile:write']), \
-                 ('ann', 'few', 'k', 'p', decode(repeat('01', 32), 'hex'), array['conversations:read'])",
-        )
-        .await;
-    let file = include_str!("../../../../migrations/20261124000033_apps.sql");
-    let backfill = &file[file.find("update developer_keys").unwrap()..];
-    sqlx::raw_sql(sqlx::AssertSqlSafe(backfill)).execute(&world.pool).await.unwrap();
-    let counts: Vec<(String, i32)> =
-        sqlx::query_as("select key_id, cardinality(scopes) from developer_keys order by key_id")
-            .fetch_all(&world.pool)
-            .await
-            .unwrap();
-    assert_eq!(counts, [("all".to_owned(), 19), ("few".to_owned(), 1)]);
-}
-
-#[tokio::test]
 async fn a_run_reads_the_prompts_of_the_apps_that_its_user_installed() {
     let world = World::new().await;
     world.app().await;

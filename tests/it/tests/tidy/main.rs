@@ -1,4 +1,4 @@
-//! Is the tree still in order? Reads the manifests, the sources and the pages, and runs nothing of ours.
+//! Is the tree still in order? Reads the manifests, the sources and the pages; SQL is prepared, and nothing of ours runs.
 #![allow(
     clippy::panic,
     clippy::expect_used,
@@ -13,3 +13,4 @@ mod migrations;
 mod pages;
 mod readme;
 mod sources;
+mod statements;

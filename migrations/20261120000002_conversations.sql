@@ -1,6 +1,24 @@
 -- Conversations, their words, and what was made out of them.
 set local lock_timeout = '5s';
 
+create table folders (
+    user_id     text        not null,
+    folder_id   text        not null,
+    name        text        not null,
+    description text,
+    color       text        not null default '#6B7280',
+    icon        text        not null default 'folder',
+    position    integer     not null default 0,
+    is_default  boolean     not null default false,
+    is_system   boolean     not null default false,
+    created_at  timestamptz not null default clock_timestamp(),
+    updated_at  timestamptz not null default clock_timestamp(),
+    constraint folders_pkey primary key (user_id, folder_id),
+    constraint folders_user_fkey foreign key (user_id) references users on delete cascade,
+    constraint folder_name_length check (char_length(name) between 1 and 100),
+    constraint folder_description_length check (char_length(description) <= 500)
+);
+
 create table conversations (
     user_id               text        not null,
     conversation_id       text        not null,
@@ -41,6 +59,19 @@ create table conversations (
     last_append_at        timestamptz,
     -- Which engines answered, for the revision that is shown.
     engine                text,
+    -- The bytes of what was said that its user's account was charged with; empty for conversations that are older than accounts.
+    counted_bytes         bigint,
+    -- Raised by every socket that opens the conversation: an append of an older one is refused. Null: not live.
+    live_epoch            bigint,
+    -- The silence that ends it, in seconds.
+    live_timeout          integer,
+    last_activity_at      timestamptz,
+    process_after         timestamptz,
+    -- The process whose socket owns it, and since when; null when that socket was closed.
+    live_process          text,
+    live_since            timestamptz,
+    -- The revision whose words are in search_entries; null: to be indexed (again).
+    indexed_revision      bigint,
     constraint conversations_pkey primary key (user_id, conversation_id),
     constraint conversations_user_fkey foreign key (user_id) references users on delete cascade,
     constraint status_known check (status in ('in_progress', 'processing', 'completed', 'failed')),
@@ -48,21 +79,36 @@ create table conversations (
     constraint times_in_order check (finished_at >= started_at),
     constraint title_length check (char_length(title) <= 500),
     constraint text_length check (char_length(private_text) <= 100000)
-);
+) with (autovacuum_analyze_threshold = 1000, autovacuum_vacuum_threshold = 1000);
 -- The list of the developer interface: completed, not discarded, newest first.
 create index conversations_listed on conversations (user_id, created_at desc, conversation_id)
     where status = 'completed' and not discarded;
 create index conversations_all on conversations (user_id, created_at desc, conversation_id);
--- Deferred conversations that nobody finalized (DECISIONS §3), and the sweep of stuck ones (DECISIONS §4).
+-- Deferred conversations that wait for their finalize (DECISIONS §3), and the sweep of stuck ones (DECISIONS §4).
 create index conversations_waiting on conversations (last_append_at) where status = 'in_progress';
-create index conversations_processing on conversations (updated_at) where status = 'processing';
+create index conversations_in_folder on conversations (user_id, folder_id, created_at desc, conversation_id)
+    include (status, discarded) where folder_id is not null;
+create index conversations_starred on conversations (user_id, created_at desc, conversation_id)
+    where status = 'completed' and not discarded and starred;
+create index conversations_in_progress on conversations (user_id, created_at desc, conversation_id)
+    where status = 'in_progress';
+-- The repair pass reads what is `processing` page by page.
+create index conversations_in_processing on conversations (updated_at, user_id, conversation_id)
+    where status = 'processing';
+-- Live conversations, by the time at which they are to be processed.
+create index conversations_live on conversations (process_after, user_id, conversation_id)
+    where status = 'in_progress' and process_after is not null;
+-- Completed conversations whose words are not in search_entries yet.
+create index conversations_unindexed on conversations (user_id, conversation_id)
+    where status = 'completed' and indexed_revision is null;
 
+-- What was deleted stays deleted: an id of this table is never created again.
 create table deleted_conversations (
     user_id         text        not null,
     conversation_id text        not null,
     deleted_at      timestamptz not null default clock_timestamp(),
     constraint deleted_conversations_pkey primary key (user_id, conversation_id)
-);
+) with (autovacuum_analyze_threshold = 1000, autovacuum_vacuum_threshold = 1000);
 
 create table transcript_segments (
     user_id         text             not null,
@@ -81,7 +127,7 @@ create table transcript_segments (
         references conversations on delete cascade,
     constraint segment_id_once unique (user_id, conversation_id, segment_id),
     constraint segment_times check (start_seconds >= 0 and end_seconds >= start_seconds)
-);
+) with (autovacuum_analyze_threshold = 1000, autovacuum_vacuum_threshold = 1000);
 
 create table photos (
     user_id         text        not null,
@@ -94,7 +140,7 @@ create table photos (
     constraint photos_pkey primary key (user_id, conversation_id, photo_id),
     constraint photos_conversation_fkey foreign key (user_id, conversation_id)
         references conversations on delete cascade
-);
+) with (autovacuum_analyze_threshold = 1000, autovacuum_vacuum_threshold = 1000);
 
 create table action_items (
     user_id         text        not null,
@@ -106,8 +152,8 @@ create table action_items (
     due_at          timestamptz,
     completed_at    timestamptz,
     conversation_id text,
-    -- The revision that extracted it, and whether a person has touched it since: a later revision
-    -- replaces only what nobody touched.
+    -- The revision that extracted it, and whether a person has changed it since: a later revision
+    -- replaces only what no person changed.
     revision        bigint,
     by_person       boolean     not null default false,
     constraint action_items_pkey primary key (user_id, action_item_id),
@@ -116,7 +162,7 @@ create table action_items (
         references conversations on delete cascade,
     constraint item_description_length check (char_length(description) between 1 and 500),
     constraint completed_has_time check (completed = (completed_at is not null))
-);
+) with (autovacuum_analyze_threshold = 1000, autovacuum_vacuum_threshold = 1000);
 create index action_items_listed on action_items (user_id, created_at desc, action_item_id);
 create index action_items_of_conversation on action_items (user_id, conversation_id);
 
@@ -144,10 +190,43 @@ create table memories (
     constraint memory_category_known check (category in ('core', 'hobbies', 'lifestyle', 'interests', 'habits',
         'work', 'skills', 'learnings', 'other', 'system')),
     constraint memory_visibility_known check (visibility in ('public', 'private'))
-);
+) with (autovacuum_analyze_threshold = 1000, autovacuum_vacuum_threshold = 1000);
 create index memories_listed on memories (user_id, created_at desc, memory_id);
 create index memories_of_conversation on memories (user_id, conversation_id);
 
+create table goals (
+    user_id       text             not null,
+    goal_id       text             not null,
+    title         text             not null,
+    goal_type     text             not null default 'scale',
+    target_value  double precision not null,
+    current_value double precision not null default 0,
+    min_value     double precision not null default 0,
+    max_value     double precision not null default 10,
+    unit          text,
+    is_active     boolean          not null default true,
+    created_at    timestamptz      not null,
+    updated_at    timestamptz      not null,
+    constraint goals_pkey primary key (user_id, goal_id),
+    constraint goals_user_fkey foreign key (user_id) references users on delete cascade,
+    constraint goal_title_length check (char_length(title) between 1 and 500),
+    constraint goal_type_known check (goal_type in ('boolean', 'scale', 'numeric'))
+);
+-- The list: active ones first, oldest first.
+create index goals_listed on goals (user_id, is_active desc, created_at, goal_id);
+
+-- One row per goal and UTC day: its value at the last report of that day.
+create table goal_progress (
+    user_id     text             not null,
+    goal_id     text             not null,
+    day         date             not null,
+    value       double precision not null,
+    recorded_at timestamptz      not null,
+    constraint goal_progress_pkey primary key (user_id, goal_id, day),
+    constraint goal_progress_goal_fkey foreign key (user_id, goal_id) references goals on delete cascade
+);
+
+-- One vector per conversation, by the model that made it.
 create table embeddings (
     user_id         text        not null,
     conversation_id text        not null,
@@ -157,4 +236,22 @@ create table embeddings (
     constraint embeddings_pkey primary key (user_id, conversation_id),
     constraint embeddings_conversation_fkey foreign key (user_id, conversation_id)
         references conversations on delete cascade
+) with (autovacuum_analyze_threshold = 1000, autovacuum_vacuum_threshold = 1000);
+
+-- Conversations in passages of about 1,000 characters; part 0 is the title with the overview. Written behind completion,
+-- gone with the conversation.
+create table search_entries (
+    user_id         text        not null,
+    conversation_id text        not null,
+    part            integer     not null,
+    happened_at     timestamptz not null,
+    content         text        not null,
+    -- The words by the rules of the conversation's language and as they stand, and one lexeme that says whose they are: the
+    -- index finds a user's passages without reading those of others.
+    words           tsvector    not null,
+    constraint search_entries_pkey primary key (user_id, conversation_id, part),
+    constraint search_conversation_fkey foreign key (user_id, conversation_id)
+        references conversations on delete cascade
 );
+-- The pending list is read by every search: it is kept short.
+create index search_entries_words on search_entries using gin (words) with (gin_pending_list_limit = 512);

@@ -1,6 +1,7 @@
--- Where to remind a person of action items, when, and what is still to be sent.
+-- Reminders of action items, and their pushes.
 set local lock_timeout = '5s';
 
+-- Where reminders and chat messages of a user are pushed to.
 create table push_subscriptions (
     user_id         text        not null,
     subscription_id text        not null,
@@ -34,10 +35,11 @@ create table reminders (
 );
 create index reminders_due on reminders (fire_at) where fire_at is not null;
 
+-- Pushes of reminders, one per subscription and notice.
 create table push_deliveries (
     user_id         text        not null,
     subscription_id text        not null,
-    -- Derived from (user, action item, revision, notice): whatever is written twice is one delivery.
+    -- Derived from (user, action item, revision, notice): what is written twice is one delivery.
     delivery_id     text        not null,
     action_item_id  text        not null,
     notice          text        not null,
@@ -61,7 +63,7 @@ create table push_deliveries (
     constraint push_sending_has_until check ((status = 'sending') = (sending_until is not null)),
     constraint push_finished_has_time check (
         (status in ('delivered', 'exhausted', 'cancelled')) = (finished_at is not null))
-) with (fillfactor = 80);
+) with (fillfactor = 80, autovacuum_analyze_threshold = 1000, autovacuum_vacuum_threshold = 1000);
 create index push_deliveries_due on push_deliveries (next_at) where status = 'pending';
 create index push_deliveries_sending on push_deliveries (sending_until) where status = 'sending';
 create index push_deliveries_of_item on push_deliveries (user_id, action_item_id);

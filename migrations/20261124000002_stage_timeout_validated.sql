@@ -1,3 +1,0 @@
-set local lock_timeout = '5s';
-
-alter table finalization_jobs validate constraint codes_known;

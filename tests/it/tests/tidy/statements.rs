@@ -1,0 +1,37 @@
+//! Every statement that stands in a file of its own is one that the migrated schema understands.
+
+use std::{fs, path::Path};
+
+use testbed::TestDatabase;
+
+use crate::tree::root;
+
+fn statements(folder: &Path, found: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("an entry can be read").path();
+        if path.is_dir() {
+            if !path.ends_with("target") {
+                statements(&path, found);
+            }
+        } else if path.extension().is_some_and(|kind| kind == "sql") {
+            found.push((path.display().to_string(), fs::read_to_string(&path).expect("it can be read")));
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_statement_is_understood_by_the_migrated_schema() {
+    let mut found = Vec::new();
+    statements(&root().join("pipeline"), &mut found);
+    assert!(found.len() > 50, "they were found");
+    let database = TestDatabase::new().await;
+    let pool = database.pool(1).await;
+    let mut refused = Vec::new();
+    for (number, (path, sql)) in found.iter().enumerate() {
+        let prepare = format!("prepare s{number} as {}", sql.trim().trim_end_matches(';'));
+        if let Err(error) = sqlx::raw_sql(sqlx::AssertSqlSafe(prepare)).execute(&pool).await {
+            refused.push(format!("{path}: {error}"));
+        }
+    }
+    assert_eq!(refused, Vec::<String>::new());
+}
