@@ -3,7 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::schemas::reference as schema;
-use crate::{Scope, error::example};
+use crate::{
+    Scope,
+    error::{Code, example},
+};
 
 /// A response of `components.responses`.
 pub(super) fn reference(name: &str) -> Value {
@@ -24,7 +27,7 @@ pub(super) fn forbidden(scope: Scope) -> Value {
 /// All of them.
 pub(super) fn all() -> Map<String, Value> {
     let passing = example(503, "The service is temporarily unavailable");
-    let unconfigured = "Conversation finalization is temporarily unavailable";
+    let unconfigured = Code::FinalizationUnavailable.detail();
     [
         (
             "NotAuthenticated",
@@ -83,7 +86,8 @@ pub(super) fn all() -> Map<String, Value> {
         (
             "FinalizationUnavailable",
             problem(
-                "Durable dispatch is not configured, or the service is unavailable for the moment. Nothing was changed.",
+                "Durable dispatch is not configured (without `Retry-After`: repeating does not help), or the service is unavailable \
+                 for the moment. Nothing was changed.",
                 &["Retry-After"],
                 example(503, unconfigured),
             ),

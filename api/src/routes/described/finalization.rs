@@ -6,6 +6,7 @@ use super::examples;
 use crate::{
     Scope,
     document::{Answer, Described, Operation},
+    error::Code,
     read::Drawing,
     routes::finalize,
 };
@@ -43,8 +44,9 @@ fn admit() -> Operation {
     .answers(
         Answer::refusal(
             503,
-            "Durable dispatch is not configured, or the service is unavailable for the moment. Nothing was changed.",
-            "Conversation finalization is temporarily unavailable",
+            "Durable dispatch is not configured (without `Retry-After`: repeating does not help), or the service is unavailable for \
+             the moment. Nothing was changed.",
+            Code::FinalizationUnavailable.detail(),
         )
         .with_header("Retry-After"),
     )
