@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    extract::State,
+    extract::{RawQuery, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
     routing::get,
@@ -46,12 +46,33 @@ impl Readiness {
     /// # Errors
     /// Why it does not take work, as a line.
     pub(crate) async fn check(&self) -> Result<(), &'static str> {
-        if self.stopping.is_cancelled() {
-            return Err("stopping\n");
+        self.process()?;
+        self.worker()?;
+        self.database().await
+    }
+
+    /// The same checks by their names, all of them.
+    async fn checks(&self) -> Vec<(&'static str, Result<(), &'static str>)> {
+        let mut checks = vec![("process", self.process())];
+        if self.worker.is_some() {
+            checks.push(("worker", self.worker()));
         }
-        if self.worker.as_ref().is_some_and(|worker| !worker.is_healthy()) {
-            return Err("no worker runs\n");
+        checks.push(("database", self.database().await));
+        checks
+    }
+
+    fn process(&self) -> Result<(), &'static str> {
+        if self.stopping.is_cancelled() { Err("stopping\n") } else { Ok(()) }
+    }
+
+    fn worker(&self) -> Result<(), &'static str> {
+        match &self.worker {
+            Some(worker) if !worker.is_healthy() => Err("no worker runs\n"),
+            _ => Ok(()),
         }
+    }
+
+    async fn database(&self) -> Result<(), &'static str> {
         match self.ledger.within(READY_WAIT, self.ledger.is_migrated()).await {
             Ok(true) => Ok(()),
             Ok(false) => Err("the schema is not this version's: run `listen migrate`\n"),
@@ -86,7 +107,23 @@ async fn metrics(State(admin): State<Admin>) -> Response {
     }
 }
 
-async fn ready(State(admin): State<Admin>) -> Response {
+/// `?verbose` lists every check instead of the first that failed.
+async fn ready(State(admin): State<Admin>, RawQuery(query): RawQuery) -> Response {
+    let is_verbose = query.is_some_and(|query| query.split('&').any(|name| name.starts_with("verbose")));
+    if is_verbose {
+        let checks = admin.readiness.checks().await;
+        let lines: String = checks
+            .iter()
+            .map(|(name, found)| match found {
+                Ok(()) => format!("[ok] {name}\n"),
+                Err(reason) => format!("[failed] {name}: {reason}"),
+            })
+            .collect();
+        return match checks.iter().all(|(_, found)| found.is_ok()) {
+            true => format!("{lines}ready\n").into_response(),
+            false => (StatusCode::SERVICE_UNAVAILABLE, format!("{lines}not ready\n")).into_response(),
+        };
+    }
     match admin.readiness.check().await {
         Ok(()) => "ready\n".into_response(),
         Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason).into_response(),
@@ -108,6 +145,14 @@ mod tests {
 
     /// What is answered while the database takes every connection and says nothing on any.
     async fn said(worker: Option<Health>, stopping: CancellationToken) -> (StatusCode, String) {
+        asked(worker, stopping, None).await
+    }
+
+    async fn asked(
+        worker: Option<Health>,
+        stopping: CancellationToken,
+        query: Option<&str>,
+    ) -> (StatusCode, String) {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let options = PgConnectOptions::new_without_pgpass()
             .host("127.0.0.1")
@@ -116,7 +161,7 @@ mod tests {
         let service = Arc::new(Service::new(ledger.clone(), Pool::new(1).unwrap()));
         let readiness = Readiness { ledger, worker, stopping };
         let admin = Admin { registry: Registry::new(), service, readiness };
-        let answer = ready(State(admin)).await;
+        let answer = ready(State(admin), RawQuery(query.map(str::to_owned))).await;
         let (status, body) = (answer.status(), to_bytes(answer.into_body(), 1 << 10).await.unwrap());
         (status, String::from_utf8(body.to_vec()).unwrap())
     }
@@ -131,6 +176,14 @@ mod tests {
         assert_eq!(said(Some(Health::default()), stopping.clone()).await, unready("no worker runs\n"));
         stopping.cancel();
         assert_eq!(said(Some(Health::default()), stopping).await, unready("stopping\n"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_verbose_answer_names_every_check_and_what_it_found() {
+        let words = "[ok] process\n[failed] worker: no worker runs\n\
+                     [failed] database: the database does not answer\nnot ready\n";
+        let answer = asked(Some(Health::default()), CancellationToken::new(), Some("verbose")).await;
+        assert_eq!(answer, unready(words));
     }
 
     #[tokio::test(start_paused = true)]

@@ -179,9 +179,6 @@ impl IntoResponse for Error {
             Self::TooManyRequests { retry_after } => {
                 return later(refusal(Code::TooManyRequests), retry_after);
             }
-            Self::FinalizationUnavailable => {
-                return later(refusal(Code::FinalizationUnavailable), UNCONFIGURED_SECONDS);
-            }
             Self::WebPushUnavailable => {
                 return later(refusal(Code::WebPushUnavailable), UNCONFIGURED_SECONDS);
             }
@@ -190,6 +187,8 @@ impl IntoResponse for Error {
             Self::Unwritable => return internal(),
             Self::KeyedRunsFull => return later(refusal(Code::KeyedRunsFull), FULL_SECONDS),
             Self::Ledger(error) => return broken(error),
+            // Repeating never helps: there is no Retry-After.
+            Self::FinalizationUnavailable => Code::FinalizationUnavailable,
             Self::NotInvoker => Code::NotInvoker,
             Self::NotOwner => Code::NotOwner,
             Self::MayNotWrite => Code::MayNotWrite,

@@ -12,7 +12,7 @@ use tower_http::timeout::TimeoutLayer;
 
 use crate::{
     admin,
-    config::{Config, Role},
+    config::{Config, Dispatch, Role},
     connections::{self, Connections, Limits},
     console, database, exit,
     lifecycle::Lifecycle,
@@ -86,6 +86,12 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
         tracing::warn!(
             connections = limits.all,
             "fewer connections than LISTEN_CONNECTIONS: the limit of open files (ulimit -n) is too small for more"
+        );
+    }
+    if app.config.has(Role::Api) && app.config.finalization_dispatch_mode == Dispatch::Inline {
+        tracing::warn!(
+            "finalize answers 503, because durable dispatch is not configured: set \
+             LISTEN_FINALIZATION_DISPATCH_MODE to postgres"
         );
     }
     // Nothing can fail any more: now this process may be known to others.

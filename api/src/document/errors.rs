@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{Scope, error::example};
+use crate::{
+    Scope,
+    error::{Code, example},
+};
 
 fn schema(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
@@ -27,7 +30,7 @@ pub(super) fn forbidden(scope: Scope) -> Value {
 /// All of them.
 pub(super) fn all() -> Map<String, Value> {
     let passing = example(503, "The service is temporarily unavailable");
-    let unconfigured = "Conversation finalization is temporarily unavailable";
+    let unconfigured = Code::FinalizationUnavailable.detail();
     [
         (
             "NotAuthenticated",
@@ -86,7 +89,8 @@ pub(super) fn all() -> Map<String, Value> {
         (
             "FinalizationUnavailable",
             problem(
-                "Durable dispatch is not configured, or the service is unavailable for the moment. Nothing was changed.",
+                "Durable dispatch is not configured (without `Retry-After`: repeating does not help), or the service is unavailable \
+                 for the moment. Nothing was changed.",
                 &["Retry-After"],
                 example(503, unconfigured),
             ),

@@ -61,7 +61,9 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
         tracing::debug!(status = status.as_u16(), ms = begun.elapsed().as_millis() as u64, "answered");
         let class = format!("{}xx", status.as_u16() / 100);
         tell(&traced, status);
-        door.metrics.requests.with_label_values(&[known(method.as_str()), &route, &class]).inc();
+        let labels = [known(method.as_str()), route.as_str(), class.as_str()];
+        door.metrics.requests.with_label_values(&labels).inc();
+        door.metrics.request_seconds.with_label_values(&labels).observe(begun.elapsed().as_secs_f64());
         answer
     }
     .instrument(span)

@@ -125,8 +125,8 @@ codes! {
         "The user has as many live sockets as one may have.", "Close one, or wait for `Retry-After`.";
     Internal = "internal_error" 500 "",
         "A defect of the service; nothing is wrong with the request.", "Report the request's id to the operator, whose log has the cause.";
-    FinalizationUnavailable = "finalization_unavailable" 503 "Conversation finalization is temporarily unavailable",
-        "Durable dispatch is not configured. Nothing was changed.", "The operator sets `LISTEN_FINALIZATION_DISPATCH_MODE=postgres`; repeating does not help before that.";
+    FinalizationUnavailable = "finalization_unavailable" 503 "Durable dispatch is not configured: set LISTEN_FINALIZATION_DISPATCH_MODE to postgres",
+        "Durable dispatch is not configured. Nothing was changed.", "The operator sets `LISTEN_FINALIZATION_DISPATCH_MODE` to `postgres` or `cloud_tasks`; repeating does not help before that.";
     WebPushUnavailable = "web_push_unavailable" 503 "Web push is not configured",
         "The operator has set no key for web push. Nothing was changed.", "The operator sets `LISTEN_VAPID_PRIVATE_KEY`; a subscription of kind `webhook` works without it.";
     NoVerificationKeys = "verification_keys_unavailable" 503 "Verification keys are not available yet",

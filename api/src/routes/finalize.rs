@@ -18,6 +18,7 @@ use crate::{
     Error, Scope,
     door::{Account, Creating, Door},
     endpoint::{Answer, Endpoint, Named, Note, takes},
+    error::Code,
     keys::Caller,
     read::{Body, Fields, Int, ListOf, Moment, Object, Problem, Take, Text, optional_object},
     shapes,
@@ -35,7 +36,8 @@ const LINK: Text = Text::between(0, 2_048);
 
 /// Finalizing, and polling.
 pub(super) fn endpoints() -> Vec<Endpoint> {
-    let unavailable = "Durable dispatch is not configured, or the service is unavailable for the moment. Nothing was changed.";
+    let unavailable = "Durable dispatch is not configured (without `Retry-After`: repeating does not help), or the service is \
+        unavailable for the moment. Nothing was changed.";
     vec![
         Endpoint::post("/v1/conversations/{conversation_id}/finalize", Scope::ConversationsWrite, admit)
             .named("finalize_conversation", "Finalize a conversation")
@@ -58,7 +60,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             )
             .not_found(KIND)
             .answers(
-                Answer::refusal(503, unavailable, "Conversation finalization is temporarily unavailable")
+                Answer::refusal(503, unavailable, Code::FinalizationUnavailable.detail())
                     .with_header("Retry-After"),
             ),
         Endpoint::get("/v1/conversations/{conversation_id}/finalization", Scope::ConversationsRead, poll)

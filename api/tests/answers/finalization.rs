@@ -126,8 +126,9 @@ async fn without_durable_dispatch_finalize_and_deferring_are_503_and_change_noth
     ] {
         let answer = bench.ask(&bench.key, Method::POST, &path, body).await;
         assert_eq!(answer.status, 503, "{path}");
-        assert_eq!(answer.body, json!({ "detail": "Conversation finalization is temporarily unavailable" }));
-        assert_ne!(answer.header("retry-after"), "");
+        let words = "Durable dispatch is not configured: set LISTEN_FINALIZATION_DISPATCH_MODE to postgres";
+        assert_eq!(answer.body, json!({ "detail": words }));
+        assert_eq!(answer.header("retry-after"), "", "repeating does not help");
     }
     assert_eq!(bench.get(&path).await.body, before);
     assert_eq!(bench.complete_all(Queue::Finalization).await, 0);
