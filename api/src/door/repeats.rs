@@ -11,8 +11,8 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use db::{Repeat, RequestKey};
 use futures::future::BoxFuture;
-use ledger::{Repeat, RequestKey};
 use records::{ConversationId, UserId};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -77,7 +77,7 @@ async fn named(
     let bytes = whole(Request::from_parts(parts.clone(), body), door.settings.body_wait).await?;
     let fingerprint = fingerprint(&route, parts.uri.path(), &bytes);
     let key = RequestKey { user: caller.user.clone(), route, key: name, fingerprint };
-    if let Some(repeat) = door.ledger.repeat_of(&key).await? {
+    if let Some(repeat) = door.ledger.db().repeat_of(&key).await? {
         if let Some(resume) = resume
             && let Some(made) = conversation_of(&repeat)
         {
@@ -160,7 +160,7 @@ async fn answer_again(
 /// a repeat is then answered from what was made.
 async fn keep(door: &Door, key: &RequestKey, again: Again, answer: Response) -> Response {
     if matches!(again, Again::Anew(_)) {
-        if let Err(error) = door.ledger.mark_answered(key).await {
+        if let Err(error) = door.ledger.db().mark_answered(key).await {
             tracing::warn!(%error, "a repeat may have to wait for a minute");
         }
         return answer;
@@ -170,7 +170,7 @@ async fn keep(door: &Door, key: &RequestKey, again: Again, answer: Response) -> 
         return Error::UnreadableBody.into_response();
     };
     if let Some(kept) = without_secrets(&bytes)
-        && let Err(error) = door.ledger.store_answer(key, parts.status.as_u16(), &kept).await
+        && let Err(error) = door.ledger.db().store_answer(key, parts.status.as_u16(), &kept).await
     {
         tracing::warn!(%error, "an answer was not kept for repeats");
     }

@@ -2,9 +2,10 @@
 
 use axum::{Json, extract::State, http::Uri, response::Response};
 use futures::future::BoxFuture;
-use ledger::{DatePage, ItemChange, ItemFilter, NewActionItem};
+use ledger::{ItemChange, NewActionItem};
 use records::{ActionItem, ActionItemId, ConversationId, UserId};
 use serde_json::{Value, json};
+use store::{DatePage, ItemFilter};
 
 use super::{answer, links, path::Ids};
 use crate::{
@@ -69,7 +70,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
-        let found = door.ledger.action_items_named(user, ids).await?;
+        let found = door.ledger.store().action_items_named(user, ids).await?;
         Ok(json!(shapes::action_item(found.first().ok_or(Error::NotFound(KIND))?)))
     })
 }
@@ -80,7 +81,7 @@ fn batch_again<'a>(
     ids: &'a [String],
 ) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
-        Ok(json!(shapes::created_action_items(&door.ledger.action_items_named(user, ids).await?)))
+        Ok(json!(shapes::created_action_items(&door.ledger.store().action_items_named(user, ids).await?)))
     })
 }
 
@@ -92,7 +93,7 @@ pub(super) async fn list(
     parameters: Query,
 ) -> Result<Response, Error> {
     let (page, filter) = query(&parameters, read_filter)?;
-    let items = door.ledger.action_items(&caller.user, &filter).await?;
+    let items = door.ledger.store().action_items(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &items, shapes::action_item))
 }
 

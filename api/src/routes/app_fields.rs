@@ -1,6 +1,6 @@
 //! What owners say of their apps: the bodies of a create and of a change.
 
-use ledger::{AppFields, AppVisibility};
+use store::{AppFields, AppVisibility};
 
 use crate::{
     endpoint::{Named, Note},

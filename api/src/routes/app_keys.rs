@@ -2,10 +2,10 @@
 
 use axum::{Json, extract::State, http::StatusCode};
 use futures::future::BoxFuture;
-use ledger::{AppKeyRefusal, NewAppKey};
 use records::UserId;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
+use store::{AppKeyRefusal, NewAppKey};
 
 use super::{answer, apps, path::Ids};
 use crate::{
@@ -62,7 +62,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 /// The answer to a repeat: the key as it is now.
 fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
-        let keys = door.ledger.app_keys(user, answer::only(ids)?).await?;
+        let keys = door.ledger.store().app_keys(user, answer::only(ids)?).await?;
         let found = keys.iter().find(|one| ids.get(1) == Some(&one.id)).ok_or(Error::NotFound(KIND))?;
         Ok(json!(shapes::app_key(found)))
     })
@@ -75,7 +75,7 @@ pub(super) async fn list(
     Ids(id): Ids<String>,
 ) -> Result<Json<Vec<shapes::AppKey>>, Error> {
     let app = apps::owned(&door, &caller.user, &id).await?;
-    let keys = door.ledger.app_keys(&caller.user, &app.id).await?;
+    let keys = door.ledger.store().app_keys(&caller.user, &app.id).await?;
     Ok(Json(keys.iter().map(shapes::app_key).collect()))
 }
 
@@ -95,7 +95,7 @@ pub(super) async fn create(
         prefix: made.hint,
         sha256: made.sha256,
     };
-    let stored = door.ledger.create_app_key(&caller.user, &app.id, &key).await?;
+    let stored = door.ledger.store().create_app_key(&caller.user, &app.id, &key).await?;
     let stored = stored.map_err(|refusal| match refusal {
         AppKeyRefusal::NoSuchApp => Error::NotFound(apps::KIND),
         AppKeyRefusal::TooMany => Error::Conflict(Code::TooManyAppKeys),
@@ -110,7 +110,7 @@ pub(super) async fn revoke(
     Ids((id, key)): Ids<(String, String)>,
 ) -> Result<StatusCode, Error> {
     let app = apps::owned(&door, &caller.user, &id).await?;
-    match door.ledger.revoke_app_key(&caller.user, &app.id, &key).await? {
+    match door.ledger.store().revoke_app_key(&caller.user, &app.id, &key).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(Error::NotFound(KIND)),
     }

@@ -75,7 +75,7 @@ fn created() -> Answer {
 fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
         let id = ConversationId::new(answer::only(ids)?);
-        let view = door.ledger.conversation(user, &id, false).await?;
+        let view = door.ledger.store().conversation(user, &id, false).await?;
         Ok(json!(view.map_or_else(|| shapes::deleted(&id), |view| shapes::created(&view.conversation))))
     })
 }
@@ -259,7 +259,7 @@ async fn create(
                 door.metrics.admissions.with_label_values(&["create"]).inc();
             }
             waiting::for_the_end(&door.ledger, user, &id, door.settings.create_wait).await;
-            Ok(Json(match door.ledger.conversation(user, &id, false).await {
+            Ok(Json(match door.ledger.store().conversation(user, &id, false).await {
                 Ok(Some(view)) => shapes::created(&view.conversation),
                 Ok(None) => shapes::deleted(&id),
                 // The commit happened: what is not known now is answered as it was.

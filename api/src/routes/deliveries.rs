@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State, http::Uri, response::Response};
 use futures::future::BoxFuture;
-use ledger::DeliveryPage;
+use outbox::DeliveryPage;
 use records::UserId;
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ pub(super) async fn test(
 
 /// A test delivery as it is now; one that is not there yet is written.
 async fn tested(door: &Door, user: &UserId, endpoint: &str, id: &str) -> Result<shapes::Delivery, Error> {
-    let written = door.ledger.test_delivery(user, endpoint, id).await?;
+    let written = door.ledger.outbox().test_delivery(user, endpoint, id).await?;
     Ok(shapes::delivery(&written.ok_or(Error::NotFound(KIND))?))
 }
 
@@ -105,7 +105,7 @@ pub(super) async fn list(
 ) -> Result<Response, Error> {
     let (page, filter) = query(&parameters, read_page)?;
     must_exist(&door, &caller.user, &endpoint).await?;
-    let rows = door.ledger.deliveries(&caller.user, &endpoint, &filter).await?;
+    let rows = door.ledger.outbox().deliveries(&caller.user, &endpoint, &filter).await?;
     Ok(links::answer(&uri, page, &rows, shapes::delivery))
 }
 
@@ -129,7 +129,7 @@ pub(super) async fn redeliver(
     caller: Caller,
     Ids((endpoint, delivery)): Ids<(String, String)>,
 ) -> Result<Json<shapes::Delivery>, Error> {
-    match door.ledger.redeliver(&caller.user, &endpoint, &delivery).await? {
+    match door.ledger.outbox().redeliver(&caller.user, &endpoint, &delivery).await? {
         Some(Some(again)) => Ok(Json(shapes::delivery(&again))),
         Some(None) => Err(Error::Conflict(Code::DeliveryUnderWay)),
         None => {
@@ -148,11 +148,11 @@ pub(super) async fn recover(
 ) -> Result<Json<shapes::Recovered>, Error> {
     let since = object(body, read_since)?;
     must_exist(&door, &caller.user, &endpoint).await?;
-    if since.at > door.ledger.now().await? {
+    if since.at > door.ledger.db().now().await? {
         let loc = vec!["body".into(), "since".into()];
         return Err(Error::Invalid(vec![Problem::rule(loc, "since must not be in the future")]));
     }
-    let recovered = door.ledger.recover(&caller.user, &endpoint, since.at).await?;
+    let recovered = door.ledger.outbox().recover(&caller.user, &endpoint, since.at).await?;
     Ok(Json(shapes::Recovered { recovered: recovered.ok_or(Error::NotFound(KIND))? }))
 }
 
@@ -162,5 +162,5 @@ pub(super) fn read_since(fields: &mut Fields<'_>) -> Option<Instant> {
 }
 
 async fn must_exist(door: &Door, user: &UserId, endpoint: &str) -> Result<(), Error> {
-    door.ledger.endpoint(user, endpoint).await?.map(|_| ()).ok_or(Error::NotFound(KIND))
+    door.ledger.outbox().endpoint(user, endpoint).await?.map(|_| ()).ok_or(Error::NotFound(KIND))
 }

@@ -8,10 +8,11 @@ use axum::{
 };
 use futures::future::BoxFuture;
 use job::WorkerId;
-use ledger::{AdmitRefusal, ConversationView, FinalizedWithKeys, Ledger, Poll, WithKeys};
+use ledger::{AdmitRefusal, FinalizedWithKeys, Ledger, Poll, WithKeys};
 use records::{ConversationId, UserId};
 use secrecy::SecretString;
 use serde_json::{Value, json};
+use store::ConversationView;
 
 use super::{answer, byok, conversations::KIND, path::Ids, tagged};
 use crate::{
@@ -104,9 +105,10 @@ pub(super) async fn finalize(
     let finalized = match key {
         None => door.ledger.finalize_and_show(user, id, context).await?,
         Some(key) => match finalize_with(key, door, user, id, context).await? {
-            Ok(fresh) => {
-                Ok((door.ledger.conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?, fresh))
-            }
+            Ok(fresh) => Ok((
+                door.ledger.store().conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?,
+                fresh,
+            )),
             Err(refusal) => Err(refusal),
         },
     };
@@ -117,7 +119,7 @@ pub(super) async fn finalize(
         }
         Err(AdmitRefusal::NoConversation) => Err(Error::NotFound(KIND)),
         Err(AdmitRefusal::NoContent) => Err(no_content()),
-        Err(AdmitRefusal::OverBudget(over)) => Err(ledger::Error::from(over).into()),
+        Err(AdmitRefusal::OverBudget(over)) => Err(db::Error::from(over).into()),
     }
 }
 
@@ -167,7 +169,8 @@ pub(super) fn shown_again<'a>(
     Box::pin(async move {
         caller.account.has_room()?;
         let id = ConversationId::new(answer::only(ids)?);
-        let view = door.ledger.conversation(&caller.user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
+        let view =
+            door.ledger.store().conversation(&caller.user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
         show(&caller.account, &view)
     })
 }

@@ -25,6 +25,6 @@ pub(super) async fn list(
     State(door): State<Door>,
     caller: Caller,
 ) -> Result<Json<Vec<shapes::Folder>>, Error> {
-    let folders = door.ledger.folders(&caller.user).await?;
+    let folders = door.ledger.store().folders(&caller.user).await?;
     Ok(Json(folders.iter().map(shapes::folder).collect()))
 }

@@ -7,9 +7,9 @@ use axum::{
     response::Response,
 };
 use futures::future::BoxFuture;
-use ledger::{GoalChange, GoalFilter, NewGoal};
 use records::{Goal, GoalId, GoalType, UserId};
 use serde_json::{Value, json};
+use store::{GoalChange, GoalFilter, NewGoal};
 
 use super::{
     answer, links,
@@ -98,7 +98,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
         let id = GoalId::new(answer::only(ids)?);
-        Ok(json!(shapes::goal(&door.ledger.goal(user, &id).await?.ok_or(Error::NotFound(KIND))?)))
+        Ok(json!(shapes::goal(&door.ledger.store().goal(user, &id).await?.ok_or(Error::NotFound(KIND))?)))
     })
 }
 
@@ -114,7 +114,7 @@ pub(super) async fn list(
     parameters: Query,
 ) -> Result<Response, Error> {
     let (page, filter) = query(&parameters, read_filter)?;
-    let goals = door.ledger.goals(&caller.user, &filter).await?;
+    let goals = door.ledger.store().goals(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &goals, shapes::goal))
 }
 
@@ -138,7 +138,7 @@ pub(super) async fn one(
     Ids(id): Ids<String>,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
-    let Json(shape) = shown(door.ledger.goal(&caller.user, &GoalId::new(id)).await?)?;
+    let Json(shape) = shown(door.ledger.store().goal(&caller.user, &GoalId::new(id)).await?)?;
     Ok(tagged::answer(&asked, shape))
 }
 
@@ -150,7 +150,7 @@ pub(super) async fn create(
 ) -> Result<Json<shapes::Goal>, Error> {
     let id = GoalId::new(format!("goal_{}", door.ids.fresh()));
     let new = object(body, |fields| read_new(fields, &id))?;
-    Ok(Json(shapes::goal(&door.ledger.create_goal(&caller.user, &new).await?)))
+    Ok(Json(shapes::goal(&door.ledger.store().create_goal(&caller.user, &new).await?)))
 }
 
 const NEW: &[Note] = &[
@@ -200,7 +200,7 @@ pub(super) async fn change(
     body: Body,
 ) -> Result<Json<shapes::Goal>, Error> {
     let change = object(body, read_change)?;
-    let changed = door.ledger.change_goal(&caller.user, &GoalId::new(id), &change).await?;
+    let changed = door.ledger.store().change_goal(&caller.user, &GoalId::new(id), &change).await?;
     let goal = changed.map_err(|refusal| refused_change(refusal, &change))?;
     Ok(Json(shapes::goal(&goal)))
 }
@@ -250,7 +250,7 @@ pub(super) async fn progress(
     let sent = optional_object(body, read_progress)?.flatten();
     let value = asked.or(sent).ok_or_else(missing)?;
     let part = if asked.is_some() { "query" } else { "body" };
-    let told = door.ledger.set_goal_progress(&caller.user, &GoalId::new(id), value).await?;
+    let told = door.ledger.store().set_goal_progress(&caller.user, &GoalId::new(id), value).await?;
     let goal = told.map_err(|refusal| refused_progress(refusal, part))?;
     Ok(Json(shapes::goal(&goal)))
 }
@@ -285,7 +285,7 @@ pub(super) async fn history(
 ) -> Result<Json<Vec<shapes::GoalPoint>>, Error> {
     let days = query(&parameters, read_days)?;
     let days = i32::try_from(days).unwrap_or(365);
-    let points = door.ledger.goal_history(&caller.user, &GoalId::new(id), days).await?;
+    let points = door.ledger.store().goal_history(&caller.user, &GoalId::new(id), days).await?;
     points.map(|points| Json(points.iter().map(shapes::goal_point).collect())).ok_or(Error::NotFound(KIND))
 }
 
@@ -300,7 +300,7 @@ pub(super) async fn delete(
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::Success>, Error> {
-    let deleted = door.ledger.delete_goal(&caller.user, &GoalId::new(id)).await?;
+    let deleted = door.ledger.store().delete_goal(&caller.user, &GoalId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }
 

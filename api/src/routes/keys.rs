@@ -2,10 +2,10 @@
 
 use axum::{Json, extract::State, http::StatusCode};
 use futures::future::BoxFuture;
-use ledger::{Key, KeyRefusal, NewKey};
 use records::{Timestamp, UserId};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
+use store::{Key, KeyRefusal, NewKey};
 
 use super::{answer, path::Ids};
 use crate::{
@@ -69,7 +69,7 @@ fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'
 
 /// GET: all of a person's keys, newest first.
 pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Vec<shapes::Key>>, Error> {
-    let keys = door.ledger.keys(&caller.user).await?;
+    let keys = door.ledger.store().keys(&caller.user).await?;
     Ok(Json(keys.iter().map(shapes::key).collect()))
 }
 
@@ -100,7 +100,7 @@ pub(super) async fn create(
         scopes: wanted.scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
         expires_at,
     };
-    door.ledger.add_key(&caller.user, &key).await?.map_err(|refusal| match refusal {
+    door.ledger.store().add_key(&caller.user, &key).await?.map_err(|refusal| match refusal {
         // A key of theirs has just been used. Gone meanwhile is gone.
         KeyRefusal::NoSuchPerson => Error::NotAuthenticated,
         KeyRefusal::TooMany => Error::Conflict(Code::TooManyKeys),
@@ -115,7 +115,7 @@ pub(super) async fn revoke(
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<StatusCode, Error> {
-    match door.ledger.revoke_key(&caller.user, &id).await? {
+    match door.ledger.store().revoke_key(&caller.user, &id).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(Error::NotFound(KIND)),
     }
@@ -167,5 +167,5 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<Wanted> {
 
 /// One of a person's keys.
 pub(super) async fn find(door: &Door, user: &UserId, id: &str) -> Result<Option<Key>, Error> {
-    Ok(door.ledger.keys(user).await?.into_iter().find(|key| key.id == id))
+    Ok(door.ledger.store().keys(user).await?.into_iter().find(|key| key.id == id))
 }

@@ -41,7 +41,7 @@ pub(super) async fn note(
     body: Body,
 ) -> Result<Json<shapes::AppStatus>, Error> {
     let place = object(body, geolocation)?;
-    door.ledger.note_location(&caller.user, &place, None).await?;
+    door.ledger.store().note_location(&caller.user, &place, None).await?;
     Ok(Json(shapes::DONE))
 }
 
@@ -50,7 +50,7 @@ pub(super) async fn forget(
     State(door): State<Door>,
     caller: Caller,
 ) -> Result<Json<shapes::AppStatus>, Error> {
-    door.ledger.forget_location(&caller.user).await?;
+    door.ledger.store().forget_location(&caller.user).await?;
     Ok(Json(shapes::DONE))
 }
 
@@ -62,11 +62,11 @@ pub(super) async fn note_of_conversation(
     started_at: Option<records::Timestamp>,
 ) {
     let noted = async {
-        let now = door.ledger.now().await?;
+        let now = door.ledger.db().now().await?;
         let at = started_at.unwrap_or(now);
         let is_fresh = at <= now && now - at < chrono::TimeDelta::minutes(30);
         match is_fresh {
-            true => door.ledger.note_location(user, place, Some(at)).await.map(drop),
+            true => door.ledger.store().note_location(user, place, Some(at)).await.map(drop),
             false => Ok(()),
         }
     };

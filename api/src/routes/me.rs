@@ -2,9 +2,9 @@
 
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use chrono_tz::Tz;
-use ledger::UserChange;
 use records::APPS;
 use serde_json::json;
+use store::UserChange;
 
 use super::tagged;
 use crate::{
@@ -50,7 +50,7 @@ pub(super) async fn show(
     asked: HeaderMap,
 ) -> Result<Response, Error> {
     // The user was deleted since the key was looked up.
-    let me = door.ledger.user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
+    let me = door.ledger.store().user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
     Ok(tagged::answer(&asked, shapes::user(&me)))
 }
 

@@ -2,9 +2,10 @@
 
 use axum::{Json, extract::State, http::Uri, response::Response};
 use futures::future::BoxFuture;
-use ledger::{MemoryChange, MemoryFilter, NewPersonMemory};
+use ledger::{MemoryChange, NewPersonMemory};
 use records::{Memory, MemoryCategory, MemoryId, UserId};
 use serde_json::{Value, json};
+use store::MemoryFilter;
 
 use super::{answer, links, path::Ids};
 use crate::{
@@ -77,7 +78,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
-        let found = door.ledger.memories_named(user, ids).await?;
+        let found = door.ledger.store().memories_named(user, ids).await?;
         Ok(json!(shapes::memory(found.first().ok_or(Error::NotFound(KIND))?)))
     })
 }
@@ -87,9 +88,9 @@ fn batch_again<'a>(
     user: &'a UserId,
     ids: &'a [String],
 ) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(
-        async move { Ok(json!(shapes::created_memories(&door.ledger.memories_named(user, ids).await?))) },
-    )
+    Box::pin(async move {
+        Ok(json!(shapes::created_memories(&door.ledger.store().memories_named(user, ids).await?)))
+    })
 }
 
 fn categories() -> Choice<&'static str, MemoryCategory> {
@@ -113,7 +114,7 @@ pub(super) async fn list(
     parameters: Query,
 ) -> Result<Response, Error> {
     let (page, filter) = query(&parameters, read_filter)?;
-    let memories = door.ledger.memories(&caller.user, &filter).await?;
+    let memories = door.ledger.store().memories(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &memories, shapes::memory))
 }
 

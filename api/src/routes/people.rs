@@ -72,7 +72,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
-        let found = door.ledger.known_person(user, answer::only(ids)?).await?;
+        let found = door.ledger.store().known_person(user, answer::only(ids)?).await?;
         Ok(json!(shapes::person(&found.ok_or(Error::NotFound(KIND))?)))
     })
 }
@@ -85,7 +85,7 @@ pub(super) async fn list(
     parameters: Query,
 ) -> Result<Response, Error> {
     let page = query(&parameters, read_page)?;
-    let people = door.ledger.known_people(&caller.user, links::one_more(page), page.offset).await?;
+    let people = door.ledger.store().known_people(&caller.user, links::one_more(page), page.offset).await?;
     Ok(links::answer(&uri, page, &people, shapes::person))
 }
 
@@ -97,7 +97,7 @@ pub(super) async fn create(
 ) -> Result<Json<shapes::Person>, Error> {
     let name = object(body, name)?;
     let id = door.ids.fresh().to_string();
-    Ok(Json(shapes::person(&door.ledger.know_person(&caller.user, &id, &name).await?)))
+    Ok(Json(shapes::person(&door.ledger.store().know_person(&caller.user, &id, &name).await?)))
 }
 
 /// GET one.
@@ -107,7 +107,7 @@ pub(super) async fn one(
     Ids(id): Ids<String>,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
-    let person = door.ledger.known_person(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
+    let person = door.ledger.store().known_person(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(tagged::answer(&asked, shapes::person(&person)))
 }
 
@@ -122,7 +122,8 @@ pub(super) async fn rename(
         true => name(fields),
         false => fields.report.rule("at least one field must be provided"),
     })?;
-    let person = door.ledger.rename_person(&caller.user, &id, &name).await?.ok_or(Error::NotFound(KIND))?;
+    let person =
+        door.ledger.store().rename_person(&caller.user, &id, &name).await?.ok_or(Error::NotFound(KIND))?;
     Ok(Json(shapes::person(&person)))
 }
 
@@ -132,7 +133,7 @@ pub(super) async fn delete(
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::Success>, Error> {
-    let deleted = door.ledger.forget_person(&caller.user, &id).await?;
+    let deleted = door.ledger.store().forget_person(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }
 

@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 use futures::future::BoxFuture;
-use ledger::{NewSubscription, SubscriptionKind, TooManySubscriptions};
+use outbox::{NewSubscription, SubscriptionKind, TooManySubscriptions};
 use records::UserId;
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
         let id = answer::only(ids)?;
-        let all = door.ledger.subscriptions(user).await?;
+        let all = door.ledger.outbox().subscriptions(user).await?;
         let found = all.iter().find(|subscription| subscription.id == *id);
         Ok(json!(shapes::subscription(found.ok_or(Error::NotFound(KIND))?)))
     })
@@ -78,7 +78,7 @@ pub(super) async fn list(
     State(door): State<Door>,
     caller: Caller,
 ) -> Result<Json<Vec<shapes::PushSubscription>>, Error> {
-    let subscriptions = door.ledger.subscriptions(&caller.user).await?;
+    let subscriptions = door.ledger.outbox().subscriptions(&caller.user).await?;
     Ok(Json(subscriptions.iter().map(shapes::subscription).collect()))
 }
 
@@ -98,7 +98,7 @@ pub(super) async fn create(
     if matches!(new.kind, SubscriptionKind::WebPush { .. }) && door.settings.web_push.is_none() {
         return Err(Error::WebPushUnavailable);
     }
-    match door.ledger.subscribe(&caller.user, &new).await? {
+    match door.ledger.outbox().subscribe(&caller.user, &new).await? {
         Ok(stored) => Ok(Json(shapes::subscription(&stored))),
         Err(TooManySubscriptions) => Err(Error::Conflict(Code::TooManySubscriptions)),
     }
@@ -110,7 +110,7 @@ pub(super) async fn delete(
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::Success>, Error> {
-    let deleted = door.ledger.unsubscribe(&caller.user, &id).await?;
+    let deleted = door.ledger.outbox().unsubscribe(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }
 

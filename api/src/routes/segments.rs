@@ -2,9 +2,9 @@
 
 use axum::Json;
 use futures::future::BoxFuture;
-use ledger::AppendRefusal;
 use records::{ConversationId, Segment, Status, UserId};
 use serde_json::{Value, json};
+use store::AppendRefusal;
 
 use super::{answer, conversations::KIND, path::Ids};
 use crate::{
@@ -61,7 +61,7 @@ pub(super) fn example() -> Value {
 fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
         let id = ConversationId::new(answer::only(ids)?);
-        let view = door.ledger.conversation(user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
+        let view = door.ledger.store().conversation(user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
         let count = view.segments.map_or(0, |segments| segments.len() as i64);
         Ok(json!(shapes::appended(&id, view.conversation.status, count)))
     })
@@ -76,7 +76,7 @@ pub(super) async fn append(
 ) -> Result<Json<shapes::AppendedSegments>, Error> {
     let segments = object(body, list)?;
     let id = ConversationId::new(id);
-    match door.ledger.append_segments(&caller.user, &id, &segments).await? {
+    match door.ledger.store().append_segments(&caller.user, &id, &segments).await? {
         Ok(count) => Ok(Json(shapes::appended(&id, Status::InProgress, count))),
         Err(AppendRefusal::NoConversation) => Err(Error::NotFound(KIND)),
         Err(AppendRefusal::NotInProgress) => Err(Error::Conflict(Code::NotInProgress)),

@@ -3,8 +3,9 @@
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures::future::BoxFuture;
-use ledger::{EndpointChange, EndpointRefusal, EventKind, NewEndpoint, WebhookFormat};
+use outbox::{EndpointChange, EndpointRefusal, NewEndpoint};
 use records::UserId;
+use records::{EventKind, WebhookFormat};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
@@ -92,7 +93,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
-        let found = door.ledger.endpoint(user, answer::only(ids)?).await?;
+        let found = door.ledger.outbox().endpoint(user, answer::only(ids)?).await?;
         Ok(json!(shapes::endpoint(&found.ok_or(Error::NotFound(KIND))?)))
     })
 }
@@ -102,7 +103,7 @@ pub(super) async fn list(
     State(door): State<Door>,
     caller: Caller,
 ) -> Result<Json<Vec<shapes::Webhook>>, Error> {
-    let endpoints = door.ledger.endpoints(&caller.user).await?;
+    let endpoints = door.ledger.outbox().endpoints(&caller.user).await?;
     Ok(Json(endpoints.iter().map(shapes::endpoint).collect()))
 }
 
@@ -121,7 +122,7 @@ pub(super) async fn create(
         secret: new_secret(&door),
         force,
     };
-    let stored = door.ledger.create_endpoint(&caller.user, &new).await?;
+    let stored = door.ledger.outbox().create_endpoint(&caller.user, &new).await?;
     let stored = stored.map_err(|refusal| match refusal {
         EndpointRefusal::TooMany => Error::Conflict(Code::TooManyWebhooks),
         EndpointRefusal::SameUrl => Error::Conflict(Code::WebhookExists),
@@ -164,7 +165,7 @@ pub(super) async fn rotate(
 ) -> Result<Json<shapes::CreatedWebhook>, Error> {
     refuse_of_app(&door, &caller, &id).await?;
     let secret = new_secret(&door);
-    let rotated = door.ledger.rotate_secret(&caller.user, &id, &secret).await?;
+    let rotated = door.ledger.outbox().rotate_secret(&caller.user, &id, &secret).await?;
     let rotated = rotated.ok_or(Error::NotFound(KIND))?;
     Ok(Json(shapes::created_endpoint(&rotated, secret.expose_secret())))
 }
@@ -181,7 +182,7 @@ pub(super) async fn one(
     Ids(id): Ids<String>,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
-    let found = door.ledger.endpoint(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
+    let found = door.ledger.outbox().endpoint(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(tagged::answer(&asked, shapes::endpoint(&found)))
 }
 
@@ -194,7 +195,7 @@ pub(super) async fn change(
 ) -> Result<Json<shapes::Webhook>, Error> {
     let change = object(body, |fields| read_change(fields, |url| (door.check_url)(url)))?;
     refuse_of_app(&door, &caller, &id).await?;
-    let changed = door.ledger.change_endpoint(&caller.user, &id, &change).await?;
+    let changed = door.ledger.outbox().change_endpoint(&caller.user, &id, &change).await?;
     Ok(Json(shapes::endpoint(&changed.ok_or(Error::NotFound(KIND))?)))
 }
 
@@ -231,13 +232,13 @@ pub(super) async fn delete(
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::Success>, Error> {
     refuse_of_app(&door, &caller, &id).await?;
-    let deleted = door.ledger.delete_endpoint(&caller.user, &id).await?;
+    let deleted = door.ledger.outbox().delete_endpoint(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }
 
 /// A webhook that an app's installation made goes with the app, and is as the app says.
 async fn refuse_of_app(door: &Door, caller: &Caller, id: &str) -> Result<(), Error> {
-    match door.ledger.endpoint(&caller.user, id).await? {
+    match door.ledger.outbox().endpoint(&caller.user, id).await? {
         Some(endpoint) if endpoint.app_id.is_some() => Err(Error::Conflict(Code::WebhookOfApp)),
         _ => Ok(()),
     }

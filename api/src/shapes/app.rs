@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use apps::{Manifest, Tool};
-use ledger::{App as Record, AppKey as KeyRecord};
 use records::UserId;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use store::{App as Record, AppKey as KeyRecord};
 
 use super::{
     Time, conversation, with,

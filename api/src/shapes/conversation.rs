@@ -3,11 +3,11 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use ledger::ConversationView;
 use records::Segment as Said;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
+use store::ConversationView;
 
 use super::{
     Time,
@@ -36,7 +36,7 @@ pub(crate) fn said(view: &ConversationView) -> impl Iterator<Item = (Cow<'_, str
 pub(crate) fn conversation_with_photos<'a>(
     view: &'a ConversationView,
     with_transcript: bool,
-    photos: &'a [ledger::Photo],
+    photos: &'a [store::Photo],
 ) -> Conversation<'a> {
     shape(view, with_transcript, Some(photos.iter().map(Photo::of).collect()))
 }
@@ -174,7 +174,7 @@ impl Shape for Conversation<'static> {
 }
 
 impl<'a> Photo<'a> {
-    fn of(photo: &'a ledger::Photo) -> Self {
+    fn of(photo: &'a store::Photo) -> Self {
         Self {
             id: &photo.id,
             base64: &photo.base64,

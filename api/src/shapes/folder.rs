@@ -1,9 +1,9 @@
 //! Folders.
 
-use ledger::FolderView;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
+use store::FolderView;
 
 use super::Time;
 use crate::endpoint::Shape;

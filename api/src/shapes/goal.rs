@@ -90,6 +90,6 @@ impl Shape for GoalPoint {
 }
 
 /// Where a goal stood on a UTC day (DECISIONS §3, "goals").
-pub fn goal_point(point: &ledger::GoalPoint) -> GoalPoint {
+pub fn goal_point(point: &store::GoalPoint) -> GoalPoint {
     GoalPoint { date: point.day.to_string(), value: point.value, recorded_at: point.recorded_at.into() }
 }

@@ -1,9 +1,9 @@
 //! Developer keys.
 
-use ledger::Key as Record;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
+use store::Key as Record;
 
 use super::{Time, with, words::Scope};
 use crate::endpoint::Shape;

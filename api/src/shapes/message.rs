@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use assistant::{Reply, Source, ToolUse, Trouble};
-use ledger::ChatMessage;
 use records::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
+use store::ChatMessage;
 
 use super::{
     Time,
@@ -61,7 +61,7 @@ impl Shape for Message {
                 "created_at": "2026-11-19T08:30:00Z",
             }],
             "tools": [{"name": "search", "app_id": null, "ok": true, "millis": 12}],
-            "engine": "embedded/6", "error": null,
+            "engine": "embedded/7", "error": null,
         })
     }
 }

@@ -1,9 +1,11 @@
 //! What hangs on a person's profile: settings, known people, push subscriptions.
 
-use ledger::{KnownPerson, Subscription, User};
+use outbox::Subscription;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
+use store::{KnownPerson, User};
 
 use super::{
     Time,

@@ -1,6 +1,6 @@
 //! Webhook endpoints and their deliveries.
 
-use ledger::{DeliveryView, Endpoint, TRIES_KEPT};
+use outbox::{DeliveryView, Endpoint, TRIES_KEPT};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -178,7 +178,7 @@ pub fn delivery(delivery: &DeliveryView) -> Delivery {
     }
 }
 
-fn tried(tried: &ledger::DeliveryTry) -> DeliveryTry {
+fn tried(tried: &outbox::DeliveryTry) -> DeliveryTry {
     DeliveryTry {
         number: tried.number,
         at: tried.at.into(),

@@ -1,10 +1,14 @@
 //! What receivers of webhooks read: `{type, timestamp, data}` (DECISIONS §6); an installed app reads the data alone.
 
-use ledger::{ClaimedDelivery, ConversationView, EventKind, WebhookFormat};
+use outbox::ClaimedDelivery;
+
+use records::{EventKind, WebhookFormat};
+
 use records::{ActionItem, Memory};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
+use store::ConversationView;
 
 use super::{action_item, conversation, memory, moment, words::ConversationStatus};
 

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use job::ErrorClass as Classes;
-use ledger::{AppVisibility as Visible, EventKind};
+use records::EventKind;
 use records::{APPS, Category as Kind, GoalType as Goals, MemoryCategory as Memories, Source};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use store::AppVisibility as Visible;
 
 use crate::{
     Scope as Scopes, Settings,
