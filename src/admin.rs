@@ -3,7 +3,10 @@
 mod families;
 mod gauges;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use axum::{
     Router,
@@ -23,6 +26,8 @@ use self::gauges::Service;
 /// How long readiness waits for the database.
 const READY_WAIT: Duration = Duration::from_secs(2);
 
+const SCHEMA: &str = "the schema is not this version's: run `listen migrate`\n";
+
 /// What the admin routes look at.
 #[derive(Clone)]
 struct Admin {
@@ -35,8 +40,10 @@ struct Admin {
 #[derive(Clone)]
 pub(crate) struct Readiness {
     pub(crate) ledger: Ledger,
-    /// The process's worker, when it has the role.
-    pub(crate) worker: Option<Health>,
+    /// Whether the process has the worker's role.
+    pub(crate) has_worker: bool,
+    /// Its worker, once it was started.
+    pub(crate) worker: Arc<OnceLock<Health>>,
     pub(crate) stopping: CancellationToken,
 }
 
@@ -47,14 +54,17 @@ impl Readiness {
     /// Why it does not take work, as a line.
     pub(crate) async fn check(&self) -> Result<(), &'static str> {
         self.process()?;
-        self.worker()?;
-        self.database().await
+        // A worker that waits for the schema is started when it is there.
+        match self.database().await {
+            Err(SCHEMA) => Err(SCHEMA),
+            found => self.worker().and(found),
+        }
     }
 
     /// The same checks by their names, all of them.
     async fn checks(&self) -> Vec<(&'static str, Result<(), &'static str>)> {
         let mut checks = vec![("process", self.process())];
-        if self.worker.is_some() {
+        if self.has_worker {
             checks.push(("worker", self.worker()));
         }
         checks.push(("database", self.database().await));
@@ -66,16 +76,16 @@ impl Readiness {
     }
 
     fn worker(&self) -> Result<(), &'static str> {
-        match &self.worker {
-            Some(worker) if !worker.is_healthy() => Err("no worker runs\n"),
-            _ => Ok(()),
+        match self.has_worker && !self.worker.get().is_some_and(Health::is_healthy) {
+            true => Err("no worker runs\n"),
+            false => Ok(()),
         }
     }
 
     async fn database(&self) -> Result<(), &'static str> {
         match self.ledger.within(READY_WAIT, self.ledger.is_migrated()).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err("the schema is not this version's: run `listen migrate`\n"),
+            Ok(false) => Err(SCHEMA),
             Err(_) => Err("the database does not answer\n"),
         }
     }
@@ -159,7 +169,9 @@ mod tests {
             .port(silent.local_addr().unwrap().port());
         let ledger = Ledger::new(options, Settings::default());
         let service = Arc::new(Service::new(ledger.clone(), Pool::new(1).unwrap()));
-        let readiness = Readiness { ledger, worker, stopping };
+        let has_worker = worker.is_some();
+        let worker = Arc::new(worker.map_or_else(OnceLock::new, OnceLock::from));
+        let readiness = Readiness { ledger, has_worker, worker, stopping };
         let admin = Admin { registry: Registry::new(), service, readiness };
         let answer = ready(State(admin), RawQuery(query.map(str::to_owned))).await;
         let (status, body) = (answer.status(), to_bytes(answer.into_body(), 1 << 10).await.unwrap());

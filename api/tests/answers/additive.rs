@@ -10,7 +10,7 @@ use crate::document::{CHECKED_IN, parsed};
 const RELEASED: &str = include_str!("../../openapi.released.json");
 
 /// Words, which may change. (Where clients choose the names, a name may be one of these.)
-const WORDS: [&str; 5] = ["description", "summary", "example", "examples", "title"];
+const WORDS: [&str; 6] = ["description", "summary", "example", "examples", "title", "x-program-version"];
 const BOUNDS: [&str; 8] =
     ["minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "pattern", "enum"];
 

@@ -18,6 +18,7 @@ pub(crate) const STYLE: &str = include_str!("style.css");
 pub(crate) fn render(document: &Value) -> String {
     let title = text(&document["info"]["title"]);
     let version = text(&document["info"]["version"]);
+    let program = text(&document["info"]["x-program-version"]);
     let sections: String = tags(document).map(|tag| section(document, tag)).collect();
     let index: String = tags(document).map(|tag| index_of(document, tag)).collect();
     format!(
@@ -26,7 +27,7 @@ pub(crate) fn render(document: &Value) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} {version}: the interface</title>\n\
          <link rel=\"stylesheet\" href=\"/docs/style.css\">\n<link rel=\"icon\" href=\"data:,\">\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#content\">To the content</a>\n\
-         <header class=\"top\"><a class=\"name\" href=\"#content\">{title}</a> <span class=\"version\">{version}</span>\
+         <header class=\"top\"><a class=\"name\" href=\"#content\">{title}</a> <span class=\"version\">interface {version}, program {program}</span>\
          <a class=\"machine\" href=\"/openapi.json\">openapi.json</a></header>\n\
          <div class=\"columns\">\n<nav aria-label=\"Operations\"><details class=\"menu\"><summary>All operations</summary></details>\
          <div class=\"index\">{index}{told_index}</div></nav>\n\
