@@ -83,7 +83,7 @@ impl Readiness {
     }
 
     async fn database(&self) -> Result<(), &'static str> {
-        match self.ledger.within(READY_WAIT, self.ledger.is_migrated()).await {
+        match self.ledger.db().within(READY_WAIT, self.ledger.db().is_migrated()).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(SCHEMA),
             Err(_) => Err("the database does not answer\n"),

@@ -5,9 +5,10 @@ use std::{collections::HashMap, sync::Arc};
 use apps::{Answered, Manifest, ToolCaller};
 use assistant::{AppTool, AppTools, ToolFailure};
 use futures::{FutureExt, future::BoxFuture};
-use ledger::{InstalledApp, Ledger};
+use ledger::Ledger;
 use records::UserId;
 use serde_json::{Map, Value};
+use store::InstalledApp;
 
 /// The apps of users, as chats see them.
 pub(crate) struct ChatApps {
@@ -77,7 +78,7 @@ async fn installed(ledger: &Ledger, allowed: bool, user: &UserId) -> Vec<Install
     if !allowed {
         return Vec::new();
     }
-    ledger.in_time(ledger.installed_apps(user)).await.unwrap_or_else(|error| {
+    ledger.db().in_time(ledger.store().installed_apps(user)).await.unwrap_or_else(|error| {
         tracing::warn!(%error, "a chat goes on without the user's apps");
         Vec::new()
     })

@@ -1,6 +1,7 @@
 //! The command line: subcommands, and the file that stands between environment and default.
 
 mod environment;
+mod examples;
 
 use std::path::PathBuf;
 
@@ -10,9 +11,9 @@ use crate::{
     commands::{
         apps::Apps, audit::Audit, config::Show, dev::Dev, docs::Docs, doctor::Doctor, folders::Folders,
         healthcheck::Healthcheck, jobs::Jobs, keys::Keys, man::Man, migrate::Migrate, replays::Replays,
-        secrets::Secrets, users::Users, verify::Verify, webhooks::Webhooks,
+        secrets::Secrets, table::GLOBAL, users::Users, verify::Verify, webhooks::Webhooks,
     },
-    config::Config,
+    config::{Config, Setting, effective},
     telemetry::{DEFAULT_LOG, Logs},
     traces::TraceSettings,
 };
@@ -24,10 +25,20 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) logs: Logs,
     /// TOML file of settings; flags and environment take precedence.
-    #[arg(long, env = "LISTEN_CONFIG", global = true, value_name = "FILE")]
+    #[arg(
+        long,
+        env = "LISTEN_CONFIG",
+        global = true,
+        value_name = "FILE",
+        help_heading = GLOBAL,
+        display_order = 902
+    )]
     config: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Every setting with where it comes from, for `config`.
+    #[arg(skip)]
+    pub(crate) settings: Vec<Setting>,
 }
 
 /// What to do.
@@ -41,7 +52,7 @@ pub(crate) enum Command {
     Serve(Box<Config>),
     /// Migrate the database's schema.
     Migrate(Box<Migrate>),
-    /// List, explain, replay and discard jobs; pause and resume queues.
+    /// List, explain, replay and dismiss jobs; pause and resume queues.
     Jobs(Jobs),
     /// List, watch, pause, resume and cancel bulk replays.
     Replays(Replays),
@@ -106,13 +117,18 @@ impl Command {
 /// # Errors
 /// When the words are wrong, the file cannot be read, or it names a setting that does not exist.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
-    let command = environment::without_empty(Cli::command());
-    let command = match config_file() {
-        Some(path) => over_file(command, &path)?,
-        None => command,
-    };
+    let command = environment::without_empty(command());
+    let file = config_file().map_or_else(|| Ok(toml::Table::new()), |path| read_file(&command, &path))?;
+    let command = with_defaults(command, &file);
     let matches = command.clone().try_get_matches();
-    Cli::from_arg_matches(&matches.map_err(|refusal| environment::with_source(refusal, &command))?)
+    let matches = matches.map_err(|refusal| environment::with_source(refusal, &command))?;
+    let settings = effective(&command, &matches, &file);
+    Ok(Cli { settings, ..Cli::from_arg_matches(&matches)? })
+}
+
+/// The command line with the examples of its help.
+pub(crate) fn command() -> clap::Command {
+    examples::shown(Cli::command())
 }
 
 /// The file is needed before the words are parsed: its values are their defaults.
@@ -130,18 +146,18 @@ fn config_file() -> Option<PathBuf> {
     std::env::var_os("LISTEN_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
-fn over_file(command: clap::Command, path: &std::path::Path) -> Result<clap::Command, clap::Error> {
+fn read_file(command: &clap::Command, path: &std::path::Path) -> Result<toml::Table, clap::Error> {
     let refuse = |words: String| Cli::command().error(ErrorKind::InvalidValue, words);
     let text = std::fs::read_to_string(path)
         .map_err(|error| refuse(format!("cannot read {}: {error}", path.display())))?;
     let table: toml::Table =
         text.parse().map_err(|error| refuse(format!("{} is not TOML: {error}", path.display())))?;
     let unknown: Vec<&str> =
-        table.keys().map(String::as_str).filter(|name| !is_setting(&command, name)).collect();
+        table.keys().map(String::as_str).filter(|name| !is_setting(command, name)).collect();
     if !unknown.is_empty() {
         return Err(refuse(format!("{} names unknown settings: {}", path.display(), unknown.join(", "))));
     }
-    Ok(with_defaults(command, &table))
+    Ok(table)
 }
 
 /// Whether a file may hold a value of that name.
@@ -176,7 +192,7 @@ fn with_defaults(command: clap::Command, table: &toml::Table) -> clap::Command {
 /// The settings that every command takes, and that stand before all of them: how to log.
 const OF_LOGS: [&str; 2] = ["log", "log_format"];
 /// The commands that take every setting.
-const WITH_SETTINGS: [&str; 5] = ["serve", "dev", "demo", "migrate", "config"];
+const WITH_SETTINGS: [&str; 4] = ["serve", "dev", "demo", "config"];
 /// The settings that other commands take: where the database is that they look at or change, and where the process is.
 const OF_OTHERS: [&str; 2] = ["database_url", "admin_addr"];
 

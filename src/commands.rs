@@ -12,6 +12,7 @@ pub(crate) mod doctor;
 pub(crate) mod folders;
 mod gap;
 pub(crate) mod healthcheck;
+pub(crate) mod ids;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod live;
@@ -19,6 +20,7 @@ pub(crate) mod man;
 pub(crate) mod migrate;
 mod named;
 mod openapi;
+pub(crate) mod paging;
 mod progress;
 pub(crate) mod replays;
 pub(crate) mod secrets;
@@ -59,7 +61,7 @@ pub(crate) async fn run(cli: Cli, spans: Option<SpanCounts>) -> anyhow::Result<E
         Command::Apps(apps) => apps::run(*apps).await,
         Command::Secrets(secrets) => secrets::run(secrets).await,
         Command::Keys(keys) => keys::run(keys).await,
-        Command::Config(show) => config::run(&show, &cli.logs),
+        Command::Config(show) => config::run(&show, &cli.settings, &cli.logs),
         Command::Openapi => openapi::run(),
         Command::Docs(docs) => docs::run(&docs),
         Command::Completions { shell } => completions::run(shell),

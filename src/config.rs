@@ -2,6 +2,7 @@
 //! refused at start, all of them at once.
 
 mod apps;
+mod effective;
 mod limits;
 mod live;
 mod shown;
@@ -13,12 +14,13 @@ use std::{net::SocketAddr, time::Duration};
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 use job::Policy;
-use ledger::Budgets;
 use outside::{BadVapid, Vapid};
 use secrecy::SecretString;
+use store::Budgets;
 
 pub(crate) use self::{
     apps::{AppsConfig, secrets},
+    effective::{Setting, effective},
     live::{LiveConfig, Switch},
     shown::shown,
     size::Size,
@@ -72,16 +74,6 @@ pub(crate) enum DateOrder {
     MonthFirst,
     /// The 5th of June.
     DayFirst,
-}
-
-impl DateOrder {
-    /// Its name in settings.
-    fn name(self) -> &'static str {
-        match self {
-            Self::MonthFirst => "month-first",
-            Self::DayFirst => "day-first",
-        }
-    }
 }
 
 /// Sessions of the database besides `LISTEN_DATABASE_CONNECTIONS`: two renew leases, one listens for wake-ups.
@@ -223,6 +215,9 @@ pub(crate) struct Config {
     /// Visitors named by the proxy who may act; all others are readers.
     #[arg(long, env = "LISTEN_CONSOLE_OPERATORS", value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) console_operators: Vec<String>,
+    /// Address of Grafana, linked from the console.
+    #[arg(long, env = "LISTEN_CONSOLE_BOARDS_URL", value_name = "URL")]
+    console_boards_url: Option<String>,
     /// The task queue.
     #[command(flatten)]
     pub(crate) tasks: TasksConfig,
@@ -323,6 +318,12 @@ impl Config {
         Vapid::new(&SecretString::from(key.as_str()), subject).map(Some)
     }
 
+    /// Where the boards are; what is no web address is not linked.
+    pub(crate) fn boards(&self) -> Option<&str> {
+        let address = self.console_boards_url.as_deref()?;
+        ["http://", "https://"].iter().any(|scheme| address.starts_with(scheme)).then_some(address)
+    }
+
     /// Who may come into the console.
     ///
     /// # Errors
@@ -331,71 +332,9 @@ impl Config {
         Door::new(&self.console_keys, self.console_user_header.as_deref(), &self.console_operators)
     }
 
-    /// The effective values by name, secrets masked.
-    pub(crate) fn effective(&self) -> Vec<(&'static str, String)> {
-        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
-        let masked = |value: &Option<String>| value.as_ref().map_or("(none)", |_| "(set)").to_owned();
-        // A name and a password in an address are refused, and not shown either.
-        let address = |value: &Option<String>| match value {
-            Some(url) if url.contains('@') => masked(value),
-            _ => text(value),
-        };
-        let join = |names: Vec<String>| if names.is_empty() { "(none)".to_owned() } else { names.join(",") };
-        let name = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
-        let settings = vec![
-            (
-                "database_url",
-                shown(self.database_url.as_deref()).unwrap_or_else(|| masked(&self.database_url)),
-            ),
-            ("database_connections", self.database_connections.to_string()),
-            ("addr", self.addr.to_string()),
-            ("admin_addr", self.admin_addr.to_string()),
-            ("roles", join(self.roles.iter().map(|role| name(role)).collect())),
-            (
-                "finalization_dispatch_mode",
-                name(&self.finalization_dispatch_mode).replace("cloudtasks", "cloud_tasks"),
-            ),
-            ("finalization_concurrency", self.finalization_concurrency.to_string()),
-            ("creation_concurrency", self.creation_concurrency.to_string()),
-            ("create_wait_seconds", self.create_wait_seconds.to_string()),
-            ("drain_seconds", self.drain_seconds.to_string()),
-            ("finalization_max_attempts", self.finalization_max_attempts.to_string()),
-            ("finalization_max_crashes", self.finalization_max_crashes.to_string()),
-            ("rate_per_minute", self.rate_per_minute.to_string()),
-            ("user_conversations_per_day", self.user_conversations_per_day.to_string()),
-            ("user_bytes", self.user_bytes.to_string()),
-            ("user_waiting_jobs", self.user_waiting_jobs.to_string()),
-            ("memory_budget", self.memory_budget.to_string()),
-            ("connections", self.connections.to_string()),
-            ("connections_per_address", self.connections_per_address.to_string()),
-            ("retention_days", self.retention_days.to_string()),
-            ("finalization_lease_seconds", self.finalization_lease_seconds.to_string()),
-            ("finalization_heartbeat_seconds", self.finalization_heartbeat_seconds.to_string()),
-            ("finalization_run_timeout_seconds", self.finalization_run_timeout_seconds.to_string()),
-            ("finalization_stale_seconds", self.finalization_stale_seconds.to_string()),
-            ("reconciler_cron", self.reconciler_cron.clone()),
-            ("text_engine", name(&self.text_engine)),
-            ("date_order", self.date_order.name().to_owned()),
-            ("openai_base_url", address(&self.openai_base_url)),
-            ("openai_api_key", masked(&self.openai_api_key)),
-            ("openai_model", text(&self.openai_model)),
-            ("openai_embed_model", text(&self.openai_embed_model)),
-            ("vapid_private_key", masked(&self.vapid_private_key)),
-            ("vapid_subject", text(&self.vapid_subject)),
-            ("openai_context_tokens", self.openai_context_tokens.to_string()),
-            ("allow_outgoing", join(self.allow_outgoing.iter().map(ToString::to_string).collect())),
-            ("vendor_sources", join(self.vendor_sources.clone())),
-            ("cors_origins", join(self.cors_origins.clone())),
-            ("console_keys", masked(&self.console_keys.first().cloned())),
-            ("console_user_header", text(&self.console_user_header)),
-            ("console_operators", join(self.console_operators.clone())),
-        ];
-        settings
-            .into_iter()
-            .chain(self.tasks.effective())
-            .chain(self.apps.effective())
-            .chain(self.live.effective())
-            .chain(self.traces.effective())
-            .collect()
+    /// What the engines that may be chosen automatically became.
+    pub(crate) fn chosen(&self) -> Vec<(&'static str, &'static str)> {
+        let text = if self.uses_openai() { "openai" } else { "embedded" };
+        vec![("text_engine", text), ("speech_engine", self.live.chosen())]
     }
 }

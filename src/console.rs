@@ -14,6 +14,7 @@ mod delivery;
 pub(crate) mod door;
 mod endpoint;
 mod fault;
+mod find;
 mod job;
 mod jobs;
 mod live;
@@ -25,6 +26,7 @@ mod page;
 mod paging;
 mod queues;
 mod replays;
+mod selected;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -38,15 +40,14 @@ use std::sync::Arc;
 use axum::{
     Router,
     extract::DefaultBodyLimit,
-    middleware::from_fn,
+    middleware::from_fn_with_state,
     response::Redirect,
     routing::{get, post},
 };
 use ledger::Ledger;
 use serde::Deserialize;
-use tokio_util::sync::CancellationToken;
 
-use self::{door::Door, fault::Fault, live::Live, session::Sessions};
+use self::{door::Door, fault::Fault, live::Parts, session::Sessions};
 
 /// A form is short.
 const LONGEST_FORM: usize = 64 * 1024;
@@ -57,7 +58,9 @@ struct Console {
     ledger: Ledger,
     door: Arc<Door>,
     sessions: Arc<Sessions>,
-    live: Live,
+    parts: Parts,
+    /// Where the boards are.
+    boards: Option<Arc<str>>,
 }
 
 /// What was just done, as the address says it after a change.
@@ -65,6 +68,18 @@ struct Console {
 #[serde(default)]
 struct After {
     done: Option<String>,
+    /// How far the drawings of the overview reach back [hours].
+    hours: Option<u32>,
+}
+
+/// How far drawings may reach back [hours].
+const RANGES: [u32; 3] = [1, 6, 24];
+
+impl After {
+    /// The range that was asked for, if it is one.
+    fn hours(&self) -> u32 {
+        self.hours.filter(|hours| RANGES.contains(hours)).unwrap_or(RANGES[0])
+    }
 }
 
 /// Where a browser means to go that was given the address alone, or one slash too many.
@@ -72,11 +87,16 @@ async fn to_overview() -> Redirect {
     Redirect::to("/console")
 }
 
-/// Everything below `/console`, and the way there. `secret` signs sessions and forms, for as long as this process lives; `stop` ends what
-/// pages that refresh by themselves, so that an open page delays no shutdown.
-pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32], stop: CancellationToken) -> Router {
-    let live = Live::start(ledger.clone(), stop);
-    let console = Console { ledger, door: Arc::new(door), sessions: Arc::new(Sessions::new(secret)), live };
+/// Everything below `/console`, and the way there. `secret` signs sessions and forms, for as long as this process lives; `boards` is
+/// the address of Grafana.
+pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32], boards: Option<&str>) -> Router {
+    let console = Console {
+        ledger,
+        door: Arc::new(door),
+        sessions: Arc::new(Sessions::new(secret)),
+        parts: Parts::default(),
+        boards: boards.map(Arc::from),
+    };
     Router::new()
         .route("/", get(to_overview))
         .route("/console/", get(to_overview))
@@ -84,6 +104,8 @@ pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32], stop: Cancell
         .route("/console/login", get(login::ask).post(login::enter))
         .route("/console/logout", post(login::leave))
         .route("/console/jobs", get(jobs::list))
+        .route("/console/find", get(find::show))
+        .route("/console/jobs/selected", get(selected::ask).post(selected::act))
         .route("/console/jobs/{id}", get(job::show))
         .route("/console/jobs/{id}/replay", get(one::ask_replay).post(one::replay))
         .route("/console/jobs/{id}/discard", get(one::ask_discard).post(one::discard))
@@ -102,9 +124,8 @@ pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32], stop: Cancell
         .route("/console/apps/{id}/{change}", get(apps::ask).post(apps::change))
         .route("/console/audit", get(audit::list))
         .route("/console/assets/{file}", get(assets::serve))
-        .nest("/console/live", live::routes())
         .route("/console/{*other}", get(|| async { Fault::Missing("There is no such page.".to_owned()) }))
         .layer(DefaultBodyLimit::max(LONGEST_FORM))
-        .layer(from_fn(page::guarded))
+        .layer(from_fn_with_state(console.clone(), page::guarded))
         .with_state(console)
 }

@@ -1,9 +1,9 @@
 //! Where the database is, from a URL. The driver logs what it does not know of one with its value, which may be a secret: it is
 //! handed only what it knows.
 
-use std::{borrow::Cow, str::FromStr};
+use std::{borrow::Cow, io::ErrorKind, str::FromStr, time::Duration};
 
-use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions, Connection, postgres::PgConnectOptions};
 
 use crate::exit::Exit;
 
@@ -38,6 +38,46 @@ pub(crate) fn options(url: Option<&str>) -> anyhow::Result<PgConnectOptions> {
     let (options, ignored) = read(url)?;
     tell(&ignored);
     Ok(options)
+}
+
+/// How long a command waits for the server's first answer.
+const FIRST_ANSWER: Duration = Duration::from_secs(5);
+
+/// Asks the server for a session, once: a pool would go on asking one that refuses, for seconds. Of other troubles the
+/// first statement says more.
+///
+/// # Errors
+/// When no server listens at the address.
+pub(crate) async fn is_there(options: &PgConnectOptions) -> anyhow::Result<()> {
+    let asked = tokio::time::timeout(FIRST_ANSWER, options.connect()).await;
+    match asked {
+        Ok(Ok(session)) => {
+            // The server notices by itself when this goes wrong.
+            let _ = session.close().await;
+            Ok(())
+        }
+        Ok(Err(sqlx::Error::Io(refused))) if is_refusal(refused.kind()) => Err(Exit::Unavailable(format!(
+            "no PostgreSQL answers at {}: {}; is it up, and is DATABASE_URL right?",
+            place(options),
+            refused.kind()
+        ))
+        .into()),
+        Ok(Err(_)) | Err(_) => Ok(()),
+    }
+}
+
+fn is_refusal(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::ConnectionRefused | ErrorKind::NotFound | ErrorKind::HostUnreachable)
+}
+
+/// `USER@HOST:PORT/DATABASE`, with a socket's directory for the host where there is one: everything but the password.
+pub(crate) fn place(options: &PgConnectOptions) -> String {
+    let host = match options.get_socket() {
+        Some(directory) => directory.display().to_string(),
+        None => options.get_host().to_owned(),
+    };
+    let user = options.get_username();
+    format!("{user}@{host}:{}/{}", options.get_port(), options.get_database().unwrap_or(user))
 }
 
 /// Says in the log what was left out.

@@ -2,9 +2,12 @@
 
 mod causes;
 
-use std::{io::Write, process::ExitCode};
+use std::{
+    io::{IsTerminal, Write},
+    process::ExitCode,
+};
 
-use ledger::Trouble;
+use db::Trouble;
 
 /// Why a command ends with a code of its own.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +21,9 @@ pub(crate) enum Exit {
     /// 4: the state of what was named does not allow it; the schema's, too.
     #[error("{0}")]
     Refused(String),
+    /// 69: the database cannot be reached.
+    #[error("{0}")]
+    Unavailable(String),
     /// 1: what was begun goes on unseen. Not 69: repeating the command would begin it once more.
     #[error("{0}")]
     Unseen(String),
@@ -25,16 +31,27 @@ pub(crate) enum Exit {
 
 /// Prints an error with its causes and a next step, and gives its code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    let mut said = format!("{}error:{} {error}\n", crate::telemetry::RED, crate::telemetry::PLAIN);
+    let mut said = fitted("error: ", &error.to_string());
     for cause in causes::causes(error) {
-        said.push_str(&format!("  because: {cause}\n"));
+        said.push_str(&fitted("  because: ", &cause));
     }
     if let Some(step) = causes::next_step(error) {
-        said.push_str(&format!("  try: {step}\n"));
+        said.push_str(&fitted("  try: ", step));
     }
+    let said =
+        said.replacen("error:", &format!("{}error:{}", crate::telemetry::RED, crate::telemetry::PLAIN), 1);
     // The disk that stdout could not be written to may be stderr's, too: the code is all that can be said then.
     let _ = anstream::stderr().lock().write_all(said.as_bytes());
     ExitCode::from(code(error))
+}
+
+/// A line of it; on a terminal it breaks between words.
+fn fitted(label: &str, words: &str) -> String {
+    let line = match std::io::stderr().is_terminal() {
+        true => crate::commands::table::hanging(label, words, textwrap::termwidth()),
+        false => format!("{label}{words}"),
+    };
+    line + "\n"
 }
 
 /// Refuses settings that cannot work, all that is wrong with them at once.
@@ -63,10 +80,11 @@ fn code(error: &anyhow::Error) -> u8 {
             Exit::Usage(_) => 2,
             Exit::NotFound(_) => 3,
             Exit::Refused(_) => REFUSED,
+            Exit::Unavailable(_) => UNAVAILABLE,
             Exit::Unseen(_) => 1,
         };
     }
-    match error.downcast_ref::<ledger::Error>() {
+    match error.downcast_ref::<db::Error>() {
         Some(broken) if broken.is_passing() => UNAVAILABLE,
         Some(broken) if broken.trouble() == Some(Trouble::Schema) => REFUSED,
         _ => 1,
@@ -98,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_database_that_is_away_has_its_code_unless_to_repeat_the_command_would_be_wrong() {
-        let away = || anyhow::Error::from(ledger::Error::Contended { doing: "looking" });
+        let away = || anyhow::Error::from(db::Error::Contended { doing: "looking" });
         assert_eq!(code(&away()), UNAVAILABLE);
         assert_eq!(code(&away().context("a replay goes on")), UNAVAILABLE);
         assert_eq!(code(&away().context(Exit::Unseen("it was begun".to_owned()))), 1);

@@ -5,7 +5,8 @@ use std::{
     time::Duration,
 };
 
-use ledger::{Claimed, Ledger, Process, RUN_MILLIS, RunCounts};
+use ledger::{Claimed, Ledger};
+use operations::{Operations, Process, RUN_MILLIS, RunCounts};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use worker::{Ended, Moment, Watch};
 
@@ -68,7 +69,7 @@ async fn report(ledger: Ledger, mut process: Process, counts: Arc<Tally>, soft: 
     let mut failed = false;
     loop {
         process.stopping = soft.is_cancelled();
-        match ledger.in_time(ledger.report_process(&process, &counts.ended())).await {
+        match ledger.db().in_time(Operations::new(&ledger).report_process(&process, &counts.ended())).await {
             Ok(()) => failed = false,
             Err(error) => {
                 // Logged once: other parts log an unreachable database loudly.
@@ -91,7 +92,7 @@ pub(crate) async fn last_words(app: &App) {
         return;
     }
     let process = Process { stopping: true, ..process(&app.config) };
-    if let Err(error) = app.ledger.report_process(&process, &ended).await {
+    if let Err(error) = Operations::new(&app.ledger).report_process(&process, &ended).await {
         tracing::warn!(%error, "the last runs of this process were not counted");
     }
 }

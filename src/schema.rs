@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use ledger::Ledger;
+use operations::Operations;
 use tokio_util::sync::CancellationToken;
 
 /// How often it is looked at.
@@ -24,7 +25,7 @@ enum Schema {
 pub(crate) async fn watch(ledger: Ledger, stop: CancellationToken) {
     let mut said = None;
     while !stop.is_cancelled() {
-        if let Some(Ok(found)) = stop.run_until_cancelled(ledger.in_time(look(&ledger))).await {
+        if let Some(Ok(found)) = stop.run_until_cancelled(ledger.db().in_time(look(&ledger))).await {
             if is_news(said, found) {
                 tell(found);
             }
@@ -37,16 +38,17 @@ pub(crate) async fn watch(ledger: Ledger, stop: CancellationToken) {
 /// Waits for a schema that is missing, which [`watch`] says once: what asks the database meanwhile would only fill the log. A
 /// database that does not answer is not waited for.
 pub(crate) async fn wait(ledger: &Ledger, stop: &CancellationToken) {
-    while let Some(Ok(false)) = stop.run_until_cancelled(ledger.in_time(ledger.is_migrated())).await {
+    while let Some(Ok(false)) = stop.run_until_cancelled(ledger.db().in_time(ledger.db().is_migrated())).await
+    {
         stop.run_until_cancelled(tokio::time::sleep(WAIT)).await;
     }
 }
 
-async fn look(ledger: &Ledger) -> Result<Schema, ledger::Error> {
-    if ledger.is_migrated().await? {
+async fn look(ledger: &Ledger) -> Result<Schema, db::Error> {
+    if ledger.db().is_migrated().await? {
         return Ok(Schema::Ready);
     }
-    Ok(Schema::Lacks(ledger.examine().await?.missing_migrations.len()))
+    Ok(Schema::Lacks(Operations::new(&ledger).examine().await?.missing_migrations.len()))
 }
 
 /// A schema that was there from the beginning is no news.

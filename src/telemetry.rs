@@ -9,6 +9,7 @@ use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::Subscribe
 
 use crate::{
     cli::Cli,
+    commands::table::GLOBAL,
     traces::{Export, Shape, WithTraceIds},
 };
 
@@ -30,10 +31,26 @@ pub(crate) const DEFAULT_LOG: &str = "info";
 pub(crate) struct Logs {
     /// Log filter: a level, or `target=level` pairs.
     /// Default: info (demo: error).
-    #[arg(long, env = "LISTEN_LOG", global = true, value_name = "FILTER", value_parser = filter)]
+    #[arg(
+        long,
+        env = "LISTEN_LOG",
+        global = true,
+        value_name = "FILTER",
+        value_parser = filter,
+        help_heading = GLOBAL,
+        display_order = 903
+    )]
     log: Option<String>,
     /// Log format; `auto` is lines on a terminal and JSON otherwise.
-    #[arg(long, env = "LISTEN_LOG_FORMAT", default_value = "auto", global = true, value_name = "FORMAT")]
+    #[arg(
+        long,
+        env = "LISTEN_LOG_FORMAT",
+        default_value = "auto",
+        global = true,
+        value_name = "FORMAT",
+        help_heading = GLOBAL,
+        display_order = 904
+    )]
     log_format: Format,
 }
 
@@ -42,17 +59,6 @@ enum Format {
     Auto,
     Human,
     Json,
-}
-
-impl Format {
-    /// Its name in settings.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Human => "human",
-            Self::Json => "json",
-        }
-    }
 }
 
 /// A filter, as it was typed, if it is one: another would be found out when its lines are missed.
@@ -92,10 +98,12 @@ fn panicked(panic: &PanicHookInfo<'_>) {
 }
 
 impl Logs {
-    /// The effective values by name.
-    pub(crate) fn effective(&self) -> [(&'static str, String); 2] {
-        let log = self.log.as_deref().unwrap_or(DEFAULT_LOG);
-        [("log", log.to_owned()), ("log_format", self.log_format.name().to_owned())]
+    /// What the format is on this stderr, where it is chosen automatically.
+    pub(crate) fn chosen(&self) -> &'static str {
+        match self.shape() {
+            Shape::Json => "json",
+            Shape::Human => "human",
+        }
     }
 
     /// Whatever is asked for, spans of traces are no part of the log: without a collector they are switched off where

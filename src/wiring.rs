@@ -240,8 +240,8 @@ impl App {
             ..reconciler::Settings::default()
         };
         if self.config.has(Role::Reconciler) {
-            let stop = lifecycle.soft.clone();
-            tasks.spawn(reconciler::work_off_replays(self.ledger.clone(), process_name(), stop));
+            let operations = operations::Operations::new(&self.ledger);
+            tasks.spawn(reconciler::work_off_replays(operations, process_name(), lifecycle.soft.clone()));
         }
         tasks.spawn(reconciler::run(
             self.ledger.clone(),
@@ -259,7 +259,7 @@ impl App {
             return;
         }
         let (ledger, stop) = (self.ledger.clone(), lifecycle.soft.clone());
-        tasks.spawn(async move { stop.run_until_cancelled(ledger.carry_wakes()).await });
+        tasks.spawn(async move { stop.run_until_cancelled(ledger.db().carry_wakes()).await });
     }
 
     /// Starts the worker, if this process has the role; its health is a matter of readiness.

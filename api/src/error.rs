@@ -9,7 +9,7 @@ use axum::{
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
-use ledger::{Budget, OverBudget};
+use records::{Budget, OverBudget};
 use serde_json::{Value, json};
 
 pub(crate) use self::code::Code;
@@ -128,12 +128,12 @@ pub(crate) enum Error {
     KeyedRunsFull,
     /// 503 when it may pass, else 500.
     #[error(transparent)]
-    Ledger(#[from] ledger::Error),
+    Ledger(#[from] db::Error),
 }
 
 /// Left on an answer for the front door, which knows the request's id: it logs the cause, once.
 #[derive(Clone, Debug)]
-pub(crate) struct Cause(pub(crate) Arc<ledger::Error>);
+pub(crate) struct Cause(pub(crate) Arc<db::Error>);
 
 /// How long a client should leave a service alone that is unavailable for the moment.
 const PASSING_SECONDS: u64 = 2;
@@ -303,15 +303,15 @@ fn over_budget(over: OverBudget) -> Response {
     response
 }
 
-fn broken(error: ledger::Error) -> Response {
+fn broken(error: db::Error) -> Response {
     match error {
-        ledger::Error::Repeated { .. } => return still_running(PASSING_SECONDS),
-        ledger::Error::OverBudget(over) => return over_budget(over),
-        ledger::Error::TooMuch { .. } => return Error::Invalid(vec![too_much()]).into_response(),
+        db::Error::Repeated { .. } => return still_running(PASSING_SECONDS),
+        db::Error::OverBudget(over) => return over_budget(over),
+        db::Error::TooMuch { .. } => return Error::Invalid(vec![too_much()]).into_response(),
         _ => (),
     }
     // Before `listen migrate` was run nothing is broken: readiness says so, and it passes.
-    let is_passing = error.is_passing() || error.trouble() == Some(ledger::Trouble::Schema);
+    let is_passing = error.is_passing() || error.trouble() == Some(db::Trouble::Schema);
     let mut response = match is_passing {
         true => unavailable(),
         false => internal(),
@@ -328,10 +328,10 @@ mod tests {
 
     #[test]
     fn who_asks_for_too_much_is_told_to_ask_for_less() {
-        let answer = Error::from(ledger::Error::TooMuch { doing: "listing conversations" }).into_response();
+        let answer = Error::from(db::Error::TooMuch { doing: "listing conversations" }).into_response();
         assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY);
         assert!(answer.extensions().get::<Cause>().is_none(), "nothing broke");
-        let passing = Error::from(ledger::Error::Contended { doing: "asking" }).into_response();
+        let passing = Error::from(db::Error::Contended { doing: "asking" }).into_response();
         assert_eq!(passing.status(), StatusCode::SERVICE_UNAVAILABLE);
     }
 }

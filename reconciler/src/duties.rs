@@ -1,7 +1,8 @@
 //! What every mode needs done, by every process with the worker or reconciler role: bounded pages, and
 //! nothing that two processes could not do at once.
 
-use ledger::{Abandoned, Error};
+use db::Error;
+use ledger::Abandoned;
 use tokio::time::Instant;
 
 use crate::{
@@ -34,8 +35,11 @@ impl Reconciler {
         let began = Instant::now();
         let mut after: Option<Abandoned> = None;
         while !self.stop.is_cancelled() {
-            let page =
-                self.ledger.in_time(self.ledger.abandoned_page(after.as_ref(), self.settings.page)).await?;
+            let page = self
+                .ledger
+                .db()
+                .in_time(self.ledger.abandoned_page(after.as_ref(), self.settings.page))
+                .await?;
             for (_, user, conversation) in &page {
                 if self.stop.is_cancelled() {
                     return Ok(());
@@ -59,8 +63,11 @@ impl Reconciler {
         let began = Instant::now();
         let mut place = self.places.swept.lock().await;
         while !self.stop.is_cancelled() {
-            let walked =
-                self.ledger.in_time(self.ledger.sweep_processing(place.as_ref(), self.settings.page)).await?;
+            let walked = self
+                .ledger
+                .db()
+                .in_time(self.ledger.sweep_processing(place.as_ref(), self.settings.page))
+                .await?;
             for found in &walked.found {
                 let conversation_id = found.conversation_id.as_str();
                 tracing::error!(
@@ -81,7 +88,7 @@ impl Reconciler {
     async fn prune(&self) -> Result<(), Error> {
         let began = Instant::now();
         while !self.stop.is_cancelled() {
-            let (pruned, ended) = self.ledger.prune(self.settings.retention, self.settings.page).await;
+            let (pruned, ended) = self.operations.prune(self.settings.retention, self.settings.page).await;
             self.metrics
                 .count(Action::Pruned, pruned.jobs + pruned.deliveries + pruned.actions + pruned.requests);
             let most = pruned.jobs.max(pruned.deliveries).max(pruned.actions).max(pruned.requests);
@@ -98,8 +105,11 @@ impl Reconciler {
         let mut place = self.places.pruned.lock().await;
         while !self.stop.is_cancelled() {
             let (age, page) = (self.settings.retention, self.settings.page);
-            let walked =
-                self.ledger.in_time(self.ledger.prune_dead_letters(age, place.as_ref(), page)).await?;
+            let walked = self
+                .ledger
+                .db()
+                .in_time(self.operations.prune_dead_letters(age, place.as_ref(), page))
+                .await?;
             self.metrics.count(Action::Pruned, walked.found);
             *place = walked.next;
             if place.is_none() || began.elapsed() >= self.settings.budget {

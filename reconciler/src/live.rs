@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use ledger::{EndedBy, Error, LIVE_GRACE, Ledger, LiveAdmission};
+use db::Error;
+use ledger::{EndedBy, Ledger, LiveAdmission};
+use store::LIVE_GRACE;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -41,13 +43,13 @@ pub async fn end_due(
     let mut after = None;
     let mut failed = false;
     loop {
-        let page = ledger.in_time(ledger.due_live(grace, after.as_ref(), PAGE)).await?;
+        let page = ledger.db().in_time(ledger.store().due_live(grace, after.as_ref(), PAGE)).await?;
         for (user, conversation) in &page.found {
             if stop.is_cancelled() {
                 return Ok(());
             }
             let by = EndedBy::Reconciler { grace };
-            match ledger.in_time(ledger.admit_live(user, conversation, by, None)).await {
+            match ledger.db().in_time(ledger.admit_live(user, conversation, by, None)).await {
                 Ok(ended) => {
                     failed = false;
                     metrics.count(Action::Admitted, u64::from(matches!(ended, LiveAdmission::Admitted(_))));

@@ -1,6 +1,6 @@
 //! The pass: everything that is due, in bounded pages, oldest first.
 
-use ledger::{Error, Passed};
+use db::{Error, Passed};
 use tokio::time::Instant;
 
 use crate::{Reconciler, plan::goes_on, repair::Repairs};
@@ -16,7 +16,8 @@ impl Reconciler {
         let mut repairs = Repairs::new(&self.ledger, &self.metrics);
         let mut after: Option<Passed> = None;
         while !self.stop.is_cancelled() {
-            let page = self.ledger.in_time(self.ledger.due_page(after.as_ref(), self.settings.page)).await?;
+            let page =
+                self.ledger.db().in_time(self.ledger.due_page(after.as_ref(), self.settings.page)).await?;
             for (_, user, job) in &page {
                 if self.stop.is_cancelled() || began.elapsed() >= self.settings.budget {
                     return Ok(());

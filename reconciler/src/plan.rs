@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use db::Error;
 use job::State;
-use ledger::{Answer, Error};
+use ledger::Answer;
 
 /// What was done to a row (`listen_reconciler_actions_total{action}`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,9 @@
 //! `Reconcile`, said to one row after the other: what the pass and the lease watch share.
 
+use db::Error;
 use job::JobId;
-use ledger::{Answer, DueTask, Error, Ledger};
+use ledger::{Answer, Ledger};
+use outbox::DueTask;
 use records::UserId;
 
 use crate::{
@@ -34,7 +36,7 @@ impl<'a> Repairs<'a> {
     /// # Errors
     /// When the pass must end.
     pub(crate) async fn repair(&mut self, user: &UserId, job: &JobId) -> Result<(), Error> {
-        let answer = self.ledger.in_time(self.ledger.reconcile(job)).await;
+        let answer = self.ledger.db().in_time(self.ledger.reconcile(job)).await;
         self.note(user, job, answer).await
     }
 
@@ -44,7 +46,7 @@ impl<'a> Repairs<'a> {
     /// When the pass must end.
     pub(crate) async fn repair_task(&mut self, task: &DueTask, waits: bool) -> Result<(), Error> {
         let (_, user, job) = &task.passed;
-        let answer = self.ledger.in_time(self.ledger.reconcile_task(job, task.dispatch, waits)).await;
+        let answer = self.ledger.db().in_time(self.ledger.reconcile_task(job, task.dispatch, waits)).await;
         self.note(user, job, answer).await
     }
 
@@ -68,9 +70,9 @@ impl<'a> Repairs<'a> {
             OnError::Defer => {
                 tracing::error!(job_id = job.as_str(), %error, "a job cannot be reconciled; it is deferred");
                 self.metrics.count(Action::Deferred, 1);
-                match self.ledger.in_time(self.ledger.defer(user, job)).await {
+                match self.ledger.db().in_time(self.ledger.defer(user, job)).await {
                     // What refuses to be reconciled may refuse this as well: it stays due, and the others go on.
-                    Err(ledger::Error::Refused { .. }) => {
+                    Err(db::Error::Refused { .. }) => {
                         (self.trouble, self.troubled) = (true, true);
                         Ok(())
                     }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ledger::{Error, Ledger, ReplayTurn, Stepped};
+use db::Error;
+use operations::{Operations, ReplayTurn, Stepped};
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -20,17 +21,17 @@ const AT_ONCE: usize = 32;
 /// Works off bulk replays until `stop`: several concurrently, since one may wait for its jobs for a day. What is not done then
 /// is given back, and another process goes on at once; after a crash one goes on when the turn has run out. `executor` is
 /// shown to operators. Meanwhile the jobs of operations that were paused or cancelled are followed until they come to rest.
-pub async fn work_off_replays(ledger: Ledger, executor: String, stop: CancellationToken) {
-    tokio::join!(work_off_all(&ledger, &executor, &stop), follow(&ledger, &stop));
+pub async fn work_off_replays(operations: Operations, executor: String, stop: CancellationToken) {
+    tokio::join!(work_off_all(&operations, &executor, &stop), follow(&operations, &stop));
 }
 
-async fn work_off_all(ledger: &Ledger, executor: &str, stop: &CancellationToken) {
+async fn work_off_all(operations: &Operations, executor: &str, stop: &CancellationToken) {
     let mut turns = JoinSet::new();
     while !stop.is_cancelled() {
-        let wait = match ledger.in_time(ledger.take_replay(executor)).await {
+        let wait = match operations.db().in_time(operations.take_replay(executor)).await {
             Ok(Some(turn)) => {
                 tracing::info!(operation = turn.operation_id, epoch = turn.epoch, "working off a replay");
-                turns.spawn(work_off(ledger.clone(), turn, stop.clone()));
+                turns.spawn(work_off(operations.clone(), turn, stop.clone()));
                 Duration::ZERO
             }
             Ok(None) => LOOK,
@@ -64,12 +65,12 @@ fn tell_of_panic(ended: &Result<(), JoinError>) {
     }
 }
 
-async fn follow(ledger: &Ledger, stop: &CancellationToken) {
+async fn follow(operations: &Operations, stop: &CancellationToken) {
     let mut times = 0_u32;
     while !stop.is_cancelled() {
         let parked = times.is_multiple_of(PARKED);
         times = times.wrapping_add(1);
-        if let Err(error) = ledger.in_time(ledger.follow_replays(parked)).await {
+        if let Err(error) = operations.db().in_time(operations.follow_replays(parked)).await {
             tracing::warn!(%error, "what became of replayed jobs could not be noted; once more");
         }
         stop.run_until_cancelled(tokio::time::sleep(FOLLOW)).await;
@@ -77,9 +78,9 @@ async fn follow(ledger: &Ledger, stop: &CancellationToken) {
 }
 
 /// Steps until the operation is done, lost, or the process stops.
-async fn work_off(ledger: Ledger, turn: ReplayTurn, stop: CancellationToken) {
+async fn work_off(operations: Operations, turn: ReplayTurn, stop: CancellationToken) {
     while !stop.is_cancelled() {
-        match ledger.in_time(ledger.step_replay(&turn)).await {
+        match operations.db().in_time(operations.step_replay(&turn)).await {
             Ok(Stepped::Replayed | Stepped::Refused) => {}
             Ok(Stepped::Wait(wait)) => {
                 stop.run_until_cancelled(tokio::time::sleep(wait)).await;
@@ -98,11 +99,11 @@ async fn work_off(ledger: Ledger, turn: ReplayTurn, stop: CancellationToken) {
             }
         }
     }
-    give_back(&ledger, &turn).await;
+    give_back(&operations, &turn).await;
 }
 
-async fn give_back(ledger: &Ledger, turn: &ReplayTurn) {
-    let left: Result<(), Error> = ledger.in_time(ledger.leave_replay(turn)).await;
+async fn give_back(operations: &Operations, turn: &ReplayTurn) {
+    let left: Result<(), Error> = operations.db().in_time(operations.leave_replay(turn)).await;
     if let Err(error) = left {
         tracing::warn!(%error, "a replay could not be given back; another process goes on when the turn runs out");
     }

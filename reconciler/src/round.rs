@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 use apalis::prelude::{Data, WorkerBuilder, WorkerError};
 use apalis_cron::{CronScheduler, Schedule, Tick};
 use chrono::Utc;
-use ledger::{Error, Ledger, Place};
+use db::{Error, Place};
+use ledger::Ledger;
+use operations::Operations;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, field::Empty};
@@ -22,6 +24,7 @@ const LAST_RETRY: Duration = Duration::from_secs(30);
 /// What repairs, in one process.
 pub struct Reconciler {
     pub(crate) ledger: Ledger,
+    pub(crate) operations: Operations,
     pub(crate) settings: Settings,
     pub(crate) metrics: Metrics,
     pub(crate) stop: CancellationToken,
@@ -43,7 +46,15 @@ pub(crate) struct Places {
 impl Reconciler {
     /// A reconciler that ends what it is doing, between two rows, when `stop` is cancelled.
     pub fn new(ledger: Ledger, settings: Settings, metrics: Metrics, stop: CancellationToken) -> Self {
-        Self { ledger, settings, metrics, stop, places: Places::default(), busy: Mutex::default() }
+        Self {
+            operations: Operations::new(&ledger),
+            ledger,
+            settings,
+            metrics,
+            stop,
+            places: Places::default(),
+            busy: Mutex::default(),
+        }
     }
 
     /// One round: the duties and, where this process dispatches, a pass. An error is logged here, once, and
@@ -70,7 +81,7 @@ impl Reconciler {
         self.do_duties().await?;
         if self.settings.dispatch != Dispatch::Others && !self.stop.is_cancelled() {
             let every = chrono::Duration::from_std(self.settings.every).unwrap_or(chrono::Duration::MAX);
-            self.metrics.succeeded(self.ledger.in_time(self.ledger.round_done(every)).await?);
+            self.metrics.succeeded(self.ledger.db().in_time(self.operations.round_done(every)).await?);
         }
         Ok(())
     }

@@ -3,9 +3,10 @@
 
 use std::fmt::Debug;
 
+use db::{Error, Passed};
 use futures::{StreamExt, future::BoxFuture, stream};
 use job::{Dispatch, Generation, JobId};
-use ledger::{DueTask, Error, Passed};
+use outbox::DueTask;
 use tokio::time::Instant;
 
 use crate::{Reconciler, plan::goes_on, repair::Repairs};
@@ -36,7 +37,11 @@ impl Reconciler {
         let mut repairs = Repairs::new(&self.ledger, &self.metrics);
         let mut after: Option<Passed> = None;
         while !self.stop.is_cancelled() {
-            let page = self.ledger.in_time(self.ledger.due_tasks(after.as_ref(), self.settings.page)).await?;
+            let page = self
+                .ledger
+                .db()
+                .in_time(self.ledger.outbox().due_tasks(after.as_ref(), self.settings.page))
+                .await?;
             let (found, last) = (page.len(), page.last().map(|task| task.passed.clone()));
             let mut asked = stream::iter(page)
                 .map(|task| async { (is_waiting(queue.as_ref(), &task).await, task) })

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use ledger::{Error, Ledger, Passed};
+use db::{Error, Passed};
+use ledger::Ledger;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Metrics, plan::wait_before_look, repair::Repairs};
@@ -52,7 +53,7 @@ async fn look(ledger: &Ledger, metrics: &Metrics, stop: &CancellationToken) -> R
     let mut repairs = Repairs::new(ledger, metrics);
     let mut after: Option<Passed> = None;
     loop {
-        let page = ledger.in_time(ledger.expired_leases(after.as_ref(), PAGE)).await?;
+        let page = ledger.db().in_time(ledger.expired_leases(after.as_ref(), PAGE)).await?;
         for (_, user, job) in &page {
             if stop.is_cancelled() {
                 return Ok(Calm(true));

@@ -6,9 +6,9 @@ mod setup;
 
 use std::time::Duration;
 
-use ledger::{LIVE_GRACE, NewLive};
 use records::{ConversationId, Segment, Source};
 use setup::{Setup, user};
+use store::{LIVE_GRACE, NewLive};
 
 /// A live conversation with a word in it.
 async fn spoken(setup: &Setup, id: &str) {
@@ -22,7 +22,7 @@ async fn spoken(setup: &Setup, id: &str) {
         timeout: 2,
         process: "gone".to_owned(),
     };
-    let live = setup.ledger.open_live(&user(), &new).await.unwrap().unwrap();
+    let live = setup.ledger.store().open_live(&user(), &new).await.unwrap().unwrap();
     let said = Segment {
         id: Some(format!("s{id}")),
         text: "Call the dentist.".to_owned(),
@@ -33,7 +33,13 @@ async fn spoken(setup: &Setup, id: &str) {
         start: 0.0,
         end: 1.0,
     };
-    setup.ledger.append_live(&user(), &live.id, live.epoch, &[said], Some(1.0)).await.unwrap().unwrap();
+    setup
+        .ledger
+        .store()
+        .append_live(&user(), &live.id, live.epoch, &[said], Some(1.0))
+        .await
+        .unwrap()
+        .unwrap();
 }
 
 const ADMITTED: &str = "select count(*) from finalization_jobs where origin = 'live' and not force_process";

@@ -7,7 +7,8 @@ mod setup;
 
 use std::time::Duration;
 
-use ledger::{JobFilter, OperatorAction, ReplayChange, ReplayOrder, Started, Stepped};
+use ledger::OperatorAction;
+use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, Started, Stepped};
 use reconciler::work_off_replays;
 use setup::Setup;
 use uuid::Uuid;
@@ -42,14 +43,14 @@ async fn start(setup: &Setup, id: Uuid, action: &OperatorAction) {
         per_minute: 1,
         in_flight: 10,
     };
-    let started = setup.ledger.start_replay(id, &order, action).await.unwrap();
+    let started = Operations::new(&setup.ledger).start_replay(id, &order, action).await.unwrap();
     assert!(matches!(started, Started::Running(_)));
 }
 
 #[tokio::test]
 async fn a_process_that_stops_gives_its_replay_back_and_another_goes_on_at_once() {
     let (setup, _) = of_two().await;
-    let working = work_off_replays(setup.ledger.clone(), "first".to_owned(), setup.stop.clone());
+    let working = work_off_replays(Operations::new(&setup.ledger), "first".to_owned(), setup.stop.clone());
     let working = tokio::spawn(working);
     let replayed = async {
         while setup.count("select count(*) from finalization_jobs where generation = 2").await == 0 {
@@ -62,26 +63,29 @@ async fn a_process_that_stops_gives_its_replay_back_and_another_goes_on_at_once(
 
     // A minute is to pass before the second item.
     tokio::time::timeout(PATIENCE, working).await.unwrap().unwrap();
-    assert!(setup.ledger.take_replay("other").await.unwrap().is_some(), "its turn has not run out");
+    assert!(
+        Operations::new(&setup.ledger).take_replay("other").await.unwrap().is_some(),
+        "its turn has not run out"
+    );
 }
 
 #[tokio::test]
 async fn jobs_of_a_replay_that_was_cancelled_are_followed_to_their_rest() {
     let (setup, olga) = of_two().await;
-    let turn = setup.ledger.take_replay("gone").await.unwrap().unwrap();
-    assert_eq!(setup.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    let turn = Operations::new(&setup.ledger).take_replay("gone").await.unwrap().unwrap();
+    assert_eq!(Operations::new(&setup.ledger).step_replay(&turn).await.unwrap(), Stepped::Replayed);
     let id = OPERATION.to_string();
-    setup.ledger.change_replay(&id, ReplayChange::Cancel, &olga).await.unwrap();
+    Operations::new(&setup.ledger).change_replay(&id, ReplayChange::Cancel, &olga).await.unwrap();
     setup
         .sql(
             "update finalization_jobs set status = 'completed', outcome = 'kept', ready_at = null, \
         reconcile_after_at = null, finished_at = clock_timestamp() where status = 'queued'",
         )
         .await;
-    let working = work_off_replays(setup.ledger.clone(), "next".to_owned(), setup.stop.clone());
+    let working = work_off_replays(Operations::new(&setup.ledger), "next".to_owned(), setup.stop.clone());
     let working = tokio::spawn(working);
     let noted = async {
-        while setup.ledger.replay_operation(&id).await.unwrap().unwrap().completed == 0 {
+        while Operations::new(&setup.ledger).replay_operation(&id).await.unwrap().unwrap().completed == 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
@@ -94,7 +98,7 @@ async fn jobs_of_a_replay_that_was_cancelled_are_followed_to_their_rest() {
 async fn a_replay_that_waits_keeps_no_other_from_being_worked_off() {
     let (setup, olga) = of_two().await;
     start(&setup, Uuid::from_u128(8), &olga).await;
-    let working = work_off_replays(setup.ledger.clone(), "one".to_owned(), setup.stop.clone());
+    let working = work_off_replays(Operations::new(&setup.ledger), "one".to_owned(), setup.stop.clone());
     let working = tokio::spawn(working);
     // A minute is to pass before the second item of either: both are on their way before.
     let both = "select count(*) from replay_operations where replayed + refused > 0";
@@ -107,6 +111,9 @@ async fn a_replay_that_waits_keeps_no_other_from_being_worked_off() {
     setup.stop.cancel();
     tokio::time::timeout(PATIENCE, working).await.unwrap().unwrap();
     for _ in 0..2 {
-        assert!(setup.ledger.take_replay("other").await.unwrap().is_some(), "both were given back");
+        assert!(
+            Operations::new(&setup.ledger).take_replay("other").await.unwrap().is_some(),
+            "both were given back"
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! The names under which the service's gauges are shown.
 
-use ledger::{Backlog, ClosedSessions, Gauges, Health};
+use db::ClosedSessions;
+use operations::{Backlog, Gauges, Health};
 use prometheus::{CounterVec, Error, Gauge, GaugeVec, Opts, Registry, core::Collector, proto::MetricFamily};
 
 use super::gauges::Reading;
@@ -119,7 +120,7 @@ impl Scrape {
         )?;
         self.gauges(
             "listen_finalization_recent_dead_letters",
-            "Of the newest 1,000 dead letters, those that no operator has settled, by failure code.",
+            "Of the newest 1,000 dead letters, those that no operator has dismissed, by failure code.",
             "code",
             &backlog.dead_letters,
         )?;

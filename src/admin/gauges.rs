@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use compute::Pool;
-use ledger::{Backlog, Gauges, Health, Ledger};
+use ledger::Ledger;
+use operations::{Backlog, Gauges, Health, Operations};
 use prometheus::proto::MetricFamily;
 use tokio::{sync::Mutex, time::Instant};
 
@@ -43,7 +44,8 @@ impl Service {
     /// The families of one scrape, with what the process knows by itself always among them.
     pub(super) async fn gather(&self) -> Vec<MetricFamily> {
         let read = self.read().await;
-        let process = Process { closed: self.ledger.closed_sessions(), computing: self.compute.waiting() };
+        let process =
+            Process { closed: self.ledger.db().closed_sessions(), computing: self.compute.waiting() };
         families(read.as_ref(), process).unwrap_or_else(|error| {
             tracing::error!(%error, "service gauges could not be built");
             Vec::new()
@@ -57,18 +59,18 @@ impl Service {
         {
             return reading.clone();
         }
-        let read = self.ledger.within(WAIT, self.look()).await;
+        let read = self.ledger.db().within(WAIT, self.look()).await;
         let reading =
             read.inspect_err(|error| tracing::warn!(%error, "the service's gauges could not be read")).ok();
         *last = Some((Instant::now(), reading.clone()));
         reading
     }
 
-    async fn look(&self) -> Result<Reading, ledger::Error> {
+    async fn look(&self) -> Result<Reading, db::Error> {
         let began = Instant::now();
-        let gauges = self.ledger.gauges().await?;
-        let backlog = self.ledger.backlog().await?;
-        let health = self.ledger.health().await;
+        let gauges = Operations::new(&self.ledger).gauges().await?;
+        let backlog = Operations::new(&self.ledger).backlog().await?;
+        let health = Operations::new(&self.ledger).health().await;
         if let Err(error) = &health {
             tracing::warn!(%error, "the database's health could not be read");
         }

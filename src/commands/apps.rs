@@ -1,20 +1,24 @@
 //! `listen apps`: apps of third parties.
 
 mod create;
-mod keys;
+pub(crate) mod keys;
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{InstallRefusal, Ledger, OperatorApp, Uninstalled};
+use ledger::Ledger;
+use operations::{IdKind, Operations, OperatorApp};
 use records::UserId;
 use serde_json::{Value, json};
+use store::{InstallRefusal, Uninstalled};
 
 use super::{
     consent::Cause,
+    ids,
     jobs::{filter::ago, show::time},
+    paging::Paging,
     stdout::say,
-    table::{self, Asked, field, print_json},
+    table::{self, Asked, Column, field, id, number, print_json, text, word},
     users::nobody,
 };
 use crate::exit::Exit;
@@ -35,9 +39,8 @@ enum Verb {
         /// Whose.
         #[arg(long, value_name = "ID")]
         user: Option<String>,
-        /// At most this many.
-        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(i64).range(1..=1000))]
-        limit: i64,
+        #[command(flatten)]
+        paging: Paging,
     },
     /// Show an app: what it gets, its tools, and how its server answers.
     Show {
@@ -85,43 +88,53 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, there is no such user or app, or it cannot be done.
 pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
-    let ledger = apps.asked.ledger()?;
+    let ledger = apps.asked.ledger().await?;
     let as_json = apps.asked.json;
     match apps.verb {
-        Verb::List { user, limit } => list(&ledger, user.map(UserId::new), limit, as_json).await?,
+        Verb::List { user, paging } => {
+            list(&ledger, ids::any_user(&ledger, user.as_deref()).await?, &paging, as_json).await?
+        }
         Verb::Show { id } => show(&find(&ledger, &id).await?, as_json)?,
         Verb::Create(create) => create::run(&ledger, create, as_json).await?,
-        Verb::Install { user, id } => install(&ledger, &UserId::new(user), &id, as_json).await?,
-        Verb::Uninstall { user, id } => uninstall(&ledger, &UserId::new(user), &id, as_json).await?,
+        Verb::Install { user, id } => {
+            install(&ledger, &ids::user(&ledger, &user).await?, &whole(&ledger, &id).await?, as_json).await?
+        }
+        Verb::Uninstall { user, id } => {
+            uninstall(&ledger, &ids::user(&ledger, &user).await?, &whole(&ledger, &id).await?, as_json)
+                .await?
+        }
         Verb::Keys(keys) => keys::run(&ledger, keys, as_json).await?,
         Verb::SwitchOff { id, cause } => {
-            let done = ledger.switch_off_app(&id, &cause.action()).await?;
+            let id = whole(&ledger, &id).await?;
+            let done = Operations::new(&ledger).switch_off_app(&id, &cause.action()).await?;
             switched(&ledger, &id, done, "off", as_json).await?;
         }
         Verb::SwitchOn { id, cause } => {
-            let done = ledger.switch_on_app(&id, &cause.action()).await?;
+            let id = whole(&ledger, &id).await?;
+            let done = Operations::new(&ledger).switch_on_app(&id, &cause.action()).await?;
             switched(&ledger, &id, done, "on", as_json).await?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) -> anyhow::Result<()> {
-    let apps = ledger.operator_apps(user.as_ref(), None, limit).await?;
+async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
+    let found = Operations::new(&ledger).operator_apps(user.as_ref(), None, paging.rows()?).await?;
+    let (apps, next) = paging.page(found)?;
     if let Some(user) = &user
         && apps.is_empty()
-        && ledger.user(user).await?.is_none()
+        && ledger.store().user(user).await?.is_none()
     {
         return Err(nobody(user).into());
     }
     if as_json {
-        return print_json(&apps.iter().map(to_json).collect::<Value>());
+        return table::print_page("apps", apps.iter().map(to_json).collect(), next.as_deref());
     }
     if apps.is_empty() {
         anstream::eprintln!("there are no apps");
         return Ok(());
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = apps.into_iter().map(|app| {
         let state = state(&app);
         vec![
@@ -134,15 +147,37 @@ async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) 
             app.installs.to_string(),
         ]
     });
-    table::print(&["id", "owner", "name", "visibility", "state", "failing for", "installs"], rows.collect())
+    table::print(&COLUMNS, rows.collect())?;
+    table::say_next(next.as_deref());
+    Ok(())
 }
+
+/// Which app, what its owner called it, and how it is.
+pub(crate) const COLUMNS: [Column; 7] = [
+    id("app", 0),
+    id("owner", 3),
+    text("name", 1),
+    word("visibility", 6),
+    text("state", 2),
+    word("failing for", 5),
+    number("installs", 4),
+];
+
+/// What the assistant may call.
+pub(crate) const TOOLS: [Column; 4] =
+    [word("tool", 0), word("method", 2), text("host", 1), text("parameters", 3)];
 
 /// An app by its id.
 ///
 /// # Errors
 /// When there is none.
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<OperatorApp> {
-    ledger.operator_apps(None, Some(id), 1).await?.pop().ok_or_else(|| unknown(id).into())
+    let id = whole(ledger, id).await?;
+    Operations::new(&ledger).operator_apps(None, Some(&id), 1).await?.pop().ok_or_else(|| unknown(&id).into())
+}
+
+async fn whole(ledger: &Ledger, id: &str) -> anyhow::Result<String> {
+    ids::whole(ledger, IdKind::App, None, id).await
 }
 
 fn unknown(id: &str) -> Exit {
@@ -176,14 +211,14 @@ fn show(app: &OperatorApp, as_json: bool) -> anyhow::Result<()> {
         let host = apps::origin(&tool.endpoint).unwrap_or_default();
         vec![tool.name.clone(), tool.method.as_str().to_owned(), host, parameters.join(" ")]
     });
-    table::print(&["tool", "method", "host", "parameters"], rows.collect())
+    table::print(&TOOLS, rows.collect())
 }
 
 async fn install(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
-    if ledger.user(user).await?.is_none() {
+    if ledger.store().user(user).await?.is_none() {
         return Err(nobody(user).into());
     }
-    ledger.install_app(user, id).await?.map_err(|refusal| match refusal {
+    ledger.store().install_app(user, id).await?.map_err(|refusal| match refusal {
         InstallRefusal::NoSuchApp => Exit::NotFound(format!("{user} sees no app {id}")),
         InstallRefusal::SwitchedOff => Exit::Refused(format!("{id} is switched off")),
         InstallRefusal::TooMany => Exit::Refused(format!("{user} has 50 installed apps already")),
@@ -195,7 +230,7 @@ async fn install(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> any
 }
 
 async fn uninstall(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
-    let changed = ledger.uninstall_app(user, id).await? == Uninstalled::Uninstalled;
+    let changed = ledger.store().uninstall_app(user, id).await? == Uninstalled::Uninstalled;
     match as_json {
         true => print_json(
             &json!({ "app": id, "user_id": user.as_str(), "installed": false, "changed": changed }),
@@ -210,7 +245,7 @@ async fn switched(ledger: &Ledger, id: &str, done: bool, to: &str, as_json: bool
     if !done {
         return Err(unknown(id).into());
     }
-    ledger.follow_apps(Some(id)).await?;
+    ledger.store().follow_apps(Some(id)).await?;
     match as_json {
         true => print_json(&json!({ "app": id, "switched": to })),
         false if to == "on" => {

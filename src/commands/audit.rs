@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{ActionFilter, ActionView};
-use serde_json::Value;
+use operations::{ActionFilter, ActionView, IdKind, Operations};
 
 use super::{
+    ids,
     jobs::{filter::ago, show::action_json},
-    table::{self, Asked, print_json},
+    paging::{Paging, cursor},
+    table::{self, Asked, Column, id, text, word},
 };
 use crate::exit::Exit;
 
@@ -28,16 +29,16 @@ enum Verb {
         /// Name of the operator.
         #[arg(long, value_name = "NAME")]
         operator: Option<String>,
-        /// replay, discard, pause, resume, recount, bulk_replay, pause_bulk, resume_bulk, cancel_bulk,
-        /// enable_webhook, recover_webhook, redeliver_webhook or delete_user.
+        /// replay, discard (a dismissal), pause, resume, recount, bulk_replay, pause_bulk, resume_bulk, cancel_bulk,
+        /// enable_webhook, recover_webhook, redeliver_webhook, delete_user, export_user,
+        /// switch_off_app or switch_on_app.
         #[arg(long)]
         action: Option<String>,
         /// Id of the job.
         #[arg(long, value_name = "ID")]
         job: Option<String>,
-        /// Maximum number of rows.
-        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=1000))]
-        limit: i64,
+        #[command(flatten)]
+        paging: Paging,
     },
 }
 
@@ -46,27 +47,41 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, or there is no such job.
 pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
-    let ledger = audit.asked.ledger()?;
-    let Verb::List { operator, action, job, limit } = audit.verb;
+    let ledger = audit.asked.ledger().await?;
+    let Verb::List { operator, action, job, paging } = audit.verb;
     let job = match job {
         None => None,
         Some(id) => {
+            let id = ids::whole(&ledger, IdKind::Job, None, &id).await?;
             let view = ledger.job(&job::JobId::from_text(id.clone())).await?;
             let view = view.ok_or_else(|| Exit::NotFound(format!("there is no job {id}")))?;
             Some((view.user_id, view.job.id))
         }
     };
-    let actions =
-        ledger.actions(&ActionFilter { operator, action, job, limit, ..ActionFilter::default() }).await?;
+    let filter = ActionFilter {
+        operator,
+        action,
+        job,
+        before: paging.place()?,
+        limit: paging.limit + 1,
+        ..ActionFilter::default()
+    };
+    let mut actions = Operations::new(&ledger).actions(&filter).await?;
+    let follows = i64::try_from(actions.len()).is_ok_and(|rows| rows > paging.limit);
+    if follows {
+        actions.pop();
+    }
+    let last = actions.last().filter(|_| follows);
+    let next = last.map(|action| cursor(action.created_at, &action.action_id));
     if audit.asked.json {
-        print_json(&actions.iter().map(action_json).collect::<Value>())?;
+        table::print_page("actions", actions.iter().map(action_json).collect(), next.as_deref())?;
         return Ok(ExitCode::SUCCESS);
     }
     if actions.is_empty() {
         anstream::eprintln!("no such actions");
         return Ok(ExitCode::SUCCESS);
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = actions.iter().map(|action| {
         vec![
             ago(action.created_at, now),
@@ -77,9 +92,14 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
             action.reason.clone(),
         ]
     });
-    table::print(&["age", "operator", "action", "on", "from", "reason"], rows.collect())?;
+    table::print(&COLUMNS, rows.collect())?;
+    table::say_next(next.as_deref());
     Ok(ExitCode::SUCCESS)
 }
+
+/// What was done to what comes first, then by whom and why.
+pub(crate) const COLUMNS: [Column; 6] =
+    [word("age", 2), word("operator", 3), word("action", 1), id("on", 0), text("from", 5), text("reason", 4)];
 
 fn on(action: &ActionView) -> String {
     action.job_id.clone().or_else(|| action.subject.clone()).unwrap_or_default()

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::CommandFactory;
 
 use super::stdout;
 
@@ -13,7 +12,7 @@ use super::stdout;
 /// When stdout cannot be written to.
 pub(super) fn run(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut crate::cli::Cli::command(), "listen", &mut text);
+    clap_complete::generate(shell, &mut crate::cli::command(), "listen", &mut text);
     stdout::write(&text).context("writing the completions")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -13,8 +13,8 @@ pub(crate) struct Cause {
     /// Reason, recorded with the action; must hold nothing that a user said.
     #[arg(long, value_name = "WORDS", value_parser = reason)]
     pub(crate) reason: String,
-    /// Operator, recorded with the action.
-    #[arg(long, env = "USER", default_value = "operator", value_name = "NAME")]
+    /// Operator, recorded with the action; required where USER is not set.
+    #[arg(long, env = "USER", value_name = "NAME", value_parser = operator)]
     pub(crate) operator: String,
 }
 
@@ -63,6 +63,14 @@ impl Consent {
         }
         Ok(meant)
     }
+}
+
+/// Who acts is recorded: a name that is empty, or breaks a line of the list of actions, says nothing.
+pub(super) fn operator(name: &str) -> Result<String, String> {
+    super::named::name(name).and_then(|name| match name.chars().any(char::is_control) {
+        true => Err("a name has no control characters".to_owned()),
+        false => Ok(name),
+    })
 }
 
 /// A reason has words: an empty one is useless.

@@ -12,9 +12,9 @@ use std::{process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use clap::Args;
-use ledger::UserChange;
 use records::UserId;
 use serde_json::json;
+use store::UserChange;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
@@ -104,7 +104,7 @@ async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Res
         apps: Some(vec!["minutes".to_owned(), "decisions".to_owned(), "questions".to_owned()]),
         ..UserChange::default()
     };
-    app.ledger.create_user(&person, &settings).await?;
+    app.ledger.store().create_user(&person, &settings).await?;
     let (_, key) = keys::create(&app.ledger, &person, "demo", api::keys::Scope::ALL).await?;
 
     let tasks = TaskTracker::new();
@@ -145,7 +145,7 @@ async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Res
     report.check_deliveries();
     second.soft.cancel();
     front.soft.cancel();
-    app.ledger.close().await;
+    app.ledger.db().close().await;
     Ok(report)
 }
 

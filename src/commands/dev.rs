@@ -1,14 +1,16 @@
 //! `listen dev`: everything on a private database; stays up.
 
+mod kept;
+
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use rand::RngExt;
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{keys, migrate::bring_up_to_date, serve, stdout::say, users};
+use self::kept::Kept;
+use super::{migrate::bring_up_to_date, serve, stdout::say, users};
 use crate::{
     config::{Config, Dispatch, Switch, shown},
     console::door,
@@ -16,7 +18,7 @@ use crate::{
     embedded::Private,
     lifecycle::Lifecycle,
     traces::{SpanCounts, TraceSettings},
-    wiring::{App, chance},
+    wiring::App,
 };
 
 /// Run everything on a private database and stay up: for trying it out.
@@ -49,7 +51,7 @@ pub(super) async fn run(dev: Dev, spans: Option<SpanCounts>) -> anyhow::Result<E
         (false, None) => Some(Private::start("listen", false).await?),
         (false, Some(_)) => None,
     };
-    let stayed = stay(dev.config, private.as_ref(), spans).await;
+    let stayed = stay(dev.config, private.as_ref(), dev.fresh, spans).await;
     let dropped = match only_for_this_run(private, dev.fresh) {
         Some(private) => private.drop_database().await.context("dropping the fresh database"),
         None => Ok(()),
@@ -65,15 +67,17 @@ fn only_for_this_run<T>(private: Option<T>, fresh: bool) -> Option<T> {
 async fn stay(
     mut config: Config,
     private: Option<&Private>,
+    is_fresh: bool,
     spans: Option<SpanCounts>,
 ) -> anyhow::Result<ExitCode> {
     durable_on_loopback(&mut config);
     config.live.live_page = Switch::On;
-    let desk_key = desk_key(&mut config);
     let options = match private {
         Some(private) => private.options(),
         None => database::options(config.database_url.as_deref())?,
     };
+    let kept = Kept::of(Some(database::place(&options)).filter(|_| !is_fresh).as_deref());
+    let desk_key = desk_key(&mut config, &kept);
     let database = match private {
         // Quoted: a shell would take the question mark for a pattern.
         Some(private) => format!("{}\n          export DATABASE_URL='{}'", private.words(), private.url()),
@@ -82,11 +86,12 @@ async fn stay(
     let app = App::wire(config, options)?;
     app.show_spans(spans)?;
     bring_up_to_date(&app.ledger).await?;
-    let person = UserId::new(PERSON);
-    users::create(&app.ledger, &person, &ledger::UserChange::default()).await?;
-    let (_, key) = keys::create(&app.ledger, &person, "dev", api::keys::Scope::ALL).await?;
     let lifecycle = Lifecycle::of_signals().context("listening for signals")?;
+    // First: where an address is taken, no user and no key are made.
     let service = serve::start(&app, &lifecycle).await?;
+    let person = UserId::new(PERSON);
+    users::create(&app.ledger, &person, &store::UserChange::default()).await?;
+    let key = kept.key(&app.ledger, &person).await?;
     let place = Place {
         api: service.api.map(|addr| format!("http://{addr}")).unwrap_or_default(),
         admin: format!("http://{}", service.admin),
@@ -136,12 +141,12 @@ impl Place {
     }
 }
 
-/// A key of the console for this run, where the settings name no key.
-fn desk_key(config: &mut Config) -> Option<String> {
+/// The key of the console, where the settings name none.
+fn desk_key(config: &mut Config, kept: &Kept) -> Option<String> {
     if !config.console_keys.is_empty() || config.console_user_header.is_some() {
         return None;
     }
-    let key = format!("{:032x}", chance().random::<u128>());
+    let key = kept.console_key();
     config.console_keys = vec![door::entry("dev", true, &key)];
     Some(key)
 }

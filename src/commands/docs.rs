@@ -4,11 +4,11 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::{Arg, Args, Command, CommandFactory, ValueEnum};
+use clap::{Arg, Args, Command, ValueEnum};
 
-use super::stdout;
+use super::{stdout, table::GLOBAL};
 use crate::{
-    cli::{Cli, is_setting},
+    cli::{command, is_setting},
     exit,
 };
 
@@ -28,7 +28,7 @@ enum Page {
 
 impl Page {
     fn text(self) -> String {
-        let command = Cli::command();
+        let command = command();
         match self {
             Self::Settings => settings(&command),
             Self::Cli => cli(command),
@@ -69,7 +69,7 @@ fn settings(command: &Command) -> String {
     let own = command.get_arguments().filter(|arg| arg.get_env().is_some());
     let mut heading = None;
     for arg in serve.chain(own).filter(|arg| arg.get_env().is_some() && !arg.is_hide_set()) {
-        let here = arg.get_help_heading().unwrap_or("Logs and files");
+        let here = arg.get_help_heading().filter(|heading| *heading != GLOBAL).unwrap_or("Logs and files");
         if heading != Some(here) {
             page.push_str(&format!(
                 "\n## {here}\n\n| Environment | Flag | Default | Meaning |\n|---|---|---|---|\n"
@@ -99,10 +99,13 @@ fn row(arg: &Arg) -> String {
 
 fn cli(command: Command) -> String {
     let mut page = format!(
-        "# The command line\n\n{}\n\n`serve`, `dev`, `demo`, `migrate` and `config` also take every setting of \
+        "# The command line\n\n{}\n\n`serve`, `dev`, `demo` and `config` also take every setting of \
          [settings.md](settings.md) as a flag.\nCommands that read or change the database take `--database-url` and, for \
-         one JSON document on stdout, `--json`.\nCommands that change jobs, queues, replays or webhooks, and the deletion \
-         of a user, take a `--reason`, which is recorded.\nNothing that a user said is ever printed.\n\n\
+         one JSON document on stdout, `--json`; of a list it holds the cursor of the next page (`next`, for `--after`).\nAn id may \
+         be shortened to a unique beginning or end of at least four characters, except where a user is deleted.\nCommands that change jobs, queues, replays or webhooks, and the deletion \
+         or export of a user, take a `--reason`, which is recorded \
+         with\nthe operator's name (`--operator`, else `USER`). Nothing that a user said is ever printed; `users export` writes \
+         it into a file.\nA list on a terminal leaves out what finds no room and says so; a pipe gets all columns and whole ids.\n\n\
          ## Exit codes\n\n| Code | Meaning |\n|---|---|\n",
         MADE.replace("PAGE", "cli")
     );

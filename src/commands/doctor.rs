@@ -9,7 +9,8 @@ mod tasks;
 use std::{process::ExitCode, time::Duration};
 
 use clap::Args;
-use ledger::{Examination, Ledger, SealedSecrets, Workers};
+use ledger::Ledger;
+use operations::{Examination, Operations, SealedSecrets, Workers};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -73,10 +74,10 @@ struct Near {
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
-    let ledger = doctor.asked.ledger()?;
-    let found = ledger.examine().await?;
+    let ledger = doctor.asked.ledger().await?;
+    let found = Operations::new(&ledger).examine().await?;
     let migrated = found.missing_migrations.is_empty();
-    let workers = if migrated { ledger.workers().await? } else { Workers::default() };
+    let workers = if migrated { Operations::new(&ledger).workers().await? } else { Workers::default() };
     let near = look_near(&ledger, migrated, doctor.asked.has_secrets_key()).await?;
     let mut remarks = judge(&found, &workers, &near);
     if migrated {
@@ -104,7 +105,7 @@ async fn look_near(ledger: &Ledger, migrated: bool, has_key: bool) -> anyhow::Re
     let mut best: Option<(Duration, chrono::Duration)> = None;
     for _ in 0..5 {
         let asked = Instant::now();
-        let there = ledger.now().await?;
+        let there = ledger.db().now().await?;
         let round_trip = asked.elapsed();
         #[expect(clippy::disallowed_methods, reason = "the very clock that is being compared")]
         let here = chrono::Utc::now() - round_trip / 2;
@@ -113,20 +114,21 @@ async fn look_near(ledger: &Ledger, migrated: bool, has_key: bool) -> anyhow::Re
         }
     }
     let (round_trip, skew) = best.unwrap_or_default();
-    let pauses = if migrated { ledger.pauses().await? } else { Vec::new() };
+    let pauses = if migrated { Operations::new(&ledger).pauses().await? } else { Vec::new() };
     let paused = pauses
         .iter()
         .map(|pause| format!("{} by {}: {}", pause.queue, pause.operator, pause.reason))
         .collect();
     let concerns = if migrated { look_for_concerns(ledger).await? } else { Vec::new() };
-    let secrets = if migrated { Some((ledger.sealed_secrets().await?, has_key)) } else { None };
+    let secrets =
+        if migrated { Some((Operations::new(&ledger).sealed_secrets().await?, has_key)) } else { None };
     let open_files = most_open_files();
     Ok(Near { round_trip, skew, open_files, paused, concerns, secrets })
 }
 
 /// The limits of the alerts, and the unsettled dead letters.
 async fn look_for_concerns(ledger: &Ledger) -> anyhow::Result<Vec<String>> {
-    let overview = ledger.overview().await?;
+    let overview = Operations::new(&ledger).overview().await?;
     let waiting = concerns::waiting(ledger, &overview.gauges).await?;
     let mut words: Vec<String> =
         concerns::concerns(&waiting).into_iter().map(|concern| concern.words).collect();

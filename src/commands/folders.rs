@@ -3,15 +3,18 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{DeletedFolder, FolderChange, FolderView, Ledger, NewFolder};
+use ledger::Ledger;
+use operations::IdKind;
 use rand::RngExt;
 use records::{FolderId, UserId};
 use serde_json::json;
+use store::{DeletedFolder, FolderChange, FolderView, NewFolder};
 
 use super::{
+    ids,
     named::{bounded, name},
     stdout::say,
-    table::{self, Asked, print_json},
+    table::{self, Asked, Column, id, number, print_json, text, word},
     users::nobody,
 };
 use crate::{exit::Exit, wiring::chance};
@@ -93,12 +96,12 @@ struct Look {
 /// When the database does not answer, there is no such person or folder, or the folder cannot be deleted.
 pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
     let json = folders.asked.json;
-    let ledger = folders.asked.ledger()?;
+    let ledger = folders.asked.ledger().await?;
     match folders.verb {
-        Verb::List { user } => list(&ledger, &UserId::new(user), json).await?,
+        Verb::List { user } => list(&ledger, &ids::user(&ledger, &user).await?, json).await?,
         Verb::Create { user, name, look } => {
-            let user = UserId::new(user);
-            let made = ledger.create_folder(&user, &look.of_new(name)).await?;
+            let user = ids::user(&ledger, &user).await?;
+            let made = ledger.store().create_folder(&user, &look.of_new(name)).await?;
             tell(&made.ok_or_else(|| nobody(&user))?, json)?;
         }
         Verb::Update { user, id, name, look, no_description } => {
@@ -106,21 +109,31 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
             if change == FolderChange::default() {
                 return Err(Exit::Usage("nothing to change was named".to_owned()).into());
             }
-            let changed = ledger.change_folder(&UserId::new(user), &FolderId::new(&id), &change).await?;
+            let (user, id) = whole(&ledger, &user, &id).await?;
+            let changed = ledger.store().change_folder(&user, &FolderId::new(&id), &change).await?;
             tell(&changed.ok_or_else(|| unknown(&id))?, json)?;
         }
-        Verb::Delete { user, id } => delete(&ledger, &UserId::new(user), &id, json).await?,
+        Verb::Delete { user, id } => {
+            let (user, id) = whole(&ledger, &user, &id).await?;
+            delete(&ledger, &user, &id, json).await?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
+async fn whole(ledger: &Ledger, user: &str, id: &str) -> anyhow::Result<(UserId, String)> {
+    let user = ids::user(ledger, user).await?;
+    let id = ids::whole(ledger, IdKind::Folder, Some(&user), id).await?;
+    Ok((user, id))
+}
+
 async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<()> {
-    let folders = ledger.folders(user).await?;
-    if folders.is_empty() && ledger.user(user).await?.is_none() {
+    let folders = ledger.store().folders(user).await?;
+    if folders.is_empty() && ledger.store().user(user).await?.is_none() {
         return Err(nobody(user).into());
     }
     if as_json {
-        return print_json(&folders.iter().map(api::shapes::folder).collect());
+        return table::print_page("folders", folders.iter().map(api::shapes::folder).collect(), None);
     }
     let rows = folders
         .into_iter()
@@ -131,11 +144,15 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
             vec![folder.id.as_str().to_owned(), folder.name, kind.to_owned(), count, rule]
         })
         .collect();
-    table::print(&["id", "name", "kind", "conversations", "description"], rows)
+    table::print(&COLUMNS, rows)
 }
 
+/// Which folder, and what is filed there.
+pub(crate) const COLUMNS: [Column; 5] =
+    [id("id", 0), text("name", 1), word("kind", 4), number("conversations", 3), text("description", 2)];
+
 async fn delete(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
-    match ledger.delete_folder(user, &FolderId::new(id)).await? {
+    match ledger.store().delete_folder(user, &FolderId::new(id)).await? {
         DeletedFolder::Unknown => Err(unknown(id).into()),
         DeletedFolder::System => {
             let words = "is one of the folders that every person has: it can be changed, not deleted";

@@ -28,7 +28,7 @@ impl Gap {
     /// # Errors
     /// What does not pass by itself, a gap that lasts too long, and a database that has never answered: then it is
     /// the address that is wrong.
-    pub(super) fn bridge<T>(&mut self, looked: Result<T, ledger::Error>) -> Result<Option<T>, ledger::Error> {
+    pub(super) fn bridge<T>(&mut self, looked: Result<T, db::Error>) -> Result<Option<T>, db::Error> {
         match looked {
             Ok(seen) => {
                 self.has_answered = true;
@@ -53,9 +53,7 @@ impl Gap {
 ///
 /// # Errors
 /// As [`Gap::bridge`].
-pub(super) async fn bridged<T>(
-    mut verb: impl AsyncFnMut() -> Result<T, ledger::Error>,
-) -> Result<T, ledger::Error> {
+pub(super) async fn bridged<T>(mut verb: impl AsyncFnMut() -> Result<T, db::Error>) -> Result<T, db::Error> {
     let mut gap = Gap::after_an_answer();
     loop {
         if let Some(answer) = gap.bridge(verb().await)? {
@@ -69,8 +67,8 @@ pub(super) async fn bridged<T>(
 mod tests {
     use super::*;
 
-    fn away() -> Result<(), ledger::Error> {
-        Err(ledger::Error::Contended { doing: "looking" })
+    fn away() -> Result<(), db::Error> {
+        Err(db::Error::Contended { doing: "looking" })
     }
 
     #[tokio::test(start_paused = true)]
@@ -103,7 +101,7 @@ mod tests {
     async fn what_does_not_pass_is_no_gap() {
         let mut gap = Gap::default();
         assert!(gap.bridge(Ok(())).is_ok());
-        let wrong = ledger::Error::ImpossibleRow { table: "jobs", id: "7".to_owned(), column: "status" };
+        let wrong = db::Error::ImpossibleRow { table: "jobs", id: "7".to_owned(), column: "status" };
         assert!(gap.bridge::<()>(Err(wrong)).is_err());
     }
 }

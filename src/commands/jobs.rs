@@ -1,9 +1,9 @@
 //! `listen jobs`: what operators ask of jobs and do to them.
 
-mod causes;
-mod discard;
+pub(crate) mod causes;
+mod dismiss;
 pub(crate) mod filter;
-mod list;
+pub(crate) mod list;
 mod pause;
 mod replay;
 pub(crate) mod show;
@@ -15,9 +15,10 @@ use std::process::ExitCode;
 use chrono::Datelike;
 use clap::{Args, Subcommand};
 use job::{JobId, Refusal, Timestamp};
-use ledger::{JobPage, Ledger};
+use ledger::Ledger;
+use operations::{IdKind, JobPage, Operations};
 
-use super::table::Asked;
+use super::{ids, table::Asked};
 use crate::exit::Exit;
 
 /// Look at finalization jobs and repair them.
@@ -35,20 +36,21 @@ enum Verb {
     List(list::List),
     /// Show one job: its state, why it is where it is, its timeline and what operators did.
     Show {
-        /// Id.
+        /// Id, or a unique beginning or end of it.
         id: String,
     },
     /// Say in one sentence why a job is not running.
     Why {
-        /// Id.
+        /// Id, or a unique beginning or end of it.
         id: String,
     },
     /// Watch the queues, or one job, as they change.
     Watch(watch::Watch),
     /// Run dead letters again: one, or all that a filter finds.
     Replay(replay::Replay),
-    /// Mark dead letters as settled: one, or all that a filter finds.
-    Discard(discard::Discard),
+    /// Dismiss dead letters, which then need no more attention: one, or all that a filter finds.
+    #[command(alias = "discard")]
+    Dismiss(dismiss::Dismiss),
     /// Stop claiming from a queue; runs that have begun go on.
     Pause(pause::Switch),
     /// Claim from a paused queue again.
@@ -60,7 +62,7 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, there is no such job, or its state refuses.
 pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
-    let ledger = jobs.asked.ledger()?;
+    let ledger = jobs.asked.ledger().await?;
     let as_json = jobs.asked.json;
     match jobs.verb {
         Verb::List(list) => list::run(&ledger, &list, as_json).await?,
@@ -68,7 +70,7 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
         Verb::Why { id } => why::print(&page(&ledger, &id).await?, as_json)?,
         Verb::Watch(watch) => watch::run(&ledger, &watch, as_json).await?,
         Verb::Replay(replay) => return replay::run(&ledger, &replay, as_json).await,
-        Verb::Discard(discard) => return discard::run(&ledger, &discard, as_json).await,
+        Verb::Dismiss(dismiss) => return dismiss::run(&ledger, &dismiss, as_json).await,
         Verb::Pause(switch) => pause::pause(&ledger, &switch, as_json).await?,
         Verb::Resume(switch) => pause::resume(&ledger, &switch, as_json).await?,
     }
@@ -77,7 +79,13 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
 
 /// A job's page, or the exit code of a job that is not there.
 async fn page(ledger: &Ledger, id: &str) -> anyhow::Result<JobPage> {
-    ledger.job_page(&JobId::from_text(id.to_owned())).await?.ok_or_else(|| no_job(id))
+    let id = whole(ledger, id).await?;
+    Operations::new(&ledger).job_page(&JobId::from_text(id.clone())).await?.ok_or_else(|| no_job(&id))
+}
+
+/// A job's whole id.
+async fn whole(ledger: &Ledger, id: &str) -> anyhow::Result<String> {
+    ids::whole(ledger, IdKind::Job, None, id).await
 }
 
 fn no_job(id: &str) -> anyhow::Error {
@@ -97,7 +105,7 @@ fn several(number: i64, one: &str, many: &str) -> String {
 
 /// A refusal with the state that refused, so that the reader need not look it up.
 async fn refused(ledger: &Ledger, id: &str, refusal: Refusal) -> String {
-    let state = match ledger.job_page(&JobId::from_text(id.to_owned())).await {
+    let state = match Operations::new(&ledger).job_page(&JobId::from_text(id.to_owned())).await {
         Ok(Some(page)) => format!(" (it is {})", page.view.job.state.status()),
         // The refusal stands, whatever else cannot be read.
         _ => String::new(),
@@ -108,13 +116,13 @@ async fn refused(ledger: &Ledger, id: &str, refusal: Refusal) -> String {
 /// Why an operator's command was refused, and what to do instead.
 pub(crate) fn words(refusal: Refusal) -> &'static str {
     match refusal {
-        Refusal::NotDead => "only a dead letter can be replayed or settled; this job is not one",
+        Refusal::NotDead => "only a dead letter can be replayed or dismissed; this job is not one",
         Refusal::Blocked => {
             "it waits for its user's own keys and is never run with the service's; \
              the user's next finalize that brings them (X-BYOK-OpenAI) resumes it"
         }
         Refusal::Superseded => "a newer revision of its conversation exists; look at that one",
-        Refusal::ConversationGone => "its conversation was deleted; `listen jobs discard` settles it",
+        Refusal::ConversationGone => "its conversation was deleted; `listen jobs dismiss` dismisses it",
         _ => "its state does not allow that",
     }
 }

@@ -2,18 +2,21 @@
 
 use std::process::ExitCode;
 
-use chrono::SecondsFormat;
 use clap::{Args, Subcommand};
-use ledger::{Key, Ledger, NewKey};
+use ledger::Ledger;
+use operations::IdKind;
 use rand::RngExt;
 use records::{Timestamp, UserId};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
+use store::{Key, NewKey};
 
 use super::{
+    ids,
+    jobs::{filter::ago, show::time},
     named,
     stdout::say,
-    table::{self, Asked, print_json},
+    table::{self, Asked, Column, id, print_json, text, word},
     users::nobody,
 };
 use crate::{exit::Exit, wiring::chance};
@@ -62,10 +65,10 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, or there is no such person or key.
 pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
-    let ledger = keys.asked.ledger()?;
+    let ledger = keys.asked.ledger().await?;
     match keys.verb {
         Verb::Create { user, name, scopes } => {
-            let user = UserId::new(user);
+            let user = ids::user(&ledger, &user).await?;
             let (id, key) = create(&ledger, &user, &name, &scopes_named(scopes)?).await?;
             let shown = match keys.asked.json {
                 true => print_json(&json!({ "id": id, "key": key.expose_secret() })),
@@ -75,9 +78,11 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
                 return Err(error.context(unseen(&ledger, &user, &id).await));
             }
         }
-        Verb::List { user } => list(&ledger, &UserId::new(user), keys.asked.json).await?,
+        Verb::List { user } => list(&ledger, &ids::user(&ledger, &user).await?, keys.asked.json).await?,
         Verb::Revoke { user, id } => {
-            if !ledger.revoke_key(&UserId::new(user), &id).await? {
+            let user = ids::user(&ledger, &user).await?;
+            let id = ids::whole(&ledger, IdKind::Key, Some(&user), &id).await?;
+            if !ledger.store().revoke_key(&user, &id).await? {
                 return Err(Exit::NotFound(format!("the person has no live key {id}")).into());
             }
             match keys.asked.json {
@@ -99,7 +104,20 @@ pub(crate) async fn create(
     name: &str,
     scopes: &[api::keys::Scope],
 ) -> anyhow::Result<(String, SecretString)> {
-    let text = api::keys::generate(chance().random());
+    store(ledger, user, name, scopes, api::keys::generate(chance().random())).await
+}
+
+/// The same with a text that was drawn before.
+///
+/// # Errors
+/// As [`create`].
+pub(crate) async fn store(
+    ledger: &Ledger,
+    user: &UserId,
+    name: &str,
+    scopes: &[api::keys::Scope],
+    text: api::keys::NewKeyText,
+) -> anyhow::Result<(String, SecretString)> {
     let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
     let key = NewKey {
         id: id.clone(),
@@ -109,7 +127,7 @@ pub(crate) async fn create(
         scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
         expires_at: None,
     };
-    if !ledger.create_key(user, &key).await? {
+    if !ledger.store().create_key(user, &key).await? {
         return Err(
             Exit::NotFound(format!("there is no person {user}: `listen users create` makes one")).into()
         );
@@ -119,7 +137,7 @@ pub(crate) async fn create(
 
 /// A key that was never shown is useless, and lives: it is revoked. Reports the outcome.
 async fn unseen(ledger: &Ledger, user: &UserId, id: &str) -> String {
-    match ledger.revoke_key(user, id).await {
+    match ledger.store().revoke_key(user, id).await {
         Ok(_) => format!("the key {id} could not be shown and was revoked again"),
         Err(_) => format!("the key {id} could not be shown and lives: `listen keys revoke` ends it"),
     }
@@ -143,26 +161,25 @@ fn scopes_named(names: Option<Vec<String>>) -> anyhow::Result<Vec<api::keys::Sco
 }
 
 async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<()> {
-    let keys = ledger.keys(user).await?;
-    if keys.is_empty() && ledger.user(user).await?.is_none() {
+    let keys = ledger.store().keys(user).await?;
+    if keys.is_empty() && ledger.store().user(user).await?.is_none() {
         return Err(nobody(user).into());
     }
-    let time = |at: Option<Timestamp>| at.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true));
     if as_json {
         let keys: Vec<_> = keys
             .iter()
             .map(|key| {
                 json!({
                     "id": key.id, "name": key.name, "key_prefix": key.prefix, "scopes": key.scopes,
-                    "created_at": time(Some(key.created_at)), "last_used_at": time(key.last_used_at),
-                    "expires_at": time(key.expires_at), "revoked_at": time(key.revoked_at),
+                    "created_at": time(key.created_at), "last_used_at": key.last_used_at.map(time),
+                    "expires_at": key.expires_at.map(time), "revoked_at": key.revoked_at.map(time),
                 })
             })
             .collect();
-        return print_json(&json!(keys));
+        return table::print_page("keys", keys, None);
     }
-    let now = ledger.now().await?;
-    let or_never = |at| time(at).unwrap_or_else(|| "never".to_owned());
+    let now = ledger.db().now().await?;
+    let or_never = |at: Option<Timestamp>| at.map_or("never".to_owned(), |at| ago(at, now));
     let rows = keys
         .into_iter()
         .map(|key| {
@@ -171,8 +188,19 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
             vec![key.id, key.name, key.prefix, state, expires, used, scopes]
         })
         .collect();
-    table::print(&["id", "name", "key", "state", "expires", "last used", "scopes"], rows)
+    table::print(&COLUMNS, rows)
 }
+
+/// Which key, and whether it lives.
+pub(crate) const COLUMNS: [Column; 7] = [
+    id("id", 0),
+    text("name", 2),
+    word("key", 3),
+    word("state", 1),
+    word("expires", 5),
+    word("last used", 4),
+    text("scopes", 6),
+];
 
 /// Whether a key lets anybody in at `now`, in a word.
 fn state(key: &Key, now: Timestamp) -> &'static str {

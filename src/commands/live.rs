@@ -3,12 +3,14 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::LiveView;
 use serde_json::{Value, json};
+use store::LiveView;
 
 use super::{
-    jobs::filter::ago,
-    table::{self, Asked, print_json},
+    ids,
+    jobs::{filter::ago, show::time},
+    paging::Paging,
+    table::{self, Asked, Column, id, number, word},
 };
 
 /// Look at live conversations: who records, in which process, and when each is processed. Never words.
@@ -27,9 +29,8 @@ enum Verb {
         /// Only of this user.
         #[arg(long, value_name = "ID")]
         user: Option<String>,
-        /// Maximum number of rows.
-        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=1000))]
-        limit: i64,
+        #[command(flatten)]
+        paging: Paging,
     },
 }
 
@@ -38,18 +39,20 @@ enum Verb {
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
-    let ledger = live.asked.ledger()?;
-    let Verb::List { user, limit } = live.verb;
-    let found = ledger.list_live(user.as_deref(), limit).await?;
+    let ledger = live.asked.ledger().await?;
+    let Verb::List { user, paging } = live.verb;
+    let user = ids::any_user(&ledger, user.as_deref()).await?;
+    let (found, next) = paging
+        .page(ledger.store().list_live(user.as_ref().map(records::UserId::as_str), paging.rows()?).await?)?;
     if live.asked.json {
-        print_json(&found.iter().map(as_json).collect::<Value>())?;
+        table::print_page("conversations", found.iter().map(as_json).collect(), next.as_deref())?;
         return Ok(ExitCode::SUCCESS);
     }
     if found.is_empty() {
         anstream::eprintln!("no live conversations");
         return Ok(ExitCode::SUCCESS);
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = found.into_iter().map(|live| {
         vec![
             live.conversation_id,
@@ -61,20 +64,32 @@ pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
             ago(live.process_after, now),
         ]
     });
-    table::print(&["id", "user", "process", "connected", "segments", "last active", "ends"], rows.collect())?;
+    table::print(&COLUMNS, rows.collect())?;
+    table::say_next(next.as_deref());
     Ok(ExitCode::SUCCESS)
 }
+
+/// The conversation, whose it is, and when it ends.
+pub(crate) const COLUMNS: [Column; 7] = [
+    id("conversation", 0),
+    id("user", 1),
+    word("process", 4),
+    word("connected", 5),
+    number("segments", 6),
+    word("last active", 3),
+    word("ends", 2),
+];
 
 fn as_json(live: &LiveView) -> Value {
     json!({
         "conversation_id": live.conversation_id,
         "user_id": live.user_id,
         "process": live.live_process,
-        "connected_at": live.live_since,
+        "connected_at": time(live.live_since),
         "opened": live.live_epoch,
-        "created_at": live.created_at,
-        "last_activity_at": live.last_activity_at,
-        "process_after": live.process_after,
+        "created_at": time(live.created_at),
+        "last_activity_at": time(live.last_activity_at),
+        "process_after": time(live.process_after),
         "segments": live.segments,
     })
 }

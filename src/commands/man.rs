@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context;
-use clap::{Args, CommandFactory};
+use clap::Args;
 
 use super::stdout;
 
@@ -20,7 +20,7 @@ pub(crate) struct Man {
 /// # Errors
 /// When the folder or stdout cannot be written to.
 pub(super) fn run(man: &Man) -> anyhow::Result<ExitCode> {
-    let command = crate::cli::Cli::command();
+    let command = crate::cli::command();
     match &man.into {
         Some(folder) => {
             std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;

@@ -3,28 +3,28 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ledger::{Ledger, Migrated, Settings};
+use db::Migrated;
+use ledger::Ledger;
 use serde_json::json;
 
-use super::{stdout::say, table::print_json};
-use crate::{config::Config, database, exit::Exit};
+use super::{
+    stdout::say,
+    table::{Asked, print_json},
+};
+use crate::exit::Exit;
 
 /// Bring the database's schema up to date.
 #[derive(Args, Debug)]
 pub(crate) struct Migrate {
-    /// Print one JSON document.
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    config: Config,
+    asked: Asked,
 }
 
 pub(super) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
-    let options = database::options(migrate.config.database_url.as_deref())?;
-    let ledger = Ledger::new(options, Settings::default());
+    let ledger = migrate.asked.ledger().await?;
     let schema = bring_up_to_date(&ledger).await?;
-    ledger.close().await;
-    match migrate.json {
+    ledger.db().close().await;
+    match migrate.asked.json {
         true => print_json(&json!({ "applied": schema.applied, "newer": schema.newer })),
         false => say!("{}", schema.words()),
     }?;
@@ -59,7 +59,7 @@ impl Schema {
 /// # Errors
 /// When the database cannot be reached, a migration fails, or the schema is neither older nor newer than this program's.
 pub(super) async fn bring_up_to_date(ledger: &Ledger) -> anyhow::Result<Schema> {
-    match ledger.migrate().await? {
+    match ledger.db().migrate().await? {
         Migrated::Applied(applied) => Ok(Schema { applied, newer: Vec::new() }),
         Migrated::Newer(newer) => Ok(Schema { applied: Vec::new(), newer }),
         Migrated::Parted { missing, unknown } => Err(Exit::Refused(format!(

@@ -6,15 +6,18 @@ mod watch;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{Ledger, ReplayChange, ReplayItem, ReplayView};
+use ledger::Ledger;
+use operations::{IdKind, Operations, ReplayChange, ReplayItem, ReplayView};
 use serde_json::{Value, json};
 
 pub(crate) use self::watch::watch;
 use super::{
     consent::Cause,
+    ids,
     jobs::{filter::ago, show::time},
+    paging::Paging,
     stdout::say,
-    table::{self, Asked, field, print_json},
+    table::{self, Asked, Column, field, id, number, print_json, text, word},
 };
 use crate::exit::Exit;
 
@@ -31,24 +34,23 @@ pub(crate) struct Replays {
 enum Verb {
     /// List bulk replays, newest first.
     List {
-        /// Maximum number of rows.
-        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(1..=1000))]
-        limit: i64,
+        #[command(flatten)]
+        paging: Paging,
     },
     /// Show a bulk replay and the result of each job.
     Show {
-        /// Id.
+        /// Id, or a unique beginning or end of it.
         id: String,
-        /// Continue behind this item.
-        #[arg(long, default_value_t = 0, value_name = "POSITION")]
+        /// Cursor of the page of jobs, as the page before printed it.
+        #[arg(long, default_value_t = 0, value_name = "CURSOR")]
         after: i32,
-        /// Maximum number of items.
-        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(0..=10_000))]
+        /// Maximum number of jobs.
+        #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=10_000))]
         limit: i64,
     },
     /// Watch a bulk replay until it ends.
     Watch {
-        /// Id.
+        /// Id, or a unique beginning or end of it.
         id: String,
     },
     /// Pause a bulk replay; jobs already replayed go on.
@@ -61,7 +63,7 @@ enum Verb {
 
 #[derive(Args, Debug)]
 struct Change {
-    /// Id.
+    /// Id, or a unique beginning or end of it.
     id: String,
     #[command(flatten)]
     cause: Cause,
@@ -72,20 +74,27 @@ struct Change {
 /// # Errors
 /// When the database does not answer, there is no such replay, or its status refuses.
 pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
-    let ledger = replays.asked.ledger()?;
+    let ledger = replays.asked.ledger().await?;
     let as_json = replays.asked.json;
     match replays.verb {
-        Verb::List { limit } => list(&ledger, limit, as_json).await?,
+        Verb::List { paging } => list(&ledger, &paging, as_json).await?,
         Verb::Show { id, after, limit } => {
             let view = find(&ledger, &id).await?;
-            let items = ledger.replay_items(&id, after, limit).await?;
-            show(&view, &items, as_json)?;
+            let mut items =
+                Operations::new(&ledger).replay_items(&view.operation_id, after, limit + 1).await?;
+            let follows = i64::try_from(items.len()).is_ok_and(|rows| rows > limit);
+            if follows {
+                items.pop();
+            }
+            let next = items.last().filter(|_| follows).map(|item| item.position.to_string());
+            show(&view, Some(&items), next.as_deref(), as_json)?;
         }
         Verb::Watch { id } => {
-            if find(&ledger, &id).await?.status == "running" {
+            let view = find(&ledger, &id).await?;
+            if view.status == "running" {
                 hands::tell(&ledger).await?;
             }
-            return watch(&ledger, &id, as_json).await;
+            return watch(&ledger, &view.operation_id, as_json).await;
         }
         Verb::Pause(change) => apply(&ledger, &change, ReplayChange::Pause, as_json).await?,
         Verb::Resume(change) => {
@@ -102,11 +111,12 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
 /// # Errors
 /// When stdout cannot be written to.
 pub(crate) fn print_one(view: &ReplayView, as_json: bool) -> anyhow::Result<()> {
-    show(view, &[], as_json)
+    show(view, None, None, as_json)
 }
 
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<ReplayView> {
-    ledger.replay_operation(id).await?.ok_or_else(|| no_replay(id))
+    let id = ids::whole(ledger, IdKind::Replay, None, id).await?;
+    Operations::new(&ledger).replay_operation(&id).await?.ok_or_else(|| no_replay(&id))
 }
 
 fn no_replay(id: &str) -> anyhow::Error {
@@ -114,26 +124,27 @@ fn no_replay(id: &str) -> anyhow::Error {
 }
 
 async fn apply(ledger: &Ledger, change: &Change, what: ReplayChange, as_json: bool) -> anyhow::Result<()> {
-    match ledger.change_replay(&change.id, what, &change.cause.action()).await? {
-        None => Err(no_replay(&change.id)),
+    let id = find(ledger, &change.id).await?.operation_id;
+    match Operations::new(&ledger).change_replay(&id, what, &change.cause.action()).await? {
+        None => Err(no_replay(&id)),
         Some(false) => {
-            let view = find(ledger, &change.id).await?;
+            let view = find(ledger, &id).await?;
             Err(Exit::Refused(format!("the replay is {}", view.status)).into())
         }
-        Some(true) => print_one(&find(ledger, &change.id).await?, as_json),
+        Some(true) => print_one(&find(ledger, &id).await?, as_json),
     }
 }
 
-async fn list(ledger: &Ledger, limit: i64, as_json: bool) -> anyhow::Result<()> {
-    let views = ledger.replay_operations(limit).await?;
+async fn list(ledger: &Ledger, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
+    let (views, next) = paging.page(Operations::new(&ledger).replay_operations(paging.rows()?).await?)?;
     if as_json {
-        return print_json(&views.iter().map(to_json).collect::<Value>());
+        return table::print_page("replays", views.iter().map(to_json).collect(), next.as_deref());
     }
     if views.is_empty() {
         anstream::eprintln!("no replays");
         return Ok(());
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = views.iter().map(|view| {
         vec![
             view.operation_id.clone(),
@@ -147,18 +158,39 @@ async fn list(ledger: &Ledger, limit: i64, as_json: bool) -> anyhow::Result<()> 
             view.filter.clone(),
         ]
     });
-    let headings =
-        ["replay", "status", "done", "completed", "died again", "refused", "age", "operator", "which"];
-    table::print(&headings, rows.collect())
+    table::print(&COLUMNS, rows.collect())?;
+    table::say_next(next.as_deref());
+    Ok(())
 }
 
-fn show(view: &ReplayView, items: &[ReplayItem], as_json: bool) -> anyhow::Result<()> {
+/// Which replay, how far it is, and which jobs it is about.
+pub(crate) const COLUMNS: [Column; 9] = [
+    id("replay", 0),
+    word("status", 1),
+    number("done", 2),
+    number("completed", 5),
+    number("died again", 6),
+    number("refused", 7),
+    word("age", 3),
+    word("operator", 8),
+    text("which", 4),
+];
+
+/// What became of each of its jobs.
+pub(crate) const ITEMS: [Column; 5] =
+    [number("#", 3), id("job", 0), word("status", 1), word("result", 2), word("at", 4)];
+
+fn show(
+    view: &ReplayView,
+    items: Option<&[ReplayItem]>,
+    next: Option<&str>,
+    as_json: bool,
+) -> anyhow::Result<()> {
     if as_json {
         let mut all = to_json(view);
-        if let Some(fields) = all.as_object_mut()
-            && !items.is_empty()
-        {
+        if let (Some(fields), Some(items)) = (all.as_object_mut(), items) {
             fields.insert("list".into(), items.iter().map(item_json).collect());
+            fields.insert("next".into(), json!(next));
         }
         return print_json(&all);
     }
@@ -192,7 +224,7 @@ fn show(view: &ReplayView, items: &[ReplayItem], as_json: bool) -> anyhow::Resul
     ] {
         field(name, &value)?;
     }
-    if !items.is_empty() {
+    if let Some(items) = items.filter(|items| !items.is_empty()) {
         let rows = items.iter().map(|item| {
             vec![
                 item.position.to_string(),
@@ -203,7 +235,8 @@ fn show(view: &ReplayView, items: &[ReplayItem], as_json: bool) -> anyhow::Resul
             ]
         });
         say!("")?;
-        table::print(&["#", "job", "status", "result", "at"], rows.collect())?;
+        table::print(&ITEMS, rows.collect())?;
+        table::say_next(next);
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use operations::Operations;
 use serde_json::json;
 
 use super::{
@@ -33,7 +34,7 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, no key is set, or secrets cannot be decrypted with the keys that are.
 pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
-    let ledger = secrets.asked.ledger()?;
+    let ledger = secrets.asked.ledger().await?;
     let resealed = match secrets.verb {
         Verb::Show => None,
         Verb::Rotate if !secrets.asked.has_secrets_key() => {
@@ -42,9 +43,9 @@ pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
             )
             .into());
         }
-        Verb::Rotate => Some(ledger.reseal_secrets().await?),
+        Verb::Rotate => Some(Operations::new(&ledger).reseal_secrets().await?),
     };
-    let counts = ledger.sealed_secrets().await?;
+    let counts = Operations::new(&ledger).sealed_secrets().await?;
     if secrets.asked.json {
         print_json(&json!({
             "stored": counts.stored, "encrypted": counts.sealed, "by_newest_key": counts.newest,

@@ -4,6 +4,7 @@ use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use axum::{Router, http::StatusCode, middleware::from_fn};
+use operations::Operations;
 use prometheus::Registry;
 use rand::RngExt;
 use tokio::net::TcpListener;
@@ -71,7 +72,7 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
     };
     let admin_router = admin::router(readiness.clone(), app.compute.clone(), app.registry.clone());
     let console =
-        console::router(app.ledger.clone(), app.config.door()?, chance().random(), lifecycle.hard.clone());
+        console::router(app.ledger.clone(), app.config.door()?, chance().random(), app.config.boards());
     let admin_router = admin_router
         .merge(console)
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, LONGEST_ADMIN_ANSWER))
@@ -136,11 +137,11 @@ impl Service {
         let _ = tokio::time::timeout(Duration::from_secs(2), self.tasks.wait()).await;
         let leave = async {
             presence::last_words(app).await;
-            app.ledger.forget_process(&process_name()).await
+            Operations::new(&app.ledger).forget_process(&process_name()).await
         };
         let _ = tokio::time::timeout(Duration::from_secs(3), leave).await;
         // A session that is silent is not waited for.
-        let _ = tokio::time::timeout(Duration::from_secs(1), app.ledger.close()).await;
+        let _ = tokio::time::timeout(Duration::from_secs(1), app.ledger.db().close()).await;
         tracing::info!("stopped");
     }
 }

@@ -1,10 +1,16 @@
-//! Tables on a terminal, plain text when piped, one JSON document with `--json`.
+//! Tables that fit the terminal, whole when piped, and one JSON document with `--json`.
 
+mod layout;
+
+use std::io::IsTerminal;
+
+use anstyle::{AnsiColor, Reset};
 use clap::Args;
-use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, Table, presets};
-
 use ledger::Ledger;
+use serde_json::{Value, json};
+use textwrap::Options;
 
+pub(crate) use self::layout::{Column, id, number, text, word};
 use super::stdout::{plain, say};
 use crate::{config, database, exit::Exit};
 
@@ -12,7 +18,15 @@ use crate::{config, database, exit::Exit};
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Asked {
     /// Where PostgreSQL is.
-    #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL", global = true)]
+    #[arg(
+        long,
+        env = "DATABASE_URL",
+        hide_env_values = true,
+        value_name = "URL",
+        global = true,
+        help_heading = GLOBAL,
+        display_order = 900
+    )]
     database_url: Option<String>,
     /// The key under which secrets are stored, as `serve` has it.
     #[arg(
@@ -25,20 +39,25 @@ pub(crate) struct Asked {
     )]
     secrets_key: Option<String>,
     /// Print one JSON document.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL, display_order = 901)]
     pub(crate) json: bool,
 }
 
+/// The heading of what every command takes: it stands below a command's own flags.
+pub(crate) const GLOBAL: &str = "Global options";
+
 impl Asked {
-    /// The ledger of the database that was named.
+    /// The ledger of the database that was named, once that database has answered.
     ///
     /// # Errors
-    /// When no database is named, or what is named is no database's URL.
-    pub(crate) fn ledger(&self) -> anyhow::Result<Ledger> {
+    /// When no database is named, what is named is no database's URL, or no server answers there.
+    pub(crate) async fn ledger(&self) -> anyhow::Result<Ledger> {
         let secrets =
             config::secrets(self.secrets_key.as_deref()).map_err(|wrong| Exit::Usage(wrong.to_string()))?;
         let settings = ledger::Settings { connections: 4, secrets, ..ledger::Settings::default() };
-        Ok(Ledger::new(database::options(self.database_url.as_deref())?, settings))
+        let options = database::options(self.database_url.as_deref())?;
+        database::is_there(&options).await?;
+        Ok(Ledger::new(options, settings))
     }
 
     /// Whether there is a key to store secrets under.
@@ -47,68 +66,94 @@ impl Asked {
     }
 }
 
-/// Headings of columns that hold ids, or words that are typed again.
-const IDS: [&str; 8] = ["id", "job", "replay", "endpoint", "delivery", "key", "code", "on"];
-
-/// Prints rows under headings, fitted to the terminal.
+/// Prints rows under headings, fitted to the terminal; elsewhere, everything.
 ///
 /// # Errors
 /// When stdout cannot be written to.
-pub(crate) fn print(headings: &[&str], rows: Vec<Vec<String>>) -> anyhow::Result<()> {
-    say!("{}", table(headings, rows))
-}
-
-fn table(headings: &[&str], rows: Vec<Vec<String>>) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(headings);
-    // What is copied must stay in one piece: other columns give way.
-    for (column, heading) in table.column_iter_mut().zip(headings) {
-        if IDS.contains(heading) {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
+pub(crate) fn print(columns: &[Column], rows: Vec<Vec<String>>) -> anyhow::Result<()> {
+    let width = std::io::stdout().is_terminal().then(textwrap::termwidth);
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|row| row.into_iter().map(plain).collect()).collect();
+    let fitted = layout::fit(columns, &rows, width);
+    for cells in fitted.lines {
+        let cells: Vec<String> = cells.into_iter().map(colored).collect();
+        say!("{}", layout::joined(&cells).trim_end())?;
     }
-    table.add_rows(rows.into_iter().map(|row| row.into_iter().map(cell).collect::<Vec<_>>()));
-    table
+    if !fitted.left_out.is_empty() {
+        let names = fitted.left_out.join(", ");
+        anstream::eprintln!("no room for: {names}; a wider terminal, a pipe and --json show all");
+    }
+    Ok(())
 }
 
-/// Prints a line of a page about one object: label and value.
+/// A status stands out on a terminal; elsewhere it is its word.
+fn colored(cell: String) -> String {
+    let color = match cell.trim() {
+        "dead_letter" | "died_again" | "refused" => AnsiColor::Red,
+        "blocked_byok" | "paused" | "failing" => AnsiColor::Yellow,
+        "leased" | "running" => AnsiColor::Cyan,
+        "completed" | "done" => AnsiColor::Green,
+        _ => return cell,
+    };
+    format!("{}{cell}{Reset}", color.on_default())
+}
+
+/// Prints a line of a page about one object: label and value. On a terminal, what does not fit goes on below.
 ///
 /// # Errors
 /// When stdout cannot be written to.
 pub(crate) fn field(name: &str, value: &str) -> anyhow::Result<()> {
-    say!("{name:<18} {}", plain(value))
+    say!("{}", wrapped(&format!("{name:<18} "), &plain(value)))
 }
 
-/// A status stands out on a terminal; elsewhere it is its word.
-fn cell(text: String) -> Cell {
-    let text = plain(&text);
-    let color = match text.as_str() {
-        "dead_letter" | "died_again" | "refused" => Some(Color::Red),
-        "blocked_byok" | "paused" | "failing" => Some(Color::Yellow),
-        "leased" | "running" => Some(Color::Cyan),
-        "completed" | "done" => Some(Color::Green),
-        _ => None,
-    };
-    let cell = Cell::new(text);
-    color.map_or(cell.clone(), |color| cell.fg(color))
+/// A text behind a label; on a terminal, its further lines stand below its first one.
+pub(crate) fn wrapped(label: &str, text: &str) -> String {
+    match std::io::stdout().is_terminal() {
+        true => hanging(label, text, textwrap::termwidth()),
+        false => format!("{label}{text}").trim_end().to_owned(),
+    }
+}
+
+/// A text behind a label in lines of at most `width`, but for words that are longer; lines of the text stay lines.
+pub(crate) fn hanging(label: &str, text: &str, width: usize) -> String {
+    let below = " ".repeat(textwrap::core::display_width(label));
+    let options = Options::new(width)
+        .initial_indent(label)
+        .subsequent_indent(&below)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::fill(text, options).trim_end().to_owned()
 }
 
 /// Prints one JSON document.
 ///
 /// # Errors
 /// When stdout cannot be written to.
-pub(crate) fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
+pub(crate) fn print_json(value: &Value) -> anyhow::Result<()> {
     say!("{value:#}")
+}
+
+/// Prints a page of a list as one JSON document: its items under their name, and the cursor of the next page, which
+/// `--after` takes; null on the last one.
+///
+/// # Errors
+/// When stdout cannot be written to.
+pub(crate) fn print_page(name: &str, items: Vec<Value>, next: Option<&str>) -> anyhow::Result<()> {
+    print_json(&json!({ name: items, "next": next }))
+}
+
+/// Says on stderr how to go on: stdout stays one list.
+pub(crate) fn say_next(next: Option<&str>) {
+    if let Some(next) = next {
+        anstream::eprintln!("more: --after {next}");
+    }
 }
 
 /// Prints one JSON document in one line, for what goes on.
 ///
 /// # Errors
 /// When stdout cannot be written to.
-pub(crate) fn print_line(value: &serde_json::Value) -> anyhow::Result<()> {
+pub(crate) fn print_line(value: &Value) -> anyhow::Result<()> {
     say!("{value}")
 }
 
@@ -117,20 +162,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_stays_in_one_piece_on_a_narrow_terminal() {
+    fn a_long_value_goes_on_below_itself_and_no_word_is_broken() {
         let id = "fj_0123456789abcdef0123456789abcdef";
-        let words = "words that have to give way ".repeat(5);
-        let mut table = table(&["job", "reason"], vec![vec![id.to_owned(), words]]);
-        let shown = table.set_width(60).to_string();
-        assert!(shown.contains(id), "{shown}");
-        assert!(shown.lines().all(|line| line.chars().count() <= 60), "{shown}");
-    }
-
-    #[test]
-    fn a_row_stays_a_row_whatever_a_name_holds() {
-        let names = ["a\u{1b}[2Jb", "c\rd", "e\nf"].map(|name| vec![name.to_owned()]);
-        let shown = table(&["name"], names.to_vec()).to_string();
-        let lines: Vec<&str> = shown.lines().map(str::trim).collect();
-        assert_eq!(lines, ["name", "a\u{fffd}[2Jb", "c\u{fffd}d", "e\u{fffd}f"]);
+        let shown = hanging("why  ", &format!("it waits for {id} and then runs"), 30);
+        assert_eq!(shown, format!("why  it waits for\n     {id}\n     and then runs"));
     }
 }

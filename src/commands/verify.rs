@@ -3,14 +3,15 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ledger::{CHECKS, Finding, Ledger, OperatorAction};
+use ledger::{Ledger, OperatorAction};
+use operations::{CHECKS, Finding, Operations};
 use serde_json::{Value, json};
 
 use super::{
-    consent::reason,
+    consent::{operator, reason},
     progress,
     stdout::{plain, say},
-    table::{Asked, print_json},
+    table::{Asked, print_json, wrapped},
 };
 use crate::exit::Exit;
 
@@ -28,9 +29,9 @@ pub(crate) struct Verify {
     /// Reason, recorded with the recount.
     #[arg(long, value_name = "WORDS", value_parser = reason, requires = "fix_totals")]
     reason: Option<String>,
-    /// Operator, recorded with the recount.
-    #[arg(long, env = "USER", default_value = "operator", value_name = "NAME")]
-    operator: String,
+    /// Operator, recorded with the recount; required for it where USER is not set.
+    #[arg(long, env = "USER", value_name = "NAME", value_parser = operator, required_if_eq("fix_totals", "true"))]
+    operator: Option<String>,
 }
 
 /// Runs every check. 1 when one of them found something.
@@ -38,14 +39,14 @@ pub(crate) struct Verify {
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
-    let ledger = verify.asked.ledger()?;
-    if !ledger.examine().await?.missing_migrations.is_empty() {
+    let ledger = verify.asked.ledger().await?;
+    if !Operations::new(&ledger).examine().await?.missing_migrations.is_empty() {
         return Err(Exit::Refused("the schema is not this program's: run `listen migrate`".to_owned()).into());
     }
-    let recounted = match (verify.fix_totals, &verify.reason) {
-        (true, Some(reason)) => {
-            let action = OperatorAction { operator: verify.operator.clone(), reason: reason.clone() };
-            Some(ledger.recount(&action).await?)
+    let recounted = match (verify.fix_totals, &verify.reason, &verify.operator) {
+        (true, Some(reason), Some(operator)) => {
+            let action = OperatorAction { operator: operator.clone(), reason: reason.clone() };
+            Some(Operations::new(&ledger).recount(&action).await?)
         }
         _ => None,
     };
@@ -66,7 +67,7 @@ async fn ask(ledger: &Ledger, limit: i64) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for check in &CHECKS {
         bar.set_message(check.promise);
-        findings.push(ledger.verify(check, limit).await?);
+        findings.push(Operations::new(&ledger).verify(check, limit).await?);
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -81,7 +82,7 @@ fn print(findings: &[Finding], recounted: Option<bool>) -> anyhow::Result<()> {
     }
     for finding in findings {
         let mark = if finding.offenders.is_empty() { "✓" } else { "✗" };
-        say!("{mark} {:<36} {}", finding.name, finding.promise)?;
+        say!("{}", wrapped(&format!("{mark} {:<36} ", finding.name), finding.promise))?;
         for offender in &finding.offenders {
             say!("    {}", plain(offender))?;
         }

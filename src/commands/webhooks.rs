@@ -3,18 +3,21 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{Enabled, EndpointView, Ledger};
+use ledger::Ledger;
+use operations::{Enabled, EndpointView, IdKind, Operations};
 use records::UserId;
 use serde_json::{Value, json};
 
 use super::{
     consent::Cause,
+    ids,
     jobs::{
         filter::{age, ago},
         show::time,
     },
+    paging::Paging,
     stdout::say,
-    table::{self, Asked, field, print_json},
+    table::{self, Asked, Column, field, id, number, print_json, text, word},
     users::nobody,
 };
 use crate::exit::Exit;
@@ -35,9 +38,8 @@ enum Verb {
         /// Id of the user.
         #[arg(long, value_name = "ID")]
         user: Option<String>,
-        /// Maximum number of rows.
-        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(i64).range(1..=1000))]
-        limit: i64,
+        #[command(flatten)]
+        paging: Paging,
     },
     /// Show one endpoint and its newest deliveries.
     Show {
@@ -75,32 +77,47 @@ struct Which {
     id: String,
 }
 
+impl Which {
+    async fn whole(self, ledger: &Ledger) -> anyhow::Result<Self> {
+        let user = ids::user(ledger, &self.user).await?;
+        let id = ids::whole(ledger, IdKind::Endpoint, Some(&user), &self.id).await?;
+        Ok(Self { user: user.to_string(), id })
+    }
+}
+
 /// Runs one verb.
 ///
 /// # Errors
 /// When the database does not answer, there is no such person or endpoint, or its owner switched it off.
 pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
-    let ledger = webhooks.asked.ledger()?;
+    let ledger = webhooks.asked.ledger().await?;
     let as_json = webhooks.asked.json;
     match webhooks.verb {
-        Verb::List { user, limit } => list(&ledger, user.map(UserId::new), limit, as_json).await?,
-        Verb::Show { which, limit } => show(&ledger, &which, limit, as_json).await?,
-        Verb::Recover { which, since, cause } => recover(&ledger, &which, since, &cause, as_json).await?,
-        Verb::Enable { which, cause } => enable(&ledger, &which, &cause, as_json).await?,
+        Verb::List { user, paging } => {
+            list(&ledger, ids::any_user(&ledger, user.as_deref()).await?, &paging, as_json).await?
+        }
+        Verb::Show { which, limit } => show(&ledger, &which.whole(&ledger).await?, limit, as_json).await?,
+        Verb::Recover { which, since, cause } => {
+            recover(&ledger, &which.whole(&ledger).await?, since, &cause, as_json).await?;
+        }
+        Verb::Enable { which, cause } => {
+            enable(&ledger, &which.whole(&ledger).await?, &cause, as_json).await?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) -> anyhow::Result<()> {
-    let views = ledger.endpoint_views(user.as_ref(), None, limit).await?;
+async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
+    let found = Operations::new(&ledger).endpoint_views(user.as_ref(), None, paging.rows()?).await?;
+    let (views, next) = paging.page(found)?;
     if let Some(user) = &user
         && views.is_empty()
-        && ledger.user(user).await?.is_none()
+        && ledger.store().user(user).await?.is_none()
     {
         return Err(nobody(user).into());
     }
     if as_json {
-        return print_json(&views.iter().map(to_json).collect::<Value>());
+        return table::print_page("endpoints", views.iter().map(to_json).collect(), next.as_deref());
     }
     if views.is_empty() {
         let words = match user {
@@ -110,7 +127,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) 
         anstream::eprintln!("{words}");
         return Ok(());
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = views.iter().map(|view| {
         vec![
             view.endpoint_id.clone(),
@@ -122,12 +139,36 @@ async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) 
             view.waiting.to_string(),
         ]
     });
-    table::print(&["endpoint", "user", "host", "state", "failures", "for", "waiting"], rows.collect())
+    table::print(&COLUMNS, rows.collect())?;
+    table::say_next(next.as_deref());
+    Ok(())
 }
+
+/// Which endpoint of whom, and how it is; its owner may have called its host anything.
+pub(crate) const COLUMNS: [Column; 7] = [
+    id("endpoint", 0),
+    id("user", 1),
+    text("host", 3),
+    word("state", 2),
+    number("failures", 6),
+    word("for", 5),
+    number("waiting", 4),
+];
+
+/// What was sent to it.
+pub(crate) const DELIVERIES: [Column; 7] = [
+    id("delivery", 0),
+    word("event", 3),
+    word("status", 1),
+    number("tries", 4),
+    number("answer", 5),
+    word("error", 2),
+    word("age", 6),
+];
 
 async fn find(ledger: &Ledger, which: &Which) -> anyhow::Result<EndpointView> {
     let user = UserId::new(which.user.clone());
-    let mut found = ledger.endpoint_views(Some(&user), Some(&which.id), 1).await?;
+    let mut found = Operations::new(&ledger).endpoint_views(Some(&user), Some(&which.id), 1).await?;
     found.pop().ok_or_else(|| none(which))
 }
 
@@ -138,7 +179,8 @@ fn none(which: &Which) -> anyhow::Error {
 async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyhow::Result<()> {
     let view = find(ledger, which).await?;
     let deliveries = ledger
-        .deliveries(&UserId::new(which.user.clone()), &which.id, &ledger::DeliveryPage::first(limit))
+        .outbox()
+        .deliveries(&UserId::new(which.user.clone()), &which.id, &outbox::DeliveryPage::first(limit))
         .await?;
     if as_json {
         let mut all = to_json(&view);
@@ -159,6 +201,7 @@ async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyh
     ] {
         field(name, &value)?;
     }
+    let now = ledger.db().now().await?;
     let rows = deliveries.iter().map(|delivery| {
         vec![
             delivery.id.clone(),
@@ -167,11 +210,11 @@ async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyh
             delivery.tries.to_string(),
             delivery.last_status.map(|status| status.to_string()).unwrap_or_default(),
             delivery.last_error.clone().unwrap_or_default(),
-            time(delivery.created_at),
+            ago(delivery.created_at, now),
         ]
     });
     say!("")?;
-    table::print(&["delivery", "event", "status", "tries", "answer", "error", "made"], rows.collect())
+    table::print(&DELIVERIES, rows.collect())
 }
 
 /// Batch by batch, so that no rows are locked for long.
@@ -182,11 +225,13 @@ async fn recover(
     cause: &Cause,
     as_json: bool,
 ) -> anyhow::Result<()> {
-    let (user, now) = (UserId::new(which.user.clone()), ledger.now().await?);
+    let (user, now) = (UserId::new(which.user.clone()), ledger.db().now().await?);
     let since = now - since;
     let mut all = 0;
     loop {
-        let batch = ledger.recover_deliveries(&user, &which.id, since, now, 500, &cause.action()).await?;
+        let batch = Operations::new(&ledger)
+            .recover_deliveries(&user, &which.id, since, now, 500, &cause.action())
+            .await?;
         match batch.ok_or_else(|| none(which))? {
             0 => break,
             some => all += some,
@@ -200,8 +245,10 @@ async fn recover(
 
 async fn enable(ledger: &Ledger, which: &Which, cause: &Cause, as_json: bool) -> anyhow::Result<()> {
     let user = UserId::new(which.user.clone());
-    let enabled =
-        ledger.enable_endpoint(&user, &which.id, &cause.action()).await?.ok_or_else(|| none(which))?;
+    let enabled = Operations::new(&ledger)
+        .enable_endpoint(&user, &which.id, &cause.action())
+        .await?
+        .ok_or_else(|| none(which))?;
     let words = match enabled {
         Enabled::Enabled => "enabled; what waited for it is due now",
         Enabled::Already => "was enabled",
@@ -231,7 +278,7 @@ fn to_json(view: &EndpointView) -> Value {
         "last_success_at": view.last_success_at.map(time), "waiting": view.waiting })
 }
 
-fn delivery_json(delivery: &ledger::DeliveryView) -> Value {
+fn delivery_json(delivery: &outbox::DeliveryView) -> Value {
     json!({ "id": delivery.id, "event": delivery.event, "status": delivery.status, "tries": delivery.tries,
         "last_status": delivery.last_status, "last_error": delivery.last_error,
         "next_at": delivery.next_at.map(time), "created_at": time(delivery.created_at),

@@ -1,9 +1,7 @@
 //! Apps of third parties, and the key under which secrets are stored.
 
-use std::fmt;
-
 use clap::{Args, ValueEnum};
-use ledger::{BadSecretsKey, Secrets};
+use db::{BadSecretsKey, Secrets};
 use secrecy::SecretString;
 
 /// Who may make apps, and for whom.
@@ -49,15 +47,6 @@ impl AppsConfig {
     /// When they are none.
     pub(crate) fn secrets(&self) -> Result<Secrets, BadSecretsKey> {
         secrets(self.secrets_key.as_deref())
-    }
-
-    pub(super) fn effective(&self) -> Vec<(&'static str, String)> {
-        let name = |value: &dyn fmt::Debug| format!("{value:?}").to_lowercase();
-        vec![
-            ("apps", name(&self.apps)),
-            ("tool_timeout_seconds", self.tool_timeout_seconds.to_string()),
-            ("secrets_key", self.secrets_key.as_ref().map_or("(none)", |_| "(set)").to_owned()),
-        ]
     }
 }
 

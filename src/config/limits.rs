@@ -83,10 +83,14 @@ impl Config {
     }
 
     /// What does not go together.
-    fn together(&self) -> [(bool, &'static str); 5] {
+    fn together(&self) -> [(bool, &'static str); 6] {
         let heartbeat = i64::try_from(self.finalization_heartbeat_seconds).unwrap_or(i64::MAX);
         let is_inline = self.finalization_dispatch_mode == Dispatch::Inline;
         [
+            (
+                self.console_boards_url.is_some() && self.boards().is_none(),
+                "LISTEN_CONSOLE_BOARDS_URL must be the http:// or https:// address of Grafana",
+            ),
             (
                 self.finalization_lease_seconds <= heartbeat.saturating_mul(2),
                 "the lease must be longer than two heartbeats (LISTEN_FINALIZATION_LEASE_SECONDS, \

@@ -90,25 +90,12 @@ impl LiveConfig {
         }
     }
 
-    /// The effective values by name, secrets masked.
-    pub(super) fn effective(&self) -> Vec<(&'static str, String)> {
-        let masked = |value: &Option<String>| value.as_ref().map_or("(none)", |_| "(set)").to_owned();
-        let address = |value: &str| match value.contains('@') {
-            true => "(set)".to_owned(),
-            false => value.to_owned(),
-        };
-        vec![
-            ("live_sessions", self.live_sessions.to_string()),
-            ("live_page", format!("{:?}", self.live_page).to_lowercase()),
-            ("speech_engine", format!("{:?}", self.speech_engine).to_lowercase()),
-            ("speech_base_url", self.speech_base_url.as_deref().map_or("(none)".to_owned(), address)),
-            ("speech_api_key", masked(&self.speech_api_key)),
-            ("speech_model", self.speech_model.clone()),
-            ("speech_path", self.speech_path.clone()),
-            ("speech_concurrency", self.speech_concurrency.to_string()),
-            ("deepgram_api_key", masked(&self.deepgram_api_key)),
-            ("deepgram_base_url", address(&self.deepgram_base_url)),
-            ("deepgram_model", self.deepgram_model.clone()),
-        ]
+    /// What recognizes speech, where it may be chosen automatically.
+    pub(super) fn chosen(&self) -> &'static str {
+        match self.speech().choice() {
+            Choice::OpenAi => "openai",
+            Choice::Deepgram => "deepgram",
+            Choice::None | Choice::Auto => "none",
+        }
     }
 }

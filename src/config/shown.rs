@@ -5,12 +5,7 @@ use crate::database;
 /// `USER@HOST:PORT/DATABASE`, with a socket's directory for the host where there is one; `None` when the URL is invalid.
 pub(crate) fn shown(url: Option<&str>) -> Option<String> {
     let (options, _) = database::read(url).ok()?;
-    let host = match options.get_socket() {
-        Some(directory) => directory.display().to_string(),
-        None => options.get_host().to_owned(),
-    };
-    let user = options.get_username();
-    Some(format!("{user}@{host}:{}/{}", options.get_port(), options.get_database().unwrap_or(user)))
+    Some(database::place(&options))
 }
 
 #[cfg(test)]

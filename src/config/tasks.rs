@@ -182,31 +182,6 @@ impl TasksConfig {
             _ => queue.parse(),
         })
     }
-
-    /// The effective values by name.
-    pub(super) fn effective(&self) -> Vec<(&'static str, String)> {
-        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
-        let address = |value: &str| if value.contains('@') { "(set)".to_owned() } else { value.to_owned() };
-        vec![
-            ("finalization_tasks_queue", text(&self.finalization_tasks_queue)),
-            ("finalization_tasks_project", text(&self.finalization_tasks_project)),
-            ("finalization_tasks_location", text(&self.finalization_tasks_location)),
-            (
-                "finalization_tasks_handler_url",
-                self.finalization_tasks_handler_url.as_deref().map_or("(none)".to_owned(), address),
-            ),
-            ("finalization_tasks_oidc_audience", text(&self.finalization_tasks_oidc_audience)),
-            ("finalization_tasks_invoker_sa", text(&self.finalization_tasks_invoker_sa)),
-            ("finalization_tasks_invoker_sub", text(&self.finalization_tasks_invoker_sub)),
-            ("finalization_tasks_api_url", address(&self.finalization_tasks_api_url)),
-            ("finalization_tasks_issuers", self.finalization_tasks_issuers.join(",")),
-            ("finalization_tasks_jwks_url", address(&self.finalization_tasks_jwks_url)),
-            (
-                "finalization_tasks_credentials",
-                format!("{:?}", self.finalization_tasks_credentials).to_lowercase(),
-            ),
-        ]
-    }
 }
 
 /// An https:// URL, or an http:// URL of this machine.

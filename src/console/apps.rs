@@ -8,7 +8,7 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::Timestamp;
-use ledger::OperatorApp;
+use operations::{Operations, OperatorApp};
 use records::UserId;
 use serde::Deserialize;
 
@@ -90,8 +90,11 @@ pub(super) async fn list(
 ) -> Result<Response, Fault> {
     let ledger = &console.ledger;
     let user = Some(which.user.trim()).filter(|user| !user.is_empty()).map(UserId::new);
-    let now = ledger.in_time(ledger.now()).await?;
-    let found = ledger.in_time(ledger.operator_apps(user.as_ref(), None, PAGE)).await?;
+    let now = ledger.db().in_time(ledger.db().now()).await?;
+    let found = Operations::new(ledger)
+        .db()
+        .in_time(Operations::new(&ledger).operator_apps(user.as_ref(), None, PAGE))
+        .await?;
     let frame = Frame::of(visitor, "apps", "Apps").after(which.done.as_deref());
     let apps = found.into_iter().map(|app| Line::new(app, now)).collect();
     Ok(render(&Page { frame, which, apps }))
@@ -134,13 +137,25 @@ pub(super) async fn change(
     let is_off = reads_off(&change)?;
     let (action, ledger) = (acting.action()?, &console.ledger);
     let (found, word) = match is_off {
-        true => (ledger.in_time(ledger.switch_off_app(&id, &action)).await?, "switched-off"),
-        false => (ledger.in_time(ledger.switch_on_app(&id, &action)).await?, "switched-on"),
+        true => (
+            Operations::new(ledger)
+                .db()
+                .in_time(Operations::new(&ledger).switch_off_app(&id, &action))
+                .await?,
+            "switched-off",
+        ),
+        false => (
+            Operations::new(ledger)
+                .db()
+                .in_time(Operations::new(&ledger).switch_on_app(&id, &action))
+                .await?,
+            "switched-on",
+        ),
     };
     if !found {
         return Err(Fault::Missing(format!("There is no app {id}.")).into());
     }
-    ledger.in_time(ledger.follow_apps(Some(&id))).await?;
+    ledger.db().in_time(ledger.store().follow_apps(Some(&id))).await?;
     Ok(Redirect::to(&format!("/console/apps?{}", query(&[("done", word)]))))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use job::{FailureCode, JobId, Timestamp};
-use ledger::{JobCursor, JobFilter};
+use operations::{JobCursor, JobFilter};
 use records::UserId;
 use serde::Deserialize;
 
@@ -30,8 +30,8 @@ pub(super) struct Asked {
     /// Anything: leave out what was settled.
     pub(super) unsettled: String,
     pub(super) after: String,
-    /// A job's id: straight to its page.
-    pub(super) job: String,
+    /// What was just done.
+    pub(super) done: Option<String>,
 }
 
 /// The five statuses, in the order of a job's life.
@@ -84,7 +84,17 @@ impl Asked {
         Self { newer_than: String::new(), older_than: String::new(), since, until, ..self.clone() }
     }
 
-    /// Its fields by their names, without place and job.
+    /// Whether it leaves nothing out.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pairs().iter().all(|(_, value)| value.is_empty())
+    }
+
+    /// The same filter, of one status or all.
+    pub(super) fn of_status(&self, status: &str) -> Self {
+        Self { status: status.to_owned(), after: String::new(), ..self.clone() }
+    }
+
+    /// Its fields by their names, without place.
     pub(super) fn pairs(&self) -> [(&'static str, &str); 9] {
         [
             ("status", &self.status),
@@ -102,13 +112,6 @@ impl Asked {
     /// The query string of this filter.
     pub(super) fn query(&self) -> String {
         query(&self.pairs())
-    }
-
-    /// The query string of this filter and place.
-    pub(super) fn query_here(&self) -> String {
-        let mut pairs = self.pairs().to_vec();
-        pairs.push(("after", &self.after));
-        query(&pairs)
     }
 
     /// The query string of the page behind `place`.

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::{extract::State, response::Response};
 use job::Timestamp;
-use ledger::{ActionFilter, ActionView};
+use operations::{ActionFilter, ActionView, Operations};
 use serde::Deserialize;
 
 use super::{
@@ -20,7 +20,7 @@ use super::{
 const PAGE: usize = 50;
 
 /// What operators do, by the names under which it is recorded.
-const ACTIONS: [&str; 15] = [
+const ACTIONS: [&str; 16] = [
     "replay",
     "discard",
     "pause",
@@ -34,9 +34,15 @@ const ACTIONS: [&str; 15] = [
     "recover_webhook",
     "redeliver_webhook",
     "delete_user",
+    "export_user",
     "switch_off_app",
     "switch_on_app",
 ];
+
+/// An action as pages call it: `discard` is its name from before.
+fn shown(action: &str) -> &str {
+    if action == "discard" { "dismiss" } else { action }
+}
 
 /// A filter and a place, as the address says them.
 #[derive(Debug, Default, Deserialize)]
@@ -72,11 +78,11 @@ impl Line {
         change.extend(view.detail.as_deref());
         Self {
             at: Moment::new(view.created_at, now),
-            action: view.action.clone(),
+            action: shown(&view.action).to_owned(),
             operator: view.operator.clone(),
             reason: view.reason.clone(),
             job: view.job_id.clone(),
-            is_bulk: view.action.contains("bulk"),
+            is_bulk: view.action.contains("bulk") || view.action == "replay" && view.subject.is_some(),
             subject: view.subject.clone().unwrap_or_default(),
             change,
         }
@@ -88,7 +94,7 @@ impl Line {
 struct Page {
     frame: Frame,
     which: Which,
-    actions: Vec<&'static str>,
+    actions: Vec<(&'static str, &'static str)>,
     lines: Vec<Line>,
     next: Option<String>,
 }
@@ -108,8 +114,8 @@ pub(super) async fn list(
         ..ActionFilter::default()
     };
     let ledger = &console.ledger;
-    let now = ledger.in_time(ledger.now()).await?;
-    let mut found = ledger.in_time(ledger.actions(&filter)).await?;
+    let now = ledger.db().in_time(ledger.db().now()).await?;
+    let mut found = ledger.db().in_time(Operations::new(&ledger).actions(&filter)).await?;
     let next = cut(&mut found, PAGE).map(|last| {
         let place = write_place(last.created_at, &last.action_id);
         query(&[("operator", &which.operator), ("action", &which.action), ("before", &place)])
@@ -117,7 +123,7 @@ pub(super) async fn list(
     Ok(render(&Page {
         frame: Frame::of(visitor, "audit", "Audit"),
         which,
-        actions: ACTIONS.to_vec(),
+        actions: ACTIONS.map(|action| (action, shown(action))).into(),
         lines: found.iter().map(|view| Line::new(view, now)).collect(),
         next,
     }))

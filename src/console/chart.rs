@@ -1,9 +1,11 @@
-//! The last hour as two small drawings: bars of what ended, lines of how long it took.
+//! What ended lately as two small drawings with axes: bars of what ended, lines of how long it took. And bars of shares.
 
 use std::fmt::{self, Write};
 
 use askama::filters::HtmlSafe;
-use ledger::MinuteView;
+use operations::MinuteView;
+
+use super::words::{count, millis};
 
 /// Width and height of a drawing, in its own units.
 const WIDE: f64 = 600.0;
@@ -12,6 +14,16 @@ const HIGH: f64 = 120.0;
 /// A drawing, as SVG. It is made of numbers alone.
 #[derive(Clone, Debug)]
 pub(super) struct Chart(String);
+
+/// A drawing with its axes.
+#[derive(Clone, Debug)]
+pub(super) struct Plot {
+    pub(super) chart: Chart,
+    /// The labels of the upright axis: its end, its middle, its beginning.
+    pub(super) upright: [String; 3],
+    /// The moments under the drawing: its beginning, its middle, its end.
+    pub(super) level: [String; 3],
+}
 
 impl fmt::Display for Chart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -22,18 +34,21 @@ impl fmt::Display for Chart {
 impl HtmlSafe for Chart {}
 
 /// Bars of completed runs, with the failed ones on top.
-pub(super) fn throughput(minutes: &[MinuteView]) -> Chart {
-    let most = minutes.iter().map(|minute| minute.completed + minute.failed).max().unwrap_or(0).max(1) as f64;
-    let step = WIDE / minutes.len().max(1) as f64;
+pub(super) fn throughput(steps: &[MinuteView]) -> Plot {
+    let most = steps.iter().map(|step| step.completed + step.failed).max().unwrap_or(0);
+    // A middle of half a run would be no label.
+    let most = even(round_up(most as f64).max(2.0));
+    let width = WIDE / steps.len().max(1) as f64;
     let mut marks = String::new();
-    for (place, minute) in minutes.iter().enumerate() {
-        let left = place as f64 * step;
-        let done = HIGH * minute.completed as f64 / most;
-        let failed = HIGH * minute.failed as f64 / most;
-        bar(&mut marks, "done", left, HIGH - done, step, done);
-        bar(&mut marks, "failed", left, HIGH - done - failed, step, failed);
+    for (place, step) in steps.iter().enumerate() {
+        let left = place as f64 * width;
+        let done = HIGH * step.completed as f64 / most;
+        let failed = HIGH * step.failed as f64 / most;
+        bar(&mut marks, "done", left, HIGH - done, width, done);
+        bar(&mut marks, "failed", left, HIGH - done - failed, width, failed);
     }
-    svg("Runs that ended in each of the last 60 minutes", &marks)
+    let label = |number: f64| count(number as i64);
+    plot("Runs that ended, over time", &marks, steps, [label(most), label(most / 2.0), label(0.0)])
 }
 
 fn bar(marks: &mut String, class: &str, left: f64, top: f64, step: f64, height: f64) {
@@ -46,24 +61,25 @@ fn bar(marks: &mut String, class: &str, left: f64, top: f64, step: f64, height: 
     }
 }
 
-/// Lines of the median and of the slowest twentieth; minutes without runs are gaps.
-pub(super) fn lengths(minutes: &[MinuteView]) -> Chart {
-    let most = minutes.iter().filter_map(|minute| minute.p95_ms).fold(1.0, f64::max);
-    let slow = line("slow", minutes, most, |minute| minute.p95_ms);
-    let half = line("half", minutes, most, |minute| minute.p50_ms);
-    svg("How long runs took in each of the last 60 minutes", &(slow + &half))
+/// Lines of the median and of the slowest twentieth; steps without runs are gaps.
+pub(super) fn lengths(steps: &[MinuteView]) -> Plot {
+    let most = round_up(steps.iter().filter_map(|step| step.p95_ms).fold(1.0, f64::max));
+    let slow = line("slow", steps, most, |step| step.p95_ms);
+    let half = line("half", steps, most, |step| step.p50_ms);
+    let labels = [millis(most), millis(most / 2.0), "0".to_owned()];
+    plot("How long runs took, over time", &(slow + &half), steps, labels)
 }
 
-fn line(class: &str, minutes: &[MinuteView], most: f64, of: impl Fn(&MinuteView) -> Option<f64>) -> String {
-    let step = WIDE / minutes.len().max(1) as f64;
+fn line(class: &str, steps: &[MinuteView], most: f64, of: impl Fn(&MinuteView) -> Option<f64>) -> String {
+    let width = WIDE / steps.len().max(1) as f64;
     let (mut path, mut is_drawing) = (String::new(), false);
-    for (place, minute) in minutes.iter().enumerate() {
-        let Some(value) = of(minute) else {
+    for (place, step) in steps.iter().enumerate() {
+        let Some(value) = of(step) else {
             is_drawing = false;
             continue;
         };
-        let (x, y) = ((place as f64 + 0.5) * step, HIGH - 4.0 - (HIGH - 8.0) * value / most);
-        // A piece begins with a point, so that one minute alone is seen.
+        let (x, y) = ((place as f64 + 0.5) * width, HIGH - HIGH * value / most);
+        // A piece begins with a point, so that one step alone is seen.
         let _infallible = match is_drawing {
             true => write!(path, "L{x:.1} {y:.1}"),
             false => write!(path, "M{x:.1} {y:.1}h0"),
@@ -73,15 +89,39 @@ fn line(class: &str, minutes: &[MinuteView], most: f64, of: impl Fn(&MinuteView)
     format!("<path class=\"{class}\" d=\"{path}\"/>")
 }
 
-fn svg(words: &str, marks: &str) -> Chart {
-    Chart(format!(
-        "<svg class=\"chart\" viewBox=\"0 0 {WIDE} {HIGH}\" preserveAspectRatio=\"none\" role=\"img\" \
-         aria-label=\"{words}\"><path class=\"ground\" d=\"M0 {HIGH}H{WIDE}\"/>{marks}</svg>"
-    ))
+/// The next of 1, 2, 5, 10, 20, …: an end of an axis that can be read.
+fn round_up(number: f64) -> f64 {
+    let decade = 10_f64.powf(number.max(1.0).log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
+    steps.into_iter().find(|step| *step >= number).unwrap_or(10.0 * decade)
 }
 
-/// A bar that is filled so far, for progress: parts of a whole, each with its class.
+fn even(number: f64) -> f64 {
+    if number % 2.0 == 0.0 { number } else { number + 1.0 }
+}
+
+fn plot(words: &str, marks: &str, steps: &[MinuteView], upright: [String; 3]) -> Plot {
+    let middle = HIGH / 2.0;
+    let chart = Chart(format!(
+        "<svg class=\"chart\" viewBox=\"0 0 {WIDE} {HIGH}\" preserveAspectRatio=\"none\" role=\"img\" \
+         aria-label=\"{words}\"><path class=\"ground\" d=\"M0 0H{WIDE}M0 {middle}H{WIDE}M0 {HIGH}H{WIDE}\"/>{marks}</svg>"
+    ));
+    let at =
+        |place: usize| steps.get(place).map_or(String::new(), |step| step.minute.format("%H:%M").to_string());
+    Plot { chart, upright, level: [at(0), at(steps.len() / 2), "now".to_owned()] }
+}
+
+/// A bar that is filled so far: parts of a whole, each with its class.
 pub(super) fn progress(parts: &[(&'static str, i32)], whole: i32) -> Chart {
+    shares("Progress", parts, whole)
+}
+
+/// A bar of one share of a whole.
+pub(super) fn share(words: &'static str, part: i32, whole: i32) -> Chart {
+    shares(words, &[("going", part)], whole)
+}
+
+fn shares(words: &'static str, parts: &[(&'static str, i32)], whole: i32) -> Chart {
     let (mut left, mut marks) = (0.0, String::new());
     for (class, part) in parts {
         let width = WIDE * f64::from(*part) / f64::from(whole.max(1));
@@ -93,7 +133,7 @@ pub(super) fn progress(parts: &[(&'static str, i32)], whole: i32) -> Chart {
     }
     Chart(format!(
         "<svg class=\"progress\" viewBox=\"0 0 {WIDE} {HIGH}\" preserveAspectRatio=\"none\" role=\"img\" \
-         aria-label=\"Progress\">{marks}</svg>"
+         aria-label=\"{words}\">{marks}</svg>"
     ))
 }
 
@@ -110,16 +150,29 @@ mod tests {
     #[test]
     fn a_quiet_hour_is_an_empty_drawing() {
         let quiet = vec![minute(0, 0, None); 60];
-        assert!(!throughput(&quiet).to_string().contains("<rect"));
-        assert!(lengths(&quiet).to_string().contains("d=\"\""));
-        assert!(!lengths(&[]).to_string().contains("NaN"));
+        assert!(!throughput(&quiet).chart.to_string().contains("<rect"));
+        assert!(lengths(&quiet).chart.to_string().contains("d=\"\""));
+        assert!(!lengths(&[]).chart.to_string().contains("NaN"));
     }
 
     #[test]
     fn minutes_without_runs_part_the_line() {
         let parted = [minute(1, 0, Some(5.0)), minute(0, 0, None), minute(1, 1, Some(9.0))];
-        let drawn = lengths(&parted).to_string();
-        assert_eq!(drawn.matches('M').count(), 5, "two pieces of each of two lines, and the ground: {drawn}");
-        assert_eq!(throughput(&parted).to_string().matches("class=\"failed\"").count(), 1);
+        let drawn = lengths(&parted).chart.to_string();
+        assert_eq!(drawn.matches("h0").count(), 4, "two pieces of each of two lines: {drawn}");
+        assert_eq!(throughput(&parted).chart.to_string().matches("class=\"failed\"").count(), 1);
+    }
+
+    #[test]
+    fn an_axis_ends_at_a_round_number_and_says_when() {
+        let busy = [minute(30, 7, Some(1_234.0)), minute(1, 0, None)];
+        assert_eq!(throughput(&busy).upright, ["50", "25", "0"]);
+        assert_eq!(lengths(&busy).upright, ["2.0 s", "1.0 s", "0"]);
+        assert_eq!(throughput(&busy).level, ["00:00", "00:00", "now"]);
+        assert_eq!(throughput(&[minute(1, 0, None)]).upright, ["2", "1", "0"]);
+        assert_eq!(
+            [round_up(0.0), round_up(10.0), round_up(11.0), round_up(999.0)],
+            [1.0, 10.0, 20.0, 1_000.0]
+        );
     }
 }

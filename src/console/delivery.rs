@@ -6,7 +6,8 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::Timestamp;
-use ledger::{ActionFilter, DeliveryLine, Ledger, Redelivered, delivery_subject};
+use ledger::Ledger;
+use operations::{ActionFilter, DeliveryLine, Operations, Redelivered, delivery_subject};
 use records::UserId;
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
     endpoint::words,
     fault::{Fault, Undone},
     live::live_page,
-    page::{Frame, render},
+    page::Frame,
     typed::Query,
     visitor::{Acting, Visitor},
     webhooks::{Which, answer, missing},
@@ -47,21 +48,24 @@ pub(super) async fn show(
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", format!("Delivery {}", which.delivery));
-    let frame = frame.live(format!("webhooks/delivery?{}", which.query())).after(which.done.as_deref());
-    Ok(render(&console.in_time(page(&console.ledger, frame, which)).await?))
+    let frame = frame.live().after(which.done.as_deref());
+    console.show(frame, |frame| page(&console.ledger, frame, which)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
 pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<Page, Fault> {
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let user = UserId::new(&*which.user);
-    let endpoint = ledger.endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
+    let endpoint =
+        Operations::new(&ledger).endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
     let endpoint = endpoint.ok_or_else(|| missing(&which.endpoint))?;
     let line = find(ledger, &which).await?;
     let about = Some((user, delivery_subject(&which.endpoint, &which.delivery)));
-    let actions = ledger.actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() }).await?;
+    let actions = Operations::new(&ledger)
+        .actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() })
+        .await?;
     Ok(Page {
         frame,
         host: endpoint.host,
@@ -78,7 +82,9 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<
 }
 
 async fn find(ledger: &Ledger, which: &Which) -> Result<DeliveryLine, Fault> {
-    let found = ledger.delivery_line(&UserId::new(&*which.user), &which.endpoint, &which.delivery).await?;
+    let found = Operations::new(&ledger)
+        .delivery_line(&UserId::new(&*which.user), &which.endpoint, &which.delivery)
+        .await?;
     found.ok_or_else(|| Fault::Missing(format!("There is no delivery {} to this endpoint.", which.delivery)))
 }
 
@@ -163,7 +169,7 @@ pub(super) async fn ask(
         hidden: hidden.into_iter().chain([("delivery", which.delivery.clone())]).collect(),
         button: "Redeliver",
         back: format!("/console/webhooks/delivery?{}", which.query()),
-        ..Confirm::new(visitor, "webhooks", "Deliver this once more?")
+        ..Confirm::new(visitor, "webhooks", "Redeliver this event?")
     }
     .page())
 }
@@ -175,7 +181,11 @@ pub(super) async fn redeliver(State(console): State<Console>, acting: Acting) ->
     let action = acting.action()?;
     let whose = UserId::new(user);
     let ledger = &console.ledger;
-    match ledger.in_time(ledger.redeliver_for_operator(&whose, endpoint, delivery, &action)).await? {
+    match Operations::new(ledger)
+        .db()
+        .in_time(Operations::new(&ledger).redeliver_for_operator(&whose, endpoint, delivery, &action))
+        .await?
+    {
         None => Err(Fault::Missing(format!("There is no delivery {delivery} to this endpoint.")).into()),
         Some(Redelivered::UnderWay) => {
             Err(Fault::Refused("It has not ended: it will be tried anyway.".to_owned()).into())

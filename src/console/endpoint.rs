@@ -3,7 +3,8 @@
 use askama::Template;
 use axum::{extract::State, response::Response};
 use job::Timestamp;
-use ledger::{ActionFilter, DeliveryFilter, DeliveryLine, Ledger};
+use ledger::Ledger;
+use operations::{ActionFilter, DeliveryFilter, DeliveryLine, Operations};
 use records::UserId;
 
 use super::{
@@ -11,7 +12,7 @@ use super::{
     audit::Line,
     fault::Fault,
     live::live_page,
-    page::{Frame, render},
+    page::Frame,
     paging::{cut, read_place, write_place},
     typed::Query,
     visitor::Visitor,
@@ -55,8 +56,8 @@ pub(super) async fn show(
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", format!("Endpoint {}", which.endpoint));
-    let frame = frame.live(format!("webhooks/endpoint?{}", which.query())).after(which.done.as_deref());
-    Ok(render(&console.in_time(page(&console.ledger, frame, which)).await?))
+    let frame = frame.live().after(which.done.as_deref());
+    console.show(frame, |frame| page(&console.ledger, frame, which)).await
 }
 
 live_page!(Page);
@@ -66,20 +67,22 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<
     if !which.status.is_empty() && !STATUSES.contains(&which.status.as_str()) {
         return Err(Fault::Unreadable("The field \"status\" must be one of a delivery's five.".to_owned()));
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let user = UserId::new(&*which.user);
-    let view = ledger.endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
+    let view = Operations::new(&ledger).endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
     let view = view.ok_or_else(|| missing(&which.endpoint))?;
     let before = read_place(&which.before)?;
     let status = (!which.status.is_empty()).then(|| which.status.clone());
     let filter = DeliveryFilter { status, before, limit: PAGE as i64 + 1 };
-    let mut lines = ledger.endpoint_deliveries(&user, &which.endpoint, &filter).await?;
+    let mut lines = Operations::new(&ledger).endpoint_deliveries(&user, &which.endpoint, &filter).await?;
     let next = cut(&mut lines, PAGE).map(|last| {
         let before = write_place(last.created_at, &last.delivery_id);
         Which { before, ..which.clone() }.query()
     });
     let about = Some((user, which.endpoint.clone()));
-    let actions = ledger.actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() }).await?;
+    let actions = Operations::new(&ledger)
+        .actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() })
+        .await?;
     Ok(Page {
         frame,
         endpoint: endpoint(&view, now),

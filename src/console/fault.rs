@@ -4,7 +4,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use ledger::Trouble;
+use db::Trouble;
 
 use super::page::{Frame, Message, render_as};
 
@@ -29,10 +29,8 @@ pub(super) enum Fault {
     Unnamed,
     /// The header of the proxy came more than once.
     NamedTwice,
-    /// Their session ended while they listened.
+    /// Their session ended while a page of theirs was open.
     SignedOut,
-    /// Too many listen.
-    Crowded,
     /// They may read.
     MayNotAct,
     /// The form was not made for this visitor.
@@ -49,8 +47,8 @@ pub(super) enum Fault {
     Unwritten,
 }
 
-impl From<ledger::Error> for Fault {
-    fn from(error: ledger::Error) -> Self {
+impl From<db::Error> for Fault {
+    fn from(error: db::Error) -> Self {
         let fault = match error.trouble() {
             Some(Trouble::Schema) => Self::Schema,
             None if error.is_of_an_old_plan() => Self::Migrated,
@@ -83,8 +81,8 @@ impl From<Fault> for Undone {
     }
 }
 
-impl From<ledger::Error> for Undone {
-    fn from(error: ledger::Error) -> Self {
+impl From<db::Error> for Undone {
+    fn from(error: db::Error) -> Self {
         Fault::from(error).into()
     }
 }
@@ -146,11 +144,6 @@ impl Fault {
                 "You are signed out",
                 "Load the page again to sign in.".to_owned(),
             ),
-            Self::Crowded => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "Too many look on",
-                "All places for live pages are taken. The page can be read all the same: load it again.".to_owned(),
-            ),
             Self::MayNotAct => (
                 StatusCode::FORBIDDEN,
                 "You may read, not act",
@@ -200,8 +193,23 @@ impl From<askama::Error> for Fault {
 
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
+        let mut response = self.clone().page(Frame::bare);
+        // For those who know the visitor: the page keeps its menu.
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl Fault {
+    /// Whether it is known who asks: their page keeps its menu.
+    pub(super) fn has_visitor(&self) -> bool {
+        !matches!(self, Self::Closed | Self::Unnamed | Self::NamedTwice | Self::SignedOut)
+    }
+
+    /// Its page, in the frame that is made for its heading.
+    pub(super) fn page(self, frame: impl FnOnce(&'static str) -> Frame) -> Response {
         let (status, heading, text) = self.words();
-        render_as(status, &Message { frame: Frame::bare(heading), text })
+        render_as(status, &Message { frame: frame(heading), text })
     }
 }
 

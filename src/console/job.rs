@@ -1,21 +1,24 @@
 //! One job, with everything that explains it, and never a word of its person's.
 
+use crate::commands::{jobs::show, users::limits::words as budget_words};
 use askama::Template;
 use axum::{extract::State, response::Response};
 use job::{JobId, State as JobState};
-use ledger::{Event, JobPage, Ledger, UserBudget};
+use ledger::{Event, Ledger};
+use operations::{JobPage, Operations};
+use store::UserBudget;
 
 use super::{
     After, Console,
     audit::Line,
+    chart::{self, Chart},
     fault::Fault,
     live::live_page,
-    page::{Frame, render},
+    page::Frame,
     typed::{Path, Query},
     visitor::Visitor,
-    words::{Moment, Sentence, millis, segment, status},
+    words::{Moment, Sentence, millis, status},
 };
-use crate::commands::{jobs::show, users::limits::words as budget_words};
 
 #[derive(Template)]
 #[template(path = "job.html", blocks = ["live"])]
@@ -37,6 +40,8 @@ pub(super) struct Page {
     origin: String,
     is_cut: bool,
     edges: Vec<Edge>,
+    /// The stages of the newest run that has any: (name, bar, how long).
+    stages: Vec<(String, Chart, String)>,
     actions: Vec<Line>,
 }
 
@@ -63,16 +68,16 @@ pub(super) async fn show(
     Query(after): Query<After>,
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "jobs", format!("Job {id}"));
-    let frame = frame.live(format!("jobs/{}", segment(&id))).after(after.done.as_deref());
-    Ok(render(&console.in_time(page(&console.ledger, frame, id)).await?))
+    let frame = frame.live().after(after.done.as_deref());
+    console.show(frame, |frame| page(&console.ledger, frame, id)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
-pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String) -> Result<Page, Fault> {
+async fn page(ledger: &Ledger, frame: Frame, id: String) -> Result<Page, Fault> {
     let page = read(ledger, &id).await?;
-    let budget = ledger.user_budget(&page.view.user_id).await?;
+    let budget = ledger.store().user_budget(&page.view.user_id).await?;
     let (job, at) = (&page.view.job, page.at);
     let name = job.state.status();
     Ok(Page {
@@ -91,14 +96,31 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String) -> Result<Pa
         origin: job.origin.to_string(),
         is_cut: page.history.first().is_some_and(|first| first.version > 2),
         edges: page.history.iter().map(|event| edge(event, &page)).collect(),
+        stages: stages(&page.history),
         actions: page.actions.iter().map(|action| Line::new(action, at)).collect(),
         id,
     })
 }
 
+/// A bar per stage, as long as its share of the longest one.
+fn stages(history: &[Event]) -> Vec<(String, Chart, String)> {
+    let run = history.iter().rev().find(|event| !event.stages.is_empty());
+    let stages = run.map(|event| event.stages.as_slice()).unwrap_or_default();
+    let part = |took: &u32| i32::try_from(*took).unwrap_or(i32::MAX);
+    let longest = stages.iter().map(|(_, took)| part(took)).max().unwrap_or(0);
+    let bar = |(name, took): &(String, u32)| {
+        (
+            name.replace('_', " "),
+            chart::share("Share of the longest stage", part(took), longest),
+            millis(f64::from(*took)),
+        )
+    };
+    stages.iter().map(bar).collect()
+}
+
 /// A job's page, or 404.
 pub(super) async fn read(ledger: &Ledger, id: &str) -> Result<JobPage, Fault> {
-    let page = ledger.job_page(&JobId::from_text(id.to_owned())).await?;
+    let page = Operations::new(&ledger).job_page(&JobId::from_text(id.to_owned())).await?;
     page.ok_or_else(|| Fault::Missing(format!("There is no job {id}.")))
 }
 

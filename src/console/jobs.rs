@@ -1,22 +1,20 @@
 //! The list of jobs: filtered by its address, a page at a time.
 
 use askama::Template;
-use axum::{
-    extract::State,
-    response::{IntoResponse, Redirect, Response},
-};
+use axum::{extract::State, response::Response};
 use job::{FailureCode, Timestamp};
 use ledger::{JobView, Ledger};
+use operations::Operations;
 
 use super::{
     Console,
     asked::{Asked, STATUSES},
     fault::Fault,
     live::live_page,
-    page::{Frame, render},
+    page::Frame,
     typed::Query,
     visitor::Visitor,
-    words::{Moment, segment, status},
+    words::{Moment, count, lasting, status},
 };
 use crate::commands::jobs::show;
 
@@ -28,12 +26,21 @@ const PAGE: i64 = 50;
 pub(super) struct Page {
     frame: Frame,
     asked: Asked,
-    statuses: Vec<(&'static str, &'static str)>,
+    tabs: Vec<Tab>,
     codes: Vec<&'static str>,
     jobs: Vec<Row>,
     next: Option<String>,
     is_first: bool,
     replay: Option<String>,
+}
+
+/// A status to choose.
+struct Tab {
+    query: String,
+    words: &'static str,
+    /// How many there are of it; unknown where something else filters, too.
+    jobs: Option<String>,
+    is_here: bool,
 }
 
 struct Row {
@@ -47,6 +54,8 @@ struct Row {
     crashed: u32,
     generation: i64,
     admitted: Moment,
+    /// From its last admission or replay until its end.
+    took: String,
     user: String,
 }
 
@@ -56,24 +65,24 @@ pub(super) async fn list(
     State(console): State<Console>,
     Query(asked): Query<Asked>,
 ) -> Result<Response, Fault> {
-    if !asked.job.trim().is_empty() {
-        let job = segment(asked.job.trim());
-        return Ok(Redirect::to(&format!("/console/jobs/{job}")).into_response());
-    }
-    let frame = Frame::of(visitor, "jobs", "Jobs").live(format!("jobs?{}", asked.query_here()));
-    Ok(render(&console.in_time(page(&console.ledger, frame, asked)).await?))
+    let frame = Frame::of(visitor, "jobs", "Jobs").live().after(asked.done.as_deref());
+    console.show(frame, |frame| page(&console.ledger, frame, asked)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
-pub(super) async fn page(ledger: &Ledger, frame: Frame, request: Asked) -> Result<Page, Fault> {
-    let now = ledger.now().await?;
+async fn page(ledger: &Ledger, frame: Frame, request: Asked) -> Result<Page, Fault> {
+    let now = ledger.db().now().await?;
     let filter = request.filter(now, PAGE)?;
-    let page = ledger.jobs_page(&filter).await?;
+    let page = Operations::new(&ledger).jobs_page(&filter).await?;
+    let counts = match request.of_status("").is_empty() {
+        true => Operations::new(&ledger).gauges().await?.jobs,
+        false => Vec::new(),
+    };
     Ok(Page {
         frame,
-        statuses: STATUSES.map(|name| (name, status(name))).into(),
+        tabs: tabs(&request, &counts),
         codes: FailureCode::ALL.iter().map(|code| code.as_str()).collect(),
         jobs: page.jobs.iter().map(|view| row(view, filter.admitted_at(view), now)).collect(),
         next: page.next.as_ref().map(|place| request.query_behind(place)),
@@ -83,8 +92,24 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, request: Asked) -> Resul
     })
 }
 
+fn tabs(asked: &Asked, counts: &[(&'static str, i64)]) -> Vec<Tab> {
+    let of = |name: &str| counts.iter().find(|(known, _)| *known == name).map(|(_, jobs)| count(*jobs));
+    let all = (!counts.is_empty()).then(|| count(counts.iter().map(|(_, jobs)| jobs).sum()));
+    let tab = |name: &str, words, jobs| Tab {
+        query: asked.of_status(name).query(),
+        words,
+        jobs,
+        is_here: asked.status == name,
+    };
+    let statuses = STATUSES.map(|name| tab(name, status(name), of(name)));
+    [tab("", "all", all)].into_iter().chain(statuses).collect()
+}
+
 fn row(view: &JobView, admitted: Timestamp, now: Timestamp) -> Row {
     let name = view.job.state.status();
+    // A dead letter that was dismissed was changed after its end.
+    let has_end = view.job.state.is_terminal() && view.job.settled_at.is_none();
+    let took = view.updated_at - view.job.admitted_at;
     Row {
         id: view.job.id.to_string(),
         status: name,
@@ -96,6 +121,14 @@ fn row(view: &JobView, admitted: Timestamp, now: Timestamp) -> Row {
         crashed: view.job.crashes,
         generation: view.job.generation.0,
         admitted: Moment::new(admitted, now),
+        took: if has_end { lasting_millis(took) } else { String::new() },
         user: view.user_id.to_string(),
+    }
+}
+
+fn lasting_millis(took: chrono::Duration) -> String {
+    match took.num_milliseconds() {
+        short @ ..10_000 => super::words::millis(short.max(0) as f64),
+        long => lasting(long as f64 / 1e3),
     }
 }

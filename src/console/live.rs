@@ -1,199 +1,136 @@
-//! Pages that go on by themselves: the part that changes is sent as it changes, over server-sent events, to a bounded
-//! number of listeners, from one reader for all of them. Without scripts the same pages reload.
+//! Pages that go on by themselves: the script of a page asks for its live part again and again, and a part is read at most
+//! once a second, however many windows show it. Without scripts the same pages reload.
 
-mod hub;
-mod listener;
-
-use std::sync::Arc;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use axum::{
-    Router,
-    extract::State,
-    response::{IntoResponse, Response, Sse, sse::KeepAlive},
-    routing::get,
+    http::{StatusCode, header},
+    response::{Html, IntoResponse, Response},
 };
-use futures::FutureExt;
-use ledger::Ledger;
-use tokio_util::sync::CancellationToken;
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 
-use self::hub::Hub;
-pub(super) use self::hub::{Lost, Seen, Views};
 use super::{
     Console,
-    asked::Asked,
-    delivery, endpoint,
     fault::Fault,
-    job, jobs, overview,
-    page::{Frame, in_time},
-    replays::{self, Place},
-    typed::{Path, Query},
-    visitor::Visitor,
-    webhooks::{self, Which},
+    page::{Frame, render},
 };
 
-/// What can be listened to: a page of ours, as its address says it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Topic {
-    Overview,
-    Jobs(Asked),
-    Job(String),
-    Replays,
-    Replay(String, i32),
-    Webhooks(Which),
-    Endpoint(Which),
-    Delivery(Which),
+/// For so long a part is shown to others as it was read.
+const FRESH: Duration = Duration::from_secs(1);
+/// Parts that are kept at once.
+const MOST: usize = 256;
+
+/// The parts that were read within the last second, by their address and whether their reader may act.
+#[derive(Clone, Default)]
+pub(super) struct Parts(Arc<Mutex<HashMap<Key, (Instant, Arc<str>)>>>);
+
+/// A page's address, and whether its reader may act.
+type Key = (String, bool);
+
+/// What a page's script asks for.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// The page's path and query.
+    pub(super) address: String,
+    /// The digest of the part that it shows.
+    pub(super) shown: Option<String>,
 }
 
-/// Those who listen to pages.
-#[derive(Clone)]
-pub(super) struct Live {
-    hub: Arc<Hub<Topic>>,
-    stop: CancellationToken,
+/// A page with a live part.
+pub(super) trait LivePage: askama::Template {
+    /// Writes that part alone.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn part(&self) -> askama::Result<String>;
 }
 
-impl Live {
-    /// Begins to look at what is listened to, until `stop`, which ends every stream.
-    pub(super) fn start(ledger: Ledger, stop: CancellationToken) -> Self {
-        let look = move |topic| {
-            let ledger = ledger.clone();
-            async move { seen(&ledger, read(&ledger, topic)).await }.boxed()
-        };
-        Self { hub: Hub::start(stop.clone(), look), stop }
-    }
-}
-
-impl Console {
-    fn listen(&self, visitor: &Visitor, topic: &Topic) -> Result<Response, Fault> {
-        let seat = self.live.hub.join(topic).ok_or(Fault::Crowded)?;
-        let signed_out = visitor.session.as_ref().map(|session| self.sessions.until_ended(session));
-        let over = async move {
-            match signed_out {
-                Some(signed_out) => signed_out.await,
-                None => std::future::pending().await,
-            }
-        };
-        let events = listener::events(seat, visitor.may_act, over, self.live.stop.clone());
-        // Proxies that buffer answers would keep this one for ever.
-        let headers = [("x-accel-buffering", "no")];
-        Ok((headers, Sse::new(events).keep_alive(KeepAlive::default())).into_response())
-    }
-}
-
-/// What a look shows, or why it shows nothing. It ends: others wait for its place.
-pub(super) async fn seen(ledger: &Ledger, page: impl Future<Output = Result<Views, Fault>>) -> Seen {
-    in_time(ledger, page).await.map_err(lost)
-}
-
-fn lost(fault: Fault) -> Lost {
-    match fault {
-        Fault::Missing(_) | Fault::Unreadable(_) => Lost::Gone,
-        _ => Lost::Away,
-    }
-}
-
-async fn read(ledger: &Ledger, topic: Topic) -> Result<Views, Fault> {
-    match topic {
-        Topic::Overview => overview::page(ledger, Frame::watched()).await?.views(),
-        Topic::Jobs(asked) => jobs::page(ledger, Frame::watched(), asked).await?.views(),
-        Topic::Job(id) => job::page(ledger, Frame::watched(), id).await?.views(),
-        Topic::Replays => replays::all(ledger, Frame::watched()).await?.views(),
-        Topic::Replay(id, after) => replays::page(ledger, Frame::watched(), &id, after).await?.views(),
-        Topic::Webhooks(which) => webhooks::page(ledger, Frame::watched(), which).await?.views(),
-        Topic::Endpoint(which) => endpoint::page(ledger, Frame::watched(), which).await?.views(),
-        Topic::Delivery(which) => delivery::page(ledger, Frame::watched(), which).await?.views(),
-    }
-}
-
-/// Gives a template that has a frame and a block `live` its method `views`: its live part.
+/// Names the block `live` of a template as its live part.
 macro_rules! live_page {
     ($page:ty) => {
-        impl $page {
-            /// Its live part.
-            pub(super) fn views(
-                mut self,
-            ) -> Result<$crate::console::live::Views, $crate::console::fault::Fault> {
-                $crate::console::live::views(
-                    &mut self,
-                    |page| &mut page.frame,
-                    |page| page.as_live().render(),
-                )
+        impl $crate::console::live::LivePage for $page {
+            fn part(&self) -> askama::Result<String> {
+                self.as_live().render()
             }
         }
     };
 }
 pub(super) use live_page;
 
-/// Writes the live part of a page twice: for those who may read, and for those who may act.
-///
-/// # Errors
-/// When it cannot be written.
-pub(super) fn views<P>(
-    page: &mut P,
-    frame: impl Fn(&mut P) -> &mut Frame,
-    write: impl Fn(&P) -> askama::Result<String>,
-) -> Result<Views, Fault> {
-    let mut written = |may_act| {
-        frame(page).watch(may_act);
-        Ok::<_, Fault>(Arc::from(write(page)?))
-    };
-    Ok(Views { reader: written(false)?, operator: written(true)? })
+impl Console {
+    /// Sends a page, or its live part alone to a script that asks for it.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub(super) async fn show<P: LivePage, F>(
+        &self,
+        frame: Frame,
+        make: impl FnOnce(Frame) -> F,
+    ) -> Result<Response, Fault>
+    where
+        F: Future<Output = Result<P, Fault>>,
+    {
+        let Some(asked) = frame.asked() else { return Ok(render(&self.in_time(make(frame)).await?)) };
+        let key = (asked.address, frame.may_act());
+        let part = match self.parts.fresh(&key) {
+            Some(part) => part,
+            None => {
+                let part: Arc<str> = self.in_time(make(frame)).await?.part()?.into();
+                self.parts.keep(key, part.clone());
+                part
+            }
+        };
+        Ok(answer(&part, asked.shown.as_deref()))
+    }
 }
 
-/// Everything below `/console/live`.
-pub(super) fn routes() -> Router<Console> {
-    type Answer = Result<Response, Fault>;
-    type Desk = State<Console>;
-    Router::new()
-        .route(
-            "/overview",
-            get(async |visitor: Visitor, State(desk): Desk| -> Answer {
-                desk.listen(&visitor, &Topic::Overview)
-            }),
-        )
-        .route(
-            "/jobs",
-            get(async |visitor: Visitor, State(desk): Desk, Query(asked): Query<Asked>| -> Answer {
-                desk.listen(&visitor, &Topic::Jobs(asked))
-            }),
-        )
-        .route(
-            "/jobs/{id}",
-            get(async |visitor: Visitor, State(desk): Desk, Path(id): Path<String>| -> Answer {
-                desk.listen(&visitor, &Topic::Job(id))
-            }),
-        )
-        .route(
-            "/replays",
-            get(async |visitor: Visitor, State(desk): Desk| -> Answer {
-                desk.listen(&visitor, &Topic::Replays)
-            }),
-        )
-        .route("/replays/{id}", get(replay))
-        .route("/webhooks", get(async |v: Visitor, d: Desk, w: Query<Which>| of(v, d, w, Topic::Webhooks)))
-        .route(
-            "/webhooks/endpoint",
-            get(async |v: Visitor, d: Desk, w: Query<Which>| of(v, d, w, Topic::Endpoint)),
-        )
-        .route(
-            "/webhooks/delivery",
-            get(async |v: Visitor, d: Desk, w: Query<Which>| of(v, d, w, Topic::Delivery)),
-        )
+impl Parts {
+    fn fresh(&self, key: &Key) -> Option<Arc<str>> {
+        let parts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.get(key).filter(|(read, _)| read.elapsed() < FRESH).map(|(_, part)| part.clone())
+    }
+
+    fn keep(&self, key: Key, part: Arc<str>) {
+        let mut parts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.retain(|_, (read, _)| read.elapsed() < FRESH);
+        if parts.len() < MOST {
+            parts.insert(key, (Instant::now(), part));
+        }
+    }
 }
 
-async fn replay(
-    visitor: Visitor,
-    State(desk): State<Console>,
-    Path(id): Path<String>,
-    Query(place): Query<Place>,
-) -> Result<Response, Fault> {
-    desk.listen(&visitor, &Topic::Replay(id, place.after))
+/// The part, or that it is what the window shows already.
+fn answer(part: &str, shown: Option<&str>) -> Response {
+    let digest = Sha256::digest(part.as_bytes());
+    let digest: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+    let digest = format!("\"{digest}\"");
+    match shown == Some(digest.as_str()) {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => ([(header::ETAG, digest)], Html(part.to_owned())).into_response(),
+    }
 }
 
-fn of(
-    visitor: Visitor,
-    State(desk): State<Console>,
-    Query(which): Query<Which>,
-    topic: fn(Which) -> Topic,
-) -> Result<Response, Fault> {
-    desk.listen(&visitor, &topic(which))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_part_is_kept_for_a_second_for_those_with_the_same_role() {
+        let parts = Parts::default();
+        let key = |may_act| ("/console".to_owned(), may_act);
+        parts.keep(key(true), "<p>".into());
+        assert_eq!(parts.fresh(&key(true)).as_deref(), Some("<p>"));
+        assert_eq!(parts.fresh(&key(false)), None);
+        tokio::time::advance(FRESH).await;
+        assert_eq!(parts.fresh(&key(true)), None);
+        for number in 0..2 * MOST {
+            parts.keep((number.to_string(), true), "".into());
+        }
+        assert_eq!(parts.0.lock().map(|parts| parts.len()).ok(), Some(MOST));
+    }
 }

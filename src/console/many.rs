@@ -6,7 +6,7 @@ use axum::{
     extract::State,
     response::{Redirect, Response},
 };
-use ledger::{ReplayOrder, ReplayPreview, Started};
+use operations::{Operations, ReplayOrder, ReplayPreview, Started};
 use rand::RngExt;
 use uuid::Uuid;
 
@@ -33,9 +33,12 @@ pub(super) async fn ask(
     Query(asked): Query<Asked>,
 ) -> Result<Response, Fault> {
     let ledger = &console.ledger;
-    let filter = asked.filter(ledger.in_time(ledger.now()).await?, 0)?;
+    let filter = asked.filter(ledger.db().in_time(ledger.db().now()).await?, 0)?;
     let asked = asked.fixed(&filter);
-    let preview = ledger.within(PATIENCE, ledger.preview_replay(&filter)).await?;
+    let preview = Operations::new(ledger)
+        .db()
+        .within(PATIENCE, Operations::new(&ledger).preview_replay(&filter))
+        .await?;
     if preview.jobs == 0 {
         return Err(Fault::Missing(
             "No unsettled dead letter is found: nothing is to be replayed.".to_owned(),
@@ -51,7 +54,7 @@ pub(super) async fn ask(
     };
     let (letters, people) =
         (several(preview.jobs, "dead letter", "dead letters"), several(preview.users, "person", "people"));
-    let missing = ledger.in_time(hands::missing(ledger)).await?;
+    let missing = ledger.db().in_time(hands::missing(ledger)).await?;
     Ok(Confirm {
         obstacles: missing.iter().map(|words| Sentence::new(format!("Not yet: {words}."))).collect(),
         sentences: vec![
@@ -60,7 +63,7 @@ pub(super) async fn ask(
         ],
         action: "/console/replays".to_owned(),
         hidden,
-        button: "Begin",
+        button: "Replay",
         back: format!("/console/jobs?{}", asked.query()),
         offers_scratch: preview.recorded_stages > 0,
         caps: Some(CAPS),
@@ -93,13 +96,17 @@ pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Res
     let id = id.ok_or_else(|| Fault::Unreadable("The form carries no name for the replay.".to_owned()))?;
     let ledger = &console.ledger;
     let order = ReplayOrder {
-        filter: asked.filter(ledger.in_time(ledger.now()).await?, 0)?,
+        filter: asked.filter(ledger.db().in_time(ledger.db().now()).await?, 0)?,
         words: asked.words(),
         from_scratch: acting.field("from_scratch").is_some(),
         per_minute: cap(&acting, "per_minute", 60_000)?,
         in_flight: cap(&acting, "in_flight", 10_000)?,
     };
-    match ledger.within(PATIENCE, ledger.start_replay(id, &order, &action)).await? {
+    match Operations::new(ledger)
+        .db()
+        .within(PATIENCE, Operations::new(&ledger).start_replay(id, &order, &action))
+        .await?
+    {
         Started::Nothing => Err(Fault::Missing("Nothing is left to be replayed.".to_owned()).into()),
         Started::Running(view) => {
             Ok(Redirect::to(&format!("/console/replays/{}?done=started", view.operation_id)))

@@ -1,4 +1,4 @@
-//! What an operator does to one job: replay it, or settle it.
+//! What an operator does to one job: replay it, or dismiss it.
 
 use axum::{
     extract::State,
@@ -56,14 +56,13 @@ pub(super) async fn ask_discard(
     Ok(Confirm {
         sentences: vec![
             page.why.to_string(),
-            "The dead letter is marked as settled: it stays as it is, and needs no more attention."
-                .to_owned(),
+            "The dead letter stays as it is, and needs no more attention.".to_owned(),
         ],
         subject: id,
         action: format!("/console/jobs/{}/discard", page.view.job.id),
-        button: "Settle",
+        button: "Dismiss",
         back: format!("/console/jobs/{}", page.view.job.id),
-        ..Confirm::new(visitor, "jobs", "Settle this dead letter?")
+        ..Confirm::new(visitor, "jobs", "Dismiss this dead letter?")
     }
     .page())
 }
@@ -76,8 +75,8 @@ pub(super) async fn replay(
 ) -> Result<Redirect, Undone> {
     let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.ledger);
     let answer = match acting.field("from_scratch") {
-        Some(_) => ledger.in_time(ledger.replay_from_scratch(&job, &action)).await?,
-        None => ledger.in_time(ledger.replay(&job, &action)).await?,
+        Some(_) => ledger.db().in_time(ledger.replay_from_scratch(&job, &action)).await?,
+        None => ledger.db().in_time(ledger.replay(&job, &action)).await?,
     };
     let job = granted(&id, answer)?;
     let word = if matches!(job.state, JobState::BlockedByok) { "parked" } else { "replayed" };
@@ -91,9 +90,9 @@ pub(super) async fn discard(
     acting: Acting,
 ) -> Result<Redirect, Undone> {
     let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.ledger);
-    let answer = ledger.in_time(ledger.discard(&job, &action)).await?;
+    let answer = ledger.db().in_time(ledger.discard(&job, &action)).await?;
     let job = granted(&id, answer)?;
-    Ok(Redirect::to(&format!("/console/jobs/{}?done=settled", job.id)))
+    Ok(Redirect::to(&format!("/console/jobs/{}?done=dismissed", job.id)))
 }
 
 fn granted(id: &str, answer: Option<Result<Job, Refusal>>) -> Result<Job, Fault> {

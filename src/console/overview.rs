@@ -2,14 +2,15 @@
 
 use askama::Template;
 use axum::{extract::State, response::Response};
-use ledger::{HeldLease, Ledger, Overview, Pause, ProcessView};
+use ledger::Ledger;
+use operations::{HeldLease, Operations, Overview, Pause, ProcessView};
 
 use super::{
-    After, Console,
-    chart::{self, Chart},
+    After, Console, RANGES,
+    chart::{self, Plot},
     fault::Fault,
     live::live_page,
-    page::{Frame, render},
+    page::Frame,
     typed::Query,
     visitor::Visitor,
     words::{Moment, Sentence, count, lasting, millis, query, status},
@@ -35,10 +36,12 @@ pub(super) struct Page {
     most: String,
     median: String,
     slow: String,
-    /// Nothing ran in the last hour.
+    /// Nothing ran in that time.
     is_idle: bool,
-    throughput: Chart,
-    lengths: Chart,
+    throughput: Plot,
+    lengths: Plot,
+    /// How far the drawings may reach back: (hours, whether they do).
+    ranges: Vec<(u32, bool)>,
     dead: Vec<Dead>,
     queues: Vec<Queue>,
     processes: Vec<Worker>,
@@ -92,16 +95,18 @@ pub(super) async fn show(
     State(console): State<Console>,
     Query(after): Query<After>,
 ) -> Result<Response, Fault> {
-    let frame = Frame::of(visitor, "overview", "Overview").live("overview").after(after.done.as_deref());
-    Ok(render(&console.in_time(page(&console.ledger, frame)).await?))
+    let frame = Frame::of(visitor, "overview", "Overview").live().after(after.done.as_deref());
+    let hours = after.hours();
+    console.show(frame, |frame| page(&console.ledger, frame, hours)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
-pub(super) async fn page(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
-    let overview = ledger.overview().await?;
-    let workers = ledger.workers().await?;
+async fn page(ledger: &Ledger, frame: Frame, hours: u32) -> Result<Page, Fault> {
+    let overview = Operations::new(&ledger).overview().await?;
+    let workers = Operations::new(&ledger).workers().await?;
+    let steps = Operations::new(&ledger).activity(hours).await?;
     let waiting = concerns::waiting(ledger, &overview.gauges).await?;
     let at = overview.at;
     let held = |held: &HeldLease| Held {
@@ -118,12 +123,12 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
         seen: Moment::new(view.seen_at, at),
         holds: view.holds.iter().map(held).collect(),
     };
-    let latest = |of: fn(&ledger::MinuteView) -> Option<f64>| {
-        overview.minutes.iter().rev().find_map(of).map_or("none".to_owned(), millis)
+    let latest = |of: fn(&operations::MinuteView) -> Option<f64>| {
+        steps.iter().rev().find_map(of).map_or("none".to_owned(), millis)
     };
     let (completed, failed) =
-        overview.minutes.iter().fold((0, 0), |sum, minute| (sum.0 + minute.completed, sum.1 + minute.failed));
-    let most = overview.minutes.iter().map(|minute| minute.completed + minute.failed).max().unwrap_or(0);
+        steps.iter().fold((0, 0), |sum, minute| (sum.0 + minute.completed, sum.1 + minute.failed));
+    let most = steps.iter().map(|minute| minute.completed + minute.failed).max().unwrap_or(0);
     let gauges = &overview.gauges;
     let age = |seconds: f64| if seconds > 0.0 { lasting(seconds) } else { "none".to_owned() };
     Ok(Page {
@@ -145,8 +150,9 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
         median: latest(|minute| minute.p50_ms),
         slow: latest(|minute| minute.p95_ms),
         is_idle: completed + failed == 0,
-        throughput: chart::throughput(&overview.minutes),
-        lengths: chart::lengths(&overview.minutes),
+        throughput: chart::throughput(&steps),
+        lengths: chart::lengths(&steps),
+        ranges: RANGES.map(|range| (range, range == hours)).into(),
         dead: overview.dead_letters.iter().map(dead).collect(),
         queues: ["finalization", "creation"].map(|name| queue(name, &overview)).into(),
         processes: workers.processes.iter().map(worker).collect(),
@@ -154,7 +160,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
     })
 }
 
-fn dead(letters: &ledger::DeadLetters) -> Dead {
+fn dead(letters: &operations::DeadLetters) -> Dead {
     Dead {
         code: letters.code.clone(),
         waiting: count(letters.waiting),

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::{
-    extract::Request,
+    extract::{FromRequestParts, Request, State},
     http::{HeaderValue, StatusCode, header},
     middleware::Next,
     response::{Html, IntoResponse, Response},
@@ -11,7 +11,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ledger::Ledger;
 use rand::RngExt;
 
-use super::{Console, assets, fault::Fault, visitor::Visitor};
+use super::{Console, assets, fault::Fault, live::Asked, visitor::Visitor};
 use crate::wiring::chance;
 
 /// What scripts of a page carry, so that the browser knows them to be ours: another one in every answer.
@@ -26,8 +26,8 @@ pub(super) struct Frame {
     pub(super) here: &'static str,
     /// Who looks at it; `None`: unknown.
     pub(super) visitor: Option<Visitor>,
-    /// The address of its live events, if it refreshes by itself.
-    pub(super) live: Option<String>,
+    /// Whether it goes on by itself.
+    pub(super) is_live: bool,
     /// What was just done.
     pub(super) done: Option<&'static str>,
 }
@@ -35,27 +35,27 @@ pub(super) struct Frame {
 impl Frame {
     /// The frame of a visitor's page.
     pub(super) fn of(visitor: Visitor, here: &'static str, title: impl Into<String>) -> Self {
-        Self { title: title.into(), here, visitor: Some(visitor), live: None, done: None }
+        Self { title: title.into(), here, visitor: Some(visitor), is_live: false, done: None }
     }
 
     /// Without menu and visitor.
     pub(super) fn bare(title: impl Into<String>) -> Self {
-        Self { title: title.into(), here: "", visitor: None, live: None, done: None }
+        Self { title: title.into(), here: "", visitor: None, is_live: false, done: None }
     }
 
-    /// A page that refreshes by itself, with events from `address` below `/console/live`.
-    pub(super) fn live(self, address: impl AsRef<str>) -> Self {
-        Self { live: Some(format!("/console/live/{}", address.as_ref())), ..self }
+    /// A page that goes on by itself.
+    pub(super) fn live(self) -> Self {
+        Self { is_live: true, ..self }
     }
 
-    /// The live part of a page alone, for any visitor.
-    pub(super) fn watched() -> Self {
-        Self::bare("")
+    /// What the page's script asks for, where it was a script that asked.
+    pub(super) fn asked(&self) -> Option<Asked> {
+        self.visitor.as_ref().and_then(|visitor| visitor.asked.clone())
     }
 
-    /// For those who may act, or may not.
-    pub(super) fn watch(&mut self, may_act: bool) {
-        self.visitor = Some(Visitor::somebody(may_act));
+    /// The program's version.
+    pub(super) fn version(&self) -> &'static str {
+        env!("CARGO_PKG_VERSION")
     }
 
     /// The address of a file beside the pages.
@@ -73,7 +73,7 @@ impl Frame {
         let done = match word {
             Some("replayed") => Some("Replayed. The job is queued again."),
             Some("parked") => Some("Replayed, and parked until its user brings keys."),
-            Some("settled") => Some("Settled. It needs no more attention."),
+            Some("dismissed") => Some("Dismissed. It needs no more attention."),
             Some("paused") => Some("Paused."),
             Some("resumed") => Some("Resumed."),
             Some("cancelled") => Some("Cancelled. What was replayed goes on."),
@@ -118,9 +118,9 @@ pub(super) async fn in_time<T>(
     ledger: &Ledger,
     page: impl Future<Output = Result<T, Fault>>,
 ) -> Result<T, Fault> {
-    let made = ledger.in_time(async { Ok(page.await) }).await?;
+    let made = ledger.db().in_time(async { Ok(page.await) }).await?;
     if let Err(Fault::Migrated) = made {
-        ledger.replan();
+        ledger.db().replan();
     }
     made
 }
@@ -150,12 +150,27 @@ pub(super) fn render_as(status: StatusCode, page: &impl Template) -> Response {
     }
 }
 
+/// The entry of the menu that a path belongs to.
+fn menu(path: &str) -> &'static str {
+    let part = path.split('/').nth(2).unwrap_or_default();
+    let known = ["jobs", "replays", "webhooks", "apps", "audit"];
+    known.into_iter().find(|name| *name == part).unwrap_or_default()
+}
+
 /// What every answer of the console says to browsers: nothing from elsewhere, no script but ours, in no frame,
 /// kept nowhere.
-pub(super) async fn guarded(mut request: Request, next: Next) -> Response {
+pub(super) async fn guarded(State(console): State<Console>, request: Request, next: Next) -> Response {
     let nonce = URL_SAFE_NO_PAD.encode(chance().random::<[u8; 16]>());
-    request.extensions_mut().insert(Nonce(nonce.clone()));
-    let mut response = next.run(request).await;
+    let (mut parts, body) = request.into_parts();
+    parts.extensions.insert(Nonce(nonce.clone()));
+    let mut asked = parts.clone();
+    let mut response = next.run(Request::from_parts(parts, body)).await;
+    if let Some(fault) = response.extensions_mut().remove::<Fault>().filter(Fault::has_visitor)
+        && let Ok(visitor) = Visitor::from_request_parts(&mut asked, &console).await
+    {
+        let here = menu(asked.uri.path());
+        response = fault.page(|heading| Frame::of(visitor, here, heading));
+    }
     let policy = format!(
         "default-src 'self'; script-src 'nonce-{nonce}'; require-trusted-types-for 'script'; trusted-types htmx; \
          base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
@@ -180,26 +195,19 @@ mod tests {
 
     use ledger::{Ledger, Settings};
     use sqlx::postgres::PgConnectOptions;
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::console::{
-        door::Door,
-        live::{self, Live},
-        session::Sessions,
-    };
+    use crate::console::{door::Door, live::Parts, session::Sessions};
 
     #[tokio::test(start_paused = true)]
     async fn a_page_that_nothing_is_heard_of_is_that_of_an_absent_database() {
         // Nothing is asked of any database.
         let ledger = Ledger::new(PgConnectOptions::new_without_pgpass(), Settings::default());
-        let live = Live::start(ledger.clone(), CancellationToken::new());
         let sessions = Arc::new(Sessions::new([7; 32]));
-        let console = Console { ledger, door: Arc::new(Door::ThisMachine), sessions, live };
+        let (door, parts) = (Arc::new(Door::ThisMachine), Parts::default());
+        let console = Console { ledger, door, sessions, parts, boards: None };
         let silent: Result<(), Fault> = console.in_time(pending()).await;
         assert!(matches!(silent, Err(Fault::Database)), "{silent:?}");
-        let unseen = live::seen(&console.ledger, pending()).await;
-        assert_eq!(unseen, Err(live::Lost::Away), "whoever looks at something else is told, too");
         let quick = console.in_time(async { Ok(7) }).await;
         assert!(matches!(quick, Ok(7)), "{quick:?}");
     }

@@ -6,7 +6,8 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::Timestamp;
-use ledger::{Ledger, ReplayChange, ReplayItem, ReplayView};
+use ledger::Ledger;
+use operations::{Operations, ReplayChange, ReplayItem, ReplayView};
 use serde::Deserialize;
 
 use super::{
@@ -15,10 +16,10 @@ use super::{
     confirm::Confirm,
     fault::{Fault, Undone},
     live::live_page,
-    page::{Frame, render},
+    page::Frame,
     typed::{Path, Query},
     visitor::{Acting, Visitor},
-    words::{Moment, count, segment},
+    words::{Moment, count},
 };
 
 /// Operations on a page, and items on another.
@@ -76,8 +77,8 @@ pub(super) struct Place {
 
 /// `GET /console/replays`.
 pub(super) async fn list(visitor: Visitor, State(console): State<Console>) -> Result<Response, Fault> {
-    let frame = Frame::of(visitor, "replays", "Replays").live("replays");
-    Ok(render(&console.in_time(all(&console.ledger, frame)).await?))
+    let frame = Frame::of(visitor, "replays", "Replays").live();
+    console.show(frame, |frame| all(&console.ledger, frame)).await
 }
 
 live_page!(Page);
@@ -85,8 +86,8 @@ live_page!(OnePage);
 
 /// The list as it is now.
 pub(super) async fn all(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
-    let now = ledger.now().await?;
-    let views = ledger.replay_operations(PAGE).await?;
+    let now = ledger.db().now().await?;
+    let views = Operations::new(&ledger).replay_operations(PAGE).await?;
     Ok(Page { frame, operations: views.iter().map(|view| operation(view, now)).collect() })
 }
 
@@ -98,16 +99,15 @@ pub(super) async fn show(
     Query(place): Query<Place>,
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "replays", "Bulk replay");
-    let frame = frame.live(format!("replays/{}?after={}", segment(&id), place.after));
-    let frame = frame.after(place.done.as_deref());
-    Ok(render(&console.in_time(page(&console.ledger, frame, &id, place.after)).await?))
+    let frame = frame.live().after(place.done.as_deref());
+    console.show(frame, |frame| page(&console.ledger, frame, id, place.after)).await
 }
 
 /// One replay as it is now, with its items behind the position `after`.
-pub(super) async fn page(ledger: &Ledger, frame: Frame, id: &str, after: i32) -> Result<OnePage, Fault> {
-    let now = ledger.now().await?;
-    let view = find(ledger, id).await?;
-    let items = ledger.replay_items(id, after, PAGE).await?;
+pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String, after: i32) -> Result<OnePage, Fault> {
+    let now = ledger.db().now().await?;
+    let view = find(ledger, &id).await?;
+    let items = Operations::new(&ledger).replay_items(&id, after, PAGE).await?;
     let next = items.last().filter(|_| items.len() == PAGE as usize).map(|last| last.position);
     let number = |jobs: i32| count(i64::from(jobs));
     Ok(OnePage {
@@ -128,7 +128,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, id: &str, after: i32) ->
 }
 
 async fn find(ledger: &Ledger, id: &str) -> Result<ReplayView, Fault> {
-    let found = ledger.replay_operation(id).await?;
+    let found = Operations::new(&ledger).replay_operation(id).await?;
     found.ok_or_else(|| Fault::Missing(format!("There is no replay {id}.")))
 }
 
@@ -198,7 +198,11 @@ pub(super) async fn change(
         ReplayChange::Cancel => "cancelled",
     };
     let (ledger, action) = (&console.ledger, acting.action()?);
-    match ledger.in_time(ledger.change_replay(&id, what, &action)).await? {
+    match Operations::new(&ledger)
+        .db()
+        .in_time(Operations::new(&ledger).change_replay(&id, what, &action))
+        .await?
+    {
         None => Err(Fault::Missing(format!("There is no replay {id}.")).into()),
         Some(false) => {
             let status = console.in_time(find(ledger, &id)).await?.status;

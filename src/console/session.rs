@@ -3,14 +3,17 @@
 
 use std::{
     collections::BTreeMap,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use tokio::{sync::watch, time::Instant};
+use tokio::time::Instant;
 
 /// The cookie's name.
 pub(super) const COOKIE: &str = "console-session";
@@ -26,7 +29,7 @@ pub(super) struct Sessions {
     began: Instant,
     /// The id of the next session.
     next: AtomicU64,
-    ended: watch::Sender<Ended>,
+    ended: Mutex<Ended>,
 }
 
 /// The sessions that were signed out of.
@@ -56,7 +59,7 @@ pub(super) struct Session {
 impl Sessions {
     /// Begins with `secret`, which no other process may know.
     pub(super) fn new(secret: [u8; 32]) -> Self {
-        let (next, ended) = (AtomicU64::new(0), watch::Sender::default());
+        let (next, ended) = (AtomicU64::new(0), Mutex::default());
         Self { secret, began: Instant::now(), next, ended }
     }
 
@@ -81,30 +84,24 @@ impl Sessions {
         let until: u64 = parts.next()?.parse().ok()?;
         let may_act = parts.next()? == "operator";
         let name = parts.next()?.to_owned();
-        let is_open = until > self.began.elapsed().as_secs() && !self.ended.borrow().has(id);
+        let is_open = until > self.began.elapsed().as_secs() && !self.ended().has(id);
         is_open.then_some(Session { id, until, name, may_act })
     }
 
     /// Ends a session: copies of its cookie are refused from now on.
     pub(super) fn end(&self, session: &Session) {
         let now = self.began.elapsed().as_secs();
-        self.ended.send_modify(|ended| {
-            ended.ids.retain(|_, until| *until > now);
-            if ended.ids.len() >= REMEMBERED {
-                ended.ids.clear();
-                ended.before = self.next.load(Ordering::Relaxed);
-            }
-            ended.ids.insert(session.id, session.until);
-        });
+        let mut ended = self.ended();
+        ended.ids.retain(|_, until| *until > now);
+        if ended.ids.len() >= REMEMBERED {
+            ended.ids.clear();
+            ended.before = self.next.load(Ordering::Relaxed);
+        }
+        ended.ids.insert(session.id, session.until);
     }
 
-    /// Waits until the session is signed out of.
-    pub(super) fn until_ended(&self, session: &Session) -> impl Future<Output = ()> + Send + use<> {
-        let (mut ended, id) = (self.ended.subscribe(), session.id);
-        async move {
-            // The sender lives as long as the console does.
-            let _ = ended.wait_for(|ended| ended.has(id)).await;
-        }
+    fn ended(&self) -> MutexGuard<'_, Ended> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The token that every form of this visitor's carries: no other site's page can know it.
@@ -167,9 +164,7 @@ mod tests {
         let (one, other) = (sessions.open("ana", true), sessions.open("ana", true));
         assert_ne!(one, other, "signed in twice within a second");
         let session = sessions.read(&one).unwrap();
-        let ended = sessions.until_ended(&session);
         sessions.end(&session);
-        ended.await;
         assert_eq!(sessions.read(&one), None);
         assert!(sessions.read(&other).is_some());
     }
@@ -189,13 +184,13 @@ mod tests {
         }
         assert!(sessions.read(&untouched).is_some());
         sign_out();
-        assert_eq!(sessions.ended.borrow().ids.len(), 1, "the memory is bounded");
+        assert_eq!(sessions.ended().ids.len(), 1, "the memory is bounded");
         assert_eq!(sessions.read(&first), None);
         assert_eq!(sessions.read(&untouched), None, "rather one session too many ends than one too few");
         assert!(sessions.read(&sessions.open("ana", true)).is_some());
         tokio::time::advance(LASTS).await;
         sign_out();
-        assert_eq!(sessions.ended.borrow().ids.len(), 1);
+        assert_eq!(sessions.ended().ids.len(), 1);
     }
 
     #[tokio::test]

@@ -1,9 +1,9 @@
 //! Who asks: read from each request before a page is made, and once more, stricter, before anything is changed.
 
-use std::{collections::BTreeMap, net::SocketAddr};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 
 use axum::{
-    extract::{ConnectInfo, FromRequest, FromRequestParts, OriginalUri, Request},
+    extract::{ConnectInfo, FromRequest, FromRequestParts, Request},
     http::{HeaderMap, Method, header, request::Parts},
     response::{IntoResponse, Redirect, Response},
 };
@@ -13,6 +13,7 @@ use super::{
     Console,
     door::Door,
     fault::Fault,
+    live::Asked,
     page::Nonce,
     session::{COOKIE, Session},
     typed::Form,
@@ -31,14 +32,10 @@ pub(super) struct Visitor {
     pub(super) token: String,
     /// What scripts carry, so that they are known to be ours.
     pub(super) nonce: Nonce,
-}
-
-impl Visitor {
-    /// A visitor of whom only the role is known.
-    pub(super) fn somebody(may_act: bool) -> Self {
-        let (name, token) = (String::new(), String::new());
-        Self { name, may_act, session: None, token, nonce: Nonce::default() }
-    }
+    /// What the page's script asks for; `None`: the page.
+    pub(super) asked: Option<Asked>,
+    /// Where the boards are.
+    pub(super) boards: Option<Arc<str>>,
 }
 
 /// A visitor who may act, and did so with a form of ours. There is no other way to an [`OperatorAction`].
@@ -52,6 +49,7 @@ impl FromRequestParts<Console> for Visitor {
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
         let nonce = parts.extensions.get::<Nonce>().cloned().unwrap_or_default();
+        let (asked, boards) = (asked(parts), console.boards.clone());
         match &*console.door {
             Door::ThisMachine if is_this_machine(parts) => Ok(Self {
                 name: "this machine".to_owned(),
@@ -59,6 +57,8 @@ impl FromRequestParts<Console> for Visitor {
                 session: None,
                 token: String::new(),
                 nonce,
+                asked,
+                boards,
             }),
             Door::ThisMachine => Err(Fault::Closed.into_response()),
             Door::Keys(_) => of_session(parts, console, nonce).ok_or_else(|| to_login(parts)),
@@ -74,7 +74,7 @@ impl FromRequestParts<Console> for Visitor {
                 let name = name.map_err(IntoResponse::into_response)?.to_owned();
                 let may_act = operators.contains(&name);
                 let token = console.sessions.token(&name);
-                Ok(Self { name, may_act, session: None, token, nonce })
+                Ok(Self { name, may_act, session: None, token, nonce, asked, boards })
             }
         }
     }
@@ -85,7 +85,8 @@ fn of_session(parts: &Parts, console: &Console, nonce: Nonce) -> Option<Visitor>
     let session = console.sessions.read(cookie)?;
     let token = console.sessions.token(cookie);
     let (name, may_act) = (session.name.clone(), session.may_act);
-    Some(Visitor { name, may_act, session: Some(session), token, nonce })
+    let (asked, boards) = (asked(parts), console.boards.clone());
+    Some(Visitor { name, may_act, session: Some(session), token, nonce, asked, boards })
 }
 
 pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
@@ -94,10 +95,17 @@ pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
     pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
 }
 
-/// To the login, and from there to where they wanted to go. A stream has no page to show a login on.
+/// The address, where the script of a page asks for its live part.
+fn asked(parts: &Parts) -> Option<Asked> {
+    parts.headers.get("hx-request")?;
+    let address = parts.uri.path_and_query().map_or("", |address| address.as_str()).to_owned();
+    let shown = parts.headers.get(header::IF_NONE_MATCH).and_then(|digest| digest.to_str().ok());
+    Some(Asked { address, shown: shown.map(str::to_owned) })
+}
+
+/// To the login, and from there to where they wanted to go. A script has no page to show a login on.
 fn to_login(parts: &Parts) -> Response {
-    let asked = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0);
-    if asked.path().starts_with("/console/live/") {
+    if asked(parts).is_some() {
         return Fault::SignedOut.into_response();
     }
     let next = if parts.method == Method::GET { parts.uri.path_and_query() } else { None };

@@ -6,7 +6,8 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::Timestamp;
-use ledger::{Enabled, EndpointView, GivenUp, Ledger};
+use ledger::Ledger;
+use operations::{Enabled, EndpointView, GivenUp, Operations};
 use records::UserId;
 use serde::Deserialize;
 
@@ -15,7 +16,7 @@ use super::{
     confirm::Confirm,
     fault::{Fault, Undone},
     live::live_page,
-    page::{Frame, render},
+    page::Frame,
     paging::{cut, read_place, write_place},
     typed::Query,
     visitor::{Acting, Visitor},
@@ -102,21 +103,22 @@ pub(super) async fn list(
     State(console): State<Console>,
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
-    let frame = Frame::of(visitor, "webhooks", "Webhooks").live(format!("webhooks?{}", which.query()));
+    let frame = Frame::of(visitor, "webhooks", "Webhooks").live();
     let frame = frame.after(which.done.as_deref());
-    Ok(render(&console.in_time(page(&console.ledger, frame, which)).await?))
+    console.show(frame, |frame| page(&console.ledger, frame, which)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
 pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<Page, Fault> {
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let user = which.user.trim();
     let user = (!user.is_empty()).then(|| UserId::new(user));
-    let views = ledger.endpoint_views(user.as_ref(), None, PAGE as i64).await?;
+    let views = Operations::new(&ledger).endpoint_views(user.as_ref(), None, PAGE as i64).await?;
     let before = read_place(&which.before)?;
-    let mut lost = ledger.given_up_deliveries(user.as_ref(), before, PAGE as i64 + 1).await?;
+    let mut lost =
+        Operations::new(&ledger).given_up_deliveries(user.as_ref(), before, PAGE as i64 + 1).await?;
     let next = cut(&mut lost, PAGE).map(|last| {
         query(&[("user", &which.user), ("before", &write_place(last.finished_at, &last.delivery_id))])
     });
@@ -216,7 +218,11 @@ fn about(visitor: Visitor, which: &Which, title: &str) -> Confirm {
 pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let (user, endpoint) = named(&acting)?;
     let (action, ledger) = (acting.action()?, &console.ledger);
-    match ledger.in_time(ledger.enable_endpoint(&user, endpoint, &action)).await? {
+    match Operations::new(ledger)
+        .db()
+        .in_time(Operations::new(&ledger).enable_endpoint(&user, endpoint, &action))
+        .await?
+    {
         None => Err(missing(endpoint).into()),
         Some(Enabled::Enabled) => Ok(back(&user, endpoint, "enabled")),
         Some(Enabled::Already) => Ok(back(&user, endpoint, "unchanged")),
@@ -232,12 +238,13 @@ pub(super) async fn recover(State(console): State<Console>, acting: Acting) -> R
     let (action, ledger) = (acting.action()?, &console.ledger);
     let back_to = age(acting.field("age").unwrap_or_default());
     let back_to = back_to.map_err(|words| Fault::Unreadable(format!("How far back must be {words}.")))?;
-    let now = ledger.in_time(ledger.now()).await?;
+    let now = ledger.db().in_time(ledger.db().now()).await?;
     let since = now - back_to;
     let mut word = "unchanged";
     loop {
-        let batch = ledger.recover_deliveries(&user, endpoint, since, now, BATCH, &action);
-        match ledger.in_time(batch).await?.ok_or_else(|| missing(endpoint))? {
+        let operations = Operations::new(&ledger);
+        let batch = operations.recover_deliveries(&user, endpoint, since, now, BATCH, &action);
+        match ledger.db().in_time(batch).await?.ok_or_else(|| missing(endpoint))? {
             0 => return Ok(back(&user, endpoint, word)),
             _ => word = "recovered",
         }

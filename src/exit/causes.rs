@@ -2,14 +2,14 @@
 
 use std::io;
 
-use ledger::Trouble;
+use db::Trouble;
 
 use super::Exit;
 
 /// The causes of an error, outermost first. Libraries like to repeat their source in their own words; a cause whose
 /// text ends the one before says nothing new.
 pub(super) fn causes(error: &anyhow::Error) -> Vec<String> {
-    if let Some(said) = error.downcast_ref::<ledger::Error>().and_then(ledger::Error::refusal) {
+    if let Some(said) = error.downcast_ref::<db::Error>().and_then(db::Error::refusal) {
         // The driver's line would add where in the server's code it stands.
         return vec![said];
     }
@@ -39,7 +39,7 @@ pub(super) fn next_step(error: &anyhow::Error) -> Option<&'static str> {
              written to, or, for `listen dev`, a PostgreSQL of yours in DATABASE_URL",
         );
     }
-    let broken = error.downcast_ref::<ledger::Error>()?;
+    let broken = error.downcast_ref::<db::Error>()?;
     match broken.trouble() {
         Some(trouble) => Some(about(trouble)),
         None if error.is::<Exit>() => Some("`listen doctor` says what is wrong with the deployment"),
@@ -101,7 +101,7 @@ mod tests {
     fn what_an_operator_can_mend_has_a_next_step_and_another_trouble_has_none() {
         let taken = anyhow::Error::new(io::Error::from(io::ErrorKind::AddrInUse)).context("listening");
         assert!(next_step(&taken).is_some_and(|step| step.contains("LISTEN_ADDR")));
-        let busy = || anyhow::Error::from(ledger::Error::Contended { doing: "replaying" });
+        let busy = || anyhow::Error::from(db::Error::Contended { doing: "replaying" });
         assert!(next_step(&busy()).is_some_and(|step| step.starts_with("repeat it")));
         let begun = busy().context(Exit::Unseen("it goes on".to_owned()));
         assert!(

@@ -117,25 +117,6 @@ impl TraceSettings {
         ];
         checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned()).collect()
     }
-
-    /// The effective values by name, secrets masked.
-    pub(crate) fn effective(&self) -> Vec<(&'static str, String)> {
-        let none = || "(none)".to_owned();
-        let sampler = self.otel_traces_sampler.to_possible_value();
-        let headers = self.otel_exporter_otlp_headers.as_ref().map_or_else(none, |_| "(set)".to_owned());
-        let endpoint = match self.base() {
-            Some(base) if base.contains('@') => "(set)".to_owned(),
-            Some(base) => base.to_owned(),
-            None => none(),
-        };
-        vec![
-            ("otel_exporter_otlp_endpoint", endpoint),
-            ("otel_exporter_otlp_headers", headers),
-            ("otel_service_name", self.service_name().to_owned()),
-            ("otel_traces_sampler", sampler.map_or_else(none, |value| value.get_name().to_owned())),
-            ("otel_traces_sampler_arg", self.otel_traces_sampler_arg.clone()),
-        ]
-    }
 }
 
 fn is_address(text: &str) -> bool {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use engines::Embedded;
-use ledger::{ClaimedChatPush, ClaimedDelivery, ClaimedPush, ConversationView};
+use outbox::{ClaimedChatPush, ClaimedDelivery, ClaimedPush};
 use outside::{BrowserKeys, Vapid};
 use records::{ActionItem, Memory};
+use store::ConversationView;
 
 /// What the API must know of web push.
 pub(super) fn web_push(vapid: &Vapid) -> api::WebPush {

@@ -43,7 +43,7 @@ const delivery = (hook, status) =>
   one("webhook_deliveries", "delivery_id", `endpoint_id = '${hook}' and status = '${status}'`);
 const isLive = (page) => page.locator('#pulse[data-state="live"]').waitFor();
 const sees = (page, text) => page.locator("main").getByText(text).first().waitFor();
-/** From now on the page listens for an event of the stream; `heard` waits until it came. */
+/** From now on the page listens for an event of its script; `heard` waits until it came. */
 const listen = (page, event) =>
   page.evaluate((name) => {
     globalThis.heard = new Promise((done) => document.addEventListener(name, () => done(), { once: true }));
@@ -102,15 +102,15 @@ async function visitOld(t) {
   const page = await visitAs(t, "olga", "/jobs?older_than=7d");
   await isLive(page);
   const row = page.locator("tr", { hasText: job });
-  const settle = () => cli("jobs", "discard", job, "--reason", "nobody misses it", "--operator", "ron", "--yes");
-  return { page, row, settle, settled: row.getByText("settled") };
+  const settle = () => cli("jobs", "dismiss", job, "--reason", "nobody misses it", "--operator", "ron", "--yes");
+  return { page, row, settle, settled: row.getByText("dismissed") };
 }
 
 test("what happens while a page is held is there when it goes on", async (t) => {
   const { page, settle, settled } = await visitOld(t);
   await page.locator("#pulse").click();
-  await listen(page, "htmx:sse:before:message");
   settle();
+  await listen(page, "live:asked");
   await heard(page);
   await page.locator('#pulse[data-state="held"]').waitFor();
   assert.equal(await settled.count(), 0, "it holds still");
@@ -132,13 +132,16 @@ test("what happens while text is selected is there when the selection goes", asy
 
 test("jobs are filtered, and the address shows others the same", async (t) => {
   const page = await visitAs(t, "olga", "/jobs");
-  await page.getByLabel("Status").selectOption("dead letter");
+  await page.locator("nav.tabs").getByRole("link", { name: /^dead letter/ }).click();
+  await page.waitForURL(/status=dead_letter/);
+  await isLive(page);
+  await page.evaluate(() => (document.body.dataset.same = "page"));
   await page.getByLabel("Code").selectOption("model_timeout");
-  await page.getByRole("button", { name: "Show" }).click();
   await page.waitForURL(/status=dead_letter.*code=model_timeout/);
   const rows = (of) => of.locator('td[data-name="Job"]').allInnerTexts();
+  await until(async () => (await rows(page)).length === DEAD / 5);
+  assert.equal(await page.evaluate(() => document.body.dataset.same), "page", "the filter applied by itself");
   const seen = await rows(page);
-  assert.equal(seen.length, DEAD / 5);
   const other = await visitAs(t, "ron", "/jobs");
   await other.goto(page.url());
   assert.deepEqual(await rows(other), seen);
@@ -211,7 +214,7 @@ test("many are replayed at a bounded rate: begun, paused, resumed and cancelled"
   await page.getByRole("heading", { name: `Replay ${DEAD / 5} dead letters of 1 person?` }).waitFor();
   await page.getByLabel("Jobs a minute").fill("20");
   await page.getByLabel("Unfinished at once").fill("1");
-  await confirm(page, "Begin", "the model is mended");
+  await confirm(page, "Replay", "the model is mended");
   await page.getByRole("status").getByText("The replay has begun.").waitFor();
   const number = async (words) =>
     Number(await page.locator(".tiles div", { hasText: words }).locator("dd").innerText());
@@ -297,6 +300,33 @@ test("who may only read sees nothing that changes anything", async (t) => {
   }
 });
 
+test("rows are selected and dismissed together", async (t) => {
+  const page = await visitAs(t, "olga", "/jobs?status=dead_letter&unsettled=1");
+  await isLive(page);
+  const boxes = page.getByRole("checkbox", { name: /^Select fj_/ });
+  const jobs = [await boxes.nth(0).inputValue(), await boxes.nth(1).inputValue()];
+  await boxes.nth(0).check();
+  await boxes.nth(1).check();
+  // The page goes on meanwhile, and leaves what was ticked.
+  await page.waitForTimeout(2_500);
+  assert.ok(await boxes.nth(1).isChecked());
+  await page.getByRole("button", { name: "Dismiss selected…" }).click();
+  await page.getByRole("heading", { name: "Dismiss 2 jobs?" }).waitFor();
+  await confirm(page, "Dismiss", "they are of no use");
+  await page.getByRole("heading", { name: "2 dismissed, 0 refused" }).waitFor();
+  for (const job of jobs) {
+    assert.equal(one("finalization_jobs", "settled_at is not null", `job_id = '${job}'`), "t");
+  }
+});
+
+test("any id is found from any page, by its end", async (t) => {
+  const job = deadJob("model_timeout") || one("finalization_jobs", "job_id", "true");
+  const page = await visitAs(t, "ron", "/audit");
+  await page.getByLabel("Any id").fill(job.slice(-10));
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`${service.desk}/jobs/${job}`);
+});
+
 test("the audit tells who did what, and why", async (t) => {
   const page = await visitAs(t, "ron", "/audit");
   for (const reason of ["by hand alone", "enough for today", "the receiver is mended", "it is there again"]) {
@@ -327,11 +357,11 @@ test("open pages do not hold up a service that stops, and say that it is gone", 
     }),
   );
   await held.locator("#pulse").click();
-  await listen(held, "htmx:sse:error");
   const { code, milliseconds } = await service.stop();
   assert.equal(code, 0, service.log());
   assert.ok(milliseconds < 5_000, `it took ${milliseconds} ms`);
   await page.locator('#pulse[data-state="away"]').waitFor();
+  await listen(held, "live:asked");
   await heard(held);
   await held.locator("#pulse").click();
   assert.equal(await held.locator("#pulse").getAttribute("data-state"), "away", "what was known while it was held");

@@ -86,7 +86,7 @@ export function sql(text, variables = {}) {
 }
 
 /** Runs a verb of the command line on the same database. */
-export const cli = (...words) => execFileSync(LISTEN, words, { stdio: ["ignore", "pipe", "pipe"] }).toString();
+export const cli = (...words) => execFileSync(LISTEN, words, { env: { ...process.env, USER: "olga" }, stdio: ["ignore", "pipe", "pipe"] }).toString();
 
 /** What somebody said: never on a page. */
 export const SAID = "The orchid on the balcony";

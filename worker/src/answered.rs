@@ -1,10 +1,9 @@
 //! Saying a verb to the ledger until it is answered: a paid result is not thrown away because the
 //! database was away for a minute (DESIGN §5).
 
-use std::future::Future;
-use std::time::Duration;
+use std::{future::Future, time::Duration};
 
-use ledger::Error;
+use db::Error;
 use tokio_util::sync::CancellationToken;
 
 use crate::chance::Chance;

@@ -29,7 +29,7 @@ impl Notebook for Checkpoints {
     fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
         let key = checkpoint(key);
         Box::pin(async move {
-            let verb = || self.ledger.in_time(self.ledger.recall(&self.holding, &key));
+            let verb = || self.ledger.db().in_time(self.ledger.recall(&self.holding, &key));
             until_answered(&self.chance, &self.hard, verb).await.map_err(interrupted)
         })
     }
@@ -38,7 +38,8 @@ impl Notebook for Checkpoints {
         let key = checkpoint(key);
         Box::pin(async move {
             let due = self.account.statement(&self.engines);
-            let verb = || self.ledger.in_time(self.ledger.record(&self.holding, &key, &output, &due.spent));
+            let verb =
+                || self.ledger.db().in_time(self.ledger.record(&self.holding, &key, &output, &due.spent));
             let written = fenced(until_answered(&self.chance, &self.hard, verb).await);
             written.inspect(|()| self.account.saved(&due))
         })
@@ -48,8 +49,9 @@ impl Notebook for Checkpoints {
         let key = checkpoint(key);
         Box::pin(async move {
             let due = self.account.statement(&self.engines);
-            let verb =
-                || self.ledger.in_time(self.ledger.record_anew(&self.holding, &key, &output, &due.spent));
+            let verb = || {
+                self.ledger.db().in_time(self.ledger.record_anew(&self.holding, &key, &output, &due.spent))
+            };
             let written = fenced(until_answered(&self.chance, &self.hard, verb).await);
             written.inspect(|()| self.account.saved(&due))
         })

@@ -130,7 +130,8 @@ impl DeliveredRuns {
             return Delivered::Busy;
         }
         let Ok(slot) = Arc::clone(&inner.slots).try_acquire_owned() else { return Delivered::Busy };
-        let claim = inner.ledger.in_time(inner.ledger.claim_delivery(job, generation, &inner.worker)).await;
+        let claim =
+            inner.ledger.db().in_time(inner.ledger.claim_delivery(job, generation, &inner.worker)).await;
         let claim = match claim {
             Ok(claim) => claim,
             Err(error) => {

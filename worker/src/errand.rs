@@ -1,18 +1,14 @@
 //! The dispatcher loop of everything that is sent outside: claim what is due for the free slots, send each in a slot
 //! of its own, and sleep until more is due or written.
 
-use std::future::Future;
-use std::time::Duration;
+use std::{future::Future, time::Duration};
 
-use ledger::SenderLoad;
+use outbox::SenderLoad;
 use records::UserId;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::answered::BackOff;
-use crate::chance::Chance;
-use crate::slots::Slots;
+use crate::{answered::BackOff, chance::Chance, slots::Slots};
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Something may be due that cannot be claimed (a full endpoint): it is asked for again, not in a tight loop.
@@ -34,13 +30,13 @@ pub(crate) trait Errand: Clone + Send + Sync + 'static {
         &self,
         limit: i64,
         load: SenderLoad,
-    ) -> impl Future<Output = Result<Vec<Self::Claimed>, ledger::Error>> + Send;
+    ) -> impl Future<Output = Result<Vec<Self::Claimed>, db::Error>> + Send;
 
     /// One try, with its outcome recorded. A try that is dropped is due again by itself.
     fn tell(&self, claimed: &Self::Claimed) -> impl Future<Output = ()> + Send;
 
     /// How long until something is due.
-    fn next_in(&self) -> impl Future<Output = Result<Option<Duration>, ledger::Error>> + Send;
+    fn next_in(&self) -> impl Future<Output = Result<Option<Duration>, db::Error>> + Send;
 
     /// Returns when something was written in this process, or may be claimed after all.
     fn written(&self) -> impl Future<Output = ()> + Send;
@@ -165,7 +161,7 @@ mod tests {
             &NOBODY
         }
 
-        async fn claim(&self, _: i64, _: SenderLoad) -> Result<Vec<()>, ledger::Error> {
+        async fn claim(&self, _: i64, _: SenderLoad) -> Result<Vec<()>, db::Error> {
             let claims = {
                 let mut claims = self.claims.lock().unwrap();
                 claims.push(self.began.elapsed());
@@ -176,14 +172,14 @@ mod tests {
             }
             match if claims == 1 { self.first } else { self.then } {
                 Claim::Panics => std::panic::resume_unwind(Box::new("a claim was told to panic")),
-                Claim::IsRefused => Err(ledger::Error::Contended { doing: "claiming" }),
+                Claim::IsRefused => Err(db::Error::Contended { doing: "claiming" }),
                 Claim::FindsNothing => Ok(Vec::new()),
             }
         }
 
         async fn tell(&self, (): &()) {}
 
-        async fn next_in(&self) -> Result<Option<Duration>, ledger::Error> {
+        async fn next_in(&self) -> Result<Option<Duration>, db::Error> {
             Ok(self.next_in)
         }
 

@@ -1,21 +1,27 @@
 //! The fetcher of one queue: claims as many due jobs as there are free slots, never more.
 
-use std::collections::HashMap;
-use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    panic::resume_unwind,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use apalis_core::worker::context::WorkerContext;
 use job::{Queue, WorkerId};
 use ledger::{Answer, ClaimRequest, Claimed, Edge, JobClaims, Ledger};
 use records::UserId;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio::task::JoinSet;
+use tokio::{
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc},
+    task::JoinSet,
+};
 use tokio_util::sync::CancellationToken;
 
-use crate::answered::{BackOff, until_answered};
-use crate::chance::Chance;
-use crate::metrics::Metrics;
+use crate::{
+    answered::{BackOff, until_answered},
+    chance::Chance,
+    metrics::Metrics,
+};
 
 /// How often the queue is read without a wake-up: polling is the truth, a wake-up only saves time.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -25,7 +31,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const CLAIMS_IN_FLIGHT: usize = 2;
 
 /// What came of a claim, with the slots that it was for.
-type Done = (Result<JobClaims, ledger::Error>, OwnedSemaphorePermit);
+type Done = (Result<JobClaims, db::Error>, OwnedSemaphorePermit);
 
 /// What a fetcher does after a claim.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -204,7 +210,7 @@ impl Fetcher {
     /// Hands over what a claim brought.
     async fn landed(
         &self,
-        claims: Result<JobClaims, ledger::Error>,
+        claims: Result<JobClaims, db::Error>,
         free: OwnedSemaphorePermit,
         context: &WorkerContext,
         jobs: &mpsc::UnboundedSender<Assignment>,
@@ -230,11 +236,11 @@ impl Fetcher {
         match next {
             Next::Claim => {}
             Next::Sleep => {
-                let wake_up = self.ledger.waker().jobs_waiting(self.queue);
+                let wake_up = self.ledger.db().waker().jobs_waiting(self.queue);
                 self.unless_stopped(tokio::time::timeout(POLL_INTERVAL, wake_up)).await;
             }
             Next::SleepUntilFreed => {
-                let wake_up = self.ledger.waker().jobs_waiting(self.queue);
+                let wake_up = self.ledger.db().waker().jobs_waiting(self.queue);
                 let either = async {
                     tokio::select! { _ = wake_up => {}, () = self.running.freed.notified() => {} }
                 };
@@ -249,7 +255,7 @@ impl Fetcher {
         let holding = claimed.holding();
         let edge = Edge::Release { delay: chrono::Duration::zero() };
         let answer = until_answered(&self.chance, &self.hard, || {
-            self.ledger.in_time(self.ledger.settle(&holding, edge))
+            self.ledger.db().in_time(self.ledger.settle(&holding, edge))
         })
         .await;
         tracing::info!(job_id = %holding.job_id, epoch = %holding.epoch, granted = matches!(answer, Ok(Answer::Granted { .. })), "released unstarted");

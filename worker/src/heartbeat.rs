@@ -122,10 +122,10 @@ fn next_try(answered: bool, asked_at: Instant, every: Duration, back_off: &mut B
     Instant::now() + back_off.wait().min(every)
 }
 
-async fn renewed(ledger: &Ledger, present: &[Holding]) -> Result<Vec<Renewal>, ledger::Error> {
+async fn renewed(ledger: &Ledger, present: &[Holding]) -> Result<Vec<Renewal>, db::Error> {
     match present {
         [] => Ok(Vec::new()),
-        _ => ledger.in_time(ledger.renew(present)).await,
+        _ => ledger.db().in_time(ledger.renew(present)).await,
     }
 }
 

@@ -17,7 +17,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(5);
 pub async fn index_conversations(ledger: Ledger, stop: CancellationToken) {
     let mut batch = BATCH;
     while !stop.is_cancelled() {
-        let done = ledger.in_time(ledger.index_conversations(batch)).await;
+        let done = ledger.db().in_time(ledger.store().index_conversations(batch)).await;
         // What takes too long together is tried one by one.
         batch = if done.is_ok() { BATCH } else { 1 };
         let rest = match done {

@@ -1,10 +1,9 @@
 //! From what the ledger read to what the stages read, and back.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
-use ledger::{Content, EventKind, NewItem, NewMemory, Results, RunInput, Same};
-use records::{Event, Line, Segment, Structured, Talk};
+use ledger::{Content, NewItem, NewMemory, Results, RunInput, Same};
+use records::{Event, EventKind, Line, Segment, Structured, Talk};
 use stages::{Announcement, Engines, Finalized, Kept, Material, PromptApp, RecentItem, plan_fan_out};
 
 /// What one run works on.

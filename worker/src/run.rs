@@ -244,14 +244,14 @@ impl Runner {
             return;
         }
         let due = account.statement(&self.engines);
-        if self.ledger.in_time(self.ledger.spend(held.holding(), &due.spent)).await.is_err() {
+        if self.ledger.db().in_time(self.ledger.spend(held.holding(), &due.spent)).await.is_err() {
             tracing::warn!("what the run spent could not be written");
         }
     }
 
     /// The lease is lost while this process lives: the crash that was counted for it is taken back.
     async fn prove_alive(&self, held: &Held) {
-        if let Err(error) = self.ledger.in_time(self.ledger.prove_alive(held.holding())).await {
+        if let Err(error) = self.ledger.db().in_time(self.ledger.prove_alive(held.holding())).await {
             tracing::info!(%error, "the crash that was counted for a lost lease could not be taken back");
         }
     }
@@ -308,7 +308,7 @@ impl Runner {
     /// Repeats `end` until it is answered, or another run is known to have the job. What ended the lease may
     /// be this very end, whose answer is still on its way: the ledger is asked once more.
     async fn say(&self, held: &Held, end: RunEnd) -> Result<Answer, Unanswered> {
-        let verb = || self.ledger.in_time(self.ledger.settle(held.holding(), end.clone()));
+        let verb = || self.ledger.db().in_time(self.ledger.settle(held.holding(), end.clone()));
         tokio::select! {
             biased;
             answer = until_answered(&self.chance, &self.hard, verb) => answer,
@@ -318,7 +318,7 @@ impl Runner {
 
     async fn until_answered<T, F>(&self, verb: impl FnMut() -> F) -> Result<T, Unfinished>
     where
-        F: Future<Output = Result<T, ledger::Error>>,
+        F: Future<Output = Result<T, db::Error>>,
     {
         until_answered(&self.chance, &self.hard, verb).await.map_err(|unanswered| match unanswered {
             Unanswered::Stopped => Unfinished::Silent,

@@ -1,9 +1,8 @@
 //! The numbers that a worker goes by.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use ledger::{DeliveryPolicy, PushPolicy};
+use outbox::{DeliveryPolicy, PushPolicy};
 use outside::Vapid;
 
 use crate::watch::{Unwatched, Watch};

@@ -5,11 +5,13 @@
 //! many endpoints are silent, a slot is theirs for [`YOUNG`] at a time. Of slots and waiting room together, a claim leaves as much
 //! free as any one user holds ([`SenderLoad`]).
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
-use ledger::SenderLoad;
+use outbox::SenderLoad;
 use records::UserId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 

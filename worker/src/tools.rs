@@ -2,21 +2,18 @@
 
 mod breaker;
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use apps::{Answered, Manifest, Method, Outgoing, Tool, ToolCaller, ToolFailure};
-use futures::FutureExt;
-use futures::future::BoxFuture;
-use ledger::{InstalledApp, Ledger};
+use breaker::Breaker;
+use futures::{FutureExt, future::BoxFuture};
+use ledger::Ledger;
 use outside::{Call, Caller, Heard, Verb, sign};
 use records::UserId;
 use serde_json::{Map, Value};
+use store::InstalledApp;
 
-use crate::chance::Chance;
-use crate::metrics::Metrics;
-
-use breaker::Breaker;
+use crate::{chance::Chance, metrics::Metrics};
 
 /// How much of an answer is read.
 const MAX_ANSWER_BYTES: usize = 64 * 1_024;
@@ -63,7 +60,7 @@ impl Tools {
         if !self.allowed {
             return Answered::Unknown;
         }
-        let app = match self.ledger.in_time(self.ledger.installed_app(user, app_id)).await {
+        let app = match self.ledger.db().in_time(self.ledger.store().installed_app(user, app_id)).await {
             Ok(Some(app)) => app,
             Ok(None) => return Answered::Unknown,
             Err(error) => return internal(&error),
@@ -73,7 +70,7 @@ impl Tools {
         if let Err(problems) = apps::check_arguments(tool, arguments) {
             return Answered::BadArguments(problems);
         }
-        let place = match self.ledger.in_time(self.ledger.location(user)).await {
+        let place = match self.ledger.db().in_time(self.ledger.store().location(user)).await {
             Ok(place) => place,
             Err(error) => return internal(&error),
         };
@@ -116,8 +113,11 @@ impl Tools {
     /// Only a server that is down counts against an app: what it refuses is between it and its user.
     async fn note(&self, app: &InstalledApp, is_outage: bool) {
         self.breaker.note(&app.id, is_outage);
-        if let Err(error) =
-            self.ledger.in_time(self.ledger.note_app_outcome(&app.owner, &app.id, is_outage)).await
+        if let Err(error) = self
+            .ledger
+            .db()
+            .in_time(self.ledger.store().note_app_outcome(&app.owner, &app.id, is_outage))
+            .await
         {
             tracing::warn!(%error, app_id = app.id, "how an app answered was not noted");
         }
@@ -143,7 +143,7 @@ impl ToolCaller for Tools {
     }
 }
 
-fn internal(error: &ledger::Error) -> Answered {
+fn internal(error: &db::Error) -> Answered {
     tracing::warn!(%error, "an app could not be looked up");
     Answered::Failed(ToolFailure::Internal)
 }

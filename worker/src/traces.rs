@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use job::{Outcome, State};
-use ledger::{Claimed, ClaimedDelivery, ClaimedPush, DeliveryOutcome};
+use ledger::Claimed;
+use outbox::{ClaimedDelivery, ClaimedPush, DeliveryOutcome};
 use trace::{TARGET, TraceContext};
 use tracing::{Span, field::Empty};
 
@@ -70,7 +71,7 @@ pub(crate) fn delivery(delivery: &ClaimedDelivery) -> Span {
         otel.status_code = Empty,
         endpoint_id = delivery.endpoint_id,
         delivery_id = delivery.delivery_id,
-        event = delivery.event.map_or("webhook.test", ledger::EventKind::as_str),
+        event = delivery.event.map_or("webhook.test", records::EventKind::as_str),
         try_number = delivery.try_number,
         outcome = Empty,
         http.response.status_code = Empty,

@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use apps::{Answered, ToolCaller, ToolFailure};
-use ledger::{AppFields, KeptManifest, Ledger, NewApp, Settings, UserChange};
+use ledger::{Ledger, Settings};
 use outside::{Caller, Guard};
 use prometheus::{Registry, TextEncoder};
 use records::{Geolocation, UserId};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 use standardwebhooks::Webhook;
+use store::{AppFields, KeptManifest, NewApp, UserChange};
 use testbed::{AppServer, Received, TestDatabase, tool};
 use worker::{Metrics, Tools};
 
@@ -33,7 +34,7 @@ impl World {
         let database = TestDatabase::new().await;
         let ledger = Ledger::new(database.options(), Settings::default());
         let (server, ann) = (AppServer::start().await, UserId::new("ann"));
-        ledger.create_user(&ann, &UserChange::default()).await.unwrap();
+        ledger.store().create_user(&ann, &UserChange::default()).await.unwrap();
         let home = server.url("/");
         let manifest =
             apps::check(json!({ "tools": tools }).to_string().as_bytes(), Some(&home), |_| true).unwrap();
@@ -52,8 +53,8 @@ impl World {
         };
         let new =
             NewApp { id: APP.to_owned(), fields, manifest: Some(kept), secret: SecretString::from(SECRET) };
-        ledger.create_app(&ann, &new).await.unwrap().unwrap();
-        ledger.install_app(&ann, APP).await.unwrap().unwrap();
+        ledger.store().create_app(&ann, &new).await.unwrap().unwrap();
+        ledger.store().install_app(&ann, APP).await.unwrap().unwrap();
         let registry = Registry::new();
         let metrics = Metrics::new(&registry).unwrap();
         let caller = Caller::new(Guard::new(vec!["127.0.0.0/8".parse().unwrap()])).unwrap();
@@ -80,7 +81,7 @@ impl World {
     }
 
     async fn failing(&self) -> bool {
-        self.ledger.app(&self.ann, APP).await.unwrap().unwrap().failing_since.is_some()
+        self.ledger.store().app(&self.ann, APP).await.unwrap().unwrap().failing_since.is_some()
     }
 }
 
@@ -127,7 +128,7 @@ async fn a_get_sends_the_same_in_its_query_signed_with_the_location_while_it_is_
         google_place_id: None,
         location_type: None,
     };
-    world.ledger.note_location(&world.ann, &place, None).await.unwrap();
+    world.ledger.store().note_location(&world.ann, &place, None).await.unwrap();
     for (minutes, known) in [(29, true), (31, false)] {
         let age =
             format!("update user_locations set noted_at = clock_timestamp() - interval '{minutes} minutes'");
@@ -200,7 +201,7 @@ async fn a_server_that_misbehaves_is_a_closed_code() {
 async fn wrong_arguments_a_stranger_and_an_unknown_tool_send_nothing() {
     let world = World::of("echo").await;
     let bob = UserId::new("bob");
-    world.ledger.create_user(&bob, &UserChange::default()).await.unwrap();
+    world.ledger.store().create_user(&bob, &UserChange::default()).await.unwrap();
     let wrong = world.call("echo", json!({ "count": "many", "uid": "bob" })).await;
     let Answered::BadArguments(problems) = wrong else { panic!("{wrong:?}") };
     assert_eq!(problems.len(), 3, "{problems:?}");
@@ -219,7 +220,7 @@ async fn wrong_arguments_a_stranger_and_an_unknown_tool_send_nothing() {
         Answered::Unknown,
         "apps are switched off"
     );
-    world.ledger.uninstall_app(&world.ann, APP).await.unwrap();
+    world.ledger.store().uninstall_app(&world.ann, APP).await.unwrap();
     assert_eq!(world.call("echo", text).await, Answered::Unknown);
     assert!(world.server.take_received().is_empty());
 }
@@ -235,7 +236,7 @@ async fn five_outages_in_a_row_leave_the_server_alone_and_never_switch_the_app_o
     }
     assert_eq!(world.call("down", json!({ "text": "x" })).await, Answered::Failed(ToolFailure::Unreachable));
     assert_eq!(world.server.take_received().len(), 5);
-    let app = world.ledger.app(&world.ann, APP).await.unwrap().unwrap();
+    let app = world.ledger.store().app(&world.ann, APP).await.unwrap().unwrap();
     assert!(app.switched_off.is_none() && app.installed && app.failing_since.is_some());
 }
 
@@ -295,8 +296,8 @@ async fn the_sample_app_of_the_documents_takes_signed_calls_and_no_others() {
         chat_target: "app",
         chat_notify: true,
     };
-    let app = world.ledger.app(&world.ann, APP).await.unwrap().unwrap();
-    world.ledger.store_app(&world.ann, APP, app.version, &app.fields, Some(&kept)).await.unwrap();
+    let app = world.ledger.store().app(&world.ann, APP).await.unwrap().unwrap();
+    world.ledger.store().store_app(&world.ann, APP, app.version, &app.fields, Some(&kept)).await.unwrap();
     let tools = &world.tools;
     let call = async |name: &str, arguments: Value| {
         tools.call(&world.ann, APP, name, arguments.as_object().unwrap()).await

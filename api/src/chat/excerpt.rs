@@ -1,6 +1,6 @@
 //! Transcripts as text, and bounded.
 
-use ledger::ConversationView;
+use store::ConversationView;
 
 use crate::shapes;
 

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use assistant::{Journal, Reply, Source, ToolUse};
 use futures::{FutureExt, future::BoxFuture};
-use ledger::{FinishedTurn, Ledger};
+use ledger::Ledger;
 use records::UserId;
 use serde_json::{Value, json};
+use store::FinishedTurn;
 
 use crate::{door::run_to_completion, shapes::moment};
 
@@ -34,7 +35,7 @@ impl Journal for TurnRow {
         let (ledger, user, reply_id) = (self.ledger.clone(), self.user.clone(), self.reply_id.clone());
         run_to_completion(async move {
             for attempt in 1..=TRIES {
-                match ledger.finish_turn(&user, &reply_id, &ended).await {
+                match ledger.store().finish_turn(&user, &reply_id, &ended).await {
                     Ok(_) => return,
                     Err(error) if error.is_passing() && attempt < TRIES => {
                         tracing::warn!(%error, "a turn was not kept yet");

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use assistant::{DataTool, Output, Source, SourceKind, ToolFailure, Toolbox};
 use chrono::DateTime;
 use futures::{FutureExt, future::BoxFuture};
-use ledger::{
-    ConversationLine, Found, FoundKind, GoalFilter, GoalRefusal, ItemChange, Ledger, MemoryFilter,
-    NewActionItem, NewPersonMemory, SearchQuery, TaskFilter,
-};
+use ledger::{ItemChange, Ledger, NewActionItem, NewPersonMemory};
 use records::{ActionItem, ActionItemId, ConversationId, Goal, GoalId, Memory, MemoryId, Timestamp, UserId};
 use serde_json::{Value, json};
+use store::{
+    ConversationLine, Found, FoundKind, GoalFilter, GoalRefusal, MemoryFilter, SearchQuery, TaskFilter,
+};
 
 use super::excerpt::transcript;
 use crate::{
@@ -95,7 +95,7 @@ impl UserData {
             memories: wants("memory") && self.may_read.memories,
             action_items: wants("action_item") && self.may_read.action_items,
         };
-        let found = self.ledger.search(&self.user, &query).await.map_err(broken)?;
+        let found = self.ledger.store().search(&self.user, &query).await.map_err(broken)?;
         let results: Vec<Value> = found.iter().map(result).collect();
         Ok(Output {
             value: json!({ "results": results }),
@@ -107,7 +107,7 @@ impl UserData {
     async fn fetch(&self, arguments: &Value) -> Done {
         let id = clean(arguments, "id").unwrap_or_default();
         let conversation = ConversationId::new(id.clone());
-        let view = self.ledger.conversation(&self.user, &conversation, true).await.map_err(broken)?;
+        let view = self.ledger.store().conversation(&self.user, &conversation, true).await.map_err(broken)?;
         if let Some(view) = view {
             let (text, is_whole) = transcript(&view, self.transcript);
             let record = &view.conversation;
@@ -125,7 +125,7 @@ impl UserData {
         }
         let ids = [id.clone()];
         if self.may_read.memories {
-            let found = self.ledger.memories_named(&self.user, &ids).await.map_err(broken)?;
+            let found = self.ledger.store().memories_named(&self.user, &ids).await.map_err(broken)?;
             if let Some(memory) = found.first() {
                 return Ok(Output {
                     value: of_kind(shapes::memory(memory), "memory"),
@@ -134,7 +134,7 @@ impl UserData {
             }
         }
         if self.may_read.action_items {
-            let found = self.ledger.action_items_named(&self.user, &ids).await.map_err(broken)?;
+            let found = self.ledger.store().action_items_named(&self.user, &ids).await.map_err(broken)?;
             if let Some(item) = found.first() {
                 let value = of_kind(shapes::action_item(item), "action_item");
                 return Ok(Output { value, sources: vec![of_item(item)] });
@@ -145,7 +145,8 @@ impl UserData {
 
     async fn list_conversations(&self, arguments: &Value) -> Done {
         let (start, end) = (at(arguments, "start_date"), at(arguments, "end_date"));
-        let found = self.ledger.conversations_between(&self.user, start, end, limit(arguments, 25)).await;
+        let found =
+            self.ledger.store().conversations_between(&self.user, start, end, limit(arguments, 25)).await;
         let found = found.map_err(broken)?;
         let line = |line: &ConversationLine| {
             json!({
@@ -174,7 +175,7 @@ impl UserData {
             language: self.language.clone(),
             limit: limit(arguments, 50),
         };
-        let found = self.ledger.tasks(&self.user, &filter).await.map_err(broken)?;
+        let found = self.ledger.store().tasks(&self.user, &filter).await.map_err(broken)?;
         Ok(Output {
             value: json!({ "action_items": found.iter().map(shapes::action_item).collect::<Value>() }),
             sources: found.iter().map(of_item).collect(),
@@ -214,7 +215,7 @@ impl UserData {
         let found = match clean(arguments, "query").filter(|words| !words.trim().is_empty()) {
             None => {
                 let filter = MemoryFilter { limit, ..MemoryFilter::default() };
-                self.ledger.memories(&self.user, &filter).await.map_err(broken)?
+                self.ledger.store().memories(&self.user, &filter).await.map_err(broken)?
             }
             Some(words) => {
                 let query = SearchQuery {
@@ -224,9 +225,9 @@ impl UserData {
                     memories: true,
                     ..SearchQuery::default()
                 };
-                let found = self.ledger.search(&self.user, &query).await.map_err(broken)?;
+                let found = self.ledger.store().search(&self.user, &query).await.map_err(broken)?;
                 let ids: Vec<String> = found.into_iter().map(|found| found.id).collect();
-                self.ledger.memories_named(&self.user, &ids).await.map_err(broken)?
+                self.ledger.store().memories_named(&self.user, &ids).await.map_err(broken)?
             }
         };
         Ok(Output {
@@ -252,7 +253,7 @@ impl UserData {
     async fn list_goals(&self, arguments: &Value) -> Done {
         let include_inactive = arguments.get("include_inactive").and_then(Value::as_bool).unwrap_or(false);
         let filter = GoalFilter { limit: 100, offset: 0, include_inactive };
-        let found = self.ledger.goals(&self.user, &filter).await.map_err(broken)?;
+        let found = self.ledger.store().goals(&self.user, &filter).await.map_err(broken)?;
         Ok(Output {
             value: json!({ "goals": found.iter().map(shapes::goal).collect::<Value>() }),
             sources: found.iter().map(of_goal).collect(),
@@ -263,7 +264,7 @@ impl UserData {
         let id = GoalId::new(clean(arguments, "id").unwrap_or_default());
         let value = arguments.get("current_value").and_then(Value::as_f64).filter(|value| value.is_finite());
         let value = value.ok_or(ToolFailure("current_value must be a finite number.".to_owned()))?;
-        match self.ledger.set_goal_progress(&self.user, &id, value).await.map_err(broken)? {
+        match self.ledger.store().set_goal_progress(&self.user, &id, value).await.map_err(broken)? {
             Ok(goal) => Ok(Output { value: shapes::goal(&goal), sources: vec![of_goal(&goal)] }),
             Err(GoalRefusal::NoGoal) => Err(ToolFailure("There is no such goal.".to_owned())),
             Err(GoalRefusal::Wrong(_)) => Err(ToolFailure("A boolean goal stands at 0 or at 1.".to_owned())),
@@ -361,7 +362,7 @@ fn limit(arguments: &Value, default: i64) -> i64 {
 }
 
 /// What the database said goes to the log, and to no engine.
-fn broken(error: ledger::Error) -> ToolFailure {
+fn broken(error: db::Error) -> ToolFailure {
     tracing::warn!(%error, "a tool found no database");
     ToolFailure("The data cannot be reached at the moment.".to_owned())
 }

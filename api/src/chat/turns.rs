@@ -4,10 +4,10 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use assistant::{Context, Converse, Event, Limits, Listener, Past, Ports, Speaker, Turn};
 use chrono_tz::Tz;
-use ledger::{BegunTurn, ChatMessage, NewTurn};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 use serde_json::{Value, json};
+use store::{BegunTurn, ChatMessage, NewTurn};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::Instrument;
 
@@ -63,7 +63,7 @@ pub(crate) async fn begin(door: &Door, caller: &Caller, message: Message) -> Res
         Some(app) => Some(names.get(app).cloned().ok_or(Error::NotFound("App"))?),
         None => None,
     };
-    let user = door.ledger.user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
+    let user = door.ledger.store().user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
     let engine: Arc<dyn Converse> = match &message.key {
         Some(key) => (settings.with_key)(key).unwrap_or_else(|| Arc::clone(&settings.embedded)),
         None if user.requires_byok => Arc::clone(&settings.embedded),
@@ -80,7 +80,7 @@ pub(crate) async fn begin(door: &Door, caller: &Caller, message: Message) -> Res
         text: message.text,
         run_for: RUN_FOR,
     };
-    let now = match door.ledger.begin_turn(&caller.user, &new).await? {
+    let now = match door.ledger.store().begin_turn(&caller.user, &new).await? {
         BegunTurn::Begun(now) => now,
         BegunTurn::Repeated(reply) => return Ok(Begun::Known(shape(&reply, &names))),
         BegunTurn::Busy(seconds) => return Err(Error::TurnRunning { retry_after: seconds.min(5) }),
@@ -162,13 +162,14 @@ impl Work {
     /// The thread before this message, oldest first. Where it cannot be read, the turn does without.
     async fn history(&self) -> Vec<Past> {
         let question = Some(self.new.question_id.as_str());
-        let newest = match self.door.ledger.chat_messages(&self.user, &self.thread, question, HISTORY).await {
-            Ok(newest) => newest,
-            Err(error) => {
-                tracing::warn!(%error, "a turn goes on without its history");
-                return Vec::new();
-            }
-        };
+        let newest =
+            match self.door.ledger.store().chat_messages(&self.user, &self.thread, question, HISTORY).await {
+                Ok(newest) => newest,
+                Err(error) => {
+                    tracing::warn!(%error, "a turn goes on without its history");
+                    return Vec::new();
+                }
+            };
         let mut left = HISTORY_LENGTH;
         let mut history: Vec<Past> = newest
             .into_iter()

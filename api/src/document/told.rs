@@ -1,6 +1,6 @@
 //! What the service posts to endpoints: the document's `webhooks` section.
 
-use ledger::EventKind;
+use records::EventKind;
 use serde_json::{Map, Value, json};
 
 use super::schemas::reference;

@@ -51,11 +51,11 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
             answer = work.as_mut() => answer,
             () = since.overdue(longest) => {
                 // Before the work is dropped with the session that it waits for.
-                door.ledger.doubt();
+                door.ledger.db().doubt();
                 Error::NoAnswer.into_response()
             }
         };
-        if let Some(budget) = answer.extensions().get::<ledger::Budget>() {
+        if let Some(budget) = answer.extensions().get::<records::Budget>() {
             door.metrics.over_budget.with_label_values(&[budget.as_str()]).inc();
         }
         let mut answer = finish(answer, &id, &door.ledger);
@@ -118,7 +118,7 @@ pub(super) fn catch_panics() -> CatchPanicLayer<fn(Box<dyn Any + Send>) -> Respo
 
 fn finish(mut answer: Response, id: &str, ledger: &Ledger) -> Response {
     if let Some(Cause(error)) = answer.extensions_mut().remove::<Cause>() {
-        ledger.heed(&error);
+        ledger.db().heed(&error);
         // The error's own words never include the database's.
         match error.is_passing() {
             true => tracing::warn!(%error, "the ledger is unavailable"),

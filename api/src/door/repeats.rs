@@ -10,7 +10,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use ledger::{Repeat, RequestKey};
+use db::{Repeat, RequestKey};
 use records::ConversationId;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -57,7 +57,7 @@ async fn named(
     let bytes = whole(Request::from_parts(parts.clone(), body), door.settings.body_wait).await?;
     let fingerprint = fingerprint(&route, parts.uri.path(), &bytes);
     let key = RequestKey { user: caller.user.clone(), route, key: name, fingerprint };
-    if let Some(repeat) = door.ledger.repeat_of(&key).await? {
+    if let Some(repeat) = door.ledger.db().repeat_of(&key).await? {
         if let Some(made) = conversation_of(&key, &repeat) {
             routes::resume(door, &key.user, &made, &parts.headers).await?;
         }
@@ -138,7 +138,7 @@ async fn answer_again(
 /// a repeat is then answered from what was made.
 async fn keep(door: &Door, key: &RequestKey, answer: Response) -> Response {
     if routes::is_shown_anew(&key.route) {
-        if let Err(error) = door.ledger.mark_answered(key).await {
+        if let Err(error) = door.ledger.db().mark_answered(key).await {
             tracing::warn!(%error, "a repeat may have to wait for a minute");
         }
         return answer;
@@ -148,7 +148,7 @@ async fn keep(door: &Door, key: &RequestKey, answer: Response) -> Response {
         return Error::UnreadableBody.into_response();
     };
     if let Some(kept) = without_secrets(&bytes)
-        && let Err(error) = door.ledger.store_answer(key, parts.status.as_u16(), &kept).await
+        && let Err(error) = door.ledger.db().store_answer(key, parts.status.as_u16(), &kept).await
     {
         tracing::warn!(%error, "an answer was not kept for repeats");
     }

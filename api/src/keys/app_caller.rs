@@ -21,7 +21,7 @@ impl FromRequestParts<Door> for AppCaller {
     async fn from_request_parts(parts: &mut Parts, door: &Door) -> Result<Self, Error> {
         let hash =
             bearer(&parts.headers).and_then(hash_of_presented_app_key).ok_or(Error::NotAuthenticated)?;
-        let key = door.ledger.app_key_owner(&hash).await?.ok_or(Error::NotAuthenticated)?;
+        let key = door.ledger.store().app_key_owner(&hash).await?.ok_or(Error::NotAuthenticated)?;
         // The request's memory is on the account of the app's owner.
         if let Some(account) = parts.extensions.get::<Account>() {
             account.open(&key.owner);

@@ -53,7 +53,7 @@ impl Caller {
         told: Option<&Told>,
         account: Account,
     ) -> Result<Self, Error> {
-        let owner = door.ledger.key_owner(hash).await?.ok_or(Error::NotAuthenticated)?;
+        let owner = door.ledger.store().key_owner(hash).await?.ok_or(Error::NotAuthenticated)?;
         let counted = door.rate.admit(&owner.user_id);
         if let (Some(left), Some(told)) = (counted.left, told) {
             told.note(left);

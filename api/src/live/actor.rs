@@ -326,7 +326,7 @@ impl Actor {
         }
         if now >= self.next_key {
             self.next_key = now + self.door.settings.live.key_checked_every;
-            if let Ok(None) = self.door.ledger.key_owner(&self.key).await {
+            if let Ok(None) = self.door.ledger.store().key_owner(&self.key).await {
                 self.leave(CloseCode::Refused);
             }
         }
@@ -348,7 +348,9 @@ impl Actor {
     async fn resume_parked(&mut self) {
         const LOOKED_AT: i64 = 50;
         let Some(key) = self.operator.own_key.clone() else { return };
-        let Ok(parked) = self.door.ledger.parked_jobs(&self.operator.user, LOOKED_AT).await else { return };
+        let Ok(parked) = self.door.ledger.store().parked_jobs(&self.operator.user, LOOKED_AT).await else {
+            return;
+        };
         let Some(job) = parked.into_iter().find(|job| !self.tried.contains(job)) else { return };
         if let Some(place) = self.door.settings.keyed.place() {
             self.tried.push(job.clone());

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use ledger::{ConversationFilter, DatePage, Ledger};
+use ledger::Ledger;
 use live::ServerFrame;
 use records::{ConversationId, UserId};
 use serde_json::Value;
+use store::{ConversationFilter, DatePage};
 use tokio::{sync::mpsc, time::sleep};
 
 use crate::shapes;
@@ -55,7 +56,7 @@ pub(super) async fn follow(
 pub(super) async fn last(ledger: Ledger, user: UserId, frames: mpsc::Sender<ServerFrame>) {
     let page = DatePage { limit: 1, ..DatePage::default() };
     let filter = ConversationFilter { page, ..ConversationFilter::default() };
-    if let Ok(found) = ledger.conversations(&user, &filter).await
+    if let Ok(found) = ledger.store().conversations(&user, &filter).await
         && let Some(newest) = found.first()
     {
         let id = newest.conversation.id.as_str().to_owned();
@@ -64,6 +65,6 @@ pub(super) async fn last(ledger: Ledger, user: UserId, frames: mpsc::Sender<Serv
 }
 
 async fn shown(ledger: &Ledger, user: &UserId, conversation: &ConversationId) -> Option<Value> {
-    let view = ledger.conversation(user, conversation, true).await.ok()??;
+    let view = ledger.store().conversation(user, conversation, true).await.ok()??;
     serde_json::to_value(shapes::conversation(&view, true)).ok()
 }

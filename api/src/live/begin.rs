@@ -1,12 +1,15 @@
 //! How a session begins.
 
-use std::{collections::HashMap, collections::VecDeque, sync::Arc};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
 
-use ledger::NewLive;
 use live::{Action, CloseCode, Session, Timing};
 use records::ConversationId;
 use secrecy::SecretString;
 use speech::Events;
+use store::NewLive;
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
 use super::{

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use axum::extract::ws::Message;
 use futures::future::BoxFuture;
-use ledger::{AssignedSpeaker, LiveLost, PhotoRefusal};
 use live::{
     Action, ClientFrame, ClientSegment, CloseCode, Event, ServerFrame, ServiceStatus, StatusFrame, Utterance,
 };
 use speech::{Draft, Reason, Status, Undecodable};
+use store::{AssignedSpeaker, LiveLost, PhotoRefusal};
 use tokio::time::Instant;
 
 use super::{LARGEST_FRAME, actor::Actor, operate::Current};

@@ -4,10 +4,11 @@
 use std::{sync::Arc, time::Duration};
 
 use job::WorkerId;
-use ledger::{Appended, EndedBy, Ledger, LiveAdmission, LiveLost, NewLive, PhotoRefusal, WithKeys};
+use ledger::{EndedBy, Ledger, LiveAdmission, WithKeys};
 use live::{Action, Conversation, Event, Lost, Utterance};
 use records::{ConversationId, Segment, UserId};
 use secrecy::SecretString;
+use store::{Appended, LiveLost, NewLive, PhotoRefusal};
 
 use crate::{
     Error, KeyedRuns,
@@ -85,21 +86,25 @@ impl Operator {
         Ok(match current {
             (Action::Append { segments, began_ago }, Current { id, epoch }) => {
                 let segments: Vec<Segment> = segments.iter().map(segment).collect();
-                match ledger.append_live(user, &id, epoch, &segments, began_ago).await? {
+                match ledger.store().append_live(user, &id, epoch, &segments, began_ago).await? {
                     Ok(Appended::Stored(numbers)) => Event::Appended(numbers).into(),
                     Ok(Appended::Full) => Event::Full.into(),
                     Ok(Appended::OverBudget) => Event::OverBudget.into(),
                     Err(lost) => lost.into(),
                 }
             }
-            (Action::Renew, Current { id, epoch }) => match ledger.renew_live(user, &id, epoch).await? {
-                Ok(()) => Event::Renewed.into(),
-                Err(lost) => lost.into(),
-            },
-            (Action::Release, Current { id, epoch }) => match ledger.close_live(user, &id, epoch).await? {
-                Ok(()) => Event::Released.into(),
-                Err(lost) => lost.into(),
-            },
+            (Action::Renew, Current { id, epoch }) => {
+                match ledger.store().renew_live(user, &id, epoch).await? {
+                    Ok(()) => Event::Renewed.into(),
+                    Err(lost) => lost.into(),
+                }
+            }
+            (Action::Release, Current { id, epoch }) => {
+                match ledger.store().close_live(user, &id, epoch).await? {
+                    Ok(()) => Event::Released.into(),
+                    Err(lost) => lost.into(),
+                }
+            }
             (Action::Admit, current) => match self.admit(current).await? {
                 LiveAdmission::Admitted(_) => Outcome { admitted: true, ..Event::Admitted.into() },
                 LiveAdmission::Superseded => Event::Refused(Lost::Superseded).into(),
@@ -111,7 +116,8 @@ impl Operator {
 
     async fn open(&self) -> Result<Outcome, Error> {
         let fresh_id = ConversationId::new(self.ids.fresh().to_string());
-        let opened = self.ledger.open_live(&self.user, &NewLive { fresh_id, ..self.opens.clone() }).await?;
+        let opened =
+            self.ledger.store().open_live(&self.user, &NewLive { fresh_id, ..self.opens.clone() }).await?;
         Ok(match opened {
             Ok(live) => {
                 let conversation = Conversation {
@@ -122,7 +128,7 @@ impl Operator {
                 let current = Current { id: live.id, epoch: live.epoch };
                 Outcome { opened: Some((current, live.resumed)), ..Event::Opened(conversation).into() }
             }
-            Err(ledger::OpenRefusal::NoUser) => Event::NoUser.into(),
+            Err(store::OpenRefusal::NoUser) => Event::NoUser.into(),
         })
     }
 
@@ -158,7 +164,7 @@ impl Operator {
             let (operator, id, photo) = (Arc::clone(&self), id.clone(), Arc::clone(&photo));
             async move {
                 let (ledger, user) = (&operator.ledger, &operator.user);
-                Ok(ledger.add_live_photo(user, &id, epoch, (&photo.0, &photo.1)).await?)
+                Ok(ledger.store().add_live_photo(user, &id, epoch, (&photo.0, &photo.1)).await?)
             }
         })
         .await
@@ -168,12 +174,12 @@ impl Operator {
     pub(super) async fn assign(
         self: Arc<Self>,
         Current { id, epoch }: Current,
-        assigned: ledger::AssignedSpeaker,
+        assigned: store::AssignedSpeaker,
     ) -> Option<Result<bool, LiveLost>> {
         patiently(move || {
             let (operator, id, assigned) = (Arc::clone(&self), id.clone(), assigned.clone());
             async move {
-                Ok(operator.ledger.assign_live_speaker(&operator.user, &id, epoch, &assigned).await?)
+                Ok(operator.ledger.store().assign_live_speaker(&operator.user, &id, epoch, &assigned).await?)
             }
         })
         .await

@@ -1,7 +1,7 @@
 //! What all lists share: limit, offset, and a range of dates.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use ledger::After;
+use db::After;
 use records::Timestamp;
 use serde_json::{Value, json};
 

@@ -1,9 +1,10 @@
 //! `P/action-items`. There is no GET of a single one (spec): the router answers 405 for it.
 
 use axum::{Json, extract::State, http::Uri, response::Response};
-use ledger::{DatePage, ItemChange, ItemFilter, NewActionItem};
+use ledger::{ItemChange, NewActionItem};
 use records::{ActionItem, ActionItemId, ConversationId, UserId};
 use serde_json::{Value, json};
+use store::{DatePage, ItemFilter};
 
 use super::{answer, links, path::Ids};
 use crate::{
@@ -33,7 +34,7 @@ pub(super) async fn list(
 ) -> Result<Response, Error> {
     caller.require(Scope::ActionItemsRead)?;
     let (page, filter) = query(&parameters, read_filter)?;
-    let items = door.ledger.action_items(&caller.user, &filter).await?;
+    let items = door.ledger.store().action_items(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &items, shapes::action_item))
 }
 

@@ -1,10 +1,10 @@
 //! `/v1/apps/{app_id}/keys`: what an app writes to its users with.
 
 use axum::{Json, extract::State, http::StatusCode};
-use ledger::{AppKeyRefusal, NewAppKey};
 use records::UserId;
 use secrecy::ExposeSecret;
 use serde_json::Value;
+use store::{AppKeyRefusal, NewAppKey};
 
 use super::{apps, path::Ids};
 use crate::{
@@ -27,7 +27,7 @@ pub(super) async fn list(
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::AppsRead)?;
     let app = apps::owned(&door, &caller.user, &id).await?;
-    let keys = door.ledger.app_keys(&caller.user, &app.id).await?;
+    let keys = door.ledger.store().app_keys(&caller.user, &app.id).await?;
     Ok(Json(keys.iter().map(shapes::app_key).collect()))
 }
 
@@ -48,7 +48,7 @@ pub(super) async fn create(
         prefix: made.hint,
         sha256: made.sha256,
     };
-    let stored = door.ledger.create_app_key(&caller.user, &app.id, &key).await?;
+    let stored = door.ledger.store().create_app_key(&caller.user, &app.id, &key).await?;
     let stored = stored.map_err(|refusal| match refusal {
         AppKeyRefusal::NoSuchApp => Error::NotFound(apps::KIND),
         AppKeyRefusal::TooMany => Error::Conflict(Code::TooManyAppKeys),
@@ -64,7 +64,7 @@ pub(super) async fn revoke(
 ) -> Result<StatusCode, Error> {
     caller.require(Scope::AppsWrite)?;
     let app = apps::owned(&door, &caller.user, &id).await?;
-    match door.ledger.revoke_app_key(&caller.user, &app.id, &key).await? {
+    match door.ledger.store().revoke_app_key(&caller.user, &app.id, &key).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(Error::NotFound(KIND)),
     }
@@ -77,7 +77,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<Option<String>> {
 
 /// A key that a request made, as it is now.
 pub(super) async fn present(door: &Door, user: &UserId, app: &str, key: &str) -> Result<Value, Error> {
-    let keys = door.ledger.app_keys(user, app).await?;
+    let keys = door.ledger.store().app_keys(user, app).await?;
     let found = keys.iter().find(|one| one.id == key).ok_or(Error::NotFound(KIND))?;
     Ok(shapes::app_key(found))
 }

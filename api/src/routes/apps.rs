@@ -8,12 +8,12 @@ use axum::{
     response::Response,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use ledger::{
-    App, AppFields, AppFilter, AppVisibility, InstallRefusal, KeptManifest, NewApp, Stored, TooManyApps,
-};
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
+use store::{
+    App, AppFields, AppFilter, AppVisibility, InstallRefusal, KeptManifest, NewApp, Stored, TooManyApps,
+};
 
 use super::{answer, links, path::Ids, tagged};
 use crate::{
@@ -50,7 +50,7 @@ pub(super) async fn list(
 ) -> Result<Response, Error> {
     caller.require(Scope::AppsRead)?;
     let (page, filter) = query(&parameters, read_filter)?;
-    let apps = door.ledger.apps(&caller.user, &filter).await?;
+    let apps = door.ledger.store().apps(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &apps, |app| shape(&door, &caller.user, app)))
 }
 
@@ -65,7 +65,7 @@ pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, AppFilter)> 
 /// GET `…/enabled`: the ids of the apps that the user installed and may use.
 pub(super) async fn enabled(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
     caller.require(Scope::AppsRead)?;
-    let installed = door.ledger.installed_apps(&caller.user).await?;
+    let installed = door.ledger.store().installed_apps(&caller.user).await?;
     Ok(Json(installed.into_iter().map(|app| Value::from(app.id)).collect()))
 }
 
@@ -77,7 +77,7 @@ pub(super) async fn one(
     asked: HeaderMap,
 ) -> Result<Response, Error> {
     caller.require(Scope::AppsRead)?;
-    let app = door.ledger.app(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
+    let app = door.ledger.store().app(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(tagged::answer(&asked, shape(&door, &caller.user, &app)))
 }
 
@@ -93,7 +93,7 @@ pub(super) async fn create(
     let manifest = fetch(&door, &caller.user, &fields, &["body", "manifest_url"]).await?;
     let secret = SecretString::from(format!("whsec_{}", STANDARD.encode(door.ids.secret())));
     let new = NewApp { id: door.ids.fresh().to_string(), fields, manifest, secret };
-    let made = door.ledger.create_app(&caller.user, &new).await?;
+    let made = door.ledger.store().create_app(&caller.user, &new).await?;
     let made = made.map_err(|TooManyApps| Error::Conflict(Code::TooManyApps))?;
     Ok(Json(shapes::with(shape(&door, &caller.user, &made), "secret", new.secret.expose_secret())))
 }
@@ -134,7 +134,7 @@ pub(super) async fn delete(
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::AppsWrite)?;
     let app = owned(&door, &caller.user, &id).await?;
-    let deleted = door.ledger.delete_app(&caller.user, &app.id).await?;
+    let deleted = door.ledger.store().delete_app(&caller.user, &app.id).await?;
     follow(&door, &app.id).await;
     answer::deleted(deleted, KIND)
 }
@@ -150,13 +150,13 @@ pub(super) async fn enable(
     if door.settings.apps == AppsMode::Off {
         return Err(Error::AppsNotAllowed("Apps are switched off on this instance"));
     }
-    let app = door.ledger.app(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
+    let app = door.ledger.store().app(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     if let Some(url) = &app.fields.setup_completed_url
         && !door.settings.app_servers.is_set_up(&caller.user, url).await
     {
         return Err(Error::SetupNotCompleted);
     }
-    door.ledger.install_app(&caller.user, &id).await?.map_err(|refusal| match refusal {
+    door.ledger.store().install_app(&caller.user, &id).await?.map_err(|refusal| match refusal {
         InstallRefusal::NoSuchApp => Error::NotFound(KIND),
         InstallRefusal::SwitchedOff => Error::Conflict(Code::AppSwitchedOff),
         InstallRefusal::TooMany => Error::Conflict(Code::TooManyInstalls),
@@ -172,7 +172,7 @@ pub(super) async fn disable(
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::AppsWrite)?;
     let id = query(&parameters, read_app_id)?;
-    door.ledger.uninstall_app(&caller.user, &id).await?;
+    door.ledger.store().uninstall_app(&caller.user, &id).await?;
     Ok(Json(json!({ "status": "ok" })))
 }
 
@@ -186,7 +186,7 @@ pub(super) fn read_app_id(fields: &mut Fields<'_>) -> Option<String> {
 /// # Errors
 /// 404 for one that the caller does not see, 403 for another user's public one.
 pub(super) async fn owned(door: &Door, user: &UserId, id: &str) -> Result<App, Error> {
-    let app = door.ledger.app(user, id).await?.ok_or(Error::NotFound(KIND))?;
+    let app = door.ledger.store().app(user, id).await?.ok_or(Error::NotFound(KIND))?;
     if app.owner == *user { Ok(app) } else { Err(Error::NotOwner) }
 }
 
@@ -213,7 +213,8 @@ async fn save(
     place: &[&'static str; 2],
 ) -> Result<Json<Value>, Error> {
     let manifest = fetch(door, user, &fields, place).await?;
-    let stored = door.ledger.store_app(user, &app.id, app.version, &fields, manifest.as_ref()).await?;
+    let stored =
+        door.ledger.store().store_app(user, &app.id, app.version, &fields, manifest.as_ref()).await?;
     match stored {
         Stored::Stored(stored) => {
             if stored.fields != app.fields {
@@ -228,7 +229,7 @@ async fn save(
 
 /// The webhooks of those who installed the app follow it; where that fails the round does it.
 async fn follow(door: &Door, id: &str) {
-    if let Err(error) = door.ledger.in_time(door.ledger.follow_apps(Some(id))).await {
+    if let Err(error) = door.ledger.db().in_time(door.ledger.store().follow_apps(Some(id))).await {
         tracing::warn!(%error, "the webhooks of an app are left to the round");
     }
 }

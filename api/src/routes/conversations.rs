@@ -6,9 +6,9 @@ use axum::{
     http::{HeaderMap, Uri},
     response::{IntoResponse, Response},
 };
-use ledger::{ConversationChange, ConversationFilter, ConversationView, DatePage, StatusFilter};
 use records::{Category, ConversationId, FolderId, UserId};
 use serde_json::Value;
+use store::{ConversationChange, ConversationFilter, ConversationView, DatePage, StatusFilter};
 
 use super::{answer, links, path::Ids, tagged};
 use crate::{
@@ -35,7 +35,8 @@ pub(super) async fn list(
     caller.require(Scope::ConversationsRead)?;
     let (page, filter) = filter(&parameters)?;
     let reserve = |bytes| caller.account.hold_for_answer(bytes);
-    let views = door.ledger.conversations_within(&caller.user, &filter, reserve).await?.map_err(too_long)?;
+    let views =
+        door.ledger.store().conversations_within(&caller.user, &filter, reserve).await?.map_err(too_long)?;
     let shape = |view| shapes::conversation(view, filter.with_transcript);
     match filter.with_transcript {
         true => links::answer_within(&caller.account, &uri, page, &views, shape),
@@ -46,7 +47,7 @@ pub(super) async fn list(
 /// A page that one user may never hold is one to ask less of.
 fn too_long(refused: Refused) -> Error {
     match refused {
-        Refused::TooLarge => ledger::Error::TooMuch { doing: "listing conversations" }.into(),
+        Refused::TooLarge => db::Error::TooMuch { doing: "listing conversations" }.into(),
         Refused::Busy => Error::Overloaded,
     }
 }
@@ -100,7 +101,7 @@ pub(super) async fn one(
     if with_photos {
         caller.account.has_room()?;
         let view = find(&door, &caller.user, &id, with_transcript).await?;
-        let photos = door.ledger.photos(&caller.user, &id).await?;
+        let photos = door.ledger.store().photos(&caller.user, &id).await?;
         let shape = shapes::conversation_with_photos(&view, with_transcript, &photos);
         return Ok(tagged::answer_json(&asked, caller.account.json(&shape)?));
     }
@@ -124,11 +125,11 @@ pub(super) async fn change(
     let change = object(body, read_change)?;
     let id = ConversationId::new(id);
     if let Some(Some(folder)) = &change.folder_id
-        && !door.ledger.has_folder(&caller.user, folder).await?
+        && !door.ledger.store().has_folder(&caller.user, folder).await?
     {
         return Err(Error::NotFound("Folder"));
     }
-    if !door.ledger.change_conversation(&caller.user, &id, &change).await? {
+    if !door.ledger.store().change_conversation(&caller.user, &id, &change).await? {
         return Err(Error::NotFound(KIND));
     }
     let view = find(&door, &caller.user, &id, false).await?;
@@ -164,5 +165,5 @@ async fn find(
     id: &ConversationId,
     with_transcript: bool,
 ) -> Result<ConversationView, Error> {
-    door.ledger.conversation(user, id, with_transcript).await?.ok_or(Error::NotFound(KIND))
+    door.ledger.store().conversation(user, id, with_transcript).await?.ok_or(Error::NotFound(KIND))
 }

@@ -164,7 +164,7 @@ async fn create(
                 door.metrics.admissions.with_label_values(&["create"]).inc();
             }
             waiting::for_the_end(&door.ledger, user, &id, door.settings.create_wait).await;
-            Ok(match door.ledger.conversation(user, &id, false).await {
+            Ok(match door.ledger.store().conversation(user, &id, false).await {
                 Ok(Some(view)) => answer(&view.conversation),
                 Ok(None) => deleted(&id),
                 // The commit happened: what is not known now is answered as it was.
@@ -176,7 +176,7 @@ async fn create(
 
 /// The answer to a create, of a conversation as it is now.
 pub(super) async fn present(door: &Door, user: &UserId, id: &ConversationId) -> Result<Value, Error> {
-    let view = door.ledger.conversation(user, id, false).await?;
+    let view = door.ledger.store().conversation(user, id, false).await?;
     let Json(shape) = view.map_or_else(|| deleted(id), |view| answer(&view.conversation));
     Ok(shape)
 }

@@ -1,7 +1,7 @@
 //! `P/webhooks/{id}/…`: what was delivered, what failed, and redelivery.
 
 use axum::{Json, extract::State, http::Uri, response::Response};
-use ledger::DeliveryPage;
+use outbox::DeliveryPage;
 use records::UserId;
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ pub(super) async fn test(
 
 /// A test delivery as it is now; one that is not there yet is written.
 pub(super) async fn tested(door: &Door, user: &UserId, endpoint: &str, id: &str) -> Result<Value, Error> {
-    let written = door.ledger.test_delivery(user, endpoint, id).await?;
+    let written = door.ledger.outbox().test_delivery(user, endpoint, id).await?;
     Ok(shapes::delivery(&written.ok_or(Error::NotFound(KIND))?))
 }
 
@@ -43,7 +43,7 @@ pub(super) async fn list(
     caller.require(Scope::WebhooksRead)?;
     let (page, filter) = query(&parameters, read_page)?;
     must_exist(&door, &caller.user, &endpoint).await?;
-    let rows = door.ledger.deliveries(&caller.user, &endpoint, &filter).await?;
+    let rows = door.ledger.outbox().deliveries(&caller.user, &endpoint, &filter).await?;
     Ok(links::answer(&uri, page, &rows, shapes::delivery))
 }
 
@@ -65,7 +65,7 @@ pub(super) async fn redeliver(
     Ids((endpoint, delivery)): Ids<(String, String)>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
-    match door.ledger.redeliver(&caller.user, &endpoint, &delivery).await? {
+    match door.ledger.outbox().redeliver(&caller.user, &endpoint, &delivery).await? {
         Some(Some(again)) => Ok(Json(shapes::delivery(&again))),
         Some(None) => Err(Error::Conflict(Code::DeliveryUnderWay)),
         None => {
@@ -85,11 +85,11 @@ pub(super) async fn recover(
     caller.require(Scope::WebhooksWrite)?;
     let since = object(body, read_since)?;
     must_exist(&door, &caller.user, &endpoint).await?;
-    if since.at > door.ledger.now().await? {
+    if since.at > door.ledger.db().now().await? {
         let loc = vec!["body".into(), "since".into()];
         return Err(Error::Invalid(vec![Problem::rule(loc, "since must not be in the future")]));
     }
-    let recovered = door.ledger.recover(&caller.user, &endpoint, since.at).await?;
+    let recovered = door.ledger.outbox().recover(&caller.user, &endpoint, since.at).await?;
     Ok(Json(json!({ "recovered": recovered.ok_or(Error::NotFound(KIND))? })))
 }
 
@@ -99,5 +99,5 @@ pub(super) fn read_since(fields: &mut Fields<'_>) -> Option<Instant> {
 }
 
 async fn must_exist(door: &Door, user: &UserId, endpoint: &str) -> Result<(), Error> {
-    door.ledger.endpoint(user, endpoint).await?.map(|_| ()).ok_or(Error::NotFound(KIND))
+    door.ledger.outbox().endpoint(user, endpoint).await?.map(|_| ()).ok_or(Error::NotFound(KIND))
 }

@@ -7,11 +7,12 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use job::WorkerId;
-use ledger::{AdmitRefusal, ConversationView, FinalizedWithKeys, Ledger, Poll, WithKeys};
+use ledger::{AdmitRefusal, FinalizedWithKeys, Ledger, Poll, WithKeys};
 use records::{ConversationId, UserId};
 use secrecy::SecretString;
 use serde::Serialize;
 use serde_json::{Value, json};
+use store::ConversationView;
 
 use super::{byok, conversations::KIND, path::Ids, tagged};
 use crate::{
@@ -63,9 +64,10 @@ pub(super) async fn finalize(
     let finalized = match key {
         None => door.ledger.finalize_and_show(user, id, context).await?,
         Some(key) => match finalize_with(key, door, user, id, context).await? {
-            Ok(fresh) => {
-                Ok((door.ledger.conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?, fresh))
-            }
+            Ok(fresh) => Ok((
+                door.ledger.store().conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?,
+                fresh,
+            )),
             Err(refusal) => Err(refusal),
         },
     };
@@ -76,7 +78,7 @@ pub(super) async fn finalize(
         }
         Err(AdmitRefusal::NoConversation) => Err(Error::NotFound(KIND)),
         Err(AdmitRefusal::NoContent) => Err(no_content()),
-        Err(AdmitRefusal::OverBudget(over)) => Err(ledger::Error::from(over).into()),
+        Err(AdmitRefusal::OverBudget(over)) => Err(db::Error::from(over).into()),
     }
 }
 
@@ -120,7 +122,8 @@ async fn finalize_with(
 /// The answer to a finalize, of a conversation as it is now.
 pub(super) async fn present(door: &Door, caller: &Caller, id: &ConversationId) -> Result<Response, Error> {
     caller.account.has_room()?;
-    let view = door.ledger.conversation(&caller.user, id, true).await?.ok_or(Error::NotFound(KIND))?;
+    let view =
+        door.ledger.store().conversation(&caller.user, id, true).await?.ok_or(Error::NotFound(KIND))?;
     show(&caller.account, &view)
 }
 

@@ -8,6 +8,6 @@ use crate::{Error, Scope, door::Door, keys::Caller, shapes};
 /// GET: all of them, in their order.
 pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
     caller.require(Scope::FoldersRead)?;
-    let folders = door.ledger.folders(&caller.user).await?;
+    let folders = door.ledger.store().folders(&caller.user).await?;
     Ok(Json(folders.iter().map(shapes::folder).collect()))
 }

@@ -6,9 +6,9 @@ use axum::{
     http::{HeaderMap, Uri},
     response::Response,
 };
-use ledger::{GoalChange, GoalFilter, NewGoal};
 use records::{Goal, GoalId, GoalType};
 use serde_json::Value;
+use store::{GoalChange, GoalFilter, NewGoal};
 
 use super::{
     answer, links,
@@ -46,7 +46,7 @@ pub(super) async fn list(
 ) -> Result<Response, Error> {
     caller.require(Scope::GoalsRead)?;
     let (page, filter) = query(&parameters, read_filter)?;
-    let goals = door.ledger.goals(&caller.user, &filter).await?;
+    let goals = door.ledger.store().goals(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &goals, shapes::goal))
 }
 
@@ -65,7 +65,7 @@ pub(super) async fn one(
     asked: HeaderMap,
 ) -> Result<Response, Error> {
     caller.require(Scope::GoalsRead)?;
-    let Json(shape) = shown(door.ledger.goal(&caller.user, &GoalId::new(id)).await?)?;
+    let Json(shape) = shown(door.ledger.store().goal(&caller.user, &GoalId::new(id)).await?)?;
     Ok(tagged::answer(&asked, shape))
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn create(
     caller.require(Scope::GoalsWrite)?;
     let id = GoalId::new(format!("goal_{}", door.ids.fresh()));
     let new = object(body, |fields| read_new(fields, &id))?;
-    Ok(Json(shapes::goal(&door.ledger.create_goal(&caller.user, &new).await?)))
+    Ok(Json(shapes::goal(&door.ledger.store().create_goal(&caller.user, &new).await?)))
 }
 
 /// Reads the body of a create.
@@ -115,7 +115,7 @@ pub(super) async fn change(
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::GoalsWrite)?;
     let change = object(body, read_change)?;
-    let changed = door.ledger.change_goal(&caller.user, &GoalId::new(id), &change).await?;
+    let changed = door.ledger.store().change_goal(&caller.user, &GoalId::new(id), &change).await?;
     let goal = changed.map_err(|refusal| refused_change(refusal, &change))?;
     Ok(Json(shapes::goal(&goal)))
 }
@@ -152,7 +152,7 @@ pub(super) async fn progress(
     let sent = optional_object(body, read_progress)?.flatten();
     let value = asked.or(sent).ok_or_else(missing)?;
     let part = if asked.is_some() { "query" } else { "body" };
-    let told = door.ledger.set_goal_progress(&caller.user, &GoalId::new(id), value).await?;
+    let told = door.ledger.store().set_goal_progress(&caller.user, &GoalId::new(id), value).await?;
     let goal = told.map_err(|refusal| refused_progress(refusal, part))?;
     Ok(Json(shapes::goal(&goal)))
 }
@@ -182,7 +182,7 @@ pub(super) async fn history(
     caller.require(Scope::GoalsRead)?;
     let days = query(&parameters, read_days)?;
     let days = i32::try_from(days).unwrap_or(365);
-    let points = door.ledger.goal_history(&caller.user, &GoalId::new(id), days).await?;
+    let points = door.ledger.store().goal_history(&caller.user, &GoalId::new(id), days).await?;
     points.map(|points| Json(points.iter().map(shapes::goal_point).collect())).ok_or(Error::NotFound(KIND))
 }
 
@@ -198,7 +198,7 @@ pub(super) async fn delete(
     Ids(id): Ids<String>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::GoalsWrite)?;
-    let deleted = door.ledger.delete_goal(&caller.user, &GoalId::new(id)).await?;
+    let deleted = door.ledger.store().delete_goal(&caller.user, &GoalId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }
 

@@ -1,10 +1,10 @@
 //! `/v1/dev/keys` and `/v1/dev/key`.
 
 use axum::{Json, extract::State, http::StatusCode};
-use ledger::{Key, KeyRefusal, NewKey};
 use records::{Timestamp, UserId};
 use secrecy::ExposeSecret;
 use serde_json::Value;
+use store::{Key, KeyRefusal, NewKey};
 
 use super::path::Ids;
 use crate::{
@@ -22,7 +22,7 @@ pub(super) const KIND: &str = "Key";
 /// GET: all of a person's keys, newest first.
 pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
     caller.require(Scope::KeysRead)?;
-    let keys = door.ledger.keys(&caller.user).await?;
+    let keys = door.ledger.store().keys(&caller.user).await?;
     Ok(Json(keys.iter().map(shapes::key).collect()))
 }
 
@@ -54,7 +54,7 @@ pub(super) async fn create(
         scopes: wanted.scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
         expires_at,
     };
-    door.ledger.add_key(&caller.user, &key).await?.map_err(|refusal| match refusal {
+    door.ledger.store().add_key(&caller.user, &key).await?.map_err(|refusal| match refusal {
         // A key of theirs has just been used. Gone meanwhile is gone.
         KeyRefusal::NoSuchPerson => Error::NotAuthenticated,
         KeyRefusal::TooMany => Error::Conflict(Code::TooManyKeys),
@@ -70,7 +70,7 @@ pub(super) async fn revoke(
     Ids(id): Ids<String>,
 ) -> Result<StatusCode, Error> {
     caller.require(Scope::KeysWrite)?;
-    match door.ledger.revoke_key(&caller.user, &id).await? {
+    match door.ledger.store().revoke_key(&caller.user, &id).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(Error::NotFound(KIND)),
     }
@@ -108,5 +108,5 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<Wanted> {
 
 /// One of a person's keys.
 pub(super) async fn find(door: &Door, user: &UserId, id: &str) -> Result<Option<Key>, Error> {
-    Ok(door.ledger.keys(user).await?.into_iter().find(|key| key.id == id))
+    Ok(door.ledger.store().keys(user).await?.into_iter().find(|key| key.id == id))
 }

@@ -5,9 +5,11 @@ use axum::{
     http::{HeaderValue, Uri, header},
     response::{IntoResponse, Response},
 };
-use ledger::{After, App, ConversationView, DeliveryView, KnownPerson};
+use db::After;
+use outbox::DeliveryView;
 use records::{ActionItem, Goal, Memory};
 use serde::Serialize;
+use store::{App, ConversationView, KnownPerson};
 
 use super::tagged;
 use crate::{

@@ -129,8 +129,8 @@ async fn start(
     own_key: Option<SecretString>,
     seat: Seat,
 ) -> Result<Start, Error> {
-    let user = door.ledger.user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
-    let people = door.ledger.known_people(&caller.user, VOCABULARY, 0).await?;
+    let user = door.ledger.store().user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
+    let people = door.ledger.store().known_people(&caller.user, VOCABULARY, 0).await?;
     let vocabulary = user.name.into_iter().chain(people.into_iter().map(|person| person.name)).collect();
     let requires_own_key = user.requires_byok;
     Ok(Start { door, caller, key, asks, own_key, requires_own_key, vocabulary, seat })

@@ -16,14 +16,14 @@ use crate::{
 pub(super) async fn note(State(door): State<Door>, caller: Caller, body: Body) -> Result<Json<Value>, Error> {
     caller.require(Scope::ProfileWrite)?;
     let place = object(body, geolocation)?;
-    door.ledger.note_location(&caller.user, &place, None).await?;
+    door.ledger.store().note_location(&caller.user, &place, None).await?;
     Ok(Json(json!({ "status": "ok" })))
 }
 
 /// DELETE: forgets it.
 pub(super) async fn forget(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
     caller.require(Scope::ProfileWrite)?;
-    door.ledger.forget_location(&caller.user).await?;
+    door.ledger.store().forget_location(&caller.user).await?;
     Ok(Json(json!({ "status": "ok" })))
 }
 
@@ -35,11 +35,11 @@ pub(super) async fn note_of_conversation(
     started_at: Option<records::Timestamp>,
 ) {
     let noted = async {
-        let now = door.ledger.now().await?;
+        let now = door.ledger.db().now().await?;
         let at = started_at.unwrap_or(now);
         let is_fresh = at <= now && now - at < chrono::TimeDelta::minutes(30);
         match is_fresh {
-            true => door.ledger.note_location(user, place, Some(at)).await.map(drop),
+            true => door.ledger.store().note_location(user, place, Some(at)).await.map(drop),
             false => Ok(()),
         }
     };

@@ -89,21 +89,23 @@ async fn value(door: &Door, user: &UserId, created: Created, ids: &[String]) -> 
         Created::Conversation => create::present(door, user, &ConversationId::new(first)).await,
         Created::Segments => segments::present(door, user, &ConversationId::new(first)).await,
         Created::ActionItem => {
-            let found = door.ledger.action_items_named(user, ids).await?;
+            let found = door.ledger.store().action_items_named(user, ids).await?;
             Ok(shapes::action_item(found.first().ok_or(Error::NotFound(action_items::KIND))?))
         }
-        Created::ActionItems => Ok(action_items::batch(&door.ledger.action_items_named(user, ids).await?)),
+        Created::ActionItems => {
+            Ok(action_items::batch(&door.ledger.store().action_items_named(user, ids).await?))
+        }
         Created::Memory => {
-            let found = door.ledger.memories_named(user, ids).await?;
+            let found = door.ledger.store().memories_named(user, ids).await?;
             Ok(shapes::memory(found.first().ok_or(Error::NotFound(memories::KIND))?))
         }
-        Created::Memories => Ok(memories::batch(&door.ledger.memories_named(user, ids).await?)),
+        Created::Memories => Ok(memories::batch(&door.ledger.store().memories_named(user, ids).await?)),
         Created::Goal => {
-            let found = door.ledger.goal(user, &GoalId::new(first)).await?;
+            let found = door.ledger.store().goal(user, &GoalId::new(first)).await?;
             Ok(shapes::goal(&found.ok_or(Error::NotFound(goals::KIND))?))
         }
         Created::Webhook => {
-            let found = door.ledger.endpoint(user, first).await?;
+            let found = door.ledger.outbox().endpoint(user, first).await?;
             Ok(shapes::endpoint(&found.ok_or(Error::NotFound(webhooks::KIND))?))
         }
         Created::WebhookTest => {
@@ -115,7 +117,7 @@ async fn value(door: &Door, user: &UserId, created: Created, ids: &[String]) -> 
             Ok(shapes::key(&found.ok_or(Error::NotFound(keys::KIND))?))
         }
         Created::App => {
-            let found = door.ledger.app(user, first).await?;
+            let found = door.ledger.store().app(user, first).await?;
             Ok(apps::shape(door, user, &found.ok_or(Error::NotFound(apps::KIND))?))
         }
         Created::AppKey => {
@@ -123,11 +125,11 @@ async fn value(door: &Door, user: &UserId, created: Created, ids: &[String]) -> 
             app_keys::present(door, user, first, key).await
         }
         Created::Person => {
-            let found = door.ledger.known_person(user, first).await?;
+            let found = door.ledger.store().known_person(user, first).await?;
             Ok(shapes::person(&found.ok_or(Error::NotFound(people::KIND))?))
         }
         Created::PushSubscription => {
-            let all = door.ledger.subscriptions(user).await?;
+            let all = door.ledger.outbox().subscriptions(user).await?;
             let found = all.iter().find(|subscription| subscription.id == first);
             Ok(shapes::subscription(found.ok_or(Error::NotFound(push::KIND))?))
         }

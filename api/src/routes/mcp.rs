@@ -50,7 +50,8 @@ pub(super) async fn serve(
     if !may_come_from(request.headers(), &door.settings.cors_origins) {
         return Ok(refusal(Code::OriginNotAllowed));
     }
-    let language = door.ledger.user(&caller.user).await?.map(|user| user.language).unwrap_or_default();
+    let language =
+        door.ledger.store().user(&caller.user).await?.map(|user| user.language).unwrap_or_default();
     let server =
         Server { data: UserData::of(&door, &caller, language, TRANSCRIPT), home: home(request.headers()) };
     let (parts, body) = request.into_parts();

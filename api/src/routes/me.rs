@@ -2,9 +2,9 @@
 
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use chrono_tz::Tz;
-use ledger::UserChange;
 use records::APPS;
 use serde_json::Value;
+use store::UserChange;
 
 use super::tagged;
 use crate::{
@@ -26,7 +26,7 @@ pub(super) async fn show(
 ) -> Result<Response, Error> {
     caller.require(Scope::ProfileRead)?;
     // The user was deleted since the key was looked up.
-    let me = door.ledger.user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
+    let me = door.ledger.store().user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
     Ok(tagged::answer(&asked, shapes::user(&me)))
 }
 

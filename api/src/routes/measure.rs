@@ -1,8 +1,8 @@
 //! The numbers of a goal: which of them a request may not send, and how a refusal of the ledger is answered.
 
-use ledger::{GoalChange, GoalRefusal};
 use records::{GoalFault, GoalType, Measure};
 use serde_json::Value;
+use store::{GoalChange, GoalRefusal};
 
 use super::goals::KIND;
 use crate::{

@@ -1,9 +1,10 @@
 //! `P/memories`. There is no GET of a single one (spec): the router answers 405 for it.
 
 use axum::{Json, extract::State, http::Uri, response::Response};
-use ledger::{MemoryChange, MemoryFilter, NewPersonMemory};
+use ledger::{MemoryChange, NewPersonMemory};
 use records::{Memory, MemoryCategory, MemoryId, UserId};
 use serde_json::{Value, json};
+use store::MemoryFilter;
 
 use super::{answer, links, path::Ids};
 use crate::{
@@ -43,7 +44,7 @@ pub(super) async fn list(
 ) -> Result<Response, Error> {
     caller.require(Scope::MemoriesRead)?;
     let (page, filter) = query(&parameters, read_filter)?;
-    let memories = door.ledger.memories(&caller.user, &filter).await?;
+    let memories = door.ledger.store().memories(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &memories, shapes::memory))
 }
 

@@ -190,7 +190,8 @@ pub(super) async fn list(
     let Asked { app_id, limit, before } = query(&parameters, read_list)?;
     let before = before.map(|id| id.to_string());
     let thread = chat::thread(app_id.as_deref());
-    let newest = door.ledger.chat_messages(&caller.user, thread, before.as_deref(), limit + 1).await?;
+    let newest =
+        door.ledger.store().chat_messages(&caller.user, thread, before.as_deref(), limit + 1).await?;
     let names = door.settings.chat.apps.names(&caller.user).await;
     let size = usize::try_from(limit).unwrap_or(usize::MAX);
     let has_more = newest.len() > size;
@@ -226,7 +227,7 @@ pub(super) async fn clear(
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::ChatWrite)?;
     let app_id = query(&parameters, read_thread)?;
-    match door.ledger.clear_chat(&caller.user, chat::thread(app_id.as_deref())).await? {
+    match door.ledger.store().clear_chat(&caller.user, chat::thread(app_id.as_deref())).await? {
         None => Ok(Json(json!({ "success": true }))),
         Some(seconds) => Err(Error::TurnRunning { retry_after: seconds.min(5) }),
     }

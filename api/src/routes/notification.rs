@@ -6,7 +6,8 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, header},
     response::{IntoResponse, Response},
 };
-use ledger::{AppMessage, MESSAGES_PER_HOUR, Notified, RequestKey, SentThisHour};
+use db::RequestKey;
+use outbox::{AppMessage, MESSAGES_PER_HOUR, Notified, SentThisHour};
 use records::UserId;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -52,7 +53,7 @@ pub(super) async fn send(
         text: &sent.message,
         key: request_key(&headers, &user, &sent)?,
     };
-    match door.ledger.send_app_message(&message).await? {
+    match door.ledger.outbox().send_app_message(&message).await? {
         Notified::Sent { hour, .. } => Ok(counted(ok(), hour)),
         Notified::Repeated => Ok(([(REPLAYED, HeaderValue::from_static("true"))], ok()).into_response()),
         Notified::OtherBody => Err(refused("the key was used for another message")),

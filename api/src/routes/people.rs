@@ -29,7 +29,7 @@ pub(super) async fn list(
 ) -> Result<Response, Error> {
     caller.require(Scope::ProfileRead)?;
     let page = query(&parameters, read_page)?;
-    let people = door.ledger.known_people(&caller.user, links::one_more(page), page.offset).await?;
+    let people = door.ledger.store().known_people(&caller.user, links::one_more(page), page.offset).await?;
     Ok(links::answer(&uri, page, &people, shapes::person))
 }
 
@@ -42,7 +42,7 @@ pub(super) async fn create(
     caller.require(Scope::ProfileWrite)?;
     let name = object(body, name)?;
     let id = door.ids.fresh().to_string();
-    Ok(Json(shapes::person(&door.ledger.know_person(&caller.user, &id, &name).await?)))
+    Ok(Json(shapes::person(&door.ledger.store().know_person(&caller.user, &id, &name).await?)))
 }
 
 /// GET one.
@@ -53,7 +53,7 @@ pub(super) async fn one(
     asked: HeaderMap,
 ) -> Result<Response, Error> {
     caller.require(Scope::ProfileRead)?;
-    let person = door.ledger.known_person(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
+    let person = door.ledger.store().known_person(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(tagged::answer(&asked, shapes::person(&person)))
 }
 
@@ -69,7 +69,8 @@ pub(super) async fn rename(
         true => name(fields),
         false => fields.report.rule("at least one field must be provided"),
     })?;
-    let person = door.ledger.rename_person(&caller.user, &id, &name).await?.ok_or(Error::NotFound(KIND))?;
+    let person =
+        door.ledger.store().rename_person(&caller.user, &id, &name).await?.ok_or(Error::NotFound(KIND))?;
     Ok(Json(shapes::person(&person)))
 }
 
@@ -80,7 +81,7 @@ pub(super) async fn delete(
     Ids(id): Ids<String>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::ProfileWrite)?;
-    let deleted = door.ledger.forget_person(&caller.user, &id).await?;
+    let deleted = door.ledger.store().forget_person(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }
 

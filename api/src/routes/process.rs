@@ -47,7 +47,7 @@ pub(super) async fn in_progress(
     caller.require(Scope::ConversationsWrite)?;
     let key = key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();
-    let found = door.ledger.in_progress(&caller.user).await?.ok_or(Error::NotFound(IN_PROGRESS))?;
+    let found = door.ledger.store().in_progress(&caller.user).await?.ok_or(Error::NotFound(IN_PROGRESS))?;
     if !found.is_live {
         return finalize(&door, &caller, &found.id, context, key).await;
     }
@@ -70,7 +70,7 @@ pub(super) async fn in_progress(
         LiveAdmission::Admitted(_) => door.metrics.admissions.with_label_values(&["live"]).inc(),
         LiveAdmission::Ended | LiveAdmission::Superseded | LiveAdmission::NotDue => {}
     }
-    let view = door.ledger.conversation(&caller.user, &found.id, true).await?;
+    let view = door.ledger.store().conversation(&caller.user, &found.id, true).await?;
     show(&caller.account, &view.ok_or(Error::NotFound(IN_PROGRESS))?)
 }
 
@@ -120,7 +120,8 @@ pub(super) async fn again(
 /// The answer to a reprocess, of a conversation as it is now.
 pub(super) async fn present(door: &Door, caller: &Caller, id: &ConversationId) -> Result<Response, Error> {
     caller.account.has_room()?;
-    let view = door.ledger.conversation(&caller.user, id, true).await?.ok_or(Error::NotFound(KIND))?;
+    let view =
+        door.ledger.store().conversation(&caller.user, id, true).await?.ok_or(Error::NotFound(KIND))?;
     let body = caller.account.json(&shapes::conversation(&view, true))?;
     let mut response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
     if let Ok(place) = HeaderValue::from_str(&poll_route(id)) {

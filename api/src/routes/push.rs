@@ -1,7 +1,7 @@
 //! `/v1/users/me/push-subscriptions`: where a person is reminded of action items (DECISIONS §3, "push").
 
 use axum::{Json, extract::State};
-use ledger::{NewSubscription, SubscriptionKind, TooManySubscriptions};
+use outbox::{NewSubscription, SubscriptionKind, TooManySubscriptions};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub(super) const KIND: &str = "Push subscription";
 /// GET: all of them, newest first.
 pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
     caller.require(Scope::ProfileRead)?;
-    let subscriptions = door.ledger.subscriptions(&caller.user).await?;
+    let subscriptions = door.ledger.outbox().subscriptions(&caller.user).await?;
     Ok(Json(subscriptions.iter().map(shapes::subscription).collect()))
 }
 
@@ -43,7 +43,7 @@ pub(super) async fn create(
     if matches!(new.kind, SubscriptionKind::WebPush { .. }) && door.settings.web_push.is_none() {
         return Err(Error::WebPushUnavailable);
     }
-    match door.ledger.subscribe(&caller.user, &new).await? {
+    match door.ledger.outbox().subscribe(&caller.user, &new).await? {
         Ok(stored) => Ok(Json(shapes::subscription(&stored))),
         Err(TooManySubscriptions) => Err(Error::Conflict(Code::TooManySubscriptions)),
     }
@@ -56,7 +56,7 @@ pub(super) async fn delete(
     Ids(id): Ids<String>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::ProfileWrite)?;
-    let deleted = door.ledger.unsubscribe(&caller.user, &id).await?;
+    let deleted = door.ledger.outbox().unsubscribe(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }
 

@@ -1,9 +1,9 @@
 //! `P/search`: full text over what the user has.
 
 use axum::{Json, extract::State};
-use ledger::SearchQuery;
 use records::Timestamp;
 use serde_json::Value;
+use store::SearchQuery;
 
 use crate::{
     Error, Scope,
@@ -77,7 +77,7 @@ pub(super) async fn search(
         true => caller.require(kind.scope()).is_ok(),
         false => asked.kinds.contains(&kind),
     };
-    let user = door.ledger.user(&caller.user).await?;
+    let user = door.ledger.store().user(&caller.user).await?;
     let found = SearchQuery {
         language: user.map(|user| user.language).unwrap_or_default(),
         start: asked.start,
@@ -89,6 +89,6 @@ pub(super) async fn search(
         action_items: wants(Kind::ActionItem),
         words: asked.words,
     };
-    let found = door.ledger.search(&caller.user, &found).await?;
+    let found = door.ledger.store().search(&caller.user, &found).await?;
     Ok(Json(found.iter().map(result).collect()))
 }

@@ -1,9 +1,9 @@
 //! Transcript segments as they are sent, and appending them.
 
 use axum::Json;
-use ledger::AppendRefusal;
 use records::{ConversationId, Segment, Status, UserId};
 use serde_json::{Value, json};
+use store::AppendRefusal;
 
 use super::{conversations::KIND, create, path::Ids};
 use crate::{
@@ -28,7 +28,7 @@ pub(super) async fn append(
     caller.require(Scope::ConversationsWrite)?;
     let segments = object(body, list)?;
     let id = ConversationId::new(id);
-    match door.ledger.append_segments(&caller.user, &id, &segments).await? {
+    match door.ledger.store().append_segments(&caller.user, &id, &segments).await? {
         Ok(count) => Ok(Json(answer(&id, Status::InProgress, count))),
         Err(AppendRefusal::NoConversation) => Err(Error::NotFound(KIND)),
         Err(AppendRefusal::NotInProgress) => Err(Error::Conflict(Code::NotInProgress)),
@@ -44,7 +44,7 @@ pub(super) async fn append(
 
 /// The answer to an append, of a conversation as it is now.
 pub(super) async fn present(door: &Door, user: &UserId, id: &ConversationId) -> Result<Value, Error> {
-    let view = door.ledger.conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?;
+    let view = door.ledger.store().conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?;
     let count = view.segments.map_or(0, |segments| segments.len() as i64);
     Ok(answer(id, view.conversation.status, count))
 }

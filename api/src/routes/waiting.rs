@@ -32,10 +32,10 @@ pub(super) async fn for_the_end(
     let until = Instant::now() + longest;
     loop {
         // Listening begins before the row is read, or an end between the two would go unheard.
-        let mut settled = pin!(ledger.waker().some_job_settled());
+        let mut settled = pin!(ledger.db().waker().some_job_settled());
         let heard = poll!(settled.as_mut()).is_ready();
         let left = until.saturating_duration_since(Instant::now()).max(ONE_LOOK);
-        match ledger.within(left, ledger.poll(user, conversation)).await {
+        match ledger.db().within(left, ledger.poll(user, conversation)).await {
             Ok(found) if found.as_ref().is_none_or(is_decided) => return,
             _ if Instant::now() >= until => return,
             _ if heard => {}

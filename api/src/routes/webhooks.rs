@@ -2,7 +2,8 @@
 
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use ledger::{EndpointChange, EndpointRefusal, EventKind, NewEndpoint, WebhookFormat};
+use outbox::{EndpointChange, EndpointRefusal, NewEndpoint};
+use records::{EventKind, WebhookFormat};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
@@ -22,7 +23,7 @@ pub(super) const KIND: &str = "Webhook";
 /// GET: all of a person's endpoints.
 pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksRead)?;
-    let endpoints = door.ledger.endpoints(&caller.user).await?;
+    let endpoints = door.ledger.outbox().endpoints(&caller.user).await?;
     Ok(Json(endpoints.iter().map(shapes::endpoint).collect()))
 }
 
@@ -42,7 +43,7 @@ pub(super) async fn create(
         secret: new_secret(&door),
         force,
     };
-    let stored = door.ledger.create_endpoint(&caller.user, &new).await?;
+    let stored = door.ledger.outbox().create_endpoint(&caller.user, &new).await?;
     let stored = stored.map_err(|refusal| match refusal {
         EndpointRefusal::TooMany => Error::Conflict(Code::TooManyWebhooks),
         EndpointRefusal::SameUrl => Error::Conflict(Code::WebhookExists),
@@ -75,7 +76,7 @@ pub(super) async fn rotate(
     caller.require(Scope::WebhooksWrite)?;
     refuse_of_app(&door, &caller, &id).await?;
     let secret = new_secret(&door);
-    let rotated = door.ledger.rotate_secret(&caller.user, &id, &secret).await?;
+    let rotated = door.ledger.outbox().rotate_secret(&caller.user, &id, &secret).await?;
     let shape = shapes::endpoint(&rotated.ok_or(Error::NotFound(KIND))?);
     Ok(Json(shapes::with(shape, "secret", secret.expose_secret())))
 }
@@ -93,7 +94,7 @@ pub(super) async fn one(
     asked: HeaderMap,
 ) -> Result<Response, Error> {
     caller.require(Scope::WebhooksRead)?;
-    let found = door.ledger.endpoint(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
+    let found = door.ledger.outbox().endpoint(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(tagged::answer(&asked, shapes::endpoint(&found)))
 }
 
@@ -107,7 +108,7 @@ pub(super) async fn change(
     caller.require(Scope::WebhooksWrite)?;
     let change = object(body, |fields| read_change(fields, |url| (door.check_url)(url)))?;
     refuse_of_app(&door, &caller, &id).await?;
-    let changed = door.ledger.change_endpoint(&caller.user, &id, &change).await?;
+    let changed = door.ledger.outbox().change_endpoint(&caller.user, &id, &change).await?;
     Ok(Json(shapes::endpoint(&changed.ok_or(Error::NotFound(KIND))?)))
 }
 
@@ -138,13 +139,13 @@ pub(super) async fn delete(
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
     refuse_of_app(&door, &caller, &id).await?;
-    let deleted = door.ledger.delete_endpoint(&caller.user, &id).await?;
+    let deleted = door.ledger.outbox().delete_endpoint(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }
 
 /// A webhook that an app's installation made goes with the app, and is as the app says.
 async fn refuse_of_app(door: &Door, caller: &Caller, id: &str) -> Result<(), Error> {
-    match door.ledger.endpoint(&caller.user, id).await? {
+    match door.ledger.outbox().endpoint(&caller.user, id).await? {
         Some(endpoint) if endpoint.app_id.is_some() => Err(Error::Conflict(Code::WebhookOfApp)),
         _ => Ok(()),
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use apps::{Manifest, Tool};
-use ledger::{App, AppKey};
 use records::UserId;
 use serde_json::{Value, json};
+use store::{App, AppKey};
 
 use super::moment;
 

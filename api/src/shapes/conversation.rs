@@ -3,9 +3,9 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use ledger::{ConversationView, Photo};
 use records::{ActionItem, Event, Geolocation, Segment, Timestamp};
 use serde::Serialize;
+use store::{ConversationView, Photo};
 
 use super::time::{written, written_if_some};
 

@@ -1,7 +1,7 @@
 //! Folders.
 
-use ledger::FolderView;
 use serde_json::{Value, json};
+use store::FolderView;
 
 use super::moment;
 

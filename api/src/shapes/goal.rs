@@ -1,8 +1,8 @@
 //! Goals and their history.
 
-use ledger::GoalPoint;
 use records::Goal;
 use serde_json::{Value, json};
+use store::GoalPoint;
 
 use super::moment;
 

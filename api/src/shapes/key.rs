@@ -1,7 +1,7 @@
 //! Developer keys.
 
-use ledger::Key;
 use serde_json::{Value, json};
+use store::Key;
 
 use super::moment;
 

@@ -1,7 +1,8 @@
 //! What hangs on a person's profile: settings, known people, push subscriptions.
 
-use ledger::{KnownPerson, Subscription, User};
+use outbox::Subscription;
 use serde_json::{Value, json};
+use store::{KnownPerson, User};
 
 use super::moment;
 

@@ -1,6 +1,6 @@
 //! What receivers of pushes read (DECISIONS §3, "push").
 
-use ledger::{ClaimedChatPush, ClaimedPush};
+use outbox::{ClaimedChatPush, ClaimedPush};
 use serde_json::json;
 
 use super::moment;

@@ -2,12 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
 use chrono::{TimeZone, Utc};
-use ledger::{ClaimedDelivery, ConversationView, EventKind, WebhookFormat};
+use outbox::ClaimedDelivery;
 use records::{
-    ActionItem, ActionItemId, Conversation, ConversationId, Geolocation, Segment, Source, Status, Structured,
-    Timestamp, UserId, Visibility,
+    ActionItem, ActionItemId, Conversation, ConversationId, EventKind, Geolocation, Segment, Source, Status,
+    Structured, Timestamp, UserId, Visibility, WebhookFormat,
 };
 use serde_json::{Value, json};
+use store::ConversationView;
 
 use super::*;
 
@@ -275,13 +276,13 @@ fn fact() -> records::Memory {
 
 #[test]
 fn a_push_says_what_is_due_and_when() {
-    let push = ledger::ClaimedPush {
+    let push = outbox::ClaimedPush {
         user_id: UserId::new("u"),
         subscription_id: "s".to_owned(),
         delivery_id: "d".to_owned(),
         epoch: 1,
         try_number: 1,
-        kind: ledger::SubscriptionKind::Webhook,
+        kind: outbox::SubscriptionKind::Webhook,
         url: "https://example.org".to_owned(),
         action_item_id: ActionItemId::new("a"),
         description: "Call Tom".to_owned(),

@@ -1,6 +1,6 @@
 //! Webhook endpoints and their deliveries.
 
-use ledger::{DeliveryView, Endpoint};
+use outbox::{DeliveryView, Endpoint};
 use serde_json::{Value, json};
 
 use super::moment;

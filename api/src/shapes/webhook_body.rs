@@ -1,9 +1,9 @@
 //! What receivers of webhooks read: `{type, timestamp, data}` (DECISIONS §6); an installed app reads the data alone.
 
-use ledger::{ClaimedDelivery, ConversationView, EventKind, WebhookFormat};
+use outbox::ClaimedDelivery;
+use records::{ActionItem, EventKind, Memory, WebhookFormat};
 use serde_json::{Map, Value, json};
-
-use records::{ActionItem, Memory};
+use store::ConversationView;
 
 use super::{action_item, conversation, memory, moment};
 

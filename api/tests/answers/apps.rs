@@ -288,17 +288,20 @@ async fn a_location_is_noted_bounded_and_forgotten() {
         assert_eq!(bench.patch("/v1/users/geolocation", here.clone()).await.body, json!({ "status": "ok" }));
     }
     let ann = UserId::new("ann");
-    assert_eq!(bench.ledger.location(&ann).await.unwrap().unwrap().address.as_deref(), Some("Berlin"));
+    assert_eq!(
+        bench.ledger.store().location(&ann).await.unwrap().unwrap().address.as_deref(),
+        Some("Berlin")
+    );
     let outside = bench.patch("/v1/users/geolocation", json!({ "latitude": 91, "longitude": 13.4 })).await;
     assert_eq!(outside.kinds(), [("less_than_equal", &json!(["body", "latitude"]))]);
-    assert!(bench.ledger.location(&ann).await.unwrap().is_some(), "nothing changed");
+    assert!(bench.ledger.store().location(&ann).await.unwrap().is_some(), "nothing changed");
     assert_eq!(bench.ask(&bench.key, Method::DELETE, "/v1/users/geolocation", None).await.status, 200);
-    assert_eq!(bench.ledger.location(&ann).await.unwrap(), None);
+    assert_eq!(bench.ledger.store().location(&ann).await.unwrap(), None);
     let talk =
         json!({ "text": "We met at the office today", "geolocation": { "latitude": 1, "longitude": 2 } });
     bench.post(&format!("{P}/conversations"), talk).await;
     assert_eq!(
-        bench.ledger.location(&ann).await.unwrap().unwrap().latitude,
+        bench.ledger.store().location(&ann).await.unwrap().unwrap().latitude,
         1.0,
         "a conversation says it, too"
     );
@@ -312,11 +315,17 @@ async fn an_installed_app_is_sent_the_conversation_itself_without_an_envelope() 
     let spoken = json!({ "transcript_segments": [{ "text": "Hello there", "start": 0, "end": 1 }] });
     let talk = id_of(&bench.post(&format!("{P}/conversations/from-segments"), spoken).await);
     bench.complete_all(job::Queue::Creation).await;
-    let claimed =
-        bench.ledger.claim_deliveries(9, &ledger::DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed = bench
+        .ledger
+        .outbox()
+        .claim_deliveries(9, &outbox::DeliveryPolicy::default(), None)
+        .await
+        .unwrap()
+        .claimed;
     assert_eq!(claimed.len(), 1, "{claimed:?}");
     let ann = UserId::new("ann");
-    let view = bench.ledger.conversation(&ann, &records::ConversationId::new(&talk), true).await.unwrap();
+    let view =
+        bench.ledger.store().conversation(&ann, &records::ConversationId::new(&talk), true).await.unwrap();
     let body = api::shapes::WebhookBodies.body(&claimed[0], view.as_ref(), None, None).unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!((&body["id"], &body["transcript_segments"][0]["text"]), (&json!(talk), &json!("Hello there")));

@@ -9,12 +9,11 @@ use axum::{
     http::{HeaderMap, Method, Request, StatusCode},
 };
 use job::{Outcome, Queue, WorkerId};
-use ledger::{
-    Announcement, ClaimRequest, Claimed, Completion, EventKind, Ledger, NewKey, Results, Same, UserChange,
-};
-use records::UserId;
+use ledger::{Announcement, ClaimRequest, Claimed, Completion, Ledger, Results, Same};
+use records::{EventKind, UserId};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
+use store::{NewKey, UserChange};
 use testbed::TestDatabase;
 use tower::ServiceExt;
 
@@ -98,7 +97,7 @@ impl Bench {
     /// Makes a person (if need be) with one more key, and gives the key.
     pub(crate) async fn person(&self, user: &str, scopes: &[Scope]) -> String {
         let user = UserId::new(user);
-        self.ledger.create_user(&user, &UserChange::default()).await.unwrap();
+        self.ledger.store().create_user(&user, &UserChange::default()).await.unwrap();
         let made = api::keys::generate(rand::random());
         let key = NewKey {
             id: made.hint.clone(),
@@ -108,7 +107,7 @@ impl Bench {
             scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
             expires_at: None,
         };
-        assert!(self.ledger.create_key(&user, &key).await.unwrap());
+        assert!(self.ledger.store().create_key(&user, &key).await.unwrap());
         made.plaintext.expose_secret().to_owned()
     }
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use axum::http::Method;
-use ledger::{Ledger, LimitsChange, UserChange};
+use ledger::Ledger;
 use records::UserId;
 use serde_json::{Value, json};
+use store::{LimitsChange, UserChange};
 use testbed::TestDatabase;
 
 use crate::bench::{Bench, P, few_connections, quick};
@@ -81,7 +82,7 @@ async fn a_job_too_many_is_429_wherever_it_would_be_admitted() {
 #[tokio::test]
 async fn refusals_are_counted_by_budget_and_name_nobody() {
     let database = TestDatabase::new().await;
-    let budgets = ledger::Budgets { conversations_per_day: 1, ..ledger::Budgets::default() };
+    let budgets = store::Budgets { conversations_per_day: 1, ..store::Budgets::default() };
     let ledger = Ledger::new(database.options(), ledger::Settings { budgets, ..few_connections() });
     let mut bench = Bench::over(database, ledger, quick()).await;
     let registry = prometheus::Registry::new();

@@ -11,10 +11,11 @@ use axum::{
     http::{Method, Request},
 };
 use job::{Epoch, FailureCode, JobId, Queue, WorkerId};
-use ledger::{Claimed, Edge, Holding, UserChange};
+use ledger::{Claimed, Edge, Holding};
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
+use store::UserChange;
 
 use crate::bench::{Answer, Bench, P, quick};
 

@@ -281,7 +281,7 @@ async fn a_schema_that_is_not_there_yet_is_503_with_retry_after() {
 #[tokio::test]
 async fn a_database_that_is_away_is_503_with_retry_after() {
     let bench = Bench::new().await;
-    bench.ledger.close().await;
+    bench.ledger.db().close().await;
     let answer = bench.get(&format!("{P}/folders")).await;
     assert_eq!(answer.status, 503);
     assert_eq!(answer.header("retry-after"), "2");

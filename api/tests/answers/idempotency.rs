@@ -9,6 +9,7 @@ use axum::{
 };
 use futures::future::join_all;
 use job::Queue;
+use operations::Operations;
 use serde_json::{Value, json};
 
 use crate::bench::{Answer, Bench, P};
@@ -150,7 +151,7 @@ async fn a_client_that_hangs_up_finds_what_came_of_its_request_and_not_that_it_m
         async move { named(&bench, &path, "k", &body).await }
     };
     let first = tokio::spawn(ask(Arc::clone(&bench)));
-    while bench.ledger.gauges().await.unwrap().oldest_nonterminal_age == 0.0 {
+    while Operations::new(&bench.ledger).gauges().await.unwrap().oldest_nonterminal_age == 0.0 {
         tokio::task::yield_now().await;
     }
     first.abort();

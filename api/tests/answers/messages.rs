@@ -16,9 +16,9 @@ use futures::{
     FutureExt,
     future::{BoxFuture, ready},
 };
-use ledger::{BegunTurn, NewTurn};
 use records::UserId;
 use serde_json::{Value, json};
+use store::{BegunTurn, NewTurn};
 use tokio::sync::Semaphore;
 use tower::ServiceExt;
 
@@ -191,7 +191,7 @@ async fn a_turn_whose_process_is_gone_reads_as_failed_and_blocks_no_other() {
         text: "lost".to_owned(),
         run_for: Duration::from_secs(60),
     };
-    let begun = bench.ledger.begin_turn(&UserId::new("ann"), &new).await.unwrap();
+    let begun = bench.ledger.store().begin_turn(&UserId::new("ann"), &new).await.unwrap();
     assert!(matches!(begun, BegunTurn::Begun(_)));
     assert_eq!(bench.get("/v2/messages").await.body[1]["status"], "running");
     bench.run("update chat_turns set running_until = now() - interval '1 second'").await;
@@ -200,7 +200,7 @@ async fn a_turn_whose_process_is_gone_reads_as_failed_and_blocks_no_other() {
     assert_eq!(lost.body[1]["error"]["code"], "interrupted");
     let next = bench.send(for_json(&bench.key, &json!({"text": "hello"}))).await;
     assert_eq!(next.status, StatusCode::OK);
-    let late = ledger::FinishedTurn {
+    let late = store::FinishedTurn {
         status: "completed",
         trouble: None,
         engine: "late".to_owned(),
@@ -208,7 +208,7 @@ async fn a_turn_whose_process_is_gone_reads_as_failed_and_blocks_no_other() {
         tools: json!([]),
         text: "too late".to_owned(),
     };
-    let kept = bench.ledger.finish_turn(&UserId::new("ann"), &new.reply_id, &late).await.unwrap();
+    let kept = bench.ledger.store().finish_turn(&UserId::new("ann"), &new.reply_id, &late).await.unwrap();
     assert!(!kept, "the turn is no longer that process's");
 }
 

@@ -1,7 +1,7 @@
 //! Due dates that a person sets, changes, clears and fulfils, and what is pushed of them.
 
 use axum::http::Method;
-use ledger::{ClaimedPush, DeliveryOutcome, PushPolicy};
+use outbox::{ClaimedPush, DeliveryOutcome, PushPolicy};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, P};
@@ -27,10 +27,10 @@ async fn patch(bench: &Bench, id: &str, body: Value) {
 /// What is to be sent now, as (words, moment); all of it is sent.
 async fn sent(bench: &Bench) -> Vec<(String, String)> {
     let policy = PushPolicy { per_person: 100, ..PushPolicy::default() };
-    let pushes = bench.ledger.claim_pushes(100, &policy).await.unwrap().claimed;
+    let pushes = bench.ledger.outbox().claim_pushes(100, &policy).await.unwrap().claimed;
     for push in &pushes {
         let delivered = DeliveryOutcome::Delivered { status: 201 };
-        assert!(bench.ledger.finish_push(push, delivered, &policy).await.unwrap());
+        assert!(bench.ledger.outbox().finish_push(push, delivered, &policy).await.unwrap());
     }
     let told = |push: &ClaimedPush| (push.description.clone(), api::shapes::moment(push.due_at));
     pushes.iter().map(told).collect()
@@ -38,7 +38,13 @@ async fn sent(bench: &Bench) -> Vec<(String, String)> {
 
 /// How long until anything is to be sent, in whole days.
 async fn days_ahead(bench: &Bench) -> Option<u64> {
-    bench.ledger.next_push_in(&PushPolicy::default()).await.unwrap().map(|wait| wait.as_secs() / 86_400)
+    bench
+        .ledger
+        .outbox()
+        .next_push_in(&PushPolicy::default())
+        .await
+        .unwrap()
+        .map(|wait| wait.as_secs() / 86_400)
 }
 
 fn dated(due_at: &str) -> Value {
@@ -83,7 +89,7 @@ async fn completing_clearing_and_deleting_cancel_what_was_still_to_be_sent() {
         } else {
             patch(&bench, &id, body.clone()).await;
         }
-        assert_eq!(bench.ledger.next_push_in(&PushPolicy::default()).await.unwrap(), None, "{body}");
+        assert_eq!(bench.ledger.outbox().next_push_in(&PushPolicy::default()).await.unwrap(), None, "{body}");
         assert_eq!(sent(&bench).await, []);
     }
 }

@@ -35,8 +35,8 @@ async fn what_was_said_is_found_in_any_form_of_its_words_once_it_is_indexed() {
     )
     .await;
     assert_eq!(ids(&bench, "q=budget").await, Vec::<String>::new(), "not indexed yet");
-    assert_eq!(bench.ledger.index_conversations(10).await.unwrap(), 2);
-    assert_eq!(bench.ledger.index_conversations(10).await.unwrap(), 0, "nothing is left");
+    assert_eq!(bench.ledger.store().index_conversations(10).await.unwrap(), 2);
+    assert_eq!(bench.ledger.store().index_conversations(10).await.unwrap(), 0, "nothing is left");
     assert_eq!(
         ids(&bench, "q=raising%20budget").await,
         [budget.clone(), other.clone()],
@@ -87,7 +87,7 @@ async fn a_text_that_is_never_returned_is_found_and_not_shown() {
         )
         .await;
     bench.complete_all(Queue::Creation).await;
-    bench.ledger.index_conversations(10).await.unwrap();
+    bench.ledger.store().index_conversations(10).await.unwrap();
     let found = bench.get(&format!("{P}/search?q=xylophone")).await;
     assert_eq!(found.body[0]["id"], made.body["id"]);
     assert!(!found.body[0].to_string().contains("secret"), "{found:?}");
@@ -97,7 +97,7 @@ async fn a_text_that_is_never_returned_is_found_and_not_shown() {
 async fn a_new_title_is_indexed_again() {
     let bench = Bench::new().await;
     let id = conversation(&bench, &["Something was said here."]).await;
-    bench.ledger.index_conversations(10).await.unwrap();
+    bench.ledger.store().index_conversations(10).await.unwrap();
     bench
         .ask(
             &bench.key,
@@ -106,7 +106,7 @@ async fn a_new_title_is_indexed_again() {
             Some(json!({"title": "Zebra crossing"})),
         )
         .await;
-    assert_eq!(bench.ledger.index_conversations(10).await.unwrap(), 1);
+    assert_eq!(bench.ledger.store().index_conversations(10).await.unwrap(), 1);
     assert_eq!(ids(&bench, "q=zebra").await, [id]);
 }
 

@@ -1,7 +1,7 @@
 //! Endpoints and their deliveries.
 
 use axum::http::Method;
-use ledger::{DeliveryOutcome, DeliveryPolicy};
+use outbox::{DeliveryOutcome, DeliveryPolicy};
 use serde_json::json;
 
 use crate::bench::{Bench, P};
@@ -78,9 +78,10 @@ async fn a_refused_address_looks_to_its_owner_like_a_name_that_does_not_exist() 
         let path = format!("{P}/webhooks/{}", made.body["id"].as_str().unwrap());
         bench.ask(&bench.key, Method::POST, &format!("{path}/test"), None).await;
         let policy = DeliveryPolicy::default();
-        let claimed = bench.ledger.claim_deliveries(9, &policy, None).await.unwrap().claimed.remove(0);
+        let claimed =
+            bench.ledger.outbox().claim_deliveries(9, &policy, None).await.unwrap().claimed.remove(0);
         let outcome = DeliveryOutcome::Retry { status: None, error, retry_after: None, jitter_permille: 0 };
-        assert!(bench.ledger.finish_delivery(&claimed, outcome, &policy).await.unwrap());
+        assert!(bench.ledger.outbox().finish_delivery(&claimed, outcome, &policy).await.unwrap());
         let mut listed = bench.get(&format!("{path}/deliveries")).await.body[0].clone();
         assert!(listed["next_at"].is_string(), "it is tried again: {listed}");
         for own in ["id", "created_at", "next_at"] {

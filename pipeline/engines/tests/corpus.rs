@@ -26,6 +26,8 @@ const LAST: &str = include_str!("../corpus/last.json");
 const BLIND: &str = include_str!("../corpus/blind.json");
 const VARIED_OPEN: &str = include_str!("../corpus/varied_open.json");
 const VARIED_BLIND: &str = include_str!("../corpus/varied_blind.json");
+const UNSEEN_OPEN: &str = include_str!("../corpus/unseen_open.json");
+const UNSEEN_BLIND: &str = include_str!("../corpus/unseen_blind.json");
 const STRANGERS: &str = include_str!("../corpus/strangers.json");
 
 #[test]
@@ -265,6 +267,46 @@ fn the_blind_half_of_varied_talk_is_mostly_understood() {
         memories_precision: 90,
         events: 87,
         events_precision: 93,
+    };
+    assert_above(&score, &floors);
+}
+
+/// Written before any rule of `embedded/7`: looked at while those rules were written.
+#[test]
+fn the_open_half_of_unseen_talk_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[UNSEEN_OPEN]);
+    assert_eq!(score.discard.of, 26);
+    let floors = Floors {
+        category: 84,
+        title: 96,
+        recall: 87,
+        precision: 92,
+        due: 78,
+        owner: 88,
+        memories: 50,
+        memories_precision: 90,
+        events: 64,
+        events_precision: 88,
+    };
+    assert_above(&score, &floors);
+}
+
+/// The other half, which was only counted.
+#[test]
+fn the_blind_half_of_unseen_talk_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[UNSEEN_BLIND]);
+    assert_eq!(score.discard.of, 26);
+    let floors = Floors {
+        category: 76,
+        title: 92,
+        recall: 80,
+        precision: 92,
+        due: 90,
+        owner: 90,
+        memories: 60,
+        memories_precision: 90,
+        events: 48,
+        events_precision: 80,
     };
     assert_above(&score, &floors);
 }

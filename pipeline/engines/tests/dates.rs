@@ -27,3 +27,12 @@ fn dates_as_they_are_spoken_are_resolved() {
         assert!(score.percent() >= floor, "{score} phrases of set {set}, floor {floor} %");
     }
 }
+
+#[test]
+fn unseen_date_phrases_are_resolved() {
+    let corpus = include_str!("../corpus/unseen_dates.txt");
+    let said_at = "2027-02-11T10:20:00Z".parse().unwrap();
+    let score = score::dates::score(&Embedded::new(), corpus, "Q", said_at);
+    assert_eq!(score.of, 49);
+    assert!(score.percent() >= 93, "{score} unseen phrases");
+}

@@ -1,17 +1,5 @@
 //! Admission: conversation, revision and job in one transaction.
 
-/// Whether a conversation `c` has anything to work on, for the statements about live conversations.
-macro_rules! has_content {
-    () => {
-        "(c.private_text is not null \
-             or exists (select from transcript_segments s \
-                 where s.user_id = c.user_id and s.conversation_id = c.conversation_id) \
-             or exists (select from photos p \
-                 where p.user_id = c.user_id and p.conversation_id = c.conversation_id))"
-    };
-}
-pub(crate) use has_content;
-
 mod create;
 pub(crate) mod finalize;
 mod live;
@@ -22,20 +10,20 @@ pub use finalize::FinalizedWithKeys;
 pub use live::{EndedBy, LiveAdmission};
 pub use reprocess::ReprocessRefusal;
 
+use db::{Doing, Error};
 use job::{Admission, Epoch, Job, JobId, Origin, Step};
-use records::{Conversation, ConversationId, Geolocation, Segment, Source, Timestamp, UserId};
+use records::{Conversation, ConversationId, Geolocation, OverBudget, Segment, Source, Timestamp, UserId};
 use serde_json::Value;
 use sqlx::PgConnection;
+use store::segments::said;
 use trace::TraceContext;
 use tracing::Span;
 
 use crate::{
-    Ledger, OverBudget,
+    Ledger,
     claim::Claimed,
     effects::Abort,
-    error::{Doing, Error},
     row::{self, Stored},
-    segments::said,
 };
 
 /// The words of a new conversation.

@@ -8,9 +8,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use db::Error;
 use tokio::sync::{Semaphore, oneshot};
-
-use crate::error::Error;
 
 /// How many batches may be in flight: one can be worked on while the other waits for the disk.
 const MAX_IN_FLIGHT: usize = 2;
@@ -40,7 +39,7 @@ pub(crate) enum Locks {
 }
 
 /// Gathers requests of one kind. Cheap to clone; clones gather together.
-pub(crate) struct Batcher<Q, A> {
+pub struct Batcher<Q, A> {
     state: Arc<Mutex<State<Q, A>>>,
     alone: Arc<Semaphore>,
 }

@@ -1,8 +1,9 @@
 //! What a stage paid for, kept under the fence of its run.
 
+use db::{Doing, Error};
+
 use crate::{
     Holding, Ledger, Spent,
-    error::{Doing, Error},
     usage::{bind_spent, fence, write_spent},
 };
 
@@ -36,7 +37,7 @@ impl Ledger {
         .bind(key.stage)
         .bind(i32::from(key.version))
         .bind(key.digest.as_slice())
-        .fetch_optional(&self.pool)
+        .fetch_optional(self.db.pool())
         .await
         .doing("recalling a checkpoint")
     }
@@ -79,7 +80,7 @@ impl Ledger {
         output: &serde_json::Value,
         spent: &[Spent],
     ) -> Result<bool, Error> {
-        let (mut transaction, _) = self.begin("recording a checkpoint").await?;
+        let (mut transaction, _) = self.db.begin("recording a checkpoint").await?;
         let statement = sqlx::query_scalar(statement)
             .bind(holding.user_id.as_str())
             .bind(holding.job_id.as_str())

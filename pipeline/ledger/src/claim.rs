@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use db::{Doing, Error};
 use job::{Command, Epoch, Job, JobId, Queue, Timestamp, WorkerId, decide};
 use records::UserId;
 use sqlx::PgConnection;
@@ -13,7 +14,6 @@ use trace::TraceContext;
 use crate::{
     Ledger,
     effects::after,
-    error::{Doing, Error},
     history::{self, Said},
     row::{self, JobRow, Stored},
 };
@@ -88,7 +88,7 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer; then nothing was claimed.
     pub async fn claim(&self, request: &ClaimRequest) -> Result<JobClaims, Error> {
-        match self.in_time(self.claim_together(request, &mut Vec::new())).await {
+        match self.db.in_time(self.claim_together(request, &mut Vec::new())).await {
             // One of the rows cannot be stored.
             Err(Error::Refused { .. }) => self.claim_one_by_one(request).await,
             done => done,
@@ -101,7 +101,7 @@ impl Ledger {
         request: &ClaimRequest,
         chosen: &mut Vec<(String, String)>,
     ) -> Result<JobClaims, Error> {
-        let mut transaction = self.begin_without_clock(DOING).await?;
+        let mut transaction = self.db.begin_without_clock(DOING).await?;
         match self.claim_within(&mut transaction, request, chosen).await {
             Ok(claims) => {
                 transaction.commit().await.doing(DOING)?;
@@ -246,7 +246,7 @@ impl Ledger {
                 break;
             }
             let mut chosen = Vec::new();
-            let done = match self.in_time(self.claim_together(&one, &mut chosen)).await {
+            let done = match self.db.in_time(self.claim_together(&one, &mut chosen)).await {
                 Err(Error::Refused { .. }) if !chosen.is_empty() => self.put_aside(&chosen).await.map(|()| {
                     claims.deferred += 1;
                     true
@@ -277,11 +277,11 @@ impl Ledger {
         for (user, job) in jobs {
             tracing::error!(job_id = job, "a job cannot be stored; it is deferred by five minutes");
             let deferred = async {
-                let mut transaction = self.begin_without_clock("deferring a job").await?;
+                let mut transaction = self.db.begin_without_clock("deferring a job").await?;
                 defer(&mut transaction, user, job).await?;
                 transaction.commit().await.doing("deferring a job")
             };
-            match self.in_time(deferred).await {
+            match self.db.in_time(deferred).await {
                 Err(Error::Refused { .. }) => self.quarantine.add(job.clone(), Instant::now()),
                 done => done?,
             }

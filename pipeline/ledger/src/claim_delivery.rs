@@ -2,15 +2,10 @@
 
 use std::time::Duration;
 
+use db::{Doing, Error};
 use job::{Command, Effect, Generation, JobId, Refusal, State, Timestamp, WorkerId};
 
-use crate::{
-    Claimed, Ledger,
-    effects::{Abort, retry_conflicts},
-    error::{Doing, Error},
-    operators::is_paused,
-    row,
-};
+use crate::{Claimed, Ledger, effects::Abort, pauses::is_paused, retry_conflicts, row};
 
 /// How long a delivery to a paused queue waits before it is delivered again.
 const PAUSED: Duration = Duration::from_secs(60);
@@ -77,7 +72,7 @@ impl Ledger {
         generation: Generation,
         worker: &WorkerId,
     ) -> Result<DeliveryClaim, Abort> {
-        let (mut transaction, now) = self.begin("claiming a delivered job").await?;
+        let (mut transaction, now) = self.db.begin("claiming a delivered job").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else {
             return Ok(DeliveryClaim::Over("missing"));
         };

@@ -8,11 +8,12 @@ mod write;
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use db::Error;
 use job::{Outcome, Refusal};
-use records::{KnownTexts, MemoryCategory, Structured, Timestamp};
+use records::{EventKind, KnownTexts, MemoryCategory, Structured, Timestamp};
 use uuid::Uuid;
 
-use crate::{Ledger, claim::Claimed, endpoints::EventKind, error::Error};
+use crate::{Ledger, claim::Claimed};
 
 /// An action item to be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +123,7 @@ impl Ledger {
     /// When the database does not answer: the holder repeats the same call.
     pub async fn complete(&self, completion: &Arc<Completion>) -> Result<Finished, Error> {
         let all = async |ledger: Self, batch: Vec<_>, locks| {
-            ledger.in_time(ledger.complete_all(&batch, locks)).await
+            ledger.db().in_time(ledger.complete_all(&batch, locks)).await
         };
         self.completions.run(self, Arc::clone(completion), all).await
     }

@@ -1,17 +1,13 @@
 //! Bounded pages for the lease watch and the reconciler, and the sweep.
 
+use db::{
+    Doing, Error, Passed,
+    walk::{self, Place, Walked},
+};
 use job::{JobId, Timestamp};
 use records::{ConversationId, UserId};
 
-use crate::{
-    Ledger,
-    effects::tell_failed,
-    error::{Doing, Error},
-    walk::{self, Place, Walked},
-};
-
-/// A due job: when it was due, whose, and which.
-pub type Passed = (Timestamp, UserId, JobId);
+use crate::{Ledger, effects::tell_failed};
 
 /// An abandoned conversation: its last append, whose, and which.
 pub type Abandoned = (Timestamp, UserId, ConversationId);
@@ -52,7 +48,7 @@ impl Ledger {
             .bind(after.map(|(at, ..)| at))
             .bind(after.map(|(.., job)| job.as_str()))
             .bind(limit)
-            .fetch_all(&self.pool)
+            .fetch_all(self.db.pool())
             .await
             .doing("reading due jobs")?;
         let passed = |(at, user, job)| (at, UserId::new(user), JobId::from_text(job));
@@ -70,7 +66,7 @@ impl Ledger {
         after: Option<&Place>,
         limit: i64,
     ) -> Result<Walked<Vec<Swept>>, Error> {
-        let (mut transaction, now) = self.begin("sweeping conversations").await?;
+        let (mut transaction, now) = self.db.begin("sweeping conversations").await?;
         let (at, user, id) = walk::bound(after);
         let looked: Vec<LookedAt> = sqlx::query_as(
             "with looked as materialized (select user_id, conversation_id, updated_at from conversations \
@@ -130,7 +126,7 @@ impl Ledger {
                 .bind(after.map(|(_, user, _)| user.as_str()))
                 .bind(after.map(|(.., conversation)| conversation.as_str()))
                 .bind(limit)
-                .fetch_all(&self.pool)
+                .fetch_all(self.db.pool())
                 .await
                 .doing("reading abandoned conversations")?;
         let abandoned = |(at, user, id)| (at, UserId::new(user), ConversationId::new(id));

@@ -1,19 +1,19 @@
 //! The other edges of a job: release, fail, park, reconcile, and parking by its user's mark.
 
 use chrono::Duration;
+use db::{Doing, Error};
 use job::{Cause, Command, Effect, FailureCode, JobId, Refusal, State, Timestamp, decide};
+use outbox::reminders::hold_subscriptions;
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
+use store::budgets::refund;
 
 use crate::{
     Ledger,
-    budgets::refund,
     claim::{Holding, defer},
-    effects::{Abort, Written, after, retry_conflicts},
-    error::{Doing, Error},
+    effects::{Abort, Written, after},
     history::{self, Said},
-    reminders::hold_subscriptions,
-    repeats::answers_forgotten,
+    retry_conflicts,
     row::{self, JobRow, Stored},
 };
 
@@ -118,7 +118,7 @@ impl Ledger {
     }
 
     async fn try_edge(&self, job: &JobId, command: Command, cause: Option<&Cause>) -> Result<Answer, Abort> {
-        let (mut transaction, now) = self.begin("settling a run").await?;
+        let (mut transaction, now) = self.db.begin("settling a run").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
         let already =
             stored.job.has_heard(&command).then(|| Answer::heard_before(&command, stored.job.state.clone()));
@@ -137,7 +137,7 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn defer(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
-        let mut connection = self.pool.acquire().await.doing("deferring a job")?;
+        let mut connection = self.db.pool().acquire().await.doing("deferring a job")?;
         defer(&mut connection, user.as_str(), job.as_str()).await
     }
 
@@ -203,7 +203,7 @@ impl Ledger {
     }
 
     async fn try_delete(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Abort> {
-        let (mut transaction, now) = self.begin("deleting a conversation").await?;
+        let (mut transaction, now) = self.db.begin("deleting a conversation").await?;
         if let Some(live) = live_job(&mut transaction, user, conversation).await? {
             // A refusal is a job that came to rest meanwhile: nothing to withdraw.
             let _ = self.decide_and_write(&mut transaction, &live, Command::Withdraw, now).await?;
@@ -227,7 +227,7 @@ impl Ledger {
             .doing("erasing a conversation's traces")?;
         refund(&mut transaction, user, bytes).await?;
         transaction.commit().await.doing("deleting a conversation")?;
-        self.waker.job_settled();
+        self.db.waker().job_settled();
         Ok(true)
     }
 }
@@ -265,7 +265,8 @@ async fn erase_traces(
              and status in ('pending', 'sending') and $3::timestamptz is not null",
         "update webhook_deliveries set body = null where user_id = $1 and conversation_id = $2 \
              and body is not null and $3::timestamptz is not null",
-        concat!(answers_forgotten!("array[$2]"), " and $3::timestamptz is not null"),
+        "update request_keys set status = null, answer = null, running_until = 'epoch' \
+             where user_id = $1 and made && array[$2] and $3::timestamptz is not null",
         "insert into deleted_conversations (user_id, conversation_id, deleted_at) values ($1, $2, $3) \
              on conflict do nothing",
     ] {

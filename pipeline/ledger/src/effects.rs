@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use db::{Doing, Error};
 use job::{Cause, Command, Effect, Job, Refusal, State, Step, Timestamp, decide};
-use records::{ConversationId, UserId};
+use outbox::announce::{About, Told, announce};
+use records::{ConversationId, EventKind, UserId};
 use sqlx::PgConnection;
 use trace::TraceContext;
 
 use crate::{
-    EventKind, Ledger,
-    announce::{About, Told, announce},
-    error::{Doing, Error},
+    Ledger,
     history::{self, Said},
     row::{self, Stored},
 };
 
 /// Why one attempt of an operation did not commit.
 #[derive(Debug)]
-pub(crate) enum Abort {
+pub enum Abort {
     /// Another operation stored the job in between: read again, decide again.
     Conflict,
     /// The database failed.
@@ -31,9 +31,10 @@ impl From<Error> for Abort {
 }
 
 /// How often an operation reads again before it answers [`Error::Contended`].
-pub(crate) const ATTEMPTS: usize = 16;
+pub const ATTEMPTS: usize = 16;
 
 /// Repeats an attempt for as long as it loses its compare-and-set.
+#[macro_export]
 macro_rules! retry_conflicts {
     ($doing:expr, $attempt:expr) => {{
         let mut attempts = 0;
@@ -44,26 +45,27 @@ macro_rules! retry_conflicts {
                 Err($crate::effects::Abort::Conflict) if attempts < $crate::effects::ATTEMPTS => {
                     attempts += 1
                 }
-                Err($crate::effects::Abort::Conflict) => {
-                    break Err($crate::error::Error::Contended { doing: $doing });
-                }
+                Err($crate::effects::Abort::Conflict) => break Err($crate::effects::contended($doing)),
             }
         }
     }};
 }
-pub(crate) use retry_conflicts;
+/// Others kept storing the job first.
+pub const fn contended(doing: &'static str) -> Error {
+    Error::Contended { doing }
+}
 
 /// A granted command as it was stored.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Written {
-    pub(crate) stored: Stored,
-    pub(crate) effects: Vec<Effect>,
+pub struct Written {
+    pub stored: Stored,
+    pub effects: Vec<Effect>,
     /// How many webhook deliveries were written with it.
-    pub(crate) deliveries: u64,
+    pub deliveries: u64,
 }
 
 impl Written {
-    pub(crate) fn counts(&self, effect: Effect) -> bool {
+    pub fn counts(&self, effect: Effect) -> bool {
         self.effects.contains(&effect)
     }
 }
@@ -134,12 +136,12 @@ impl Ledger {
     }
 
     /// After the commit: wakes what waits in this process.
-    pub(crate) fn wake(&self, job: &Job, effects: &[Effect], deliveries: u64) {
+    pub fn wake(&self, job: &Job, effects: &[Effect], deliveries: u64) {
         self.wake_workers(job, effects);
         if deliveries > 0 {
-            self.waker.deliveries_written();
+            self.db.waker().deliveries_written();
         }
-        self.waker.job_settled();
+        self.db.waker().job_settled();
     }
 
     /// After the commit of admissions.
@@ -149,7 +151,7 @@ impl Ledger {
 
     fn wake_workers(&self, job: &Job, effects: &[Effect]) {
         if effects.iter().any(|effect| effect.ready_at().is_some()) {
-            self.waker.job_queued(job.queue);
+            self.db.waker().job_queued(job.queue);
         }
     }
 }

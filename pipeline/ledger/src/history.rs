@@ -142,7 +142,7 @@ pub(crate) fn last_cause(lines: &[String]) -> Option<Cause> {
 }
 
 /// Reads the lines of a row; an unreadable one is left out, because no decision depends on history.
-pub(crate) fn read(lines: &[String]) -> Vec<Event> {
+pub fn read(lines: &[String]) -> Vec<Event> {
     lines.iter().filter_map(|line| read_line(line)).collect()
 }
 

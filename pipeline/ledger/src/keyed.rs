@@ -1,16 +1,11 @@
 //! Runs with a user's own keys (DECISIONS §4). The keys never come here: only the word that a process holds them.
 
 use chrono::Duration;
+use db::{Doing, Error};
 use job::{Command, Effect, Job, JobId, Refusal, State, Timestamp, WorkerId};
 use sqlx::PgConnection;
 
-use crate::{
-    Claimed, Ledger,
-    effects::{Abort, retry_conflicts},
-    error::{Doing, Error},
-    operators::is_paused,
-    row,
-};
+use crate::{Claimed, Ledger, effects::Abort, pauses::is_paused, retry_conflicts, row};
 
 /// A request brought its user's own keys: its job requires them, and no run without them is ever granted.
 #[derive(Clone, Copy, Debug)]
@@ -66,12 +61,12 @@ impl Ledger {
     /// When the database does not answer, or the row cannot be read.
     pub async fn claim_with_keys(&self, job: &JobId, worker: &WorkerId) -> Result<KeyedClaim, Error> {
         let claim = async { retry_conflicts!("claiming with keys", self.try_claim_with_keys(job, worker)) };
-        self.in_time(claim).await
+        self.db.in_time(claim).await
     }
 
     async fn try_claim_with_keys(&self, job: &JobId, worker: &WorkerId) -> Result<KeyedClaim, Abort> {
         const OVER: KeyedClaim = KeyedClaim::Over { dead_letter: false };
-        let (mut transaction, now) = self.begin("claiming with keys").await?;
+        let (mut transaction, now) = self.db.begin("claiming with keys").await?;
         let stored = match row::read(&mut transaction, job).await? {
             Some(stored) if stored.job.requires_keys => stored,
             _ => return Ok(OVER),

@@ -1,133 +1,158 @@
-//! What is remembered: Postgres, and the only room with SQL (DESIGN §4).
+//! Jobs, and every operation that writes a user's data, its job and the outbox in one transaction.
 //!
-//! Every verb on a job is short: read, `job::decide`, store by compare-and-set on the row's version,
-//! effects, commit. Locks are taken in one order everywhere: user, job, conversation, its children,
-//! deliveries, totals.
+//! Every operation on a job is short: read, `job::decide`, store by compare-and-set on the row's version, effects,
+//! commit. Locks are taken in one order everywhere: user, job, conversation, its children, deliveries, totals.
 
 mod admit;
-mod announce;
-mod apps;
-mod backlog;
 mod batcher;
-mod budgets;
-mod chat;
 mod checkpoints;
 mod claim;
 mod claim_delivery;
 mod complete;
-mod connect;
-mod conversations;
-mod deadline;
-mod deliveries;
 mod due;
 mod edges;
-mod effects;
-mod endpoints;
-mod error;
-mod folders;
-mod gauges;
-mod goals;
-mod health;
-mod history;
+pub mod effects;
+pub mod history;
 mod items;
 mod keyed;
-mod keys;
-mod known_people;
-mod live;
-mod location;
 mod memories;
-mod messages;
-mod operator;
-mod operators;
-mod prune;
-mod pushes;
+pub mod operator;
+mod pauses;
 mod quarantine;
 mod read_job;
-mod reading;
-mod refusal;
-mod release;
-mod reminders;
 mod renew;
 mod repair;
-mod repeats;
-mod row;
+pub mod row;
 mod run_input;
-mod search;
-mod secrets;
-mod segments;
-mod subscriptions;
-mod tasks;
 mod turns;
-mod usage;
+pub mod usage;
 mod users;
-mod waker;
-mod wakes;
-mod walk;
+
+use std::sync::Arc;
+
+use db::{Db, RequestKey, Secrets};
+use job::{Policy, Queue};
+use outbox::Outbox;
+use sqlx::postgres::PgConnectOptions;
+use store::{Budgets, Store};
+
+use crate::{
+    admit::finalize::{FinalizeRequest, Finalized},
+    batcher::Batcher,
+    quarantine::Quarantine,
+    turns::Turns,
+};
 
 pub use admit::{
     AdmitRefusal, Admitted, CreateOutcome, EndedBy, FinalizedWithKeys, LiveAdmission, NewContent,
     NewConversation, ReprocessRefusal,
 };
-pub use apps::{
-    App, AppFields, AppFilter, AppKey, AppKeyOwner, AppKeyRefusal, AppVisibility, InstallRefusal,
-    InstalledApp, KeptManifest, NewApp, NewAppKey, OperatorApp, Stored, TooManyApps, Uninstalled,
-};
-pub use backlog::Backlog;
-pub use budgets::{Budget, Budgets, LimitsChange, OverBudget, OwnLimits, UserBudget};
-pub use chat::{AppMessage, ClaimedChatPush, MESSAGES_PER_HOUR, Notified, SentThisHour};
 pub use checkpoints::CheckpointKey;
 pub use claim::{ClaimRequest, Claimed, Holding, JobClaims};
 pub use claim_delivery::DeliveryClaim;
 pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
-pub use connect::{Ledger, MIGRATOR, Migrated, Settings};
-pub use conversations::{
-    After, ConversationChange, ConversationFilter, ConversationView, DatePage, InProgress, StatusFilter,
-};
-pub use deliveries::{
-    ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPage, DeliveryPolicy, DeliveryTry, DeliveryView,
-    SenderLoad, TRIES_KEPT,
-};
-pub use due::{Abandoned, Passed, Swept};
+pub use due::{Abandoned, Swept};
 pub use edges::{Answer, Edge, RunEnd};
-pub use endpoints::{Endpoint, EndpointChange, EndpointRefusal, EventKind, NewEndpoint, WebhookFormat};
-pub use error::{Error, Trouble};
-pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};
-pub use gauges::Gauges;
-pub use goals::{GoalChange, GoalFilter, GoalPoint, GoalRefusal, NewGoal};
-pub use health::{Health, TableHealth};
 pub use history::Event;
-pub use items::{ItemChange, ItemFilter, NewActionItem};
+pub use items::{ItemChange, NewActionItem};
 pub use keyed::{KeyedClaim, WithKeys};
-pub use keys::{Key, KeyOwner, KeyRefusal, NewKey};
-pub use known_people::KnownPerson;
-pub use live::{
-    Appended, AssignedSpeaker, LIVE_GRACE, LiveConversation, LiveLost, LiveView, NewLive, OpenRefusal,
-    Opening, Photo, PhotoRefusal,
-};
-pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
-pub use messages::{BegunTurn, ChatMessage, FinishedTurn, NewTurn};
+pub use memories::{MemoryChange, NewPersonMemory};
 pub use operator::{JobView, OperatorAction};
-pub use operators::{
-    ActionFilter, ActionView, CHECKS, Cause, Causes, Check, DeadLetters, DeliveryFilter, DeliveryLine,
-    Enabled, EndpointView, ErasureStep, Examination, Finding, GivenUp, HeldLease, JobCursor, JobFilter,
-    JobPage, JobsPage, LastRound, MinuteView, OldTransaction, Overview, Pause, Process, ProcessView,
-    RUN_MILLIS, Redelivered, ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView,
-    RunCounts, Started, Stepped, Workers, delivery_subject,
-};
-pub use prune::Pruned;
-pub use pushes::{ClaimedPush, PushPolicy};
 pub use read_job::Poll;
-pub use release::ClosedSessions;
-pub use reminders::Notice;
 pub use renew::Renewal;
-pub use repeats::{Repeat, RequestKey};
 pub use run_input::{Content, RecentItem, RunInput};
-pub use search::{ConversationLine, Found, FoundKind, SearchQuery, TaskFilter};
-pub use secrets::{BadSecretsKey, Resealed, SealedSecrets, Secrets};
-pub use segments::AppendRefusal;
-pub use subscriptions::{NewSubscription, Subscription, SubscriptionKind, TooManySubscriptions};
-pub use tasks::{DueTask, HandOver, Unhanded};
 pub use usage::Spent;
-pub use users::{User, UserChange};
-pub use waker::Waker;
-pub use walk::{Place, Walked};
+
+/// How a process talks to its database.
+#[derive(Clone)]
+pub struct Settings {
+    /// Connections for everything but renewals.
+    pub connections: u32,
+    /// The numbers that decisions go by.
+    pub policy: Policy,
+    /// The limits of users without their own.
+    pub budgets: Budgets,
+    /// Where the jobs of live conversations wait: in the mode `inline` there is no queue `finalization`.
+    pub live_queue: Queue,
+    /// The keys under which secrets are stored.
+    pub secrets: Secrets,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            connections: 10,
+            policy: Policy::default(),
+            budgets: Budgets::default(),
+            live_queue: Queue::Finalization,
+            secrets: Secrets::default(),
+        }
+    }
+}
+
+/// The ledger of one process, with the store and the outbox on which it is built. Cheap to clone.
+#[derive(Clone)]
+pub struct Ledger {
+    db: Db,
+    store: Store,
+    outbox: Outbox,
+    policy: Policy,
+    budgets: Budgets,
+    live_queue: Queue,
+    quarantine: Quarantine,
+    turns: Turns,
+    admissions: Batcher<Arc<FinalizeRequest>, Finalized>,
+    completions: Batcher<Arc<Completion>, Finished>,
+}
+
+impl Ledger {
+    /// Makes the pools without connecting yet: a database that is down at start is a matter of readiness,
+    /// not of start-up.
+    pub fn new(options: PgConnectOptions, settings: Settings) -> Self {
+        let db = Db::new(options, settings.connections, settings.secrets);
+        Self {
+            store: Store::new(db.clone(), settings.budgets),
+            outbox: Outbox::new(db.clone()),
+            db,
+            policy: settings.policy,
+            budgets: settings.budgets,
+            live_queue: settings.live_queue,
+            quarantine: Quarantine::default(),
+            turns: Turns::default(),
+            admissions: Batcher::new(),
+            completions: Batcher::new(),
+        }
+    }
+
+    /// A handle whose next creating operation notes, in its own transaction, that this request made what it makes.
+    #[must_use]
+    pub fn under_key(&self, key: RequestKey) -> Self {
+        let db = self.db.under_key(key);
+        Self {
+            store: Store::new(db.clone(), self.budgets),
+            outbox: Outbox::new(db.clone()),
+            db,
+            ..self.clone()
+        }
+    }
+
+    /// The database.
+    pub fn db(&self) -> &Db {
+        &self.db
+    }
+
+    /// The data of users.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What others are told.
+    pub fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    /// The policy that this process decides by.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+}

@@ -1,5 +1,6 @@
 //! What operators ask of one job, and do to it.
 
+use db::{Doing, Error};
 use job::{Command, Job, JobId, Refusal, State, Timestamp};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
@@ -8,8 +9,8 @@ use uuid::Uuid;
 
 use crate::{
     Ledger,
-    effects::{Abort, Written, retry_conflicts},
-    error::{Doing, Error},
+    effects::{Abort, Written},
+    retry_conflicts,
     row::{self, Stored},
 };
 
@@ -53,7 +54,7 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer, or the row cannot be read.
     pub async fn job(&self, job: &JobId) -> Result<Option<JobView>, Error> {
-        let mut connection = self.pool.acquire().await.doing("reading a job")?;
+        let mut connection = self.db.pool().acquire().await.doing("reading a job")?;
         let Some(stored) = row::read(&mut connection, job).await? else { return Ok(None) };
         let mut view = self.job_view(stored);
         view.checkpoints = sqlx::query_scalar(
@@ -104,6 +105,23 @@ impl Ledger {
         self.operate(job, Operation::Discard, action).await
     }
 
+    /// What operators see of a stored job, without what lies in other tables.
+    pub fn job_view(&self, stored: Stored) -> JobView {
+        let job: Job = stored.job;
+        JobView {
+            reconcile_after_at: job.reconcile_after_at(&self.policy),
+            user_id: stored.user_id,
+            conversation_id: stored.conversation_id,
+            revision: stored.revision,
+            version: stored.version,
+            created_at: stored.created_at,
+            updated_at: stored.updated_at,
+            checkpoints: Vec::new(),
+            trace: stored.trace,
+            job,
+        }
+    }
+
     async fn operate(
         &self,
         job: &JobId,
@@ -119,7 +137,7 @@ impl Ledger {
         operation: Operation,
         action: &OperatorAction,
     ) -> Result<Option<Result<Job, Refusal>>, Abort> {
-        let (mut transaction, now) = self.begin("operating on a job").await?;
+        let (mut transaction, now) = self.db.begin("operating on a job").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(None) };
         match self.operate_on(&mut transaction, &stored, operation, action, now).await? {
             Err(refusal) => Ok(Some(Err(refusal))),
@@ -132,7 +150,7 @@ impl Ledger {
     }
 
     /// An operator's edge on a job that was read, with its record, inside the caller's transaction.
-    pub(crate) async fn operate_on(
+    pub async fn operate_on(
         &self,
         connection: &mut PgConnection,
         stored: &Stored,
@@ -165,7 +183,7 @@ impl Ledger {
 
 /// What an operator does to one job.
 #[derive(Clone, Copy)]
-pub(crate) enum Operation {
+pub enum Operation {
     Replay { from_scratch: bool },
     Discard,
 }
@@ -243,4 +261,36 @@ async fn record(
 }
 
 /// The namespace of operator actions; part of the durable contract.
-pub(crate) const ACTIONS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f61_6374_696f_6e73_0000);
+pub const ACTIONS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f61_6374_696f_6e73_0000);
+
+/// An action that is not an edge of one job, and what it is about.
+pub struct Audited<'a> {
+    pub user: Option<&'a UserId>,
+    pub verb: &'static str,
+    pub subject: &'a str,
+}
+
+/// Records an action in the transaction that does it.
+pub async fn write_action(
+    connection: &mut PgConnection,
+    audited: Audited<'_>,
+    action: &OperatorAction,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    let user = audited.user.map_or("", UserId::as_str);
+    let name = format!("{user}\n{}\n{}\n{}", audited.verb, audited.subject, now.timestamp_micros());
+    sqlx::query(
+        "insert into operator_actions (user_id, action_id, subject, action, operator, reason, created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing",
+    )
+    .bind(user)
+    .bind(Uuid::new_v5(&ACTIONS, name.as_bytes()).to_string())
+    .bind(audited.subject)
+    .bind(audited.verb)
+    .bind(&action.operator)
+    .bind(&action.reason)
+    .bind(now)
+    .execute(connection)
+    .await
+    .map(drop)
+}

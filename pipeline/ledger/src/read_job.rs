@@ -1,12 +1,11 @@
 //! The poll: what a client sees of its newest job.
 
+use db::{Doing, Error};
 use job::{Cause, Generation, JobId, State, Timestamp};
 use records::{ConversationId, Status, UserId};
 
 use crate::{
-    Ledger,
-    error::{Doing, Error},
-    history,
+    Ledger, history,
     row::{JobRow, Stored},
 };
 
@@ -64,12 +63,12 @@ impl Ledger {
             let row: Option<PollRow> = sqlx::query_as(include_str!("../sql/jobs/newest_of_conversation.sql"))
                 .bind(user.as_str())
                 .bind(conversation.as_str())
-                .fetch_optional(&self.pool)
+                .fetch_optional(self.db.pool())
                 .await
                 .doing("polling a job")?;
             row.map(poll).transpose()
         };
-        self.in_time(read).await
+        self.db.in_time(read).await
     }
 }
 

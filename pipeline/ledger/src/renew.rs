@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use db::{Doing, Error};
 use job::{Command, JobId, Refusal, State, Timestamp, decide};
 
 use crate::{
     Holding, Ledger,
-    error::{Doing, Error},
     history::{self, Said},
     row::{self, JobRow, Stored},
 };
@@ -38,7 +38,7 @@ impl Ledger {
         if holdings.is_empty() {
             return Ok(Vec::new());
         }
-        let (mut transaction, now) = self.begin_renewing("renewing leases").await?;
+        let (mut transaction, now) = self.db.begin_renewing("renewing leases").await?;
         let users: Vec<&str> = holdings.iter().map(|holding| holding.user_id.as_str()).collect();
         let ids: Vec<&str> = holdings.iter().map(|holding| holding.job_id.as_str()).collect();
         let free: Vec<JobRow> = sqlx::query_as(
@@ -94,7 +94,7 @@ impl Ledger {
     /// When the database does not answer; the crash then stays counted.
     pub async fn prove_alive(&self, holding: &Holding) -> Result<(), Error> {
         const DOING: &str = "taking a crash back";
-        let (mut transaction, now) = self.begin_renewing(DOING).await?;
+        let (mut transaction, now) = self.db.begin_renewing(DOING).await?;
         let mut rows = row::read_locked(&mut transaction, &[holding.job_id.as_str()]).await?;
         let Some(read) = rows.remove(holding.job_id.as_str()) else { return Ok(()) };
         let mut stored = read.clone();

@@ -1,13 +1,14 @@
 //! `Reconcile`, said to one job by the lease watch and the reconciler: a part of the job's trace.
 
+use db::{Doing, Error};
 use job::{Command, Dispatch, JobId, Refusal, Timestamp};
 use sqlx::{Postgres, Transaction};
 use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
     Answer, Ledger,
-    effects::{Abort, retry_conflicts},
-    error::{Doing, Error},
+    effects::Abort,
+    retry_conflicts,
     row::{self, Stored},
 };
 
@@ -41,7 +42,7 @@ impl Ledger {
         asked: Option<Dispatch>,
         task_waiting: bool,
     ) -> Result<Answer, Abort> {
-        let (mut transaction, now) = self.begin("reconciling a job").await?;
+        let (mut transaction, now) = self.db.begin("reconciling a job").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
         if asked.is_some_and(|asked| asked != stored.job.dispatch) {
             // The answer is about a dispatch that was replaced meanwhile.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use db::{Doing, Error};
 use job::{
     Dispatch, Epoch, FailureCode, Generation, Job, JobId, Lease, Origin, Outcome, Policy, Queue, State,
     Timestamp, WorkerId,
@@ -11,32 +12,29 @@ use serde::Serialize;
 use sqlx::{PgConnection, types::Json};
 use trace::TraceContext;
 
-use crate::{
-    error::{Doing, Error},
-    history,
-};
+use crate::history;
 
 /// A job with where it belongs and the version it was read at.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Stored {
-    pub(crate) user_id: UserId,
-    pub(crate) conversation_id: ConversationId,
-    pub(crate) revision: i64,
-    pub(crate) version: i64,
-    pub(crate) created_at: Timestamp,
-    pub(crate) updated_at: Timestamp,
-    pub(crate) job: Job,
+pub struct Stored {
+    pub user_id: UserId,
+    pub conversation_id: ConversationId,
+    pub revision: i64,
+    pub version: i64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub job: Job,
     /// Where the trace of its admission goes on; written once, with the row.
-    pub(crate) trace: Option<TraceContext>,
+    pub trace: Option<TraceContext>,
     /// The line of history that goes with the next store; none is read back here.
-    pub(crate) line: Option<String>,
+    pub line: Option<String>,
 }
 
 /// The row as the table holds it; as JSON, as the statements that write it take it (`jsonb_populate_record`).
 #[derive(Clone, Debug, sqlx::FromRow, Serialize)]
-pub(crate) struct JobRow {
-    pub(crate) user_id: String,
-    pub(crate) job_id: String,
+pub struct JobRow {
+    pub user_id: String,
+    pub job_id: String,
     conversation_id: String,
     revision: i64,
     version: i64,
@@ -196,7 +194,7 @@ fn row(stored: &Stored, now: Timestamp, policy: &Policy) -> JobRow {
 }
 
 /// Reads a job by its id alone, as a delivery names it; takes no lock, the compare-and-set protects the store.
-pub(crate) async fn read(connection: &mut PgConnection, job: &JobId) -> Result<Option<Stored>, Error> {
+pub async fn read(connection: &mut PgConnection, job: &JobId) -> Result<Option<Stored>, Error> {
     let row: Option<JobRow> = sqlx::query_as("select * from finalization_jobs where job_id = $1")
         .bind(job.as_str())
         .fetch_optional(connection)

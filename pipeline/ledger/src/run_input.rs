@@ -1,16 +1,13 @@
 //! What a run reads, once per revision, before its first paid call.
 
+use db::{Doing, Error};
 use records::{Background, Folder, FolderId, Segment, Timestamp};
 use serde_json::Value;
 use sqlx::FromRow;
+use store::conversations::shapes::meeting_from_json;
+use store::reading::column;
 
-use crate::{
-    Ledger,
-    claim::Claimed,
-    conversations::shapes::meeting_from_json,
-    error::{Doing, Error},
-    reading::column,
-};
+use crate::{Ledger, claim::Claimed};
 
 /// The words of a conversation.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,12 +68,12 @@ impl Ledger {
             let row: Option<InputRow> = sqlx::query_as(include_str!("../sql/run_input.sql"))
                 .bind(claimed.user_id.as_str())
                 .bind(claimed.conversation_id.as_str())
-                .fetch_optional(&self.pool)
+                .fetch_optional(self.db.pool())
                 .await
                 .doing("reading the input of a run")?;
             Ok(row.map(RunInput::from))
         };
-        self.in_time(read).await
+        self.db.in_time(read).await
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use db::index_of;
 use job::Queue;
-
-use crate::waker::index_of;
 
 /// The user whose turn was last, for each queue. Cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct Turns(Arc<[Mutex<String>; Queue::ALL.len()]>);
+pub struct Turns(Arc<[Mutex<String>; Queue::ALL.len()]>);
 
 impl Turns {
     /// The id of the user whose turn was last; empty at first.

@@ -1,12 +1,10 @@
 //! What runs spent at model servers: counts by run and stage, written under the run's fence. Never a person's words.
 
+use db::{Doing, Error};
 use records::UserId;
 use sqlx::{PgConnection, Postgres, postgres::PgArguments, query::QueryScalar};
 
-use crate::{
-    Holding, Ledger,
-    error::{Doing, Error},
-};
+use crate::{Holding, Ledger};
 
 /// What one stage of one run has spent so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
@@ -35,7 +33,7 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn spend(&self, holding: &Holding, spent: &[Spent]) -> Result<bool, Error> {
         const DOING: &str = "writing what a run spent";
-        let (mut transaction, _) = self.begin(DOING).await?;
+        let (mut transaction, _) = self.db.begin(DOING).await?;
         let statement = sqlx::query_scalar(SPEND)
             .bind(holding.user_id.as_str())
             .bind(holding.job_id.as_str())
@@ -64,7 +62,7 @@ pub(crate) fn bind_spent<'q>(
 }
 
 /// What the job's runs spent, in the order of runs.
-pub(crate) async fn spent_by(
+pub async fn spent_by(
     connection: &mut PgConnection,
     user: &UserId,
     job: &job::JobId,

@@ -1,9 +1,10 @@
 //! What is kept: the plain, validated things that the service remembers of a person.
 //!
-//! Nothing here is `Serialize`: wire shapes live in `api`, rows in `ledger`, checkpoint shapes in
+//! Nothing here is `Serialize`: wire shapes live in `api`, rows in `store`, `outbox` and `ledger`, checkpoint shapes in
 //! `stages`. Constructors refuse; inside, nothing is checked twice.
 
 mod apps;
+mod budget;
 mod category;
 mod conversation;
 mod goal;
@@ -12,8 +13,10 @@ mod known;
 mod segment;
 mod talk;
 mod things;
+mod webhook;
 
 pub use apps::APPS;
+pub use budget::{Budget, OverBudget};
 pub use category::{Category, MemoryCategory};
 pub use conversation::{
     Conversation, Event, Geolocation, Source, Status, Structured, UnknownName, Visibility,
@@ -24,6 +27,7 @@ pub use known::{KnownTexts, pairwise};
 pub use segment::Segment;
 pub use talk::{Background, Line, Meeting, Talk};
 pub use things::{ActionItem, Folder, Memory};
+pub use webhook::{EventKind, WebhookFormat};
 
 /// A moment, in UTC. It is always an argument, never read from a clock here.
 pub type Timestamp = chrono::DateTime<chrono::Utc>;

@@ -5,7 +5,8 @@ use std::{sync::Mutex, time::Duration};
 
 use futures::future::join_all;
 use job::Queue;
-use ledger::{HandOver, Ledger};
+use ledger::Ledger;
+use outbox::HandOver;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -46,7 +47,7 @@ pub async fn hand_over(
         let found = dispatcher.turn().await;
         dispatcher.measure().await;
         if found < AT_ONCE as usize {
-            let waker = dispatcher.ledger.waker().clone();
+            let waker = dispatcher.ledger.db().waker().clone();
             let woken = timeout(POLL, waker.jobs_waiting(Queue::Finalization));
             stop.run_until_cancelled(woken).await;
         }
@@ -67,7 +68,7 @@ struct Dispatcher {
 impl Dispatcher {
     /// Hands over at most 16 dispatches at once; returns how many there were.
     async fn turn(&mut self) -> usize {
-        let claimed = match self.ledger.in_time(self.ledger.claim_hand_overs(AT_ONCE)).await {
+        let claimed = match self.ledger.db().in_time(self.ledger.outbox().claim_hand_overs(AT_ONCE)).await {
             Ok(claimed) => claimed,
             Err(error) => {
                 tracing::warn!(%error, "dispatches for the task queue could not be read");
@@ -105,8 +106,8 @@ impl Dispatcher {
     /// Where the database does not answer, the same tasks are created again later, under the same names.
     async fn store(&self, handed: &[HandOver], failed: &[(HandOver, Duration)]) {
         for stored in [
-            self.ledger.in_time(self.ledger.handed_over(handed)).await,
-            self.ledger.in_time(self.ledger.hand_over_failed(failed)).await,
+            self.ledger.db().in_time(self.ledger.outbox().handed_over(handed)).await,
+            self.ledger.db().in_time(self.ledger.outbox().hand_over_failed(failed)).await,
         ] {
             if let Err(error) = stored {
                 tracing::warn!(%error, "what became of tasks could not be stored; they are handed over again");
@@ -145,7 +146,7 @@ impl Dispatcher {
             return;
         }
         self.measured = Some(Instant::now());
-        match self.ledger.in_time(self.ledger.oldest_unhanded()).await {
+        match self.ledger.db().in_time(self.ledger.outbox().oldest_unhanded()).await {
             Ok(oldest) => self.metrics.oldest_unhanded(oldest.seconds),
             Err(error) => tracing::warn!(%error, "the oldest dispatch that waits could not be read"),
         }

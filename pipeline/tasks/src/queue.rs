@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr, time::Duration};
 
 use job::{Dispatch, Generation, JobId};
-use ledger::HandOver;
+use outbox::HandOver;
 use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use serde_json::Value;
 use upstream::{asked_for, read_at_most};

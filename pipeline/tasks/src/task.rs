@@ -3,7 +3,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use chrono::SecondsFormat;
 use job::{Dispatch, Generation, JobId};
-use ledger::HandOver;
+use outbox::HandOver;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

@@ -18,11 +18,12 @@ use std::{
 };
 
 use job::{JobId, Queue, WorkerId};
-use ledger::{ClaimRequest, CreateOutcome, Ledger, NewContent, NewConversation, UserChange};
+use ledger::{ClaimRequest, CreateOutcome, Ledger, NewContent, NewConversation};
 use prometheus::{Registry, TextEncoder};
 use reconciler::{Counts, Metrics, Reconciler, Settings};
 use records::{ConversationId, Segment, Source, UserId};
 use sqlx::{AssertSqlSafe, PgPool};
+use store::UserChange;
 use testbed::TestDatabase;
 use tokio_util::sync::CancellationToken;
 
@@ -60,7 +61,7 @@ impl Setup {
         let database = TestDatabase::new().await;
         let ledger =
             Ledger::new(database.options(), ledger::Settings { connections: 4, ..Default::default() });
-        assert!(ledger.create_user(&user(), &UserChange::default()).await.unwrap());
+        assert!(ledger.store().create_user(&user(), &UserChange::default()).await.unwrap());
         let (registry, tally) = (Registry::new(), Arc::new(Tally::default()));
         let metrics = Metrics::new(&registry, tally.clone()).unwrap();
         let pool = database.pool(2).await;
@@ -208,7 +209,7 @@ impl Setup {
 
     /// Waits until a job is queued there; one that never is fails the test.
     pub async fn woken(&self, queue: Queue) {
-        let woken = self.ledger.waker().jobs_waiting(queue);
+        let woken = self.ledger.db().waker().jobs_waiting(queue);
         tokio::time::timeout(Duration::from_secs(20), woken).await.unwrap();
     }
 }

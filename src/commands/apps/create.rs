@@ -3,12 +3,13 @@
 use api::{AppServers, NoManifest};
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
-use ledger::{AppFields, AppVisibility, KeptManifest, Ledger, NewApp, TooManyApps};
+use ledger::Ledger;
 use outside::{Caller, Guard};
 use rand::RngExt;
 use records::UserId;
 use secrecy::ExposeSecret;
 use serde_json::json;
+use store::{AppFields, AppVisibility, KeptManifest, NewApp, TooManyApps};
 
 use super::super::{
     named,
@@ -72,7 +73,7 @@ pub(super) struct Create {
 pub(super) async fn run(ledger: &Ledger, create: Create, as_json: bool) -> anyhow::Result<()> {
     install_crypto();
     let owner = UserId::new(&create.user);
-    if ledger.user(&owner).await?.is_none() {
+    if ledger.store().user(&owner).await?.is_none() {
         return Err(nobody(&owner).into());
     }
     let guard = Guard::new(create.allow_outgoing.clone());
@@ -92,7 +93,7 @@ pub(super) async fn run(ledger: &Ledger, create: Create, as_json: bool) -> anyho
     let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
     let secret = outside::new_secret(chance().random());
     let new = NewApp { id, fields, manifest, secret };
-    let made = ledger.create_app(&owner, &new).await?;
+    let made = ledger.store().create_app(&owner, &new).await?;
     let made = made.map_err(|TooManyApps| Exit::Refused(format!("{owner} has 50 apps already")))?;
     match as_json {
         true => print_json(&json!({ "app": made.id, "secret": new.secret.expose_secret() })),

@@ -1,19 +1,24 @@
 //! `listen apps keys`: with one of them an app writes to its users.
 
 use clap::{Args, Subcommand};
-use ledger::{AppKeyRefusal, Ledger, NewAppKey};
+use ledger::Ledger;
+use operations::{IdKind, OperatorApp};
 use rand::RngExt;
 use records::UserId;
 use secrecy::ExposeSecret;
-use serde_json::{Value, json};
+use serde_json::json;
+use store::{AppKeyRefusal, NewAppKey};
 
-use super::super::{
-    jobs::show::time,
-    named,
-    stdout::say,
-    table::{self, print_json},
+use super::{
+    super::{
+        ids,
+        jobs::filter::ago,
+        named,
+        stdout::say,
+        table::{self, Column, id, print_json, text, word},
+    },
+    find, unknown,
 };
-use super::{find, unknown};
 use crate::{exit::Exit, wiring::chance};
 
 /// Keys of apps.
@@ -47,6 +52,10 @@ enum Verb {
     },
 }
 
+/// Which key, and whether it lives.
+pub(crate) const COLUMNS: [Column; 6] =
+    [id("id", 0), text("label", 2), word("key", 3), word("state", 1), word("last used", 4), word("age", 5)];
+
 /// Runs one verb.
 ///
 /// # Errors
@@ -54,25 +63,31 @@ enum Verb {
 pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::Result<()> {
     match keys.verb {
         Verb::Create { app, label } => {
-            let owner = UserId::new(find(ledger, &app).await?.owner);
+            let OperatorApp { id: app, owner, .. } = find(ledger, &app).await?;
+            let owner = UserId::new(owner);
             let text = api::keys::generate_app_key(chance().random());
             let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
             let key = NewAppKey { id, label, prefix: text.hint, sha256: text.sha256 };
-            let made = ledger.create_app_key(&owner, &app, &key).await?.map_err(|refusal| match refusal {
-                AppKeyRefusal::NoSuchApp => unknown(&app),
-                AppKeyRefusal::TooMany => Exit::Refused(format!("{app} has 20 live keys already")),
-            })?;
+            let made =
+                ledger.store().create_app_key(&owner, &app, &key).await?.map_err(
+                    |refusal| match refusal {
+                        AppKeyRefusal::NoSuchApp => unknown(&app),
+                        AppKeyRefusal::TooMany => Exit::Refused(format!("{app} has 20 live keys already")),
+                    },
+                )?;
             match as_json {
                 true => print_json(&json!({ "id": made.id, "key": text.plaintext.expose_secret() })),
                 false => say!("{}", text.plaintext.expose_secret()),
             }
         }
         Verb::List { app } => {
-            let owner = UserId::new(find(ledger, &app).await?.owner);
-            let keys = ledger.app_keys(&owner, &app).await?;
+            let OperatorApp { id: app, owner, .. } = find(ledger, &app).await?;
+            let owner = UserId::new(owner);
+            let keys = ledger.store().app_keys(&owner, &app).await?;
             if as_json {
-                return print_json(&keys.iter().map(api::shapes::app_key).collect::<Value>());
+                return table::print_page("keys", keys.iter().map(api::shapes::app_key).collect(), None);
             }
+            let now = ledger.db().now().await?;
             let never = || "never".to_owned();
             let rows = keys.into_iter().map(|key| {
                 let state = if key.revoked_at.is_some() { "revoked" } else { "live" };
@@ -81,15 +96,17 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
                     key.label,
                     key.prefix,
                     state.to_owned(),
-                    key.last_used_at.map_or_else(never, time),
-                    time(key.created_at),
+                    key.last_used_at.map_or_else(never, |at| ago(at, now)),
+                    ago(key.created_at, now),
                 ]
             });
-            table::print(&["id", "label", "key", "state", "last used", "made"], rows.collect())
+            table::print(&COLUMNS, rows.collect())
         }
         Verb::Revoke { app, id } => {
-            let owner = UserId::new(find(ledger, &app).await?.owner);
-            if !ledger.revoke_app_key(&owner, &app, &id).await? {
+            let OperatorApp { id: app, owner, .. } = find(ledger, &app).await?;
+            let owner = UserId::new(owner);
+            let id = ids::whole(ledger, IdKind::AppKey, Some(&owner), &id).await?;
+            if !ledger.store().revoke_app_key(&owner, &app, &id).await? {
                 return Err(Exit::NotFound(format!("{app} has no live key {id}")).into());
             }
             match as_json {

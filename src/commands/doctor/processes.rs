@@ -1,7 +1,7 @@
 //! The processes of the service: who lives, who died, and whether anybody repairs.
 
 use chrono::Duration;
-use ledger::{Examination, ProcessView, Workers};
+use operations::{Examination, ProcessView, Workers};
 use records::Timestamp;
 
 use super::{Level, Remark, remark};
@@ -97,7 +97,7 @@ fn is_without_reconciler(workers: &Workers) -> bool {
 #[cfg(test)]
 pub(super) mod tests {
     #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
-    use ledger::{HeldLease, LastRound, Process};
+    use operations::{HeldLease, LastRound, Process};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! How secrets are stored.
 
-use ledger::SealedSecrets;
+use operations::SealedSecrets;
 
 use super::{Level, Remark, remark};
 

@@ -1,6 +1,6 @@
 //! Whether the database allows the sessions that the processes may open, before it refuses one.
 
-use ledger::{Examination, Workers};
+use operations::{Examination, Workers};
 
 use super::{Level, Remark, processes::living, remark};
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ledger::{Ledger, Unhanded};
+use ledger::Ledger;
+use outbox::Unhanded;
 use tasks::{Finding, TaskQueue, examine};
 
 use super::{Level, Remark, remark};
@@ -20,7 +21,7 @@ pub(super) async fn tasks(config: &TasksConfig, ledger: &Ledger) -> anyhow::Resu
         return Ok(Vec::new());
     }
     let mut remarks: Vec<Remark> = look(config).await.into_iter().map(told).collect();
-    remarks.push(handed(ledger.oldest_unhanded().await?));
+    remarks.push(handed(ledger.outbox().oldest_unhanded().await?));
     Ok(remarks)
 }
 

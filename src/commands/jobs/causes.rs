@@ -1,28 +1,32 @@
 //! Of what dead letters died: a line under their list, or a table instead of it.
 
-use ledger::{Cause, Causes, JobFilter, Ledger};
+use ledger::Ledger;
+use operations::{Cause, Causes, JobFilter, Operations};
 use serde_json::json;
 
 use super::several;
-use crate::commands::table::{self, print_json};
+use crate::commands::table::{self, Column, number, print_json, word};
 
 /// Prints how many dead letters died of what, instead of listing them.
 pub(super) async fn run(ledger: &Ledger, filter: &JobFilter, as_json: bool) -> anyhow::Result<()> {
-    let causes = ledger.causes(filter).await?;
+    let causes = Operations::new(&ledger).causes(filter).await?;
     if as_json {
         print_json(&to_json(&causes))?;
     } else if causes.codes.is_empty() {
         anstream::eprintln!("no such jobs");
     } else {
-        table::print(&["code", "jobs", "settled"], causes.codes.iter().map(row).collect())?;
+        table::print(&COLUMNS, causes.codes.iter().map(row).collect())?;
         anstream::eprintln!("{}", line(&causes));
     }
     Ok(())
 }
 
+/// The codes, and how many there are of each.
+pub(crate) const COLUMNS: [Column; 3] = [word("code", 0), number("jobs", 1), number("dismissed", 2)];
+
 /// Tells the same in one line, on stderr: stdout stays the list.
 pub(super) async fn tell(ledger: &Ledger, filter: &JobFilter) -> anyhow::Result<()> {
-    let causes = ledger.causes(filter).await?;
+    let causes = Operations::new(&ledger).causes(filter).await?;
     if !causes.codes.is_empty() {
         anstream::eprintln!("{}", line(&causes));
     }
@@ -39,7 +43,7 @@ fn line(causes: &Causes) -> String {
 fn one(cause: &Cause) -> String {
     match cause.settled {
         0 => format!("{} {}", cause.jobs, cause.code),
-        settled => format!("{} {} ({settled} settled)", cause.jobs, cause.code),
+        settled => format!("{} {} ({settled} dismissed)", cause.jobs, cause.code),
     }
 }
 
@@ -48,7 +52,7 @@ fn row(cause: &Cause) -> Vec<String> {
 }
 
 fn to_json(causes: &Causes) -> serde_json::Value {
-    let code = |cause: &Cause| json!({ "code": cause.code, "jobs": cause.jobs, "settled": cause.settled });
+    let code = |cause: &Cause| json!({ "code": cause.code, "jobs": cause.jobs, "dismissed": cause.settled });
     json!({
         "jobs": causes.codes.iter().map(|cause| cause.jobs).sum::<i64>(),
         "codes": causes.codes.iter().map(code).collect::<Vec<_>>(), "cut": causes.cut,
@@ -66,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_line_says_how_many_died_of_what() {
-        assert_eq!(line(&causes(false)), "15 dead letters: 12 model_timeout, 3 no_content (1 settled)");
+        assert_eq!(line(&causes(false)), "15 dead letters: 12 model_timeout, 3 no_content (1 dismissed)");
         assert!(line(&causes(true)).starts_with("the newest of more: 15 dead letters: "));
     }
 
@@ -74,6 +78,6 @@ mod tests {
     fn a_document_says_the_same() {
         let said = to_json(&causes(false));
         assert_eq!((&said["jobs"], &said["cut"]), (&json!(15), &json!(false)));
-        assert_eq!(said["codes"][1], json!({ "code": "no_content", "jobs": 3, "settled": 1 }));
+        assert_eq!(said["codes"][1], json!({ "code": "no_content", "jobs": 3, "dismissed": 1 }));
     }
 }

@@ -1,8 +1,11 @@
 //! Which jobs are meant: the same words for listing, replaying and discarding.
 
 use clap::Args;
-use ledger::{JobFilter, Ledger};
-use records::{Timestamp, UserId};
+use ledger::Ledger;
+use operations::JobFilter;
+use records::Timestamp;
+
+use crate::commands::ids;
 
 /// What means many dead letters, by the names of its fields: beside the id of one it would be left out without a word.
 pub(super) const OF_MANY: [&str; 6] = ["all", "code", "user", "newer_than", "older_than", "generation"];
@@ -64,12 +67,12 @@ impl Which {
         status: Option<String>,
         limit: i64,
     ) -> anyhow::Result<JobFilter> {
-        let now = ledger.now().await?;
+        let now = ledger.db().now().await?;
         let ago = |age: Option<chrono::Duration>| age.map(|age| now - age);
         Ok(JobFilter {
             status,
             code: self.code.clone(),
-            user: self.user.clone().map(UserId::new),
+            user: ids::any_user(ledger, self.user.as_deref()).await?,
             generation: self.generation,
             since: ago(self.newer_than),
             until: ago(self.older_than),

@@ -2,17 +2,20 @@
 
 use clap::Args;
 use job::JobId;
-use ledger::{JobCursor, JobFilter, JobView, JobsPage, Ledger};
+use ledger::{JobView, Ledger};
+use operations::{JobCursor, JobFilter, JobsPage, Operations};
 use records::Timestamp;
-use serde_json::json;
 
 use super::{
     causes,
     filter::{Which, ago},
-    is_told, show,
+    show,
 };
 use crate::{
-    commands::table::{self, print_json},
+    commands::{
+        paging::{Paging, cursor},
+        table::{self, Column, id, number, word},
+    },
     exit::Exit,
 };
 
@@ -24,24 +27,20 @@ pub(super) struct List {
     status: Option<String>,
     #[command(flatten)]
     which: Which,
-    /// Leave out settled dead letters.
-    #[arg(long)]
-    unsettled: bool,
+    /// Leave out dismissed dead letters.
+    #[arg(long, alias = "unsettled")]
+    undismissed: bool,
     /// Count dead letters by failure code instead of listing them.
     #[arg(long, conflicts_with_all = ["after", "limit"])]
     by_code: bool,
-    /// Maximum number of rows.
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=1000))]
-    limit: i64,
-    /// Cursor of the page, as the page before printed it.
-    #[arg(long, value_name = "PLACE")]
-    after: Option<String>,
+    #[command(flatten)]
+    paging: Paging,
 }
 
 /// Prints one page.
 pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::Result<()> {
-    let mut filter = list.which.filter(ledger, list.status.clone(), list.limit).await?;
-    filter.unsettled = list.unsettled;
+    let mut filter = list.which.filter(ledger, list.status.clone(), list.paging.limit).await?;
+    filter.unsettled = list.undismissed;
     let dead = list.status.as_deref() == Some("dead_letter");
     if list.by_code {
         if !dead && list.status.is_some() {
@@ -49,17 +48,15 @@ pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::
         }
         return causes::run(ledger, &filter, as_json).await;
     }
-    filter.after = list.after.as_deref().map(parse_cursor).transpose()?;
-    let page = ledger.jobs_page(&filter).await?;
+    filter.after = list.paging.place()?.map(|(at, id)| JobCursor { at, job: JobId::from_text(id) });
+    let page = Operations::new(&ledger).jobs_page(&filter).await?;
+    let next = page.next.as_ref().map(|next| cursor(next.at, &next.job));
     if as_json {
-        print_json(&json!(page.jobs.iter().map(show::to_json).collect::<Vec<_>>()))?;
+        table::print_page("jobs", page.jobs.iter().map(show::to_json).collect(), next.as_deref())?;
     } else {
-        let now = ledger.now().await?;
+        let now = ledger.db().now().await?;
         print_page(&page, &filter, now)?;
-    }
-    if let Some(next) = &page.next {
-        // A message, not data: stdout stays one document.
-        anstream::eprintln!("more: --after {}", written(next));
+        table::say_next(next.as_deref());
     }
     if dead {
         causes::tell(ledger, &filter).await?;
@@ -67,17 +64,29 @@ pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::
     Ok(())
 }
 
+/// The job is copied, its status and its code are looked for.
+pub(crate) const COLUMNS: [Column; 8] = [
+    id("job", 0),
+    word("status", 1),
+    word("code", 2),
+    word("queue", 6),
+    word("failed/crashed", 5),
+    number("gen", 7),
+    word("age", 3),
+    id("user", 4),
+];
+
 fn print_page(page: &JobsPage, filter: &JobFilter, now: Timestamp) -> anyhow::Result<()> {
     if page.jobs.is_empty() {
         anstream::eprintln!("no such jobs");
         return Ok(());
     }
     let rows = page.jobs.iter().map(|view| row(view, filter.admitted_at(view), now)).collect();
-    table::print(&["job", "status", "code", "queue", "failed/crashed", "gen", "age", "user"], rows)
+    table::print(&COLUMNS, rows)
 }
 
 fn row(view: &JobView, admitted: Timestamp, now: Timestamp) -> Vec<String> {
-    let settled = if view.job.settled_at.is_some() { " (settled)" } else { "" };
+    let settled = if view.job.settled_at.is_some() { " (dismissed)" } else { "" };
     vec![
         view.job.id.to_string(),
         format!("{}{settled}", view.job.state.status()),
@@ -88,19 +97,4 @@ fn row(view: &JobView, admitted: Timestamp, now: Timestamp) -> Vec<String> {
         ago(admitted, now),
         view.user_id.to_string(),
     ]
-}
-
-/// A place in a list, in one word.
-fn written(position: &JobCursor) -> String {
-    format!("{}.{}", position.at.timestamp_micros(), position.job)
-}
-
-fn parse_cursor(word: &str) -> anyhow::Result<JobCursor> {
-    let read = || {
-        let (micros, id) = word.split_once('.')?;
-        let at = Timestamp::from_timestamp_micros(micros.parse().ok()?).filter(|at| is_told(*at))?;
-        Some(JobCursor { at, job: JobId::from_text(id.to_owned()) })
-    };
-    let words = || Exit::Usage(format!("{word} is no place in a list: take it from the page before"));
-    read().ok_or_else(|| words().into())
 }

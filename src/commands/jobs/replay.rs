@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use job::{JobId, State};
-use ledger::{JobFilter, Ledger, ReplayOrder, ReplayPreview, Started};
+use ledger::Ledger;
+use operations::{JobFilter, Operations, ReplayOrder, ReplayPreview, Started};
 use rand::RngExt;
 use serde_json::json;
 
@@ -55,7 +56,7 @@ pub(super) struct Replay {
 /// Replays.
 pub(super) async fn run(ledger: &Ledger, replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
     match &replay.id {
-        Some(id) => one(ledger, replay, id, as_json).await,
+        Some(id) => one(ledger, replay, &super::whole(ledger, id).await?, as_json).await,
         None if replay.which.is_empty() && !replay.all => {
             Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into())
         }
@@ -99,7 +100,7 @@ async fn one(ledger: &Ledger, replay: &Replay, id: &str, as_json: bool) -> anyho
 
 async fn many(ledger: &Ledger, replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
     let filter = replay.which.filter(ledger, Some("dead_letter".to_owned()), 0).await?;
-    let preview = ledger.preview_replay(&filter).await?;
+    let preview = Operations::new(&ledger).preview_replay(&filter).await?;
     let is_document = as_json && (replay.consent.dry_run || preview.jobs == 0);
     match is_document {
         true => print_json(&preview_json(&preview, replay))?,
@@ -154,7 +155,7 @@ async fn start(
 /// Begins the operation, once: over a gap of the database it is asked for again by the same name.
 async fn begin(ledger: &Ledger, order: &ReplayOrder, cause: &Cause) -> anyhow::Result<Started> {
     let (id, action) = (uuid::Builder::from_random_bytes(chance().random()).into_uuid(), cause.action());
-    let begun = gap::bridged(async || ledger.start_replay(id, order, &action).await).await;
+    let begun = gap::bridged(async || Operations::new(&ledger).start_replay(id, order, &action).await).await;
     begun.map_err(|error| {
         let words = format!(
             "whether replay {id} was begun is not known: `listen replays watch {id}` tells, and to repeat this command \
@@ -166,7 +167,7 @@ async fn begin(ledger: &Ledger, order: &ReplayOrder, cause: &Cause) -> anyhow::R
 
 /// A database that stays away is no reason to repeat a command that has begun something.
 fn unseen(error: anyhow::Error, words: String) -> anyhow::Error {
-    match error.downcast_ref::<ledger::Error>() {
+    match error.downcast_ref::<db::Error>() {
         Some(broken) if broken.is_passing() => error.context(Exit::Unseen(words)),
         _ => error,
     }
@@ -248,7 +249,7 @@ mod tests {
     #[test]
     fn one_job_and_many_are_not_meant_at_once() {
         let parses = |words: &[&str]| {
-            let words = [&["replay", "--reason", "it is mended"], words].concat();
+            let words = [&["replay", "--operator", "ann", "--reason", "it is mended"], words].concat();
             Words::try_parse_from(words).is_ok()
         };
         assert!(parses(&["fj_1", "--from-scratch"]) && parses(&["--all", "--code", "model_timeout"]));
@@ -266,9 +267,9 @@ mod tests {
 
     #[test]
     fn only_a_database_that_stays_away_leaves_it_unseen_what_was_begun() {
-        let away = ledger::Error::Contended { doing: "looking" };
-        let wrong = ledger::Error::ImpossibleRow { table: "jobs", id: "7".to_owned(), column: "status" };
-        let is_unseen = |error: ledger::Error| {
+        let away = db::Error::Contended { doing: "looking" };
+        let wrong = db::Error::ImpossibleRow { table: "jobs", id: "7".to_owned(), column: "status" };
+        let is_unseen = |error: db::Error| {
             let said = unseen(error.into(), "it goes on".to_owned());
             matches!(said.downcast_ref(), Some(Exit::Unseen(words)) if words == "it goes on")
         };
@@ -277,7 +278,7 @@ mod tests {
     }
 
     fn shown(recent: (i64, i64), recorded_stages: i64, more: &[&str]) -> String {
-        let words = [&["replay", "--all", "--reason", "it is mended"], more].concat();
+        let words = [&["replay", "--all", "--operator", "ann", "--reason", "it is mended"], more].concat();
         let preview = ReplayPreview {
             recorded_stages,
             recent_jobs: recent.0,

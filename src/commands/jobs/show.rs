@@ -2,13 +2,14 @@
 
 use chrono::SecondsFormat;
 use job::{Cause, ErrorClass, Job, State, Timestamp};
-use ledger::{ActionView, Event, JobPage, JobView, Spent};
+use ledger::{Event, JobView, Spent};
+use operations::{ActionView, JobPage};
 use serde_json::{Value, json};
 
 use super::several;
 use crate::commands::{
     stdout::{plain, say},
-    table::{field, print_json},
+    table::{field, print_json, wrapped},
 };
 
 /// Prints a job's page: what it is, why it is there, what happened to it, and what operators did.
@@ -33,20 +34,22 @@ pub(super) fn print(page: &JobPage, as_json: bool) -> anyhow::Result<()> {
         say!("  …                         older edges are not kept")?;
     }
     for event in &page.history {
-        say!("  {}  {}", time(event.at), event_words(event))?;
+        say!("{}", event_lines(event))?;
     }
     if !page.spent.is_empty() {
         say!("\nmodel calls")?;
     }
     for one in &page.spent {
-        say!("  epoch {}  {:<20} {}, {}", one.epoch, one.stage, counts_words(one), one.engine)?;
+        let label = format!("  epoch {}  {:<20} ", one.epoch, one.stage);
+        say!("{}", wrapped(&label, &format!("{}, {}", counts_words(one), one.engine)))?;
     }
     if !page.actions.is_empty() {
         say!("\noperators")?;
     }
     for action in &page.actions {
         let (operator, reason) = (plain(&action.operator), plain(&action.reason));
-        say!("  {}  {} by {operator}: {reason}", time(action.created_at), action.action)?;
+        let label = format!("  {}  ", time(action.created_at));
+        say!("{}", wrapped(&label, &format!("{} by {operator}: {reason}", action.action)))?;
     }
     Ok(())
 }
@@ -133,6 +136,15 @@ pub(crate) fn action_json(action: &ActionView) -> Value {
     })
 }
 
+/// An edge behind its moment, in lines that fit a terminal.
+fn event_lines(event: &Event) -> String {
+    let words = event_words(event);
+    let mut lines = words.split('\n').map(str::trim);
+    let first = wrapped(&format!("  {}  ", time(event.at)), lines.next().unwrap_or_default());
+    let others = lines.map(|line| wrapped(&" ".repeat(28), line));
+    [first].into_iter().chain(others).collect::<Vec<_>>().join("\n")
+}
+
 /// An edge in words: what was said, from where to where, and the numbers that fence it.
 pub(super) fn event_words(event: &Event) -> String {
     let mut words = format!(
@@ -175,7 +187,7 @@ pub(super) fn to_json(view: &JobView) -> Value {
         "ready_at": match view.job.state { State::Queued { ready_at } => Some(time(ready_at)), _ => None },
         "reconcile_after_at": view.reconcile_after_at.map(time),
         "created_at": time(view.created_at), "updated_at": time(view.updated_at),
-        "settled_at": view.job.settled_at.map(time), "checkpoints": view.checkpoints,
+        "dismissed_at": view.job.settled_at.map(time), "checkpoints": view.checkpoints,
         "trace_id": view.trace.map(|trace| trace.trace_id()),
     })
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use job::JobId;
 use ledger::{Event, Ledger};
+use operations::Operations;
 use serde_json::json;
 
 use super::{no_job, show};
@@ -58,12 +59,12 @@ impl Watch {
 
 /// Prints every edge once, those of the past first.
 async fn watch_job(ledger: &Ledger, watch: &Watch, id: &str, as_json: bool) -> anyhow::Result<()> {
-    let id = JobId::from_text(id.to_owned());
+    let id = JobId::from_text(super::whole(ledger, id).await?);
     let mut seen = 0;
     let mut said = String::new();
     let mut gap = Gap::default();
     for look in 1.. {
-        let Some(page) = gap.bridge(ledger.job_page(&id).await)? else {
+        let Some(page) = gap.bridge(Operations::new(&ledger).job_page(&id).await)? else {
             if watch.wait(look).await {
                 continue;
             }

@@ -1,12 +1,12 @@
 //! `listen jobs why`: one sentence, what lies behind it, and the guard.
 
-use ledger::JobPage;
+use operations::JobPage;
 use serde_json::json;
 
 use super::show::{cause_json, cause_words, time};
 use crate::commands::{
     stdout::{plain, say},
-    table::print_json,
+    table::{print_json, wrapped},
 };
 
 /// Prints the answer.
@@ -20,7 +20,8 @@ pub(super) fn print(page: &JobPage, as_json: bool) -> anyhow::Result<()> {
         }));
     }
     if let Some(cause) = cause_words(page) {
-        return say!("{}\n{}\nguard: {}", plain(&page.why), plain(&cause), page.why.guard());
+        let (why, cause) = (wrapped("", &plain(&page.why)), wrapped("", &plain(&cause)));
+        return say!("{why}\n{cause}\nguard: {}", page.why.guard());
     }
-    say!("{}\nguard: {}", plain(&page.why), page.why.guard())
+    say!("{}\nguard: {}", wrapped("", &plain(&page.why)), page.why.guard())
 }

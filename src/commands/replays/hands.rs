@@ -1,6 +1,7 @@
 //! Whether a process lives that works bulk replays off: without one, an operation looks merely slow.
 
-use ledger::{Ledger, Pause, Workers};
+use ledger::Ledger;
+use operations::{Operations, Pause, Workers};
 
 use crate::{
     commands::{gap, stdout::plain},
@@ -23,8 +24,8 @@ pub(crate) async fn tell(ledger: &Ledger) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// When the database does not answer.
-pub(crate) async fn missing(ledger: &Ledger) -> Result<Vec<String>, ledger::Error> {
-    Ok(obstacles(&ledger.workers().await?, &ledger.pauses().await?))
+pub(crate) async fn missing(ledger: &Ledger) -> Result<Vec<String>, db::Error> {
+    Ok(obstacles(&Operations::new(&ledger).workers().await?, &Operations::new(&ledger).pauses().await?))
 }
 
 /// What keeps them, in the order in which a job meets it.
@@ -61,7 +62,7 @@ const QUEUE: &str = "finalization";
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
-    use ledger::{Process, ProcessView};
+    use operations::{Process, ProcessView};
     use records::Timestamp;
 
     use super::*;

@@ -4,7 +4,8 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::Context;
 use indicatif::ProgressBar;
-use ledger::{Ledger, ReplayView};
+use ledger::Ledger;
+use operations::{Operations, ReplayView};
 
 use super::{no_replay, print_one};
 use crate::{
@@ -24,7 +25,7 @@ const REST: Duration = Duration::from_millis(500);
 pub(crate) async fn watch(ledger: &Ledger, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
     let mut interruption = Interruption::listen().context("listening for signals")?;
     let mut last = None;
-    let look = async || ledger.replay_operation(id).await;
+    let look = async || Operations::new(&ledger).replay_operation(id).await;
     let interrupted = follow(id, look, interruption.heard(), &mut last).await?;
     if interrupted.is_some() {
         anstream::eprintln!("{}", goes_on(id));
@@ -38,7 +39,7 @@ pub(crate) async fn watch(ledger: &Ledger, id: &str, as_json: bool) -> anyhow::R
 /// Looks until the operation has ended, or a signal interrupts: then the code is the answer. What was seen last is in `last`.
 async fn follow(
     id: &str,
-    look: impl AsyncFnMut() -> Result<Option<ReplayView>, ledger::Error>,
+    look: impl AsyncFnMut() -> Result<Option<ReplayView>, db::Error>,
     interrupted: impl Future<Output = ExitCode>,
     last: &mut Option<ReplayView>,
 ) -> anyhow::Result<Option<ExitCode>> {
@@ -50,7 +51,7 @@ async fn follow(
 
 async fn until_ended(
     id: &str,
-    mut look: impl AsyncFnMut() -> Result<Option<ReplayView>, ledger::Error>,
+    mut look: impl AsyncFnMut() -> Result<Option<ReplayView>, db::Error>,
     last: &mut Option<ReplayView>,
 ) -> anyhow::Result<()> {
     let (bar, mut gap) = (progress::bar(0, "replayed"), Gap::after_an_answer());
@@ -126,8 +127,8 @@ mod tests {
         }
     }
 
-    fn away() -> Result<Option<ReplayView>, ledger::Error> {
-        Err(ledger::Error::Contended { doing: "looking" })
+    fn away() -> Result<Option<ReplayView>, db::Error> {
+        Err(db::Error::Contended { doing: "looking" })
     }
 
     #[tokio::test(start_paused = true)]
@@ -147,7 +148,7 @@ mod tests {
         let mut last = None;
         let error = follow("r1", async || away(), pending(), &mut last).await.unwrap_err();
         assert_eq!(error.to_string(), "replay r1 goes on without this command: `listen replays watch r1`");
-        assert!(error.downcast_ref::<ledger::Error>().is_some_and(ledger::Error::is_passing));
+        assert!(error.downcast_ref::<db::Error>().is_some_and(db::Error::is_passing));
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
-use ledger::{Budget, Budgets, Ledger, LimitsChange, User, UserBudget};
-use records::UserId;
+use ledger::Ledger;
+use records::{Budget, UserId};
 use serde_json::{Value, json};
+use store::{Budgets, LimitsChange, User, UserBudget};
 
 use super::nobody;
 use crate::{
@@ -59,7 +60,8 @@ pub(super) fn change(limits: &[Limit]) -> LimitsChange {
 
 /// Prints one user. Limits that are not the user's own are settings of the service, which this command does not know.
 pub(super) async fn show(ledger: &Ledger, id: &UserId, is_json: bool) -> anyhow::Result<ExitCode> {
-    let (Some(user), Some(budget)) = (ledger.user(id).await?, ledger.user_budget(id).await?) else {
+    let (Some(user), Some(budget)) = (ledger.store().user(id).await?, ledger.store().user_budget(id).await?)
+    else {
         return Err(nobody(id).into());
     };
     match is_json {

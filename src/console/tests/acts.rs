@@ -1,7 +1,7 @@
 //! Actions: what they change, who may take them, and what is refused.
 
 use axum::http::StatusCode;
-use ledger::ActionFilter;
+use operations::{ActionFilter, Operations};
 
 use super::world::{SECRET, Who, World};
 use crate::console::session::Sessions;
@@ -26,7 +26,7 @@ async fn an_operator_replays_a_dead_letter_with_a_form_and_a_reason() {
     let again = world.post(&path, &fields, olga).await;
     assert_eq!(again.status, StatusCode::CONFLICT, "it is no dead letter any more");
     let filter = ActionFilter { limit: 9, ..ActionFilter::default() };
-    let actions = world.ledger.actions(&filter).await.unwrap();
+    let actions = Operations::new(&world.ledger).actions(&filter).await.unwrap();
     assert_eq!(actions.len(), 1);
     assert_eq!((actions[0].operator.as_str(), actions[0].reason.as_str()), ("olga", "the cause is fixed"));
 }
@@ -81,7 +81,7 @@ async fn a_reader_reads_everything_and_has_no_way_to_act() {
     for page in ["", "/jobs?code=invalid_job", "/replays", "/webhooks", "/audit"] {
         let answer = world.get(&format!("/console{page}"), ron).await;
         assert_eq!(answer.status, StatusCode::OK, "{page}");
-        for way in ["Replay…", "Replay what", "Pause…", "Settle…", "Replay all"] {
+        for way in ["Replay…", "Replay what", "Pause…", "Dismiss…", "selected…", "Replay all"] {
             assert!(!answer.text.contains(way), "{page} offers {way}");
         }
     }
@@ -133,7 +133,7 @@ async fn many_are_replayed_after_a_look_and_begin_once() {
         let begun = world.post("/console/replays", &fields, olga).await;
         assert_eq!(begun.location(), format!("/console/replays/{id}?done=started"), "{}", begun.text);
     }
-    let operations = world.ledger.replay_operations(9).await.unwrap();
+    let operations = Operations::new(&world.ledger).replay_operations(9).await.unwrap();
     assert_eq!(operations.len(), 1);
     assert_eq!((operations[0].items, operations[0].per_minute, operations[0].in_flight), (2, 60, 2));
     let page = world.get(&format!("/console/replays/{id}"), olga).await;
@@ -174,7 +174,7 @@ async fn a_replay_of_many_without_a_rate_or_beyond_the_highest_does_not_begin() 
             answer.text
         );
     }
-    assert!(world.ledger.replay_operations(9).await.unwrap().is_empty());
+    assert!(Operations::new(&world.ledger).replay_operations(9).await.unwrap().is_empty());
     assert_eq!(begin("60000", "10000").await.status, StatusCode::SEE_OTHER);
 }
 
@@ -185,7 +185,7 @@ async fn an_act_that_the_database_did_not_answer_is_not_said_to_have_changed_not
     let (job, cookie) = (world.dead("c").await, world.cookie("olga's").await);
     let olga = Who { cookie: &cookie, ..Who::default() };
     let form = world.get(&format!("/console/jobs/{job}/discard"), olga).await;
-    world.ledger.close().await;
+    world.ledger.db().close().await;
     let read = world.get("/console/jobs", olga).await;
     assert_eq!(read.status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(read.text.contains("Nothing was changed"), "{}", read.text);
@@ -199,10 +199,13 @@ async fn an_act_that_the_database_did_not_answer_is_not_said_to_have_changed_not
         ("id", "6f1c2f34-6f3c-4d0e-9f6e-0b6f5f3b8a11"),
         ("per_minute", "60"),
         ("in_flight", "2"),
+        ("act", "dismiss"),
+        ("jobs", "fj_1"),
     ];
     for act in [
         format!("/jobs/{job}/replay"),
         format!("/jobs/{job}/discard"),
+        "/jobs/selected".to_owned(),
         "/queues/creation/pause".to_owned(),
         "/replays".to_owned(),
         "/replays/x/pause".to_owned(),
@@ -214,5 +217,53 @@ async fn an_act_that_the_database_did_not_answer_is_not_said_to_have_changed_not
         assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{act}: {}", answer.text);
         let (may, not) = (answer.text.contains("may have been done"), answer.text.contains("Nothing was"));
         assert_eq!((may, not), (true, false), "{act}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn selected_jobs_are_dismissed_together_and_each_refusal_is_named() {
+    let world = World::with_keys().await;
+    let (one, other, queued) = (world.dead("a").await, world.dead("b").await, world.admitted("c").await);
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    let path = format!("/console/jobs/selected?act=dismiss&job={one}&job={other}&job={queued}");
+    let form = world.get(&path, olga).await;
+    assert!(form.text.contains("Dismiss 3 jobs?") && form.text.contains(one.as_str()), "{}", form.text);
+    let jobs = format!("{one} {other} {queued}");
+    let fields = [("token", form.token()), ("reason", "of no use"), ("act", "dismiss"), ("jobs", &jobs)];
+
+    let done = world.post("/console/jobs/selected", &fields, olga).await;
+
+    assert!(done.text.contains("2 dismissed, 1 refused"), "{}", done.text);
+    assert!(done.text.contains(&format!("{queued}: only a dead letter can be")), "{}", done.text);
+    for job in [&one, &other] {
+        assert!(world.ledger.job(job).await.unwrap().unwrap().job.settled_at.is_some());
+    }
+    let fields = [("token", form.token()), ("reason", "of use"), ("act", "replay"), ("jobs", one.as_str())];
+    world.post("/console/jobs/selected", &fields, olga).await;
+    assert_eq!(world.status(&one).await, "queued");
+}
+
+#[tokio::test]
+async fn confirmations_ask_with_the_word_of_their_button() {
+    let world = World::with_keys().await;
+    let job = world.dead("c").await;
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    for path in [
+        format!("/jobs/{job}/replay"),
+        format!("/jobs/{job}/discard"),
+        format!("/jobs/selected?act=replay&job={job}"),
+        "/queues/creation/pause".to_owned(),
+        "/replays/new".to_owned(),
+        "/webhooks/enable?user=ann&endpoint=w".to_owned(),
+        "/webhooks/recover?user=ann&endpoint=w".to_owned(),
+        "/apps/a/switch-off".to_owned(),
+    ] {
+        let page = world.get(&format!("/console{path}"), olga).await.text;
+        let (_, button) = page.rsplit_once("<button>").unwrap();
+        let button = button.split('<').next().unwrap();
+        assert!(page.contains(&format!("<h1>{button} ")), "{path} asks with another word than {button}");
+        assert!(page.contains("name=\"reason\"") && page.contains(">Go back</a>"), "{path}");
     }
 }

@@ -1,9 +1,9 @@
 //! Apps: what operators see of them, and the switch.
 
 use axum::http::StatusCode;
-use ledger::{AppFields, NewApp};
 use records::UserId;
 use secrecy::SecretString;
+use store::{AppFields, NewApp};
 
 use super::world::{Who, World};
 
@@ -17,7 +17,7 @@ async fn an_app_is_shown_without_what_stands_behind_its_hosts_and_switched_off_b
     };
     let secret = SecretString::from("whsec_c2VjcmV0");
     let new = NewApp { id: "app-1".to_owned(), fields, manifest: None, secret };
-    world.ledger.create_app(&UserId::new("ann"), &new).await.unwrap().unwrap();
+    world.ledger.store().create_app(&UserId::new("ann"), &new).await.unwrap().unwrap();
     let (ron, olga) = (world.cookie("ron's").await, world.cookie("olga's").await);
     let (ron, olga) = (Who { cookie: &ron, ..Who::default() }, Who { cookie: &olga, ..Who::default() });
     let page = world.get("/console/apps", ron).await;

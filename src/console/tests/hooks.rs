@@ -1,8 +1,8 @@
 //! Endpoints and deliveries: what their pages show, and one more try.
 
 use axum::http::StatusCode;
-use ledger::{DeliveryOutcome, DeliveryPolicy, EventKind, NewEndpoint, WebhookFormat};
-use records::UserId;
+use outbox::{DeliveryOutcome, DeliveryPolicy, NewEndpoint};
+use records::{EventKind, UserId, WebhookFormat};
 use secrecy::SecretString;
 
 use super::world::{Who, World};
@@ -19,12 +19,13 @@ async fn with_one_lost() -> World {
         format: WebhookFormat::Full,
         secret: SecretString::from("whsec_c2VjcmV0"),
     };
-    world.ledger.create_endpoint(&ann, &new).await.unwrap().unwrap();
-    world.ledger.test_delivery(&ann, "w", "d").await.unwrap().unwrap();
+    world.ledger.outbox().create_endpoint(&ann, &new).await.unwrap().unwrap();
+    world.ledger.outbox().test_delivery(&ann, "w", "d").await.unwrap().unwrap();
     let policy = DeliveryPolicy::default();
-    let claimed = world.ledger.claim_deliveries(1, &policy, None).await.unwrap().claimed.pop().unwrap();
+    let claimed =
+        world.ledger.outbox().claim_deliveries(1, &policy, None).await.unwrap().claimed.pop().unwrap();
     let refused = DeliveryOutcome::Final { status: Some(404), error: "status" };
-    assert!(world.ledger.finish_delivery(&claimed, refused, &policy).await.unwrap());
+    assert!(world.ledger.outbox().finish_delivery(&claimed, refused, &policy).await.unwrap());
     world
 }
 

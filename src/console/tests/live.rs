@@ -2,14 +2,9 @@
 
 use axum::http::{StatusCode, header};
 use ledger::OperatorAction;
+use operations::Operations;
 
 use super::world::{SAID, Who, World};
-
-/// The first event of a listener.
-async fn first(world: &World, path: &str, who: Who<'_>) -> String {
-    let heard = world.listen(path, who).await;
-    heard.into_iter().filter_map(|line| line.strip_prefix("data: ").map(str::to_owned)).collect()
-}
 
 #[tokio::test]
 async fn scripts_are_ours_named_by_their_content_and_kept() {
@@ -37,45 +32,44 @@ async fn scripts_are_ours_named_by_their_content_and_kept() {
 }
 
 #[tokio::test]
-async fn who_listens_is_told_what_the_page_shows_to_them() {
+async fn a_script_is_sent_the_live_part_alone_and_only_when_it_changed() {
     let world = World::with_keys().await;
     let job = world.dead("c").await;
     let action = OperatorAction { operator: "<i>olga</i>".into(), reason: "why not".into() };
-    world.ledger.pause(job::Queue::Creation, &action).await.unwrap();
+    Operations::new(&world.ledger).pause(job::Queue::Creation, &action).await.unwrap();
     let (olga, ron) = (world.cookie("olga's").await, world.cookie("ron's").await);
+    let ron = Who { cookie: &ron, ..Who::default() };
     for (path, words) in [
-        ("/console/live/overview".to_owned(), "dead letters wait for an operator"),
-        ("/console/live/jobs?status=dead_letter".to_owned(), job.as_str()),
-        (format!("/console/live/jobs/{job}"), "invalid_job"),
-        ("/console/live/replays".to_owned(), "No bulk replay was ever begun"),
-        ("/console/live/webhooks".to_owned(), "None fails, and none was disabled"),
+        ("/console".to_owned(), "dead letters wait for an operator"),
+        ("/console/jobs?status=dead_letter".to_owned(), job.as_str()),
+        (format!("/console/jobs/{job}"), "invalid_job"),
+        ("/console/replays".to_owned(), "No bulk replay yet"),
+        ("/console/webhooks".to_owned(), "No endpoint fails"),
     ] {
-        let text = first(&world, &path, Who { cookie: &ron, ..Who::default() }).await;
-        assert!(text.contains(words), "{path}: {text}");
-        assert!(
-            !text.contains("…</a>") && !text.contains(SAID) && !text.contains("<i>olga"),
-            "{path}: {text}"
-        );
-        assert!(
-            !text.contains("hx-") && !text.contains("<script"),
-            "{path} brings nothing that acts: {text}"
-        );
+        let part = world.part(&path, None, ron).await;
+        assert_eq!(part.status, StatusCode::OK, "{path}");
+        assert!(part.text.contains(words) && !part.text.contains("<html"), "{path}: {}", part.text);
+        assert!(!part.text.contains("…</a>") && !part.text.contains(SAID), "{path}: {}", part.text);
+        assert!(!part.text.contains("<i>olga") && !part.text.contains("<script"), "{path}: {}", part.text);
+        let digest = part.headers[header::ETAG].to_str().unwrap();
+        let again = world.part(&path, Some(digest), ron).await;
+        assert_eq!((again.status, again.text.as_str()), (StatusCode::NOT_MODIFIED, ""), "{path}");
     }
-    let text = first(&world, "/console/live/overview", Who { cookie: &olga, ..Who::default() }).await;
-    assert!(text.contains("Resume…"), "an operator sees what they may do: {text}");
+    let part = world.part("/console", None, Who { cookie: &olga, ..Who::default() }).await;
+    assert!(part.text.contains("Resume…"), "an operator sees what they may do: {}", part.text);
 }
 
 #[tokio::test]
-async fn who_is_nobody_hears_nothing_and_what_is_not_there_is_gone() {
+async fn a_script_without_a_session_is_told_so_and_what_is_not_there_is_missing() {
     let world = World::with_keys().await;
-    for path in ["overview", "jobs", "jobs/x", "replays", "replays/x", "webhooks", "webhooks/endpoint"] {
-        let answer = world.get(&format!("/console/live/{path}"), Who::default()).await;
+    for path in ["", "/jobs", "/jobs/x", "/replays", "/replays/x", "/webhooks", "/webhooks/endpoint"] {
+        let answer = world.part(&format!("/console{path}"), None, Who::default()).await;
         assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{path}");
     }
     let cookie = world.cookie("ron's").await;
     let ron = Who { cookie: &cookie, ..Who::default() };
     for path in ["jobs/fj_0", "replays/none", "webhooks/delivery?user=a&endpoint=b&delivery=c"] {
-        let answer = world.get(&format!("/console/live/{path}"), ron).await;
-        assert!(answer.text.contains("event: gone"), "{path} ends by itself: {}", answer.text);
+        let answer = world.part(&format!("/console/{path}"), None, ron).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
     }
 }

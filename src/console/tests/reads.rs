@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use job::Queue;
 use ledger::OperatorAction;
+use operations::Operations;
 
 use super::world::{SAID, Who, World};
 
@@ -13,7 +14,7 @@ async fn no_page_shows_what_a_person_said_and_none_takes_text_for_markup() {
     world.admitted("d").await;
     let action = OperatorAction { operator: "<i>olga</i>".into(), reason: "<script>x</script>".into() };
     world.ledger.replay(&job, &action).await.unwrap().unwrap().unwrap();
-    world.ledger.pause(Queue::Creation, &action).await.unwrap();
+    Operations::new(&world.ledger).pause(Queue::Creation, &action).await.unwrap();
     let cookie = world.cookie("olga's").await;
     let olga = Who { cookie: &cookie, ..Who::default() };
     for page in [
@@ -47,8 +48,64 @@ async fn a_job_is_explained_by_its_timeline_its_reason_and_its_audit() {
     }
     let none = world.get("/console/jobs/fj_0", ron).await;
     assert_eq!(none.status, StatusCode::NOT_FOUND);
-    let typed = world.get(&format!("/console/jobs?job={job}"), ron).await;
-    assert_eq!(typed.location(), format!("/console/jobs/{job}"));
+}
+
+#[tokio::test]
+async fn any_id_is_found_by_its_end_and_several_are_listed() {
+    let world = World::with_keys().await;
+    let (job, other) = (world.admitted("conversation-1").await, world.admitted("conversation-2").await);
+    let cookie = world.cookie("ron's").await;
+    let ron = Who { cookie: &cookie, ..Who::default() };
+    let end = &job.as_str()[job.as_str().len() - 10..];
+    for (typed, leads_to) in [
+        (job.as_str(), format!("/console/jobs/{job}")),
+        (end, format!("/console/jobs/{job}")),
+        ("conversation-2", format!("/console/jobs/{other}")),
+        ("ation-2", format!("/console/jobs/{other}")),
+        ("ann", "/console/jobs?user=ann".to_owned()),
+    ] {
+        let found = world.get(&format!("/console/find?id={typed}"), ron).await;
+        assert_eq!((found.status, found.location()), (StatusCode::SEE_OTHER, &*leads_to), "{typed}");
+    }
+    let several = world.get("/console/find?id=conversation", ron).await;
+    assert!(several.text.contains("conversation-1") && several.text.contains("conversation-2"));
+    for nothing in ["gone-for-good", "on"] {
+        let none = world.get(&format!("/console/find?id={nothing}"), ron).await;
+        assert!(none.text.contains("Nothing has this id"), "{nothing}: {}", none.text);
+    }
+}
+
+#[tokio::test]
+async fn a_fault_keeps_the_menu_and_every_page_says_the_version() {
+    let world = World::with_keys().await;
+    let cookie = world.cookie("ron's").await;
+    let ron = Who { cookie: &cookie, ..Who::default() };
+    for path in ["/console/jobs/fj_0", "/console/jobs?status=none", "/console/nothing", "/console"] {
+        let page = world.get(path, ron).await;
+        assert!(page.text.contains("<a href=\"/console/jobs\""), "{path} has its menu: {}", page.text);
+        assert!(page.text.contains(&format!("listen {}", env!("CARGO_PKG_VERSION"))), "{path}");
+        assert!(page.text.contains("href=\"https://boards.example\""), "{path}");
+    }
+    let login = world.get("/console/login", Who::default()).await;
+    assert!(!login.text.contains("/console/jobs"), "{}", login.text);
+}
+
+#[tokio::test]
+async fn statuses_are_tabs_with_counts_where_nothing_else_filters() {
+    let world = World::with_keys().await;
+    world.dead("c").await;
+    world.admitted("d").await;
+    world.admitted("e").await;
+    let cookie = world.cookie("ron's").await;
+    let ron = Who { cookie: &cookie, ..Who::default() };
+    let page = world.get("/console/jobs?status=queued", ron).await.text;
+    assert!(page.contains("status=queued\" aria-current=\"true\">queued <small>2</small>"), "{page}");
+    assert!(
+        page.contains(">dead letter <small>1</small>") && page.contains(">all <small>3</small>"),
+        "{page}"
+    );
+    let filtered = world.get("/console/jobs?user=ann", ron).await.text;
+    assert!(filtered.contains("user=ann\">dead letter</a>"), "{filtered}");
 }
 
 #[tokio::test]

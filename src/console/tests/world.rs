@@ -8,7 +8,6 @@ use axum::{
     extract::ConnectInfo,
     http::{Request, StatusCode, header},
 };
-use futures::StreamExt;
 use job::{FailureCode, JobId, WorkerId};
 use ledger::{CreateOutcome, Edge, Ledger, NewContent, NewConversation, Settings};
 use records::{ConversationId, Source, UserId};
@@ -68,8 +67,8 @@ impl World {
     pub(super) async fn behind(door: Door) -> Self {
         let database = TestDatabase::new().await;
         let ledger = Ledger::new(database.options(), Settings { connections: 4, ..Settings::default() });
-        let console = router(ledger.clone(), door, SECRET, tokio_util::sync::CancellationToken::new());
-        assert!(ledger.create_user(&UserId::new("ann"), &Default::default()).await.unwrap());
+        let console = router(ledger.clone(), door, SECRET, Some("https://boards.example"));
+        assert!(ledger.store().create_user(&UserId::new("ann"), &Default::default()).await.unwrap());
         Self { ledger, console, database }
     }
 
@@ -100,23 +99,14 @@ impl World {
         self.ask(request, body, who).await
     }
 
-    /// A stream that goes on.
-    pub(super) async fn stream(&self, path: &str, who: Who<'_>) -> Body {
-        let response = self.answer(Request::get(path), String::new(), who).await;
-        assert_eq!(response.status(), StatusCode::OK, "{path}");
-        response.into_body()
-    }
-
-    /// The lines of the first event of a stream.
-    pub(super) async fn listen(&self, path: &str, who: Who<'_>) -> Vec<String> {
-        let response = self.answer(Request::get(path), String::new(), who).await;
-        assert_eq!(response.status(), StatusCode::OK, "{path}");
-        assert_eq!(response.headers()[header::CONTENT_TYPE], "text/event-stream", "{path}");
-        let (mut body, mut heard) = (response.into_body().into_data_stream(), String::new());
-        while !heard.contains("\n\n") {
-            heard.push_str(std::str::from_utf8(&body.next().await.unwrap().unwrap()).unwrap());
-        }
-        heard.lines().map(str::to_owned).collect()
+    /// What the script of a page is sent for its live part; `shown` is the digest of what it shows.
+    pub(super) async fn part(&self, path: &str, shown: Option<&str>, who: Who<'_>) -> Answer {
+        let request = Request::get(path).header("hx-request", "true");
+        let request = match shown {
+            Some(digest) => request.header(header::IF_NONE_MATCH, digest),
+            None => request,
+        };
+        self.ask(request, String::new(), who).await
     }
 
     async fn ask(&self, request: axum::http::request::Builder, body: String, who: Who<'_>) -> Answer {

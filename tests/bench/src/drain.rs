@@ -1,16 +1,20 @@
 //! Table 2: finalizations end to end, beside one-row inserts on the same server.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
 };
-use std::time::{Duration, Instant};
 
 use futures::{StreamExt, stream};
-use ledger::{Claimed, ClaimedChatPush, ClaimedDelivery, ClaimedPush, ConversationView};
+use ledger::Claimed;
+use outbox::{ClaimedChatPush, ClaimedDelivery, ClaimedPush};
 use outside::{Guard, Sender};
 use prometheus::Registry;
 use records::{ActionItem, Memory};
+use store::ConversationView;
 use tokio_util::sync::CancellationToken;
 use worker::{Metrics, Moment, Render, Settings, Watch, Worker};
 

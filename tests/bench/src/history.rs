@@ -3,6 +3,8 @@
 
 use std::time::Instant;
 
+use operations::Operations;
+
 use crate::{
     figures::median,
     operators::{self, Looked},
@@ -62,7 +64,7 @@ async fn looks(setup: &Setup) -> (f64, f64) {
     let (mut gauges, mut pages) = (Vec::new(), Vec::new());
     for _ in 0..LOOKS {
         let began = Instant::now();
-        let read = setup.ledger.gauges().await.unwrap();
+        let read = Operations::new(&setup.ledger).gauges().await.unwrap();
         gauges.push(began.elapsed().as_secs_f64() * 1e3);
         assert_eq!(read.jobs.len(), 5, "all five statuses are always there");
         if gauges.len() == 1 {

@@ -37,7 +37,7 @@ pub(crate) async fn table(setup: &Setup) {
         let other = setup.other_process();
         let carrying = [&setup.ledger, &other].map(|ledger| {
             let ledger = ledger.clone();
-            tokio::spawn(async move { ledger.carry_wakes().await })
+            tokio::spawn(async move { ledger.db().carry_wakes().await })
         });
         ours(setup, rate, "worker behind another ledger (notified, as another process is)", &other).await;
         carrying.iter().for_each(tokio::task::JoinHandle::abort);

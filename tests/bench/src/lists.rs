@@ -1,18 +1,20 @@
 //! Table 5: reading and creating over HTTP: lists of a person who has 100,000 conversations, beside the same statement
 //! through pgbench and beside an answer that makes no query; what an offset costs; and a create from 500 segments.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use api::Scope;
 use axum::{Router, routing::get};
 use futures::future::join_all;
-use ledger::{ConversationFilter, DatePage, NewKey};
 use prometheus::Registry;
 use records::UserId;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
+use store::{ConversationFilter, DatePage, NewKey};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -85,7 +87,7 @@ async fn serve(setup: &Setup) -> (SocketAddr, String) {
         scopes: Scope::ALL.iter().map(|scope| scope.as_str().to_owned()).collect(),
         expires_at: None,
     };
-    assert!(setup.ledger.create_key(&UserId::new(PERSON), &key).await.unwrap());
+    assert!(setup.ledger.store().create_key(&UserId::new(PERSON), &key).await.unwrap());
     (address, made.plaintext.expose_secret().to_owned())
 }
 

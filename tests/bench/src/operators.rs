@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use ledger::JobFilter;
+use operations::{JobFilter, Operations};
 
 use crate::{figures::median, setup::Setup};
 
@@ -23,15 +23,15 @@ pub(crate) async fn looks(setup: &Setup, dead: i64) -> Looked {
     let dead_letters = JobFilter { status: Some("dead_letter".to_owned()), ..newest.clone() };
     let by_cause = JobFilter { code: Some("model_timeout".to_owned()), ..newest.clone() };
     let metrics = timed(async || {
-        setup.ledger.gauges().await.unwrap();
-        let backlog = setup.ledger.backlog().await.unwrap();
+        Operations::new(&setup.ledger).gauges().await.unwrap();
+        let backlog = Operations::new(&setup.ledger).backlog().await.unwrap();
         // By design it looks at the newest thousand alone.
         assert_eq!(backlog.dead_letters.iter().map(|(_, jobs)| *jobs).sum::<i64>(), dead.min(1_000));
-        setup.ledger.health().await.unwrap();
+        Operations::new(&setup.ledger).health().await.unwrap();
     });
     let overview = timed(async || {
-        let overview = setup.ledger.overview().await.unwrap();
-        let workers = setup.ledger.workers().await.unwrap();
+        let overview = Operations::new(&setup.ledger).overview().await.unwrap();
+        let workers = Operations::new(&setup.ledger).workers().await.unwrap();
         assert_eq!(overview.dead_letters.iter().map(|letters| letters.waiting).sum::<i64>(), dead);
         assert_eq!((overview.dead_letters.len(), workers.strays.len()), (CAUSES.len(), 0));
     });
@@ -47,7 +47,7 @@ pub(crate) async fn looks(setup: &Setup, dead: i64) -> Looked {
 /// A page is full, and of what was asked for, or the figure is worth nothing.
 async fn page(setup: &Setup, filter: &JobFilter, status: Option<&str>) -> f64 {
     timed(async || {
-        let page = setup.ledger.jobs_page(filter).await.unwrap();
+        let page = Operations::new(&setup.ledger).jobs_page(filter).await.unwrap();
         assert_eq!(page.jobs.len() as i64, PAGE, "both histories fill the page");
         assert!(page.next.is_some(), "and go on behind it");
         assert!(page.jobs.iter().all(|view| status.is_none_or(|status| view.job.state.status() == status)));

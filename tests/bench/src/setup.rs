@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use embedded::{Cluster, Running, default_dir};
 use futures::{StreamExt, stream};
-use ledger::{Ledger, NewContent, NewConversation, NewKey, Settings, UserChange};
+use ledger::{Ledger, NewContent, NewConversation, Settings};
 use records::{ConversationId, Segment, Source, UserId};
 use secrecy::ExposeSecret;
 use sqlx::{AssertSqlSafe, ConnectOptions, PgPool, postgres::PgPoolOptions};
+use store::{NewKey, UserChange};
 
 /// Connections of the ledger under test, as shipped: besides those for renewals and wake-ups.
 pub(crate) const CONNECTIONS: u32 = 10;
@@ -36,9 +37,9 @@ impl Setup {
             PgPoolOptions::new().max_connections(WIDTH as u32).connect_with(options.clone()).await.unwrap();
         let settings = Settings { connections: CONNECTIONS, ..Settings::default() };
         let ledger = Ledger::new(options, settings);
-        ledger.migrate().await.unwrap();
+        ledger.db().migrate().await.unwrap();
         for number in 0..PEOPLE {
-            assert!(ledger.create_user(&person(number), &UserChange::default()).await.unwrap());
+            assert!(ledger.store().create_user(&person(number), &UserChange::default()).await.unwrap());
         }
         Self { running, admin, name, pool, ledger }
     }
@@ -170,7 +171,7 @@ impl Setup {
     }
 
     pub(crate) async fn tear_down(self) {
-        self.ledger.close().await;
+        self.ledger.db().close().await;
         self.pool.close().await;
         for suffix in ["", "_peer", "_floor"] {
             let drop = format!("drop database if exists {}{suffix} with (force)", self.name);
@@ -192,7 +193,7 @@ pub(crate) async fn keys_in(ledger: &Ledger) -> Vec<String> {
             scopes: vec![api::Scope::ConversationsWrite.as_str().to_owned()],
             expires_at: None,
         };
-        assert!(ledger.create_key(&person(number), &key).await.unwrap());
+        assert!(ledger.store().create_key(&person(number), &key).await.unwrap());
         keys.push(made.plaintext.expose_secret().to_owned());
     }
     keys

@@ -1,9 +1,8 @@
 //! The migrated database that the others are copies of.
 
-use ledger::MIGRATOR;
+use db::MIGRATOR;
 use sha2::{Digest, Sha256};
-use sqlx::postgres::PgConnection;
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, postgres::PgConnection};
 use tokio::sync::OnceCell;
 
 use crate::bed::Bed;

@@ -4,25 +4,24 @@
 pub(crate) mod outcome;
 mod request;
 
-use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::FutureExt;
-use ledger::{
-    ClaimedChatPush, ClaimedDelivery, ClaimedPush, ConversationView, DeliveryOutcome, DeliveryPolicy,
-    EventKind, Ledger, SenderLoad, WebhookFormat,
-};
+use ledger::Ledger;
+use outbox::{ClaimedChatPush, ClaimedDelivery, ClaimedPush, DeliveryOutcome, DeliveryPolicy, SenderLoad};
 use outside::Sender;
-use records::{ActionItem, Memory, MemoryId, UserId};
+use records::{ActionItem, EventKind, Memory, MemoryId, UserId, WebhookFormat};
+use store::ConversationView;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use crate::answered::{Unanswered, until_answered};
-use crate::chance::Chance;
-use crate::errand::Errand;
-use crate::metrics::Metrics;
-use crate::traces;
+use crate::{
+    answered::{Unanswered, until_answered},
+    chance::Chance,
+    errand::Errand,
+    metrics::Metrics,
+    traces,
+};
 
 /// Renders what receivers are sent: a port, because wire shapes belong to `api`.
 pub trait Render: Send + Sync {
@@ -65,9 +64,12 @@ impl Errand for FanOut {
         &delivery.user_id
     }
 
-    async fn claim(&self, limit: i64, load: SenderLoad) -> Result<Vec<ClaimedDelivery>, ledger::Error> {
-        let claims =
-            self.ledger.in_time(self.ledger.claim_deliveries(limit, &self.policy, Some(load))).await?;
+    async fn claim(&self, limit: i64, load: SenderLoad) -> Result<Vec<ClaimedDelivery>, db::Error> {
+        let claims = self
+            .ledger
+            .db()
+            .in_time(self.ledger.outbox().claim_deliveries(limit, &self.policy, Some(load)))
+            .await?;
         self.metrics.count_tries(outcome::GIVEN_UP, claims.given_up);
         Ok(claims.claimed)
     }
@@ -82,12 +84,12 @@ impl Errand for FanOut {
         }
     }
 
-    async fn next_in(&self) -> Result<Option<Duration>, ledger::Error> {
-        self.ledger.in_time(self.ledger.next_delivery_in()).await
+    async fn next_in(&self) -> Result<Option<Duration>, db::Error> {
+        self.ledger.db().in_time(self.ledger.outbox().next_delivery_in()).await
     }
 
     async fn written(&self) {
-        self.ledger.waker().deliveries_waiting().await;
+        self.ledger.db().waker().deliveries_waiting().await;
     }
 }
 
@@ -107,7 +109,9 @@ impl FanOut {
                 outcome::unreadable(&self.chance)
             }
         };
-        let verb = || self.ledger.in_time(self.ledger.finish_delivery(delivery, outcome, &self.policy));
+        let verb = || {
+            self.ledger.db().in_time(self.ledger.outbox().finish_delivery(delivery, outcome, &self.policy))
+        };
         let counted = match until_answered(&self.chance, &self.hard, verb).await {
             Ok(true) => outcome::label(outcome, delivery.try_number, &self.policy.schedule),
             Ok(false) | Err(_) => outcome::LOST,
@@ -136,7 +140,7 @@ impl FanOut {
         let Some(body) = self.rendered(delivery).await? else {
             return Ok(Some(DeliveryOutcome::Cancelled));
         };
-        let verb = || self.ledger.in_time(self.ledger.keep_body(delivery, &body));
+        let verb = || self.ledger.db().in_time(self.ledger.outbox().keep_body(delivery, &body));
         match until_answered(&self.chance, &self.hard, verb).await? {
             true => Ok(Some(self.post(delivery, body).await)),
             // Another process may have the delivery by now: sending what was not kept could send two different bodies.
@@ -163,7 +167,7 @@ impl FanOut {
         delivery: &ClaimedDelivery,
         id: &records::ConversationId,
     ) -> Result<Option<ConversationView>, Unanswered> {
-        let verb = || self.ledger.conversation(&delivery.user_id, id, true);
+        let verb = || self.ledger.store().conversation(&delivery.user_id, id, true);
         until_answered(&self.chance, &self.hard, verb).await
     }
 
@@ -173,7 +177,7 @@ impl FanOut {
             delivery.event == Some(EventKind::MemoryCreated) && delivery.format == WebhookFormat::Full;
         let Some(id) = delivery.subject_id.as_ref().filter(|_| is_shown) else { return Ok(None) };
         let id = MemoryId::new(id.as_str());
-        let verb = || self.ledger.in_time(self.ledger.memory_to_tell(&delivery.user_id, &id));
+        let verb = || self.ledger.db().in_time(self.ledger.store().memory_to_tell(&delivery.user_id, &id));
         until_answered(&self.chance, &self.hard, verb).await
     }
 
@@ -185,7 +189,8 @@ impl FanOut {
             && delivery.conversation_id.is_none();
         let Some(id) = delivery.subject_id.clone().filter(|_| is_shown) else { return Ok(None) };
         let named = [id];
-        let verb = || self.ledger.in_time(self.ledger.action_items_named(&delivery.user_id, &named));
+        let verb =
+            || self.ledger.db().in_time(self.ledger.store().action_items_named(&delivery.user_id, &named));
         Ok(until_answered(&self.chance, &self.hard, verb).await?.pop())
     }
 

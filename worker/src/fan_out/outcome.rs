@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ledger::DeliveryOutcome;
+use outbox::DeliveryOutcome;
 use outside::Answer;
 
 use crate::chance::Chance;

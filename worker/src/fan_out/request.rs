@@ -1,6 +1,6 @@
 //! The request of one try: address and headers (Standard Webhooks).
 
-use ledger::ClaimedDelivery;
+use outbox::ClaimedDelivery;
 use outside::{Url, sign};
 
 /// Names and values of headers.
@@ -40,8 +40,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
     use chrono::DateTime;
-    use ledger::WebhookFormat;
     use records::UserId;
+    use records::WebhookFormat;
     use secrecy::SecretString;
 
     use super::*;

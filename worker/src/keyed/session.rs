@@ -130,7 +130,7 @@ impl House {
         if let Some(claimed) = lease {
             return self.run(claimed, slot, keys).await;
         }
-        let verb = || self.ledger.in_time(self.ledger.claim_with_keys(job, &self.worker));
+        let verb = || self.ledger.db().in_time(self.ledger.claim_with_keys(job, &self.worker));
         match until_answered(&self.chance, &self.hard, verb).await {
             Ok(KeyedClaim::Granted { claimed, retry }) => {
                 self.metrics.count_edge(retry, false);
@@ -175,7 +175,7 @@ impl House {
     /// No provider can be asked with this key: as if it had refused it.
     async fn refuse(&self, claimed: &Claimed) -> Next {
         let holding = claimed.holding();
-        let verb = || self.ledger.in_time(self.ledger.settle(&holding, Edge::Park));
+        let verb = || self.ledger.db().in_time(self.ledger.settle(&holding, Edge::Park));
         let answer = until_answered(&self.chance, &self.hard, verb).await;
         tracing::info!(job_id = %claimed.job.id, granted = matches!(answer, Ok(Answer::Granted { .. })), "the key cannot be sent");
         Next::Over

@@ -1,18 +1,15 @@
 //! Pushing what apps write into their users' chats, to the same subscriptions as reminders.
 
-use std::panic::AssertUnwindSafe;
-use std::time::Duration;
+use std::{panic::AssertUnwindSafe, time::Duration};
 
+use db::Error;
 use futures::FutureExt;
-use ledger::{ClaimedChatPush, DeliveryOutcome, Error, SenderLoad};
+use outbox::{ClaimedChatPush, DeliveryOutcome, SenderLoad};
 use records::UserId;
+use request::Pushed;
 
 use super::{Pushes, outcome_of, request};
-use crate::answered::until_answered;
-use crate::errand::Errand;
-use crate::fan_out::outcome;
-
-use request::Pushed;
+use crate::{answered::until_answered, errand::Errand, fan_out::outcome};
 
 /// Sends pushes of apps' messages. Cheap to clone.
 #[derive(Clone)]
@@ -30,7 +27,7 @@ impl Errand for ChatPushes {
     /// Pushes under way are bounded by user already (`PushPolicy::per_person`).
     async fn claim(&self, limit: i64, _: SenderLoad) -> Result<Vec<ClaimedChatPush>, Error> {
         let Pushes { ledger, policy, metrics, .. } = &self.0;
-        let claims = ledger.in_time(ledger.claim_chat_pushes(limit, policy)).await?;
+        let claims = ledger.db().in_time(ledger.outbox().claim_chat_pushes(limit, policy)).await?;
         metrics.count_pushes(outcome::GIVEN_UP, claims.given_up);
         Ok(claims.claimed)
     }
@@ -46,7 +43,7 @@ impl Errand for ChatPushes {
                 outcome::unreadable(chance)
             }
         };
-        let verb = || ledger.in_time(ledger.finish_chat_push(push, ended, policy));
+        let verb = || ledger.db().in_time(ledger.outbox().finish_chat_push(push, ended, policy));
         let counted = match until_answered(chance, hard, verb).await {
             Ok(true) => outcome::label(ended, push.try_number, &policy.schedule),
             Ok(false) | Err(_) => outcome::LOST,
@@ -62,11 +59,11 @@ impl Errand for ChatPushes {
     }
 
     async fn next_in(&self) -> Result<Option<Duration>, Error> {
-        self.0.ledger.in_time(self.0.ledger.next_chat_push_in(&self.0.policy)).await
+        self.0.ledger.db().in_time(self.0.ledger.outbox().next_chat_push_in(&self.0.policy)).await
     }
 
     async fn written(&self) {
-        self.0.ledger.waker().chat_pushes_waiting().await;
+        self.0.ledger.db().waker().chat_pushes_waiting().await;
     }
 }
 

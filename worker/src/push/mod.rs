@@ -5,25 +5,26 @@ mod request;
 
 pub(crate) use chat::ChatPushes;
 
-use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
+use db::Error;
 use futures::FutureExt;
-use ledger::{ClaimedPush, DeliveryOutcome, Error, Ledger, PushPolicy, SenderLoad, SubscriptionKind};
+use ledger::Ledger;
+use outbox::{ClaimedPush, DeliveryOutcome, PushPolicy, SenderLoad, SubscriptionKind};
 use outside::{Answer, Sender, Vapid};
 use records::UserId;
+use request::Pushed;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use crate::answered::until_answered;
-use crate::chance::Chance;
-use crate::errand::Errand;
-use crate::fan_out::{Render, outcome};
-use crate::metrics::Metrics;
-use crate::traces;
-
-use request::Pushed;
+use crate::{
+    answered::until_answered,
+    chance::Chance,
+    errand::Errand,
+    fan_out::{Render, outcome},
+    metrics::Metrics,
+    traces,
+};
 
 /// Reminders that one look fires; the rest is due at once again.
 const FIRED_AT_ONCE: i64 = 100;
@@ -52,8 +53,8 @@ impl Errand for Pushes {
 
     /// Pushes under way are bounded by user already (`PushPolicy::per_person`).
     async fn claim(&self, limit: i64, _: SenderLoad) -> Result<Vec<ClaimedPush>, Error> {
-        self.ledger.in_time(self.ledger.fire_reminders(FIRED_AT_ONCE)).await?;
-        let claims = self.ledger.in_time(self.ledger.claim_pushes(limit, &self.policy)).await?;
+        self.ledger.db().in_time(self.ledger.outbox().fire_reminders(FIRED_AT_ONCE)).await?;
+        let claims = self.ledger.db().in_time(self.ledger.outbox().claim_pushes(limit, &self.policy)).await?;
         self.metrics.count_pushes(outcome::GIVEN_UP, claims.given_up);
         Ok(claims.claimed)
     }
@@ -67,11 +68,11 @@ impl Errand for Pushes {
     }
 
     async fn next_in(&self) -> Result<Option<Duration>, Error> {
-        self.ledger.in_time(self.ledger.next_push_in(&self.policy)).await
+        self.ledger.db().in_time(self.ledger.outbox().next_push_in(&self.policy)).await
     }
 
     async fn written(&self) {
-        self.ledger.waker().pushes_waiting().await;
+        self.ledger.db().waker().pushes_waiting().await;
     }
 }
 
@@ -85,7 +86,7 @@ impl Pushes {
                 outcome::unreadable(&self.chance)
             }
         };
-        let verb = || self.ledger.in_time(self.ledger.finish_push(push, outcome, &self.policy));
+        let verb = || self.ledger.db().in_time(self.ledger.outbox().finish_push(push, outcome, &self.policy));
         let counted = match until_answered(&self.chance, &self.hard, verb).await {
             Ok(true) => outcome::label(outcome, push.try_number, &self.policy.schedule),
             Ok(false) | Err(_) => outcome::LOST,

@@ -1,6 +1,6 @@
 //! The request of one try: encrypted for a browser, or as it is for a webhook.
 
-use ledger::{ClaimedChatPush, ClaimedPush, SubscriptionKind};
+use outbox::{ClaimedChatPush, ClaimedPush, SubscriptionKind};
 use outside::{BrowserKeys, PushOptions, Url, Vapid, web_push};
 use records::Timestamp;
 use secrecy::ExposeSecret;

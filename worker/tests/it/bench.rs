@@ -1,18 +1,15 @@
 //! A database, a person, and workers whose moments a test can wait for.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use ledger::{
-    Claimed, ClaimedChatPush, ClaimedDelivery, ClaimedPush, ConversationView, CreateOutcome, JobView, Ledger,
-    NewContent, NewConversation, UserChange,
-};
+use ledger::{Claimed, CreateOutcome, JobView, Ledger, NewContent, NewConversation};
+use outbox::{ClaimedChatPush, ClaimedDelivery, ClaimedPush};
 use outside::{Guard, Sender};
 use prometheus::Registry;
 use records::{ActionItem, ConversationId, Memory, Source, UserId};
+use store::{ConversationView, UserChange};
 use testbed::TestDatabase;
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use worker::{Ended, Metrics, Moment, Render, Settings, Watch, Worker};
 
@@ -33,7 +30,7 @@ impl Bench {
         let database = TestDatabase::new().await;
         let ledger = Ledger::new(database.options(), ledger::Settings::default());
         let user = UserId::new("kim");
-        assert!(ledger.create_user(&user, &UserChange::default()).await.unwrap());
+        assert!(ledger.store().create_user(&user, &UserChange::default()).await.unwrap());
         Self { ledger, user, database }
     }
 
@@ -63,7 +60,7 @@ impl Bench {
     }
 
     pub(crate) async fn conversation(&self, id: &ConversationId) -> ConversationView {
-        self.ledger.conversation(&self.user, id, false).await.unwrap().unwrap()
+        self.ledger.store().conversation(&self.user, id, false).await.unwrap().unwrap()
     }
 
     /// A worker of this process with one slot per queue.

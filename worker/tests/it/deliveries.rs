@@ -1,18 +1,19 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::http::StatusCode;
-use ledger::{
-    ConversationChange, DeliveryPolicy, EventKind, NewActionItem, NewEndpoint, NewPersonMemory, WebhookFormat,
-};
-use records::{ActionItemId, MemoryCategory, MemoryId};
+use ledger::{NewActionItem, NewPersonMemory};
+use outbox::{DeliveryPolicy, NewEndpoint};
+use records::{ActionItemId, EventKind, MemoryCategory, MemoryId, WebhookFormat};
 use secrecy::{ExposeSecret, SecretString};
 use standardwebhooks::Webhook;
+use store::ConversationChange;
 use worker::{Ended, Settings};
 
-use crate::bench::{Bench, Speechless, Working, slots, work, work_with};
-use crate::engines::Script;
-use crate::receiver::Receiver;
+use crate::{
+    bench::{Bench, Speechless, Working, slots, work, work_with},
+    engines::Script,
+    receiver::Receiver,
+};
 
 /// Retries at once, so that a test need not wait.
 fn hurried(bench: &Bench) -> Working {
@@ -31,7 +32,7 @@ async fn endpoint(bench: &Bench, id: &str, url: &str) -> SecretString {
         format: WebhookFormat::Full,
         secret: secret.clone(),
     };
-    bench.ledger.create_endpoint(&bench.user, &new).await.unwrap().unwrap();
+    bench.ledger.outbox().create_endpoint(&bench.user, &new).await.unwrap().unwrap();
     secret
 }
 
@@ -62,7 +63,8 @@ async fn a_completion_is_told_signed_and_retried_under_the_same_id() {
     let registry = working.registry.clone();
     working.stop().await;
     let [delivery] =
-        &bench.ledger.deliveries(&bench.user, "e1", &ledger::DeliveryPage::first(10)).await.unwrap()[..]
+        &bench.ledger.outbox().deliveries(&bench.user, "e1", &outbox::DeliveryPage::first(10)).await.unwrap()
+            [..]
     else {
         panic!("one delivery")
     };
@@ -81,7 +83,7 @@ async fn a_repeated_try_says_what_the_first_one_said() {
     let (conversation, _) = bench.admit("c1").await;
     let first = receiver.next().await;
     let change = ConversationChange { title: Some("Changed".to_owned()), ..ConversationChange::default() };
-    assert!(bench.ledger.change_conversation(&bench.user, &conversation, &change).await.unwrap());
+    assert!(bench.ledger.store().change_conversation(&bench.user, &conversation, &change).await.unwrap());
 
     receiver.wake();
 
@@ -94,7 +96,7 @@ async fn a_delivery_whose_tries_are_used_up_is_counted_as_given_up() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[StatusCode::INTERNAL_SERVER_ERROR; 4]).await;
     endpoint(&bench, "e1", &receiver.url).await;
-    bench.ledger.test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+    bench.ledger.outbox().test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
     let working = hurried(&bench);
     for _ in 0..4 {
         receiver.next().await;
@@ -110,9 +112,9 @@ async fn a_delivery_whose_tries_are_used_up_is_counted_as_given_up() {
 async fn a_delivery_whose_last_sender_died_is_counted_as_given_up() {
     let bench = Bench::new().await;
     endpoint(&bench, "e1", "http://127.0.0.1:9/").await;
-    bench.ledger.test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+    bench.ledger.outbox().test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
     let policy = DeliveryPolicy::default();
-    assert_eq!(bench.ledger.claim_deliveries(1, &policy, None).await.unwrap().claimed.len(), 1);
+    assert_eq!(bench.ledger.outbox().claim_deliveries(1, &policy, None).await.unwrap().claimed.len(), 1);
     let died = "update webhook_deliveries set tries = 11, sending_until = now() - interval '1 second'";
     sqlx::query(died).execute(&bench.database.pool(1).await).await.unwrap();
     let working = work(bench.ledger.clone(), &Script::open(), slots(1));
@@ -125,7 +127,7 @@ async fn a_delivery_whose_claim_is_over_when_its_body_is_there_is_not_sent() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
     endpoint(&bench, "e1", &receiver.url).await;
-    bench.ledger.test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+    bench.ledger.outbox().test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
     let sending = Duration::from_micros(1);
     let deliveries = DeliveryPolicy { sending, schedule: Vec::new(), ..DeliveryPolicy::default() };
     let working = work(bench.ledger.clone(), &Script::open(), Settings { deliveries, ..slots(1) });
@@ -142,14 +144,15 @@ async fn a_delivery_that_panics_has_had_a_try() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
     endpoint(&bench, "e1", &receiver.url).await;
-    bench.ledger.test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+    bench.ledger.outbox().test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
     let working = work_with(bench.ledger.clone(), &Script::open(), Arc::new(Speechless), slots(1));
 
     working.until_counted("listen_webhook_deliveries_total{outcome=\"retry\"} 1").await;
 
     working.stop().await;
     let [delivery] =
-        &bench.ledger.deliveries(&bench.user, "e1", &ledger::DeliveryPage::first(10)).await.unwrap()[..]
+        &bench.ledger.outbox().deliveries(&bench.user, "e1", &outbox::DeliveryPage::first(10)).await.unwrap()
+            [..]
     else {
         panic!("one delivery")
     };
@@ -164,12 +167,12 @@ async fn an_endpoint_that_says_410_is_disabled() {
     let mut receiver = Receiver::answering(&[StatusCode::GONE]).await;
     endpoint(&bench, "e1", &receiver.url).await;
     let working = hurried(&bench);
-    bench.ledger.test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+    bench.ledger.outbox().test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
 
     receiver.next().await;
     working.stop().await;
 
-    let endpoint = bench.ledger.endpoint(&bench.user, "e1").await.unwrap().unwrap();
+    let endpoint = bench.ledger.outbox().endpoint(&bench.user, "e1").await.unwrap().unwrap();
     assert!(!endpoint.enabled);
     assert_eq!(endpoint.disabled_reason.as_deref(), Some("gone"));
 }
@@ -182,7 +185,7 @@ async fn a_dead_endpoint_does_not_slow_another() {
     endpoint(&bench, "dead", &dead.url).await;
     endpoint(&bench, "alive", &alive.url).await;
     let write = async |endpoint: &str, id: String| {
-        bench.ledger.test_delivery(&bench.user, endpoint, &id).await.unwrap().unwrap();
+        bench.ledger.outbox().test_delivery(&bench.user, endpoint, &id).await.unwrap().unwrap();
     };
     for number in 0..20 {
         write("dead", format!("dead-{number}")).await;
@@ -208,7 +211,7 @@ async fn four_silent_endpoints_leave_a_healthy_one_its_turn() {
     let mut alive = Receiver::answering(&[]).await;
     let write = async |endpoint: &str, number: u32| {
         let id = format!("{endpoint}-{number}");
-        bench.ledger.test_delivery(&bench.user, endpoint, &id).await.unwrap().unwrap();
+        bench.ledger.outbox().test_delivery(&bench.user, endpoint, &id).await.unwrap().unwrap();
     };
     for dead in ["dead-1", "dead-2", "dead-3", "dead-4"] {
         endpoint(&bench, dead, &silent.url).await;
@@ -239,7 +242,7 @@ async fn a_thin_delivery_reads_nothing_of_what_it_is_about() {
         let receiver = Receiver::answering(&[]).await;
         let (url, secret) = (receiver.url.clone(), outside::new_secret([7; 32]));
         let new = NewEndpoint { force: true, id: id.to_owned(), url, events: events.clone(), format, secret };
-        bench.ledger.create_endpoint(&bench.user, &new).await.unwrap().unwrap();
+        bench.ledger.outbox().create_endpoint(&bench.user, &new).await.unwrap().unwrap();
         heard.push(receiver);
     }
     let (item, memory) = (call_tom(), likes_tea());
@@ -286,12 +289,13 @@ async fn what_no_longer_exists_is_not_told() {
                   (user_id, endpoint_id, delivery_id, event, conversation_id, status, next_at, occurred_at) \
                   values ('kim', 'e1', 'd1', 'conversation.completed', 'gone', 'pending', now(), now())";
     sqlx::query(orphan).execute(&pool).await.unwrap();
-    bench.ledger.test_delivery(&bench.user, "e1", "d2").await.unwrap().unwrap();
+    bench.ledger.outbox().test_delivery(&bench.user, "e1", "d2").await.unwrap().unwrap();
 
     let heard = receiver.next().await;
     assert_eq!(heard.header("webhook-id"), "d2");
     working.stop().await;
-    let told = bench.ledger.deliveries(&bench.user, "e1", &ledger::DeliveryPage::first(10)).await.unwrap();
+    let told =
+        bench.ledger.outbox().deliveries(&bench.user, "e1", &outbox::DeliveryPage::first(10)).await.unwrap();
     let cancelled = told.iter().find(|delivery| delivery.id == "d1").unwrap();
     assert_eq!(cancelled.status, "cancelled");
 }

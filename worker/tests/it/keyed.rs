@@ -2,18 +2,22 @@
 
 mod setup;
 
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::{
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
 
 use job::{FailureCode, Outcome, Queue, State, WorkerId};
 use ledger::{KeyedClaim, OperatorAction};
+use operations::Operations;
+use setup::{REFUSED, Setup, UNANSWERED, key, until_told};
 use stages::Failure;
 use worker::{Ended, Moment, Place, Settings};
 
-use crate::bench::{Bench, PATIENCE, slots};
-use crate::engines::Script;
-
-use setup::{REFUSED, Setup, UNANSWERED, key, until_told};
+use crate::{
+    bench::{Bench, PATIENCE, slots},
+    engines::Script,
+};
 
 #[tokio::test]
 async fn a_job_that_came_with_keys_is_leased_at_once_and_run_with_them() {
@@ -258,7 +262,7 @@ async fn a_holder_waits_for_a_lease_that_died_with_its_keys() {
 async fn a_holder_keeps_the_keys_while_the_queue_is_paused() {
     let bench = Bench::new().await;
     let olga = OperatorAction { operator: "olga".to_owned(), reason: "fire".to_owned() };
-    assert!(bench.ledger.pause(Queue::Creation, &olga).await.unwrap());
+    assert!(Operations::new(&bench.ledger).pause(Queue::Creation, &olga).await.unwrap());
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
     let place = setup.place();
     let (id, claimed) = bench.keyed("c1", place.claimant()).await;
@@ -267,7 +271,7 @@ async fn a_holder_keeps_the_keys_while_the_queue_is_paused() {
     // It had a slot: the waiting task saw the pause.
     setup.until_shown("waiting", 1).await;
 
-    assert!(bench.ledger.resume(Queue::Creation, &olga).await.unwrap());
+    assert!(Operations::new(&bench.ledger).resume(Queue::Creation, &olga).await.unwrap());
 
     assert_eq!(setup.ended().await, Ended::Completed);
     assert_eq!(setup.used(), ["sk-ann"]);

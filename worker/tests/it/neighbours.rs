@@ -3,13 +3,16 @@
 use std::time::{Duration, Instant};
 
 use axum::{Router, http::StatusCode, routing::post};
-use ledger::{EventKind, NewEndpoint, UserChange, WebhookFormat};
-use records::UserId;
+use outbox::NewEndpoint;
+use records::{EventKind, UserId, WebhookFormat};
+use store::UserChange;
 use tokio::net::TcpListener;
 
-use crate::bench::{Bench, slots, work};
-use crate::engines::Script;
-use crate::receiver::Receiver;
+use crate::{
+    bench::{Bench, slots, work},
+    engines::Script,
+    receiver::Receiver,
+};
 
 /// The URL of a receiver that answers 200, after ten seconds.
 async fn slow() -> String {
@@ -32,7 +35,7 @@ async fn endpoint(bench: &Bench, user: &UserId, id: &str, url: &str) {
         format: WebhookFormat::Full,
         secret: outside::new_secret([7; 32]),
     };
-    bench.ledger.create_endpoint(user, &new).await.unwrap().unwrap();
+    bench.ledger.outbox().create_endpoint(user, &new).await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -41,13 +44,13 @@ async fn slow_receivers_of_four_users_do_not_delay_the_deliveries_of_another() {
     let url = slow().await;
     for user in ["a", "b", "c", "d"] {
         let user = UserId::new(user);
-        assert!(bench.ledger.create_user(&user, &UserChange::default()).await.unwrap());
+        assert!(bench.ledger.store().create_user(&user, &UserChange::default()).await.unwrap());
         for number in 0..20 {
             let id = format!("{user}{number}");
             endpoint(&bench, &user, &id, &url).await;
             for delivery in 0..8 {
                 let delivery = format!("{id}-{delivery}");
-                bench.ledger.test_delivery(&user, &id, &delivery).await.unwrap().unwrap();
+                bench.ledger.outbox().test_delivery(&user, &id, &delivery).await.unwrap().unwrap();
             }
         }
     }
@@ -61,7 +64,7 @@ async fn slow_receivers_of_four_users_do_not_delay_the_deliveries_of_another() {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let written = Instant::now();
         let id = format!("alive-{number}");
-        bench.ledger.test_delivery(&bench.user, "alive", &id).await.unwrap().unwrap();
+        bench.ledger.outbox().test_delivery(&bench.user, "alive", &id).await.unwrap().unwrap();
         assert_eq!(alive.next().await.header("webhook-id"), id);
         longest = longest.max(written.elapsed());
     }

@@ -1,15 +1,17 @@
+use std::{sync::Arc, time::Duration};
+
 use axum::http::StatusCode;
 use chrono::TimeDelta;
-use ledger::{NewEndpoint, NewSubscription, PushPolicy, SubscriptionKind};
+use outbox::{NewEndpoint, NewSubscription, PushPolicy, SubscriptionKind};
 use outside::Vapid;
 use secrecy::SecretString;
-use std::sync::Arc;
-use std::time::Duration;
 use worker::{Ended, Settings};
 
-use crate::bench::{Bench, Speechless, Working, slots, work, work_with};
-use crate::engines::Script;
-use crate::receiver::Receiver;
+use crate::{
+    bench::{Bench, Speechless, Working, slots, work, work_with},
+    engines::Script,
+    receiver::Receiver,
+};
 
 /// The example keys of RFC 8291.
 const P256DH: &str =
@@ -25,7 +27,7 @@ fn hurried(bench: &Bench) -> Working {
 
 async fn subscribe(bench: &Bench, kind: SubscriptionKind, url: &str) {
     let new = NewSubscription { kind, url: url.to_owned() };
-    bench.ledger.subscribe(&bench.user, &new).await.unwrap().unwrap();
+    bench.ledger.outbox().subscribe(&bench.user, &new).await.unwrap().unwrap();
 }
 
 fn browser() -> SubscriptionKind {
@@ -36,7 +38,7 @@ fn browser() -> SubscriptionKind {
 /// Everything that waits is due now.
 async fn let_time_pass(bench: &Bench) {
     let pool = bench.database.pool(1).await;
-    let now = bench.ledger.now().await.unwrap() - TimeDelta::seconds(1);
+    let now = bench.ledger.db().now().await.unwrap() - TimeDelta::seconds(1);
     for statement in ["update action_items set due_at = $1", "update reminders set due_at = $1, fire_at = $1"]
     {
         sqlx::query(statement).bind(now).execute(&pool).await.unwrap();
@@ -85,7 +87,7 @@ async fn a_browser_is_told_through_its_push_service_and_forgotten_when_it_is_gon
     let_time_pass(&bench).await;
     service.next().await;
     working.stop().await;
-    assert!(bench.ledger.subscriptions(&bench.user).await.unwrap().is_empty());
+    assert!(bench.ledger.outbox().subscriptions(&bench.user).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -97,7 +99,7 @@ async fn a_webhook_that_is_not_found_is_not_forgotten_as_a_browser_is() {
     bench.admit("c1").await;
     hook.next().await;
     working.stop().await;
-    assert_eq!(bench.ledger.subscriptions(&bench.user).await.unwrap().len(), 1);
+    assert_eq!(bench.ledger.outbox().subscriptions(&bench.user).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -126,11 +128,11 @@ async fn a_full_webhook_about_a_memory_is_rendered_from_the_memory() {
         force: true,
         id: "e1".to_owned(),
         url: receiver.url.clone(),
-        events: vec![ledger::EventKind::MemoryCreated],
-        format: ledger::WebhookFormat::Full,
+        events: vec![records::EventKind::MemoryCreated],
+        format: records::WebhookFormat::Full,
         secret: outside::new_secret([7; 32]),
     };
-    bench.ledger.create_endpoint(&bench.user, &new).await.unwrap().unwrap();
+    bench.ledger.outbox().create_endpoint(&bench.user, &new).await.unwrap().unwrap();
     let working = hurried(&bench);
     bench.admit("c1").await;
     let heard: serde_json::Value = serde_json::from_slice(&receiver.next().await.body).unwrap();
@@ -147,11 +149,11 @@ async fn an_endpoint_that_asked_is_told_of_an_item_and_a_memory_that_a_person_ma
         force: true,
         id: "e1".to_owned(),
         url: receiver.url.clone(),
-        events: vec![ledger::EventKind::MemoryCreated, ledger::EventKind::ActionItemCreated],
-        format: ledger::WebhookFormat::Full,
+        events: vec![records::EventKind::MemoryCreated, records::EventKind::ActionItemCreated],
+        format: records::WebhookFormat::Full,
         secret: outside::new_secret([7; 32]),
     };
-    bench.ledger.create_endpoint(&bench.user, &new).await.unwrap().unwrap();
+    bench.ledger.outbox().create_endpoint(&bench.user, &new).await.unwrap().unwrap();
     let working = hurried(&bench);
     let item = ledger::NewActionItem {
         id: records::ActionItemId::new("a1"),

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use job::{FailureCode, Job, Queue, State};
 use ledger::OperatorAction;
+use operations::Operations;
 use stages::Failure;
 use worker::Ended;
 
-use crate::bench::Bench;
-use crate::engines::Script;
+use crate::{bench::Bench, engines::Script};
 
 /// How long after its last change the job is due again; of a job that is queued.
 async fn wait_of(bench: &Bench, id: &job::JobId) -> (Job, i64) {
@@ -49,7 +49,7 @@ async fn while_a_circuit_is_open_a_run_is_given_back_with_a_delay_and_costs_no_a
     let (job, seconds) = wait_of(&bench, &id).await;
     assert!((79..=121).contains(&seconds), "{seconds}");
     assert_eq!((job.attempts, job.crashes, job.runs, job.last_code), (0, 0, 0, None));
-    let page = bench.ledger.job_page(&id).await.unwrap().unwrap();
+    let page = Operations::new(&bench.ledger).job_page(&id).await.unwrap().unwrap();
     let (cause, since) = page.cause().unwrap();
     assert_eq!((cause.code, cause.circuit_open), (FailureCode::ModelUnavailable, true));
     assert_eq!((cause.stage.as_deref(), since), (Some("describe"), page.history.last().unwrap().at));
@@ -66,7 +66,7 @@ async fn a_circuit_that_asks_for_no_delay_delays_a_run_for_a_second_all_the_same
     working.until_started("describe").await;
     // The job is not claimed when the second is over.
     let olga = OperatorAction { operator: "olga".to_owned(), reason: "a test reads".to_owned() };
-    assert!(bench.ledger.pause(Queue::Creation, &olga).await.unwrap());
+    assert!(Operations::new(&bench.ledger).pause(Queue::Creation, &olga).await.unwrap());
     script.gate.add_permits(1);
 
     assert_eq!(working.until_ended().await.1, Ended::Released);

@@ -1,14 +1,16 @@
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use job::{FailureCode, Outcome, State, WorkerId};
-use ledger::UserChange;
+use operations::Operations;
 use records::Status;
 use stages::Verdict;
+use store::UserChange;
 use worker::{Ended, Moment};
 
-use crate::bench::{Bench, slots, work};
-use crate::engines::Script;
+use crate::{
+    bench::{Bench, slots, work},
+    engines::Script,
+};
 
 #[tokio::test]
 async fn a_queued_job_becomes_a_completion() {
@@ -21,7 +23,7 @@ async fn a_queued_job_becomes_a_completion() {
 
     assert_eq!(end, Ended::Completed);
     assert_eq!(bench.job(&job).await.job.state, State::Completed { outcome: Outcome::Kept });
-    let page = bench.ledger.job_page(&job).await.unwrap().unwrap();
+    let page = Operations::new(&bench.ledger).job_page(&job).await.unwrap().unwrap();
     let stages = &page.history.last().unwrap().stages;
     assert_eq!(stages.iter().filter(|(stage, _)| stage == "describe").count(), 1, "{stages:?}");
     assert!(stages.len() > 3, "{stages:?}");
@@ -57,7 +59,7 @@ async fn what_apps_were_asked_is_on_the_account_of_who_runs_them() {
     let mut working = bench.work(&Script::open());
     let (_, job) = bench.admit("c1").await;
     assert_eq!(working.until_ended().await.1, Ended::Completed);
-    let spent = bench.ledger.job_page(&job).await.unwrap().unwrap().spent;
+    let spent = Operations::new(&bench.ledger).job_page(&job).await.unwrap().unwrap().spent;
     let of_apps = spent.iter().find(|one| one.stage == "trigger_apps").expect("an app was asked");
     assert!(of_apps.engine == "apps/1" && of_apps.calls > 0, "{of_apps:?}");
 }
@@ -70,7 +72,7 @@ async fn a_talk_that_is_discarded_names_who_judged() {
     let mut working = bench.work(&script);
     let (_, job) = bench.admit("c1").await;
     assert_eq!(working.until_ended().await.1, Ended::Completed);
-    let page = bench.ledger.job_page(&job).await.unwrap().unwrap();
+    let page = Operations::new(&bench.ledger).job_page(&job).await.unwrap().unwrap();
     assert_eq!(page.view.job.state, State::Completed { outcome: Outcome::Discarded });
     assert_eq!(page.engine.as_deref(), Some("judge/1"));
 }
@@ -315,8 +317,9 @@ async fn a_worker_never_claims_beyond_its_free_slots() {
             working.until_started("describe").await;
         }
 
-        let leased = ledger::JobFilter { status: Some("leased".to_owned()), limit: 10, ..Default::default() };
-        assert_eq!(bench.ledger.jobs_page(&leased).await.unwrap().jobs.len(), free);
+        let leased =
+            operations::JobFilter { status: Some("leased".to_owned()), limit: 10, ..Default::default() };
+        assert_eq!(Operations::new(&bench.ledger).jobs_page(&leased).await.unwrap().jobs.len(), free);
         script.gate.add_permits(3);
         for _ in 0..3 {
             assert_eq!(working.until_ended().await.1, Ended::Completed);
@@ -345,7 +348,7 @@ async fn a_stage_that_fails_is_timed_and_named_and_what_it_cost_is_written() {
     assert_eq!((stage, why), ("describe", FailureCode::ModelTimeout));
     assert!(working.metrics().contains("listen_finalization_stage_seconds_count{stage=\"describe\"} 1"));
     assert_eq!(working.until_ended().await.1, Ended::Failed(FailureCode::ModelTimeout));
-    let spent = bench.ledger.job_page(&id).await.unwrap().unwrap().spent;
+    let spent = Operations::new(&bench.ledger).job_page(&id).await.unwrap().unwrap().spent;
     let calls: Vec<_> = spent.iter().map(|spent| (spent.epoch, spent.stage.as_str(), spent.calls)).collect();
     assert!(calls.contains(&(1, "describe", 1)), "{calls:?}");
 }

@@ -1,22 +1,22 @@
 //! A run, or a delivery, whose own commit is what it stumbles over.
 
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use axum::http::StatusCode;
 use chrono::TimeDelta;
 use job::{FailureCode, Outcome, State};
-use ledger::{
-    EventKind, Ledger, NewActionItem, NewEndpoint, NewSubscription, SubscriptionKind, WebhookFormat,
-};
-use records::ActionItemId;
+use ledger::{Ledger, NewActionItem};
+use outbox::{NewEndpoint, NewSubscription, SubscriptionKind};
+use records::{ActionItemId, EventKind, WebhookFormat};
 use stages::Failure;
 use worker::{Ended, Settings};
 
-use crate::bench::{Bench, PATIENCE, Working, slots, work};
-use crate::cut::{Answer, Line};
-use crate::engines::Script;
-use crate::receiver::Receiver;
+use crate::{
+    bench::{Bench, PATIENCE, Working, slots, work},
+    cut::{Answer, Line},
+    engines::Script,
+    receiver::Receiver,
+};
 
 /// A worker on a line of its own, which renews all the time.
 fn on_a_line(bench: &Bench, script: &std::sync::Arc<Script>, answer: Answer) -> (Line, Working) {
@@ -111,9 +111,9 @@ async fn a_delivery_whose_end_was_told_and_not_heard_is_not_lost() {
         format: WebhookFormat::Full,
         secret: outside::new_secret([7; 32]),
     };
-    bench.ledger.create_endpoint(&bench.user, &new).await.unwrap().unwrap();
+    bench.ledger.outbox().create_endpoint(&bench.user, &new).await.unwrap().unwrap();
     let (line, working) = on_a_line(&bench, &Script::open(), Answer::Cut);
-    bench.ledger.test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+    bench.ledger.outbox().test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
 
     receiver.next().await;
     line.committed().await;
@@ -130,13 +130,13 @@ async fn a_push_whose_end_was_told_and_not_heard_is_not_lost() {
         let bench = Bench::new().await;
         let mut receiver = Receiver::answering(&[status]).await;
         let new = NewSubscription { kind: SubscriptionKind::Webhook, url: receiver.url.clone() };
-        bench.ledger.subscribe(&bench.user, &new).await.unwrap().unwrap();
+        bench.ledger.outbox().subscribe(&bench.user, &new).await.unwrap().unwrap();
         let (line, working) = on_a_line(&bench, &Script::open(), Answer::Cut);
         let item = NewActionItem {
             id: ActionItemId::new("a1"),
             description: "Buy stamps".to_owned(),
             completed: false,
-            due_at: Some(bench.ledger.now().await.unwrap() + TimeDelta::hours(1)),
+            due_at: Some(bench.ledger.db().now().await.unwrap() + TimeDelta::hours(1)),
         };
         bench.ledger.create_action_items(&bench.user, &[item]).await.unwrap();
 

@@ -1,6 +1,7 @@
 //! Webhook endpoints, their deliveries, and what receivers read.
 
-use ledger::{EventKind, TRIES_KEPT};
+use outbox::TRIES_KEPT;
+use records::EventKind;
 use serde_json::{Value, json};
 
 use super::{count, object, one_of, reference, text, text_or_null, time, time_or_null, truth};

@@ -27,7 +27,7 @@ fn example() -> serde_json::Value {
             "created_at": "2026-11-19T08:30:00Z",
         }],
         "tools": [{"name": "search", "app_id": null, "ok": true, "millis": 12}],
-        "engine": "embedded/6", "error": null,
+        "engine": "embedded/7", "error": null,
     })
 }
 

@@ -8,7 +8,7 @@ use crate::document::{Answer, Operation};
 pub(super) fn operations() -> Vec<Operation> {
     let example = json!({
         "version": "0.1.0",
-        "engines": { "describe": "embedded/6", "embed": "embedded/6" },
+        "engines": { "describe": "embedded/7", "embed": "embedded/7" },
     });
     vec![
         Operation::new("get", "/v1/status", "get_status", "Service", "Which engine does what")

@@ -13,6 +13,8 @@ pub(super) struct Clause<'a> {
     pub(super) text: &'a str,
     /// Joined to the clause before by "and", "or" or a comma alone: shares its subject.
     pub(super) coordinated: bool,
+    /// Joined by a word, and not by a comma alone.
+    pub(super) joined: bool,
 }
 
 /// Verbs that are hardly ever nouns: they begin an instruction without a word that shows an object.
@@ -25,7 +27,7 @@ static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?x)
         (?P<joint> [,;:]\s+(?i:(?:and|but|so|then|plus|also|or|because|otherwise|now)\s+){{0,2}}
                  | \s[-–—]+\s
-                 | \s(?i:and|but|so|then|because)\s+(?i:(?:then|also|so|that|maybe)\s+)? )
+                 | \s(?i:and|but|so|then|because)\s+(?i:(?:then|also|so|that|maybe|uh|um|just)\s+)? )
         (?P<open> (?i:i|we|you|he|she|they|it|somebody|someone|everybody|everyone|please|don't|make\ sure|remember|be\ sure|can|could|would|will|let's|let\ me|if|when|unless)\b
                 | (?:\p{{Lu}}\p{{Ll}}+|my\ \p{{L}}+|somebody)\s(?:needs|has|should|will|must|promised|agreed|wants|expects)\b
                 | (?i:the|my|our|your)\s\p{{L}}+(?:\s\p{{L}}+)?\s(?:needs?\s|has\s+to\b|have\s+to\b|must\b|should\b)
@@ -37,7 +39,12 @@ static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
 /// The clauses of `sentence`, in order. Nothing but the joints is lost.
 pub(super) fn split(sentence: &str) -> Vec<Clause<'_>> {
     let mut clauses = Vec::new();
-    let (mut from, mut coordinated, mut search) = (0, false, 0);
+    let (mut from, mut coordinated, mut joined, mut search) = (0, false, false, 0);
+    if let Some(opener) = OPENER.captures(sentence).and_then(|found| found.name("opener")) {
+        clauses.push(Clause { text: opener.as_str().trim(), coordinated, joined });
+        from = opener.end() + 1;
+        search = from;
+    }
     while let Some(found) = JOINT.captures_at(sentence, search) {
         let (Some(joint), Some(open)) = (found.name("joint"), found.name("open")) else { break };
         search = open.start();
@@ -45,11 +52,13 @@ pub(super) fn split(sentence: &str) -> Vec<Clause<'_>> {
         if is_list_or_name(clause) {
             continue;
         }
-        clauses.push(Clause { text: clause.trim(), coordinated });
+        clauses.push(Clause { text: clause.trim(), coordinated, joined });
         from = open.start();
-        coordinated = is_coordination(joint.as_str());
+        let word = joint.as_str().trim_matches([',', ' ', ';']).to_lowercase();
+        joined = word.starts_with("and") || word == "or";
+        coordinated = joined || word.is_empty();
     }
-    clauses.push(Clause { text: sentence.get(from..).unwrap_or_default().trim(), coordinated });
+    clauses.push(Clause { text: sentence.get(from..).unwrap_or_default().trim(), coordinated, joined });
     clauses
 }
 
@@ -58,10 +67,12 @@ fn is_list_or_name(before: &str) -> bool {
     before.split_whitespace().count() < 2
 }
 
-fn is_coordination(joint: &str) -> bool {
-    let word = joint.trim_matches([',', ' ', ';']).to_lowercase();
-    word.is_empty() || word == "and" || word == "or"
-}
+/// "For next Thursday, read chapter nine": whatever follows the comma is a clause of its own.
+static OPENER: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<opener>\W*(?:(?:and|but|so|ok|okay|well|then)\W+)*(?:for|on|by|before|after|until|over|during|next|this|tomorrow|today|tonight|first)(?:\s+[\p{L}\d:'-]+){0,4})[,:]\s",
+    )
+});
 
 static CONDITION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(

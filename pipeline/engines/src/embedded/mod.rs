@@ -111,7 +111,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/6"
+        "embedded/7"
     }
 
     fn costs(&self) -> bool {

@@ -3,6 +3,7 @@
 //! The objects of tasks are compared: every string distance that was tried merges look-alikes. A wrong merge
 //! loses a task, so unclear pairs stay two tasks. `corpus/same_tasks.txt` is what it is scored on.
 
+mod fact;
 mod known;
 mod plain;
 mod read;
@@ -15,18 +16,21 @@ use chrono_tz::Tz;
 use records::{KnownTexts, Talk, Timestamp};
 
 use super::dates::{DayOrder, Found, Reference};
-use super::lexicon::{is_completive, is_contrast, is_stop_word, kinds_of, meanings_of, one_noun};
+use super::lexicon::{is_completive, is_contrast, is_person, kinds_of, meanings_of, one_noun};
 use super::pattern::Pattern;
 use super::text::{pattern, stem, words};
+use fact::Fact;
 use known::{KnownFacts, KnownTasks};
 use read::Lately;
 
-/// Facts are short, and one more word is another subject: "lives", "sister lives".
-const SHARED_OF_FACTS: f64 = 0.8;
-
-static NEGATION: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:not|never|no longer|no|without|cancel\w*|\w+n't|stop(?:ped|s)?|quit)\b")
+/// What only says that it is to be done: "I need to", "don't forget to".
+static LEAD: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:please\s+)?(?:(?:i|we|you)\s+)?(?:(?:still|also|really)\s+)?(?:(?:need|needs|have|has|got|want|ought|remember|remind me|(?:don't|do not|must not|mustn't) forget|try|make sure)\s+to|must|should|(?:i|we)'ll)\s+",
+    )
 });
+
+static DOUBLE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\bdouble[\s-]check"));
 
 /// Of tasks, verbs that end something are compared as verbs.
 static NOT: LazyLock<Pattern> =
@@ -49,7 +53,6 @@ pub(super) fn known_facts() -> Box<dyn KnownTexts> {
 }
 
 static TASKS: LazyLock<Lately<Task>> = LazyLock::new(Lately::new);
-static FACTS: LazyLock<Lately<Fact>> = LazyLock::new(Lately::new);
 
 /// What an action item is compared by.
 pub(super) struct Task {
@@ -59,6 +62,10 @@ pub(super) struct Task {
     numbers: BTreeSet<String>,
     /// The word that the object is a kind of.
     head: Option<String>,
+    /// Whom and where it names: people and places, without weekdays.
+    names: Vec<String>,
+    /// Every word of the object counts: what is bought, where it is no certain thing ("milk", "oat milk"), and lists.
+    exact: bool,
     /// Who has it, where that is said with an apostrophe.
     owner: Option<String>,
     /// The days that the task names, if any, and the times of day.
@@ -80,6 +87,7 @@ impl Task {
     }
 
     fn read(text: &str) -> Self {
+        let text = &*DOUBLE.replace(&LEAD.replace(text, ""), "check").into_owned();
         let Undated { text: undated, days, times } = without_dates(text);
         let plain::Plain { verb, rest, names, particle } = plain::plain(&undated);
         let contrasts = contrasts(&rest).chain(particle).collect();
@@ -94,11 +102,18 @@ impl Task {
             head: head.map(stems),
             owner: owner.map(stems),
             object: rest.iter().filter(|word| !adds_nothing(word)).map(stems).collect(),
+            names: named(&rest, &names),
+            exact: rest.iter().any(|word| word == "and")
+                && !rest.iter().any(|word| matches!(word.as_str(), "it" | "them"))
+                || meanings_of(&verb).iter().any(|meaning| meanings_of("buy").contains(meaning))
+                    && !rest.iter().any(|word| is_definite(word)),
             numbers: numbers(&rest),
             days,
             times,
             contrasts,
             kinds: words(text)
+                // "Fill in" and "fill out" are verbs, and say no side.
+                .filter(|word| !matches!(word.as_str(), "in" | "out" | "on" | "off") || rest.contains(word))
                 .flat_map(|word| kinds_of(&word).map(|kind| (kind, word.clone())).collect::<Vec<_>>())
                 .collect(),
             ends: ["to", "from"].map(|preposition| ends(&rest, preposition)),
@@ -118,6 +133,8 @@ impl Task {
         self.objects_agree(other, shared)
             && self.negative == other.negative
             && self.numbers == other.numbers
+            && self.names_agree(other)
+            && (!(self.exact || other.exact) || self.object == other.object)
             && (self.days.is_empty() || other.days.is_empty() || self.days == other.days)
             && (self.times.is_empty() || other.times.is_empty() || self.times == other.times)
             && self.contrasts == other.contrasts
@@ -137,10 +154,23 @@ impl Task {
     }
 
     fn kinds_agree(&self, other: &Self) -> bool {
-        self.kinds.iter().all(|(kind, word)| {
-            let of_kind = |(other, _): &&(usize, String)| other == kind;
-            other.kinds.iter().filter(of_kind).count() == 0 || other.kinds.contains(&(*kind, word.clone()))
-        })
+        let agree = |one: &Self, other: &Self| {
+            one.kinds.iter().all(|(kind, word)| {
+                let of_kind = |(other, _): &&(usize, String)| other == kind;
+                other.kinds.iter().filter(of_kind).count() == 0
+                    || other.kinds.contains(&(*kind, word.clone()))
+            })
+        };
+        agree(self, other) && agree(other, self)
+    }
+
+    /// The same people and places, in one order where no preposition says who is who: "tell Anna that Ben is late".
+    fn names_agree(&self, other: &Self) -> bool {
+        let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
+        let led = |task: &Self| task.ends.iter().any(|end| !end.is_empty());
+        self.names == other.names
+            || (self.owner.is_some() || other.owner.is_some() || led(self) || led(other))
+                && sorted(&self.names) == sorted(&other.names)
     }
 
     /// Not to where the other one comes from.
@@ -162,7 +192,10 @@ impl Task {
         let owns =
             |owner: &Option<String>, of: &Self| owner.as_ref().is_none_or(|owner| of.object.contains(owner));
         match (&self.head, &other.head) {
-            (Some(one), Some(two)) => one == two && owns(&self.owner, other) && owns(&other.owner, self),
+            (Some(one), Some(two)) => {
+                let one_owner = self.owner.is_none() || other.owner.is_none() || self.owner == other.owner;
+                one == two && one_owner && owns(&self.owner, other) && owns(&other.owner, self)
+            }
             _ => true,
         }
     }
@@ -179,6 +212,23 @@ impl Task {
             || same(other, self)
             || meanings_of(&self.verb).iter().any(|meaning| theirs.contains(meaning))
     }
+}
+
+/// Shows that one certain thing is meant.
+fn is_definite(word: &str) -> bool {
+    matches!(word, "the" | "this" | "that" | "these" | "those" | "my" | "our" | "your")
+        || word.ends_with("'s")
+}
+
+/// The people and places among the words behind the verb; `names` were written with a capital.
+fn named(rest: &[String], names: &[String]) -> Vec<String> {
+    let bare = |word: &'_ str| word.strip_suffix("'s").unwrap_or(word).to_owned();
+    let names: Vec<String> = names.iter().map(|name| bare(name)).collect();
+    rest.iter()
+        .map(|word| bare(word))
+        .filter(|word| (names.contains(word) || is_person(word)) && kinds_of(word).next().is_none())
+        .map(|word| one_noun(&word).to_owned())
+        .collect()
 }
 
 /// The words that set a task apart. "Out of" and "in" before a noun say where; as the last word they say which way.
@@ -208,67 +258,6 @@ fn ends(words: &[String], preposition: &str) -> BTreeSet<String> {
     at.filter_map(|(at, _)| words.iter().skip(at + 1).find(|word| !adds_nothing(word)))
         .map(|word| stem(word))
         .collect()
-}
-
-/// What a memory is compared by.
-pub(super) struct Fact {
-    stems: BTreeSet<String>,
-    numbers: BTreeSet<String>,
-    negative: bool,
-}
-
-impl Fact {
-    /// What `text` is compared by; read once while the text is in use.
-    fn of(text: &str) -> Arc<Self> {
-        FACTS.read(text, Self::read)
-    }
-
-    fn read(text: &str) -> Self {
-        let words: Vec<String> = words(text).collect();
-        Self { numbers: numbers(&words), stems: fact_stems(&words), negative: NEGATION.is_match(text) }
-    }
-
-    /// The same fact, of two that share so many stems: the same subject and words up to [`SHARED_OF_FACTS`], equal
-    /// numbers, both or neither denied.
-    fn is_same_sharing(&self, other: &Self, shared: usize) -> bool {
-        !self.stems.is_empty()
-            && share_of_all(shared, self.stems.len(), other.stems.len()) >= SHARED_OF_FACTS
-            && self.negative == other.negative
-            && self.numbers == other.numbers
-    }
-}
-
-/// Which part `shared` is of all stems that two sets of these sizes have together.
-fn share_of_all(shared: usize, one: usize, other: usize) -> f64 {
-    let all = one + other - shared;
-    if all == 0 { 0.0 } else { shared as f64 / all as f64 }
-}
-
-/// Facts keep their verbs and their subject: "User lives in Porto" is not "User's sister lives in Porto".
-fn fact_stems(words: &[String]) -> BTreeSet<String> {
-    words.iter().filter(|word| !is_function_word(word)).map(|word| stem(word)).collect()
-}
-
-/// Pronouns, articles and prepositions; ordinary verbs that `is_stop_word` holds too are not meant.
-fn is_function_word(word: &str) -> bool {
-    is_stop_word(word)
-        && !matches!(
-            word,
-            "need"
-                | "keep"
-                | "love"
-                | "like"
-                | "old"
-                | "new"
-                | "second"
-                | "first"
-                | "before"
-                | "after"
-                | "help"
-                | "last"
-                | "next"
-                | "other"
-        )
 }
 
 /// Words without which a task is the same: articles, pronouns, prepositions, and what says how soon or how much of one
@@ -370,7 +359,7 @@ fn without_dates(text: &str) -> Undated {
             .iter()
             .rev()
             .fold(text.to_owned(), |text, date| date.removed_from(&text))
-            .replace(" 's ", " "),
+            .replace(" 's ", " of "),
         days: found.iter().map(Found::day).collect(),
         times: found.iter().filter_map(Found::time).collect(),
     }

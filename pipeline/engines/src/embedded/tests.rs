@@ -193,3 +193,47 @@ fn a_meeting_whose_calendar_has_no_words_for_it_is_described_by_its_own() {
         assert_eq!(kept(&Talk { background, ..words.clone() }), own, "{nothing}");
     }
 }
+
+#[test]
+fn a_speaker_takes_on_what_another_asked_or_offered() {
+    let owners = |text: &str| -> Vec<(String, Option<String>)> {
+        let items = items::extract(&talk(text), DayOrder::default());
+        items.into_iter().map(|item| (item.description, item.owner)).collect()
+    };
+    let found = |task: &str, owner: &str| vec![(task.to_owned(), Some(owner.to_owned()))];
+    let asked = "SPEAKER_00: Could someone print the agenda?\nSPEAKER_01: Will do.";
+    assert_eq!(owners(asked), found("Print the agenda", "SPEAKER_01"));
+    let offered = "SPEAKER_00: I can order the chairs.\nSPEAKER_01: That would be great.";
+    assert_eq!(owners(offered), found("Order the chairs", "SPEAKER_00"));
+    let later = "SPEAKER_00: I can introduce you to Ruth. I'll do that tomorrow.";
+    assert_eq!(owners(later), found("Introduce you to Ruth", "SPEAKER_00"));
+    assert_eq!(owners("SPEAKER_00: I can order the chairs.\nSPEAKER_01: No, wait."), []);
+}
+
+#[test]
+fn instructions_are_read_however_they_are_put() {
+    for (said, task) in [
+        ("Have your brakes checked by a mechanic.", "Have your brakes checked by a mechanic"),
+        ("Sand the door before you paint.", "Sand the door"),
+        ("You might want to inform the bank.", "Inform the bank"),
+        ("I still haven't paid the invoice.", "Pay the invoice"),
+        ("We want the hedge trimmed.", "Trim the hedge"),
+        ("For next Monday, read chapter three.", "Read chapter three"),
+        ("Action: Ms. Novak to inform the tenants.", "Inform the tenants"),
+        ("can u feed the cat pls", "Feed the cat"),
+    ] {
+        let found = items(said);
+        assert_eq!(
+            found.iter().map(|item| item.trim_end_matches(" please")).collect::<Vec<_>>(),
+            [task],
+            "{said}"
+        );
+    }
+    for none in [
+        "My brother says I should take cold showers.",
+        "Half the street was there.",
+        "Could we meet at the station on Friday?",
+    ] {
+        assert_eq!(items(none), [] as [&str; 0], "{none}");
+    }
+}

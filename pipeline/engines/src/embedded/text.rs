@@ -45,8 +45,9 @@ pub(super) fn pattern(source: &str) -> Pattern {
 /// The sentences of `talk`, in order.
 pub(super) fn sentences(talk: &Talk) -> Vec<Sentence<'_>> {
     let mut all = Vec::new();
+    let english = talk.language.starts_with("en");
     for (at, line) in talk.lines.iter().enumerate() {
-        for text in split(&line.text) {
+        for text in split(&line.text, english) {
             all.push(Sentence { text, speaker: line.speaker.as_deref(), is_user: line.is_user, line: at });
         }
     }
@@ -54,9 +55,10 @@ pub(super) fn sentences(talk: &Talk) -> Vec<Sentence<'_>> {
 }
 
 /// UAX 29 sentence boundaries, less those after an abbreviation.
-fn split(line: &str) -> Vec<String> {
+fn split(line: &str, english: bool) -> Vec<String> {
     let line = SPACES.replace_all(line.trim(), " ").replace(['\u{2019}', '\u{2018}'], "'");
     let line = unpunctuated::with_endings(&line);
+    let line = if english { unpunctuated::with_plain_spelling(&line) } else { line };
     let line = unpunctuated::with_apostrophes(&line);
     let mut sentences: Vec<String> = Vec::new();
     let mut open = String::new();
@@ -196,14 +198,14 @@ mod tests {
 
     #[test]
     fn abbreviations_do_not_end_a_sentence() {
-        let found = split("Dr. Smith comes on Jan. 5 at 9 a.m. sharp. Please be there. Ask J. Doe.");
+        let found = split("Dr. Smith comes on Jan. 5 at 9 a.m. sharp. Please be there. Ask J. Doe.", true);
         assert_eq!(found, ["Dr. Smith comes on Jan. 5 at 9 a.m. sharp.", "Please be there.", "Ask J. Doe."]);
     }
 
     #[test]
     fn a_line_without_punctuation_is_cut_into_bearable_pieces() {
         let line = "word ".repeat(150);
-        assert_eq!(split(&line).len(), 3);
+        assert_eq!(split(&line, true).len(), 3);
     }
 
     #[test]

@@ -59,6 +59,55 @@ static ILL: LazyLock<Pattern> = LazyLock::new(|| {
     ))
 });
 
+/// Spellings of chat and of dialects, and the words that they stand for.
+const SPELLINGS: &[(&str, &str)] = &[
+    ("u", "you"),
+    ("ur", "your"),
+    ("pls", "please"),
+    ("plz", "please"),
+    ("thx", "thanks"),
+    ("ye", "you"),
+    ("yer", "your"),
+    ("tae", "to"),
+    ("fae", "from"),
+    ("frae", "from"),
+    ("wi'", "with"),
+    ("gonnae", "going to"),
+    ("oughta", "ought to"),
+    ("hafta", "have to"),
+    ("y'all", "you all"),
+    ("gie", "give"),
+    ("'em", "them"),
+    ("the morra", "tomorrow"),
+    ("the morn", "tomorrow"),
+    ("arvo", "afternoon"),
+    ("comin", "coming"),
+    ("goin", "going"),
+    ("gettin", "getting"),
+    ("doin", "doing"),
+    ("bringin", "bringing"),
+    ("havin", "having"),
+    ("takin", "taking"),
+    ("makin", "making"),
+    ("dinnae", "don't"),
+    ("cannae", "can't"),
+    ("didnae", "didn't"),
+];
+
+static SPELLED: LazyLock<Pattern> = LazyLock::new(|| {
+    let spelled = SPELLINGS.iter().map(|(spelled, _)| *spelled).collect::<Vec<_>>().join("|");
+    pattern(&format!(r"(?P<before>^|[\s(,;:])(?P<word>{spelled})(?P<after>$|[\s.,;:!?)])"))
+});
+
+/// `text` in the words that chat and dialects spell in their own way. Only small letters: "U" may be a name.
+pub(super) fn with_plain_spelling(text: &str) -> Cow<'_, str> {
+    SPELLED.replace_all(text, |found: &Captures<'_>| {
+        let word = &found["word"];
+        let plain = SPELLINGS.iter().find(|(spelled, _)| *spelled == word).map_or(word, |(_, plain)| plain);
+        format!("{}{plain}{}", &found["before"], &found["after"])
+    })
+}
+
 /// `text` with the apostrophes that chat leaves out.
 pub(super) fn with_apostrophes(text: &str) -> Cow<'_, str> {
     match ILL.replace_all(text, "${before}${i}'ll ${verb}") {
@@ -97,7 +146,9 @@ pub(super) fn cut(text: &str, longest: usize) -> Vec<String> {
 }
 
 fn is_unpunctuated(text: &str) -> bool {
-    !text.contains([',', ';', ':']) && text.split(' ').count() > UNPUNCTUATED
+    // "Lou: ok", in a chat, is no punctuation of the speaker's, and neither is 10:30.
+    let said = text.split_once(": ").filter(|(label, _)| !label.contains(' ')).map_or(text, |(_, said)| said);
+    !said.contains([',', ';']) && !said.contains(": ") && said.split(' ').count() > UNPUNCTUATED
 }
 
 /// Whether what stands before leaves room for a new sentence: two words, and the last not one that goes on. Looks at

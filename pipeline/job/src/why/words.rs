@@ -73,7 +73,7 @@ impl fmt::Display for Why {
             ),
             Self::Done { outcome } => write!(f, "It is done: completed, {outcome}."),
             Self::Dead { code } => {
-                write!(f, "It is a dead letter, {code}: it waits for an operator to replay or discard it.")
+                write!(f, "It is a dead letter, {code}: it waits for an operator to replay or dismiss it.")
             }
             Self::Superseded { code } => {
                 write!(
@@ -88,7 +88,7 @@ impl fmt::Display for Why {
                 )
             }
             Self::Settled { code, at } => {
-                write!(f, "It is a dead letter, {code}, that an operator settled at {}.", time(*at))
+                write!(f, "It is a dead letter, {code}, that an operator dismissed at {}.", time(*at))
             }
         }
     }

@@ -1,9 +1,15 @@
 //! Creating a conversation: stored and admitted, or stored to be finalized later.
 
 use chrono::Duration;
+use db::{Doing, Error};
 use job::Origin;
 use records::{Conversation, ConversationId, Status, Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
+use store::{
+    budgets::Charge,
+    conversations::{row::read_conversation, shapes::geolocation_to_json},
+    segments::{first_words, insert_segments, length},
+};
 use trace::TraceContext;
 use tracing::Instrument;
 
@@ -13,12 +19,9 @@ use super::{
 };
 use crate::{
     Ledger,
-    budgets::Charge,
-    conversations::{row::read_conversation, shapes::geolocation_to_json},
-    effects::{Abort, retry_conflicts},
-    error::{Doing, Error},
+    effects::Abort,
     keyed::{Keying, WithKeys},
-    segments::{first_words, insert_segments, length},
+    retry_conflicts,
 };
 
 impl Ledger {
@@ -47,7 +50,7 @@ impl Ledger {
         new: NewConversation,
         keys: WithKeys<'_>,
     ) -> Result<CreateOutcome, Error> {
-        self.in_time(self.create(user, new, Some(keys))).await
+        self.db.in_time(self.create(user, new, Some(keys))).await
     }
 
     async fn create(
@@ -71,7 +74,7 @@ impl Ledger {
         keys: Option<WithKeys<'_>>,
     ) -> Result<CreateOutcome, Abort> {
         let (mut transaction, now) =
-            self.begin_creating("creating a conversation", &[new.id.as_str()]).await?;
+            self.db.begin_creating("creating a conversation", &[new.id.as_str()]).await?;
         let owner = owner(&mut transaction, user).await?;
         let owner = owner.ok_or(sqlx::Error::RowNotFound).doing("reading who creates a conversation")?;
         let keying = Keying::of(owner.requires_byok, keys);
@@ -87,7 +90,7 @@ impl Ledger {
         let created = Charge { conversations: 1, bytes: new.content.bytes(), job: !new.deferred };
         if new.deferred {
             let conversation = must_read(&mut transaction, user, &new.id).await?;
-            self.charge(&mut transaction, user, created, now).await?;
+            self.store.charge(&mut transaction, user, created, now).await?;
             transaction.commit().await.doing("creating a conversation")?;
             return Ok(CreateOutcome::Deferred(conversation));
         }
@@ -147,7 +150,7 @@ impl Ledger {
         let steps = self.admit(&mut transaction, &[admitting], now).await?;
         let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
         let conversation = must_read(&mut transaction, admitting.user, admitting.conversation).await?;
-        self.charge(&mut transaction, admitting.user, charge, now).await?;
+        self.store.charge(&mut transaction, admitting.user, charge, now).await?;
         transaction.commit().await.doing("creating a conversation")?;
         self.wake_all(&steps);
         Ok(CreateOutcome::Admitted(Admitted { conversation, job_id, fresh: true, claimed }))

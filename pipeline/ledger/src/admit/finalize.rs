@@ -6,27 +6,29 @@ use std::{
     sync::Arc,
 };
 
+use db::{Doing, Error};
 use job::{JobId, Origin, Timestamp, WorkerId};
 use records::{ConversationId, Status, UserId};
 use serde_json::Value;
 use sqlx::{FromRow, PgConnection};
+use store::ConversationView;
 use trace::TraceContext;
 use tracing::Instrument;
 
 use super::{AdmitRefusal, Admitting, Owner, admission, open_revisions, room::Room};
 use crate::{
-    ConversationView, Ledger,
+    Ledger,
     batcher::{Locks, Outcome},
     claim::Claimed,
-    effects::{Abort, retry_conflicts},
-    error::{Doing, Error},
+    effects::Abort,
     keyed::{Keying, WithKeys},
+    retry_conflicts,
 };
 
 const DOING: &str = "finalizing conversations";
 
 /// What a finalize returns.
-pub(crate) type Finalized = Result<Admission, AdmitRefusal>;
+pub type Finalized = Result<Admission, AdmitRefusal>;
 
 /// The job of a conversation's newest revision.
 pub(crate) struct Admission {
@@ -49,7 +51,7 @@ pub struct FinalizedWithKeys {
 
 /// One conversation to be finalized.
 #[derive(Clone)]
-pub(crate) struct FinalizeRequest {
+pub struct FinalizeRequest {
     user: UserId,
     conversation: ConversationId,
     calendar_meeting_context: Option<Value>,
@@ -94,7 +96,7 @@ impl Ledger {
             Ok(admission) => admission,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let view = self.one_view(user, conversation, true).await?;
+        let view = self.store.conversation(user, conversation, true).await?;
         Ok(view.map(|view| (view, fresh)).ok_or(AdmitRefusal::NoConversation))
     }
 
@@ -119,7 +121,7 @@ impl Ledger {
         };
         let batch = [Arc::new(request)];
         let admit = async { retry_conflicts!(DOING, self.try_finalize_all(&batch, Locks::Wait)) };
-        let (outcomes, claims) = self.in_time(admit.instrument(span)).await?;
+        let (outcomes, claims) = self.db.in_time(admit.instrument(span)).await?;
         let finalized = match outcomes.into_iter().next() {
             Some(Outcome::Done(finalized)) => finalized,
             Some(Outcome::Locked) | None => Err(AdmitRefusal::NoConversation),
@@ -145,16 +147,16 @@ impl Ledger {
     async fn finalize_in_batch(&self, request: FinalizeRequest) -> Result<Finalized, Error> {
         let span = admission();
         let request = FinalizeRequest { trace: span.in_scope(TraceContext::current), ..request };
-        if self.request_key.is_some() {
+        if self.db.has_request_key() {
             let batch = [Arc::new(request)];
-            let alone = self.in_time(self.finalize_all(&batch, Locks::Wait)).instrument(span).await?;
+            let alone = self.db.in_time(self.finalize_all(&batch, Locks::Wait)).instrument(span).await?;
             return Ok(match alone.into_iter().next() {
                 Some(Outcome::Done(finalized)) => finalized,
                 Some(Outcome::Locked) | None => Err(AdmitRefusal::NoConversation),
             });
         }
         let all = async |ledger: Self, batch: Vec<_>, locks| {
-            ledger.in_time(ledger.finalize_all(&batch, locks)).await
+            ledger.db().in_time(ledger.finalize_all(&batch, locks)).await
         };
         self.admissions.run(self, Arc::new(request), all).instrument(span).await
     }
@@ -168,7 +170,7 @@ impl Ledger {
         let admitted = match admitted {
             // A second session continues where one died: what the first try committed is found as it is.
             Err(error) if error.is_of_the_session() => {
-                self.doubt();
+                self.db.doubt();
                 retry_conflicts!(DOING, self.try_finalize_all(batch, locks))
             }
             admitted => admitted,
@@ -183,9 +185,11 @@ impl Ledger {
         batch: &[Arc<FinalizeRequest>],
         locks: Locks,
     ) -> Result<(Vec<Outcome<Finalized>>, Vec<Claimed>), Abort> {
-        let mut transaction = match (&self.request_key, batch) {
-            (Some(_), [only]) => self.begin_creating(DOING, &[only.conversation.as_str()]).await?.0,
-            _ => self.begin_without_clock(DOING).await?,
+        let mut transaction = match batch {
+            [only] if self.db.has_request_key() => {
+                self.db.begin_creating(DOING, &[only.conversation.as_str()]).await?.0
+            }
+            _ => self.db.begin_without_clock(DOING).await?,
         };
         if locks == Locks::Wait {
             wait_for_locks(&mut transaction, batch).await?;
@@ -232,7 +236,7 @@ impl Ledger {
             }));
         }
         // What is refused holds no idempotency key.
-        if self.request_key.is_some() && !matches!(outcomes.as_slice(), [Outcome::Done(Ok(_))]) {
+        if self.db.has_request_key() && !matches!(outcomes.as_slice(), [Outcome::Done(Ok(_))]) {
             return Ok((outcomes, Vec::new()));
         }
         let Some(now) = found.values().next().map(|conversation| conversation.now) else {

@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
+use db::{Doing, Error};
 use job::Origin;
 use records::{ConversationId, Status, Timestamp, UserId};
 use serde_json::Value;
 use sqlx::PgConnection;
+use store::{conversations::row::read_conversation, live::LiveLost};
 use trace::TraceContext;
 use tracing::Instrument;
 
 use super::{Admitted, Admitting, admission, owner};
 use crate::{
     Ledger,
-    conversations::row::read_conversation,
-    effects::{Abort, retry_conflicts},
-    error::{Doing, Error},
+    effects::Abort,
     keyed::{Keying, WithKeys},
-    live::LiveLost,
+    retry_conflicts,
 };
 
 const DOING: &str = "ending a live conversation";
@@ -26,7 +26,7 @@ const DOING: &str = "ending a live conversation";
 pub enum EndedBy<'a> {
     /// The socket that was given this epoch.
     Socket {
-        /// See [`LiveConversation`](crate::LiveConversation).
+        /// See [`LiveConversation`](store::LiveConversation).
         epoch: i64,
     },
     /// Its owner, by a request.
@@ -36,7 +36,7 @@ pub enum EndedBy<'a> {
     },
     /// The reconciler: only one that has been due for so long.
     Reconciler {
-        /// See [`LIVE_GRACE`](crate::LIVE_GRACE).
+        /// See [`LIVE_GRACE`](store::LIVE_GRACE).
         grace: Duration,
     },
 }
@@ -80,7 +80,7 @@ impl Ledger {
         keys: Option<WithKeys<'_>>,
     ) -> Result<LiveAdmission, Error> {
         let admitted = async { retry_conflicts!(DOING, self.try_admit_live(user, conversation, by, keys)) };
-        self.in_time(admitted.instrument(admission())).await
+        self.db.in_time(admitted.instrument(admission())).await
     }
 
     async fn try_admit_live(
@@ -90,12 +90,12 @@ impl Ledger {
         by: EndedBy<'_>,
         keys: Option<WithKeys<'_>>,
     ) -> Result<LiveAdmission, Abort> {
-        let (mut transaction, now) = self.begin_creating(DOING, &[id.as_str()]).await?;
+        let (mut transaction, now) = self.db.begin_creating(DOING, &[id.as_str()]).await?;
         let Some(owner) = owner(&mut transaction, user).await? else { return Ok(LiveAdmission::Ended) };
         let Some(standing) = lock(&mut transaction, user, id).await? else { return Ok(LiveAdmission::Ended) };
         if let Some(refused) = standing.refuses(by, now) {
             // A repeat must not end the next conversation instead: the key of this request is kept.
-            if self.request_key.is_some() {
+            if self.db.has_request_key() {
                 transaction.commit().await.doing(DOING)?;
             }
             return Ok(refused);
@@ -164,12 +164,15 @@ async fn lock(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Option<Standing>, Error> {
-    sqlx::query_as(concat!(
-        "select status, live_epoch, process_after, ",
-        has_content!(),
-        " as has_content from conversations c \
-         where user_id = $1 and conversation_id = $2 for update of c"
-    ))
+    sqlx::query_as(
+        "select status, live_epoch, process_after, \
+             (c.private_text is not null \
+                 or exists (select from transcript_segments s \
+                     where s.user_id = c.user_id and s.conversation_id = c.conversation_id) \
+                 or exists (select from photos p \
+                     where p.user_id = c.user_id and p.conversation_id = c.conversation_id)) as has_content \
+         from conversations c where user_id = $1 and conversation_id = $2 for update of c",
+    )
     .bind(user.as_str())
     .bind(conversation.as_str())
     .fetch_optional(connection)

@@ -1,19 +1,19 @@
 //! Processing a finished conversation again (DECISIONS §4, "the original's own routes").
 
+use db::{Doing, Error};
 use job::{Origin, State};
 use records::{ConversationId, Status, UserId};
+use store::{budgets::Charge, conversations::row::read_conversation};
 use trace::TraceContext;
 use tracing::Instrument;
 
 use super::{Admitted, Admitting, admission, lock_conversation, open_revisions, owner};
 use crate::{
     Ledger,
-    budgets::Charge,
-    conversations::row::read_conversation,
     edges::live_job,
-    effects::{Abort, retry_conflicts},
-    error::{Doing, Error},
+    effects::Abort,
     keyed::{Keying, WithKeys},
+    retry_conflicts,
 };
 
 const DOING: &str = "reprocessing a conversation";
@@ -59,7 +59,7 @@ impl Ledger {
         id: &ConversationId,
         keys: Option<WithKeys<'_>>,
     ) -> Result<Result<Admitted, ReprocessRefusal>, Abort> {
-        let (mut transaction, now) = self.begin_creating(DOING, &[id.as_str()]).await?;
+        let (mut transaction, now) = self.db.begin_creating(DOING, &[id.as_str()]).await?;
         let Some(owner) = owner(&mut transaction, user).await? else {
             return Ok(Err(ReprocessRefusal::NoConversation));
         };
@@ -73,7 +73,7 @@ impl Ledger {
                 return Ok(Err(ReprocessRefusal::KeysRequired));
             }
             let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Abort::Conflict)?;
-            if self.request_key.is_some() {
+            if self.db.has_request_key() {
                 transaction.commit().await.doing(DOING)?;
             }
             return Ok(Ok(Admitted { conversation, job_id: live.job.id, fresh: false, claimed: None }));
@@ -102,7 +102,7 @@ impl Ledger {
         open_revisions(&mut transaction, &[&admitting], &[None], now).await?;
         let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
         let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Abort::Conflict)?;
-        self.charge(&mut transaction, user, Charge { job: true, ..Charge::default() }, now).await?;
+        self.store.charge(&mut transaction, user, Charge { job: true, ..Charge::default() }, now).await?;
         transaction.commit().await.doing(DOING)?;
         self.wake_all(&steps);
         Ok(Ok(Admitted { conversation, job_id, fresh: true, claimed }))

@@ -6,14 +6,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use records::UserId;
+use db::{Doing, Error};
+use records::{Budget, OverBudget, UserId};
 use sqlx::PgConnection;
-
-use crate::{
-    Budget, OverBudget,
-    budgets::JOB_SECONDS,
-    error::{Doing, Error},
-};
+use store::budgets::JOB_SECONDS;
 
 /// More than the batches of all processes admit of one user at the same time.
 const NEAR: i64 = 1_000;

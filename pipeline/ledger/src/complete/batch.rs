@@ -1,22 +1,28 @@
 //! The transaction of a batch: each level of the lock order for all its runs, in key order, before the next.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
 
+use db::{Doing, Error};
 use job::{Command, Job, Refusal, Timestamp, decide};
+use outbox::{
+    announce::{About, Told, announce},
+    deliveries::things::forget_things,
+    reminders,
+};
+use records::EventKind;
 use sqlx::{FromRow, PgConnection};
 
 use super::{Completion, Finished, items, memories, write};
 use crate::{
-    EventKind, Ledger,
-    announce::{About, Told, announce},
+    Ledger,
     batcher::{Locks, Outcome},
     claim::Claimed,
-    deliveries::things::forget_things,
-    effects::{Abort, after, count_totals, retry_conflicts},
-    error::{Doing, Error},
+    effects::{Abort, after, count_totals},
     history::{self, Said},
-    reminders,
+    retry_conflicts,
     row::{self, JobRow, Stored},
 };
 
@@ -49,7 +55,7 @@ impl Ledger {
         batch: &[Arc<Completion>],
         locks: Locks,
     ) -> Result<Vec<Outcome<Finished>>, Abort> {
-        let mut transaction = self.begin_without_clock(DOING).await?;
+        let mut transaction = self.db.begin_without_clock(DOING).await?;
         if locks == Locks::Wait {
             wait_for_locks(&mut transaction, batch).await?;
         }
@@ -72,10 +78,10 @@ impl Ledger {
                 granted.iter().map(|granted| (&granted.before, &granted.after.job)).collect();
             count_totals(&mut transaction, &changes).await?;
             transaction.commit().await.doing(DOING)?;
-            self.waker.job_settled();
-            self.wake_pushes(pushes);
+            self.db.waker().job_settled();
+            self.outbox.wake_pushes(pushes);
             if finished.values().any(Finished::has_deliveries) {
-                self.waker.deliveries_written();
+                self.db.waker().deliveries_written();
             }
             outcomes.extend(finished.into_iter().map(|(place, finished)| (place, Outcome::Done(finished))));
         }

@@ -2,16 +2,14 @@
 
 use std::collections::HashMap;
 
+use db::{Doing, Error};
 use job::Timestamp;
+use outbox::reminders::{Due, hold_subscriptions};
 use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{Completion, NewItem, thing_id};
-use crate::{
-    error::{Doing, Error},
-    reminders::{Due, hold_subscriptions},
-};
 
 /// The namespace of derived ids; part of the durable contract.
 const ITEMS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f69_7465_6d73_0000_0000);

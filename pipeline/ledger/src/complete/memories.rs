@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use db::{Doing, Error};
 use job::Timestamp;
 use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{Completion, NewMemory, thing_id};
-use crate::error::{Doing, Error};
 
 /// At most 4 memories per conversation (spec, "Limits").
 const PER_CONVERSATION: usize = 4;

@@ -1,14 +1,12 @@
 //! What completions write on the conversations themselves.
 
+use db::{Doing, Error};
 use job::Timestamp;
 use serde_json::Value;
 use sqlx::PgConnection;
+use store::conversations::shapes::{apps_to_json, events_to_json};
 
 use super::Completion;
-use crate::{
-    conversations::shapes::{apps_to_json, events_to_json},
-    error::{Doing, Error},
-};
 
 /// Completes kept conversations. What a person set (title, folder, discarded) stays; the rest is replaced.
 pub(super) async fn complete_conversations(

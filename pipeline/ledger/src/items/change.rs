@@ -1,16 +1,13 @@
 //! A person's changes of action items.
 
+use db::{Doing, Error, repeats::forget_answers};
+use outbox::{deliveries::things::forget_things, reminders::hold_subscriptions};
 use records::{ActionItem, ActionItemId, Timestamp, UserId};
 use sqlx::{AssertSqlSafe, PgConnection};
+use store::items::{ITEM_COLUMNS, ItemRow};
 
-use super::{ITEM_COLUMNS, ItemRow, dates::Changed};
-use crate::{
-    Ledger,
-    deliveries::things::forget_things,
-    error::{Doing, Error},
-    reminders::hold_subscriptions,
-    repeats::forget_answers,
-};
+use super::dates::Changed;
+use crate::Ledger;
 
 /// What a PATCH changes; `None` leaves it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +33,7 @@ impl Ledger {
         change: &ItemChange,
     ) -> Result<Option<ActionItem>, Error> {
         const DOING: &str = "changing an action item";
-        let (mut transaction, now) = self.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin(DOING).await?;
         let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(None) };
         let after = update(&mut transaction, user, item, change, now).await.doing(DOING)?;
         let changed = Changed { before: Some(before), after: after.clone() };
@@ -50,7 +47,7 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn delete_action_item(&self, user: &UserId, item: &ActionItemId) -> Result<bool, Error> {
         const DOING: &str = "deleting an action item";
-        let (mut transaction, _) = self.begin(DOING).await?;
+        let (mut transaction, _) = self.db.begin(DOING).await?;
         let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(false) };
         // Its reminder and its pushes go with it.
         hold_subscriptions(&mut transaction, user).await?;

@@ -1,14 +1,13 @@
 //! Action items that a person makes.
 
-use records::{ActionItem, ActionItemId, Timestamp, UserId};
+use db::{Doing, Error};
+use outbox::announce::announce_made;
+use records::{ActionItem, ActionItemId, EventKind, Timestamp, UserId};
 use sqlx::{AssertSqlSafe, PgConnection};
+use store::items::{ITEM_COLUMNS, ItemRow};
 
-use super::{ITEM_COLUMNS, ItemRow, dates::Changed};
-use crate::{
-    EventKind, Ledger,
-    announce::announce_made,
-    error::{Doing, Error},
-};
+use super::dates::Changed;
+use crate::Ledger;
 
 /// An action item to be created; it belongs to no conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,14 +35,14 @@ impl Ledger {
     ) -> Result<Vec<ActionItem>, Error> {
         const DOING: &str = "storing action items";
         let ids: Vec<&str> = new.iter().map(|item| item.id.as_str()).collect();
-        let (mut transaction, now) = self.begin_creating(DOING, &ids).await?;
+        let (mut transaction, now) = self.db.begin_creating(DOING, &ids).await?;
         let items = insert(&mut transaction, user, new, now).await.doing(DOING)?;
         let changes: Vec<Changed> =
             items.iter().map(|item| Changed { before: None, after: item.clone() }).collect();
         let told = announce_made(&mut transaction, user, EventKind::ActionItemCreated, &ids, now).await?;
         self.commit_changed(transaction, user, &changes, now, DOING).await?;
         if told > 0 {
-            self.waker.deliveries_written();
+            self.db.waker().deliveries_written();
         }
         Ok(items)
     }

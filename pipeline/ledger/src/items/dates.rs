@@ -1,14 +1,12 @@
 //! What a change of action items means for reminders: the one place through which what a user creates and
 //! changes goes, at the end of the transaction that does it. An item that is deleted takes its reminder along by its key.
 
+use db::{Doing, Error};
+use outbox::reminders::{self, Due};
 use records::{ActionItem, ActionItemId, Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
 
-use crate::{
-    Ledger,
-    error::{Doing, Error},
-    reminders::{self, Due},
-};
+use crate::Ledger;
 
 /// An action item before and after a person's change: `None` before is a new one.
 #[derive(Clone, Debug)]
@@ -60,7 +58,7 @@ impl Ledger {
     ) -> Result<(), Error> {
         let pushes = remind(&mut transaction, user, changes, now).await?;
         transaction.commit().await.doing(doing)?;
-        self.wake_pushes(pushes);
+        self.outbox.wake_pushes(pushes);
         Ok(())
     }
 }

@@ -1,15 +1,12 @@
 //! A person's changes of memories.
 
+use db::{Doing, Error, repeats::forget_answers};
+use outbox::deliveries::things::forget_things;
 use records::{Memory, MemoryCategory, MemoryId, UserId};
 use sqlx::AssertSqlSafe;
+use store::memories::{MEMORY_COLUMNS, MemoryRow};
 
-use super::{MEMORY_COLUMNS, MemoryRow};
-use crate::{
-    Ledger,
-    deliveries::things::forget_things,
-    error::{Doing, Error},
-    repeats::forget_answers,
-};
+use crate::Ledger;
 
 /// What a PATCH changes; `None` leaves it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +34,7 @@ impl Ledger {
         change: &MemoryChange,
     ) -> Result<Option<Memory>, Error> {
         const DOING: &str = "changing a memory";
-        let (mut transaction, now) = self.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin(DOING).await?;
         let sql = format!(
             "update memories set updated_at = $3, edited = true, content = coalesce($4, content), \
                  category = coalesce($5, category), visibility = coalesce($6, visibility), tags = coalesce($7, tags) \
@@ -50,7 +47,7 @@ impl Ledger {
             .bind(now)
             .bind(&change.content)
             .bind(change.category.map(MemoryCategory::as_str))
-            .bind(change.public.map(super::visibility))
+            .bind(change.public.map(store::memories::visibility))
             .bind(&change.tags)
             .fetch_optional(&mut *transaction)
             .await
@@ -65,7 +62,7 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn delete_memory(&self, user: &UserId, memory: &MemoryId) -> Result<bool, Error> {
         const DOING: &str = "deleting a memory";
-        let (mut transaction, _) = self.begin(DOING).await?;
+        let (mut transaction, _) = self.db.begin(DOING).await?;
         let conversation: Option<Option<String>> = sqlx::query_scalar(
             "delete from memories where user_id = $1 and memory_id = $2 returning conversation_id",
         )

@@ -1,14 +1,12 @@
 //! Memories that a person makes.
 
-use records::{Memory, MemoryCategory, MemoryId, UserId};
+use db::{Doing, Error};
+use outbox::announce::announce_made;
+use records::{EventKind, Memory, MemoryCategory, MemoryId, UserId};
 use sqlx::AssertSqlSafe;
+use store::memories::{MEMORY_COLUMNS, MemoryRow};
 
-use super::{MEMORY_COLUMNS, MemoryRow};
-use crate::{
-    EventKind, Ledger,
-    announce::announce_made,
-    error::{Doing, Error},
-};
+use crate::Ledger;
 
 /// A memory to be created; it belongs to no conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +37,7 @@ impl Ledger {
     ) -> Result<Vec<Memory>, Error> {
         const DOING: &str = "storing memories";
         let ids: Vec<&str> = new.iter().map(|memory| memory.id.as_str()).collect();
-        let (mut transaction, now) = self.begin_creating(DOING, &ids).await?;
+        let (mut transaction, now) = self.db.begin_creating(DOING, &ids).await?;
         let mut memories = Vec::with_capacity(new.len());
         for memory in new {
             let sql = format!(
@@ -53,7 +51,7 @@ impl Ledger {
                 .bind(memory.id.as_str())
                 .bind(&memory.content)
                 .bind(memory.category.as_str())
-                .bind(super::visibility(memory.public))
+                .bind(store::memories::visibility(memory.public))
                 .bind(&memory.tags)
                 .bind(now)
                 .fetch_one(&mut *transaction)
@@ -64,7 +62,7 @@ impl Ledger {
         let told = announce_made(&mut transaction, user, EventKind::MemoryCreated, &ids, now).await?;
         transaction.commit().await.doing(DOING)?;
         if told > 0 {
-            self.waker.deliveries_written();
+            self.db.waker().deliveries_written();
         }
         Ok(memories)
     }

@@ -1,13 +1,12 @@
 //! Installs follow their app, whatever its owner, an operator or an erasure does.
 
-use std::collections::HashMap;
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use job::{Queue, WorkerId};
-use ledger::{
-    AppVisibility, ClaimRequest, InstallRefusal, NewContent, NewConversation, OperatorAction, Stored,
-};
+use ledger::{ClaimRequest, NewContent, NewConversation, OperatorAction};
+use operations::Operations;
 use records::{ConversationId, Source};
+use store::{AppVisibility, InstallRefusal, Stored};
 
 use crate::world::{APP, World, fields, manifest};
 
@@ -20,35 +19,36 @@ async fn an_app_that_is_switched_off_private_or_deleted_is_installed_for_nobody_
     let world = World::new().await;
     world.app().await;
     let ledger = &world.ledger;
-    let installed = || async { ledger.installed_apps(&world.bob).await.unwrap().len() };
+    let installed = || async { ledger.store().installed_apps(&world.bob).await.unwrap().len() };
     let hooks = "select count(*) from webhook_endpoints where user_id = 'bob'";
     assert_eq!((installed().await, world.count(hooks).await), (1, 1));
 
-    assert!(ledger.switch_off_app(APP, &action()).await.unwrap());
-    ledger.follow_apps(Some(APP)).await.unwrap();
+    assert!(Operations::new(&ledger).switch_off_app(APP, &action()).await.unwrap());
+    ledger.store().follow_apps(Some(APP)).await.unwrap();
     assert_eq!((installed().await, world.count(hooks).await), (0, 0));
-    assert_eq!(ledger.install_app(&world.bob, APP).await.unwrap(), Err(InstallRefusal::SwitchedOff));
-    assert!(ledger.switch_on_app(APP, &action()).await.unwrap());
+    assert_eq!(ledger.store().install_app(&world.bob, APP).await.unwrap(), Err(InstallRefusal::SwitchedOff));
+    assert!(Operations::new(&ledger).switch_on_app(APP, &action()).await.unwrap());
     assert_eq!(installed().await, 1);
     assert_eq!(world.count("select count(*) from operator_actions where subject is not null").await, 2);
 
-    ledger.install_app(&world.bob, APP).await.unwrap().unwrap();
-    let app = ledger.app(&world.ann, APP).await.unwrap().unwrap();
-    let private = ledger::AppFields { visibility: AppVisibility::Private, ..fields() };
-    let stored = ledger.store_app(&world.ann, APP, app.version, &private, Some(&manifest())).await.unwrap();
+    ledger.store().install_app(&world.bob, APP).await.unwrap().unwrap();
+    let app = ledger.store().app(&world.ann, APP).await.unwrap().unwrap();
+    let private = store::AppFields { visibility: AppVisibility::Private, ..fields() };
+    let stored =
+        ledger.store().store_app(&world.ann, APP, app.version, &private, Some(&manifest())).await.unwrap();
     assert!(matches!(stored, Stored::Stored(_)));
     assert_eq!(
-        ledger.store_app(&world.ann, APP, app.version, &fields(), None).await.unwrap(),
+        ledger.store().store_app(&world.ann, APP, app.version, &fields(), None).await.unwrap(),
         Stored::Changed,
         "a save over what another one changed"
     );
-    let (_, pruned) = ledger.prune(Duration::from_secs(86_400), 100).await;
+    let (_, pruned) = Operations::new(&ledger).prune(Duration::from_secs(86_400), 100).await;
     pruned.unwrap();
     assert_eq!((installed().await, world.count(hooks).await), (0, 0), "the round does it, too");
 
-    assert!(!ledger.delete_app(&world.bob, APP).await.unwrap(), "it is not his");
-    assert!(ledger.delete_app(&world.ann, APP).await.unwrap());
-    let (_, pruned) = ledger.prune(Duration::from_secs(86_400), 100).await;
+    assert!(!ledger.store().delete_app(&world.bob, APP).await.unwrap(), "it is not his");
+    assert!(ledger.store().delete_app(&world.ann, APP).await.unwrap());
+    let (_, pruned) = Operations::new(&ledger).prune(Duration::from_secs(86_400), 100).await;
     pruned.unwrap();
     assert_eq!(world.count("select count(*) from app_installs").await, 0);
 }
@@ -57,14 +57,19 @@ async fn an_app_that_is_switched_off_private_or_deleted_is_installed_for_nobody_
 async fn an_app_that_takes_conversations_later_gets_none_of_those_who_installed_it_before() {
     let world = World::new().await;
     world.app().await;
-    let app = world.ledger.app(&world.ann, APP).await.unwrap().unwrap();
-    let without = ledger::AppFields { webhook_url: None, ..fields() };
-    world.ledger.store_app(&world.ann, APP, app.version, &without, Some(&manifest())).await.unwrap();
-    world.ledger.follow_apps(Some(APP)).await.unwrap();
-    world.ledger.store_app(&world.ann, APP, app.version + 1, &fields(), Some(&manifest())).await.unwrap();
-    world.ledger.follow_apps(None).await.unwrap();
+    let app = world.ledger.store().app(&world.ann, APP).await.unwrap().unwrap();
+    let without = store::AppFields { webhook_url: None, ..fields() };
+    world.ledger.store().store_app(&world.ann, APP, app.version, &without, Some(&manifest())).await.unwrap();
+    world.ledger.store().follow_apps(Some(APP)).await.unwrap();
+    world
+        .ledger
+        .store()
+        .store_app(&world.ann, APP, app.version + 1, &fields(), Some(&manifest()))
+        .await
+        .unwrap();
+    world.ledger.store().follow_apps(None).await.unwrap();
     assert_eq!(world.count("select count(*) from webhook_endpoints").await, 0);
-    world.ledger.install_app(&world.bob, APP).await.unwrap().unwrap();
+    world.ledger.store().install_app(&world.bob, APP).await.unwrap().unwrap();
     assert_eq!(world.count("select count(*) from webhook_endpoints").await, 1, "installed again, knowingly");
 }
 
@@ -72,8 +77,9 @@ async fn an_app_that_takes_conversations_later_gets_none_of_those_who_installed_
 async fn an_install_that_was_removed_is_remembered_for_its_hour() {
     let world = World::new().await;
     world.app().await;
-    world.ledger.uninstall_app(&world.bob, APP).await.unwrap();
-    let prune = || async { world.ledger.prune(Duration::from_secs(86_400), 100).await.1.unwrap() };
+    world.ledger.store().uninstall_app(&world.bob, APP).await.unwrap();
+    let prune =
+        || async { Operations::new(&world.ledger).prune(Duration::from_secs(86_400), 100).await.1.unwrap() };
     prune().await;
     assert_eq!(world.count("select count(*) from app_installs").await, 1);
     world.run("update app_installs set removed_at = removed_at - interval '61 minutes'").await;
@@ -85,9 +91,14 @@ async fn an_install_that_was_removed_is_remembered_for_its_hour() {
 async fn a_run_reads_the_prompts_of_the_apps_that_its_user_installed() {
     let world = World::new().await;
     world.app().await;
-    let app = world.ledger.app(&world.ann, APP).await.unwrap().unwrap();
-    let prompting = ledger::AppFields { summary_prompt: Some("What was funny?".to_owned()), ..fields() };
-    world.ledger.store_app(&world.ann, APP, app.version, &prompting, Some(&manifest())).await.unwrap();
+    let app = world.ledger.store().app(&world.ann, APP).await.unwrap().unwrap();
+    let prompting = store::AppFields { summary_prompt: Some("What was funny?".to_owned()), ..fields() };
+    world
+        .ledger
+        .store()
+        .store_app(&world.ann, APP, app.version, &prompting, Some(&manifest()))
+        .await
+        .unwrap();
     let talk = NewContent::Text {
         text: "We laughed a lot today".to_owned(),
         text_source: "other_text".to_owned(),

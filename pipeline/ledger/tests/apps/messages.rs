@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use db::Secrets;
 use futures::future::join_all;
-use ledger::{
-    AppMessage, DeliveryOutcome, Ledger, NewSubscription, Notified, PushPolicy, Secrets, SubscriptionKind,
-};
+use ledger::Ledger;
+use outbox::{AppMessage, DeliveryOutcome, NewSubscription, Notified, PushPolicy, SubscriptionKind};
 use records::UserId;
 use tokio::sync::Barrier;
 
@@ -14,7 +14,7 @@ use crate::world::{APP, World, process};
 async fn send(ledger: &Ledger, user: &UserId, nth: usize) -> Notified {
     let id = format!("01993b1e-6f0a-7c31-9d55-{nth:012x}");
     let message = AppMessage { id: &id, user, app: APP, text: "hello", key: None };
-    ledger.send_app_message(&message).await.unwrap()
+    ledger.outbox().send_app_message(&message).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -74,22 +74,28 @@ async fn a_message_that_notifies_is_pushed_once_to_every_subscription_and_tried_
     for host in ["a", "b"] {
         let new =
             NewSubscription { kind: SubscriptionKind::Webhook, url: format!("https://{host}.example/") };
-        world.ledger.subscribe(&world.bob, &new).await.unwrap().unwrap();
+        world.ledger.outbox().subscribe(&world.bob, &new).await.unwrap().unwrap();
     }
     assert!(matches!(send(&world.ledger, &world.bob, 1).await, Notified::Sent { pushes: 2, .. }));
     let policy = PushPolicy::default();
-    let claimed = world.ledger.claim_chat_pushes(10, &policy).await.unwrap().claimed;
+    let claimed = world.ledger.outbox().claim_chat_pushes(10, &policy).await.unwrap().claimed;
     assert_eq!(claimed.len(), 2);
     assert_eq!((claimed[0].text.as_str(), claimed[0].app_name.as_str()), ("hello", "Writer"));
-    assert!(world.ledger.claim_chat_pushes(10, &policy).await.unwrap().claimed.is_empty(), "under way");
+    assert!(
+        world.ledger.outbox().claim_chat_pushes(10, &policy).await.unwrap().claimed.is_empty(),
+        "under way"
+    );
     let retry =
         DeliveryOutcome::Retry { status: Some(500), error: "status", retry_after: None, jitter_permille: 0 };
-    assert!(world.ledger.finish_chat_push(&claimed[0], retry, &policy).await.unwrap());
+    assert!(world.ledger.outbox().finish_chat_push(&claimed[0], retry, &policy).await.unwrap());
     let done = DeliveryOutcome::Delivered { status: 200 };
-    assert!(world.ledger.finish_chat_push(&claimed[1], done, &policy).await.unwrap());
-    assert!(!world.ledger.finish_chat_push(&claimed[1], done, &policy).await.unwrap(), "the claim is over");
+    assert!(world.ledger.outbox().finish_chat_push(&claimed[1], done, &policy).await.unwrap());
+    assert!(
+        !world.ledger.outbox().finish_chat_push(&claimed[1], done, &policy).await.unwrap(),
+        "the claim is over"
+    );
     world.run("update chat_pushes set next_at = clock_timestamp() where status = 'pending'").await;
-    let again = world.ledger.claim_chat_pushes(10, &policy).await.unwrap().claimed;
+    let again = world.ledger.outbox().claim_chat_pushes(10, &policy).await.unwrap().claimed;
     assert_eq!(again.len(), 1);
     assert_eq!(
         (again[0].subscription_id.as_str(), again[0].try_number),
@@ -97,10 +103,12 @@ async fn a_message_that_notifies_is_pushed_once_to_every_subscription_and_tried_
     );
     // A sender that died is due again; its late word counts no more.
     world.run("update chat_pushes set sending_until = clock_timestamp() where status = 'sending'").await;
-    let taken_over = world.ledger.claim_chat_pushes(10, &policy).await.unwrap().claimed;
+    let taken_over = world.ledger.outbox().claim_chat_pushes(10, &policy).await.unwrap().claimed;
     assert_eq!(taken_over.len(), 1);
-    assert!(!world.ledger.finish_chat_push(&again[0], done, &policy).await.unwrap());
-    assert!(world.ledger.finish_chat_push(&taken_over[0], DeliveryOutcome::Gone, &policy).await.unwrap());
+    assert!(!world.ledger.outbox().finish_chat_push(&again[0], done, &policy).await.unwrap());
+    assert!(
+        world.ledger.outbox().finish_chat_push(&taken_over[0], DeliveryOutcome::Gone, &policy).await.unwrap()
+    );
     assert_eq!(world.count("select count(*) from push_subscriptions").await, 1, "it is gone with its pushes");
 }
 
@@ -111,12 +119,12 @@ async fn one_user_has_four_pushes_under_way_at_most() {
     for host in 0..6 {
         let new =
             NewSubscription { kind: SubscriptionKind::Webhook, url: format!("https://{host}.example/") };
-        world.ledger.subscribe(&world.bob, &new).await.unwrap().unwrap();
+        world.ledger.outbox().subscribe(&world.bob, &new).await.unwrap().unwrap();
     }
     send(&world.ledger, &world.bob, 1).await;
     let policy = PushPolicy::default();
-    assert_eq!(world.ledger.claim_chat_pushes(10, &policy).await.unwrap().claimed.len(), 4);
-    assert_eq!(world.ledger.claim_chat_pushes(10, &policy).await.unwrap().claimed.len(), 0);
+    assert_eq!(world.ledger.outbox().claim_chat_pushes(10, &policy).await.unwrap().claimed.len(), 4);
+    assert_eq!(world.ledger.outbox().claim_chat_pushes(10, &policy).await.unwrap().claimed.len(), 0);
 }
 
 /// `cargo test -p ledger --test apps -- --ignored --nocapture messages_a_second`

@@ -1,9 +1,9 @@
 //! Secrets of webhooks, subscriptions and apps are stored encrypted where there is a key, and open again everywhere.
 
-use ledger::{
-    DeliveryPolicy, EventKind, NewEndpoint, NewSubscription, PushPolicy, Resealed, SealedSecrets, Secrets,
-    SubscriptionKind, WebhookFormat,
-};
+use db::Secrets;
+use operations::{Operations, Resealed, SealedSecrets};
+use outbox::{DeliveryPolicy, NewEndpoint, NewSubscription, PushPolicy, SubscriptionKind};
+use records::{EventKind, WebhookFormat};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::world::{APP, World, process};
@@ -29,12 +29,12 @@ impl World {
             format: WebhookFormat::Full,
             secret: SecretString::from(MARK),
         };
-        self.ledger.create_endpoint(&self.bob, &endpoint).await.unwrap().unwrap();
-        self.ledger.rotate_secret(&self.bob, "e", &SecretString::from(MARK)).await.unwrap();
+        self.ledger.outbox().create_endpoint(&self.bob, &endpoint).await.unwrap().unwrap();
+        self.ledger.outbox().rotate_secret(&self.bob, "e", &SecretString::from(MARK)).await.unwrap();
         let auth = SecretString::from("BTBZMqHH6r4Tts7J_aSIgg");
         let kind = SubscriptionKind::WebPush { p256dh: "key".to_owned(), auth };
         let new = NewSubscription { kind, url: "https://push.example/".to_owned() };
-        self.ledger.subscribe(&self.bob, &new).await.unwrap().unwrap();
+        self.ledger.outbox().subscribe(&self.bob, &new).await.unwrap().unwrap();
     }
 
     async fn stored(&self) -> String {
@@ -52,9 +52,10 @@ impl World {
         let ledger = process(&self.database, keys);
         self.run("update webhook_deliveries set status = 'pending', next_at = clock_timestamp(), sending_until = null").await;
         let nth = self.count("select count(*) from webhook_deliveries").await;
-        ledger.test_delivery(&self.bob, "e", &format!("msg_{nth}")).await.unwrap();
-        let claimed = ledger.claim_deliveries(10, &DeliveryPolicy::default(), None).await.unwrap().claimed;
-        let app = ledger.installed_app(&self.bob, APP).await.unwrap().unwrap();
+        ledger.outbox().test_delivery(&self.bob, "e", &format!("msg_{nth}")).await.unwrap();
+        let claimed =
+            ledger.outbox().claim_deliveries(10, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+        let app = ledger.store().installed_app(&self.bob, APP).await.unwrap().unwrap();
         !claimed.is_empty()
             && claimed.iter().all(|one| {
                 one.secret.expose_secret() == MARK
@@ -71,7 +72,7 @@ async fn with_a_key_no_secret_is_stored_as_it_is_and_every_one_opens() {
     let stored = world.stored().await;
     assert!(!stored.contains("whsec_") && !stored.contains("BTBZM"), "{stored}");
     assert!(world.all_open(secrets(FIRST)).await);
-    let counts = world.ledger.sealed_secrets().await.unwrap();
+    let counts = Operations::new(&world.ledger).sealed_secrets().await.unwrap();
     // Bob's webhook with its previous secret, that of the app, his subscription, and the app itself.
     assert_eq!(counts, SealedSecrets { stored: 5, sealed: 5, newest: 5 });
 }
@@ -83,13 +84,20 @@ async fn rotation_encrypts_everything_with_the_newest_key_and_may_be_said_again(
     assert!(world.stored().await.contains("whsec_"), "without a key");
     for keys in [FIRST.to_owned(), format!("{SECOND},{FIRST}")] {
         let ledger = process(&world.database, secrets(&keys));
-        assert_eq!(ledger.reseal_secrets().await.unwrap(), Resealed { sealed: 4, unreadable: 0 });
-        assert_eq!(ledger.reseal_secrets().await.unwrap(), Resealed::default(), "nothing is left");
+        assert_eq!(
+            Operations::new(&ledger).reseal_secrets().await.unwrap(),
+            Resealed { sealed: 4, unreadable: 0 }
+        );
+        assert_eq!(
+            Operations::new(&ledger).reseal_secrets().await.unwrap(),
+            Resealed::default(),
+            "nothing is left"
+        );
     }
     assert!(!world.stored().await.contains("whsec_"));
     assert!(world.all_open(secrets(SECOND)).await, "the first key may go");
     assert!(!world.all_open(secrets(FIRST)).await);
-    let lost = process(&world.database, secrets(FIRST)).reseal_secrets().await.unwrap();
+    let lost = Operations::new(&process(&world.database, secrets(FIRST))).reseal_secrets().await.unwrap();
     assert_eq!(lost, Resealed { sealed: 0, unreadable: 4 }, "what it cannot open it leaves alone");
     assert!(world.all_open(secrets(SECOND)).await);
 }
@@ -98,15 +106,15 @@ async fn rotation_encrypts_everything_with_the_newest_key_and_may_be_said_again(
 async fn a_push_to_a_browser_opens_its_secret() {
     let world = World::with(secrets(FIRST)).await;
     world.furnish().await;
-    let message = ledger::AppMessage {
+    let message = outbox::AppMessage {
         id: "01993b1e-6f0a-7c31-9d55-000000000001",
         user: &world.bob,
         app: APP,
         text: "hello",
         key: None,
     };
-    world.ledger.send_app_message(&message).await.unwrap();
-    let claimed = world.ledger.claim_chat_pushes(10, &PushPolicy::default()).await.unwrap().claimed;
+    world.ledger.outbox().send_app_message(&message).await.unwrap();
+    let claimed = world.ledger.outbox().claim_chat_pushes(10, &PushPolicy::default()).await.unwrap().claimed;
     let SubscriptionKind::WebPush { auth, .. } = &claimed[0].kind else { panic!("{claimed:?}") };
     assert_eq!(auth.expose_secret(), "BTBZMqHH6r4Tts7J_aSIgg");
 }

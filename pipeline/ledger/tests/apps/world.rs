@@ -1,9 +1,11 @@
 //! A database with Ann, who makes apps, and Bob, who installs them.
 
-use ledger::{AppFields, AppVisibility, KeptManifest, Ledger, NewApp, Secrets, Settings, UserChange};
+use db::Secrets;
+use ledger::{Ledger, Settings};
 use records::UserId;
 use secrecy::SecretString;
 use sqlx::PgPool;
+use store::{AppFields, AppVisibility, KeptManifest, NewApp, UserChange};
 use testbed::TestDatabase;
 
 pub(crate) const APP: &str = "01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90";
@@ -27,7 +29,7 @@ impl World {
         let pool = database.pool(4).await;
         let (ann, bob) = (UserId::new("ann"), UserId::new("bob"));
         for user in [&ann, &bob] {
-            assert!(ledger.create_user(user, &UserChange::default()).await.unwrap());
+            assert!(ledger.store().create_user(user, &UserChange::default()).await.unwrap());
         }
         Self { ledger, pool, ann, bob, database }
     }
@@ -38,8 +40,8 @@ impl World {
         let manifest = manifest();
         let secret = SecretString::from("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=");
         let new = NewApp { id: APP.to_owned(), fields, manifest: Some(manifest), secret };
-        self.ledger.create_app(&self.ann, &new).await.unwrap().unwrap();
-        self.ledger.install_app(&self.bob, APP).await.unwrap().unwrap();
+        self.ledger.store().create_app(&self.ann, &new).await.unwrap().unwrap();
+        self.ledger.store().install_app(&self.bob, APP).await.unwrap().unwrap();
     }
 
     pub(crate) async fn run(&self, sql: &'static str) {

@@ -4,8 +4,10 @@
 
 use std::{future::poll_fn, pin::pin, task::Poll, time::Duration};
 
-use ledger::{ConversationFilter, Ledger};
+use ledger::Ledger;
+use operations::Operations;
 use sqlx::Connection;
+use store::ConversationFilter;
 
 use crate::{
     ENOUGH, Said, bulks::Bulk, objects::Thing, owned::Owned, pushes::Push, verbs::Verb, words::Words,
@@ -63,7 +65,7 @@ async fn abandon_everywhere<V: Said>(operation: V) -> usize {
     let world = World::new().await;
     let options = world.database.options().application_name(ABANDONED);
     let process = world.process(&options);
-    process.now().await.unwrap();
+    process.db().now().await.unwrap();
     for polls in 1..MOST_POLLS {
         let scene = operation.prepare(&world, &format!("{operation:?}-{polls}")).await;
         let dropped = is_dropped_after(polls, operation.say(&process, &scene)).await;
@@ -110,7 +112,7 @@ async fn a_dropped_read_leaves_no_open_transaction() {
     let filter = ConversationFilter::default();
     for polls in 1.. {
         assert!(polls < MOST_POLLS, "a list never ends");
-        let list = process.conversations(&user, &filter);
+        let list = process.store().conversations(&user, &filter);
         let dropped = is_dropped_after(polls, list).await;
         until_idle(&world, &format!("a list, dropped after {polls} polls")).await;
         if !dropped {
@@ -140,14 +142,14 @@ async fn the_driver_forgets_a_transaction_whose_begin_was_dropped() {
 async fn a_session_in_a_transaction_is_closed_on_release_and_counted() {
     let world = World::new().await;
     let process: Ledger = world.process(&world.database.options().application_name(ABANDONED));
-    process.now().await.unwrap();
+    process.db().now().await.unwrap();
     // A list begins with one statement on a session that is there; one that still has to be connected is awaited longer.
     for _ in 0..MOST_POLLS {
-        let dropped = is_dropped_after(1, process.gauges()).await;
+        let dropped = is_dropped_after(1, Operations::new(&process).gauges()).await;
         until_idle(&world, "gauges").await;
-        if dropped && process.closed_sessions().in_transaction > 0 {
+        if dropped && process.db().closed_sessions().in_transaction > 0 {
             return;
         }
     }
-    panic!("no session was found in a transaction: {:?}", process.closed_sessions());
+    panic!("no session was found in a transaction: {:?}", process.db().closed_sessions());
 }

@@ -1,16 +1,14 @@
 //! Apps of third parties, what they write, and where users are.
 
-use ledger::{
-    AppFields, AppMessage, AppVisibility, ClaimedChatPush, DeliveryOutcome, Error, KeptManifest, Ledger,
-    NewApp, NewAppKey, OperatorAction, PushPolicy,
-};
+use db::Error;
+use ledger::{Ledger, OperatorAction};
+use operations::Operations;
+use outbox::{AppMessage, ClaimedChatPush, DeliveryOutcome, PushPolicy};
 use records::{Geolocation, UserId};
 use secrecy::SecretString;
+use store::{AppFields, AppVisibility, KeptManifest, NewApp, NewAppKey};
 
-use crate::Said;
-use crate::pushes::subscription;
-use crate::words::name;
-use crate::world::World;
+use crate::{Said, pushes::subscription, words::name, world::World};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum App {
@@ -59,13 +57,14 @@ impl Said for App {
             _ => &[Self::Create],
         };
         if matches!(self, Self::Send | Self::ClaimPush | Self::FinishPush) {
-            ledger.subscribe(&scene.user, &subscription(&scene.user)).await.unwrap().unwrap();
+            ledger.outbox().subscribe(&scene.user, &subscription(&scene.user)).await.unwrap().unwrap();
         }
         for verb in before {
             verb.say(&ledger, &scene).await.unwrap();
         }
         if self == Self::FinishPush {
-            let mut claimed = ledger.claim_chat_pushes(100, &PushPolicy::default()).await.unwrap().claimed;
+            let mut claimed =
+                ledger.outbox().claim_chat_pushes(100, &PushPolicy::default()).await.unwrap().claimed;
             let mine = claimed.iter().position(|push| push.user_id == scene.user).expect("one is due");
             scene.claimed = Some(claimed.swap_remove(mine));
         }
@@ -76,33 +75,33 @@ impl Said for App {
         let user = &scene.user;
         let (app, named) = (app(user), || ledger.under_key(name(user)));
         match self {
-            Self::Create => ledger.create_app(user, &new(user)).await.map(drop),
+            Self::Create => ledger.store().create_app(user, &new(user)).await.map(drop),
             Self::Store => {
                 let changed = AppFields { description: "changed".to_owned(), ..new(user).fields };
-                ledger.store_app(user, &app, 1, &changed, Some(&manifest())).await.map(drop)
+                ledger.store().store_app(user, &app, 1, &changed, Some(&manifest())).await.map(drop)
             }
-            Self::Delete => ledger.delete_app(user, &app).await.map(drop),
-            Self::Install => ledger.install_app(user, &app).await.map(drop),
-            Self::Uninstall => ledger.uninstall_app(user, &app).await.map(drop),
-            Self::CreateKey => named().create_app_key(user, &app, &key(user)).await.map(drop),
-            Self::ShowKey => ledger.app_key_owner(&key(user).sha256).await.map(drop),
-            Self::RevokeKey => ledger.revoke_app_key(user, &app, &key(user).id).await.map(drop),
-            Self::SwitchOff => ledger.switch_off_app(&app, &action(user)).await.map(drop),
-            Self::SwitchOn => ledger.switch_on_app(&app, &action(user)).await.map(drop),
-            Self::Fail => ledger.note_app_outcome(user, &app, true).await,
+            Self::Delete => ledger.store().delete_app(user, &app).await.map(drop),
+            Self::Install => ledger.store().install_app(user, &app).await.map(drop),
+            Self::Uninstall => ledger.store().uninstall_app(user, &app).await.map(drop),
+            Self::CreateKey => named().store().create_app_key(user, &app, &key(user)).await.map(drop),
+            Self::ShowKey => ledger.store().app_key_owner(&key(user).sha256).await.map(drop),
+            Self::RevokeKey => ledger.store().revoke_app_key(user, &app, &key(user).id).await.map(drop),
+            Self::SwitchOff => Operations::new(&ledger).switch_off_app(&app, &action(user)).await.map(drop),
+            Self::SwitchOn => Operations::new(&ledger).switch_on_app(&app, &action(user)).await.map(drop),
+            Self::Fail => ledger.store().note_app_outcome(user, &app, true).await,
             Self::Send => {
                 let id = message(user);
                 let message = AppMessage { id: &id, user, app: &app, text: "hello", key: Some(name(user)) };
-                ledger.send_app_message(&message).await.map(drop)
+                ledger.outbox().send_app_message(&message).await.map(drop)
             }
-            Self::ClaimPush => ledger.claim_chat_pushes(100, &PushPolicy::default()).await.map(drop),
+            Self::ClaimPush => ledger.outbox().claim_chat_pushes(100, &PushPolicy::default()).await.map(drop),
             Self::FinishPush => {
                 let claimed = scene.claimed.as_ref().expect("one was claimed");
                 let done = DeliveryOutcome::Delivered { status: 200 };
-                ledger.finish_chat_push(claimed, done, &PushPolicy::default()).await.map(drop)
+                ledger.outbox().finish_chat_push(claimed, done, &PushPolicy::default()).await.map(drop)
             }
-            Self::Locate => ledger.note_location(user, &place(), None).await.map(drop),
-            Self::Forget => ledger.forget_location(user).await,
+            Self::Locate => ledger.store().note_location(user, &place(), None).await.map(drop),
+            Self::Forget => ledger.store().forget_location(user).await,
         }
     }
 }

@@ -1,15 +1,17 @@
 //! Replays of many dead letters, which outlive the command that started them and the process that works them off.
 
+use db::Error;
 use job::{FailureCode, JobId, Outcome, Queue};
-use ledger::{
-    Error, JobFilter, Ledger, OperatorAction, ReplayChange, ReplayOrder, ReplayTurn, Started, Stepped,
-};
+use ledger::{Ledger, OperatorAction};
+use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, ReplayTurn, Started, Stepped};
 use records::UserId;
 use uuid::Uuid;
 
-use crate::Said;
-use crate::verbs::dead_letter;
-use crate::world::{World, completion, conversation, results, wanted};
+use crate::{
+    Said,
+    verbs::dead_letter,
+    world::{World, completion, conversation, results, wanted},
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bulk {
@@ -63,7 +65,7 @@ impl Said for Bulk {
             Self::Pause.say(&ledger, &scene).await.unwrap();
             return scene;
         }
-        scene.turn = ledger.take_replay("first").await.unwrap();
+        scene.turn = Operations::new(&ledger).take_replay("first").await.unwrap();
         match self {
             Self::TakeOver => world.now_due(&scene).await,
             Self::StepRefused => {
@@ -91,7 +93,8 @@ impl Said for Bulk {
 
     async fn say(self, ledger: &Ledger, scene: &Scene) -> Result<(), Error> {
         let (id, action) = (operation(&scene.user), action(&scene.user));
-        let change = |change| ledger.change_replay(&id, change, &action);
+        let operations = Operations::new(&ledger);
+        let change = |change| operations.change_replay(&id, change, &action);
         match self {
             Self::Start => {
                 let filter = JobFilter { user: Some(scene.user.clone()), ..JobFilter::default() };
@@ -102,18 +105,20 @@ impl Said for Bulk {
                     per_minute: 60_000,
                     in_flight: 10,
                 };
-                let started = ledger.start_replay(uuid_of(&scene.user), &order, &action).await?;
+                let started =
+                    Operations::new(&ledger).start_replay(uuid_of(&scene.user), &order, &action).await?;
                 assert!(matches!(started, Started::Running(view) if view.items == 1));
                 Ok(())
             }
-            Self::Take | Self::TakeOver => ledger.take_replay("second").await.map(drop),
-            Self::Step | Self::StepRefused | Self::StepRest | Self::StepDone => {
-                ledger.step_replay(scene.turn.as_ref().expect("it was taken")).await.map(drop)
-            }
+            Self::Take | Self::TakeOver => Operations::new(&ledger).take_replay("second").await.map(drop),
+            Self::Step | Self::StepRefused | Self::StepRest | Self::StepDone => Operations::new(&ledger)
+                .step_replay(scene.turn.as_ref().expect("it was taken"))
+                .await
+                .map(drop),
             Self::Pause => change(ReplayChange::Pause).await.map(drop),
             Self::Resume => change(ReplayChange::Resume).await.map(drop),
             Self::Cancel => change(ReplayChange::Cancel).await.map(drop),
-            Self::Follow => ledger.follow_replays(false).await,
+            Self::Follow => Operations::new(&ledger).follow_replays(false).await,
         }
     }
 
@@ -129,15 +134,19 @@ impl Said for Bulk {
             self.say(&ledger, scene).await.unwrap();
         }
         world.now_due(scene).await;
-        let turn = ledger.take_replay("remaining").await.unwrap();
+        let turn = Operations::new(&ledger).take_replay("remaining").await.unwrap();
         let is_over = matches!(self, Self::StepRest | Self::StepDone | Self::Cancel | Self::Follow);
         assert_eq!(turn.is_none(), is_over, "{position}");
         if let Some(lost) = &scene.turn {
-            assert_eq!(ledger.step_replay(lost).await.unwrap(), Stepped::Lost, "{position}");
+            assert_eq!(
+                Operations::new(&ledger).step_replay(lost).await.unwrap(),
+                Stepped::Lost,
+                "{position}"
+            );
         }
         if let Some(turn) = turn {
             for _ in 0..9 {
-                match ledger.step_replay(&turn).await.unwrap() {
+                match Operations::new(&ledger).step_replay(&turn).await.unwrap() {
                     Stepped::Done => break,
                     Stepped::Wait(_) => complete(world).await,
                     _ => {}
@@ -178,7 +187,7 @@ async fn alone(world: &World, scene: &Scene) {
 
 async fn step(ledger: &Ledger, scene: &Scene) {
     let turn = scene.turn.as_ref().expect("it was taken");
-    assert_eq!(ledger.step_replay(turn).await.unwrap(), Stepped::Replayed);
+    assert_eq!(Operations::new(&ledger).step_replay(turn).await.unwrap(), Stepped::Replayed);
 }
 
 /// Completes every job that waits.

@@ -1,10 +1,11 @@
 //! Live conversations: opened, filled and ended by the socket that owns them.
 
-use ledger::{AssignedSpeaker, EndedBy, Error, Ledger, NewLive};
+use db::Error;
+use ledger::{EndedBy, Ledger};
 use records::{ConversationId, Segment, Source, UserId};
+use store::{AssignedSpeaker, NewLive};
 
-use crate::Said;
-use crate::world::World;
+use crate::{Said, world::World};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Live {
@@ -43,21 +44,21 @@ impl Said for Live {
     async fn say(self, ledger: &Ledger, user: &UserId) -> Result<(), Error> {
         let id = ConversationId::new(format!("live-{user}"));
         match self {
-            Self::Open | Self::Resume => ledger.open_live(user, &new(&id)).await.map(drop),
+            Self::Open | Self::Resume => ledger.store().open_live(user, &new(&id)).await.map(drop),
             Self::Append => {
                 let said = [said(user, "Buy milk", 1.0)];
-                ledger.append_live(user, &id, 1, &said, Some(1.0)).await.map(drop)
+                ledger.store().append_live(user, &id, 1, &said, Some(1.0)).await.map(drop)
             }
             Self::Grow => {
                 let said = [said(user, "Buy milk and bread", 2.0)];
-                ledger.append_live(user, &id, 1, &said, None).await.map(drop)
+                ledger.store().append_live(user, &id, 1, &said, None).await.map(drop)
             }
             Self::Assign => {
                 let assigned = AssignedSpeaker { speaker_id: 0, person_id: None, segment_ids: Vec::new() };
-                ledger.assign_live_speaker(user, &id, 1, &assigned).await.map(drop)
+                ledger.store().assign_live_speaker(user, &id, 1, &assigned).await.map(drop)
             }
-            Self::Photo => ledger.add_live_photo(user, &id, 1, ("p", "/9j/")).await.map(drop),
-            Self::Close => ledger.close_live(user, &id, 1).await.map(drop),
+            Self::Photo => ledger.store().add_live_photo(user, &id, 1, ("p", "/9j/")).await.map(drop),
+            Self::Close => ledger.store().close_live(user, &id, 1).await.map(drop),
             Self::Admit => ledger.admit_live(user, &id, EndedBy::Socket { epoch: 1 }, None).await.map(drop),
         }
     }

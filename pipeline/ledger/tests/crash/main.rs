@@ -29,8 +29,9 @@ mod world;
 
 use apps::App;
 use bulks::Bulk;
+use db::Error;
 use futures::future::{Either, select};
-use ledger::{Error, Ledger};
+use ledger::Ledger;
 use live::Live;
 use objects::Thing;
 use owned::Owned;
@@ -75,7 +76,7 @@ pub(crate) trait Said: Copy + std::fmt::Debug {
 async fn is_cut_off<V: Said>(world: &World, verb: V, scene: &V::Scene, statement: usize, cut: Cut) -> bool {
     let proxy = Proxy::start(&world.database.options()).await;
     let doomed = world.process(&proxy.options().application_name(DOOMED));
-    doomed.now().await.unwrap();
+    doomed.db().now().await.unwrap();
     proxy.arm(statement, cut);
     let is_cut_off = {
         let said = std::pin::pin!(verb.say(&doomed, scene));

@@ -1,16 +1,17 @@
 //! What a person makes, changes and throws away: conversations' names, folders, goals, items, memories, people.
 
 use chrono::TimeDelta;
-use ledger::{
-    ConversationChange, Error, FinishedTurn, FolderChange, GoalChange, ItemChange, Ledger, MemoryChange,
-    NewActionItem, NewFolder, NewGoal, NewPersonMemory, NewTurn,
-};
+use db::Error;
+use ledger::{ItemChange, Ledger, MemoryChange, NewActionItem, NewPersonMemory};
 use records::{ActionItemId, FolderId, GoalId, GoalType, MemoryCategory, MemoryId, UserId};
+use store::{ConversationChange, FinishedTurn, FolderChange, GoalChange, NewFolder, NewGoal, NewTurn};
 
-use crate::Said;
-use crate::pushes::{item, remind};
-use crate::words::name;
-use crate::world::{World, conversation};
+use crate::{
+    Said,
+    pushes::{item, remind},
+    words::name,
+    world::{World, conversation},
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Thing {
@@ -71,7 +72,9 @@ impl Said for Thing {
             Self::DeleteFolder => {
                 world.deferred(&user).await;
                 let into = ConversationChange { folder_id: Some(Some(folder(&user))), ..Default::default() };
-                assert!(ledger.change_conversation(&user, &conversation(&user), &into).await.unwrap());
+                assert!(
+                    ledger.store().change_conversation(&user, &conversation(&user), &into).await.unwrap()
+                );
             }
             _ => {}
         }
@@ -84,21 +87,21 @@ impl Said for Thing {
         match self {
             Self::Rename => {
                 let change = ConversationChange { title: Some("Monday".to_owned()), ..Default::default() };
-                ledger.change_conversation(user, &conversation(user), &change).await.map(drop)
+                ledger.store().change_conversation(user, &conversation(user), &change).await.map(drop)
             }
-            Self::CreateFolder => ledger.create_folder(user, &new_folder(user)).await.map(drop),
+            Self::CreateFolder => ledger.store().create_folder(user, &new_folder(user)).await.map(drop),
             Self::ChangeFolder => {
                 let change = FolderChange { name: Some("Other".to_owned()), ..Default::default() };
-                ledger.change_folder(user, &folder(user), &change).await.map(drop)
+                ledger.store().change_folder(user, &folder(user), &change).await.map(drop)
             }
-            Self::DeleteFolder => ledger.delete_folder(user, &folder(user)).await.map(drop),
-            Self::CreateGoal => named().create_goal(user, &new_goal(user)).await.map(drop),
+            Self::DeleteFolder => ledger.store().delete_folder(user, &folder(user)).await.map(drop),
+            Self::CreateGoal => named().store().create_goal(user, &new_goal(user)).await.map(drop),
             Self::ChangeGoal => {
                 let change = GoalChange { title: Some("Walk".to_owned()), ..Default::default() };
-                ledger.change_goal(user, &goal(user), &change).await.map(drop)
+                ledger.store().change_goal(user, &goal(user), &change).await.map(drop)
             }
-            Self::Progress => ledger.set_goal_progress(user, &goal(user), 7.0).await.map(drop),
-            Self::DeleteGoal => ledger.delete_goal(user, &goal(user)).await.map(drop),
+            Self::Progress => ledger.store().set_goal_progress(user, &goal(user), 7.0).await.map(drop),
+            Self::DeleteGoal => ledger.store().delete_goal(user, &goal(user)).await.map(drop),
             Self::CreateItems => {
                 let other = ActionItemId::new(format!("other-{user}"));
                 let new = [item(user), NewActionItem { id: other, completed: true, ..item(user) }];
@@ -121,13 +124,15 @@ impl Said for Thing {
                 ledger.change_memory(user, &memory(user), &change).await.map(drop)
             }
             Self::DeleteMemory => ledger.delete_memory(user, &memory(user)).await.map(drop),
-            Self::Know => named().know_person(user, &friend(user), "Bob").await.map(drop),
-            Self::RenamePerson => ledger.rename_person(user, &friend(user), "Rob").await.map(drop),
-            Self::Forget => ledger.forget_person(user, &friend(user)).await.map(drop),
-            Self::BeginTurn => ledger.begin_turn(user, &new_turn()).await.map(drop),
-            Self::FinishTurn => ledger.finish_turn(user, &new_turn().reply_id, &answered()).await.map(drop),
-            Self::ClearChat => ledger.clear_chat(user, "main").await.map(drop),
-            Self::Index => ledger.index_conversations(9).await.map(drop),
+            Self::Know => named().store().know_person(user, &friend(user), "Bob").await.map(drop),
+            Self::RenamePerson => ledger.store().rename_person(user, &friend(user), "Rob").await.map(drop),
+            Self::Forget => ledger.store().forget_person(user, &friend(user)).await.map(drop),
+            Self::BeginTurn => ledger.store().begin_turn(user, &new_turn()).await.map(drop),
+            Self::FinishTurn => {
+                ledger.store().finish_turn(user, &new_turn().reply_id, &answered()).await.map(drop)
+            }
+            Self::ClearChat => ledger.store().clear_chat(user, "main").await.map(drop),
+            Self::Index => ledger.store().index_conversations(9).await.map(drop),
         }
     }
 }

@@ -1,19 +1,22 @@
 //! Users, keys, endpoints, subscriptions; and the records of operators' actions.
 
 use chrono::{DateTime, TimeDelta};
+use db::Error;
 use job::Queue;
-use ledger::{
-    EndpointChange, Error, EventKind, Ledger, NewEndpoint, NewKey, OperatorAction, Process, RunCounts,
-    WebhookFormat,
-};
-use records::UserId;
+use ledger::{Ledger, OperatorAction};
+use operations::{Operations, Process, RunCounts};
+use outbox::{EndpointChange, NewEndpoint};
+use records::{EventKind, UserId, WebhookFormat};
 use secrecy::SecretString;
+use store::NewKey;
 
-use crate::Said;
-use crate::pushes::{remind, subscription};
-use crate::verbs::{LONG_AGO, complete, dead_letter};
-use crate::words::name;
-use crate::world::{World, conversation};
+use crate::{
+    Said,
+    pushes::{remind, subscription},
+    verbs::{LONG_AGO, complete, dead_letter},
+    words::name,
+    world::{World, conversation},
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owned {
@@ -85,17 +88,20 @@ impl Said for Owned {
             Self::Redeliver | Self::RedeliverForOperator | Self::Recover | Self::RecoverForOperator => {
                 complete(world, &ledger, user).await;
                 world.run(GIVEN_UP, user).await;
-                let all =
-                    ledger.deliveries(user, &hook(user), &ledger::DeliveryPage::first(9)).await.unwrap();
+                let all = ledger
+                    .outbox()
+                    .deliveries(user, &hook(user), &outbox::DeliveryPage::first(9))
+                    .await
+                    .unwrap();
                 let told = all.into_iter().find(|delivery| delivery.event == "conversation.completed");
                 scene.of = told.expect("it was told of").id;
             }
             Self::Unsubscribe => {
                 remind(&ledger, user).await;
-                scene.of = ledger.subscriptions(user).await.unwrap().remove(0).id;
+                scene.of = ledger.outbox().subscriptions(user).await.unwrap().remove(0).id;
             }
             Self::PauseQueue | Self::ResumeQueue => {
-                ledger.resume(Queue::Finalization, &action(user)).await.unwrap();
+                Operations::new(&ledger).resume(Queue::Finalization, &action(user)).await.unwrap();
                 sqlx::query("delete from operator_actions").execute(&world.pool).await.unwrap();
                 if self == Self::ResumeQueue {
                     Self::PauseQueue.say(&ledger, &scene).await.unwrap();
@@ -120,43 +126,55 @@ impl Said for Owned {
         let (hook, named) = (hook(user), || ledger.under_key(name(user)));
         let secret = SecretString::from("whsec_bmV3");
         match self {
-            Self::CreateUser => ledger.create_user(user, &Default::default()).await.map(drop),
-            Self::CreateKey => named().create_key(user, &key(user)).await.map(drop),
-            Self::AddKey => named().add_key(user, &key(user)).await.map(drop),
-            Self::ShowKey => ledger.key_owner(&key(user).sha256).await.map(drop),
-            Self::RevokeKey => ledger.revoke_key(user, &key(user).id).await.map(drop),
-            Self::CreateEndpoint => named().create_endpoint(user, &endpoint(user)).await.map(drop),
+            Self::CreateUser => ledger.store().create_user(user, &Default::default()).await.map(drop),
+            Self::CreateKey => named().store().create_key(user, &key(user)).await.map(drop),
+            Self::AddKey => named().store().add_key(user, &key(user)).await.map(drop),
+            Self::ShowKey => ledger.store().key_owner(&key(user).sha256).await.map(drop),
+            Self::RevokeKey => ledger.store().revoke_key(user, &key(user).id).await.map(drop),
+            Self::CreateEndpoint => named().outbox().create_endpoint(user, &endpoint(user)).await.map(drop),
             Self::ChangeEndpoint => {
                 let change = EndpointChange { enabled: Some(false), ..Default::default() };
-                ledger.change_endpoint(user, &hook, &change).await.map(drop)
+                ledger.outbox().change_endpoint(user, &hook, &change).await.map(drop)
             }
-            Self::RotateSecret => ledger.rotate_secret(user, &hook, &secret).await.map(drop),
-            Self::DeleteEndpoint => ledger.delete_endpoint(user, &hook).await.map(drop),
-            Self::EnableEndpoint => ledger.enable_endpoint(user, &hook, &action(user)).await.map(drop),
-            Self::TestDelivery => named().test_delivery(user, &hook, &format!("test-{user}")).await.map(drop),
-            Self::Redeliver => ledger.redeliver(user, &hook, of).await.map(drop),
-            Self::RedeliverForOperator => {
-                ledger.redeliver_for_operator(user, &hook, of, &action(user)).await.map(drop)
+            Self::RotateSecret => ledger.outbox().rotate_secret(user, &hook, &secret).await.map(drop),
+            Self::DeleteEndpoint => ledger.outbox().delete_endpoint(user, &hook).await.map(drop),
+            Self::EnableEndpoint => {
+                Operations::new(&ledger).enable_endpoint(user, &hook, &action(user)).await.map(drop)
             }
-            Self::Recover => ledger.recover(user, &hook, DateTime::UNIX_EPOCH).await.map(drop),
+            Self::TestDelivery => {
+                named().outbox().test_delivery(user, &hook, &format!("test-{user}")).await.map(drop)
+            }
+            Self::Redeliver => ledger.outbox().redeliver(user, &hook, of).await.map(drop),
+            Self::RedeliverForOperator => Operations::new(&ledger)
+                .redeliver_for_operator(user, &hook, of, &action(user))
+                .await
+                .map(drop),
+            Self::Recover => ledger.outbox().recover(user, &hook, DateTime::UNIX_EPOCH).await.map(drop),
             Self::RecoverForOperator => {
                 let (since, begun) = (DateTime::UNIX_EPOCH, DateTime::UNIX_EPOCH + TimeDelta::days(40_000));
-                ledger.recover_deliveries(user, &hook, since, begun, 9, &action(user)).await.map(drop)
+                Operations::new(&ledger)
+                    .recover_deliveries(user, &hook, since, begun, 9, &action(user))
+                    .await
+                    .map(drop)
             }
-            Self::Subscribe => named().subscribe(user, &subscription(user)).await.map(drop),
-            Self::Unsubscribe => ledger.unsubscribe(user, of).await.map(drop),
-            Self::PauseQueue => ledger.pause(Queue::Finalization, &action(user)).await.map(drop),
-            Self::ResumeQueue => ledger.resume(Queue::Finalization, &action(user)).await.map(drop),
-            Self::Recount => ledger.recount(&action(user)).await.map(drop),
+            Self::Subscribe => named().outbox().subscribe(user, &subscription(user)).await.map(drop),
+            Self::Unsubscribe => ledger.outbox().unsubscribe(user, of).await.map(drop),
+            Self::PauseQueue => {
+                Operations::new(&ledger).pause(Queue::Finalization, &action(user)).await.map(drop)
+            }
+            Self::ResumeQueue => {
+                Operations::new(&ledger).resume(Queue::Finalization, &action(user)).await.map(drop)
+            }
+            Self::Recount => Operations::new(&ledger).recount(&action(user)).await.map(drop),
             Self::PruneLetters => {
                 let month = std::time::Duration::from_secs(30 * 86_400);
-                ledger.prune_dead_letters(month, None, 100).await.map(drop)
+                Operations::new(&ledger).prune_dead_letters(month, None, 100).await.map(drop)
             }
             Self::Report => {
                 let ended = RunCounts { completed: 1, ..Default::default() };
-                ledger.report_process(&process(user), &ended).await
+                Operations::new(&ledger).report_process(&process(user), &ended).await
             }
-            Self::ForgetProcess => ledger.forget_process(&process(user).id).await,
+            Self::ForgetProcess => Operations::new(&ledger).forget_process(&process(user).id).await,
         }
     }
 }

@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use ledger::{
-    ClaimedPush, DeliveryOutcome, Error, Ledger, NewActionItem, NewSubscription, PushPolicy, SubscriptionKind,
-};
+use db::Error;
+use ledger::{Ledger, NewActionItem};
+use outbox::{ClaimedPush, DeliveryOutcome, NewSubscription, PushPolicy, SubscriptionKind};
 use records::{ActionItemId, UserId};
 
-use crate::Said;
-use crate::world::World;
+use crate::{Said, world::World};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Push {
@@ -63,7 +62,7 @@ impl Said for Push {
             Self::Claim => {}
             Self::ClaimClosed => world.run(DONE, user).await,
             _ => {
-                let mut claimed = ledger.claim_pushes(100, &policy()).await.unwrap().claimed;
+                let mut claimed = ledger.outbox().claim_pushes(100, &policy()).await.unwrap().claimed;
                 let mine = claimed.iter().position(|push| push.user_id == *user).expect("one is due");
                 scene.claimed = Some(claimed.swap_remove(mine));
                 if matches!(self, Self::ClaimDead | Self::GiveUp) {
@@ -80,12 +79,12 @@ impl Said for Push {
     async fn say(self, ledger: &Ledger, scene: &Scene) -> Result<(), Error> {
         let finish = |outcome| async move {
             let claimed = scene.claimed.as_ref().expect("one was taken");
-            ledger.finish_push(claimed, outcome, &policy()).await.map(drop)
+            ledger.outbox().finish_push(claimed, outcome, &policy()).await.map(drop)
         };
         match self {
-            Self::Fire | Self::FireLate => ledger.fire_reminders(100).await.map(drop),
+            Self::Fire | Self::FireLate => ledger.outbox().fire_reminders(100).await.map(drop),
             Self::Claim | Self::ClaimDead | Self::ClaimClosed | Self::GiveUp => {
-                ledger.claim_pushes(100, &policy()).await.map(drop)
+                ledger.outbox().claim_pushes(100, &policy()).await.map(drop)
             }
             Self::Deliver => finish(DeliveryOutcome::Delivered { status: 204 }).await,
             Self::Fail => {
@@ -106,12 +105,12 @@ impl Said for Push {
     async fn afterwards(self, world: &World, scene: &Scene, position: &str) {
         let ledger = world.ledger();
         world.run(DUE, &scene.user).await;
-        while ledger.fire_reminders(100).await.unwrap() > 0 {}
+        while ledger.outbox().fire_reminders(100).await.unwrap() > 0 {}
         world.run(LATER, &scene.user).await;
         world.run(DUE_AGAIN, &scene.user).await;
-        for push in ledger.claim_pushes(100, &policy()).await.unwrap().claimed {
+        for push in ledger.outbox().claim_pushes(100, &policy()).await.unwrap().claimed {
             let delivered = DeliveryOutcome::Delivered { status: 204 };
-            assert!(ledger.finish_push(&push, delivered, &policy()).await.unwrap(), "{position}");
+            assert!(ledger.outbox().finish_push(&push, delivered, &policy()).await.unwrap(), "{position}");
         }
         let left: Vec<(String, String)> = sqlx::query_as(
             "select notice, status from push_deliveries where user_id = $1 order by notice desc",
@@ -134,8 +133,8 @@ impl Said for Push {
 
 /// Gives the person a subscription and an item that is due in an hour, so that a push waits and a reminder is set.
 pub(crate) async fn remind(ledger: &Ledger, user: &UserId) {
-    ledger.subscribe(user, &subscription(user)).await.unwrap().unwrap();
-    let due_at = ledger.now().await.unwrap() + TimeDelta::hours(1);
+    ledger.outbox().subscribe(user, &subscription(user)).await.unwrap().unwrap();
+    let due_at = ledger.db().now().await.unwrap() + TimeDelta::hours(1);
     let item = NewActionItem { due_at: Some(due_at), ..item(user) };
     ledger.create_action_items(user, &[item]).await.unwrap();
 }

@@ -103,9 +103,12 @@ pub(crate) async fn recover_and_check(world: &World, position: &str) {
             break;
         }
     }
-    for delivery in ledger.claim_deliveries(100, &deliveries(), None).await.unwrap().claimed {
-        let delivered = ledger::DeliveryOutcome::Delivered { status: 204 };
-        assert!(ledger.finish_delivery(&delivery, delivered, &deliveries()).await.unwrap(), "{position}");
+    for delivery in ledger.outbox().claim_deliveries(100, &deliveries(), None).await.unwrap().claimed {
+        let delivered = outbox::DeliveryOutcome::Delivered { status: 204 };
+        assert!(
+            ledger.outbox().finish_delivery(&delivery, delivered, &deliveries()).await.unwrap(),
+            "{position}"
+        );
     }
     hold(world, position, &ALWAYS).await;
     hold(world, position, &IN_THE_END).await;

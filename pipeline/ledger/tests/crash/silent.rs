@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use db::Error;
 use job::Queue;
-use ledger::{Error, Ledger, Settings};
+use ledger::{Ledger, Settings};
 use testbed::{TestDatabase, Wall};
 
 use crate::world::wanted;
@@ -14,8 +15,8 @@ async fn a_connection_that_falls_silent_costs_one_answer_and_not_the_process() {
     let (wall, through) = Wall::between(&database.options());
     let ledger = Ledger::new(through, Settings { connections: 4, ..Settings::default() });
     let request = wanted(Queue::Creation, 1);
-    let claim = async || ledger.in_time(ledger.claim(&request)).await;
-    let look = async || ledger.key_owner(&[7; 32]).await;
+    let claim = async || ledger.db().in_time(ledger.claim(&request)).await;
+    let look = async || ledger.store().key_owner(&[7; 32]).await;
     let (claims, seen) = tokio::join!(claim(), look());
     assert!(claims.unwrap().claims.is_empty() && seen.unwrap().is_none());
 
@@ -27,7 +28,7 @@ async fn a_connection_that_falls_silent_costs_one_answer_and_not_the_process() {
     let again = async {
         assert!(claim().await.unwrap().claims.is_empty());
         assert!(look().await.unwrap().is_none());
-        futures::future::join_all((0..8).map(|_| ledger.now())).await
+        futures::future::join_all((0..8).map(|_| ledger.db().now())).await
     };
     let again = tokio::time::timeout(Duration::from_secs(5), again).await.expect("every session is new");
     assert!(again.iter().all(Result::is_ok), "{again:?}");
@@ -41,13 +42,13 @@ async fn wake_ups_of_others_are_heard_again_after_their_connection_fell_silent()
         [through, database.options()].map(|options| Ledger::new(options, Settings::default()));
     let carrying = [&ours, &other].map(|ledger| {
         let ledger = ledger.clone();
-        tokio::spawn(async move { ledger.carry_wakes().await })
+        tokio::spawn(async move { ledger.db().carry_wakes().await })
     });
     let heard = async || {
-        let waker = ours.waker();
+        let waker = ours.db().waker();
         let queued = async {
             loop {
-                other.waker().job_queued(Queue::Creation);
+                other.db().waker().job_queued(Queue::Creation);
                 if tokio::time::timeout(Duration::from_millis(200), waker.jobs_waiting(Queue::Creation))
                     .await
                     .is_ok()
@@ -60,7 +61,7 @@ async fn wake_ups_of_others_are_heard_again_after_their_connection_fell_silent()
     };
     heard().await.expect("it was listened for");
     // What was on its way is heard before the wall is up.
-    while tokio::time::timeout(Duration::from_millis(200), ours.waker().jobs_waiting(Queue::Creation))
+    while tokio::time::timeout(Duration::from_millis(200), ours.db().waker().jobs_waiting(Queue::Creation))
         .await
         .is_ok()
     {}

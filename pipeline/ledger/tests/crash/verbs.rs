@@ -1,15 +1,18 @@
 //! Every verb that changes something, and the scene in which it is said.
 
 use chrono::Duration;
+use db::Error;
 use job::{FailureCode, Generation, Outcome, Queue, WorkerId};
-use ledger::{
-    CheckpointKey, ClaimRequest, Claimed, ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, Edge, Error,
-    Ledger, OperatorAction, UserChange, WithKeys,
-};
+use ledger::{CheckpointKey, ClaimRequest, Claimed, Edge, Ledger, OperatorAction, WithKeys};
+use operations::Operations;
+use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy};
 use records::UserId;
+use store::UserChange;
 
-use crate::Said;
-use crate::world::{World, completion, conversation, results, talk, wanted};
+use crate::{
+    Said,
+    world::{World, completion, conversation, results, talk, wanted},
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
@@ -163,7 +166,8 @@ impl Said for Verb {
             }
             Self::KeepBody | Self::FinishDelivery | Self::FailDelivery | Self::LoseEndpoint => {
                 complete(world, &ledger, user).await;
-                let mut due = ledger.claim_deliveries(50, &deliveries(), None).await.unwrap().claimed;
+                let mut due =
+                    ledger.outbox().claim_deliveries(50, &deliveries(), None).await.unwrap().claimed;
                 let mine = due.iter().position(|delivery| delivery.user_id == *user).expect("one is due");
                 scene.delivery = Some(due.swap_remove(mine));
             }
@@ -194,7 +198,7 @@ impl Said for Verb {
         let action = OperatorAction { operator: "olga".to_owned(), reason: "mended".to_owned() };
         let finish = |outcome| async move {
             let delivery = scene.delivery.as_ref().expect("one was claimed");
-            ledger.finish_delivery(delivery, outcome, &deliveries()).await.map(drop)
+            ledger.outbox().finish_delivery(delivery, outcome, &deliveries()).await.map(drop)
         };
         match self {
             Self::Create | Self::CreateParked => ledger.create_conversation(user, talk(user)).await.map(drop),
@@ -261,16 +265,18 @@ impl Said for Verb {
             Self::Replay => ledger.replay(&job, &action).await.map(drop),
             Self::ReplayFromScratch => ledger.replay_from_scratch(&job, &action).await.map(drop),
             Self::Settle => ledger.discard(&job, &action).await.map(drop),
-            Self::Prune => ledger.prune(std::time::Duration::from_secs(30 * 86_400), 10).await.1,
+            Self::Prune => {
+                Operations::new(&ledger).prune(std::time::Duration::from_secs(30 * 86_400), 10).await.1
+            }
             Self::Delete | Self::DeleteCompleted => ledger.delete_conversation(user, &id).await.map(drop),
             Self::Mark => {
                 let change = UserChange { requires_byok: Some(true), ..UserChange::default() };
                 ledger.change_user(user, &change).await.map(drop)
             }
-            Self::ClaimDelivery => ledger.claim_deliveries(1, &deliveries(), None).await.map(drop),
+            Self::ClaimDelivery => ledger.outbox().claim_deliveries(1, &deliveries(), None).await.map(drop),
             Self::KeepBody => {
                 let delivery = scene.delivery.as_ref().expect("one was claimed");
-                ledger.keep_body(delivery, b"{}").await.map(drop)
+                ledger.outbox().keep_body(delivery, b"{}").await.map(drop)
             }
             Self::FinishDelivery => finish(DeliveryOutcome::Delivered { status: 204 }).await,
             Self::FailDelivery => {

@@ -1,11 +1,15 @@
 //! What a person says and asks for under a name: appended segments, and requests with an `Idempotency-Key`.
 
-use ledger::{EndedBy, Error, Ledger, NewConversation, Repeat, RequestKey};
+use db::{Error, Repeat, RequestKey};
+use ledger::{EndedBy, Ledger, NewConversation};
+use operations::Operations;
 use records::{Segment, UserId};
 
-use crate::Said;
-use crate::verbs::complete;
-use crate::world::{World, conversation, talk};
+use crate::{
+    Said,
+    verbs::complete,
+    world::{World, conversation, talk},
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Words {
@@ -55,12 +59,17 @@ impl Said for Words {
         let id = conversation(user);
         match self {
             // Under its own id a segment is stored once.
-            Self::Append => {
-                ledger.append_segments(user, &id, &[segment(Some("s1")), segment(Some("s2"))]).await.map(drop)
-            }
-            Self::AppendNamed => {
-                ledger.under_key(name(user)).append_segments(user, &id, &[segment(None)]).await.map(drop)
-            }
+            Self::Append => ledger
+                .store()
+                .append_segments(user, &id, &[segment(Some("s1")), segment(Some("s2"))])
+                .await
+                .map(drop),
+            Self::AppendNamed => ledger
+                .under_key(name(user))
+                .store()
+                .append_segments(user, &id, &[segment(None)])
+                .await
+                .map(drop),
             Self::CreateNamed => {
                 let new = NewConversation { client_session_id: None, ..talk(user) };
                 ledger.under_key(name(user)).create_conversation(user, new).await.map(drop)
@@ -78,9 +87,11 @@ impl Said for Words {
                 ledger.under_key(name(user)).admit_live(user, &id, by, None).await.map(drop)
             }
             Self::ReprocessNamed => ledger.under_key(name(user)).reprocess(user, &id, None).await.map(drop),
-            Self::KeepAnswer => ledger.store_answer(&name(user), 200, "{\"id\": 1}").await,
+            Self::KeepAnswer => ledger.db().store_answer(&name(user), 200, "{\"id\": 1}").await,
             Self::ForgetAnswer => ledger.delete_conversation(user, &id).await.map(drop),
-            Self::ForgetNames => ledger.prune(std::time::Duration::from_secs(86_400), 100).await.1,
+            Self::ForgetNames => {
+                Operations::new(&ledger).prune(std::time::Duration::from_secs(86_400), 100).await.1
+            }
         }
     }
 
@@ -99,11 +110,11 @@ impl Said for Words {
             return;
         }
         let ledger = world.ledger();
-        let running = ledger.repeat_of(&name(user)).await.unwrap();
+        let running = ledger.db().repeat_of(&name(user)).await.unwrap();
         assert!(matches!(running, Some(Repeat::Running(_))), "{position}: {running:?}");
         world.run(A_MINUTE_LATER, user).await;
         let made = Some(Repeat::Made(vec![conversation(user).to_string()]));
-        assert_eq!(ledger.repeat_of(&name(user)).await.unwrap(), made, "{position}");
+        assert_eq!(ledger.db().repeat_of(&name(user)).await.unwrap(), made, "{position}");
     }
 }
 

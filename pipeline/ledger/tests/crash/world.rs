@@ -5,13 +5,13 @@ use std::{collections::HashMap, sync::Arc};
 use chrono::Duration;
 use job::{JobId, Outcome, Policy, Queue, WorkerId};
 use ledger::{
-    Announcement, ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, EventKind, JobClaims, Ledger,
-    NewContent, NewConversation, NewEndpoint, NewItem, NewMemory, Results, Same, Settings, WebhookFormat,
+    Announcement, ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, JobClaims, Ledger,
+    NewContent, NewConversation, NewItem, NewMemory, Results, Same, Settings,
 };
-use records::{ConversationId, MemoryCategory, Source, UserId};
+use outbox::NewEndpoint;
+use records::{ConversationId, EventKind, MemoryCategory, Source, UserId, WebhookFormat};
 use secrecy::SecretString;
-use sqlx::PgPool;
-use sqlx::postgres::PgConnectOptions;
+use sqlx::{PgPool, postgres::PgConnectOptions};
 use testbed::TestDatabase;
 
 pub(crate) struct World {
@@ -51,7 +51,7 @@ impl World {
     /// A person with an endpoint that wants to know everything.
     pub(crate) async fn person(&self, id: &str) -> UserId {
         let user = UserId::new(id);
-        assert!(self.clean.create_user(&user, &Default::default()).await.unwrap());
+        assert!(self.clean.store().create_user(&user, &Default::default()).await.unwrap());
         let endpoint = NewEndpoint {
             force: true,
             id: format!("hook-{id}"),
@@ -65,7 +65,7 @@ impl World {
             format: WebhookFormat::Full,
             secret: SecretString::from("whsec_c2VjcmV0"),
         };
-        self.clean.create_endpoint(&user, &endpoint).await.unwrap().unwrap();
+        self.clean.outbox().create_endpoint(&user, &endpoint).await.unwrap().unwrap();
         user
     }
 

@@ -19,7 +19,7 @@ const JOBS: &str = "select count(*) from finalization_jobs";
 /// Ann's world, and Bob in it.
 async fn with_bob() -> (World, UserId) {
     let (world, bob) = (World::new().await, UserId::new("bob"));
-    assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
+    assert!(world.ledger.store().create_user(&bob, &Default::default()).await.unwrap());
     (world, bob)
 }
 
@@ -154,7 +154,7 @@ async fn a_batch_of_which_one_cannot_be_written_is_written_but_for_that_one() {
 async fn what_hangs_on_a_conversation_is_shown_with_it() {
     let world = World::new().await;
     let id = world.deferred("c").await;
-    world.ledger.append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
+    world.ledger.store().append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
     world
         .run(
             "insert into action_items (user_id, action_item_id, conversation_id, description, created_at, updated_at) \
@@ -227,7 +227,13 @@ async fn each_is_shown_its_own_words_in_their_order() {
         for (user, whose) in [(&world.ann, "ann"), (&bob, "bob")] {
             let said =
                 |n: usize| Segment { text: format!("{whose} {} {n}", id.as_str()), ..said(&format!("s{n}")) };
-            world.ledger.append_segments(user, &id, &[said(0), said(1), said(2)]).await.unwrap().unwrap();
+            world
+                .ledger
+                .store()
+                .append_segments(user, &id, &[said(0), said(1), said(2)])
+                .await
+                .unwrap()
+                .unwrap();
         }
     }
     world.run("update conversations set last_append_at = now()").await;
@@ -267,7 +273,7 @@ async fn large_conversations_of_one_batch_are_each_shown_whole() {
     let ids = ["a", "b", "c", "d", "e", "f"];
     for id in ids {
         let id = world.deferred(id).await;
-        world.ledger.append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
+        world.ledger.store().append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
     }
     world.run("update transcript_segments set content = repeat('x', 17 * 1024 * 1024)").await;
     let shown = ids.map(|id| {
@@ -286,7 +292,7 @@ async fn who_is_alone_is_shown_more_than_one_reading_holds() {
     const MORE: usize = 33 * 1024 * 1024;
     let world = World::new().await;
     let id = world.deferred("c").await;
-    world.ledger.append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
+    world.ledger.store().append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
     world.run("update transcript_segments set content = repeat('x', 33 * 1024 * 1024)").await;
     let (view, fresh) = world.ledger.finalize_and_show(&world.ann, &id, None).await.unwrap().unwrap();
     assert!(fresh);
@@ -334,7 +340,7 @@ async fn words_that_are_not_to_be_shown_are_not_read_and_others_are_read_once() 
             true => drop(looker.finalize_and_show(&world.ann, &id, None).await.unwrap().unwrap()),
             false => drop(looker.finalize(&world.ann, &id, None).await.unwrap().unwrap()),
         }
-        looker.close().await;
+        looker.db().close().await;
         world.database.until_nobody_is(name).await;
         reads(&world).await["transcript_segments"] - before
     };

@@ -2,7 +2,8 @@
 
 use chrono::TimeDelta;
 use job::Queue;
-use ledger::{JobFilter, Ledger, Settings};
+use ledger::{Ledger, Settings};
+use operations::{JobFilter, Operations};
 
 use crate::{
     grown::reads,
@@ -29,7 +30,7 @@ pub(crate) async fn reading_more_than(
     let options = world.database.options().application_name("verb");
     let process = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
     verb(&process).await;
-    process.close().await;
+    process.db().close().await;
     world.database.until_nobody_is("verb").await;
     let read = |table: &str, rows: i64| rows - before.get(table).copied().unwrap_or(0);
     let all = reads(world).await;
@@ -81,7 +82,7 @@ async fn looks_at_what_is_due_read_nothing_of_20_000_jobs_that_are_not() {
             assert_eq!(ledger.expired_leases(None, 100).await.unwrap(), []);
             assert_eq!(ledger.abandoned_page(None, 100).await.unwrap(), []);
         }
-        let found = ledger.examine().await.unwrap();
+        let found = Operations::new(&ledger).examine().await.unwrap();
         assert_eq!((found.without_owners, found.unwatched_leases), (0, 0));
     })
     .await;
@@ -185,11 +186,11 @@ const MONTH: std::time::Duration = std::time::Duration::from_secs(30 * 86_400);
 async fn pruning_reads_nothing_of_20_000_dead_letters_that_must_stay() {
     let world = seeded(&[PEOPLE, FINISHED]).await;
     let more = reading_more_than(&world, 2_000, async |ledger| {
-        let (pruned, ended) = ledger.prune(MONTH, 1_000).await;
+        let (pruned, ended) = Operations::new(&ledger).prune(MONTH, 1_000).await;
         ended.unwrap();
         assert_eq!(pruned.jobs, 100);
         for _ in 0..8 {
-            assert_eq!(ledger.prune(MONTH, 1_000).await.0.jobs, 0);
+            assert_eq!(Operations::new(&ledger).prune(MONTH, 1_000).await.0.jobs, 0);
         }
     })
     .await;
@@ -202,7 +203,8 @@ async fn a_page_of_dead_letters_is_bounded_and_all_pages_find_the_one_whose_conv
     let more = reading_more_than(&world, 4_000, async |ledger| {
         let mut after = None;
         for _ in 0..8 {
-            let walked = ledger.prune_dead_letters(MONTH, after.as_ref(), 100).await.unwrap();
+            let walked =
+                Operations::new(&ledger).prune_dead_letters(MONTH, after.as_ref(), 100).await.unwrap();
             assert_eq!(walked.found, 0);
             after = walked.next;
         }
@@ -211,7 +213,8 @@ async fn a_page_of_dead_letters_is_bounded_and_all_pages_find_the_one_whose_conv
     assert_eq!(more, Vec::<String>::new());
     let (mut after, mut found) = (None, 0);
     loop {
-        let walked = world.ledger.prune_dead_letters(MONTH, after.as_ref(), 1_000).await.unwrap();
+        let walked =
+            Operations::new(&world.ledger).prune_dead_letters(MONTH, after.as_ref(), 1_000).await.unwrap();
         found += walked.found;
         after = walked.next;
         if after.is_none() {
@@ -229,7 +232,7 @@ async fn a_mark_reaches_each_of_more_live_jobs_than_are_stored_at_once_and_no_ot
     let untouched =
         "select count(*) from finalization_jobs where user_id <> 'u1' and status = 'blocked_byok'";
     let before = world.count(untouched).await;
-    let marked = ledger::UserChange { requires_byok: Some(true), ..Default::default() };
+    let marked = store::UserChange { requires_byok: Some(true), ..Default::default() };
     world.ledger.change_user(&records::UserId::new("u1"), &marked).await.unwrap().unwrap();
     let all = world.count("select count(*) from finalization_jobs where user_id = 'u1'").await;
     let reached = "select count(*) from finalization_jobs where user_id = 'u1' and requires_keys \
@@ -248,17 +251,17 @@ const DEAD: &str = "insert into finalization_jobs (user_id, job_id, conversation
 #[tokio::test]
 async fn a_list_of_dead_letters_of_an_age_reads_none_of_another() {
     let world = seeded(&[PEOPLE, DEAD]).await;
-    let now = world.ledger.now().await.unwrap();
+    let now = world.ledger.db().now().await.unwrap();
     let filter =
         JobFilter { status: Some("dead_letter".into()), unsettled: true, limit: 50, ..Default::default() };
     let young = JobFilter { since: Some(now - TimeDelta::minutes(10)), ..filter.clone() };
     let old = JobFilter { until: Some(now - TimeDelta::days(13)), ..filter };
     let more = reading_more_than(&world, 2_000, async |ledger| {
         for _ in 0..8 {
-            let found = ledger.jobs_page(&young).await.unwrap().jobs;
+            let found = Operations::new(&ledger).jobs_page(&young).await.unwrap().jobs;
             assert_eq!(found.len(), 10, "nine that died since then, and the one that was replayed");
             assert_eq!(young.admitted_at(found.last().unwrap()), found.last().unwrap().job.admitted_at);
-            assert_eq!(ledger.jobs_page(&old).await.unwrap().jobs.len(), 50);
+            assert_eq!(Operations::new(&ledger).jobs_page(&old).await.unwrap().jobs.len(), 50);
         }
     })
     .await;

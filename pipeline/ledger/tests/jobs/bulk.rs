@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, State};
-use ledger::{
-    JobFilter, Ledger, OperatorAction, ReplayChange, ReplayOrder, ReplayTurn, ReplayView, Results, Started,
-    Stepped,
+use ledger::{Ledger, OperatorAction, Results};
+use operations::{
+    JobFilter, Operations, ReplayChange, ReplayOrder, ReplayTurn, ReplayView, Started, Stepped,
 };
 use tokio::sync::Barrier;
 use uuid::Uuid;
@@ -25,7 +25,7 @@ fn order(per_minute: i32, in_flight: i32) -> ReplayOrder {
 const OPERATION: Uuid = Uuid::from_u128(7);
 
 async fn started(world: &World, order: &ReplayOrder) -> ReplayView {
-    match world.ledger.start_replay(OPERATION, order, &olga()).await.unwrap() {
+    match Operations::new(&world.ledger).start_replay(OPERATION, order, &olga()).await.unwrap() {
         Started::Running(view) => *view,
         Started::Nothing => panic!("nothing to replay"),
     }
@@ -40,11 +40,11 @@ async fn dead_letters(world: &World, count: usize) -> Vec<JobId> {
 }
 
 async fn turn(ledger: &Ledger) -> ReplayTurn {
-    ledger.take_replay("p").await.unwrap().unwrap()
+    Operations::new(&ledger).take_replay("p").await.unwrap().unwrap()
 }
 
 async fn view(world: &World) -> ReplayView {
-    world.ledger.replay_operation(&OPERATION.to_string()).await.unwrap().unwrap()
+    Operations::new(&world.ledger).replay_operation(&OPERATION.to_string()).await.unwrap().unwrap()
 }
 
 /// The executor's lease runs out.
@@ -64,7 +64,7 @@ async fn a_replay_of_many_ends_with_a_result_for_each() {
     let world = World::new().await;
     let dead = dead_letters(&world, 3).await;
     world.dead("another cause", FailureCode::NoContent).await;
-    let preview = world.ledger.preview_replay(&order(1, 1).filter).await.unwrap();
+    let preview = Operations::new(&world.ledger).preview_replay(&order(1, 1).filter).await.unwrap();
     assert_eq!((preview.jobs, preview.users, preview.superseded), (3, 1, 0));
     assert_eq!((preview.recent_jobs, preview.recent_calls), (0, 0), "no job was completed yet");
     assert_eq!(started(&world, &order(60_000, 10)).await.items, 3);
@@ -75,16 +75,19 @@ async fn a_replay_of_many_ends_with_a_result_for_each() {
     let turn = turn(&world.ledger).await;
     let mut steps = Vec::new();
     for _ in 0..3 {
-        steps.push(world.ledger.step_replay(&turn).await.unwrap());
+        steps.push(Operations::new(&world.ledger).step_replay(&turn).await.unwrap());
     }
     assert_eq!(steps, [Stepped::Replayed, Stepped::Refused, Stepped::Refused]);
-    assert!(matches!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Wait(_)), "one is unfinished");
+    assert!(
+        matches!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Wait(_)),
+        "one is unfinished"
+    );
     complete_all(&world).await;
-    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Done);
+    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Done);
 
     let view = view(&world).await;
     assert_eq!((view.status.as_str(), view.completed, view.refused), ("done", 1, 2));
-    let items = world.ledger.replay_items(&OPERATION.to_string(), 0, 10).await.unwrap();
+    let items = Operations::new(&world.ledger).replay_items(&OPERATION.to_string(), 0, 10).await.unwrap();
     let results: Vec<(&str, Option<&str>)> =
         items.iter().map(|item| (item.status.as_str(), item.result.as_deref())).collect();
     assert_eq!(
@@ -103,7 +106,8 @@ async fn an_order_that_is_repeated_finds_the_first() {
     assert_eq!(world.count("select count(*) from replay_items").await, 2);
     let none = JobFilter { code: Some("poison_crash".into()), ..JobFilter::default() };
     let nothing = ReplayOrder { filter: none, ..order(1, 1) };
-    let answer = world.ledger.start_replay(Uuid::from_u128(8), &nothing, &olga()).await.unwrap();
+    let answer =
+        Operations::new(&world.ledger).start_replay(Uuid::from_u128(8), &nothing, &olga()).await.unwrap();
     assert_eq!(answer, Started::Nothing);
     assert_eq!(world.count("select count(*) from replay_operations").await, 1);
 }
@@ -113,9 +117,9 @@ async fn what_an_operator_settled_is_replayed_with_nobody() {
     let world = World::new().await;
     let dead = dead_letters(&world, 2).await;
     world.ledger.discard(&dead[0], &olga()).await.unwrap().unwrap().unwrap();
-    assert_eq!(world.ledger.preview_replay(&order(1, 1).filter).await.unwrap().jobs, 1);
+    assert_eq!(Operations::new(&world.ledger).preview_replay(&order(1, 1).filter).await.unwrap().jobs, 1);
     assert_eq!(started(&world, &order(60, 1)).await.items, 1);
-    let items = world.ledger.replay_items(&OPERATION.to_string(), 0, 9).await.unwrap();
+    let items = Operations::new(&world.ledger).replay_items(&OPERATION.to_string(), 0, 9).await.unwrap();
     assert_eq!(items[0].job_id, dead[1].as_str());
 }
 
@@ -126,13 +130,19 @@ async fn the_caps_hold_a_replay_back() {
     started(&world, &order(60_000, 2)).await;
     let turn = turn(&world.ledger).await;
     for _ in 0..2 {
-        assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
+        assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Replayed);
     }
-    assert!(matches!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Wait(_)), "two are unfinished");
+    assert!(
+        matches!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Wait(_)),
+        "two are unfinished"
+    );
     complete_all(&world).await;
     world.run("update replay_operations set per_minute = 1").await;
-    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
-    assert!(matches!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Wait(_)), "one a minute");
+    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert!(
+        matches!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Wait(_)),
+        "one a minute"
+    );
 }
 
 #[tokio::test]
@@ -141,18 +151,18 @@ async fn a_replay_is_paused_resumed_and_cancelled() {
     dead_letters(&world, 3).await;
     started(&world, &order(60_000, 10)).await;
     let id = OPERATION.to_string();
-    let change = async |what| world.ledger.change_replay(&id, what, &olga()).await.unwrap();
+    let change = async |what| Operations::new(&world.ledger).change_replay(&id, what, &olga()).await.unwrap();
     let first = turn(&world.ledger).await;
-    assert_eq!(world.ledger.step_replay(&first).await.unwrap(), Stepped::Replayed);
+    assert_eq!(Operations::new(&world.ledger).step_replay(&first).await.unwrap(), Stepped::Replayed);
     assert_eq!(change(ReplayChange::Pause).await, Some(true));
     assert_eq!(change(ReplayChange::Pause).await, Some(false));
-    assert_eq!(world.ledger.step_replay(&first).await.unwrap(), Stepped::Lost);
-    assert_eq!(world.ledger.take_replay("p").await.unwrap(), None);
+    assert_eq!(Operations::new(&world.ledger).step_replay(&first).await.unwrap(), Stepped::Lost);
+    assert_eq!(Operations::new(&world.ledger).take_replay("p").await.unwrap(), None);
     assert_eq!(change(ReplayChange::Resume).await, Some(true));
     let second = turn(&world.ledger).await;
-    assert_eq!(world.ledger.step_replay(&second).await.unwrap(), Stepped::Replayed);
+    assert_eq!(Operations::new(&world.ledger).step_replay(&second).await.unwrap(), Stepped::Replayed);
     assert_eq!(change(ReplayChange::Cancel).await, Some(true));
-    assert_eq!(world.ledger.step_replay(&second).await.unwrap(), Stepped::Lost);
+    assert_eq!(Operations::new(&world.ledger).step_replay(&second).await.unwrap(), Stepped::Lost);
     assert_eq!(change(ReplayChange::Resume).await, Some(false), "for good");
     let view = view(&world).await;
     assert_eq!((view.replayed, view.waiting()), (2, 1));
@@ -164,11 +174,11 @@ async fn an_executor_that_was_taken_over_replays_nothing_more() {
     dead_letters(&world, 2).await;
     started(&world, &order(60_000, 10)).await;
     let slow = turn(&world.ledger).await;
-    assert_eq!(world.ledger.take_replay("q").await.unwrap(), None, "while its turn lasts");
+    assert_eq!(Operations::new(&world.ledger).take_replay("q").await.unwrap(), None, "while its turn lasts");
     time_out(&world).await;
     let fast = turn(&world.other_process()).await;
-    assert_eq!(world.ledger.step_replay(&slow).await.unwrap(), Stepped::Lost);
-    assert_eq!(world.ledger.step_replay(&fast).await.unwrap(), Stepped::Replayed);
+    assert_eq!(Operations::new(&world.ledger).step_replay(&slow).await.unwrap(), Stepped::Lost);
+    assert_eq!(Operations::new(&world.ledger).step_replay(&fast).await.unwrap(), Stepped::Replayed);
 }
 
 /// The same turn in two hands is the worst that a fence can meet.
@@ -184,7 +194,7 @@ async fn two_executors_at_once_replay_each_job_once() {
         tokio::spawn(async move {
             start.wait().await;
             let mut replayed = 0;
-            while let Stepped::Replayed = ledger.step_replay(&turn).await.unwrap() {
+            while let Stepped::Replayed = Operations::new(&ledger).step_replay(&turn).await.unwrap() {
                 replayed += 1;
             }
             replayed
@@ -206,8 +216,8 @@ async fn the_first_is_refused_and_stops_nobody(breaking: &'static str) {
     started(&world, &order(60_000, 10)).await;
     world.run(breaking).await;
     let turn = turn(&world.ledger).await;
-    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Refused);
-    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Refused);
+    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Replayed);
     assert_eq!(world.count("select count(*) from replay_items where result = 'error'").await, 1);
 }
 
@@ -256,8 +266,11 @@ async fn after_a_long_wait_no_more_than_a_seconds_worth_is_made_up_for() {
     started(&world, &order(1, 10)).await;
     world.run("update replay_operations set next_at = now() - interval '1 hour'").await;
     let turn = turn(&world.ledger).await;
-    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
-    assert!(matches!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Wait(_)), "one a minute");
+    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert!(
+        matches!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Wait(_)),
+        "one a minute"
+    );
 }
 
 #[tokio::test]
@@ -267,8 +280,8 @@ async fn what_is_refused_costs_nothing_of_the_rate() {
     started(&world, &order(1, 10)).await;
     world.ledger.replay(&dead[0], &olga()).await.unwrap().unwrap().unwrap();
     let turn = turn(&world.ledger).await;
-    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Refused);
-    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Refused);
+    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Replayed);
 }
 
 #[tokio::test]
@@ -277,9 +290,9 @@ async fn a_replayed_job_that_is_gone_had_completed() {
     dead_letters(&world, 1).await;
     started(&world, &order(60_000, 10)).await;
     let turn = turn(&world.ledger).await;
-    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Replayed);
     complete_all(&world).await;
     world.run("delete from finalization_jobs").await;
-    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Done);
+    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Done);
     assert_eq!(view(&world).await.completed, 1);
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use chrono::Duration;
 use job::{FailureCode, JobId, Queue};
 use ledger::{ClaimRequest, CreateOutcome, Edge, JobClaims, OperatorAction};
+use operations::Operations;
 use records::UserId;
 
 use crate::world::{World, ids, said, talk, wanted, worker};
@@ -15,7 +16,7 @@ const FAIL: Edge = Edge::Fail { code: FailureCode::ModelTimeout, retry_after: No
 async fn one_in_each(world: &World) -> (JobId, JobId) {
     let creation = world.admitted("created").await;
     let id = world.deferred("finalized").await;
-    world.ledger.append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
+    world.ledger.store().append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
     let finalization = world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap().unwrap();
     (creation, finalization)
 }
@@ -67,10 +68,10 @@ async fn a_paused_queue_is_not_claimed_from() {
     let world = World::new().await;
     let (creation, finalization) = one_in_each(&world).await;
     let action = OperatorAction { operator: "olga".into(), reason: "a test".into() };
-    world.ledger.pause(Queue::Creation, &action).await.unwrap();
+    Operations::new(&world.ledger).pause(Queue::Creation, &action).await.unwrap();
     assert_eq!(world.claimed_ids(Queue::Creation).await, []);
     assert_eq!(world.claimed_ids(Queue::Finalization).await, [finalization]);
-    world.ledger.resume(Queue::Creation, &action).await.unwrap();
+    Operations::new(&world.ledger).resume(Queue::Creation, &action).await.unwrap();
     assert_eq!(world.claimed_ids(Queue::Creation).await, [creation]);
 }
 
@@ -137,7 +138,7 @@ fn fair(free: u32, running: &[(&str, u32)]) -> ClaimRequest {
 async fn users(world: &World, jobs: &[(&str, usize)]) {
     for (minutes, (name, count)) in (1..).zip(jobs.iter().rev()) {
         let user = UserId::new(*name);
-        world.ledger.create_user(&user, &Default::default()).await.unwrap();
+        world.ledger.store().create_user(&user, &Default::default()).await.unwrap();
         for number in 0..*count {
             let new = talk(&format!("{name}-{number}"));
             let created = world.ledger.create_conversation(&user, new).await.unwrap();

@@ -6,14 +6,17 @@ use job::{
     Admission, Command, Effect, Epoch, FailureCode, Job, JobId, Origin, Outcome, Policy, Queue, Refusal,
     State, Step, Timestamp, WorkerId, decide,
 };
-use ledger::{Claimed, JobView, UserChange};
+use ledger::{Claimed, JobView};
 use records::UserId;
+use store::UserChange;
 
-use crate::chance::Chance;
-use crate::mirror::{Mirror, Person, Talk, aged};
-use crate::said::{answer, say};
-use crate::seen::Seen;
-use crate::world::{World, said, talk, wanted, worker};
+use crate::{
+    chance::Chance,
+    mirror::{Mirror, Person, Talk, aged},
+    said::{answer, say},
+    seen::Seen,
+    world::{World, said, talk, wanted, worker},
+};
 
 const STEPS: usize = 3_000;
 const TALKS: usize = 40;
@@ -65,7 +68,7 @@ impl Walk {
         let mut people = Vec::new();
         for n in 0..PEOPLE {
             let id = UserId::new(format!("person {n}"));
-            assert!(world.ledger.create_user(&id, &UserChange::default()).await.unwrap());
+            assert!(world.ledger.store().create_user(&id, &UserChange::default()).await.unwrap());
             people.push(Person { id, marked: false });
         }
         let (chance, seen) = (Chance(seed), Seen::default());
@@ -93,7 +96,8 @@ impl Walk {
         };
         let mut talk = Talk { user, id, status: Some("in_progress"), jobs: Vec::new() };
         if deferred {
-            let appended = self.world.ledger.append_segments(&person, &talk.id, &[said("s")]).await.unwrap();
+            let appended =
+                self.world.ledger.store().append_segments(&person, &talk.id, &[said("s")]).await.unwrap();
             assert_eq!(appended, Ok(1));
         } else {
             self.admitted(&mut talk, Origin::Create, keys).await;
@@ -185,7 +189,7 @@ impl Walk {
         let mirror = talk.jobs[which].clone();
         let before = self.world.view(&mirror.job.id).await;
         assert_same(&before, &mirror, &"nothing yet");
-        let now = self.world.ledger.now().await.unwrap();
+        let now = self.world.ledger.db().now().await.unwrap();
         let command = match command {
             Command::Reconcile { .. } => Command::Reconcile { task_waiting: true },
             // A holder whose lease is gone renews it all the same: that is how it proves that it lives.

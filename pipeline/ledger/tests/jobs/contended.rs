@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use db::Error;
 use job::FailureCode;
-use ledger::{Edge, Error};
+use ledger::Edge;
 use tokio::time::timeout;
 
 use crate::world::World;

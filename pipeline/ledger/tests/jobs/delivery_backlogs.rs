@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ledger::{DeliveryOutcome, DeliveryPolicy, EndpointChange, Ledger};
+use ledger::Ledger;
+use operations::Operations;
+use outbox::{DeliveryOutcome, DeliveryPolicy, EndpointChange};
 use records::UserId;
 
 use crate::{
@@ -31,7 +33,7 @@ const BOBS: &str = "insert into webhook_deliveries (user_id, endpoint_id, delive
 
 async fn switch(ledger: &Ledger, enabled: bool) {
     let change = EndpointChange { enabled: Some(enabled), ..EndpointChange::default() };
-    assert!(ledger.change_endpoint(&UserId::new("bob"), "w", &change).await.unwrap().is_some());
+    assert!(ledger.outbox().change_endpoint(&UserId::new("bob"), "w", &change).await.unwrap().is_some());
 }
 
 async fn parked(world: &World) -> i64 {
@@ -61,20 +63,20 @@ async fn what_waits_for_an_endpoint_is_parked_and_woken_in_batches_to_its_end() 
     switch(&world.ledger, false).await;
     assert_eq!(parked(&world).await, 1_000, "the first thousand at once");
     for by_then in [2_000, 2_500] {
-        assert!(world.ledger.claim_deliveries(8, &policy, None).await.unwrap().claimed.is_empty());
+        assert!(world.ledger.outbox().claim_deliveries(8, &policy, None).await.unwrap().claimed.is_empty());
         assert_eq!(parked(&world).await, by_then, "the rest by the claims that find it due");
     }
-    assert_eq!(world.ledger.next_delivery_in().await.unwrap(), None, "nobody spins over them");
+    assert_eq!(world.ledger.outbox().next_delivery_in().await.unwrap(), None, "nobody spins over them");
     switch(&world.ledger, true).await;
     assert_eq!(parked(&world).await, 1_500);
-    let claimed = world.ledger.claim_deliveries(1, &policy, None).await.unwrap().claimed;
+    let claimed = world.ledger.outbox().claim_deliveries(1, &policy, None).await.unwrap().claimed;
     assert_eq!((claimed.len(), parked(&world).await), (1, 500));
     switch(&world.ledger, false).await;
-    world.ledger.claim_deliveries(1, &policy, None).await.unwrap();
+    world.ledger.outbox().claim_deliveries(1, &policy, None).await.unwrap();
     assert_eq!(parked(&world).await, 2_499, "what is disabled again is woken no more");
     switch(&world.ledger, true).await;
     while parked(&world).await > 0 {
-        world.ledger.claim_deliveries(1, &policy, None).await.unwrap();
+        world.ledger.outbox().claim_deliveries(1, &policy, None).await.unwrap();
     }
     assert_eq!(world.count("select count(*) from webhook_endpoints where waking").await, 0);
 }
@@ -86,7 +88,7 @@ async fn an_endpoint_that_is_disabled_for_failing_while_it_is_woken_is_woken_no_
     switch(&world.ledger, false).await;
     world.run("update webhook_deliveries set next_at = 'infinity'").await;
     switch(&world.ledger, true).await;
-    let claimed = world.ledger.claim_deliveries(1, &policy, None).await.unwrap().claimed;
+    let claimed = world.ledger.outbox().claim_deliveries(1, &policy, None).await.unwrap().claimed;
     assert_eq!((claimed.len(), parked(&world).await), (1, 500));
     world
         .run("update webhook_endpoints set failing_since = now() - interval '1 year' where user_id = 'bob'")
@@ -94,9 +96,9 @@ async fn an_endpoint_that_is_disabled_for_failing_while_it_is_woken_is_woken_no_
     let hour = Some(Duration::from_secs(3_600));
     let failed =
         DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: hour, jitter_permille: 0 };
-    assert!(world.ledger.finish_delivery(&claimed[0], failed, &policy).await.unwrap());
+    assert!(world.ledger.outbox().finish_delivery(&claimed[0], failed, &policy).await.unwrap());
     assert_eq!(parked(&world).await, 1_500);
-    assert!(world.ledger.claim_deliveries(1, &policy, None).await.unwrap().claimed.is_empty());
+    assert!(world.ledger.outbox().claim_deliveries(1, &policy, None).await.unwrap().claimed.is_empty());
     assert_eq!(parked(&world).await, 2_499, "all but the one that has a time of its own");
 }
 
@@ -117,8 +119,10 @@ async fn no_more_than_a_batch_is_moved_at_once_before_anybody_counted_what_waits
     assert_eq!(parked(&world).await, 1_500);
     world.run(ALL_DUE).await;
     let policy = DeliveryPolicy::default();
-    let claimed = world.ledger.claim_deliveries(1, &policy, None).await.unwrap().claimed;
-    assert!(world.ledger.finish_delivery(&claimed[0], DeliveryOutcome::Gone, &policy).await.unwrap());
+    let claimed = world.ledger.outbox().claim_deliveries(1, &policy, None).await.unwrap().claimed;
+    assert!(
+        world.ledger.outbox().finish_delivery(&claimed[0], DeliveryOutcome::Gone, &policy).await.unwrap()
+    );
     assert_eq!(
         world.count("select count(*) from webhook_deliveries where status = 'cancelled'").await,
         1_000
@@ -129,8 +133,10 @@ async fn no_more_than_a_batch_is_moved_at_once_before_anybody_counted_what_waits
 async fn what_waits_for_an_endpoint_that_is_gone_is_cancelled_in_batches_to_its_end() {
     let world = seeded(&[PEOPLE, ENDPOINTS, BOBS]).await;
     let policy = DeliveryPolicy::default();
-    let claimed = world.ledger.claim_deliveries(1, &policy, None).await.unwrap().claimed;
-    assert!(world.ledger.finish_delivery(&claimed[0], DeliveryOutcome::Gone, &policy).await.unwrap());
+    let claimed = world.ledger.outbox().claim_deliveries(1, &policy, None).await.unwrap().claimed;
+    assert!(
+        world.ledger.outbox().finish_delivery(&claimed[0], DeliveryOutcome::Gone, &policy).await.unwrap()
+    );
     let cancelled = "select count(*) from webhook_deliveries where status = 'cancelled' and body is null";
     assert_eq!(world.count(cancelled).await, 1_000);
     // Recovered since, by an operator who means to enable the endpoint again.
@@ -141,7 +147,7 @@ async fn what_waits_for_an_endpoint_that_is_gone_is_cancelled_in_batches_to_its_
         )
         .await;
     for _ in 0..2 {
-        assert!(world.ledger.claim_deliveries(8, &policy, None).await.unwrap().claimed.is_empty());
+        assert!(world.ledger.outbox().claim_deliveries(8, &policy, None).await.unwrap().claimed.is_empty());
     }
     assert_eq!(world.count(cancelled).await, 2_499, "all but the one that was told so");
     assert_eq!(parked(&world).await, 1);
@@ -153,7 +159,7 @@ async fn a_scrape_reads_nothing_of_20_000_deliveries_that_wait_for_their_endpoin
     let world = seeded(&[PEOPLE, ENDPOINTS, DUE, PARKED, "vacuum webhook_deliveries"]).await;
     let more = reading_more_than(&world, 1_000, async |ledger| {
         for _ in 0..8 {
-            assert!(ledger.gauges().await.unwrap().oldest_pending_delivery_age > 59.0);
+            assert!(Operations::new(&ledger).gauges().await.unwrap().oldest_pending_delivery_age > 59.0);
         }
     })
     .await;
@@ -170,7 +176,8 @@ async fn what_dead_senders_left_at_a_disabled_endpoint_is_parked_in_batches_to_i
     switch(&world.ledger, false).await;
     world.run(SENT_BY_THE_DEAD).await;
     for by_then in [1_000, 2_000, 2_500] {
-        let claims = world.ledger.claim_deliveries(8, &DeliveryPolicy::default(), None).await.unwrap();
+        let claims =
+            world.ledger.outbox().claim_deliveries(8, &DeliveryPolicy::default(), None).await.unwrap();
         assert!(claims.claimed.is_empty());
         assert_eq!(parked(&world).await, by_then);
     }
@@ -181,7 +188,8 @@ async fn deliveries_whose_senders_died_in_their_last_try_are_given_up_in_batches
     const IN_THEIR_LAST_TRY: &str = "update webhook_deliveries set tries = 99";
     let world = seeded(&[PEOPLE, ENDPOINTS, BOBS, SENT_BY_THE_DEAD, IN_THEIR_LAST_TRY]).await;
     for given_up in [1_000, 1_000, 500, 0] {
-        let claims = world.ledger.claim_deliveries(0, &DeliveryPolicy::default(), None).await.unwrap();
+        let claims =
+            world.ledger.outbox().claim_deliveries(0, &DeliveryPolicy::default(), None).await.unwrap();
         assert_eq!(claims.given_up, given_up);
     }
 }

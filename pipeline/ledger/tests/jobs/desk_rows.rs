@@ -3,20 +3,21 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, Surroundings};
-use ledger::{
-    ActionFilter, Edge, JobFilter, JobPage, Ledger, OperatorAction, Process, Results, RunCounts, Settings,
-};
+use ledger::{Edge, Ledger, OperatorAction, Results, Settings};
+use operations::{ActionFilter, JobFilter, JobPage, Operations, Process, RunCounts};
 use records::{ConversationId, UserId};
 
-use crate::street::Street;
-use crate::world::{World, completion, process, worker};
+use crate::{
+    street::Street,
+    world::{World, completion, process, worker},
+};
 
 fn by(operator: &str) -> OperatorAction {
     OperatorAction { operator: operator.into(), reason: "because".into() }
 }
 
 async fn page(world: &World, job: &JobId) -> JobPage {
-    world.ledger.job_page(job).await.unwrap().unwrap()
+    Operations::new(&world.ledger).job_page(job).await.unwrap().unwrap()
 }
 
 async fn around(world: &World, job: &JobId) -> Surroundings {
@@ -24,7 +25,7 @@ async fn around(world: &World, job: &JobId) -> Surroundings {
 }
 
 async fn seen(world: &World, process: &Process) {
-    world.ledger.report_process(process, &RunCounts::default()).await.unwrap();
+    Operations::new(&world.ledger).report_process(process, &RunCounts::default()).await.unwrap();
 }
 
 async fn complete(world: &World, job: &JobId, engine: &str) {
@@ -71,7 +72,12 @@ async fn a_job_that_moves_while_its_page_is_read_is_read_once_more() {
     let job = world.admitted("c").await;
     let moved = "lock table operator_actions in access exclusive mode; \
         update finalization_jobs set version = version + 7";
-    let page = world.database.overtaken_by(moved, world.ledger.job_page(&job)).await.unwrap().unwrap();
+    let page = world
+        .database
+        .overtaken_by(moved, Operations::new(&world.ledger).job_page(&job))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(page.view.version, world.view(&job).await.version);
 }
 
@@ -160,13 +166,13 @@ async fn surroundings_are_those_of_the_job_s_own_queue() {
     let (job, other) = (world.admitted("c").await, world.deferred("d").await);
     let other = world.ledger.finalize(&world.ann, &other, None).await.unwrap().unwrap().unwrap();
     seen(&world, &process("host:1", 4)).await;
-    assert!(world.ledger.pause(Queue::Finalization, &by("olga")).await.unwrap());
+    assert!(Operations::new(&world.ledger).pause(Queue::Finalization, &by("olga")).await.unwrap());
     assert_eq!(around(&world, &job).await.paused, None);
-    assert!(world.ledger.pause(Queue::Creation, &by("pia")).await.unwrap());
+    assert!(Operations::new(&world.ledger).pause(Queue::Creation, &by("pia")).await.unwrap());
     assert_eq!(around(&world, &job).await.paused.unwrap().0, "pia");
     assert_eq!(around(&world, &other).await.paused.unwrap().0, "olga");
     for queue in [Queue::Finalization, Queue::Creation] {
-        assert!(world.ledger.resume(queue, &by("olga")).await.unwrap());
+        assert!(Operations::new(&world.ledger).resume(queue, &by("olga")).await.unwrap());
     }
     // One lease is held in each queue, one has run out, and one is of a run with keys of its person's own.
     world.claim(&other).await;
@@ -226,7 +232,7 @@ async fn jobs_are_listed_by_every_filter_alone() {
     complete(world, &finished, "test").await;
     world.dead("dead", FailureCode::InvalidJob).await;
     let listed = async |filter: JobFilter| {
-        let page = world.ledger.jobs_page(&JobFilter { limit: 9, ..filter }).await.unwrap();
+        let page = Operations::new(&world.ledger).jobs_page(&JobFilter { limit: 9, ..filter }).await.unwrap();
         let mut jobs: Vec<JobId> = page.jobs.into_iter().map(|view| view.job.id).collect();
         jobs.sort();
         jobs
@@ -238,11 +244,11 @@ async fn jobs_are_listed_by_every_filter_alone() {
     let late = JobFilter { code: Some("model_timeout".into()), ..status("queued") };
     assert_eq!(listed(late).await, [jobs[0].clone()]);
     assert_eq!(listed(JobFilter { user: Some(street.bob.clone()), ..all() }).await, [jobs[2].clone()]);
-    let soon = world.ledger.now().await.unwrap() + Duration::hours(1);
+    let soon = world.ledger.db().now().await.unwrap() + Duration::hours(1);
     assert_eq!(listed(JobFilter { since: Some(soon), ..all() }).await, []);
     assert_eq!(listed(JobFilter { until: Some(soon), ..all() }).await.len(), 5);
     world.run("update finalization_jobs set created_at = created_at - interval '14 days'").await;
-    let week = Some(world.ledger.now().await.unwrap() - Duration::days(7));
+    let week = Some(world.ledger.db().now().await.unwrap() - Duration::days(7));
     let old = |status: &str| JobFilter { status: Some(status.into()), until: week, ..all() };
     let new = |status: &str| JobFilter { status: Some(status.into()), since: week, ..all() };
     for (status, admitted_anew) in [("dead_letter", true), ("leased", true), ("completed", false)] {
@@ -256,7 +262,7 @@ async fn jobs_are_listed_by_every_filter_alone() {
     );
     let unsettled = JobFilter { unsettled: true, ..new("queued") };
     assert_eq!(listed(unsettled).await.len(), 2, "what has not ended is not settled");
-    let five = world.ledger.jobs_page(&JobFilter { limit: 5, ..all() }).await.unwrap();
+    let five = Operations::new(&world.ledger).jobs_page(&JobFilter { limit: 5, ..all() }).await.unwrap();
     assert_eq!((five.jobs.len(), five.next), (5, None), "there is nothing behind the fifth of five");
 }
 
@@ -267,12 +273,13 @@ async fn actions_are_listed_by_every_filter_alone() {
         (world.dead("a", FailureCode::InvalidJob).await, world.dead("b", FailureCode::InvalidJob).await);
     world.ledger.discard(&one, &by("olga")).await.unwrap().unwrap().unwrap();
     world.ledger.replay(&other, &by("pia")).await.unwrap().unwrap().unwrap();
-    world.ledger.pause(Queue::Creation, &by("pia")).await.unwrap();
+    Operations::new(&world.ledger).pause(Queue::Creation, &by("pia")).await.unwrap();
     world.run("insert into operator_actions (user_id, action_id, subject, action, operator, reason, created_at) values \
         ('ann', 'x1', 'w', 'enable_webhook', 'rosa', 'r', now()), ('ann', 'x2', 'v', 'enable_webhook', 'rosa', 'r', now()), \
         ('bob', 'x3', 'w', 'enable_webhook', 'rosa', 'r', now())").await;
     let listed = async |filter: ActionFilter| {
-        let actions = world.ledger.actions(&ActionFilter { limit: 9, ..filter }).await.unwrap();
+        let actions =
+            Operations::new(&world.ledger).actions(&ActionFilter { limit: 9, ..filter }).await.unwrap();
         let mut listed: Vec<String> =
             actions.into_iter().map(|action| format!("{} {}", action.operator, action.action)).collect();
         listed.sort();
@@ -284,7 +291,7 @@ async fn actions_are_listed_by_every_filter_alone() {
     assert_eq!(listed(ActionFilter { job: Some((world.ann.clone(), other)), ..all() }).await, ["pia replay"]);
     let about = ActionFilter { about: Some((world.ann.clone(), "w".into())), ..all() };
     assert_eq!(listed(about).await, ["rosa enable_webhook"]);
-    let first = world.ledger.actions(&ActionFilter { limit: 4, ..all() }).await.unwrap();
+    let first = Operations::new(&world.ledger).actions(&ActionFilter { limit: 4, ..all() }).await.unwrap();
     let last = first.last().unwrap();
     let before = Some((last.created_at, last.action_id.clone()));
     assert_eq!(listed(ActionFilter { before, ..all() }).await.len(), 2);
@@ -307,19 +314,19 @@ async fn an_examination_counts_each_kind_by_itself() {
                  where conversation_id = 'leased'",
         )
         .await;
-    let found = world.ledger.examine().await.unwrap();
+    let found = Operations::new(&world.ledger).examine().await.unwrap();
     assert_eq!((found.unwatched_leases, found.without_owners), (1, 0));
     world.run("update finalization_jobs set reconcile_after_at = now() - interval '2 hours'").await;
-    let found = world.ledger.examine().await.unwrap();
+    let found = Operations::new(&world.ledger).examine().await.unwrap();
     assert_eq!((found.unwatched_leases, found.without_owners), (2, 3), "a queued job waits for a slot");
-    assert!(world.ledger.is_migrated().await.unwrap());
+    assert!(world.ledger.db().is_migrated().await.unwrap());
     world.run("update _sqlx_migrations set success = false where version = (select max(version) from _sqlx_migrations)").await;
     assert_eq!(
-        world.ledger.examine().await.unwrap().missing_migrations.len(),
+        Operations::new(&world.ledger).examine().await.unwrap().missing_migrations.len(),
         1,
         "it was begun and not ended"
     );
-    assert!(!world.ledger.is_migrated().await.unwrap());
+    assert!(!world.ledger.db().is_migrated().await.unwrap());
 }
 
 #[tokio::test]
@@ -330,7 +337,7 @@ async fn whoever_waits_for_a_moment_does_not_wait_for_long() {
     let ann = world.ann.clone();
     let waits = tokio::spawn(async move { waiting.change_user(&ann, &Default::default()).await });
     world.database.until_somebody_waits().await;
-    assert_eq!(world.ledger.examine().await.unwrap().waiting_for_locks, 0);
+    assert_eq!(Operations::new(&world.ledger).examine().await.unwrap().waiting_for_locks, 0);
     sqlx::raw_sql("rollback").execute(&mut held).await.unwrap();
     waits.await.unwrap().unwrap();
 }
@@ -341,7 +348,7 @@ async fn an_overview_counts_processes_that_live_and_minutes_each_for_itself() {
     let mut counts = RunCounts { completed: 1, ..RunCounts::default() };
     counts.lengths[0] = 1;
     for id in ["host:1", "host:2", "host:3"] {
-        world.ledger.report_process(&process(id, 2), &counts).await.unwrap();
+        Operations::new(&world.ledger).report_process(&process(id, 2), &counts).await.unwrap();
     }
     seen(&world, &Process { stopping: true, ..process("host:2", 2) }).await;
     world
@@ -352,12 +359,13 @@ async fn an_overview_counts_processes_that_live_and_minutes_each_for_itself() {
                  where process_id = 'host:3'",
         )
         .await;
-    let overview = world.ledger.overview().await.unwrap();
+    let overview = Operations::new(&world.ledger).overview().await.unwrap();
     assert_eq!((overview.living, overview.slots), (1, (2, 2)));
+    let minutes = Operations::new(&world.ledger).activity(1).await.unwrap();
     let mut completed: Vec<i64> =
-        overview.minutes.iter().map(|minute| minute.completed).filter(|completed| *completed > 0).collect();
+        minutes.iter().map(|minute| minute.completed).filter(|completed| *completed > 0).collect();
     completed.sort_unstable();
     assert_eq!(completed, [1, 2]);
-    let lengths: Vec<f64> = overview.minutes.iter().filter_map(|minute| minute.p50_ms).collect();
+    let lengths: Vec<f64> = minutes.iter().filter_map(|minute| minute.p50_ms).collect();
     assert!(lengths.len() == 2 && lengths[0] > 1_000.0 && lengths[1] < 10.0, "{lengths:?}");
 }

@@ -2,9 +2,9 @@
 
 use job::{FailureCode, Outcome, State};
 use ledger::{
-    CheckpointKey, Claimed, Edge, ErasureStep, Finished, OperatorAction, Renewal, ReprocessRefusal, Results,
-    Spent,
+    CheckpointKey, Claimed, Edge, Finished, OperatorAction, Renewal, ReprocessRefusal, Results, Spent,
 };
+use operations::{ErasureStep, Operations};
 use records::ConversationId;
 
 use crate::world::{World, completion, talk};
@@ -14,8 +14,8 @@ fn action() -> OperatorAction {
 }
 
 async fn erase(world: &World) {
-    world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
-    while world.ledger.erase_some(&world.ann).await.unwrap() != ErasureStep::Done {}
+    Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    while Operations::new(&world.ledger).erase_some(&world.ann).await.unwrap() != ErasureStep::Done {}
 }
 
 /// Says all that a run can say, and that nothing of it was written.
@@ -42,7 +42,7 @@ async fn a_run_of_an_erased_user_writes_nothing_to_the_user_created_again() {
     erase(&world).await;
     assert_refused(&world, &old).await;
 
-    assert!(world.ledger.create_user(&world.ann, &Default::default()).await.unwrap(), "a fresh user");
+    assert!(world.ledger.store().create_user(&world.ann, &Default::default()).await.unwrap(), "a fresh user");
     // A client that names its session gets the same conversation id, and so the same job id.
     let job = world.admitted("c").await;
     assert_eq!(job, old.job.id);
@@ -64,7 +64,7 @@ async fn finalize_after_an_erasure_begins_above_the_old_epochs() {
     world.ledger.finalize(&world.ann, &conversation, None).await.unwrap().unwrap();
     let old = world.claim(&job::JobId::derive("ann", "c", 1)).await;
     erase(&world).await;
-    assert!(world.ledger.create_user(&world.ann, &Default::default()).await.unwrap());
+    assert!(world.ledger.store().create_user(&world.ann, &Default::default()).await.unwrap());
     let conversation = world.deferred("c").await;
     world.ledger.finalize(&world.ann, &conversation, None).await.unwrap().unwrap();
     let new = world.claim(&old.job.id).await;
@@ -77,7 +77,7 @@ async fn nothing_is_admitted_for_a_user_who_is_being_deleted() {
     let world = World::new().await;
     let waiting = world.deferred("waiting").await;
     let dead = world.dead("dead", FailureCode::NoContent).await;
-    world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
 
     assert!(world.ledger.create_conversation(&world.ann, talk("new")).await.is_err());
     assert!(world.ledger.finalize(&world.ann, &waiting, None).await.unwrap().is_err());
@@ -92,8 +92,11 @@ async fn nothing_is_admitted_for_a_user_who_is_being_deleted() {
 async fn erasure_withdraws_a_running_job_first_and_raises_its_epoch() {
     let world = World::new().await;
     let old = world.claimed("c").await;
-    world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
-    assert_eq!(world.ledger.erase_some(&world.ann).await.unwrap(), ErasureStep::Removed("conversations", 1));
+    Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    assert_eq!(
+        Operations::new(&world.ledger).erase_some(&world.ann).await.unwrap(),
+        ErasureStep::Removed("conversations", 1)
+    );
     let job = world.job(&old.job.id).await;
     assert_eq!(job.state, State::Completed { outcome: Outcome::Withdrawn });
     assert_eq!(job.epoch, old.job.epoch.next());

@@ -2,7 +2,8 @@
 //! views that its sessions find before the catalogue's own.
 
 use job::Queue;
-use ledger::{Ledger, OldTransaction, OperatorAction, Settings};
+use ledger::{Ledger, OperatorAction, Settings};
+use operations::{OldTransaction, Operations};
 
 use crate::world::World;
 
@@ -36,7 +37,7 @@ async fn an_examination_names_what_endangers_commits_and_what_holds_vacuum_back(
     world.run(PLAYED).await;
     let options = world.database.options().options([("search_path", "played,pg_catalog,public")]);
     let ledger = Ledger::new(options, Settings::default());
-    let found = ledger.examine().await.unwrap();
+    let found = Operations::new(&ledger).examine().await.unwrap();
     assert_eq!(found.extensions, ["hstore", "pg_trgm"]);
     assert_eq!(found.unsafe_settings, ["fsync = off", "synchronous_commit = off"]);
     let mut holding = found.holding_back;
@@ -61,12 +62,12 @@ async fn an_examination_names_what_endangers_commits_and_what_holds_vacuum_back(
 #[tokio::test]
 async fn paused_queues_are_listed_with_who_paused_them_and_why() {
     let world = World::new().await;
-    assert_eq!(world.ledger.pauses().await.unwrap(), []);
+    assert_eq!(Operations::new(&world.ledger).pauses().await.unwrap(), []);
     for (queue, operator) in [(Queue::Finalization, "olga"), (Queue::Creation, "otto")] {
         let action = OperatorAction { operator: operator.into(), reason: format!("{operator} looks") };
-        assert!(world.ledger.pause(queue, &action).await.unwrap());
+        assert!(Operations::new(&world.ledger).pause(queue, &action).await.unwrap());
     }
-    let pauses = world.ledger.pauses().await.unwrap();
+    let pauses = Operations::new(&world.ledger).pauses().await.unwrap();
     let shown: Vec<_> = pauses.iter().map(|pause| (pause.queue.as_str(), pause.reason.as_str())).collect();
     assert_eq!(shown, [("creation", "otto looks"), ("finalization", "olga looks")]);
     assert_eq!(pauses[0].operator, "otto");

@@ -66,7 +66,7 @@ pub(crate) async fn assert_uses_with(
     for time in 0..TIMES {
         verb(&process, time).await;
     }
-    process.close().await;
+    process.db().close().await;
     world.database.until_nobody_is("verb").await;
     for ((table, index), (whole, through)) in indexes.iter().zip(before) {
         let after = scans(&world, table, index).await;

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use job::{Outcome, Queue};
-use ledger::{CheckpointKey, Claimed, DeliveryOutcome, DeliveryPolicy, EventKind, Ledger, Results, Settings};
+use ledger::{CheckpointKey, Claimed, Ledger, Results, Settings};
+use outbox::{DeliveryOutcome, DeliveryPolicy};
+use records::EventKind;
 use serde_json::json;
 
 use crate::{
@@ -36,7 +38,12 @@ const SENT: &str = "insert into webhook_endpoints (user_id, endpoint_id, url, ev
 pub(crate) async fn street(world: &World, ledger: &Ledger, round: &str) {
     for kind in ["x", "y"] {
         let id = world.deferred(&format!("{round}{kind}")).await;
-        ledger.append_segments(&world.ann, &id, &[said(&format!("{round}{kind}"))]).await.unwrap().unwrap();
+        ledger
+            .store()
+            .append_segments(&world.ann, &id, &[said(&format!("{round}{kind}"))])
+            .await
+            .unwrap()
+            .unwrap();
         ledger.finalize_and_show(&world.ann, &id, None).await.unwrap().unwrap();
         ledger.create_conversation(&world.ann, talk(&format!("{round}{kind}t"))).await.unwrap();
         ledger.poll(&world.ann, &id).await.unwrap().unwrap();
@@ -53,14 +60,14 @@ pub(crate) async fn street(world: &World, ledger: &Ledger, round: &str) {
             assert!(ledger.recall(&run.holding(), &key).await.unwrap().is_none());
             assert!(ledger.record(&run.holding(), &key, &json!({}), &[]).await.unwrap());
             ledger.complete(&completion(run, Outcome::Kept, Results::default())).await.unwrap();
-            ledger.conversation(user, id, true).await.unwrap().unwrap();
+            ledger.store().conversation(user, id, true).await.unwrap().unwrap();
             assert!(ledger.delete_conversation(user, id).await.unwrap());
         }
     }
     let policy = DeliveryPolicy::default();
-    for claimed in ledger.claim_deliveries(2, &policy, None).await.unwrap().claimed {
+    for claimed in ledger.outbox().claim_deliveries(2, &policy, None).await.unwrap().claimed {
         let delivered = DeliveryOutcome::Delivered { status: 204 };
-        assert!(ledger.finish_delivery(&claimed, delivered, &policy).await.unwrap());
+        assert!(ledger.outbox().finish_delivery(&claimed, delivered, &policy).await.unwrap());
     }
     ledger.due_page(None, 10).await.unwrap();
     ledger.expired_leases(None, 10).await.unwrap();
@@ -83,7 +90,7 @@ async fn a_plan_that_was_made_for_a_small_table_reads_no_more_of_a_large_one() {
     for round in 0..4 {
         street(&world, &ledger, &format!("large{round}")).await;
     }
-    ledger.close().await;
+    ledger.db().close().await;
     world.database.until_nobody_is("verb").await;
     let mut whole = Vec::new();
     for (table, rows) in reads(&world).await {

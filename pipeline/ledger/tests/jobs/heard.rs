@@ -5,7 +5,8 @@ use std::{pin::pin, time::Duration};
 
 use futures::FutureExt;
 use job::{Outcome, Queue};
-use ledger::{Ledger, Results, Settings, UserChange};
+use ledger::{Ledger, Results, Settings};
+use store::UserChange;
 use tokio::task::JoinHandle;
 
 use crate::world::{World, completion};
@@ -18,14 +19,14 @@ async fn hearing(world: &World) -> (Ledger, JoinHandle<()>) {
     let options = world.database.options().application_name("hearer");
     let ledger = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
     let hearer = ledger.clone();
-    let hears = tokio::spawn(async move { hearer.carry_wakes().await });
+    let hears = tokio::spawn(async move { hearer.db().carry_wakes().await });
     looked(&ledger).await;
     (ledger, hears)
 }
 
 /// Waits until a worker is woken.
 async fn looked(ledger: &Ledger) {
-    let rung = ledger.waker().jobs_waiting(Queue::Creation);
+    let rung = ledger.db().waker().jobs_waiting(Queue::Creation);
     tokio::time::timeout(PATIENCE, rung).await.expect("what was told while nobody heard is looked for");
 }
 
@@ -44,7 +45,7 @@ async fn a_session_that_the_server_ends_is_followed_by_a_look() {
 async fn whoever_hears_takes_no_place_of_what_asks() {
     let world = World::new().await;
     let (ledger, hears) = hearing(&world).await;
-    ledger.now().await.unwrap();
+    ledger.db().now().await.unwrap();
     hears.abort();
 }
 
@@ -52,7 +53,7 @@ async fn whoever_hears_takes_no_place_of_what_asks() {
 async fn whatever_is_admitted_wakes_who_takes_from_its_queue() {
     let world = World::new().await;
     let rung = || {
-        let rung = |queue| world.ledger.waker().jobs_waiting(queue).now_or_never().is_some();
+        let rung = |queue| world.ledger.db().waker().jobs_waiting(queue).now_or_never().is_some();
         (rung(Queue::Creation), rung(Queue::Finalization))
     };
     assert_eq!(rung(), (false, false));
@@ -75,7 +76,7 @@ async fn whatever_is_admitted_wakes_who_takes_from_its_queue() {
 #[tokio::test]
 async fn whoever_waits_for_a_job_looks_again_when_its_person_is_marked() {
     let world = World::new().await;
-    let mut settled = pin!(world.ledger.waker().some_job_settled());
+    let mut settled = pin!(world.ledger.db().waker().some_job_settled());
     assert!(settled.as_mut().now_or_never().is_none());
     let change = async |change| world.ledger.change_user(&world.ann, &change).await.unwrap().unwrap();
     change(UserChange { language: Some("de".into()), ..UserChange::default() }).await;
@@ -88,13 +89,13 @@ async fn whoever_waits_for_a_job_looks_again_when_its_person_is_marked() {
 async fn what_one_process_rings_another_hears() {
     let world = World::new().await;
     let (ledger, hears) = hearing(&world).await;
-    let rung = || tokio::time::timeout(PATIENCE, ledger.waker().jobs_waiting(Queue::Finalization));
+    let rung = || tokio::time::timeout(PATIENCE, ledger.db().waker().jobs_waiting(Queue::Finalization));
     rung().await.expect("what was told while nobody heard is looked for");
     let other = world.other_process();
     let teller = other.clone();
-    let tells = tokio::spawn(async move { teller.carry_wakes().await });
+    let tells = tokio::spawn(async move { teller.db().carry_wakes().await });
     for _ in 0..3 {
-        other.waker().job_queued(Queue::Finalization);
+        other.db().waker().job_queued(Queue::Finalization);
         rung().await.expect("others are told");
     }
     hears.abort();

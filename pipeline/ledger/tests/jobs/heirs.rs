@@ -1,18 +1,19 @@
 //! What operators see of a lease that is not renewed: its next owner, or that no process lives to be one.
 
 use job::{JobId, NextOwner, Queue, Why};
-use ledger::{ClaimRequest, Process, RunCounts};
+use ledger::ClaimRequest;
+use operations::{Operations, Process, RunCounts};
 
 use crate::world::{World, process, wanted, worker};
 
 const NOT_SEEN: &str = "update service_processes set seen_at = now() - interval '12 seconds'";
 
 async fn seen(world: &World, process: &Process) {
-    world.ledger.report_process(process, &RunCounts::default()).await.unwrap();
+    Operations::new(&world.ledger).report_process(process, &RunCounts::default()).await.unwrap();
 }
 
 async fn why(world: &World, job: &JobId) -> Why {
-    world.ledger.job_page(job).await.unwrap().unwrap().why
+    Operations::new(&world.ledger).job_page(job).await.unwrap().unwrap().why
 }
 
 /// A job whose lease is held by the process `host:1`, which was just seen.
@@ -56,7 +57,7 @@ async fn who_took_its_leave_is_not_seen_and_still_renews() {
 async fn a_lease_whose_process_has_ended_is_not_called_running() {
     let world = World::new().await;
     let job = held(&world).await;
-    world.ledger.forget_process("host:1").await.unwrap();
+    Operations::new(&world.ledger).forget_process("host:1").await.unwrap();
     assert_eq!(why(&world, &job).await.guard(), "running", "who has only claimed may not have been seen yet");
     world.run("update finalization_jobs set lease_claimed_at = now() - interval '12 seconds'").await;
     let gone = why(&world, &job).await;
@@ -76,6 +77,6 @@ async fn an_expired_lease_is_promised_to_those_alone_who_live() {
     world.run(NOT_SEEN).await;
     seen(&world, &process("host:2", 0)).await;
     assert_eq!(heir().await, NextOwner::NoWorker);
-    world.ledger.forget_process("host:2").await.unwrap();
+    Operations::new(&world.ledger).forget_process("host:2").await.unwrap();
     assert_eq!(heir().await, NextOwner::Nobody);
 }

@@ -107,7 +107,7 @@ async fn a_checkpoint_that_cannot_be_read_is_replaced_by_the_holder_alone() {
 #[tokio::test]
 async fn a_delivery_that_meets_a_poisoned_job_wakes_those_who_tell_of_it() {
     let world = World::new().await;
-    world.endpoint(&world.ann, "e", &[ledger::EventKind::ConversationFailed]).await;
+    world.endpoint(&world.ann, "e", &[records::EventKind::ConversationFailed]).await;
     let claimed = world.claimed("c").await;
     world.run("update finalization_jobs set crashes = 4, version = version + 1").await;
     world.age(&claimed.job.id, chrono::Duration::seconds(31)).await;

@@ -82,7 +82,7 @@ async fn what_was_said_three_days_ago_is_news_and_what_was_said_yesterday_is_not
 #[tokio::test]
 async fn a_date_heard_later_is_taken_over_by_the_open_item_that_has_none() {
     let world = World::new().await;
-    world.ledger.create_user(&UserId::new("bob"), &Default::default()).await.unwrap();
+    world.ledger.store().create_user(&UserId::new("bob"), &Default::default()).await.unwrap();
     world
         .run(
             "insert into action_items (user_id, action_item_id, description, created_at, updated_at, due_at, completed, \
@@ -94,7 +94,7 @@ async fn a_date_heard_later_is_taken_over_by_the_open_item_that_has_none() {
         )
         .await;
     let run = world.claimed("c").await;
-    let due_at = world.ledger.now().await.unwrap() + chrono::TimeDelta::days(3);
+    let due_at = world.ledger.db().now().await.unwrap() + chrono::TimeDelta::days(3);
     let due_dates = ["open", "done", "dated"].map(|id| (id.to_owned(), due_at)).to_vec();
     complete(&world, &run, Results { due_dates, ..Results::default() }).await;
     let changed = "select user_id || ' ' || action_item_id from action_items where due_at > now()";
@@ -137,7 +137,7 @@ async fn the_very_same_words_are_written_once_even_for_an_engine_that_finds_noth
 async fn what_is_known_of_a_conversation_of_somebody_elses_is_news_in_another_of_the_same_batch() {
     let world = World::new().await;
     let bob = UserId::new("bob");
-    assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
+    assert!(world.ledger.store().create_user(&bob, &Default::default()).await.unwrap());
     let mut runs = vec![world.claimed("c").await];
     for id in ["c", "d"] {
         world.ledger.create_conversation(&bob, crate::world::talk(id)).await.unwrap();

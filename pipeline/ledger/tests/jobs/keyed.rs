@@ -1,10 +1,10 @@
 //! Who must bring own keys, and who has brought some: every way in leads to a job that no other claim may have.
 
 use job::{JobId, Queue, State};
-use ledger::{
-    CreateOutcome, Edge, FinalizedWithKeys, KeyedClaim, NewConversation, OperatorAction, UserChange, WithKeys,
-};
+use ledger::{CreateOutcome, Edge, FinalizedWithKeys, KeyedClaim, NewConversation, OperatorAction, WithKeys};
+use operations::Operations;
 use records::ConversationId;
+use store::UserChange;
 
 use crate::world::{World, said, talk, worker};
 
@@ -19,7 +19,7 @@ async fn prepared(world: &World, way: &str) -> ConversationId {
         "finalize" => {
             let new = NewConversation { deferred: true, ..session() };
             world.ledger.create_conversation(&world.ann, new).await.unwrap();
-            world.ledger.append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
+            world.ledger.store().append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
         }
         _ => {
             world.ledger.create_conversation(&world.ann, session()).await.unwrap();
@@ -145,7 +145,7 @@ async fn while_a_queue_is_paused_keys_claim_nothing_from_it() {
         let olga = OperatorAction { operator: "olga".into(), reason: "fire".into() };
         prepared(&world, way).await;
         for queue in [Queue::Creation, Queue::Finalization] {
-            assert!(world.ledger.pause(queue, &olga).await.unwrap());
+            assert!(Operations::new(&world.ledger).pause(queue, &olga).await.unwrap());
         }
         let claimant = worker("k");
         let (job, leased) = admit_prepared(&world, way, Some(WithKeys { claimant: Some(&claimant) })).await;
@@ -156,7 +156,7 @@ async fn while_a_queue_is_paused_keys_claim_nothing_from_it() {
 
         let queue = world.job(&job).await.queue;
         let other = if queue == Queue::Creation { Queue::Finalization } else { Queue::Creation };
-        assert!(world.ledger.resume(queue, &olga).await.unwrap());
+        assert!(Operations::new(&world.ledger).resume(queue, &olga).await.unwrap());
         let granted = asked().await;
         assert!(
             matches!(granted, KeyedClaim::Granted { retry: false, .. }),
@@ -172,7 +172,7 @@ async fn keys_that_have_nothing_more_to_do_learn_it_from_a_paused_queue() {
     let (job, _) = admit(&world, "create", Some(WithKeys { claimant: None })).await;
     world.ledger.delete_conversation(&world.ann, &ConversationId::new("c")).await.unwrap();
     let olga = OperatorAction { operator: "olga".into(), reason: "fire".into() };
-    assert!(world.ledger.pause(Queue::Creation, &olga).await.unwrap());
+    assert!(Operations::new(&world.ledger).pause(Queue::Creation, &olga).await.unwrap());
     let over = KeyedClaim::Over { dead_letter: false };
     assert_eq!(world.ledger.claim_with_keys(&job, &claimant).await.unwrap(), over);
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use job::Queue;
-use ledger::{ConversationFilter, Ledger, Settings};
+use ledger::{Ledger, Settings};
 use records::ConversationId;
+use store::ConversationFilter;
 
 use crate::world::World;
 
@@ -46,11 +47,11 @@ async fn a_session_that_was_idle_for_a_while_is_asked_before_it_is_used() {
     let world = World::new().await;
     let options = world.database.options().application_name("idle");
     let ledger = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
-    ledger.now().await.unwrap();
+    ledger.db().now().await.unwrap();
     // No race is waited out here: only a session that has been idle for more than a second is doubted.
     tokio::time::sleep(Duration::from_millis(1_200)).await;
     end(&world, "idle").await;
-    ledger.now().await.unwrap();
+    ledger.db().now().await.unwrap();
 }
 
 #[tokio::test]
@@ -59,7 +60,7 @@ async fn a_session_that_was_idle_for_a_while_and_lives_is_used_again() {
     let options = world.database.options().application_name("alive");
     let ledger = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
     let session = async || -> Vec<i32> {
-        ledger.now().await.unwrap();
+        ledger.db().now().await.unwrap();
         let sessions = "select pid from pg_stat_activity where application_name = 'alive' \
             and datname = current_database()";
         sqlx::query_scalar(sessions).fetch_all(&world.pool).await.unwrap()
@@ -76,8 +77,8 @@ async fn kept(world: &World, name: &str) -> Ledger {
     ledger
 }
 
-async fn asks(world: &World, ledger: &Ledger) -> Result<(), ledger::Error> {
-    ledger.conversations(&world.ann, &ConversationFilter::default()).await?;
+async fn asks(world: &World, ledger: &Ledger) -> Result<(), db::Error> {
+    ledger.store().conversations(&world.ann, &ConversationFilter::default()).await?;
     ledger.poll(&world.ann, &ConversationId::new("none")).await?;
     Ok(())
 }
@@ -104,7 +105,7 @@ async fn nobody_is_given_a_kept_session_in_doubt() {
     let world = World::new().await;
     let ledger = kept(&world, "doubted").await;
     end(&world, "doubted").await;
-    ledger.doubt();
+    ledger.db().doubt();
     asks(&world, &ledger).await.unwrap();
 }
 
@@ -116,9 +117,11 @@ async fn a_statement_that_ends_while_its_ledger_closes_holds_nothing_up() {
     sqlx::raw_sql("lock table conversations in access exclusive mode").execute(&mut *blocker).await.unwrap();
     let (asking, user) = (ledger.clone(), world.ann.clone());
     let asked =
-        tokio::spawn(async move { asking.conversations(&user, &ConversationFilter::default()).await });
+        tokio::spawn(
+            async move { asking.store().conversations(&user, &ConversationFilter::default()).await },
+        );
     world.database.until_somebody_waits().await;
-    let mut closing = Box::pin(ledger.close());
+    let mut closing = Box::pin(ledger.db().close());
     assert!(futures::poll!(&mut closing).is_pending());
     blocker.rollback().await.unwrap();
     assert!(asked.await.unwrap().unwrap().is_empty());

@@ -120,12 +120,12 @@ async fn nobody_takes_a_job_over_while_its_run_records() {
 async fn a_conversation_that_is_admitted_takes_no_more_words() {
     let world = World::new().await;
     let id = world.deferred("c").await;
-    world.ledger.append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
-    let verb = async { world.ledger.append_segments(&world.ann, &id, &[said("t")]).await.unwrap() };
+    world.ledger.store().append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
+    let verb = async { world.ledger.store().append_segments(&world.ann, &id, &[said("t")]).await.unwrap() };
     // An admission locks it; the append waits, and then finds it admitted.
     let admitted = "update conversations set status = 'processing'";
     let appended = world.database.overtaken_by(admitted, verb).await;
-    assert_eq!(appended, Err(ledger::AppendRefusal::NotInProgress));
+    assert_eq!(appended, Err(store::AppendRefusal::NotInProgress));
     assert_eq!(world.count("select count(*) from transcript_segments").await, 1);
 }
 
@@ -197,7 +197,7 @@ async fn completions_wait_for_nobody_elses_conversation_and_hold_none() {
     let world = World::new().await;
     // A statement that locks too many rows locks those that come first: Al's of the same ids, and Ann's `a`.
     let al = records::UserId::new("al");
-    assert!(world.ledger.create_user(&al, &Default::default()).await.unwrap());
+    assert!(world.ledger.store().create_user(&al, &Default::default()).await.unwrap());
     let mut runs = Vec::new();
     for id in ["a", "b", "c", "d"] {
         runs.push(world.claimed(id).await);

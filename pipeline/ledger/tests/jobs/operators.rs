@@ -2,7 +2,8 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, Why};
-use ledger::{ActionFilter, ClaimRequest, Edge, JobFilter, OperatorAction, Results, RunCounts};
+use ledger::{ClaimRequest, Edge, OperatorAction, Results};
+use operations::{ActionFilter, JobFilter, Operations, RunCounts};
 use records::UserId;
 
 use crate::world::{World, completion, process, wanted, worker};
@@ -12,7 +13,7 @@ fn olga() -> OperatorAction {
 }
 
 async fn verbs(world: &World, job: &JobId) -> Vec<String> {
-    let page = world.ledger.job_page(job).await.unwrap().unwrap();
+    let page = Operations::new(&world.ledger).job_page(job).await.unwrap().unwrap();
     page.history.into_iter().map(|event| event.verb).collect()
 }
 
@@ -26,7 +27,7 @@ async fn every_edge_of_a_job_appears_once_in_its_history() {
     let results = Results { stages: vec![("describe", 61)], ..Results::default() };
     world.ledger.complete(&completion(&claimed, Outcome::Kept, results)).await.unwrap();
 
-    let page = world.ledger.job_page(&job).await.unwrap().unwrap();
+    let page = Operations::new(&world.ledger).job_page(&job).await.unwrap().unwrap();
 
     assert_eq!(verbs(&world, &job).await, ["claim", "fail", "replay", "claim", "complete"]);
     let epochs: Vec<i64> = page.history.iter().map(|event| event.epoch).collect();
@@ -50,7 +51,7 @@ async fn claims_in_one_take_are_remembered_each_on_its_own_row() {
         .await
         .unwrap();
     for job in &jobs {
-        let page = world.ledger.job_page(job).await.unwrap().unwrap();
+        let page = Operations::new(&world.ledger).job_page(job).await.unwrap().unwrap();
         assert_eq!(page.history.len(), 1);
         assert_eq!(page.history[0].worker.as_deref(), Some("host:1/creation"));
     }
@@ -65,7 +66,7 @@ async fn a_history_keeps_its_newest_lines() {
         let edge = Edge::Release { delay: Duration::zero() };
         world.ledger.settle(&claimed.holding(), edge).await.unwrap();
     }
-    let history = world.ledger.job_page(&job).await.unwrap().unwrap().history;
+    let history = Operations::new(&world.ledger).job_page(&job).await.unwrap().unwrap().history;
     assert_eq!(history.len(), 64);
     assert_eq!(history.last().unwrap().epoch, 40);
 }
@@ -82,7 +83,7 @@ async fn pages_of_jobs_meet_without_gap_or_overlap() {
         let mut filter = JobFilter { status, limit: 3, ..JobFilter::default() };
         let mut seen = Vec::new();
         loop {
-            let page = world.ledger.jobs_page(&filter).await.unwrap();
+            let page = Operations::new(&world.ledger).jobs_page(&filter).await.unwrap();
             seen.extend(page.jobs.into_iter().map(|view| view.job.id));
             match page.next {
                 Some(next) => filter.after = Some(next),
@@ -100,14 +101,14 @@ async fn jobs_are_found_by_cause_person_age_and_dispatch() {
     world.dead("other", FailureCode::NoContent).await;
     world.admitted("live").await;
     let found = async |filter: JobFilter| {
-        let page = world.ledger.jobs_page(&JobFilter { limit: 9, ..filter }).await.unwrap();
+        let page = Operations::new(&world.ledger).jobs_page(&JobFilter { limit: 9, ..filter }).await.unwrap();
         page.jobs.into_iter().map(|view| view.job.id).collect::<Vec<_>>()
     };
     let by_code = JobFilter { code: Some("invalid_job".into()), ..JobFilter::default() };
     assert_eq!(found(by_code.clone()).await, std::slice::from_ref(&dead));
     let of_bob = JobFilter { user: Some(UserId::new("bob")), ..JobFilter::default() };
     assert_eq!(found(of_bob).await, []);
-    let now = world.ledger.now().await.unwrap();
+    let now = world.ledger.db().now().await.unwrap();
     let old = JobFilter { until: Some(now - Duration::hours(1)), ..JobFilter::default() };
     assert_eq!(found(old).await, []);
     let young = JobFilter { since: Some(now - Duration::hours(1)), ..JobFilter::default() };
@@ -115,13 +116,13 @@ async fn jobs_are_found_by_cause_person_age_and_dispatch() {
     let second = JobFilter { generation: Some(2), ..JobFilter::default() };
     assert_eq!(found(second.clone()).await, []);
     let counted = async |filter: &JobFilter| {
-        let causes = world.ledger.causes(filter).await.unwrap();
+        let causes = Operations::new(&world.ledger).causes(filter).await.unwrap();
         causes.codes.into_iter().map(|cause| (cause.code, cause.jobs, cause.settled)).collect::<Vec<_>>()
     };
     let of = |code: &str, settled| (code.to_owned(), 1, settled);
     assert_eq!(counted(&JobFilter::default()).await, [of("invalid_job", 0), of("no_content", 0)]);
     world.ledger.discard(&dead, &olga()).await.unwrap().unwrap().unwrap();
-    let last = world.ledger.job_page(&dead).await.unwrap().unwrap().history.pop().unwrap();
+    let last = Operations::new(&world.ledger).job_page(&dead).await.unwrap().unwrap().history.pop().unwrap();
     assert_eq!((last.verb.as_str(), last.code), ("discard", None), "it died of nothing anew");
     assert_eq!(counted(&by_code).await, [of("invalid_job", 1)]);
     assert_eq!(counted(&JobFilter { unsettled: true, ..JobFilter::default() }).await, [of("no_content", 0)]);
@@ -132,17 +133,23 @@ async fn jobs_are_found_by_cause_person_age_and_dispatch() {
 async fn a_paused_queue_is_explained_and_recorded() {
     let world = World::new().await;
     let job = world.admitted("c").await;
-    world.ledger.report_process(&process("host:1", 4), &RunCounts::default()).await.unwrap();
-    assert!(world.ledger.pause(Queue::Creation, &olga()).await.unwrap());
-    assert!(!world.ledger.pause(Queue::Creation, &olga()).await.unwrap(), "once");
+    Operations::new(&world.ledger)
+        .report_process(&process("host:1", 4), &RunCounts::default())
+        .await
+        .unwrap();
+    assert!(Operations::new(&world.ledger).pause(Queue::Creation, &olga()).await.unwrap());
+    assert!(!Operations::new(&world.ledger).pause(Queue::Creation, &olga()).await.unwrap(), "once");
 
     assert_eq!(world.claimed_ids(Queue::Creation).await, []);
-    let why = world.ledger.job_page(&job).await.unwrap().unwrap().why;
+    let why = Operations::new(&world.ledger).job_page(&job).await.unwrap().unwrap().why;
     assert!(why.to_string().starts_with("Its queue, creation, is paused by olga since "), "{why}");
 
-    assert!(world.ledger.resume(Queue::Creation, &olga()).await.unwrap());
+    assert!(Operations::new(&world.ledger).resume(Queue::Creation, &olga()).await.unwrap());
     assert_eq!(world.claimed_ids(Queue::Creation).await, [job]);
-    let actions = world.ledger.actions(&ActionFilter { limit: 9, ..ActionFilter::default() }).await.unwrap();
+    let actions = Operations::new(&world.ledger)
+        .actions(&ActionFilter { limit: 9, ..ActionFilter::default() })
+        .await
+        .unwrap();
     let verbs: Vec<&str> = actions.iter().map(|action| action.action.as_str()).collect();
     assert_eq!(verbs, ["resume", "pause"]);
 }
@@ -151,10 +158,10 @@ async fn a_paused_queue_is_explained_and_recorded() {
 async fn why_knows_workers_and_slots() {
     let world = World::new().await;
     let (first, second) = (world.admitted("a").await, world.admitted("b").await);
-    let why = async |job: &JobId| world.ledger.job_page(job).await.unwrap().unwrap().why;
+    let why = async |job: &JobId| Operations::new(&world.ledger).job_page(job).await.unwrap().unwrap().why;
     assert_eq!(why(&first).await, Why::NoWorkers);
     let one_slot = process("host:1", 1);
-    world.ledger.report_process(&one_slot, &RunCounts::default()).await.unwrap();
+    Operations::new(&world.ledger).report_process(&one_slot, &RunCounts::default()).await.unwrap();
     assert_eq!(why(&first).await, Why::NothingWrong);
     assert_eq!(why(&second).await, Why::Behind { ahead: 1 });
     world.claim(&first).await;
@@ -172,13 +179,19 @@ async fn workers_are_shown_with_what_they_hold() {
     let generation = world.job(&job).await.generation;
     world.ledger.claim_delivery(&job, generation, &worker("host:1/creation")).await.unwrap();
     world.ledger.claim_delivery(&stray, generation, &worker("elsewhere")).await.unwrap();
-    world.ledger.report_process(&process("host:1", 4), &RunCounts::default()).await.unwrap();
-    world.ledger.report_process(&process("host:2", 4), &RunCounts::default()).await.unwrap();
+    Operations::new(&world.ledger)
+        .report_process(&process("host:1", 4), &RunCounts::default())
+        .await
+        .unwrap();
+    Operations::new(&world.ledger)
+        .report_process(&process("host:2", 4), &RunCounts::default())
+        .await
+        .unwrap();
     world
         .run("update service_processes set seen_at = now() - interval '1 minute' where process_id = 'host:2'")
         .await;
 
-    let workers = world.ledger.workers().await.unwrap();
+    let workers = Operations::new(&world.ledger).workers().await.unwrap();
 
     let seen: Vec<(&str, bool, usize)> = workers
         .processes
@@ -187,8 +200,8 @@ async fn workers_are_shown_with_what_they_hold() {
         .collect();
     assert_eq!(seen, [("host:1", true, 1), ("host:2", false, 0)]);
     assert_eq!(workers.strays.len(), 1);
-    world.ledger.forget_process("host:2").await.unwrap();
-    assert_eq!(world.ledger.workers().await.unwrap().processes.len(), 1);
+    Operations::new(&world.ledger).forget_process("host:2").await.unwrap();
+    assert_eq!(Operations::new(&world.ledger).workers().await.unwrap().processes.len(), 1);
 }
 
 #[tokio::test]
@@ -204,19 +217,20 @@ async fn the_overview_counts_what_ended_and_what_died_of_what() {
         counts.completed += 3;
         counts.failed += 1;
         counts.lengths[5] += 4;
-        world.ledger.report_process(&process("host:1", 4), &counts).await.unwrap();
+        Operations::new(&world.ledger).report_process(&process("host:1", 4), &counts).await.unwrap();
     }
-    let done = world.ledger.round_done(chrono::Duration::hours(1)).await.unwrap();
+    let done = Operations::new(&world.ledger).round_done(chrono::Duration::hours(1)).await.unwrap();
 
-    let overview = world.ledger.overview().await.unwrap();
+    let overview = Operations::new(&world.ledger).overview().await.unwrap();
 
     let causes: Vec<(&str, i64, i64)> =
         overview.dead_letters.iter().map(|dead| (dead.code.as_str(), dead.waiting, dead.settled)).collect();
     assert_eq!(causes, [("invalid_job", 1, 1)]);
-    assert_eq!(overview.minutes.len(), 60);
-    let last: Vec<_> = overview.minutes.iter().rev().take(2).collect();
+    let minutes = Operations::new(&world.ledger).activity(1).await.unwrap();
+    assert_eq!(minutes.len(), 60);
+    let last: Vec<_> = minutes.iter().rev().take(2).collect();
     assert_eq!(last.iter().map(|minute| minute.completed).sum::<i64>(), 6);
     assert!(last.iter().any(|minute| minute.p50_ms == Some(175.0)), "between 100 and 250: {last:?}");
-    let last = ledger::LastRound { at: done, every: chrono::Duration::hours(1) };
+    let last = operations::LastRound { at: done, every: chrono::Duration::hours(1) };
     assert_eq!((overview.last_round, overview.living, overview.slots), (Some(last), 1, (4, 4)));
 }

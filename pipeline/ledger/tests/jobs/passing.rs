@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use job::{FailureCode, Queue};
-use ledger::{Edge, Ledger, Settings, UserChange};
+use ledger::{Edge, Ledger, Settings};
+use store::UserChange;
 
 use crate::world::{World, wanted};
 
@@ -62,8 +63,8 @@ async fn sessions_that_reach_a_server_which_only_reads_are_left_for_others() {
     };
     reads("on").await;
     let ledger = Ledger::new(world.database.options(), Settings { connections: 1, ..Settings::default() });
-    ledger.now().await.unwrap();
-    let take = async || ledger.in_time(ledger.claim(&wanted(Queue::Creation, 1))).await;
+    ledger.db().now().await.unwrap();
+    let take = async || ledger.db().in_time(ledger.claim(&wanted(Queue::Creation, 1))).await;
     assert!(take().await.is_err_and(|error| error.is_passing()));
     reads("off").await;
     // The sessions that were opened meanwhile are left in their turn.
@@ -78,5 +79,5 @@ async fn sessions_that_reach_a_server_which_only_reads_are_left_for_others() {
     let taken = tokio::time::timeout(Duration::from_secs(20), taken).await.expect("a new session writes");
     assert_eq!(taken.claims[0].job.id, job, "its bell was not put off");
     let change = UserChange::default();
-    ledger.in_time(ledger.change_user(&world.ann, &change)).await.unwrap().unwrap();
+    ledger.db().in_time(ledger.change_user(&world.ann, &change)).await.unwrap().unwrap();
 }

@@ -17,7 +17,7 @@ async fn seen(world: &World) -> (String, Option<String>, bool) {
 /// Ann and Bob, each with a folder of their own, and Ann with one more.
 async fn with_folders() -> World {
     let world = World::new().await;
-    world.ledger.create_user(&UserId::new("bob"), &Default::default()).await.unwrap();
+    world.ledger.store().create_user(&UserId::new("bob"), &Default::default()).await.unwrap();
     world
         .run(
             "insert into folders (user_id, folder_id, name, position, created_at, updated_at) \

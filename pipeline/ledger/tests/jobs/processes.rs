@@ -1,16 +1,21 @@
 //! What operators see of processes, queues and jobs: since when one lives, which one is paused, what one spent.
 
 use job::Queue;
-use ledger::{OperatorAction, RunCounts};
+use ledger::OperatorAction;
+use operations::{Operations, RunCounts};
 
-use crate::street::Street;
-use crate::world::{World, process};
+use crate::{
+    street::Street,
+    world::{World, process},
+};
 
 #[tokio::test]
 async fn a_process_that_was_away_has_begun_anew_and_one_that_was_seen_goes_on() {
     let world = World::new().await;
     let process = process("host:1", 1);
-    let report = async || world.ledger.report_process(&process, &RunCounts::default()).await.unwrap();
+    let report = async || {
+        Operations::new(&world.ledger).report_process(&process, &RunCounts::default()).await.unwrap()
+    };
     const BEGAN_LONG_AGO: &str =
         "select count(*) from service_processes where started_at < now() - interval '1 hour'";
     report().await;
@@ -28,7 +33,7 @@ async fn what_a_process_ended_is_counted_once_however_often_it_says_so() {
     let report = async |id, completed| {
         let mut ended = RunCounts { completed, failed: 1, ..RunCounts::default() };
         ended.lengths[2] = completed;
-        world.ledger.report_process(&process(id, 1), &ended).await.unwrap();
+        Operations::new(&world.ledger).report_process(&process(id, 1), &ended).await.unwrap();
     };
     report("host:1", 2).await;
     report("host:1", 2).await;
@@ -59,13 +64,13 @@ async fn a_queue_is_resumed_by_itself_and_one_that_is_not_paused_is_not() {
     let world = World::new().await;
     let olga = OperatorAction { operator: "olga".into(), reason: "fire".into() };
     for queue in [Queue::Creation, Queue::Finalization] {
-        assert!(world.ledger.pause(queue, &olga).await.unwrap());
+        assert!(Operations::new(&world.ledger).pause(queue, &olga).await.unwrap());
     }
-    assert!(world.ledger.resume(Queue::Creation, &olga).await.unwrap());
+    assert!(Operations::new(&world.ledger).resume(Queue::Creation, &olga).await.unwrap());
     let paused: Vec<String> =
         sqlx::query_scalar("select queue from queue_pauses").fetch_all(&world.pool).await.unwrap();
     assert_eq!(paused, ["finalization"]);
-    assert!(!world.ledger.resume(Queue::Creation, &olga).await.unwrap());
+    assert!(!Operations::new(&world.ledger).resume(Queue::Creation, &olga).await.unwrap());
     assert_eq!(
         world.count("select count(*) from operator_actions").await,
         3,
@@ -86,7 +91,7 @@ async fn what_a_job_spent_is_shown_with_that_job() {
         )
         .await;
     for run in runs {
-        let page = street.world.ledger.job_page(&run.job.id).await.unwrap().unwrap();
+        let page = Operations::new(&street.world.ledger).job_page(&run.job.id).await.unwrap().unwrap();
         let engines: Vec<_> = page.spent.iter().map(|one| one.engine.clone()).collect();
         assert_eq!(engines, [format!("{} {}", run.user_id, run.conversation_id)]);
     }

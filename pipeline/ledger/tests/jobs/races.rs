@@ -236,12 +236,12 @@ async fn words_that_arrive_with_the_finalize_are_in_the_revision_or_refused() {
         let (appender, finalizer) = (world.ledger.clone(), world.other_process());
         let (ann, bystander, first, second) = (world.ann.clone(), world.ann.clone(), id.clone(), id.clone());
         let (appended, finalized) = at_once(
-            async move { appender.append_segments(&ann, &first, &[said("s")]).await.unwrap() },
+            async move { appender.store().append_segments(&ann, &first, &[said("s")]).await.unwrap() },
             async move { finalizer.finalize(&bystander, &second, None).await.unwrap() },
         )
         .await;
         assert!(finalized.unwrap().is_some());
-        let view = world.ledger.conversation(&world.ann, &id, false).await.unwrap().unwrap();
+        let view = world.ledger.store().conversation(&world.ann, &id, false).await.unwrap().unwrap();
         let conversation = view.conversation;
         let stored: i64 =
             sqlx::query_scalar("select count(*) from transcript_segments where conversation_id = $1")
@@ -251,7 +251,7 @@ async fn words_that_arrive_with_the_finalize_are_in_the_revision_or_refused() {
                 .unwrap();
         match appended {
             Ok(segments) => assert_eq!((segments, stored), (1, 1)),
-            Err(refusal) => assert_eq!((refusal, stored), (ledger::AppendRefusal::NotInProgress, 0)),
+            Err(refusal) => assert_eq!((refusal, stored), (store::AppendRefusal::NotInProgress, 0)),
         }
         assert_eq!(conversation.status, records::Status::Processing);
     }

@@ -1,8 +1,9 @@
 //! Which endpoints get a completion: enabled ones that subscribed, once, and none that went meanwhile.
 
 use job::Outcome;
-use ledger::{Announcement, EndpointChange, EventKind, Finished, NewItem, Results};
-use records::UserId;
+use ledger::{Announcement, Finished, NewItem, Results};
+use outbox::EndpointChange;
+use records::{EventKind, UserId};
 
 use crate::world::{World, completion};
 
@@ -22,14 +23,14 @@ fn results() -> Results {
 async fn endpoints_are_told_what_they_asked_for_while_they_are_enabled() {
     let world = World::new().await;
     let bob = UserId::new("bob");
-    world.ledger.create_user(&bob, &Default::default()).await.unwrap();
+    world.ledger.store().create_user(&bob, &Default::default()).await.unwrap();
     world.endpoint(&world.ann, "both", &EventKind::ALL).await;
     world.endpoint(&world.ann, "items", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
     world.endpoint(&world.ann, "failures", &[EventKind::ConversationFailed]).await;
     world.endpoint(&world.ann, "off", &EventKind::ALL).await;
     world.endpoint(&bob, "both", &EventKind::ALL).await;
     let off = EndpointChange { enabled: Some(false), ..EndpointChange::default() };
-    world.ledger.change_endpoint(&world.ann, "off", &off).await.unwrap().unwrap();
+    world.ledger.outbox().change_endpoint(&world.ann, "off", &off).await.unwrap().unwrap();
     let run = world.claimed("c").await;
     let _before = world.is_woken();
     let finished = world.ledger.complete(&completion(&run, Outcome::Kept, results())).await.unwrap();

@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use chrono::Duration;
 use job::{FailureCode, Origin, Outcome, Queue};
-use ledger::{
-    Announcement, Claimed, DatePage, Edge, EventKind, ItemFilter, MemoryFilter, NewItem, NewMemory,
-    OperatorAction, ReprocessRefusal, Results, UserChange,
-};
-use records::{ConversationId, MemoryCategory, Status, Structured};
+use ledger::{Announcement, Claimed, Edge, NewItem, NewMemory, OperatorAction, ReprocessRefusal, Results};
+use records::{ConversationId, EventKind, MemoryCategory, Status, Structured};
+use store::{DatePage, ItemFilter, MemoryFilter, UserChange};
 use tokio::sync::Barrier;
 
 use crate::world::{World, completion};
@@ -52,7 +50,7 @@ async fn reprocess(world: &World) -> Claimed {
 
 async fn items(world: &World) -> Vec<String> {
     let filter = ItemFilter { page: DatePage { limit: 9, ..DatePage::default() }, ..ItemFilter::default() };
-    let items = world.ledger.action_items(&world.ann, &filter).await.unwrap();
+    let items = world.ledger.store().action_items(&world.ann, &filter).await.unwrap();
     let mut words: Vec<String> = items.into_iter().map(|item| item.description).collect();
     words.sort();
     words
@@ -61,22 +59,22 @@ async fn items(world: &World) -> Vec<String> {
 #[tokio::test]
 async fn a_completed_conversation_stays_as_it_was_until_the_new_revision_replaces_it() {
     let world = with_completed().await;
-    let before = world.ledger.conversation(&world.ann, &c(), true).await.unwrap().unwrap();
+    let before = world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap();
     let claimed = reprocess(&world).await;
     assert_eq!((claimed.revision, claimed.job.origin), (2, Origin::Reprocess));
     assert_eq!((claimed.job.queue, claimed.job.force_process), (Queue::Creation, true));
-    let mut meanwhile = world.ledger.conversation(&world.ann, &c(), true).await.unwrap().unwrap();
+    let mut meanwhile = world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap();
     assert_eq!(meanwhile.conversation.finalization_revision, 2);
     meanwhile.conversation.finalization_revision = 1;
     assert_eq!(meanwhile, before, "nothing of it moves, not even its time of change");
 
     complete(&world, &claimed, &results("Second", &["Call Tim"], &[])).await;
-    let after = world.ledger.conversation(&world.ann, &c(), true).await.unwrap().unwrap();
+    let after = world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap();
     assert_eq!(after.conversation.structured.title, "Second");
     assert_eq!(after.apps_results, [(Some("minutes".to_owned()), "Second".to_owned())]);
     assert_eq!(items(&world).await, ["Call Tim"]);
     let all = MemoryFilter { limit: 9, ..MemoryFilter::default() };
-    assert_eq!(world.ledger.memories(&world.ann, &all).await.unwrap(), []);
+    assert_eq!(world.ledger.store().memories(&world.ann, &all).await.unwrap(), []);
     let told = "select count(*) from webhook_deliveries where event = 'conversation.completed'";
     assert_eq!(world.count(told).await, 2, "each revision is told of");
 }
@@ -179,11 +177,13 @@ async fn who_takes_back_what_is_told_holds_endpoints_before_deliveries_and_these
 #[tokio::test]
 async fn a_reprocess_that_dies_changes_nothing_and_nobody_is_told() {
     let world = with_completed().await;
-    let before = world.ledger.conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
+    let before =
+        world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
     let claimed = reprocess(&world).await;
     let fatal = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
     world.ledger.settle(&claimed.holding(), fatal).await.unwrap();
-    let after = world.ledger.conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
+    let after =
+        world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
     assert_eq!((after.status, after.discarded), (Status::Completed, false));
     assert_eq!(after.structured, before.structured);
     assert_eq!(items(&world).await, ["Buy milk", "Call Tom"]);
@@ -192,11 +192,12 @@ async fn a_reprocess_that_dies_changes_nothing_and_nobody_is_told() {
 
     let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
     world.ledger.replay(&claimed.job.id, &action).await.unwrap().unwrap().unwrap();
-    let replayed = world.ledger.conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
+    let replayed =
+        world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
     assert_eq!(replayed.status, Status::Completed, "a replay takes it nowhere either");
     let claimed = world.claim(&claimed.job.id).await;
     complete(&world, &claimed, &results("Third", &[], &[])).await;
-    let done = world.ledger.conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
+    let done = world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
     assert_eq!(done.structured.title, "Third");
 }
 

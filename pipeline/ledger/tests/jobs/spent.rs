@@ -3,6 +3,7 @@
 use chrono::Duration;
 use job::Outcome;
 use ledger::{CheckpointKey, Claimed, Edge, Results, Spent};
+use operations::Operations;
 use serde_json::json;
 
 use crate::world::{World, completion};
@@ -22,7 +23,7 @@ fn survey(calls: i64, prompt_tokens: i64) -> Spent {
 }
 
 async fn spent(world: &World, run: &Claimed) -> Vec<(i64, i64, i64)> {
-    let page = world.ledger.job_page(&run.job.id).await.unwrap().unwrap();
+    let page = Operations::new(&world.ledger).job_page(&run.job.id).await.unwrap().unwrap();
     page.spent.iter().map(|one| (one.epoch, one.calls, one.prompt_tokens)).collect()
 }
 
@@ -66,10 +67,14 @@ async fn a_jobs_page_names_the_engine_behind_its_result_also_where_nothing_was_w
     let world = World::new().await;
     for (id, outcome) in [("kept", Outcome::Kept), ("noise", Outcome::Discarded)] {
         let run = world.claimed(id).await;
-        assert_eq!(world.ledger.job_page(&run.job.id).await.unwrap().unwrap().engine, None, "not yet");
+        assert_eq!(
+            Operations::new(&world.ledger).job_page(&run.job.id).await.unwrap().unwrap().engine,
+            None,
+            "not yet"
+        );
         let results = Results { engine: "engine/7".into(), ..Results::default() };
         world.ledger.complete(&completion(&run, outcome, results)).await.unwrap();
-        let page = world.ledger.job_page(&run.job.id).await.unwrap().unwrap();
+        let page = Operations::new(&world.ledger).job_page(&run.job.id).await.unwrap().unwrap();
         assert_eq!((page.engine.as_deref(), page.spent), (Some("engine/7"), Vec::new()), "{id}");
     }
 }

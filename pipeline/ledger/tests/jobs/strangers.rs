@@ -5,13 +5,16 @@ use chrono::Duration;
 use job::{FailureCode, Outcome};
 use ledger::{
     CheckpointKey, Claimed, Content, CreateOutcome, Edge, Finished, Holding, NewConversation, NewItem,
-    NewMemory, Results, UserChange,
+    NewMemory, Results,
 };
 use records::{ConversationId, MemoryCategory, UserId};
 use serde_json::json;
+use store::UserChange;
 
-use crate::street::{KEY, Street, c, olga, results};
-use crate::world::{said, talk};
+use crate::{
+    street::{KEY, Street, c, olga, results},
+    world::{said, talk},
+};
 
 #[tokio::test]
 async fn a_run_that_fails_or_is_given_back_concerns_its_own_conversation_alone() {
@@ -84,7 +87,7 @@ async fn marking_a_person_concerns_that_persons_jobs_alone() {
     street.world.ledger.change_user(&street.bob, &marked).await.unwrap().unwrap();
     let parked = "select count(*) from finalization_jobs where status = 'blocked_byok' and requires_keys";
     assert_eq!(street.world.count(parked).await, 1);
-    let ann = street.world.ledger.user(&street.world.ann).await.unwrap().unwrap();
+    let ann = street.world.ledger.store().user(&street.world.ann).await.unwrap().unwrap();
     assert!(!ann.requires_byok);
     // Ann's later requests wait for no keys.
     for job in [street.world.admitted("e").await, {
@@ -93,7 +96,7 @@ async fn marking_a_person_concerns_that_persons_jobs_alone() {
     }] {
         assert_eq!(street.world.job(&job).await.state.status(), "queued");
     }
-    let read = street.world.ledger.user(&street.bob).await.unwrap().unwrap();
+    let read = street.world.ledger.store().user(&street.bob).await.unwrap().unwrap();
     assert_eq!((read.id.as_str(), read.requires_byok), ("bob", true));
 }
 
@@ -167,7 +170,8 @@ async fn a_completion_concerns_its_own_conversation_alone() {
             runs.push(street.world.claim(&admitted.job_id).await);
         }
         street.spared(street.complete(&runs[0], outcome, &results("Second", &runs[0]))).await;
-        let other = street.world.ledger.conversation(&street.bob, &c(), false).await.unwrap().unwrap();
+        let other =
+            street.world.ledger.store().conversation(&street.bob, &c(), false).await.unwrap().unwrap();
         assert_eq!(other.conversation.structured.title, "First of bob c");
     }
 }
@@ -234,7 +238,7 @@ async fn words_and_finalizes_concern_their_own_conversation_alone() {
     street.deferred().await;
     let (ledger, ann) = (&street.world.ledger, &street.world.ann);
     let appended =
-        street.spared(async { ledger.append_segments(ann, &c(), &[said("t")]).await.unwrap() }).await;
+        street.spared(async { ledger.store().append_segments(ann, &c(), &[said("t")]).await.unwrap() }).await;
     assert_eq!(appended.unwrap(), 2);
     street.spared(async { ledger.finalize(ann, &c(), None).await.unwrap().unwrap().unwrap() }).await;
 }
@@ -291,7 +295,7 @@ async fn words_are_read_with_their_own_conversation_alone() {
     for (user, id, own) in
         [(&street.world.ann, c(), "ann c"), (&street.world.ann, d, "ann d"), (&street.bob, c(), "bob c")]
     {
-        let view = ledger.conversation(user, &id, true).await.unwrap().unwrap();
+        let view = ledger.store().conversation(user, &id, true).await.unwrap().unwrap();
         assert_eq!(words(&view.segments.unwrap()), [own], "shown");
         let job = ledger.finalize(user, &id, None).await.unwrap().unwrap().unwrap();
         let input = ledger.run_input(&street.world.claim(&job).await).await.unwrap().unwrap();
@@ -350,9 +354,9 @@ async fn speakers_are_numbered_within_their_own_conversation() {
     let (ledger, ann) = (&street.world.ledger, &street.world.ann);
     for (user, id) in [(ann, "d"), (&street.bob, "c")] {
         let others = [spoken("x", "X"), spoken("y", "Y")];
-        ledger.append_segments(user, &ConversationId::new(id), &others).await.unwrap().unwrap();
+        ledger.store().append_segments(user, &ConversationId::new(id), &others).await.unwrap().unwrap();
     }
-    ledger.append_segments(ann, &c(), &[spoken("z", "Z")]).await.unwrap().unwrap();
+    ledger.store().append_segments(ann, &c(), &[spoken("z", "Z")]).await.unwrap().unwrap();
     let second = "select speaker_id::bigint from transcript_segments where speaker = 'Z'";
     assert_eq!(street.world.count(second).await, 1);
 }

@@ -2,10 +2,10 @@
 
 use job::{FailureCode, JobId, Outcome};
 use ledger::{
-    Announcement, CheckpointKey, Claimed, CreateOutcome, Edge, EventKind, Finished, NewContent,
-    NewConversation, NewItem, NewMemory, OperatorAction, Results,
+    Announcement, CheckpointKey, Claimed, CreateOutcome, Edge, Finished, NewContent, NewConversation,
+    NewItem, NewMemory, OperatorAction, Results,
 };
-use records::{ConversationId, MemoryCategory, Structured, UserId};
+use records::{ConversationId, EventKind, MemoryCategory, Structured, UserId};
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 
@@ -23,7 +23,7 @@ impl Street {
     pub(crate) async fn new() -> Self {
         let world = World::new().await;
         let bob = UserId::new("bob");
-        assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
+        assert!(world.ledger.store().create_user(&bob, &Default::default()).await.unwrap());
         for user in [&world.ann, &bob] {
             world.endpoint(user, "w", &EventKind::ALL).await;
         }
@@ -94,7 +94,8 @@ impl Street {
                 NewConversation { deferred: true, content: NewContent::Segments(Vec::new()), ..talk(id) };
             self.world.ledger.create_conversation(user, new).await.unwrap();
             let (id, segments) = (ConversationId::new(id), [said("s")]);
-            let held = self.world.ledger.append_segments(user, &id, &segments).await.unwrap().unwrap();
+            let held =
+                self.world.ledger.store().append_segments(user, &id, &segments).await.unwrap().unwrap();
             assert_eq!(held, 1, "what others have said is no news of ours");
         }
     }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use job::{Dispatch, Generation, JobId, Queue, State};
-use ledger::{Answer, HandOver, OperatorAction};
+use ledger::{Answer, OperatorAction};
+use operations::Operations;
+use outbox::HandOver;
 
 use crate::world::{World, worker};
 
@@ -21,7 +23,7 @@ impl World {
 
     /// What a dispatcher takes now.
     async fn taken(&self) -> Vec<HandOver> {
-        self.ledger.claim_hand_overs(16).await.unwrap()
+        self.ledger.outbox().claim_hand_overs(16).await.unwrap()
     }
 }
 
@@ -42,7 +44,7 @@ async fn a_dispatch_is_handed_over_until_the_task_queue_has_it() {
     world.run(LATER).await;
     let again = world.taken().await;
     assert_eq!((again[0].dispatch, again[0].tries), (Dispatch(1), 2));
-    world.ledger.handed_over(&again).await.unwrap();
+    world.ledger.outbox().handed_over(&again).await.unwrap();
     world.run(LATER).await;
     assert!(world.taken().await.is_empty());
 }
@@ -51,7 +53,7 @@ async fn a_dispatch_is_handed_over_until_the_task_queue_has_it() {
 async fn every_new_dispatch_is_handed_over_with_its_delay() {
     let world = World::new().await;
     let job = world.finalized("one").await;
-    world.ledger.handed_over(&world.taken().await).await.unwrap();
+    world.ledger.outbox().handed_over(&world.taken().await).await.unwrap();
     let claimed = world.claim(&job).await;
     let edge = ledger::Edge::Release { delay: chrono::Duration::seconds(90) };
     world.ledger.settle(&claimed.holding(), edge).await.unwrap();
@@ -63,8 +65,8 @@ async fn every_new_dispatch_is_handed_over_with_its_delay() {
     assert!((85..=90).contains(&delay), "{delay}");
     // The word about the first dispatch comes late: it takes nothing back.
     let old = HandOver { dispatch: Dispatch(1), ..taken[0].clone() };
-    world.ledger.handed_over(&taken).await.unwrap();
-    world.ledger.handed_over(&[old]).await.unwrap();
+    world.ledger.outbox().handed_over(&taken).await.unwrap();
+    world.ledger.outbox().handed_over(&[old]).await.unwrap();
     assert_eq!(world.count("select handed_dispatch from finalization_jobs").await, 2);
 }
 
@@ -74,7 +76,7 @@ async fn what_the_task_queue_refused_waits_and_a_newer_dispatch_does_not_wait_fo
     let job = world.finalized("one").await;
     let taken = world.taken().await;
     let failed = [(taken[0].clone(), Duration::from_secs(600))];
-    world.ledger.hand_over_failed(&failed).await.unwrap();
+    world.ledger.outbox().hand_over_failed(&failed).await.unwrap();
     world.run(LATER).await;
     assert!(world.taken().await.is_empty(), "ten minutes are not over");
 
@@ -83,7 +85,7 @@ async fn what_the_task_queue_refused_waits_and_a_newer_dispatch_does_not_wait_fo
     let edge = ledger::Edge::Release { delay: chrono::Duration::zero() };
     world.ledger.settle(&claimed.holding(), edge).await.unwrap();
     world.run("update finalization_jobs set hand_after = null").await;
-    world.ledger.hand_over_failed(&failed).await.unwrap();
+    world.ledger.outbox().hand_over_failed(&failed).await.unwrap();
     assert_eq!(world.taken().await[0].dispatch, Dispatch(2), "the refusal was about another dispatch");
 }
 
@@ -97,7 +99,7 @@ async fn dispatchers_of_two_processes_share_what_waits() {
     let barrier = tokio::sync::Barrier::new(2);
     let take = async |ledger: &ledger::Ledger| {
         barrier.wait().await;
-        ledger.claim_hand_overs(16).await.unwrap()
+        ledger.outbox().claim_hand_overs(16).await.unwrap()
     };
     let (one, other) = tokio::join!(take(&one), take(&other));
     let mut jobs: Vec<JobId> = one.into_iter().chain(other).map(|taken| taken.job_id).collect();
@@ -113,14 +115,14 @@ async fn a_paused_queue_hands_nothing_over_and_takes_no_delivery() {
     let world = World::new().await;
     let job = world.finalized("one").await;
     let action = OperatorAction { operator: "olga".to_owned(), reason: "a test".to_owned() };
-    world.ledger.pause(Queue::Finalization, &action).await.unwrap();
+    Operations::new(&world.ledger).pause(Queue::Finalization, &action).await.unwrap();
     assert!(world.taken().await.is_empty());
-    assert_eq!(world.ledger.oldest_unhanded().await.unwrap(), Default::default());
+    assert_eq!(world.ledger.outbox().oldest_unhanded().await.unwrap(), Default::default());
     let delivery = world.ledger.claim_delivery(&job, Generation(1), &worker("w")).await.unwrap();
     assert_eq!(delivery, ledger::DeliveryClaim::NotYet(Duration::from_secs(60)));
-    world.ledger.resume(Queue::Finalization, &action).await.unwrap();
+    Operations::new(&world.ledger).resume(Queue::Finalization, &action).await.unwrap();
     assert_eq!(world.taken().await.len(), 1);
-    assert!(world.ledger.oldest_unhanded().await.unwrap().tries == 1);
+    assert!(world.ledger.outbox().oldest_unhanded().await.unwrap().tries == 1);
 }
 
 #[tokio::test]
@@ -130,13 +132,13 @@ async fn a_task_that_waits_is_asked_for_again_and_a_lost_one_is_dispatched_anew(
     let unhanded = world.finalized("unhanded").await;
     let taken = world.taken().await;
     let handed: Vec<HandOver> = taken.into_iter().filter(|taken| taken.job_id != unhanded).collect();
-    world.ledger.handed_over(&handed).await.unwrap();
-    assert!(world.ledger.due_tasks(None, 9).await.unwrap().is_empty(), "nothing is due yet");
+    world.ledger.outbox().handed_over(&handed).await.unwrap();
+    assert!(world.ledger.outbox().due_tasks(None, 9).await.unwrap().is_empty(), "nothing is due yet");
     for job in [&waits, &lost, &unhanded] {
         world.age(job, chrono::Duration::minutes(6)).await;
     }
 
-    let due = world.ledger.due_tasks(None, 9).await.unwrap();
+    let due = world.ledger.outbox().due_tasks(None, 9).await.unwrap();
 
     let mut jobs: Vec<&JobId> = due.iter().map(|task| &task.passed.2).collect();
     jobs.sort();
@@ -153,7 +155,7 @@ async fn a_task_that_waits_is_asked_for_again_and_a_lost_one_is_dispatched_anew(
     };
     assert_eq!(dispatched(&waits).await, (Generation(1), Dispatch(1)));
     assert_eq!(dispatched(&lost).await, (Generation(2), Dispatch(2)));
-    assert!(world.ledger.due_tasks(None, 9).await.unwrap().is_empty());
+    assert!(world.ledger.outbox().due_tasks(None, 9).await.unwrap().is_empty());
     assert_eq!(world.taken().await.len(), 1, "the lost one has a new task");
     // An answer about the old dispatch comes late.
     world.age(&lost, chrono::Duration::minutes(6)).await;
@@ -168,7 +170,7 @@ async fn a_hand_over_and_a_claim_of_the_same_job_do_not_undo_each_other() {
     let taken = world.taken().await;
     // The task was delivered before its creation was recorded.
     let claimed = world.claim(&job).await;
-    world.ledger.handed_over(&taken).await.unwrap();
+    world.ledger.outbox().handed_over(&taken).await.unwrap();
     assert_eq!(world.job(&job).await.state, claimed.job.state);
     assert_eq!(world.count("select handed_dispatch from finalization_jobs").await, 1);
     let edge = ledger::Edge::Release { delay: chrono::Duration::zero() };
@@ -181,10 +183,10 @@ async fn operators_see_that_a_job_waits_for_the_task_queue_or_in_it() {
     let world = World::new().await;
     let job = world.finalized("one").await;
     world.has_process().await;
-    let why = async || world.ledger.job_page(&job).await.unwrap().unwrap().why;
+    let why = async || Operations::new(&world.ledger).job_page(&job).await.unwrap().unwrap().why;
     assert_eq!(why().await, job::Why::NothingWrong);
     let taken = world.taken().await;
     assert_eq!(why().await, job::Why::NotHandedOver { tries: 1 });
-    world.ledger.handed_over(&taken).await.unwrap();
+    world.ledger.outbox().handed_over(&taken).await.unwrap();
     assert!(matches!(why().await, job::Why::InTaskQueue { .. }));
 }

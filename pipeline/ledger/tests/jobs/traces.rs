@@ -2,8 +2,10 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome};
-use ledger::{Announcement, Claimed, DeliveryPolicy, Edge, EventKind, OperatorAction, Results, WithKeys};
+use ledger::{Announcement, Claimed, Edge, OperatorAction, Results, WithKeys};
 use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
+use outbox::DeliveryPolicy;
+use records::EventKind;
 use trace::TraceContext;
 
 use crate::world::{World, completion};
@@ -96,6 +98,7 @@ async fn what_is_told_goes_on_where_the_completion_says() {
     }
     let mut told: Vec<_> = world
         .ledger
+        .outbox()
         .claim_deliveries(10, &DeliveryPolicy::default(), None)
         .await
         .unwrap()

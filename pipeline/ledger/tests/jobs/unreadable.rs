@@ -1,7 +1,8 @@
 //! A row that no type can express fails only itself.
 
 use chrono::Duration;
-use ledger::{Error, Renewal};
+use db::Error;
+use ledger::Renewal;
 
 use crate::world::World;
 

@@ -1,7 +1,8 @@
 //! `verify` finds what was broken by hand, each check its own, and nothing in a database that only verbs wrote.
 
 use job::FailureCode;
-use ledger::{CHECKS, Edge, OperatorAction};
+use ledger::{Edge, OperatorAction};
+use operations::{CHECKS, Operations};
 
 use crate::world::World;
 
@@ -9,7 +10,7 @@ use crate::world::World;
 async fn broken(world: &World) -> Vec<&'static str> {
     let mut broken = Vec::new();
     for check in &CHECKS {
-        let finding = world.ledger.verify(check, 5).await.unwrap();
+        let finding = Operations::new(&world.ledger).verify(check, 5).await.unwrap();
         if !finding.offenders.is_empty() {
             broken.push(finding.name);
         }
@@ -113,9 +114,9 @@ async fn a_recount_sets_totals_right_and_is_recorded_once() {
         )
         .await;
     let action = OperatorAction { operator: "olga".into(), reason: "a crash".into() };
-    assert!(world.ledger.recount(&action).await.unwrap());
+    assert!(Operations::new(&world.ledger).recount(&action).await.unwrap());
     assert_eq!(broken(&world).await, Vec::<&str>::new());
-    assert!(!world.ledger.recount(&action).await.unwrap(), "nothing is left to set right");
+    assert!(!Operations::new(&world.ledger).recount(&action).await.unwrap(), "nothing is left to set right");
     assert_eq!(world.count("select count(*) from operator_actions where action = 'recount'").await, 1);
 }
 
@@ -128,7 +129,7 @@ async fn of_two_recounts_at_once_the_second_finds_nothing_to_set_right() {
     let action = OperatorAction { operator: "olga".into(), reason: "a crash".into() };
     let other = "select pg_advisory_xact_lock(x'007265636f756e74'::bigint); \
         update finalization_totals set jobs = jobs - 7 where status = 'completed' and stripe = 0";
-    let corrected = world.database.overtaken_by(other, world.ledger.recount(&action)).await;
+    let corrected = world.database.overtaken_by(other, Operations::new(&world.ledger).recount(&action)).await;
     assert!(!corrected.unwrap());
     assert_eq!(broken(&world).await, Vec::<&str>::new());
 }
@@ -146,7 +147,7 @@ async fn totals_whose_sum_is_right_are_right_however_their_stripes_share_it() {
         .await;
     assert_eq!(broken(&world).await, Vec::<&str>::new());
     let action = OperatorAction { operator: "olga".into(), reason: "a look".into() };
-    assert!(!world.ledger.recount(&action).await.unwrap());
+    assert!(!Operations::new(&world.ledger).recount(&action).await.unwrap());
     assert_eq!(world.count("select count(*) from operator_actions").await, 0);
 }
 
@@ -169,19 +170,19 @@ async fn stripes_that_are_not_there_are_made_anew_and_count_again() {
                  for each row execute function may_take_ten_minutes()",
         )
         .await;
-    assert!(world.ledger.recount(&action).await.unwrap());
+    assert!(Operations::new(&world.ledger).recount(&action).await.unwrap());
     assert_eq!(broken(&world).await, Vec::<&str>::new());
     assert_eq!(world.count("select count(*) from finalization_totals").await, 32);
     world.run("drop trigger may_take_ten_minutes on finalization_totals").await;
     world.dead("another", FailureCode::InvalidJob).await;
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "it is counted wherever it falls");
-    assert!(!world.ledger.recount(&action).await.unwrap());
+    assert!(!Operations::new(&world.ledger).recount(&action).await.unwrap());
 }
 
 #[tokio::test]
 async fn an_examination_sees_a_healthy_database_and_an_empty_one() {
     let world = lived_in().await;
-    let found = world.ledger.examine().await.unwrap();
+    let found = Operations::new(&world.ledger).examine().await.unwrap();
     let server: String =
         sqlx::query_scalar("select current_setting('server_version')").fetch_one(&world.pool).await.unwrap();
     assert_eq!(found.server, server);
@@ -193,9 +194,9 @@ async fn an_examination_sees_a_healthy_database_and_an_empty_one() {
              update finalization_jobs set reconcile_after_at = now() - interval '2 hours' where status = 'leased'",
         )
         .await;
-    let found = world.ledger.examine().await.unwrap();
+    let found = Operations::new(&world.ledger).examine().await.unwrap();
     assert_eq!((found.without_owners, found.unwatched_leases), (1, 1));
     let empty = testbed::TestDatabase::empty().await;
     let ledger = ledger::Ledger::new(empty.options(), ledger::Settings::default());
-    assert!(!ledger.examine().await.unwrap().missing_migrations.is_empty());
+    assert!(!Operations::new(&ledger).examine().await.unwrap().missing_migrations.is_empty());
 }

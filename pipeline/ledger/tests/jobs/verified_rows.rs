@@ -4,12 +4,16 @@
 use std::time::Duration;
 
 use job::{FailureCode, JobId, Outcome};
-use ledger::{CHECKS, CreateOutcome, Edge, Finding, OperatorAction, Results, UserChange};
+use ledger::{CreateOutcome, Edge, OperatorAction, Results};
+use operations::{CHECKS, Finding, Operations};
 use records::{ConversationId, UserId};
 use serde_json::json;
+use store::UserChange;
 
-use crate::street::KEY;
-use crate::world::{World, completion, talk};
+use crate::{
+    street::KEY,
+    world::{World, completion, talk},
+};
 
 async fn complete(world: &World, job: &JobId) {
     let claimed = world.claim(job).await;
@@ -65,9 +69,9 @@ async fn crowded() -> World {
     assert!(world.ledger.delete_conversation(&world.ann, &completed(&world, "deleted").await).await.unwrap());
     // Bob's are of Ann's ids and in other states; Carla waits for her keys.
     let (bob, carla) = (UserId::new("bob"), UserId::new("carla"));
-    assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
+    assert!(world.ledger.store().create_user(&bob, &Default::default()).await.unwrap());
     let marked = UserChange { requires_byok: Some(true), ..UserChange::default() };
-    assert!(world.ledger.create_user(&carla, &marked).await.unwrap());
+    assert!(world.ledger.store().create_user(&carla, &marked).await.unwrap());
     for id in ["queued", "completed", "deferred", "settled"] {
         admitted_of(&world, &bob, id).await;
     }
@@ -87,7 +91,7 @@ async fn crowded() -> World {
 async fn found(world: &World, limit: i64) -> Vec<Finding> {
     let mut found = Vec::new();
     for check in &CHECKS {
-        let finding = world.ledger.verify(check, limit).await.unwrap();
+        let finding = Operations::new(&world.ledger).verify(check, limit).await.unwrap();
         if !finding.offenders.is_empty() {
             found.push(finding);
         }
@@ -280,9 +284,9 @@ async fn a_recount_adds_what_is_missing_to_the_stripe_that_is_there() {
         )
         .await;
     let action = OperatorAction { operator: "olga".into(), reason: "a crash".into() };
-    assert!(world.ledger.recount(&action).await.unwrap());
+    assert!(Operations::new(&world.ledger).recount(&action).await.unwrap());
     assert_eq!(broken(&world).await, []);
-    assert!(!world.ledger.recount(&action).await.unwrap());
+    assert!(!Operations::new(&world.ledger).recount(&action).await.unwrap());
     assert_eq!(world.count("select count(*) from operator_actions where action = 'recount'").await, 1);
 }
 
@@ -293,8 +297,10 @@ async fn a_session_that_stays_in_a_transaction_is_found() {
     let mut session = sqlx::ConnectOptions::connect(&options).await.unwrap();
     sqlx::raw_sql("begin; select 1").execute(&mut session).await.unwrap();
     let check = CHECKS.iter().find(|check| check.name == "sessions_hold_no_transaction").unwrap();
-    let found = async { while world.ledger.verify(check, 9).await.unwrap().offenders.len() != 1 {} };
+    let found = async {
+        while Operations::new(&world.ledger).verify(check, 9).await.unwrap().offenders.len() != 1 {}
+    };
     tokio::time::timeout(Duration::from_secs(60), found).await.expect("it is found after some seconds");
     sqlx::raw_sql("rollback").execute(&mut session).await.unwrap();
-    assert!(world.ledger.verify(check, 9).await.unwrap().offenders.is_empty());
+    assert!(Operations::new(&world.ledger).verify(check, 9).await.unwrap().offenders.is_empty());
 }

@@ -19,7 +19,7 @@ async fn one_of_each(world: &World) -> [JobId; 4] {
     [queued, leased.job.id, parked.job.id, done.job.id]
 }
 
-fn ids(page: Vec<ledger::Passed>) -> Vec<JobId> {
+fn ids(page: Vec<db::Passed>) -> Vec<JobId> {
     page.into_iter().map(|(_, _, job)| job).collect()
 }
 
@@ -55,7 +55,7 @@ async fn a_page_is_as_long_as_was_asked_for() {
             world.age(job, Duration::days(60)).await;
         }
         let left = world.deferred(&format!("{id} left")).await;
-        world.ledger.append_segments(&world.ann, &left, &[said("s")]).await.unwrap().unwrap();
+        world.ledger.store().append_segments(&world.ann, &left, &[said("s")]).await.unwrap().unwrap();
     }
     world.run("update conversations set last_append_at = clock_timestamp() - interval '25 hours'").await;
     for (limit, found) in [(1, 1), (2, 2), (3, 2)] {
@@ -113,7 +113,7 @@ fn pairs(keys: &[(&str, &str)]) -> Vec<(String, String)> {
 async fn a_sweep_finds_what_nobody_works_on_for_fifteen_minutes_and_nothing_else() {
     let world = World::new().await;
     let bob = UserId::new("bob");
-    assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
+    assert!(world.ledger.store().create_user(&bob, &Default::default()).await.unwrap());
     stuck(&world, &world.ann, "old", 901).await;
     stuck(&world, &world.ann, "young", 800).await;
     // A run is under way on Bob's of the same name, on Ann's other one, and Ann's third had one once.
@@ -154,7 +154,7 @@ async fn what_was_left_alone_for_a_day_is_found_and_admitted_and_nothing_else() 
     let world = World::new().await;
     for id in ["left", "fresh", "failed"] {
         let id = world.deferred(id).await;
-        world.ledger.append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
+        world.ledger.store().append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
     }
     world
         .run(

@@ -6,11 +6,12 @@ use chrono::Duration;
 use futures::FutureExt;
 use job::{FailureCode, Job, JobId, Outcome, Queue, State, WorkerId};
 use ledger::{
-    ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, Edge, EventKind, Holding, JobClaims,
-    JobView, Ledger, NewContent, NewConversation, NewEndpoint, Process, Results, RunCounts, Same, Settings,
-    WebhookFormat,
+    ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, Edge, Holding, JobClaims, JobView, Ledger,
+    NewContent, NewConversation, Results, Same, Settings,
 };
-use records::{ConversationId, Segment, Source, UserId};
+use operations::{Operations, Process, RunCounts};
+use outbox::NewEndpoint;
+use records::{ConversationId, EventKind, Segment, Source, UserId, WebhookFormat};
 use secrecy::SecretString;
 use sqlx::PgPool;
 use testbed::TestDatabase;
@@ -30,7 +31,7 @@ impl World {
         let ledger = Ledger::new(database.options(), Settings::default());
         let pool = database.pool(4).await;
         let ann = UserId::new("ann");
-        assert!(ledger.create_user(&ann, &Default::default()).await.unwrap());
+        assert!(ledger.store().create_user(&ann, &Default::default()).await.unwrap());
         Self { ledger, pool, ann, database }
     }
 
@@ -59,7 +60,7 @@ impl World {
             format: WebhookFormat::Full,
             secret: SecretString::from("whsec_c2VjcmV0"),
         };
-        self.ledger.create_endpoint(user, &new).await.unwrap().unwrap();
+        self.ledger.outbox().create_endpoint(user, &new).await.unwrap().unwrap();
     }
 
     /// A conversation of Ann's that was created from text and admitted.
@@ -130,12 +131,15 @@ impl World {
 
     /// A process lives, and was seen now.
     pub(crate) async fn has_process(&self) {
-        self.ledger.report_process(&process("host:1", 4), &RunCounts::default()).await.unwrap();
+        Operations::new(&self.ledger)
+            .report_process(&process("host:1", 4), &RunCounts::default())
+            .await
+            .unwrap();
     }
 
     /// Whether those who send deliveries were woken since the last time.
     pub(crate) fn is_woken(&self) -> bool {
-        self.ledger.waker().deliveries_waiting().now_or_never().is_some()
+        self.ledger.db().waker().deliveries_waiting().now_or_never().is_some()
     }
 
     /// Claims up to ten jobs of a queue.

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use job::{Origin, Queue, State, WorkerId};
-use ledger::{
-    Appended, CHECKS, EndedBy, LIVE_GRACE, LimitsChange, LiveAdmission, LiveLost, PhotoRefusal, Settings,
-    UserChange, WithKeys,
-};
+use ledger::{EndedBy, LiveAdmission, Settings, WithKeys};
+use operations::{CHECKS, Operations};
 use records::Status;
+use store::{Appended, LIVE_GRACE, LimitsChange, LiveLost, PhotoRefusal, UserChange};
 
 use crate::world::{World, said};
 
@@ -49,8 +48,11 @@ async fn silence_admits_a_conversation_once_and_nothing_is_appended_afterwards()
     assert_eq!(view.revision, 1);
     let again = world.ledger.admit_live(&world.ann, &live.id, by, None).await.unwrap();
     assert_eq!(again, LiveAdmission::Ended);
-    let late =
-        world.ledger.append_live(&world.ann, &live.id, live.epoch, &[said("s2", "x", 3.0)], None).await;
+    let late = world
+        .ledger
+        .store()
+        .append_live(&world.ann, &live.id, live.epoch, &[said("s2", "x", 3.0)], None)
+        .await;
     assert_eq!(late.unwrap(), Err(LiveLost::Ended));
     let next = world.open("c2", None).await;
     assert_eq!(next.id.as_str(), "c2", "the socket goes on with another one");
@@ -64,7 +66,7 @@ async fn a_word_that_comes_with_the_end_is_in_the_revision_or_is_refused() {
     // The end holds the row first.
     let end = "update conversations set status = 'processing' where conversation_id = 'c1'";
     let more = [said("s2", "One more thing.", 3.0)];
-    let append = world.ledger.append_live(&world.ann, &live.id, live.epoch, &more, None);
+    let append = world.ledger.store().append_live(&world.ann, &live.id, live.epoch, &more, None);
     assert_eq!(world.database.overtaken_by(end, append).await.unwrap(), Err(LiveLost::Ended));
     world.run("update conversations set status = 'in_progress'").await;
     // The append holds it first.
@@ -122,7 +124,7 @@ async fn a_session_with_keys_leases_its_job_at_once_and_one_without_parks_it() {
     let parked = fresh(world.ledger.admit_live(&world.ann, &live.id, OWNER, None).await.unwrap());
     let state = async |id| world.ledger.job(id).await.unwrap().unwrap().job.state;
     assert_eq!(state(&parked.job_id).await, State::BlockedByok);
-    assert_eq!(world.ledger.parked_jobs(&world.ann, 5).await.unwrap(), vec![parked.job_id.clone()]);
+    assert_eq!(world.ledger.store().parked_jobs(&world.ann, 5).await.unwrap(), vec![parked.job_id.clone()]);
     let live = world.spoken("c2", None).await;
     let worker = WorkerId("p1/keyed".to_owned());
     let keys = WithKeys { claimant: Some(&worker) };
@@ -130,7 +132,7 @@ async fn a_session_with_keys_leases_its_job_at_once_and_one_without_parks_it() {
     let leased = fresh(world.ledger.admit_live(&world.ann, &live.id, by, Some(keys)).await.unwrap());
     assert!(matches!(state(&leased.job_id).await, State::Leased(lease) if lease.worker == worker));
     assert_eq!(leased.claimed.unwrap().job.id, leased.job_id);
-    assert_eq!(world.ledger.parked_jobs(&world.ann, 5).await.unwrap(), [parked.job_id]);
+    assert_eq!(world.ledger.store().parked_jobs(&world.ann, 5).await.unwrap(), [parked.job_id]);
 }
 
 #[tokio::test]
@@ -140,7 +142,7 @@ async fn what_a_dead_process_left_is_due_after_the_grace_and_a_renewal_takes_it_
     let empty = world.open("c2", Some("b")).await;
     let living = world.spoken("c3", Some("c")).await;
     let due = async || {
-        let walked = world.ledger.due_live(LIVE_GRACE, None, 10).await.unwrap();
+        let walked = world.ledger.store().due_live(LIVE_GRACE, None, 10).await.unwrap();
         assert_eq!(walked.next, None);
         walked.found.into_iter().map(|(_, id)| id).collect::<Vec<_>>()
     };
@@ -148,7 +150,7 @@ async fn what_a_dead_process_left_is_due_after_the_grace_and_a_renewal_takes_it_
     assert_eq!(due().await, [], "their sockets may be about to end them");
     world.run("update conversations set process_after = now() - interval '20 seconds' - live_epoch * interval '1s'").await;
     assert_eq!(due().await.len(), 3);
-    world.ledger.renew_live(&world.ann, &living.id, living.epoch).await.unwrap().unwrap();
+    world.ledger.store().renew_live(&world.ann, &living.id, living.epoch).await.unwrap().unwrap();
     assert_eq!(due().await.len(), 2);
     let end = async |id| world.ledger.admit_live(&world.ann, id, GRACE, None).await.unwrap();
     assert_eq!(end(&living.id).await, LiveAdmission::NotDue);
@@ -169,7 +171,7 @@ async fn due_pages_are_walked_by_their_key() {
     world.run("update conversations set process_after = now() - interval '1 minute'").await;
     let (mut after, mut seen) = (None, Vec::new());
     loop {
-        let walked = world.ledger.due_live(Duration::ZERO, after.as_ref(), 2).await.unwrap();
+        let walked = world.ledger.store().due_live(Duration::ZERO, after.as_ref(), 2).await.unwrap();
         seen.extend(walked.found.into_iter().map(|(_, id)| id.as_str().to_owned()));
         after = walked.next;
         if after.is_none() {
@@ -182,11 +184,11 @@ async fn due_pages_are_walked_by_their_key() {
 #[tokio::test]
 async fn the_conversation_in_progress_is_the_one_that_was_active_last_and_never_an_empty_stub() {
     let world = World::new().await;
-    assert_eq!(world.ledger.in_progress(&world.ann).await.unwrap(), None);
+    assert_eq!(world.ledger.store().in_progress(&world.ann).await.unwrap(), None);
     let older = world.spoken("c1", Some("a")).await;
     world.spoken("c2", Some("b")).await;
     world.open("c3", Some("c")).await;
-    let found = async || world.ledger.in_progress(&world.ann).await.unwrap().unwrap();
+    let found = async || world.ledger.store().in_progress(&world.ann).await.unwrap().unwrap();
     assert_eq!(found().await.id.as_str(), "c2");
     world.say(&older, &[said("s9", "Still here.", 9.0)], None).await;
     let found = found().await;
@@ -198,8 +200,13 @@ async fn a_full_conversation_is_ended_and_its_last_words_go_into_the_next() {
     let world = World::new().await;
     let live = world.spoken("c1", None).await;
     let long = said("s2", &"w".repeat(4 * 1_024 * 1_024), 3.0);
-    let full =
-        world.ledger.append_live(&world.ann, &live.id, live.epoch, &[long], None).await.unwrap().unwrap();
+    let full = world
+        .ledger
+        .store()
+        .append_live(&world.ann, &live.id, live.epoch, &[long], None)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(full, Appended::Full);
     let by = EndedBy::Socket { epoch: live.epoch };
     fresh(world.ledger.admit_live(&world.ann, &live.id, by, None).await.unwrap());
@@ -215,21 +222,31 @@ async fn what_a_live_conversation_stores_is_charged_to_its_user_and_bounded() {
     let live = world.spoken("c1", None).await;
     world.say(&live, &[said("s1", "Buy milk tomorrow.", 0.0)], None).await;
     let account = async || {
-        let budget = world.ledger.user_budget(&world.ann).await.unwrap().unwrap();
+        let budget = world.ledger.store().user_budget(&world.ann).await.unwrap().unwrap();
         (budget.conversations_today, budget.bytes)
     };
     assert_eq!(account().await, (1, 30), "a repeat costs nothing");
     let append = async |text: &str| {
         let said = [said("s2", text, 3.0)];
-        world.ledger.append_live(&world.ann, &live.id, live.epoch, &said, None).await.unwrap().unwrap()
+        world
+            .ledger
+            .store()
+            .append_live(&world.ann, &live.id, live.epoch, &said, None)
+            .await
+            .unwrap()
+            .unwrap()
     };
     assert_eq!(append(&"w".repeat(23)).await, Appended::OverBudget);
-    let photo = world.ledger.add_live_photo(&world.ann, &live.id, live.epoch, ("p", &"A".repeat(40))).await;
+    let photo =
+        world.ledger.store().add_live_photo(&world.ann, &live.id, live.epoch, ("p", &"A".repeat(40))).await;
     assert_eq!(photo.unwrap(), Err(PhotoRefusal::TooMany));
     assert_eq!((account().await, world.texts(&live.id).await.len()), ((1, 30), 1));
     assert!(matches!(append("short").await, Appended::Stored(_)));
     let by = EndedBy::Socket { epoch: live.epoch };
     fresh(world.ledger.admit_live(&world.ann, &live.id, by, None).await.unwrap());
     let check = CHECKS.iter().find(|check| check.name == "usage_recounts").unwrap();
-    assert_eq!(world.ledger.verify(check, 10).await.unwrap().offenders, Vec::<String>::new());
+    assert_eq!(
+        Operations::new(&world.ledger).verify(check, 10).await.unwrap().offenders,
+        Vec::<String>::new()
+    );
 }

@@ -1,7 +1,8 @@
 //! Who owns a live conversation, and what is written to it.
 
-use ledger::{Appended, Ledger, LiveLost, OpenRefusal, Settings};
+use ledger::{Ledger, Settings};
 use records::{ConversationId, UserId};
+use store::{Appended, LiveLost, OpenRefusal};
 
 use crate::world::{World, new, said};
 
@@ -16,8 +17,8 @@ async fn a_conversation_is_resumed_by_its_device_within_its_timeout_and_by_no_ot
     assert_eq!(world.open("c3", Some("ios_2")).await.id.as_str(), "c3");
     assert_eq!(world.open("c4", None).await.id.as_str(), "c4");
     let bob = UserId::new("bob");
-    assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
-    let bobs = world.ledger.open_live(&bob, &new("c5", Some("ios_1"))).await.unwrap().unwrap();
+    assert!(world.ledger.store().create_user(&bob, &Default::default()).await.unwrap());
+    let bobs = world.ledger.store().open_live(&bob, &new("c5", Some("ios_1"))).await.unwrap().unwrap();
     assert_eq!(bobs.id.as_str(), "c5");
     world.run("update conversations set last_activity_at = now() - interval '121 seconds'").await;
     assert_eq!(world.open("c6", Some("ios_1")).await.id.as_str(), "c6");
@@ -28,16 +29,18 @@ async fn an_older_sockets_writes_are_refused_also_across_processes() {
     let world = World::new().await;
     let old = world.spoken("c1", None).await;
     let other = Ledger::new(world.database.options(), Settings::default());
-    let young = other.open_live(&world.ann, &new("c2", None)).await.unwrap().unwrap();
+    let young = other.store().open_live(&world.ann, &new("c2", None)).await.unwrap().unwrap();
     assert_eq!(young.id, old.id);
     let late = [said("s2", "Too late.", 5.0)];
-    let refused = world.ledger.append_live(&world.ann, &old.id, old.epoch, &late, None).await.unwrap();
+    let refused =
+        world.ledger.store().append_live(&world.ann, &old.id, old.epoch, &late, None).await.unwrap();
     assert_eq!(refused, Err(LiveLost::Superseded));
-    let refused = world.ledger.renew_live(&world.ann, &old.id, old.epoch).await.unwrap();
+    let refused = world.ledger.store().renew_live(&world.ann, &old.id, old.epoch).await.unwrap();
     assert_eq!(refused, Err(LiveLost::Superseded));
-    let refused = world.ledger.close_live(&world.ann, &old.id, old.epoch).await.unwrap();
+    let refused = world.ledger.store().close_live(&world.ann, &old.id, old.epoch).await.unwrap();
     assert_eq!(refused, Err(LiveLost::Superseded));
-    let photo = world.ledger.add_live_photo(&world.ann, &old.id, old.epoch, ("p", "aGk=")).await.unwrap();
+    let photo =
+        world.ledger.store().add_live_photo(&world.ann, &old.id, old.epoch, ("p", "aGk=")).await.unwrap();
     assert!(photo.is_err());
     world.say(&young, &[said("s3", "In time.", 5.0)], None).await;
     assert_eq!(world.texts(&old.id).await.len(), 2);
@@ -48,8 +51,10 @@ async fn two_sockets_that_open_at_once_open_one_conversation() {
     let world = World::new().await;
     let other = Ledger::new(world.database.options(), Settings::default());
     let (one_new, two_new) = (new("c1", Some("d")), new("c2", Some("d")));
-    let (one, two) =
-        tokio::join!(world.ledger.open_live(&world.ann, &one_new), other.open_live(&world.ann, &two_new));
+    let (one, two) = tokio::join!(
+        world.ledger.store().open_live(&world.ann, &one_new),
+        other.store().open_live(&world.ann, &two_new)
+    );
     let (one, two) = (one.unwrap().unwrap(), two.unwrap().unwrap());
     assert_eq!(one.id, two.id);
     assert_ne!(one.epoch, two.epoch);
@@ -94,7 +99,7 @@ async fn a_conversation_takes_ten_thousand_segments_and_four_mebibytes() {
     ).await;
     let two = [said("s1", "One.", 0.0), said("s2", "Two.", 1.0)];
     let append = async |said: &[_]| {
-        world.ledger.append_live(&world.ann, &live.id, live.epoch, said, None).await.unwrap().unwrap()
+        world.ledger.store().append_live(&world.ann, &live.id, live.epoch, said, None).await.unwrap().unwrap()
     };
     assert_eq!(append(&two).await, Appended::Full);
     assert_eq!(append(&two[..1]).await, Appended::Stored(vec![Some(0)]));
@@ -107,11 +112,11 @@ async fn a_conversation_takes_ten_thousand_segments_and_four_mebibytes() {
 #[tokio::test]
 async fn the_clients_own_id_is_taken_when_it_is_free_and_its_conversation_is_resumed() {
     let world = World::new().await;
-    let wanting = |fresh: &str, device: &str| ledger::NewLive {
+    let wanting = |fresh: &str, device: &str| store::NewLive {
         wanted_id: Some(ConversationId::new("mine")),
         ..new(fresh, Some(device))
     };
-    let open = async |new| world.ledger.open_live(&world.ann, &new).await.unwrap().unwrap();
+    let open = async |new| world.ledger.store().open_live(&world.ann, &new).await.unwrap().unwrap();
     let mine = open(wanting("c1", "a")).await;
     assert_eq!(mine.id.as_str(), "mine");
     world.say(&mine, &[said("s1", "Hello.", 0.0)], Some(1.0)).await;
@@ -130,17 +135,17 @@ async fn an_empty_stub_goes_with_its_socket_and_words_and_pictures_stay() {
     let seen = world.open("c3", Some("c")).await;
     let photo = ("p1", "/9j/");
     for _ in 0..2 {
-        world.ledger.add_live_photo(&world.ann, &seen.id, seen.epoch, photo).await.unwrap().unwrap();
+        world.ledger.store().add_live_photo(&world.ann, &seen.id, seen.epoch, photo).await.unwrap().unwrap();
     }
     for live in [&empty, &spoken, &seen] {
-        world.ledger.close_live(&world.ann, &live.id, live.epoch).await.unwrap().unwrap();
+        world.ledger.store().close_live(&world.ann, &live.id, live.epoch).await.unwrap().unwrap();
     }
-    let left = world.ledger.list_live(Some("ann"), 10).await.unwrap();
+    let left = world.ledger.store().list_live(Some("ann"), 10).await.unwrap();
     let left: Vec<_> =
         left.iter().map(|live| (live.conversation_id.as_str(), live.live_process.as_deref())).collect();
     assert_eq!(left, [("c2", None), ("c3", None)]);
     assert_eq!(world.one::<i64>("select count(*) from photos").await, 1);
-    let gone = world.ledger.close_live(&world.ann, &empty.id, empty.epoch).await.unwrap();
+    let gone = world.ledger.store().close_live(&world.ann, &empty.id, empty.epoch).await.unwrap();
     assert_eq!(gone, Err(LiveLost::Ended));
 }
 
@@ -149,12 +154,15 @@ async fn nothing_is_opened_for_a_user_who_is_gone_or_going() {
     let world = World::new().await;
     let live = world.spoken("c1", None).await;
     world.run("update users set deleting_since = now()").await;
-    let refused = world.ledger.open_live(&world.ann, &new("c2", None)).await.unwrap();
+    let refused = world.ledger.store().open_live(&world.ann, &new("c2", None)).await.unwrap();
     assert_eq!(refused, Err(OpenRefusal::NoUser));
-    let nobody = world.ledger.open_live(&UserId::new("nobody"), &new("c2", None)).await.unwrap();
+    let nobody = world.ledger.store().open_live(&UserId::new("nobody"), &new("c2", None)).await.unwrap();
     assert_eq!(nobody, Err(OpenRefusal::NoUser));
     world.run("delete from users").await;
-    let append =
-        world.ledger.append_live(&world.ann, &live.id, live.epoch, &[said("s2", "x", 1.0)], None).await;
+    let append = world
+        .ledger
+        .store()
+        .append_live(&world.ann, &live.id, live.epoch, &[said("s2", "x", 1.0)], None)
+        .await;
     assert_eq!(append.unwrap(), Err(LiveLost::Ended));
 }

@@ -1,8 +1,9 @@
 //! A database with a user in it, and short ways to open and to fill live conversations.
 
-use ledger::{Appended, Ledger, LiveConversation, NewLive, Settings};
+use ledger::{Ledger, Settings};
 use records::{ConversationId, Segment, Source, UserId};
 use sqlx::PgPool;
+use store::{Appended, LiveConversation, NewLive};
 use testbed::TestDatabase;
 
 pub(crate) struct World {
@@ -22,12 +23,12 @@ impl World {
         let ledger = Ledger::new(database.options(), settings);
         let pool = database.pool(4).await;
         let ann = UserId::new("ann");
-        assert!(ledger.create_user(&ann, &Default::default()).await.unwrap());
+        assert!(ledger.store().create_user(&ann, &Default::default()).await.unwrap());
         Self { ledger, pool, ann, database }
     }
 
     pub(crate) async fn open(&self, fresh: &str, device: Option<&str>) -> LiveConversation {
-        self.ledger.open_live(&self.ann, &new(fresh, device)).await.unwrap().unwrap()
+        self.ledger.store().open_live(&self.ann, &new(fresh, device)).await.unwrap().unwrap()
     }
 
     /// Opens a conversation and says something in it.
@@ -43,7 +44,7 @@ impl World {
         said: &[Segment],
         began: Option<f64>,
     ) -> Vec<Option<i32>> {
-        let appended = self.ledger.append_live(&self.ann, &live.id, live.epoch, said, began).await;
+        let appended = self.ledger.store().append_live(&self.ann, &live.id, live.epoch, said, began).await;
         match appended.unwrap().unwrap() {
             Appended::Stored(numbers) => numbers,
             refused => panic!("{refused:?}"),

@@ -1,6 +1,7 @@
 //! No wait is unbounded (DESIGN §4), not even for what is one statement and no transaction.
 
-use ledger::{ConversationFilter, Error, MemoryFilter};
+use db::Error;
+use store::{ConversationFilter, MemoryFilter};
 
 use crate::world::World;
 
@@ -19,12 +20,12 @@ async fn reads_of_one_statement_give_up_on_what_somebody_holds() {
         .unwrap();
     let (filter, memories) = (ConversationFilter::default(), MemoryFilter::default());
     let (page, memories, folders, key) = tokio::join!(
-        ledger.conversations(ann, &filter),
-        ledger.memories(ann, &memories),
-        ledger.folders(ann),
-        ledger.key_owner(&[0; 32]),
+        ledger.store().conversations(ann, &filter),
+        ledger.store().memories(ann, &memories),
+        ledger.store().folders(ann),
+        ledger.store().key_owner(&[0; 32]),
     );
     assert!(is_passing(page) && is_passing(memories) && is_passing(folders) && is_passing(key));
     holder.rollback().await.unwrap();
-    assert!(ledger.conversations(ann, &filter).await.is_ok(), "and go on when it is free");
+    assert!(ledger.store().conversations(ann, &filter).await.is_ok(), "and go on when it is free");
 }

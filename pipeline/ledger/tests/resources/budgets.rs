@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ledger::{
-    AdmitRefusal, Budget, CHECKS, CreateOutcome, Error, Ledger, LimitsChange, NewContent, NewConversation,
-    OperatorAction, OverBudget, UserChange,
-};
-use records::{ConversationId, Source, UserId};
+use db::Error;
+use ledger::{AdmitRefusal, CreateOutcome, Ledger, NewContent, NewConversation, OperatorAction};
+use operations::{CHECKS, Operations};
+use records::{Budget, ConversationId, OverBudget, Source, UserId};
+use store::{LimitsChange, UserChange};
 use tokio::sync::Barrier;
 
 use crate::world::{World, said};
@@ -52,7 +52,7 @@ async fn create(ledger: &Ledger, user: &UserId, new: NewConversation) -> Result<
 /// What `verify` says of what users store.
 async fn drift(world: &World) -> Vec<String> {
     let check = CHECKS.iter().find(|check| check.name == "usage_recounts").unwrap();
-    world.ledger.verify(check, 10).await.unwrap().offenders
+    Operations::new(&world.ledger).verify(check, 10).await.unwrap().offenders
 }
 
 #[tokio::test]
@@ -71,9 +71,9 @@ async fn a_create_beyond_the_days_limit_stores_nothing_and_tomorrow_has_room() {
     assert_eq!(world.count(rows).await, 4);
     create(&world.ledger, &world.bob, talk("c", "words")).await.unwrap();
     world.run("update user_usage set day = day - 1").await;
-    assert_eq!(world.ledger.user_budget(&world.ann).await.unwrap().unwrap().conversations_today, 0);
+    assert_eq!(world.ledger.store().user_budget(&world.ann).await.unwrap().unwrap().conversations_today, 0);
     create(&world.ledger, &world.ann, talk("c", "words")).await.unwrap();
-    let budget = world.ledger.user_budget(&world.ann).await.unwrap().unwrap();
+    let budget = world.ledger.store().user_budget(&world.ann).await.unwrap().unwrap();
     assert_eq!((budget.conversations_today, budget.bytes, budget.waiting_jobs), (1, 15, 3));
     assert_eq!(drift(&world).await, Vec::<String>::new());
 }
@@ -95,7 +95,12 @@ async fn of_two_creates_at_the_limit_one_is_refused_whichever_the_budget() {
     for (n, limits) in [per_day(1), bytes(7), waiting(1)].into_iter().cycle().take(12).enumerate() {
         let user = UserId::new(format!("user {n}"));
         assert!(
-            world.ledger.create_user(&user, &UserChange { limits, ..UserChange::default() }).await.unwrap()
+            world
+                .ledger
+                .store()
+                .create_user(&user, &UserChange { limits, ..UserChange::default() })
+                .await
+                .unwrap()
         );
         let barrier = Arc::new(Barrier::new(2));
         let one = async |ledger: &Ledger, id: &str| {
@@ -122,7 +127,7 @@ async fn bytes_are_those_of_what_was_said_and_come_back_with_a_deletion() {
     let id = ConversationId::new("a");
     let append = async |text: &str| {
         let words = [said(None, "Tom", text, 0.0)];
-        world.ledger.append_segments(&world.ann, &id, &words).await
+        world.ledger.store().append_segments(&world.ann, &id, &words).await
     };
     let refused = append("six").await;
     assert!(
@@ -130,7 +135,7 @@ async fn bytes_are_those_of_what_was_said_and_come_back_with_a_deletion() {
         "{refused:?}"
     );
     append("12").await.unwrap().unwrap();
-    assert_eq!(world.ledger.user_budget(&world.ann).await.unwrap().unwrap().bytes, 10);
+    assert_eq!(world.ledger.store().user_budget(&world.ann).await.unwrap().unwrap().bytes, 10);
     assert!(append("").await.is_err());
     assert_eq!(drift(&world).await, Vec::<String>::new());
     create(&world.ledger, &world.bob, talk("b", &"x".repeat(1_000))).await.unwrap();
@@ -204,11 +209,11 @@ async fn zero_and_the_services_setting_are_limits_too() {
     create(&world.ledger, &world.ann, talk("b", "words")).await.unwrap();
     limit(&world, &world.ann, LimitsChange { conversations_per_day: Some(None), ..LimitsChange::default() })
         .await;
-    let budgets = ledger::Budgets { conversations_per_day: 2, ..ledger::Budgets::default() };
+    let budgets = store::Budgets { conversations_per_day: 2, ..store::Budgets::default() };
     let strict = Ledger::new(world.database.options(), ledger::Settings { budgets, ..Default::default() });
     let over = create(&strict, &world.ann, talk("c", "words")).await.unwrap_err();
     assert_eq!((over.budget, over.limit), (Budget::ConversationsPerDay, 2));
-    let budget = strict.user_budget(&world.ann).await.unwrap().unwrap();
+    let budget = strict.store().user_budget(&world.ann).await.unwrap().unwrap();
     assert_eq!((budget.own.conversations_per_day, budget.limits.conversations_per_day), (None, 2));
 }
 
@@ -222,7 +227,7 @@ async fn verify_finds_an_account_that_is_wrong_and_a_recount_sets_it_right() {
     let found = drift(&world).await;
     assert_eq!(found.len(), 2, "{found:?}");
     let action = OperatorAction { operator: "olga".into(), reason: "a rolling update".into() };
-    assert!(world.ledger.recount(&action).await.unwrap());
+    assert!(Operations::new(&world.ledger).recount(&action).await.unwrap());
     assert_eq!(drift(&world).await, Vec::<String>::new());
-    assert!(!world.ledger.recount(&action).await.unwrap());
+    assert!(!Operations::new(&world.ledger).recount(&action).await.unwrap());
 }

@@ -1,11 +1,11 @@
 //! What a person may have so many of: twenty endpoints and a hundred live keys, each their own, also of two that are made at
 //! once.
 
-use ledger::{
-    EndpointRefusal, EventKind, KeyRefusal, NewEndpoint, NewKey, Repeat, RequestKey, WebhookFormat,
-};
-use records::UserId;
+use db::{Repeat, RequestKey};
+use outbox::{EndpointRefusal, NewEndpoint};
+use records::{EventKind, UserId, WebhookFormat};
 use secrecy::SecretString;
+use store::{KeyRefusal, NewKey};
 
 use crate::world::World;
 
@@ -34,12 +34,12 @@ async fn a_person_has_twenty_endpoints_and_somebody_elses_are_not_counted() {
     let world = World::new().await;
     world.database.run(&endpoints("bob", 1, 20)).await;
     assert_eq!(
-        world.ledger.create_endpoint(&world.bob, &endpoint()).await.unwrap(),
+        world.ledger.outbox().create_endpoint(&world.bob, &endpoint()).await.unwrap(),
         Err(EndpointRefusal::TooMany)
     );
-    assert!(world.ledger.create_endpoint(&world.ann, &endpoint()).await.unwrap().is_ok());
-    assert!(world.ledger.delete_endpoint(&world.bob, "e7").await.unwrap());
-    assert!(world.ledger.create_endpoint(&world.bob, &endpoint()).await.unwrap().is_ok());
+    assert!(world.ledger.outbox().create_endpoint(&world.ann, &endpoint()).await.unwrap().is_ok());
+    assert!(world.ledger.outbox().delete_endpoint(&world.bob, "e7").await.unwrap());
+    assert!(world.ledger.outbox().create_endpoint(&world.bob, &endpoint()).await.unwrap().is_ok());
 }
 
 #[tokio::test]
@@ -48,7 +48,7 @@ async fn whose_endpoint_is_made_while_another_is_counts_after_it() {
     world.database.run(&endpoints("ann", 1, 19)).await;
     let twentieth =
         format!("select from users where user_id = 'ann' for no key update; {}", endpoints("ann", 20, 20));
-    let verb = async { world.ledger.create_endpoint(&world.ann, &endpoint()).await.unwrap() };
+    let verb = async { world.ledger.outbox().create_endpoint(&world.ann, &endpoint()).await.unwrap() };
     let done = world.database.overtaken_by(&twentieth, verb).await;
     assert_eq!(done, Err(EndpointRefusal::TooMany));
     assert_eq!(world.count("select count(*) from webhook_endpoints").await, 20);
@@ -77,11 +77,11 @@ fn keys(of: &str, from: u32, to: u32) -> String {
 async fn a_person_has_a_hundred_live_keys_and_an_operator_may_make_more() {
     let world = World::new().await;
     world.database.run(&keys("bob", 1, 100)).await;
-    assert_eq!(world.ledger.add_key(&world.bob, &key()).await.unwrap(), Err(KeyRefusal::TooMany));
-    assert_eq!(world.ledger.add_key(&world.ann, &key()).await.unwrap(), Ok(()));
-    let nobody = world.ledger.add_key(&UserId::new("nobody"), &key()).await.unwrap();
+    assert_eq!(world.ledger.store().add_key(&world.bob, &key()).await.unwrap(), Err(KeyRefusal::TooMany));
+    assert_eq!(world.ledger.store().add_key(&world.ann, &key()).await.unwrap(), Ok(()));
+    let nobody = world.ledger.store().add_key(&UserId::new("nobody"), &key()).await.unwrap();
     assert_eq!(nobody, Err(KeyRefusal::NoSuchPerson));
-    assert!(world.ledger.create_key(&world.bob, &NewKey { sha256: [8; 32], ..key() }).await.unwrap());
+    assert!(world.ledger.store().create_key(&world.bob, &NewKey { sha256: [8; 32], ..key() }).await.unwrap());
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn a_key_that_was_revoked_counts_no_more() {
     let world = World::new().await;
     world.database.run(&keys("bob", 1, 100)).await;
     world.database.run("update developer_keys set revoked_at = now()").await;
-    assert_eq!(world.ledger.add_key(&world.bob, &key()).await.unwrap(), Ok(()));
+    assert_eq!(world.ledger.store().add_key(&world.bob, &key()).await.unwrap(), Ok(()));
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn a_key_that_has_expired_counts_no_more() {
     let world = World::new().await;
     world.database.run(&keys("bob", 1, 100)).await;
     world.run("update developer_keys set expires_at = now() - interval '1 second'").await;
-    assert_eq!(world.ledger.add_key(&world.bob, &key()).await.unwrap(), Ok(()));
+    assert_eq!(world.ledger.store().add_key(&world.bob, &key()).await.unwrap(), Ok(()));
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn whose_key_is_made_while_another_is_counts_after_it() {
     world.database.run(&keys("ann", 1, 99)).await;
     let hundredth =
         format!("select from users where user_id = 'ann' for no key update; {}", keys("ann", 100, 100));
-    let verb = async { world.ledger.add_key(&world.ann, &key()).await.unwrap() };
+    let verb = async { world.ledger.store().add_key(&world.ann, &key()).await.unwrap() };
     let done = world.database.overtaken_by(&hundredth, verb).await;
     assert_eq!(done, Err(KeyRefusal::TooMany));
 }
@@ -125,14 +125,14 @@ async fn of_keys_that_work_no_more_the_newest_hundred_are_kept_when_one_is_made(
                  expires_at = case when key_id >= 'k5' then now() - interval '1 s' end",
         )
         .await;
-    world.ledger.add_key(&world.ann, &key()).await.unwrap().unwrap();
-    let kept = world.ledger.keys(&world.ann).await.unwrap();
+    world.ledger.store().add_key(&world.ann, &key()).await.unwrap().unwrap();
+    let kept = world.ledger.store().keys(&world.ann).await.unwrap();
     let ids: Vec<&str> = kept.iter().map(|key| key.id.as_str()).collect();
     let expected: Vec<String> = (7..=106).rev().map(|number| format!("k{number}")).collect();
     assert_eq!(ids[0], "new");
     assert_eq!(ids[1..101], expected);
     assert_eq!(ids[101..], ["k1"], "it works: of a hundred and five that do not, five are gone");
-    assert_eq!(world.ledger.keys(&world.bob).await.unwrap().len(), 106);
+    assert_eq!(world.ledger.store().keys(&world.bob).await.unwrap().len(), 106);
 }
 
 #[tokio::test]
@@ -145,8 +145,8 @@ async fn the_answer_that_holds_a_key_is_forgotten_with_it() {
         fingerprint: [1; 32],
     };
     let oldest = NewKey { id: "oldest".to_owned(), ..key() };
-    world.ledger.under_key(name.clone()).add_key(&world.ann, &oldest).await.unwrap().unwrap();
-    world.ledger.store_answer(&name, 201, "{}").await.unwrap();
+    world.ledger.under_key(name.clone()).store().add_key(&world.ann, &oldest).await.unwrap().unwrap();
+    world.ledger.db().store_answer(&name, 201, "{}").await.unwrap();
     world.database.run(&keys("ann", 1, 100)).await;
     world
         .run(
@@ -154,10 +154,10 @@ async fn the_answer_that_holds_a_key_is_forgotten_with_it() {
                  created_at = created_at - case key_id when 'oldest' then interval '1 day' else '0' end",
         )
         .await;
-    let repeat = async || world.ledger.repeat_of(&name).await.unwrap();
+    let repeat = async || world.ledger.db().repeat_of(&name).await.unwrap();
     let answered = Repeat::Answered { status: 201, answer: "{}".to_owned() };
     assert_eq!(repeat().await, Some(answered));
     let one_more = NewKey { sha256: [8; 32], ..key() };
-    world.ledger.add_key(&world.ann, &one_more).await.unwrap().unwrap();
+    world.ledger.store().add_key(&world.ann, &one_more).await.unwrap().unwrap();
     assert_eq!(repeat().await, Some(Repeat::Made(vec!["oldest".to_owned()])));
 }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use ledger::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, EndpointChange, Ledger};
+use ledger::Ledger;
+use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, EndpointChange};
 
 use crate::world::World;
 
 async fn claim(ledger: &Ledger) -> Vec<ClaimedDelivery> {
-    ledger.claim_deliveries(50, &DeliveryPolicy::default(), None).await.unwrap().claimed
+    ledger.outbox().claim_deliveries(50, &DeliveryPolicy::default(), None).await.unwrap().claimed
 }
 
 #[tokio::test]
@@ -29,11 +30,14 @@ async fn a_sender_that_died_at_an_endpoint_that_was_closed_since_is_looked_for_b
         world.run("update webhook_deliveries set sending_until = now() - interval '1 second'").await;
         world.run(close).await;
         assert!(claim(&world.ledger).await.is_empty());
-        let look = world.ledger.next_delivery_in().await.unwrap();
+        let look = world.ledger.outbox().next_delivery_in().await.unwrap();
         assert!(look.is_none_or(|wait| wait > Duration::from_secs(3_500)), "nobody spins over it: {look:?}");
         let late = DeliveryOutcome::Delivered { status: 200 };
         let policy = DeliveryPolicy::default();
-        assert!(!world.ledger.finish_delivery(&died, late, &policy).await.unwrap(), "its claim is over");
+        assert!(
+            !world.ledger.outbox().finish_delivery(&died, late, &policy).await.unwrap(),
+            "its claim is over"
+        );
         world.run(open).await;
         world.run("update webhook_deliveries set next_at = now()").await;
         let next = claim(&world.ledger).await.remove(0);
@@ -50,7 +54,7 @@ async fn a_late_word_of_the_same_failure_as_an_earlier_trys_is_lost() {
     let refused =
         DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: None, jitter_permille: 0 };
     let first = claim(&world.ledger).await.remove(0);
-    assert!(world.ledger.finish_delivery(&first, refused, &policy).await.unwrap());
+    assert!(world.ledger.outbox().finish_delivery(&first, refused, &policy).await.unwrap());
     world.run("update webhook_deliveries set next_at = now()").await;
     let died = claim(&world.ledger).await.remove(0);
     world
@@ -60,9 +64,17 @@ async fn a_late_word_of_the_same_failure_as_an_earlier_trys_is_lost() {
         )
         .await;
     assert!(claim(&world.ledger).await.is_empty());
-    assert!(!world.ledger.finish_delivery(&died, refused, &policy).await.unwrap(), "its claim is over");
-    let shown =
-        world.ledger.deliveries(&world.ann, "w", &ledger::DeliveryPage::first(9)).await.unwrap().remove(0);
+    assert!(
+        !world.ledger.outbox().finish_delivery(&died, refused, &policy).await.unwrap(),
+        "its claim is over"
+    );
+    let shown = world
+        .ledger
+        .outbox()
+        .deliveries(&world.ann, "w", &outbox::DeliveryPage::first(9))
+        .await
+        .unwrap()
+        .remove(0);
     assert_eq!((shown.status.as_str(), shown.last_error.as_deref()), ("pending", Some("abandoned")));
 }
 
@@ -219,7 +231,7 @@ async fn what_ended_at_an_endpoint_stays_ended_whatever_waits_elsewhere_under_it
         and status = 'delivered' and next_at is null";
     for enabled in [false, true] {
         let change = EndpointChange { enabled: Some(enabled), ..EndpointChange::default() };
-        world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
+        world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
         assert_eq!(world.count(ended).await, 4);
     }
     let waking = "select count(*) from webhook_endpoints where waking";
@@ -227,7 +239,7 @@ async fn what_ended_at_an_endpoint_stays_ended_whatever_waits_elsewhere_under_it
     world.run("update webhook_endpoints set waking = false").await;
     let claimed = claim(&world.ledger).await.remove(0);
     let policy = DeliveryPolicy::default();
-    assert!(world.ledger.finish_delivery(&claimed, DeliveryOutcome::Gone, &policy).await.unwrap());
+    assert!(world.ledger.outbox().finish_delivery(&claimed, DeliveryOutcome::Gone, &policy).await.unwrap());
     assert_eq!(world.count(ended).await, 4);
 }
 
@@ -241,7 +253,7 @@ async fn what_somebody_else_holds_is_left_to_them_when_an_endpoint_closes_opens_
         let sent = match verb {
             "cancel" => {
                 world.pending(&world.ann, "w", 4).await;
-                world.ledger.claim_deliveries(1, &policy, None).await.unwrap().claimed.pop()
+                world.ledger.outbox().claim_deliveries(1, &policy, None).await.unwrap().claimed.pop()
             }
             _ => {
                 world.pending(&world.ann, "w", 3).await;
@@ -249,7 +261,7 @@ async fn what_somebody_else_holds_is_left_to_them_when_an_endpoint_closes_opens_
             }
         };
         if verb == "wake" {
-            world.ledger.change_endpoint(&world.ann, "w", &enabled(false)).await.unwrap().unwrap();
+            world.ledger.outbox().change_endpoint(&world.ann, "w", &enabled(false)).await.unwrap().unwrap();
         }
         let _held = world
             .database
@@ -257,11 +269,23 @@ async fn what_somebody_else_holds_is_left_to_them_when_an_endpoint_closes_opens_
             .await;
         match sent {
             Some(sent) => {
-                assert!(world.ledger.finish_delivery(&sent, DeliveryOutcome::Gone, &policy).await.unwrap());
+                assert!(
+                    world
+                        .ledger
+                        .outbox()
+                        .finish_delivery(&sent, DeliveryOutcome::Gone, &policy)
+                        .await
+                        .unwrap()
+                );
             }
-            None => {
-                drop(world.ledger.change_endpoint(&world.ann, "w", &enabled(verb == "wake")).await.unwrap())
-            }
+            None => drop(
+                world
+                    .ledger
+                    .outbox()
+                    .change_endpoint(&world.ann, "w", &enabled(verb == "wake"))
+                    .await
+                    .unwrap(),
+            ),
         }
         let moved = match verb {
             "park" => "select count(*) from webhook_deliveries where next_at = 'infinity'",

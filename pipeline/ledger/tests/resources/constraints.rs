@@ -4,10 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use job::{FailureCode, Origin, Outcome, Queue};
-use ledger::{Notice, WebhookFormat};
-use records::{GoalType, MemoryCategory, Status, Visibility};
-use sqlx::postgres::PgDatabaseError;
-use sqlx::{AssertSqlSafe, Postgres, Transaction};
+use outbox::Notice;
+use records::{GoalType, MemoryCategory, Status, Visibility, WebhookFormat};
+use sqlx::{AssertSqlSafe, Postgres, Transaction, postgres::PgDatabaseError};
 
 use crate::world::World;
 

@@ -1,8 +1,10 @@
 //! The list, the view and a person's changes.
 
 use chrono::{Datelike, TimeDelta};
-use ledger::{ConversationChange, ConversationFilter, DatePage, Error, NewContent, NewConversation};
+use db::Error;
+use ledger::{NewContent, NewConversation};
 use records::{Category, ConversationId, FolderId, Geolocation, Source, Status, Visibility};
+use store::{ConversationChange, ConversationFilter, DatePage};
 
 use crate::world::{World, nine, said};
 
@@ -14,7 +16,7 @@ fn all() -> ConversationFilter {
 }
 
 async fn ids(world: &World, filter: &ConversationFilter) -> Vec<String> {
-    let views = world.ledger.conversations(&world.ann, filter).await.unwrap();
+    let views = world.ledger.store().conversations(&world.ann, filter).await.unwrap();
     views.into_iter().map(|view| view.conversation.id.as_str().to_owned()).collect()
 }
 
@@ -33,16 +35,23 @@ async fn times_that_a_client_leaves_open_are_as_far_apart_as_what_was_said_lasts
             let new = NewConversation::new(id.clone(), content.clone(), Source::new("phone"));
             let new = NewConversation { started_at, finished_at, ..new };
             world.ledger.create_conversation(&world.ann, new).await.unwrap();
-            let seen = world.ledger.conversation(&world.ann, &id, false).await.unwrap().unwrap().conversation;
+            let seen = world
+                .ledger
+                .store()
+                .conversation(&world.ann, &id, false)
+                .await
+                .unwrap()
+                .unwrap()
+                .conversation;
             (seen.started_at, seen.finished_at)
         };
         let (one, two) = (nine(1), nine(2));
         assert_eq!(times(Some(one), Some(two)).await, (one, two));
         assert_eq!(times(Some(one), None).await, (one, one + length));
         assert_eq!(times(None, Some(two)).await, (two - length, two));
-        let before = world.ledger.now().await.unwrap();
+        let before = world.ledger.db().now().await.unwrap();
         let (started, finished) = times(None, None).await;
-        assert!((before..=world.ledger.now().await.unwrap()).contains(&started), "{started}");
+        assert!((before..=world.ledger.db().now().await.unwrap()).contains(&started), "{started}");
         assert_eq!(finished - started, length);
     }
 }
@@ -118,7 +127,7 @@ async fn where_it_was_said_is_kept_as_it_was_sent() {
     let mut new = NewConversation::new(id.clone(), text, Source::new("phone"));
     new.geolocation = Some(place.clone());
     world.ledger.create_conversation(&world.ann, new).await.unwrap();
-    let view = world.ledger.conversation(&world.ann, &id, false).await.unwrap().unwrap();
+    let view = world.ledger.store().conversation(&world.ann, &id, false).await.unwrap().unwrap();
     assert_eq!(view.conversation.geolocation, Some(place));
 }
 
@@ -128,8 +137,8 @@ async fn a_view_shows_everything_that_hangs_on_the_conversation() {
     let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
     let mut tom = said(None, "SPEAKER_01", "Hello.", 0.0);
     tom.person_id = Some("p1".into());
-    world.ledger.append_segments(&world.ann, &id, &[tom.clone(), tom]).await.unwrap().unwrap();
-    let folder = world.ledger.folders(&world.ann).await.unwrap()[0].id.clone();
+    world.ledger.store().append_segments(&world.ann, &id, &[tom.clone(), tom]).await.unwrap().unwrap();
+    let folder = world.ledger.store().folders(&world.ann).await.unwrap()[0].id.clone();
     world
         .run(
             "insert into people (user_id, person_id, name) values ('ann', 'p1', 'Tom'), ('bob', 'p1', 'Tim'); \
@@ -142,9 +151,9 @@ async fn a_view_shows_everything_that_hangs_on_the_conversation() {
         )
         .await;
     let change = ConversationChange { folder_id: Some(Some(folder)), ..ConversationChange::default() };
-    assert!(world.ledger.change_conversation(&world.ann, &id, &change).await.unwrap());
+    assert!(world.ledger.store().change_conversation(&world.ann, &id, &change).await.unwrap());
 
-    let view = world.ledger.conversation(&world.ann, &id, true).await.unwrap().unwrap();
+    let view = world.ledger.store().conversation(&world.ann, &id, true).await.unwrap().unwrap();
     assert_eq!(view.conversation.status, Status::InProgress);
     assert_eq!(view.folder_name.as_deref(), Some("Work"));
     assert_eq!(view.user_name.as_deref(), Some("ANN"));
@@ -161,9 +170,13 @@ async fn a_view_shows_everything_that_hangs_on_the_conversation() {
         Some("Berlin")
     );
 
-    let plain = world.ledger.conversation(&world.ann, &id, false).await.unwrap().unwrap();
+    let plain = world.ledger.store().conversation(&world.ann, &id, false).await.unwrap().unwrap();
     assert_eq!((plain.segments, plain.people), (None, vec![]));
-    assert_eq!(world.ledger.conversation(&world.bob, &id, true).await.unwrap(), None, "another person's");
+    assert_eq!(
+        world.ledger.store().conversation(&world.bob, &id, true).await.unwrap(),
+        None,
+        "another person's"
+    );
 }
 
 #[tokio::test]
@@ -172,6 +185,7 @@ async fn a_page_shows_of_each_what_its_single_view_shows() {
     let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
     world
         .ledger
+        .store()
         .append_segments(&world.ann, &id, &[said(None, "SPEAKER_01", "Hello.", 0.0)])
         .await
         .unwrap()
@@ -197,13 +211,14 @@ async fn a_page_shows_of_each_what_its_single_view_shows() {
     for with_transcript in [false, true] {
         let page = world
             .ledger
+            .store()
             .conversations(&world.ann, &ConversationFilter { with_transcript, ..all() })
             .await
             .unwrap();
         let [bare, full] = page.as_slice() else { panic!("two conversations: {page:?}") };
         for listed in [bare, full] {
             let id = &listed.conversation.id;
-            let single = world.ledger.conversation(&world.ann, id, with_transcript).await.unwrap();
+            let single = world.ledger.store().conversation(&world.ann, id, with_transcript).await.unwrap();
             assert_eq!(Some(listed), single.as_ref());
         }
         let (seen, made) = (&full.conversation, &full.conversation.structured);
@@ -258,11 +273,16 @@ async fn what_a_person_sets_is_marked_as_the_persons() {
         starred: Some(true),
         folder_id: Some(None),
     };
-    assert!(!world.ledger.change_conversation(&world.bob, &id, &change).await.unwrap());
+    assert!(!world.ledger.store().change_conversation(&world.bob, &id, &change).await.unwrap());
     assert!(
-        !world.ledger.change_conversation(&world.ann, &ConversationId::new("none"), &change).await.unwrap()
+        !world
+            .ledger
+            .store()
+            .change_conversation(&world.ann, &ConversationId::new("none"), &change)
+            .await
+            .unwrap()
     );
-    assert!(world.ledger.change_conversation(&world.ann, &id, &change).await.unwrap());
+    assert!(world.ledger.store().change_conversation(&world.ann, &id, &change).await.unwrap());
     let marks = "select count(*) from conversations where title = 'Mine' and title_by_person and discarded \
                  and discarded_by_person and not discarded_by_failure and starred and folder_id is null \
                  and folder_by_person";
@@ -274,7 +294,7 @@ async fn a_change_of_one_thing_marks_nothing_else() {
     let world = World::new().await;
     let id = world.conversation(&world.ann, "c", "completed", 0).await;
     let star = ConversationChange { starred: Some(true), ..ConversationChange::default() };
-    assert!(world.ledger.change_conversation(&world.ann, &id, &star).await.unwrap());
+    assert!(world.ledger.store().change_conversation(&world.ann, &id, &star).await.unwrap());
     let untouched = "select count(*) from conversations where starred and title = 'Talk c' and not title_by_person \
                      and not discarded_by_person and not folder_by_person";
     assert_eq!(world.count(untouched).await, 1);
@@ -285,7 +305,7 @@ async fn events_that_cannot_be_read_name_the_row_and_not_the_words() {
     let world = World::new().await;
     let id = world.conversation(&world.ann, "c", "completed", 0).await;
     world.run("update conversations set events = '[{\"title\": \"Secret dinner\"}]'").await;
-    let error = world.ledger.conversation(&world.ann, &id, false).await.unwrap_err();
+    let error = world.ledger.store().conversation(&world.ann, &id, false).await.unwrap_err();
     assert!(matches!(&error, Error::ImpossibleRow { column: "events", id, .. } if id == "c"));
     assert!(!format!("{error}").contains("Secret"));
 }

@@ -1,7 +1,8 @@
 //! Events about objects that a user creates (DECISIONS §6).
 
-use ledger::{DeliveryOutcome, DeliveryPolicy, EventKind, NewActionItem, NewPersonMemory};
-use records::{ActionItemId, MemoryCategory, MemoryId, UserId};
+use ledger::{NewActionItem, NewPersonMemory};
+use outbox::{DeliveryOutcome, DeliveryPolicy};
+use records::{ActionItemId, EventKind, MemoryCategory, MemoryId, UserId};
 
 use crate::world::World;
 
@@ -99,7 +100,7 @@ async fn a_memory_that_was_heard_and_deleted_is_told_in_its_words_no_more() {
         .await;
     let policy = DeliveryPolicy { schedule: vec![std::time::Duration::ZERO], ..DeliveryPolicy::default() };
     let claim = async || {
-        let mut claimed = world.ledger.claim_deliveries(9, &policy, None).await.unwrap().claimed;
+        let mut claimed = world.ledger.outbox().claim_deliveries(9, &policy, None).await.unwrap().claimed;
         claimed.sort_by_key(|one| one.delivery_id.clone());
         claimed
     };
@@ -109,14 +110,14 @@ async fn a_memory_that_was_heard_and_deleted_is_told_in_its_words_no_more() {
         |error| DeliveryOutcome::Retry { status: Some(503), error, retry_after: None, jitter_permille: 0 };
     let given_up = DeliveryOutcome::Final { status: Some(400), error: "status" };
     for (one, outcome) in claimed.iter().zip([busy("status"), given_up]) {
-        assert!(world.ledger.keep_body(one, b"Likes tea").await.unwrap());
-        assert!(world.ledger.finish_delivery(one, outcome, &policy).await.unwrap());
+        assert!(world.ledger.outbox().keep_body(one, b"Likes tea").await.unwrap());
+        assert!(world.ledger.outbox().finish_delivery(one, outcome, &policy).await.unwrap());
     }
     for memory in ["m1", "m2"] {
         assert!(world.ledger.delete_memory(&world.ann, &MemoryId::new(memory)).await.unwrap());
     }
     assert!(claim().await.is_empty(), "what was refused once is not tried again");
-    world.ledger.redeliver(&world.ann, "w", "m2").await.unwrap().unwrap().unwrap();
+    world.ledger.outbox().redeliver(&world.ann, "w", "m2").await.unwrap().unwrap().unwrap();
     let again = claim().await;
     assert_eq!((again.len(), again[0].body.as_deref()), (1, None), "what was given up has lost its words");
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ledger::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, DeliveryView, EventKind, WebhookFormat};
+use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, DeliveryView};
+use records::{EventKind, WebhookFormat};
 use secrecy::ExposeSecret;
 
 use crate::world::World;
@@ -20,6 +21,7 @@ async fn with_one() -> World {
 async fn claim(world: &World) -> ClaimedDelivery {
     world
         .ledger
+        .outbox()
         .claim_deliveries(1, &DeliveryPolicy::default(), None)
         .await
         .unwrap()
@@ -29,11 +31,18 @@ async fn claim(world: &World) -> ClaimedDelivery {
 }
 
 async fn finish(world: &World, claimed: &ClaimedDelivery, outcome: DeliveryOutcome) -> bool {
-    world.ledger.finish_delivery(claimed, outcome, &DeliveryPolicy::default()).await.unwrap()
+    world.ledger.outbox().finish_delivery(claimed, outcome, &DeliveryPolicy::default()).await.unwrap()
 }
 
 async fn view(world: &World) -> DeliveryView {
-    world.ledger.deliveries(&world.ann, "w", &ledger::DeliveryPage::first(1)).await.unwrap().pop().unwrap()
+    world
+        .ledger
+        .outbox()
+        .deliveries(&world.ann, "w", &outbox::DeliveryPage::first(1))
+        .await
+        .unwrap()
+        .pop()
+        .unwrap()
 }
 
 /// Lets time pass: everything that waits is due, every sender has died.
@@ -58,25 +67,34 @@ async fn a_delivery_is_claimed_once_rendered_once_and_delivered() {
     );
     assert_eq!(claimed.secret.expose_secret(), "whsec_c2VjcmV0");
     assert!(
-        world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed.is_empty()
+        world
+            .ledger
+            .outbox()
+            .claim_deliveries(9, &DeliveryPolicy::default(), None)
+            .await
+            .unwrap()
+            .claimed
+            .is_empty()
     );
-    assert!(world.ledger.keep_body(&claimed, b"{}").await.unwrap());
+    assert!(world.ledger.outbox().keep_body(&claimed, b"{}").await.unwrap());
     assert!(finish(&world, &claimed, DeliveryOutcome::Delivered { status: 204 }).await);
     let view = view(&world).await;
     assert_eq!((view.status.as_str(), view.tries, view.last_status), ("delivered", 1, Some(204)));
     assert!(view.finished_at.is_some());
     assert_eq!(world.count("select count(*) from webhook_deliveries where body is not null").await, 0);
-    assert!(world.ledger.endpoint(&world.ann, "w").await.unwrap().unwrap().last_success_at.is_some());
-    assert_eq!(world.ledger.next_delivery_in().await.unwrap(), None);
+    assert!(
+        world.ledger.outbox().endpoint(&world.ann, "w").await.unwrap().unwrap().last_success_at.is_some()
+    );
+    assert_eq!(world.ledger.outbox().next_delivery_in().await.unwrap(), None);
 }
 
 #[tokio::test]
 async fn a_failed_try_is_repeated_by_the_schedule_with_the_same_body() {
     let world = with_one().await;
     let first = claim(&world).await;
-    world.ledger.keep_body(&first, b"once").await.unwrap();
+    world.ledger.outbox().keep_body(&first, b"once").await.unwrap();
     assert!(finish(&world, &first, RETRY).await);
-    let wait = world.ledger.next_delivery_in().await.unwrap().unwrap();
+    let wait = world.ledger.outbox().next_delivery_in().await.unwrap().unwrap();
     assert!(wait > Duration::from_secs(1) && wait <= Duration::from_secs(5), "{wait:?}");
     later(&world).await;
     let second = claim(&world).await;
@@ -88,7 +106,7 @@ async fn a_failed_try_is_repeated_by_the_schedule_with_the_same_body() {
         jitter_permille: 0,
     };
     assert!(finish(&world, &second, wish).await);
-    let wait = world.ledger.next_delivery_in().await.unwrap().unwrap();
+    let wait = world.ledger.outbox().next_delivery_in().await.unwrap().unwrap();
     assert!(
         wait > Duration::from_secs(86_300) && wait <= Duration::from_secs(86_400),
         "a day at most: {wait:?}"
@@ -114,7 +132,7 @@ async fn a_delivery_is_exhausted_when_its_schedule_is_over() {
     assert!(view.history.iter().all(|tried| tried.error.as_deref() == Some("status")));
     // The newest stay when a redelivery begins another round.
     for _ in 0..2 {
-        world.ledger.redeliver(&world.ann, "w", "w_0").await.unwrap();
+        world.ledger.outbox().redeliver(&world.ann, "w", "w_0").await.unwrap();
         assert!(finish(&world, &claim(&world).await, DeliveryOutcome::Delivered { status: 204 }).await);
     }
     let again = self::view(&world).await.history;
@@ -122,7 +140,14 @@ async fn a_delivery_is_exhausted_when_its_schedule_is_over() {
     assert_eq!(numbers, [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 1]);
     assert_eq!((again[11].status, again[11].error.as_deref()), (Some(204), None));
     assert!(
-        world.ledger.claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed.is_empty()
+        world
+            .ledger
+            .outbox()
+            .claim_deliveries(1, &DeliveryPolicy::default(), None)
+            .await
+            .unwrap()
+            .claimed
+            .is_empty()
     );
 }
 
@@ -133,9 +158,11 @@ async fn a_sender_that_died_loses_its_claim_to_the_next() {
     later(&world).await;
     let next = claim(&world).await;
     assert_eq!((next.epoch, next.try_number), (2, 2));
-    assert!(!world.ledger.keep_body(&dead, b"late").await.unwrap());
+    assert!(!world.ledger.outbox().keep_body(&dead, b"late").await.unwrap());
     assert!(!finish(&world, &dead, DeliveryOutcome::Delivered { status: 200 }).await, "its claim is lost");
-    assert!(world.ledger.endpoint(&world.ann, "w").await.unwrap().unwrap().last_success_at.is_none());
+    assert!(
+        world.ledger.outbox().endpoint(&world.ann, "w").await.unwrap().unwrap().last_success_at.is_none()
+    );
     assert!(finish(&world, &next, DeliveryOutcome::Delivered { status: 200 }).await);
 }
 
@@ -144,7 +171,7 @@ async fn a_body_that_comes_after_its_claims_time_is_not_kept_even_if_nobody_else
     let world = with_one().await;
     let late = claim(&world).await;
     later(&world).await;
-    assert!(!world.ledger.keep_body(&late, b"late").await.unwrap());
+    assert!(!world.ledger.outbox().keep_body(&late, b"late").await.unwrap());
     assert_eq!(world.count("select count(*) from webhook_deliveries where body is not null").await, 0);
 }
 
@@ -185,7 +212,14 @@ async fn the_end_of_another_try_is_not_taken_for_ones_own() {
     let last = claim(&world).await;
     later(&world).await;
     assert!(
-        world.ledger.claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed.is_empty()
+        world
+            .ledger
+            .outbox()
+            .claim_deliveries(1, &DeliveryPolicy::default(), None)
+            .await
+            .unwrap()
+            .claimed
+            .is_empty()
     );
     assert_eq!(view(&world).await.last_error.as_deref(), Some("abandoned"));
     assert!(!finish(&world, &last, RETRY).await, "it was given up for a sender that died");
@@ -199,7 +233,14 @@ async fn a_delivery_that_kills_its_sender_every_time_ends() {
         later(&world).await;
     }
     assert!(
-        world.ledger.claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed.is_empty()
+        world
+            .ledger
+            .outbox()
+            .claim_deliveries(1, &DeliveryPolicy::default(), None)
+            .await
+            .unwrap()
+            .claimed
+            .is_empty()
     );
     let view = view(&world).await;
     assert_eq!((view.status.as_str(), view.last_error.as_deref()), ("exhausted", Some("abandoned")));
@@ -213,13 +254,14 @@ async fn final_and_cancelled_tries_are_never_repeated() {
     ] {
         let world = with_one().await;
         let claimed = claim(&world).await;
-        world.ledger.keep_body(&claimed, b"{}").await.unwrap();
+        world.ledger.outbox().keep_body(&claimed, b"{}").await.unwrap();
         assert!(finish(&world, &claimed, outcome).await);
         later(&world).await;
         assert_eq!(view(&world).await.status, status);
         assert!(
             world
                 .ledger
+                .outbox()
                 .claim_deliveries(1, &DeliveryPolicy::default(), None)
                 .await
                 .unwrap()
@@ -238,7 +280,7 @@ async fn gone_disables_the_endpoint_and_cancels_what_waits_for_it() {
     world.pending(&world.ann, "other", 1).await;
     let claimed = claim(&world).await;
     assert!(finish(&world, &claimed, DeliveryOutcome::Gone).await);
-    let endpoint = world.ledger.endpoint(&world.ann, "w").await.unwrap().unwrap();
+    let endpoint = world.ledger.outbox().endpoint(&world.ann, "w").await.unwrap().unwrap();
     assert_eq!((endpoint.enabled, endpoint.disabled_reason.as_deref()), (false, Some("gone")));
     let of = |status| {
         let sql = "select count(*) from webhook_deliveries where endpoint_id = 'w' and status = $1";
@@ -252,10 +294,10 @@ async fn gone_disables_the_endpoint_and_cancels_what_waits_for_it() {
 async fn a_test_event_is_written_once_and_sent_like_any_other() {
     let world = World::new().await;
     world.endpoint(&world.ann, "w").await;
-    assert_eq!(world.ledger.test_delivery(&world.bob, "w", "t1").await.unwrap(), None);
-    let written = world.ledger.test_delivery(&world.ann, "w", "t1").await.unwrap().unwrap();
+    assert_eq!(world.ledger.outbox().test_delivery(&world.bob, "w", "t1").await.unwrap(), None);
+    let written = world.ledger.outbox().test_delivery(&world.ann, "w", "t1").await.unwrap().unwrap();
     assert_eq!((written.event.as_str(), written.status.as_str()), ("webhook.test", "pending"));
-    assert_eq!(world.ledger.test_delivery(&world.ann, "w", "t1").await.unwrap(), Some(written));
+    assert_eq!(world.ledger.outbox().test_delivery(&world.ann, "w", "t1").await.unwrap(), Some(written));
     let claimed = claim(&world).await;
     assert_eq!((claimed.event, claimed.delivery_id.as_str()), (None, "t1"));
 }
@@ -263,12 +305,16 @@ async fn a_test_event_is_written_once_and_sent_like_any_other() {
 #[tokio::test]
 async fn a_finished_delivery_gets_one_more_round_of_tries() {
     let world = with_one().await;
-    assert_eq!(world.ledger.redeliver(&world.ann, "w", "none").await.unwrap(), None);
-    assert_eq!(world.ledger.redeliver(&world.bob, "w", "w_0").await.unwrap(), None);
-    assert_eq!(world.ledger.redeliver(&world.ann, "w", "w_0").await.unwrap(), Some(None), "still under way");
+    assert_eq!(world.ledger.outbox().redeliver(&world.ann, "w", "none").await.unwrap(), None);
+    assert_eq!(world.ledger.outbox().redeliver(&world.bob, "w", "w_0").await.unwrap(), None);
+    assert_eq!(
+        world.ledger.outbox().redeliver(&world.ann, "w", "w_0").await.unwrap(),
+        Some(None),
+        "still under way"
+    );
     let claimed = claim(&world).await;
     finish(&world, &claimed, DeliveryOutcome::Final { status: Some(404), error: "status" }).await;
-    let again = world.ledger.redeliver(&world.ann, "w", "w_0").await.unwrap().unwrap().unwrap();
+    let again = world.ledger.outbox().redeliver(&world.ann, "w", "w_0").await.unwrap().unwrap().unwrap();
     assert_eq!((again.status.as_str(), again.tries), ("pending", 0));
     let claimed = claim(&world).await;
     assert_eq!((claimed.delivery_id.as_str(), claimed.try_number, claimed.epoch), ("w_0", 1, 2));
@@ -282,7 +328,8 @@ async fn an_event_of_a_newer_version_stops_nobody_elses_delivery() {
         .await;
     world.endpoint(&world.ann, "other").await;
     world.pending(&world.ann, "other", 1).await;
-    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed =
+        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     assert_eq!(claimed.len(), 1);
     assert_eq!(claimed[0].endpoint_id, "other");
 }

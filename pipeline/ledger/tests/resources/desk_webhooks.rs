@@ -1,10 +1,11 @@
 //! What operators see of webhooks and repair of them: one endpoint's matters at a time, and never over its owner's head.
 
-use ledger::{ActionFilter, DeliveryFilter, DeliveryOutcome, DeliveryPolicy, Enabled, OperatorAction};
+use ledger::OperatorAction;
+use operations::{ActionFilter, DeliveryFilter, Enabled, Operations};
+use outbox::{DeliveryOutcome, DeliveryPolicy};
 use records::{Timestamp, UserId};
 
-use crate::strangers::spared;
-use crate::world::World;
+use crate::{strangers::spared, world::World};
 
 pub(crate) fn olga() -> OperatorAction {
     OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
@@ -37,17 +38,26 @@ async fn troubled() -> World {
 const ALL_OF_W: &str = "t ->> 'endpoint_id' = 'w'";
 
 async fn yesterday(world: &World) -> Timestamp {
-    world.ledger.now().await.unwrap() - chrono::TimeDelta::days(1)
+    world.ledger.db().now().await.unwrap() - chrono::TimeDelta::days(1)
 }
 
 async fn recover(world: &World, limit: i64) -> Option<u64> {
-    let (since, now) = (yesterday(world).await, world.ledger.now().await.unwrap());
-    world.ledger.recover_deliveries(&world.ann, "w", since, now, limit, &olga()).await.unwrap()
+    let (since, now) = (yesterday(world).await, world.ledger.db().now().await.unwrap());
+    Operations::new(&world.ledger)
+        .recover_deliveries(&world.ann, "w", since, now, limit, &olga())
+        .await
+        .unwrap()
 }
 
 async fn recorded(world: &World) -> Vec<String> {
     let all = ActionFilter { limit: 9, ..ActionFilter::default() };
-    world.ledger.actions(&all).await.unwrap().into_iter().map(|action| action.action).collect()
+    Operations::new(&world.ledger)
+        .actions(&all)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|action| action.action)
+        .collect()
 }
 
 /// Ann's deliveries at `w` whose rows are these.
@@ -69,9 +79,12 @@ async fn what_one_endpoint_lost_since_a_moment_is_recovered_and_nothing_else() {
     assert_eq!(of_w(&world, "parked").await, ["cancelled", "lost", "waits"], "it is disabled");
     assert_eq!(recover(&world, 9).await, Some(0));
     assert_eq!(recorded(&world).await, ["recover_webhook"], "what recovers nothing is not recorded");
-    let (since, now) = (yesterday(&world).await, world.ledger.now().await.unwrap());
+    let (since, now) = (yesterday(&world).await, world.ledger.db().now().await.unwrap());
     for (user, endpoint) in [(&world.ann, "nothing"), (&world.bob, "v")] {
-        let none = world.ledger.recover_deliveries(user, endpoint, since, now, 9, &olga()).await.unwrap();
+        let none = Operations::new(&world.ledger)
+            .recover_deliveries(user, endpoint, since, now, 9, &olga())
+            .await
+            .unwrap();
         assert_eq!(none, None);
     }
     let world = troubled().await;
@@ -93,9 +106,20 @@ async fn what_a_410_cancelled_is_recovered_but_not_what_was_about_a_conversation
     world.conversation(&world.bob, "nowhere", "completed", 0).await;
     world.pending(&world.ann, "w", 2).await;
     world.run("update webhook_deliveries set conversation_id = 'there'").await;
-    let claimed =
-        world.ledger.claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed.remove(0);
-    world.ledger.finish_delivery(&claimed, DeliveryOutcome::Gone, &DeliveryPolicy::default()).await.unwrap();
+    let claimed = world
+        .ledger
+        .outbox()
+        .claim_deliveries(1, &DeliveryPolicy::default(), None)
+        .await
+        .unwrap()
+        .claimed
+        .remove(0);
+    world
+        .ledger
+        .outbox()
+        .finish_delivery(&claimed, DeliveryOutcome::Gone, &DeliveryPolicy::default())
+        .await
+        .unwrap();
     world
         .run(
             "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, conversation_id, status, \
@@ -104,7 +128,7 @@ async fn what_a_410_cancelled_is_recovered_but_not_what_was_about_a_conversation
              from (values ('cancelled'), ('exhausted')) d (status)",
         )
         .await;
-    world.ledger.enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
+    Operations::new(&world.ledger).enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
     assert_eq!(recover(&world, 9).await, Some(2));
     let still = "select count(*) from webhook_deliveries where finished_at is not null and conversation_id = 'nowhere'";
     assert_eq!(world.count(still).await, 2);
@@ -132,9 +156,12 @@ async fn whoever_of_two_people_comes_first_what_is_recovered_is_ones_own() {
     for ann_first in [true, false] {
         let world = troubled().await;
         let (one, other) = if ann_first { (&world.ann, &world.bob) } else { (&world.bob, &world.ann) };
-        let (since, now) = (yesterday(&world).await, world.ledger.now().await.unwrap());
+        let (since, now) = (yesterday(&world).await, world.ledger.db().now().await.unwrap());
         for user in [one, other] {
-            let recovered = world.ledger.recover_deliveries(user, "w", since, now, 9, &olga()).await.unwrap();
+            let recovered = Operations::new(&world.ledger)
+                .recover_deliveries(user, "w", since, now, 9, &olga())
+                .await
+                .unwrap();
             assert_eq!(recovered, Some(2));
         }
     }
@@ -150,7 +177,7 @@ async fn a_test_event_is_shown_as_it_stands_at_its_own_endpoint() {
     ] {
         let world = troubled().await;
         let send = async |user: &str, endpoint: &str, id: &str| {
-            world.ledger.test_delivery(&UserId::new(user), endpoint, id).await.unwrap().unwrap()
+            world.ledger.outbox().test_delivery(&UserId::new(user), endpoint, id).await.unwrap().unwrap()
         };
         send(first, first_at, "t").await;
         world
@@ -172,9 +199,11 @@ async fn an_endpoints_deliveries_are_shown_to_its_owner_and_to_operators_without
     world.run("delete from webhook_deliveries where endpoint_id = 'v' and delivery_id = 'got'").await;
     world.run("delete from webhook_deliveries where user_id = 'bob' and delivery_id in ('got', 'old')").await;
     for (user, endpoint, many) in [(&world.ann, "w", 5), (&world.ann, "v", 4), (&world.bob, "w", 3)] {
-        let shown = world.ledger.deliveries(user, endpoint, &ledger::DeliveryPage::first(99)).await.unwrap();
+        let shown =
+            world.ledger.outbox().deliveries(user, endpoint, &outbox::DeliveryPage::first(99)).await.unwrap();
         let filter = DeliveryFilter { limit: 99, ..DeliveryFilter::default() };
-        let lines = world.ledger.endpoint_deliveries(user, endpoint, &filter).await.unwrap();
+        let lines =
+            Operations::new(&world.ledger).endpoint_deliveries(user, endpoint, &filter).await.unwrap();
         assert_eq!((shown.len(), lines.len()), (many, many));
     }
 }
@@ -185,9 +214,13 @@ async fn what_somebody_else_makes_due_meanwhile_is_left_to_them() {
     let taken = "update webhook_deliveries set status = 'sending', epoch = 1, finished_at = null, \
         sending_until = now() + interval '1 minute' where delivery_id in ('lost', 'cancelled')";
     let since = yesterday(&world).await;
-    let now = world.ledger.now().await.unwrap();
-    let verb =
-        async { world.ledger.recover_deliveries(&world.ann, "w", since, now, 9, &olga()).await.unwrap() };
+    let now = world.ledger.db().now().await.unwrap();
+    let verb = async {
+        Operations::new(&world.ledger)
+            .recover_deliveries(&world.ann, "w", since, now, 9, &olga())
+            .await
+            .unwrap()
+    };
     let done = world.database.overtaken_by(taken, verb).await;
     assert_eq!(done, Some(0));
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 6);
@@ -199,7 +232,7 @@ async fn what_an_owner_recovers_while_somebody_else_makes_it_due_is_left_to_them
     let taken = "update webhook_deliveries set status = 'sending', epoch = 1, finished_at = null, \
         sending_until = now() + interval '1 minute' where delivery_id in ('lost', 'cancelled')";
     let since = yesterday(&world).await;
-    let verb = async { world.ledger.recover(&world.ann, "w", since).await.unwrap() };
+    let verb = async { world.ledger.outbox().recover(&world.ann, "w", since).await.unwrap() };
     let done = world.database.overtaken_by(taken, verb).await;
     assert_eq!(done, Some(0));
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 6);
@@ -210,9 +243,13 @@ async fn what_is_recovered_while_its_endpoint_is_switched_on_is_due() {
     let world = troubled().await;
     let on = "update webhook_endpoints set enabled = true, disabled_reason = null";
     let since = yesterday(&world).await;
-    let now = world.ledger.now().await.unwrap();
-    let verb =
-        async { world.ledger.recover_deliveries(&world.ann, "w", since, now, 9, &olga()).await.unwrap() };
+    let now = world.ledger.db().now().await.unwrap();
+    let verb = async {
+        Operations::new(&world.ledger)
+            .recover_deliveries(&world.ann, "w", since, now, 9, &olga())
+            .await
+            .unwrap()
+    };
     let done = world.database.overtaken_by(on, verb).await;
     assert_eq!(done, Some(2));
     assert_eq!(of_w(&world, "due").await, ["cancelled", "lost"]);
@@ -221,12 +258,16 @@ async fn what_is_recovered_while_its_endpoint_is_switched_on_is_due() {
 #[tokio::test]
 async fn an_endpoint_is_enabled_with_what_waits_for_it_and_no_other_is() {
     let world = troubled().await;
-    let enable = async || world.ledger.enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
+    let enable =
+        async || Operations::new(&world.ledger).enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
     assert_eq!(spared(&world, ALL_OF_W, enable()).await, Some(Enabled::Enabled));
     assert_eq!(of_w(&world, "due").await, ["waits"]);
     assert_eq!(enable().await, Some(Enabled::Already));
-    assert_eq!(world.ledger.enable_endpoint(&world.bob, "v", &olga()).await.unwrap(), None);
-    assert_eq!(world.ledger.enable_endpoint(&world.ann, "nothing", &olga()).await.unwrap(), None);
+    assert_eq!(Operations::new(&world.ledger).enable_endpoint(&world.bob, "v", &olga()).await.unwrap(), None);
+    assert_eq!(
+        Operations::new(&world.ledger).enable_endpoint(&world.ann, "nothing", &olga()).await.unwrap(),
+        None
+    );
     assert_eq!(recorded(&world).await, ["enable_webhook"]);
 }
 
@@ -234,10 +275,14 @@ async fn an_endpoint_is_enabled_with_what_waits_for_it_and_no_other_is() {
 async fn what_its_owner_switched_off_stays_off_also_when_that_happens_meanwhile() {
     let world = troubled().await;
     let off = "update webhook_endpoints set disabled_reason = 'by_owner' where user_id = 'ann' and endpoint_id = 'w'";
-    let verb = async { world.ledger.enable_endpoint(&world.ann, "w", &olga()).await.unwrap() };
+    let verb =
+        async { Operations::new(&world.ledger).enable_endpoint(&world.ann, "w", &olga()).await.unwrap() };
     let done = world.database.overtaken_by(off, verb).await;
     assert_eq!(done, Some(Enabled::ByOwner));
-    assert_eq!(world.ledger.enable_endpoint(&world.ann, "w", &olga()).await.unwrap(), Some(Enabled::ByOwner));
+    assert_eq!(
+        Operations::new(&world.ledger).enable_endpoint(&world.ann, "w", &olga()).await.unwrap(),
+        Some(Enabled::ByOwner)
+    );
     assert_eq!(world.count("select count(*) from webhook_endpoints where enabled").await, 0);
     assert_eq!(of_w(&world, "parked").await, ["waits"]);
     assert!(recorded(&world).await.is_empty());
@@ -256,7 +301,8 @@ async fn endpoints_are_shown_with_what_waits_for_each() {
         )
         .await;
     let shown = async |user, endpoint| {
-        let views = world.ledger.endpoint_views(user, endpoint, 9).await.unwrap().into_iter();
+        let views =
+            Operations::new(&world.ledger).endpoint_views(user, endpoint, 9).await.unwrap().into_iter();
         let mut shown: Vec<_> =
             views.map(|view| (view.user_id, view.endpoint_id, view.enabled, view.waiting)).collect();
         shown.sort();
@@ -282,11 +328,11 @@ async fn endpoints_that_their_owners_switched_off_hide_none_that_fails() {
              where user_id = 'ann'",
         )
         .await;
-    let views = world.ledger.endpoint_views(None, None, 1).await.unwrap();
+    let views = Operations::new(&world.ledger).endpoint_views(None, None, 1).await.unwrap();
     let shown: Vec<&str> = views.iter().map(|view| view.user_id.as_str()).collect();
     assert_eq!(shown, ["bob"]);
     assert_eq!(
-        world.ledger.endpoint_views(Some(&world.ann), None, 9).await.unwrap().len(),
+        Operations::new(&world.ledger).endpoint_views(Some(&world.ann), None, 9).await.unwrap().len(),
         2,
         "hers are hers"
     );
@@ -304,7 +350,8 @@ async fn what_was_given_up_is_listed_page_by_page_and_nothing_else_is() {
     let listed = async |user| {
         let (mut before, mut listed) = (None, Vec::new());
         loop {
-            let page = world.ledger.given_up_deliveries(user, before.clone(), 2).await.unwrap();
+            let page =
+                Operations::new(&world.ledger).given_up_deliveries(user, before.clone(), 2).await.unwrap();
             let Some(last) = page.last() else { return listed };
             before = Some((last.finished_at, last.delivery_id.clone()));
             listed.extend(
@@ -320,10 +367,13 @@ async fn what_was_given_up_is_listed_page_by_page_and_nothing_else_is() {
 #[tokio::test]
 async fn what_fails_again_while_others_are_recovered_is_not_followed() {
     let world = troubled().await;
-    let (since, begun) = (yesterday(&world).await, world.ledger.now().await.unwrap());
+    let (since, begun) = (yesterday(&world).await, world.ledger.db().now().await.unwrap());
     world
         .run("update webhook_deliveries set finished_at = now() where delivery_id in ('lost', 'cancelled')")
         .await;
-    let again = world.ledger.recover_deliveries(&world.ann, "w", since, begun, 9, &olga()).await.unwrap();
+    let again = Operations::new(&world.ledger)
+        .recover_deliveries(&world.ann, "w", since, begun, 9, &olga())
+        .await
+        .unwrap();
     assert_eq!(again, Some(0));
 }

@@ -1,6 +1,6 @@
 //! What an endpoint's row remembers: since when it fails, how often, why and since when it is disabled.
 
-use ledger::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, EndpointChange};
+use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, EndpointChange};
 use sqlx::{Connection, PgConnection};
 
 use crate::world::World;
@@ -12,17 +12,20 @@ async fn under_way() -> (World, ClaimedDelivery) {
     let world = World::new().await;
     world.endpoint(&world.ann, "w").await;
     world.pending(&world.ann, "w", 1).await;
-    let claimed = world.ledger.claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed =
+        world.ledger.outbox().claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     (world, claimed.into_iter().next().unwrap())
 }
 
 async fn finish(world: &World, claimed: &ClaimedDelivery, outcome: DeliveryOutcome) {
-    assert!(world.ledger.finish_delivery(claimed, outcome, &DeliveryPolicy::default()).await.unwrap());
+    assert!(
+        world.ledger.outbox().finish_delivery(claimed, outcome, &DeliveryPolicy::default()).await.unwrap()
+    );
 }
 
 async fn set(world: &World, enabled: bool) -> Option<String> {
     let change = EndpointChange { enabled: Some(enabled), ..EndpointChange::default() };
-    world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap().disabled_reason
+    world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap().disabled_reason
 }
 
 #[tokio::test]
@@ -117,7 +120,7 @@ async fn what_an_old_url_answers_is_held_against_no_new_one_and_the_delivery_is_
         let (world, claimed) = at_the_brink().await;
         let url = Some("https://example.com/new".to_owned());
         let change = EndpointChange { url, ..EndpointChange::default() };
-        world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
+        world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
         let before = endpoint_row(&world).await;
         finish(&world, &claimed, outcome).await;
         assert_eq!(endpoint_row(&world).await, before, "{outcome:?}");
@@ -132,7 +135,7 @@ async fn an_url_that_is_replaced_while_its_410_is_written_is_replaced() {
     let (world, claimed) = at_the_brink().await;
     let change = "update webhook_endpoints set url = 'https://example.com/new'";
     world.database.overtaken_by(change, finish(&world, &claimed, DeliveryOutcome::Gone)).await;
-    assert!(world.ledger.endpoint(&world.ann, "w").await.unwrap().unwrap().enabled);
+    assert!(world.ledger.outbox().endpoint(&world.ann, "w").await.unwrap().unwrap().enabled);
     let pending = "select count(*) from webhook_deliveries where status = 'pending'";
     assert_eq!(world.count(pending).await, 2);
 }
@@ -142,7 +145,7 @@ async fn what_an_old_url_refused_waits_until_the_new_one_is_enabled() {
     let (world, claimed) = under_way().await;
     let (url, enabled) = (Some("https://example.com/new".to_owned()), Some(false));
     let change = EndpointChange { url, enabled, ..EndpointChange::default() };
-    world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
+    world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
     finish(&world, &claimed, RETRY).await;
     let parked = "select count(*) from webhook_deliveries where status = 'pending' and next_at = 'infinity'";
     assert_eq!(world.count(parked).await, 1);
@@ -223,7 +226,8 @@ async fn an_endpoint_is_held_while_what_was_parked_there_is_woken_and_one_that_i
         .await;
     let held = "select from webhook_endpoints where user_id = 'ann' and endpoint_id = 'w' for update";
     let holder = world.database.holding(held).await;
-    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed =
+        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     assert_eq!(claimed.len(), 1, "what waits elsewhere is sent");
     holder.close().await.unwrap();
     let (free, claimed) = free_while_a_claim_moves(&world, "old.next_at = 'infinity'").await;
@@ -248,7 +252,7 @@ async fn free_while_a_claim_moves(world: &World, kind: &str) -> (Vec<(String, St
     sqlx::raw_sql("select pg_advisory_lock(1)").execute(&mut other).await.unwrap();
     let ledger = world.ledger.clone();
     let claim = tokio::spawn(async move {
-        ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed
+        ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed
     });
     world.database.until_somebody_waits().await;
     let free =
@@ -266,7 +270,8 @@ async fn what_is_sent_goes_to_the_url_of_that_persons_endpoint() {
     for (user, id) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
         world.pending(user, id, 1).await;
     }
-    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed =
+        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     assert_eq!(claimed.len(), 3);
     for one in claimed {
         assert_eq!(one.url, format!("{} {}", one.user_id, one.endpoint_id));
@@ -278,11 +283,18 @@ async fn a_test_of_a_disabled_endpoint_waits_for_it() {
     let world = World::new().await;
     world.endpoint(&world.ann, "w").await;
     set(&world, false).await;
-    assert!(world.ledger.test_delivery(&world.ann, "w", "d").await.unwrap().is_some());
-    assert_eq!(world.ledger.next_delivery_in().await.unwrap(), None);
+    assert!(world.ledger.outbox().test_delivery(&world.ann, "w", "d").await.unwrap().is_some());
+    assert_eq!(world.ledger.outbox().next_delivery_in().await.unwrap(), None);
     set(&world, true).await;
     assert_eq!(
-        world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed.len(),
+        world
+            .ledger
+            .outbox()
+            .claim_deliveries(9, &DeliveryPolicy::default(), None)
+            .await
+            .unwrap()
+            .claimed
+            .len(),
         1
     );
 }

@@ -1,6 +1,7 @@
 //! Webhook endpoints.
 
-use ledger::{DeliveryPolicy, EndpointChange, EventKind, WebhookFormat};
+use outbox::{DeliveryPolicy, EndpointChange};
+use records::{EventKind, WebhookFormat};
 
 use crate::world::World;
 
@@ -10,10 +11,10 @@ async fn an_endpoint_is_created_changed_and_deleted_by_its_owner_alone() {
     world.endpoint(&world.ann, "w1").await;
     world.endpoint(&world.ann, "w2").await;
     let ids: Vec<_> =
-        world.ledger.endpoints(&world.ann).await.unwrap().into_iter().map(|one| one.id).collect();
+        world.ledger.outbox().endpoints(&world.ann).await.unwrap().into_iter().map(|one| one.id).collect();
     assert_eq!(ids, ["w2", "w1"], "newest first");
-    assert!(world.ledger.endpoints(&world.bob).await.unwrap().is_empty());
-    assert_eq!(world.ledger.endpoint(&world.bob, "w1").await.unwrap(), None);
+    assert!(world.ledger.outbox().endpoints(&world.bob).await.unwrap().is_empty());
+    assert_eq!(world.ledger.outbox().endpoint(&world.bob, "w1").await.unwrap(), None);
 
     let change = EndpointChange {
         url: Some("https://example.com/new".into()),
@@ -21,20 +22,20 @@ async fn an_endpoint_is_created_changed_and_deleted_by_its_owner_alone() {
         format: Some(WebhookFormat::Thin),
         enabled: None,
     };
-    assert_eq!(world.ledger.change_endpoint(&world.bob, "w1", &change).await.unwrap(), None);
-    let changed = world.ledger.change_endpoint(&world.ann, "w1", &change).await.unwrap().unwrap();
+    assert_eq!(world.ledger.outbox().change_endpoint(&world.bob, "w1", &change).await.unwrap(), None);
+    let changed = world.ledger.outbox().change_endpoint(&world.ann, "w1", &change).await.unwrap().unwrap();
     assert_eq!(changed.url, "https://example.com/new");
     assert_eq!(
         (changed.events.as_slice(), changed.format),
         ([EventKind::MemoryCreated].as_slice(), WebhookFormat::Thin)
     );
     assert!(changed.enabled && changed.disabled_reason.is_none());
-    assert_eq!(world.ledger.endpoint(&world.ann, "w1").await.unwrap(), Some(changed));
+    assert_eq!(world.ledger.outbox().endpoint(&world.ann, "w1").await.unwrap(), Some(changed));
 
     world.pending(&world.ann, "w1", 3).await;
-    assert!(!world.ledger.delete_endpoint(&world.bob, "w1").await.unwrap());
-    assert!(world.ledger.delete_endpoint(&world.ann, "w1").await.unwrap());
-    assert!(!world.ledger.delete_endpoint(&world.ann, "w1").await.unwrap());
+    assert!(!world.ledger.outbox().delete_endpoint(&world.bob, "w1").await.unwrap());
+    assert!(world.ledger.outbox().delete_endpoint(&world.ann, "w1").await.unwrap());
+    assert!(!world.ledger.outbox().delete_endpoint(&world.ann, "w1").await.unwrap());
     assert_eq!(
         world.count("select count(*) from webhook_deliveries").await,
         0,
@@ -49,25 +50,40 @@ async fn deliveries_of_a_disabled_endpoint_wait_until_it_is_enabled() {
     world.pending(&world.ann, "w", 2).await;
     let set = async |enabled| {
         let change = EndpointChange { enabled: Some(enabled), ..EndpointChange::default() };
-        world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap()
+        world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap()
     };
     assert_eq!(set(false).await.disabled_reason.as_deref(), Some("by_owner"));
     assert!(
-        world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed.is_empty()
+        world
+            .ledger
+            .outbox()
+            .claim_deliveries(9, &DeliveryPolicy::default(), None)
+            .await
+            .unwrap()
+            .claimed
+            .is_empty()
     );
     assert_eq!(
-        world.ledger.next_delivery_in().await.unwrap(),
+        world.ledger.outbox().next_delivery_in().await.unwrap(),
         None,
         "nobody spins over what waits for its owner"
     );
-    let waiting = world.ledger.deliveries(&world.ann, "w", &ledger::DeliveryPage::first(9)).await.unwrap();
+    let waiting =
+        world.ledger.outbox().deliveries(&world.ann, "w", &outbox::DeliveryPage::first(9)).await.unwrap();
     assert!(waiting.iter().all(|delivery| delivery.status == "pending" && delivery.next_at.is_none()));
 
     world.run("update webhook_endpoints set failing_since = now(), consecutive_failures = 7").await;
     let enabled = set(true).await;
     assert!(enabled.enabled && enabled.disabled_reason.is_none() && enabled.failing_since.is_none());
     assert_eq!(
-        world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed.len(),
+        world
+            .ledger
+            .outbox()
+            .claim_deliveries(9, &DeliveryPolicy::default(), None)
+            .await
+            .unwrap()
+            .claimed
+            .len(),
         2
     );
 }

@@ -1,6 +1,7 @@
 //! `users delete`: everything of a user goes, in small steps, and nothing of anybody else's.
 
-use ledger::{ActionFilter, CHECKS, ErasureStep, OperatorAction};
+use ledger::OperatorAction;
+use operations::{ActionFilter, CHECKS, ErasureStep, Operations};
 use records::UserId;
 use sqlx::AssertSqlSafe;
 
@@ -52,7 +53,7 @@ async fn tables_of(world: &World, user: &UserId) -> Vec<String> {
 /// Erases to the end, and answers how many steps it took.
 async fn erase(world: &World, user: &UserId) -> usize {
     for steps in 1..1_000 {
-        if world.ledger.erase_some(user).await.unwrap() == ErasureStep::Done {
+        if Operations::new(&world.ledger).erase_some(user).await.unwrap() == ErasureStep::Done {
             return steps;
         }
     }
@@ -62,7 +63,7 @@ async fn erase(world: &World, user: &UserId) -> usize {
 async fn verified(world: &World) {
     for check in &CHECKS {
         assert_eq!(
-            world.ledger.verify(check, 5).await.unwrap().offenders,
+            Operations::new(&world.ledger).verify(check, 5).await.unwrap().offenders,
             Vec::<String>::new(),
             "{}",
             check.name
@@ -75,7 +76,7 @@ async fn erasure_removes_the_user_from_every_table() {
     let world = filled().await;
     assert_eq!(tables_of(&world, &world.ann).await, tables(&world).await, "Ann has a row of everything");
 
-    let counts = world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    let counts = Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
     assert!(counts.contains(&("memories", 1)), "{counts:?}");
     erase(&world, &world.ann).await;
 
@@ -94,7 +95,7 @@ async fn erasure_leaves_other_users_alone() {
     let before = tables_of(&world, &world.ann).await;
     world.endpoint(&world.bob, "w").await;
     world.pending(&world.bob, "w", 3).await;
-    world.ledger.begin_erasure(&world.bob, &action()).await.unwrap().unwrap();
+    Operations::new(&world.ledger).begin_erasure(&world.bob, &action()).await.unwrap().unwrap();
     erase(&world, &world.bob).await;
     assert_eq!(tables_of(&world, &world.bob).await, Vec::<String>::new());
     assert_eq!(tables_of(&world, &world.ann).await, before);
@@ -105,8 +106,8 @@ async fn erasure_leaves_other_users_alone() {
 async fn erasure_of_an_unknown_user_does_nothing() {
     let world = World::new().await;
     let nobody = UserId::new("nobody");
-    assert_eq!(world.ledger.user_rows(&nobody).await.unwrap(), None);
-    assert_eq!(world.ledger.begin_erasure(&nobody, &action()).await.unwrap(), None);
+    assert_eq!(Operations::new(&world.ledger).user_rows(&nobody).await.unwrap(), None);
+    assert_eq!(Operations::new(&world.ledger).begin_erasure(&nobody, &action()).await.unwrap(), None);
     assert_eq!(world.count("select count(*) from operator_actions").await, 0);
 }
 
@@ -114,12 +115,13 @@ async fn erasure_of_an_unknown_user_does_nothing() {
 async fn erasure_revokes_keys_and_stops_webhooks_at_once() {
     let world = filled().await;
     world.run("update webhook_deliveries set next_at = now() - interval '1 minute'").await;
-    world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
     assert_eq!(world.count("select count(*) from developer_keys where revoked_at is null").await, 0);
-    let claims = world.ledger.claim_deliveries(10, &ledger::DeliveryPolicy::default(), None).await.unwrap();
+    let claims =
+        world.ledger.outbox().claim_deliveries(10, &outbox::DeliveryPolicy::default(), None).await.unwrap();
     assert_eq!(claims.claimed.len(), 0, "nothing is sent any more");
     assert!(
-        !world.ledger.create_user(&world.ann, &Default::default()).await.unwrap(),
+        !world.ledger.store().create_user(&world.ann, &Default::default()).await.unwrap(),
         "the id is taken until the end"
     );
 }
@@ -128,20 +130,23 @@ async fn erasure_revokes_keys_and_stops_webhooks_at_once() {
 async fn erasure_goes_on_after_an_interruption_at_any_step() {
     let steps = {
         let world = filled().await;
-        world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+        Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
         erase(&world, &world.ann).await
     };
     assert!(steps > 10, "one table after the other: {steps}");
     let world = filled().await;
     // Each time as a new run of the command would: from the beginning, one step, and no further.
     for _ in 1..steps {
-        world.other_process().begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
-        let step = world.other_process().erase_some(&world.ann).await.unwrap();
+        Operations::new(&world.other_process()).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+        let step = Operations::new(&world.other_process()).erase_some(&world.ann).await.unwrap();
         assert!(matches!(step, ErasureStep::Removed(_, 1..)), "{step:?}");
         verified(&world).await;
     }
-    world.other_process().begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
-    assert_eq!(world.other_process().erase_some(&world.ann).await.unwrap(), ErasureStep::Done);
+    Operations::new(&world.other_process()).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    assert_eq!(
+        Operations::new(&world.other_process()).erase_some(&world.ann).await.unwrap(),
+        ErasureStep::Done
+    );
     assert_eq!(tables_of(&world, &world.ann).await, Vec::<String>::new());
 }
 
@@ -156,9 +161,11 @@ async fn erasure_of_many_rows_takes_small_steps() {
              from generate_series(1, 5000) n",
         )
         .await;
-    world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
     let mut removed = Vec::new();
-    while let ErasureStep::Removed(table, rows) = world.ledger.erase_some(&world.ann).await.unwrap() {
+    while let ErasureStep::Removed(table, rows) =
+        Operations::new(&world.ledger).erase_some(&world.ann).await.unwrap()
+    {
         assert!(rows <= 2_000, "{table}: {rows}");
         removed.push((table, rows));
     }
@@ -170,10 +177,10 @@ async fn erasure_of_many_rows_takes_small_steps() {
 #[tokio::test]
 async fn erasure_is_recorded_with_counts_and_without_words() {
     let world = filled().await;
-    world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
     erase(&world, &world.ann).await;
     let filter = ActionFilter { action: Some("delete_user".into()), limit: 9, ..ActionFilter::default() };
-    let actions = world.ledger.actions(&filter).await.unwrap();
+    let actions = Operations::new(&world.ledger).actions(&filter).await.unwrap();
     let [action] = actions.as_slice() else { panic!("{actions:?}") };
     assert_eq!((action.operator.as_str(), action.subject.as_deref()), ("olga", Some("ann")));
     let detail = action.detail.as_deref().unwrap();
@@ -186,7 +193,7 @@ async fn erasure_is_recorded_with_counts_and_without_words() {
 #[tokio::test]
 async fn what_a_request_under_way_writes_late_goes_with_the_user() {
     let world = World::new().await;
-    world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
     // A request that was let in before its key was revoked.
     let mut late = world.pool.begin().await.unwrap();
     sqlx::query(
@@ -200,7 +207,7 @@ async fn what_a_request_under_way_writes_late_goes_with_the_user() {
         let (ledger, ann) = (world.other_process(), world.ann.clone());
         tokio::spawn(async move {
             loop {
-                match ledger.erase_some(&ann).await {
+                match Operations::new(&ledger).erase_some(&ann).await {
                     Ok(ErasureStep::Done) => return,
                     Ok(_) => {}
                     Err(error) => assert!(error.is_passing(), "{error}"),

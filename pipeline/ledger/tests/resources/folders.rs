@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ledger::{ConversationChange, DeletedFolder, FolderChange, NewFolder};
 use records::{ConversationId, FolderId, UserId};
+use store::{ConversationChange, DeletedFolder, FolderChange, NewFolder};
 use tokio::sync::Barrier;
 
 use crate::world::World;
@@ -26,21 +26,21 @@ fn into(folder: &str) -> ConversationChange {
 #[tokio::test]
 async fn a_folder_shows_its_defaults_its_place_and_how_many_listed_conversations_it_holds() {
     let world = World::new().await;
-    let made = world.ledger.create_folder(&world.ann, &new("f")).await.unwrap().unwrap();
+    let made = world.ledger.store().create_folder(&world.ann, &new("f")).await.unwrap().unwrap();
     assert_eq!((made.color.as_str(), made.icon.as_str(), made.order), ("#6B7280", "folder", 3));
     assert_eq!((made.is_default, made.is_system, made.conversation_count), (false, false, 0));
-    assert_eq!(world.ledger.create_folder(&UserId::new("nobody"), &new("g")).await.unwrap(), None);
+    assert_eq!(world.ledger.store().create_folder(&UserId::new("nobody"), &new("g")).await.unwrap(), None);
     for (id, status) in
         [("a", "completed"), ("b", "completed"), ("hidden", "completed"), ("run", "processing")]
     {
         let id = world.conversation(&world.ann, id, status, 0).await;
-        assert!(world.ledger.change_conversation(&world.ann, &id, &into("f")).await.unwrap());
+        assert!(world.ledger.store().change_conversation(&world.ann, &id, &into("f")).await.unwrap());
     }
-    world.ledger.create_folder(&world.bob, &new("f")).await.unwrap().unwrap();
+    world.ledger.store().create_folder(&world.bob, &new("f")).await.unwrap().unwrap();
     let bobs = world.conversation(&world.bob, "a", "completed", 0).await;
-    assert!(world.ledger.change_conversation(&world.bob, &bobs, &into("f")).await.unwrap());
+    assert!(world.ledger.store().change_conversation(&world.bob, &bobs, &into("f")).await.unwrap());
     world.run("update conversations set discarded = true where conversation_id = 'hidden'").await;
-    let folders = world.ledger.folders(&world.ann).await.unwrap();
+    let folders = world.ledger.store().folders(&world.ann).await.unwrap();
     let counts: Vec<_> =
         folders.iter().map(|folder| (folder.name.as_str(), folder.conversation_count)).collect();
     assert_eq!(counts, [("Work", 0), ("Personal", 0), ("Social", 0), ("Folder f", 2)]);
@@ -51,8 +51,8 @@ async fn a_folder_shows_its_defaults_its_place_and_how_many_listed_conversations
 async fn behind_a_folder_in_the_last_place_there_is_another_can_be_made() {
     let world = World::new().await;
     let last = NewFolder { order: Some(i32::MAX), ..new("f") };
-    world.ledger.create_folder(&world.ann, &last).await.unwrap().unwrap();
-    let made = world.ledger.create_folder(&world.ann, &new("g")).await.unwrap().unwrap();
+    world.ledger.store().create_folder(&world.ann, &last).await.unwrap().unwrap();
+    let made = world.ledger.store().create_folder(&world.ann, &new("g")).await.unwrap().unwrap();
     assert_eq!(made.order, i32::MAX);
 }
 
@@ -60,33 +60,36 @@ async fn behind_a_folder_in_the_last_place_there_is_another_can_be_made() {
 async fn a_change_leaves_what_it_does_not_name_and_moves_the_folder() {
     let world = World::new().await;
     let described = NewFolder { description: Some("Rides".into()), ..new("f") };
-    world.ledger.create_folder(&world.ann, &described).await.unwrap().unwrap();
+    world.ledger.store().create_folder(&world.ann, &described).await.unwrap().unwrap();
     let change = FolderChange { color: Some("#00FF00".into()), order: Some(0), ..FolderChange::default() };
     let id = FolderId::new("f");
-    let changed = world.ledger.change_folder(&world.ann, &id, &change).await.unwrap().unwrap();
+    let changed = world.ledger.store().change_folder(&world.ann, &id, &change).await.unwrap().unwrap();
     assert_eq!((changed.color.as_str(), changed.order), ("#00FF00", 0));
     assert_eq!((changed.name.as_str(), changed.description.as_deref()), ("Folder f", Some("Rides")));
     let plain = FolderChange { description: Some(None), ..FolderChange::default() };
-    let changed = world.ledger.change_folder(&world.ann, &id, &plain).await.unwrap().unwrap();
+    let changed = world.ledger.store().change_folder(&world.ann, &id, &plain).await.unwrap().unwrap();
     assert_eq!(changed.description, None);
-    assert_eq!(world.ledger.change_folder(&world.bob, &id, &change).await.unwrap(), None);
+    assert_eq!(world.ledger.store().change_folder(&world.bob, &id, &change).await.unwrap(), None);
 }
 
 #[tokio::test]
 async fn deleting_a_folder_takes_its_conversations_out_and_the_first_folders_stay() {
     let world = World::new().await;
-    world.ledger.create_folder(&world.ann, &new("f")).await.unwrap();
+    world.ledger.store().create_folder(&world.ann, &new("f")).await.unwrap();
     let id = world.conversation(&world.ann, "c", "processing", 0).await;
-    world.ledger.change_conversation(&world.ann, &id, &into("f")).await.unwrap();
+    world.ledger.store().change_conversation(&world.ann, &id, &into("f")).await.unwrap();
     let folder = FolderId::new("f");
-    assert_eq!(world.ledger.delete_folder(&world.bob, &folder).await.unwrap(), DeletedFolder::Unknown);
-    let deleted = world.ledger.delete_folder(&world.ann, &folder).await.unwrap();
+    assert_eq!(
+        world.ledger.store().delete_folder(&world.bob, &folder).await.unwrap(),
+        DeletedFolder::Unknown
+    );
+    let deleted = world.ledger.store().delete_folder(&world.ann, &folder).await.unwrap();
     assert_eq!(deleted, DeletedFolder::Deleted { taken_out: 1 });
-    let view = world.ledger.conversation(&world.ann, &id, false).await.unwrap().unwrap();
+    let view = world.ledger.store().conversation(&world.ann, &id, false).await.unwrap().unwrap();
     assert_eq!((view.conversation.folder_id, view.folder_name), (None, None));
-    let work = world.ledger.folders(&world.ann).await.unwrap()[0].id.clone();
-    assert_eq!(world.ledger.delete_folder(&world.ann, &work).await.unwrap(), DeletedFolder::System);
-    assert!(world.ledger.has_folder(&world.ann, &work).await.unwrap());
+    let work = world.ledger.store().folders(&world.ann).await.unwrap()[0].id.clone();
+    assert_eq!(world.ledger.store().delete_folder(&world.ann, &work).await.unwrap(), DeletedFolder::System);
+    assert!(world.ledger.store().has_folder(&world.ann, &work).await.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -96,7 +99,7 @@ async fn filing_into_a_folder_that_is_deleted_at_once_leaves_no_conversation_in_
     let id = world.conversation(&world.ann, "c", "completed", 0).await;
     for round in 0..8 {
         let folder = format!("f{round}");
-        world.ledger.create_folder(&world.ann, &new(&folder)).await.unwrap();
+        world.ledger.store().create_folder(&world.ann, &new(&folder)).await.unwrap();
         let start = Arc::new(Barrier::new(2));
         let filing = {
             let (start, ledger, ann, id) = (
@@ -108,7 +111,7 @@ async fn filing_into_a_folder_that_is_deleted_at_once_leaves_no_conversation_in_
             let change = into(&folder);
             tokio::spawn(async move {
                 start.wait().await;
-                ledger.change_conversation(&ann, &id, &change).await.unwrap()
+                ledger.store().change_conversation(&ann, &id, &change).await.unwrap()
             })
         };
         let deleting = {
@@ -116,7 +119,7 @@ async fn filing_into_a_folder_that_is_deleted_at_once_leaves_no_conversation_in_
             let folder = FolderId::new(&folder);
             tokio::spawn(async move {
                 start.wait().await;
-                ledger.delete_folder(&ann, &folder).await.unwrap()
+                ledger.store().delete_folder(&ann, &folder).await.unwrap()
             })
         };
         assert!(filing.await.unwrap());

@@ -1,13 +1,14 @@
 //! Endpoints as the gates of their deliveries: one claim at a time counts what an endpoint has under way, no claim waits
 //! for another's count, and who died holds no place.
 
-use ledger::{ClaimedDelivery, DeliveryPolicy, Ledger};
+use ledger::Ledger;
+use outbox::{ClaimedDelivery, DeliveryPolicy};
 use sqlx::PgConnection;
 
 use crate::world::World;
 
 async fn claim(ledger: &Ledger) -> Vec<ClaimedDelivery> {
-    ledger.claim_deliveries(50, &DeliveryPolicy::default(), None).await.unwrap().claimed
+    ledger.outbox().claim_deliveries(50, &DeliveryPolicy::default(), None).await.unwrap().claimed
 }
 
 fn endpoints(claimed: &[ClaimedDelivery]) -> Vec<&str> {
@@ -120,7 +121,8 @@ async fn many_senders_that_died_at_a_full_endpoint_hide_nobody_elses_deliveries(
         .await;
     world.endpoint(&world.ann, "calm").await;
     world.pending(&world.ann, "calm", 1).await;
-    let claimed = world.ledger.claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed =
+        world.ledger.outbox().claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     assert_eq!(endpoints(&claimed), ["calm"]);
 }
 

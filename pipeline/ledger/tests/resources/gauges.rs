@@ -1,16 +1,48 @@
 //! What the service says about itself.
 
+use operations::Operations;
+
 use crate::world::World;
 
 #[tokio::test]
 async fn an_empty_service_shows_all_five_statuses_and_no_age() {
     let world = World::new().await;
-    let gauges = world.ledger.gauges().await.unwrap();
+    let gauges = Operations::new(&world.ledger).gauges().await.unwrap();
     let zeros = ["queued", "leased", "blocked_byok", "completed", "dead_letter"].map(|status| (status, 0));
     assert_eq!(gauges.jobs, zeros);
     let ages = [gauges.oldest_nonterminal_age, gauges.oldest_ready_age, gauges.oldest_pending_delivery_age];
     assert!(ages.iter().all(|age| *age == 0.0));
     assert_eq!(gauges.orphans, 0);
+}
+
+/// Users with an endpoint that fails, and an event that waits for it.
+macro_rules! failing {
+    ($users:literal) => {
+        concat!(
+            "insert into users (user_id) select 'u' || n from generate_series(",
+            $users,
+            ") n; insert into webhook_endpoints (user_id, endpoint_id, url, events, secret, failing_since) \
+                 select 'u' || n, 'e', 'https://a.example', '{}', 's', now() from generate_series(",
+            $users,
+            ") n; insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
+                 select 'u' || n, 'e', 'd', 'webhook.test', 'pending', now(), now() - interval '2 hours' \
+                 from generate_series(",
+            $users,
+            ") n"
+        )
+    };
+}
+
+#[tokio::test]
+async fn the_events_of_one_endpoint_that_fails_are_late_only_where_those_of_many_users_fail() {
+    let world = World::new().await;
+    let age = async || Operations::new(&world.ledger).gauges().await.unwrap().oldest_pending_delivery_age;
+    world.run(failing!("1, 4")).await;
+    assert_eq!(age().await, 0.0, "four users' endpoints fail: that is theirs");
+    world.run(failing!("5, 5")).await;
+    assert!(age().await >= 7_200.0, "the endpoints of five users fail");
+    world.run("update webhook_endpoints set failing_since = null where user_id > 'u1'").await;
+    assert!(age().await >= 7_200.0, "an endpoint that is well waits for its event");
 }
 
 #[tokio::test]
@@ -50,7 +82,7 @@ async fn gauges_count_the_living_from_rows_and_the_finished_from_totals() {
              values ('ann', 'w', 'delivered', 'webhook.test', 'delivered', now(), now() - interval '2 days')",
         )
         .await;
-    let gauges = world.ledger.gauges().await.unwrap();
+    let gauges = Operations::new(&world.ledger).gauges().await.unwrap();
     assert_eq!(
         gauges.jobs,
         [("queued", 2), ("leased", 2), ("blocked_byok", 1), ("completed", 120), ("dead_letter", 0)]

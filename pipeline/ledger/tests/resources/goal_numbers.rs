@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use ledger::{GoalChange, GoalRefusal, Ledger, NewGoal};
+use ledger::Ledger;
 use records::{Goal, GoalFault, GoalId, GoalType, UserId};
+use store::{GoalChange, GoalRefusal, NewGoal};
 use tokio::sync::Barrier;
 
 use crate::world::World;
@@ -21,15 +22,15 @@ async fn created(world: &World, id: &str, goal_type: GoalType, max_value: f64) -
         max_value,
         unit: None,
     };
-    world.ledger.create_goal(&world.ann, &new).await.unwrap().id
+    world.ledger.store().create_goal(&world.ann, &new).await.unwrap().id
 }
 
 async fn stored(world: &World, id: &GoalId) -> Goal {
-    world.ledger.goal(&world.ann, id).await.unwrap().unwrap()
+    world.ledger.store().goal(&world.ann, id).await.unwrap().unwrap()
 }
 
 async fn change(world: &World, id: &GoalId, change: GoalChange) -> Result<Goal, GoalRefusal> {
-    world.ledger.change_goal(&world.ann, id, &change).await.unwrap()
+    world.ledger.store().change_goal(&world.ann, id, &change).await.unwrap()
 }
 
 fn boolean() -> GoalChange {
@@ -58,21 +59,21 @@ async fn a_change_that_crosses_the_ends_as_they_stand_changes_nothing() {
 async fn a_goal_becomes_boolean_with_the_ends_of_one_when_its_other_numbers_are_those_of_one() {
     let world = World::new().await;
     let id = created(&world, "a", GoalType::Scale, 10.0).await;
-    world.ledger.set_goal_progress(&world.ann, &id, 4.0).await.unwrap().unwrap();
+    world.ledger.store().set_goal_progress(&world.ann, &id, 4.0).await.unwrap().unwrap();
     let far = GoalChange { target_value: Some(8.0), max_value: Some(8.0), ..boolean() };
     let all = vec![GoalFault::Target, GoalFault::Current, GoalFault::Max];
     assert_eq!(change(&world, &id, far).await, Err(GoalRefusal::Wrong(all)));
-    world.ledger.set_goal_progress(&world.ann, &id, 1.0).await.unwrap().unwrap();
+    world.ledger.store().set_goal_progress(&world.ann, &id, 1.0).await.unwrap().unwrap();
     let goal = change(&world, &id, boolean()).await.unwrap();
     assert_eq!((goal.goal_type, goal.min_value, goal.max_value), (GoalType::Boolean, 0.0, 1.0));
     let aimed = GoalChange { target_value: Some(2.0), ..GoalChange::default() };
     assert_eq!(change(&world, &id, aimed).await, Err(GoalRefusal::Wrong(vec![GoalFault::Target])));
-    let told = world.ledger.set_goal_progress(&world.ann, &id, 0.5).await.unwrap();
+    let told = world.ledger.store().set_goal_progress(&world.ann, &id, 0.5).await.unwrap();
     assert_eq!(told, Err(GoalRefusal::Wrong(vec![GoalFault::Current])));
     assert_eq!(stored(&world, &id).await.current_value, 1.0);
-    assert_eq!(world.ledger.goal_history(&world.ann, &id, 1).await.unwrap().unwrap()[0].value, 1.0);
+    assert_eq!(world.ledger.store().goal_history(&world.ann, &id, 1).await.unwrap().unwrap()[0].value, 1.0);
     assert_eq!(
-        world.ledger.set_goal_progress(&world.ann, &id, 0.0).await.unwrap().unwrap().current_value,
+        world.ledger.store().set_goal_progress(&world.ann, &id, 0.0).await.unwrap().unwrap().current_value,
         0.0
     );
     let counted =
@@ -113,7 +114,7 @@ async fn a_goal_that_was_odd_before_can_still_be_renamed_and_mended() {
     ] {
         change(&world, &id, mended).await.unwrap();
     }
-    world.ledger.set_goal_progress(&world.ann, &id, 1.0).await.unwrap().unwrap();
+    world.ledger.store().set_goal_progress(&world.ann, &id, 1.0).await.unwrap().unwrap();
     change(&world, &id, boolean()).await.unwrap();
 }
 
@@ -122,10 +123,10 @@ async fn a_goal_that_becomes_boolean_while_a_value_is_told_is_not_left_between_0
     let world = World::new().await;
     let other = world.other_process();
     async fn become_boolean(ledger: Ledger, user: UserId, id: GoalId) {
-        let _either_way = ledger.change_goal(&user, &id, &boolean()).await.unwrap();
+        let _either_way = ledger.store().change_goal(&user, &id, &boolean()).await.unwrap();
     }
     async fn tell(ledger: Ledger, user: UserId, id: GoalId) {
-        let _either_way = ledger.set_goal_progress(&user, &id, 5.0).await.unwrap();
+        let _either_way = ledger.store().set_goal_progress(&user, &id, 5.0).await.unwrap();
     }
     for round in 0..ROUNDS {
         let id = created(&world, &format!("g{round}"), GoalType::Scale, 10.0).await;
@@ -160,6 +161,6 @@ async fn a_change_is_judged_by_the_row_that_another_one_left() {
     let refused = world.database.overtaken_by(lowered, change(&world, &id, raised)).await;
     assert_eq!(refused, Err(GoalRefusal::Wrong(vec![GoalFault::Ends])));
     let became = "update goals set goal_type = 'boolean', max_value = 1";
-    let told = async { world.ledger.set_goal_progress(&world.ann, &id, 3.0).await.unwrap() };
+    let told = async { world.ledger.store().set_goal_progress(&world.ann, &id, 3.0).await.unwrap() };
     assert!(world.database.overtaken_by(became, told).await.is_err(), "a boolean goal stands at 0 or at 1");
 }

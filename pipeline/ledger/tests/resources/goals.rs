@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use ledger::{GoalChange, GoalFilter, GoalRefusal, Ledger, NewGoal};
+use ledger::Ledger;
 use records::{GoalId, GoalType, UserId};
+use store::{GoalChange, GoalFilter, GoalRefusal, NewGoal};
 use tokio::sync::Barrier;
 
 use crate::world::World;
@@ -29,13 +30,13 @@ fn all() -> GoalFilter {
 
 async fn active(world: &World) -> Vec<String> {
     let filter = GoalFilter { include_inactive: false, ..all() };
-    let goals = world.ledger.goals(&world.ann, &filter).await.unwrap();
+    let goals = world.ledger.store().goals(&world.ann, &filter).await.unwrap();
     goals.into_iter().map(|goal| goal.id.as_str().to_owned()).collect()
 }
 
 async fn with(world: &World, ids: &[&str]) {
     for id in ids {
-        world.ledger.create_goal(&world.ann, &new(id)).await.unwrap();
+        world.ledger.store().create_goal(&world.ann, &new(id)).await.unwrap();
     }
 }
 
@@ -46,34 +47,41 @@ fn activation() -> GoalChange {
 #[tokio::test]
 async fn a_fourth_goal_deactivates_the_oldest_and_nobody_elses() {
     let world = World::new().await;
-    world.ledger.create_goal(&world.bob, &new("his")).await.unwrap();
+    world.ledger.store().create_goal(&world.bob, &new("his")).await.unwrap();
     with(&world, &["a", "b", "c"]).await;
     assert_eq!(active(&world).await, ["a", "b", "c"], "oldest first");
     with(&world, &["d"]).await;
     assert_eq!(active(&world).await, ["b", "c", "d"]);
-    let goals = world.ledger.goals(&world.ann, &all()).await.unwrap();
+    let goals = world.ledger.store().goals(&world.ann, &all()).await.unwrap();
     let ids: Vec<_> = goals.iter().map(|goal| goal.id.as_str()).collect();
     assert_eq!(ids, ["b", "c", "d", "a"], "active ones first");
     let page = GoalFilter { limit: 2, offset: 1, include_inactive: true };
-    assert_eq!(world.ledger.goals(&world.ann, &page).await.unwrap()[1].id.as_str(), "d");
-    assert!(world.ledger.goal(&world.bob, &GoalId::new("his")).await.unwrap().unwrap().is_active);
-    assert_eq!(world.ledger.goal(&world.ann, &GoalId::new("his")).await.unwrap(), None);
+    assert_eq!(world.ledger.store().goals(&world.ann, &page).await.unwrap()[1].id.as_str(), "d");
+    assert!(world.ledger.store().goal(&world.bob, &GoalId::new("his")).await.unwrap().unwrap().is_active);
+    assert_eq!(world.ledger.store().goal(&world.ann, &GoalId::new("his")).await.unwrap(), None);
 }
 
 #[tokio::test]
 async fn activating_the_oldest_goal_deactivates_the_oldest_of_the_others() {
     let world = World::new().await;
     with(&world, &["a", "b", "c", "d"]).await;
-    let a = world.ledger.change_goal(&world.ann, &GoalId::new("a"), &activation()).await.unwrap().unwrap();
+    let a = world
+        .ledger
+        .store()
+        .change_goal(&world.ann, &GoalId::new("a"), &activation())
+        .await
+        .unwrap()
+        .unwrap();
     assert!(a.is_active);
     assert_eq!(active(&world).await, ["a", "c", "d"]);
-    world.ledger.change_goal(&world.ann, &GoalId::new("a"), &activation()).await.unwrap().unwrap();
+    world.ledger.store().change_goal(&world.ann, &GoalId::new("a"), &activation()).await.unwrap().unwrap();
     assert_eq!(active(&world).await, ["a", "c", "d"], "activating an active one changes nothing");
     assert_eq!(
-        world.ledger.change_goal(&world.ann, &GoalId::new("none"), &activation()).await.unwrap(),
+        world.ledger.store().change_goal(&world.ann, &GoalId::new("none"), &activation()).await.unwrap(),
         Err(GoalRefusal::NoGoal)
     );
-    let strange = world.ledger.change_goal(&world.bob, &GoalId::new("b"), &activation()).await.unwrap();
+    let strange =
+        world.ledger.store().change_goal(&world.bob, &GoalId::new("b"), &activation()).await.unwrap();
     assert_eq!(strange, Err(GoalRefusal::NoGoal));
     assert_eq!(active(&world).await, ["a", "c", "d"], "a goal that is not there takes nobody's place");
 }
@@ -97,11 +105,11 @@ async fn at_once(verbs: Vec<std::pin::Pin<Box<dyn Future<Output = ()> + Send>>>)
 }
 
 async fn create(ledger: Ledger, user: UserId, id: String) {
-    ledger.create_goal(&user, &new(&id)).await.unwrap();
+    ledger.store().create_goal(&user, &new(&id)).await.unwrap();
 }
 
 async fn activate(ledger: Ledger, user: UserId, id: String) {
-    ledger.change_goal(&user, &GoalId::new(id), &activation()).await.unwrap().unwrap();
+    ledger.store().change_goal(&user, &GoalId::new(id), &activation()).await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -111,7 +119,7 @@ async fn two_creators_and_an_activation_at_once_never_leave_four_active() {
     let other = world.other_process();
     for round in 0..ROUNDS {
         let ann = || world.ann.clone();
-        let sleeping = world.ledger.goals(&world.ann, &all()).await.unwrap();
+        let sleeping = world.ledger.store().goals(&world.ann, &all()).await.unwrap();
         let sleeping = sleeping.iter().find(|goal| !goal.is_active).unwrap().id.as_str().to_owned();
         at_once(vec![
             Box::pin(create(world.ledger.clone(), ann(), format!("one{round}"))),
@@ -127,14 +135,14 @@ async fn two_creators_and_an_activation_at_once_never_leave_four_active() {
 async fn a_change_leaves_what_it_does_not_name_and_can_take_the_unit_away() {
     let world = World::new().await;
     let counted = NewGoal { unit: Some("km".into()), goal_type: GoalType::Numeric, ..new("a") };
-    let made = world.ledger.create_goal(&world.ann, &counted).await.unwrap();
+    let made = world.ledger.store().create_goal(&world.ann, &counted).await.unwrap();
     let change = GoalChange { title: Some("Run".into()), max_value: Some(42.2), ..GoalChange::default() };
-    let changed = world.ledger.change_goal(&world.ann, &made.id, &change).await.unwrap().unwrap();
+    let changed = world.ledger.store().change_goal(&world.ann, &made.id, &change).await.unwrap().unwrap();
     assert_eq!((changed.title.as_str(), changed.max_value), ("Run", 42.2));
     assert_eq!((changed.unit.as_deref(), changed.goal_type), (Some("km"), GoalType::Numeric));
     assert_eq!((changed.target_value, changed.is_active), (8.0, true));
     let unitless = GoalChange { unit: Some(None), is_active: Some(false), ..GoalChange::default() };
-    let changed = world.ledger.change_goal(&world.ann, &made.id, &unitless).await.unwrap().unwrap();
+    let changed = world.ledger.store().change_goal(&world.ann, &made.id, &unitless).await.unwrap().unwrap();
     assert_eq!((changed.unit, changed.is_active), (None, false));
 }
 
@@ -144,7 +152,7 @@ async fn history_has_a_value_for_every_day_the_last_one_that_was_told() {
     with(&world, &["a"]).await;
     let id = GoalId::new("a");
     for value in [1.0, 2.5] {
-        let goal = world.ledger.set_goal_progress(&world.ann, &id, value).await.unwrap().unwrap();
+        let goal = world.ledger.store().set_goal_progress(&world.ann, &id, value).await.unwrap().unwrap();
         assert_eq!(goal.current_value, value);
     }
     world
@@ -155,18 +163,18 @@ async fn history_has_a_value_for_every_day_the_last_one_that_was_told() {
         )
         .await;
     let values = async |days| {
-        let points = world.ledger.goal_history(&world.ann, &id, days).await.unwrap().unwrap();
+        let points = world.ledger.store().goal_history(&world.ann, &id, days).await.unwrap().unwrap();
         points.iter().map(|point| point.value).collect::<Vec<_>>()
     };
     assert_eq!(values(30).await, [2.5, 1.0, 29.0], "newest first, 30 days with today");
     assert_eq!(values(1).await, [2.5]);
-    assert_eq!(world.ledger.goal_history(&world.bob, &id, 30).await.unwrap(), None);
-    let strange = world.ledger.set_goal_progress(&world.bob, &id, 9.0).await.unwrap();
+    assert_eq!(world.ledger.store().goal_history(&world.bob, &id, 30).await.unwrap(), None);
+    let strange = world.ledger.store().set_goal_progress(&world.bob, &id, 9.0).await.unwrap();
     assert_eq!(strange, Err(GoalRefusal::NoGoal));
 
-    assert!(!world.ledger.delete_goal(&world.bob, &id).await.unwrap());
-    assert!(world.ledger.delete_goal(&world.ann, &id).await.unwrap());
-    assert!(!world.ledger.delete_goal(&world.ann, &id).await.unwrap());
+    assert!(!world.ledger.store().delete_goal(&world.bob, &id).await.unwrap());
+    assert!(world.ledger.store().delete_goal(&world.ann, &id).await.unwrap());
+    assert!(!world.ledger.store().delete_goal(&world.ann, &id).await.unwrap());
     assert_eq!(world.count("select count(*) from goal_progress").await, 0);
 }
 
@@ -176,7 +184,7 @@ async fn of_two_values_told_at_once_the_same_one_stays_in_the_goal_and_in_its_hi
     with(&world, &["a"]).await;
     let other = world.other_process();
     async fn tell(ledger: Ledger, user: UserId, value: f64) {
-        ledger.set_goal_progress(&user, &GoalId::new("a"), value).await.unwrap().unwrap();
+        ledger.store().set_goal_progress(&user, &GoalId::new("a"), value).await.unwrap().unwrap();
     }
     for round in 0..ROUNDS {
         let value = round as f64;

@@ -1,8 +1,11 @@
 //! Requests that create, by the names that clients gave them.
 
-use ledger::{NewActionItem, Pruned, Repeat, RequestKey};
-use records::{ActionItemId, UserId};
 use std::time::Duration;
+
+use db::{Repeat, RequestKey};
+use ledger::NewActionItem;
+use operations::Pruned;
+use records::{ActionItemId, UserId};
 
 use crate::world::World;
 
@@ -24,7 +27,7 @@ fn item(id: &str) -> Vec<NewActionItem> {
     }]
 }
 
-async fn create(world: &World, id: &str) -> Result<usize, ledger::Error> {
+async fn create(world: &World, id: &str) -> Result<usize, db::Error> {
     let ledger = world.ledger.under_key(key(world, 1));
     ledger.create_action_items(&world.ann, &item(id)).await.map(|made| made.len())
 }
@@ -33,27 +36,27 @@ async fn create(world: &World, id: &str) -> Result<usize, ledger::Error> {
 async fn a_name_lives_with_what_was_made_under_it() {
     let world = World::new().await;
     let name = key(&world, 1);
-    assert_eq!(world.ledger.repeat_of(&name).await.unwrap(), None);
+    assert_eq!(world.ledger.db().repeat_of(&name).await.unwrap(), None);
     assert_eq!(create(&world, "a").await.unwrap(), 1);
-    assert!(matches!(world.ledger.repeat_of(&name).await.unwrap(), Some(Repeat::Running(1..=60))));
-    assert_eq!(world.ledger.repeat_of(&key(&world, 2)).await.unwrap(), Some(Repeat::OtherBody));
+    assert!(matches!(world.ledger.db().repeat_of(&name).await.unwrap(), Some(Repeat::Running(1..=60))));
+    assert_eq!(world.ledger.db().repeat_of(&key(&world, 2)).await.unwrap(), Some(Repeat::OtherBody));
 
     // Its process is gone, and its answer with it: what it made is still known.
     world.run("update request_keys set running_until = now() - interval '1 second'").await;
-    assert_eq!(world.ledger.repeat_of(&name).await.unwrap(), Some(Repeat::Made(vec!["a".to_owned()])));
+    assert_eq!(world.ledger.db().repeat_of(&name).await.unwrap(), Some(Repeat::Made(vec!["a".to_owned()])));
 
-    world.ledger.store_answer(&name, 200, "{}").await.unwrap();
+    world.ledger.db().store_answer(&name, 200, "{}").await.unwrap();
     let answered = Some(Repeat::Answered { status: 200, answer: "{}".to_owned() });
-    assert_eq!(world.ledger.repeat_of(&name).await.unwrap(), answered);
-    world.ledger.store_answer(&name, 200, "another").await.unwrap();
-    assert_eq!(world.ledger.repeat_of(&name).await.unwrap(), answered, "the first answer stays");
+    assert_eq!(world.ledger.db().repeat_of(&name).await.unwrap(), answered);
+    world.ledger.db().store_answer(&name, 200, "another").await.unwrap();
+    assert_eq!(world.ledger.db().repeat_of(&name).await.unwrap(), answered, "the first answer stays");
 }
 
 #[tokio::test]
 async fn a_second_create_under_a_name_makes_nothing() {
     let world = World::new().await;
     assert_eq!(create(&world, "a").await.unwrap(), 1);
-    assert!(matches!(create(&world, "b").await, Err(ledger::Error::Repeated { .. })));
+    assert!(matches!(create(&world, "b").await, Err(db::Error::Repeated { .. })));
     assert_eq!(world.count("select count(*) from action_items").await, 1);
 }
 
@@ -62,7 +65,7 @@ async fn a_create_that_does_not_commit_holds_no_name() {
     let world = World::new().await;
     assert_eq!(world.ledger.create_action_items(&world.ann, &item("a")).await.unwrap().len(), 1);
     assert!(create(&world, "a").await.is_err(), "the id is taken");
-    assert_eq!(world.ledger.repeat_of(&key(&world, 1)).await.unwrap(), None);
+    assert_eq!(world.ledger.db().repeat_of(&key(&world, 1)).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -70,11 +73,11 @@ async fn after_a_day_a_name_is_free_again_and_pruned() {
     let world = World::new().await;
     let a_day_on = "update request_keys set created_at = created_at - interval '24 hours 1 second'";
     assert_eq!(create(&world, "a").await.unwrap(), 1);
-    world.ledger.store_answer(&key(&world, 1), 200, "yesterday's").await.unwrap();
+    world.ledger.db().store_answer(&key(&world, 1), 200, "yesterday's").await.unwrap();
     world.run(a_day_on).await;
-    assert_eq!(world.ledger.repeat_of(&key(&world, 1)).await.unwrap(), None);
+    assert_eq!(world.ledger.db().repeat_of(&key(&world, 1)).await.unwrap(), None);
     assert_eq!(create(&world, "b").await.unwrap(), 1);
-    let again = world.ledger.repeat_of(&key(&world, 1)).await.unwrap();
+    let again = world.ledger.db().repeat_of(&key(&world, 1)).await.unwrap();
     assert!(matches!(again, Some(Repeat::Running(1..=60))), "and has no answer yet: {again:?}");
     let prune = async || world.prune(Duration::from_secs(30 * 86_400), 100).await;
     assert_eq!(prune().await, Pruned::default(), "not before");
@@ -95,19 +98,19 @@ async fn what_is_deleted_is_forgotten_in_the_answers_to_that_person_that_hold_it
         for id in ["a", "b"] {
             let named = world.ledger.under_key(name(user, id));
             assert_eq!(named.create_action_items(user, &item(id)).await.unwrap().len(), 1);
-            world.ledger.store_answer(&name(user, id), 200, "{}").await.unwrap();
+            world.ledger.db().store_answer(&name(user, id), 200, "{}").await.unwrap();
         }
     }
     assert!(world.ledger.delete_action_item(&world.ann, &ActionItemId::new("a")).await.unwrap());
     for user in people {
         for id in ["a", "b"] {
-            let repeat = world.ledger.repeat_of(&name(user, id)).await.unwrap().unwrap();
+            let repeat = world.ledger.db().repeat_of(&name(user, id)).await.unwrap().unwrap();
             let forgotten = matches!(repeat, Repeat::Made(_));
             assert_eq!(forgotten, *user == world.ann && id == "a", "{user} {id}: {repeat:?}");
         }
     }
     // A late answer is not kept.
-    world.ledger.store_answer(&name(&world.ann, "a"), 200, "late").await.unwrap();
-    let repeat = world.ledger.repeat_of(&name(&world.ann, "a")).await.unwrap();
+    world.ledger.db().store_answer(&name(&world.ann, "a"), 200, "late").await.unwrap();
+    let repeat = world.ledger.db().repeat_of(&name(&world.ann, "a")).await.unwrap();
     assert!(matches!(repeat, Some(Repeat::Made(_))), "{repeat:?}");
 }

@@ -25,6 +25,7 @@ mod endpoints;
 mod erasure;
 mod fairness;
 mod folders;
+mod found;
 mod gates;
 mod gauges;
 mod goal_numbers;

@@ -1,6 +1,7 @@
 //! The name of a request counts for one person, one route and one text; its answer for one body.
 
-use ledger::{NewActionItem, Repeat, RequestKey};
+use db::{Repeat, RequestKey};
+use ledger::NewActionItem;
 use records::ActionItemId;
 
 use crate::world::World;
@@ -33,10 +34,10 @@ async fn a_name_of_somebody_else_of_another_route_or_of_another_text_is_another(
     let world = World::new().await;
     create(&world, &key(&world), "first").await;
     for (place, other) in others(&world).iter().enumerate() {
-        assert_eq!(world.ledger.repeat_of(other).await.unwrap(), None, "{other:?}");
+        assert_eq!(world.ledger.db().repeat_of(other).await.unwrap(), None, "{other:?}");
         create(&world, other, &format!("other {place}")).await;
     }
-    assert!(world.ledger.repeat_of(&key(&world)).await.unwrap().is_some());
+    assert!(world.ledger.db().repeat_of(&key(&world)).await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -47,13 +48,13 @@ async fn an_answer_is_kept_for_its_own_request_alone() {
         create(&world, other, &format!("other {place}")).await;
     }
     let another_body = RequestKey { fingerprint: [2; 32], ..key(&world) };
-    world.ledger.store_answer(&another_body, 200, "wrong").await.unwrap();
-    assert!(matches!(world.ledger.repeat_of(&key(&world)).await.unwrap(), Some(Repeat::Running(_))));
-    world.ledger.store_answer(&key(&world), 200, "{}").await.unwrap();
+    world.ledger.db().store_answer(&another_body, 200, "wrong").await.unwrap();
+    assert!(matches!(world.ledger.db().repeat_of(&key(&world)).await.unwrap(), Some(Repeat::Running(_))));
+    world.ledger.db().store_answer(&key(&world), 200, "{}").await.unwrap();
     let answered = Some(Repeat::Answered { status: 200, answer: "{}".into() });
-    assert_eq!(world.ledger.repeat_of(&key(&world)).await.unwrap(), answered);
+    assert_eq!(world.ledger.db().repeat_of(&key(&world)).await.unwrap(), answered);
     for other in others(&world) {
-        let running = world.ledger.repeat_of(&other).await.unwrap();
+        let running = world.ledger.db().repeat_of(&other).await.unwrap();
         assert!(matches!(running, Some(Repeat::Running(_))), "{other:?}: {running:?}");
     }
 }

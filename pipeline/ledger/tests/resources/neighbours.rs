@@ -1,14 +1,12 @@
 //! A user's change of one object changes nothing else: not the user's other objects, and not those of another user whose
 //! objects have the very same ids.
 
-use ledger::{
-    ConversationChange, DeletedFolder, FolderChange, GoalChange, ItemChange, MemoryChange, NewFolder,
-};
+use ledger::{ItemChange, MemoryChange};
 use records::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId};
 use secrecy::SecretString;
+use store::{ConversationChange, DeletedFolder, FolderChange, GoalChange, NewFolder};
 
-use crate::bystanders;
-use crate::world::World;
+use crate::{bystanders, world::World};
 
 /// Ann and Bob have two of everything, `x` and `y`; conversations lie in the folder of their name. Of each there is a
 /// delivery that waits and one that was given up with its words, about the thing itself, and the same about a
@@ -114,12 +112,19 @@ async fn what_is_said_of_a_goal_or_a_person_concerns_that_one_alone() {
     let world = street().await;
     let (ledger, ann, goal) = (&world.ledger, &world.ann, GoalId::new("x"));
     let named = GoalChange { title: Some("Read".into()), ..GoalChange::default() };
-    assert!(spared(&world, async { ledger.change_goal(ann, &goal, &named).await.unwrap() }).await.is_ok());
-    let told = spared(&world, async { ledger.set_goal_progress(ann, &goal, 3.0).await.unwrap() }).await;
+    assert!(
+        spared(&world, async { ledger.store().change_goal(ann, &goal, &named).await.unwrap() }).await.is_ok()
+    );
+    let told =
+        spared(&world, async { ledger.store().set_goal_progress(ann, &goal, 3.0).await.unwrap() }).await;
     assert_eq!(told.unwrap().current_value, 3.0);
-    assert!(spared(&world, async { ledger.delete_goal(ann, &goal).await.unwrap() }).await);
-    assert!(spared(&world, async { ledger.rename_person(ann, "x", "Tim").await.unwrap() }).await.is_some());
-    assert!(spared(&world, async { ledger.forget_person(ann, "x").await.unwrap() }).await);
+    assert!(spared(&world, async { ledger.store().delete_goal(ann, &goal).await.unwrap() }).await);
+    assert!(
+        spared(&world, async { ledger.store().rename_person(ann, "x", "Tim").await.unwrap() })
+            .await
+            .is_some()
+    );
+    assert!(spared(&world, async { ledger.store().forget_person(ann, "x").await.unwrap() }).await);
 }
 
 #[tokio::test]
@@ -128,9 +133,11 @@ async fn what_is_said_of_a_folder_concerns_that_one_and_what_lies_in_it() {
     let (ledger, ann, folder) = (&world.ledger, &world.ann, FolderId::new("x"));
     let named = FolderChange { name: Some("Other".into()), ..FolderChange::default() };
     assert!(
-        spared(&world, async { ledger.change_folder(ann, &folder, &named).await.unwrap() }).await.is_some()
+        spared(&world, async { ledger.store().change_folder(ann, &folder, &named).await.unwrap() })
+            .await
+            .is_some()
     );
-    let deleted = spared(&world, async { ledger.delete_folder(ann, &folder).await.unwrap() }).await;
+    let deleted = spared(&world, async { ledger.store().delete_folder(ann, &folder).await.unwrap() }).await;
     assert_eq!(deleted, DeletedFolder::Deleted { taken_out: 1 });
     assert_eq!(world.count("select count(*) from conversations where folder_id is null").await, 1);
 }
@@ -140,15 +147,18 @@ async fn what_is_said_of_a_conversation_or_an_endpoint_concerns_that_one_alone()
     let world = street().await;
     let (ledger, ann, conversation) = (&world.ledger, &world.ann, ConversationId::new("x"));
     let secret = SecretString::from("whsec_bmV3");
-    let rotated = spared(&world, async { ledger.rotate_secret(ann, "x", &secret).await.unwrap() }).await;
+    let rotated =
+        spared(&world, async { ledger.outbox().rotate_secret(ann, "x", &secret).await.unwrap() }).await;
     assert_eq!(rotated.unwrap().id, "x");
     let previous =
         "select count(*) from webhook_endpoints where previous_secret = 'whsec' and secret = 'whsec_bmV3'";
     assert_eq!(world.count(previous).await, 1);
     let titled = ConversationChange { title: Some("T".into()), ..ConversationChange::default() };
     assert!(
-        spared(&world, async { ledger.change_conversation(ann, &conversation, &titled).await.unwrap() })
-            .await
+        spared(&world, async {
+            ledger.store().change_conversation(ann, &conversation, &titled).await.unwrap()
+        })
+        .await
     );
     assert!(spared(&world, async { ledger.delete_conversation(ann, &conversation).await.unwrap() }).await);
 }
@@ -162,9 +172,9 @@ async fn somebody_elses_folder_is_none_to_file_into() {
     let conversation = world.conversation(&world.ann, "c", "completed", 0).await;
     let filed =
         ConversationChange { folder_id: Some(Some(FolderId::new("bobs"))), ..ConversationChange::default() };
-    assert!(world.ledger.change_conversation(&world.ann, &conversation, &filed).await.unwrap());
+    assert!(world.ledger.store().change_conversation(&world.ann, &conversation, &filed).await.unwrap());
     assert_eq!(world.count("select count(*) from conversations where folder_id is not null").await, 0);
-    let mine = world.ledger.create_folder(&world.ann, &folder("mine")).await.unwrap().unwrap();
+    let mine = world.ledger.store().create_folder(&world.ann, &folder("mine")).await.unwrap().unwrap();
     assert_eq!(mine.order, 3, "behind her own, and not behind Bob's");
 }
 
@@ -184,7 +194,7 @@ async fn a_folder_that_is_made_while_another_is_gets_the_next_place() {
     let world = World::new().await;
     let fourth = "select from users where user_id = 'ann' for no key update; \
         insert into folders (user_id, folder_id, name, position) values ('ann', 'fourth', 'F', 3)";
-    let verb = async { world.ledger.create_folder(&world.ann, &folder("fifth")).await.unwrap() };
+    let verb = async { world.ledger.store().create_folder(&world.ann, &folder("fifth")).await.unwrap() };
     let made = world.database.overtaken_by(fourth, verb).await;
     assert_eq!(made.unwrap().order, 4);
 }
@@ -197,7 +207,8 @@ async fn what_a_completion_files_while_the_folder_is_deleted_is_taken_out_again(
         update conversations set folder_id = 'x' where user_id = 'ann' and conversation_id = 'y'";
     let mut holder = world.database.holding(completion).await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-    let deleted = tokio::spawn(async move { ledger.delete_folder(&ann, &FolderId::new("x")).await.unwrap() });
+    let deleted =
+        tokio::spawn(async move { ledger.store().delete_folder(&ann, &FolderId::new("x")).await.unwrap() });
     world.database.until_somebody_waits().await;
     let free = "select folder_id from folders where user_id = 'ann' and folder_id = 'x' for update nowait";
     assert!(sqlx::raw_sql(free).execute(&world.pool).await.is_ok(), "the person comes before the folder");
@@ -211,9 +222,9 @@ async fn the_conversation_in_progress_is_ones_own_newest_that_takes_words() {
     let open = world.conversation(&world.ann, "open", "in_progress", 5).await;
     world.conversation(&world.ann, "older", "in_progress", 1).await;
     world.conversation(&world.ann, "running", "processing", 9).await;
-    assert_eq!(world.ledger.in_progress(&world.bob).await.unwrap(), None);
+    assert_eq!(world.ledger.store().in_progress(&world.bob).await.unwrap(), None);
     world.conversation(&world.bob, "bobs", "in_progress", 9).await;
-    assert_eq!(world.ledger.in_progress(&world.ann).await.unwrap().map(|found| found.id), Some(open));
+    assert_eq!(world.ledger.store().in_progress(&world.ann).await.unwrap().map(|found| found.id), Some(open));
 }
 
 #[tokio::test]
@@ -227,7 +238,7 @@ async fn what_is_not_there_is_neither_changed_nor_deleted_in_anothers_place() {
     assert_eq!(ledger.change_action_item(ann, &item, &done).await.unwrap(), None);
     assert!(!ledger.delete_action_item(ann, &item).await.unwrap());
     assert!(!ledger.delete_memory(ann, &MemoryId::new("z")).await.unwrap());
-    assert!(!ledger.delete_goal(ann, &GoalId::new("z")).await.unwrap());
+    assert!(!ledger.store().delete_goal(ann, &GoalId::new("z")).await.unwrap());
     assert_eq!(before, bystanders::rows(&world, |_| OF_X).await);
 }
 
@@ -243,8 +254,8 @@ async fn things_are_read_by_their_names_and_are_ones_own() {
     let (ledger, ann) = (&world.ledger, &world.ann);
     let items = async |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let items = ledger.action_items_named(ann, &names).await.unwrap().into_iter();
-        let memories = ledger.memories_named(ann, &names).await.unwrap().into_iter();
+        let items = ledger.store().action_items_named(ann, &names).await.unwrap().into_iter();
+        let memories = ledger.store().memories_named(ann, &names).await.unwrap().into_iter();
         (items.map(|one| one.description).collect(), memories.map(|one| one.content).collect())
     };
     let both = |names: &[&str]| -> (Vec<String>, Vec<String>) {
@@ -255,11 +266,11 @@ async fn things_are_read_by_their_names_and_are_ones_own() {
     assert_eq!(items(&["x"]).await, both(&["x"]));
     for user in [ann, &world.bob] {
         for id in ["x", "y"] {
-            let told = ledger.memory_to_tell(user, &MemoryId::new(id)).await.unwrap().unwrap();
+            let told = ledger.store().memory_to_tell(user, &MemoryId::new(id)).await.unwrap().unwrap();
             assert_eq!(told.content, format!("{user} {id}"));
         }
     }
-    assert_eq!(ledger.memory_to_tell(ann, &MemoryId::new("z")).await.unwrap(), None);
+    assert_eq!(ledger.store().memory_to_tell(ann, &MemoryId::new("z")).await.unwrap(), None);
 }
 
 #[tokio::test]

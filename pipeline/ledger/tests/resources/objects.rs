@@ -1,7 +1,8 @@
 //! Action items and memories.
 
-use ledger::{DatePage, Error, ItemFilter, MemoryFilter};
+use db::Error;
 use records::{ConversationId, MemoryCategory};
+use store::{DatePage, ItemFilter, MemoryFilter};
 
 use crate::world::{World, nine};
 
@@ -22,7 +23,7 @@ async fn with_items() -> World {
 }
 
 async fn ids(world: &World, filter: ItemFilter) -> Vec<String> {
-    let items = world.ledger.action_items(&world.ann, &filter).await.unwrap();
+    let items = world.ledger.store().action_items(&world.ann, &filter).await.unwrap();
     items.into_iter().map(|item| item.id.as_str().to_owned()).collect()
 }
 
@@ -69,12 +70,12 @@ async fn memories_come_newest_first_and_by_category() {
         )
         .await;
     let all = MemoryFilter { limit: 9, ..Default::default() };
-    let found = world.ledger.memories(&world.ann, &all).await.unwrap();
+    let found = world.ledger.store().memories(&world.ann, &all).await.unwrap();
     assert_eq!(found.iter().map(|memory| memory.id.as_str()).collect::<Vec<_>>(), ["m2", "m1", "m0"]);
     assert_eq!(found[1].tags, ["a", "b"]);
     assert!(found[1].public && !found[0].public);
     let work = MemoryFilter { limit: 9, categories: vec![MemoryCategory::Work], ..Default::default() };
-    assert_eq!(world.ledger.memories(&world.ann, &work).await.unwrap().len(), 1);
+    assert_eq!(world.ledger.store().memories(&world.ann, &work).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -89,6 +90,7 @@ async fn a_category_that_this_version_does_not_know_is_an_impossible_row() {
         .await;
     let error = world
         .ledger
+        .store()
         .memories(&world.ann, &MemoryFilter { limit: 1, ..Default::default() })
         .await
         .unwrap_err();

@@ -1,7 +1,7 @@
 //! The rule of three and the history of progress, of two people whose goals have the very same ids.
 
-use ledger::{GoalFilter, NewGoal};
 use records::{GoalId, GoalType, UserId};
+use store::{GoalFilter, NewGoal};
 
 use crate::world::World;
 
@@ -22,7 +22,15 @@ async fn with_goals() -> World {
 
 async fn active(world: &World, user: &UserId) -> Vec<String> {
     let filter = GoalFilter { limit: 9, ..GoalFilter::default() };
-    world.ledger.goals(user, &filter).await.unwrap().into_iter().map(|goal| goal.id.to_string()).collect()
+    world
+        .ledger
+        .store()
+        .goals(user, &filter)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|goal| goal.id.to_string())
+        .collect()
 }
 
 #[tokio::test]
@@ -38,7 +46,7 @@ async fn a_fourth_goal_takes_the_place_of_the_oldest_active_one_of_its_own_perso
         max_value: 9.0,
         unit: None,
     };
-    world.ledger.create_goal(&world.ann, &fourth).await.unwrap();
+    world.ledger.store().create_goal(&world.ann, &fourth).await.unwrap();
     assert_eq!(active(&world, &world.ann).await, ["b", "c", "d"]);
     assert_eq!(active(&world, &world.bob).await, ["a", "b", "c"]);
     let touched: Vec<String> = sqlx::query_scalar(
@@ -62,7 +70,8 @@ async fn the_history_of_a_goal_is_its_own_and_as_long_as_it_was_asked_for() {
         )
         .await;
     let history = async |user, goal: &str, days| -> Vec<f64> {
-        let history = world.ledger.goal_history(user, &GoalId::new(goal), days).await.unwrap().unwrap();
+        let history =
+            world.ledger.store().goal_history(user, &GoalId::new(goal), days).await.unwrap().unwrap();
         history.into_iter().map(|point| point.value).collect()
     };
     assert_eq!(history(&world.ann, "a", 9).await, [110.0, 113.0]);

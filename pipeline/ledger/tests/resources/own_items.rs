@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use ledger::{ItemChange, ItemFilter, NewActionItem};
+use ledger::{ItemChange, NewActionItem};
 use records::{ActionItem, ActionItemId};
+use store::ItemFilter;
 use tokio::sync::Barrier;
 
 use crate::world::{World, nine};
@@ -37,9 +38,9 @@ async fn items_are_created_in_their_order_and_those_that_are_done_were_done_now(
     assert_eq!(made[1].due_at, Some(nine(0)));
     assert!(made.iter().all(|item| item.conversation_id.is_none() && item.updated_at == item.created_at));
     let filter =
-        ItemFilter { page: ledger::DatePage { limit: 9, ..Default::default() }, ..Default::default() };
-    assert_eq!(world.ledger.action_items(&world.ann, &filter).await.unwrap(), made);
-    assert_eq!(world.ledger.action_items(&world.bob, &filter).await.unwrap(), []);
+        ItemFilter { page: store::DatePage { limit: 9, ..Default::default() }, ..Default::default() };
+    assert_eq!(world.ledger.store().action_items(&world.ann, &filter).await.unwrap(), made);
+    assert_eq!(world.ledger.store().action_items(&world.bob, &filter).await.unwrap(), []);
 }
 
 #[tokio::test]

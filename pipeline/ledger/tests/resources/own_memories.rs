@@ -1,7 +1,8 @@
 //! Memories that a person writes.
 
-use ledger::{MemoryChange, MemoryFilter, NewPersonMemory};
+use ledger::{MemoryChange, NewPersonMemory};
 use records::{MemoryCategory, MemoryId};
+use store::MemoryFilter;
 
 use crate::world::World;
 
@@ -28,8 +29,8 @@ async fn what_a_person_writes_is_reviewed_and_comes_back_in_its_order() {
         assert_eq!((memory.user_review, &memory.conversation_id), (Some(true), &None));
     }
     let all = MemoryFilter { limit: 9, ..MemoryFilter::default() };
-    assert_eq!(world.ledger.memories(&world.ann, &all).await.unwrap(), made);
-    assert_eq!(world.ledger.memories(&world.bob, &all).await.unwrap(), []);
+    assert_eq!(world.ledger.store().memories(&world.ann, &all).await.unwrap(), made);
+    assert_eq!(world.ledger.store().memories(&world.bob, &all).await.unwrap(), []);
 }
 
 #[tokio::test]

@@ -1,10 +1,11 @@
 //! The hot reads use their indexes at realistic sizes and default planner settings. Asked of the server's own
 //! counters after the real verb ran, so that no copy of a query is explained instead.
 
-use ledger::{
-    ConversationFilter, DatePage, DeliveryPolicy, GoalFilter, ItemFilter, Ledger, MemoryFilter, Settings,
-};
+use ledger::{Ledger, Settings};
+use operations::Operations;
+use outbox::DeliveryPolicy;
 use sqlx::PgPool;
+use store::{ConversationFilter, DatePage, GoalFilter, ItemFilter, MemoryFilter};
 
 use crate::world::World;
 
@@ -28,7 +29,7 @@ async fn assert_uses(world: &World, table: &str, index: &str, verb: impl AsyncFn
     let options = world.database.options().application_name("verb");
     let process = Ledger::new(options, Settings::default());
     verb(&process).await;
-    process.close().await;
+    process.db().close().await;
     world.database.until_nobody_is("verb").await;
     let after = scans(&world.pool, table, index).await;
     assert!(after.1 > before.1, "{index} was not used");
@@ -60,14 +61,14 @@ async fn the_list_page_of_conversations_uses_its_index() {
     let user = records::UserId::new("u3");
     let list = async |ledger: &Ledger| {
         let filter = ConversationFilter { page: page(), ..ConversationFilter::default() };
-        assert_eq!(ledger.conversations(&user, &filter).await.unwrap().len(), 25);
+        assert_eq!(ledger.store().conversations(&user, &filter).await.unwrap().len(), 25);
     };
     assert_uses(&world, "conversations", "conversations_listed", list).await;
     assert_uses(&world, "action_items", "action_items_of_conversation", list).await;
     let deep = async |ledger: &Ledger| {
         let filter =
             ConversationFilter { page: DatePage { offset: 700, ..page() }, ..ConversationFilter::default() };
-        assert_eq!(ledger.conversations(&user, &filter).await.unwrap().len(), 25);
+        assert_eq!(ledger.store().conversations(&user, &filter).await.unwrap().len(), 25);
     };
     assert_uses(&world, "conversations", "conversations_listed", deep).await;
     assert_uses(&world, "action_items", "action_items_of_conversation", deep).await;
@@ -79,7 +80,7 @@ async fn the_list_page_of_action_items_uses_its_index() {
     let user = records::UserId::new("u3");
     assert_uses(&world, "action_items", "action_items_listed", async |ledger| {
         let filter = ItemFilter { page: page(), ..ItemFilter::default() };
-        assert_eq!(ledger.action_items(&user, &filter).await.unwrap().len(), 25);
+        assert_eq!(ledger.store().action_items(&user, &filter).await.unwrap().len(), 25);
     })
     .await;
 }
@@ -93,14 +94,14 @@ async fn a_folder_its_count_and_the_starred_ones_use_their_indexes() {
              analyze"]).await;
     let user = records::UserId::new("u3");
     assert_uses(&world, "conversations", "conversations_in_folder", async |ledger| {
-        let folders = ledger.folders(&user).await.unwrap();
+        let folders = ledger.store().folders(&user).await.unwrap();
         assert!(folders[0].conversation_count > 0);
     })
     .await;
     assert_uses(&world, "conversations", "conversations_starred", async |ledger| {
         let filter =
             ConversationFilter { page: page(), starred: Some(true), ..ConversationFilter::default() };
-        assert!(!ledger.conversations(&user, &filter).await.unwrap().is_empty());
+        assert!(!ledger.store().conversations(&user, &filter).await.unwrap().is_empty());
     })
     .await;
 }
@@ -116,7 +117,7 @@ async fn the_list_page_of_memories_uses_its_index() {
     for categories in [vec![], vec![records::MemoryCategory::Work]] {
         assert_uses(&world, "memories", "memories_listed", async |ledger| {
             let filter = MemoryFilter { limit: 25, categories, ..MemoryFilter::default() };
-            assert_eq!(ledger.memories(&user, &filter).await.unwrap().len(), 25);
+            assert_eq!(ledger.store().memories(&user, &filter).await.unwrap().len(), 25);
         })
         .await;
     }
@@ -133,7 +134,7 @@ async fn the_list_of_goals_uses_its_index() {
     for include_inactive in [false, true] {
         assert_uses(&world, "goals", "goals_listed", async |ledger| {
             let filter = GoalFilter { limit: 10, offset: 0, include_inactive };
-            assert!(!ledger.goals(&user, &filter).await.unwrap().is_empty());
+            assert!(!ledger.store().goals(&user, &filter).await.unwrap().is_empty());
         })
         .await;
     }
@@ -157,7 +158,13 @@ async fn the_claim_of_deliveries_uses_its_indexes() {
              analyze"]).await;
     let claim = async |ledger: &Ledger| {
         assert!(
-            !ledger.claim_deliveries(8, &DeliveryPolicy::default(), None).await.unwrap().claimed.is_empty()
+            !ledger
+                .outbox()
+                .claim_deliveries(8, &DeliveryPolicy::default(), None)
+                .await
+                .unwrap()
+                .claimed
+                .is_empty()
         );
     };
     assert_uses(&world, "webhook_deliveries", "webhook_deliveries_due", claim).await;
@@ -177,7 +184,7 @@ async fn gauges_cost_nothing_that_grows_with_history() {
              from (select n, n % 500 = 0 live from generate_series(0, 49999) n) s; \
              analyze"]).await;
     let gauges = async |ledger: &Ledger| {
-        assert!(ledger.gauges().await.unwrap().jobs.contains(&("queued", 100)));
+        assert!(Operations::new(&ledger).gauges().await.unwrap().jobs.contains(&("queued", 100)));
     };
     assert_uses(&world, "finalization_jobs", "finalization_jobs_age", gauges).await;
     for index in ["finalization_jobs_leases", "finalization_jobs_parked"] {
@@ -204,7 +211,7 @@ async fn what_waits_is_read_through_partial_indexes_however_many_are_dead() {
         "finalization_jobs_parked",
     ] {
         assert_uses(&world, "finalization_jobs", index, async |ledger| {
-            ledger.backlog().await.unwrap();
+            Operations::new(&ledger).backlog().await.unwrap();
         })
         .await;
     }
@@ -230,18 +237,21 @@ async fn reminders_and_pushes_are_found_by_their_indexes() {
              from generate_series(0, 49999) n; \
              analyze"]).await;
     assert_uses(&world, "reminders", "reminders_due", async |ledger| {
-        assert_eq!(ledger.fire_reminders(100).await.unwrap(), 20);
+        assert_eq!(ledger.outbox().fire_reminders(100).await.unwrap(), 20);
     })
     .await;
-    let policy = ledger::PushPolicy::default();
+    let policy = outbox::PushPolicy::default();
     for index in ["push_deliveries_due", "push_deliveries_sending"] {
         assert_uses(&world, "push_deliveries", index, async |ledger| {
-            assert!(ledger.next_push_in(&policy).await.unwrap().is_some());
+            assert!(ledger.outbox().next_push_in(&policy).await.unwrap().is_some());
         })
         .await;
     }
     assert_uses(&world, "push_deliveries", "push_deliveries_due", async |ledger| {
-        assert_eq!(ledger.claim_pushes(4, &ledger::PushPolicy::default()).await.unwrap().claimed.len(), 4);
+        assert_eq!(
+            ledger.outbox().claim_pushes(4, &outbox::PushPolicy::default()).await.unwrap().claimed.len(),
+            4
+        );
     })
     .await;
 }

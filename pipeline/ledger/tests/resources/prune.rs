@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ledger::Pruned;
+use operations::{Operations, Pruned};
 
 use crate::world::World;
 
@@ -64,7 +64,7 @@ async fn a_dead_letter_that_nobody_settled_is_never_pruned() {
         8,
         "admissions outlive their jobs"
     );
-    let gauges = world.ledger.gauges().await.unwrap();
+    let gauges = Operations::new(&world.ledger).gauges().await.unwrap();
     assert!(
         gauges.jobs.contains(&("completed", 1)) && gauges.jobs.contains(&("dead_letter", 1)),
         "totals follow"
@@ -81,7 +81,8 @@ async fn a_walk_past_dead_letters_that_stay_comes_to_those_that_go() {
     let world = with_jobs().await;
     let (mut after, mut found) = (None, Vec::new());
     for _ in 0..4 {
-        let walked = world.ledger.prune_dead_letters(MONTH, after.as_ref(), 1).await.unwrap();
+        let walked =
+            Operations::new(&world.ledger).prune_dead_letters(MONTH, after.as_ref(), 1).await.unwrap();
         found.push(walked.found);
         after = walked.next;
     }
@@ -94,7 +95,8 @@ async fn a_dead_letter_that_died_anew_while_it_was_looked_at_stays() {
     let world = with_jobs().await;
     let died = "lock table finalization_admissions in access exclusive mode; \
         update finalization_jobs set finished_at = now() where job_id = 'superseded'";
-    let verb = world.ledger.prune_dead_letters(MONTH, None, 100);
+    let operations = Operations::new(&world.ledger);
+    let verb = operations.prune_dead_letters(MONTH, None, 100);
     assert_eq!(world.database.overtaken_by(died, verb).await.unwrap().found, 1);
     assert_eq!(left(&world).await, ["alive", "done", "settled", "superseded", "young"]);
 }
@@ -102,7 +104,7 @@ async fn a_dead_letter_that_died_anew_while_it_was_looked_at_stays() {
 #[tokio::test]
 async fn a_batch_is_bounded_and_passes_locked_rows_by() {
     let world = with_jobs().await;
-    assert_eq!(world.ledger.prune(MONTH, 1).await.0.jobs, 1);
+    assert_eq!(Operations::new(&world.ledger).prune(MONTH, 1).await.0.jobs, 1);
     let mut holder = world.pool.begin().await.unwrap();
     let held: Vec<String> = sqlx::query_scalar(
         "select job_id from finalization_jobs where job_id in ('done', 'settled', 'bereft') for update",

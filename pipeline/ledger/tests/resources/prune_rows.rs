@@ -3,10 +3,9 @@
 
 use std::time::Duration;
 
-use ledger::Pruned;
+use operations::{Operations, Pruned};
 
-use crate::push_strangers::with_pushes;
-use crate::world::World;
+use crate::{push_strangers::with_pushes, world::World};
 
 const MONTH: Duration = Duration::from_secs(30 * 86_400);
 
@@ -198,7 +197,7 @@ async fn what_cannot_be_pruned_keeps_nothing_else_from_it() {
              create trigger forbid before delete on {table} for each row execute function forbid()"
         );
         sqlx::raw_sql(sqlx::AssertSqlSafe(forbid)).execute(&world.pool).await.unwrap();
-        let (_, ended) = world.ledger.prune(MONTH, 100).await;
+        let (_, ended) = Operations::new(&world.ledger).prune(MONTH, 100).await;
         assert!(ended.is_err(), "{table}");
         let old: Vec<_> =
             left(&world).await.into_iter().filter(|(.., old)| *old > 0).map(|(name, ..)| name).collect();

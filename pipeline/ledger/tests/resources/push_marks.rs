@@ -1,9 +1,8 @@
 //! What a subscription's row remembers: since when nothing gets through, and when something last did.
 
-use ledger::{ClaimedPush, DeliveryOutcome, PushPolicy, Subscription};
+use outbox::{ClaimedPush, DeliveryOutcome, PushPolicy, Subscription};
 
-use crate::push_strangers::with_pushes;
-use crate::world::World;
+use crate::{push_strangers::with_pushes, world::World};
 
 const DELIVERED: DeliveryOutcome = DeliveryOutcome::Delivered { status: 201 };
 const AGAIN: DeliveryOutcome =
@@ -11,18 +10,18 @@ const AGAIN: DeliveryOutcome =
 
 /// The claims of the two pushes of Ann's `s`.
 async fn claim(world: &World) -> Vec<ClaimedPush> {
-    let mut claimed = world.ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed;
+    let mut claimed = world.ledger.outbox().claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed;
     claimed.retain(|push| push.user_id == world.ann && push.subscription_id == "s");
     assert_eq!(claimed.len(), 2);
     claimed
 }
 
 async fn finish(world: &World, claimed: &ClaimedPush, outcome: DeliveryOutcome) {
-    assert!(world.ledger.finish_push(claimed, outcome, &PushPolicy::default()).await.unwrap());
+    assert!(world.ledger.outbox().finish_push(claimed, outcome, &PushPolicy::default()).await.unwrap());
 }
 
 async fn s(world: &World) -> Option<Subscription> {
-    world.ledger.subscriptions(&world.ann).await.unwrap().into_iter().find(|one| one.id == "s")
+    world.ledger.outbox().subscriptions(&world.ann).await.unwrap().into_iter().find(|one| one.id == "s")
 }
 
 #[tokio::test]

@@ -1,15 +1,18 @@
 //! What a claim of pushes does to rows that it does not send: cancelled, left alone, given up, each the very one; and what
 //! it says of those that it does send.
 
-use ledger::{ClaimedPush, ItemChange, PushPolicy};
+use ledger::ItemChange;
+use outbox::{ClaimedPush, PushPolicy};
 use records::ActionItemId;
 
-use crate::push_strangers::{S, with_pushes};
-use crate::strangers::spared;
-use crate::world::World;
+use crate::{
+    push_strangers::{S, with_pushes},
+    strangers::spared,
+    world::World,
+};
 
 async fn claim(world: &World) -> Vec<ClaimedPush> {
-    world.ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed
+    world.ledger.outbox().claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed
 }
 
 /// Only Ann's `d_0` of `s` is due.
@@ -168,7 +171,7 @@ async fn whoever_takes_pushes_back_holds_their_persons_subscriptions_before() {
 async fn another_date_of_the_same_item_is_told_anew() {
     let world = with_pushes().await;
     world.run("delete from push_deliveries").await;
-    let due_at = world.ledger.now().await.unwrap();
+    let due_at = world.ledger.db().now().await.unwrap();
     for days in 1..=3 {
         let due_at = due_at + chrono::TimeDelta::days(days);
         let dated = ItemChange { due_at: Some(Some(due_at)), ..ItemChange::default() };
@@ -185,7 +188,7 @@ async fn a_subscription_that_is_removed_meanwhile_is_written_nothing_and_hinders
     let world = with_pushes().await;
     world.run("update reminders set fire_at = now()").await;
     let removed = "delete from push_subscriptions where user_id = 'ann' and subscription_id = 's'";
-    let verb = async { world.ledger.fire_reminders(9).await.unwrap() };
+    let verb = async { world.ledger.outbox().fire_reminders(9).await.unwrap() };
     assert_eq!(world.database.overtaken_by(removed, verb).await, 2);
     let due: Vec<String> = sqlx::query_scalar(
         "select user_id || ' ' || subscription_id from push_deliveries where notice = 'due' order by 1",
@@ -210,7 +213,7 @@ async fn pushes_whose_senders_died_in_their_last_try_are_given_up_a_hundred_at_a
         )
         .await;
     for given_up in [100, 50, 0] {
-        let claims = world.ledger.claim_pushes(0, &PushPolicy::default()).await.unwrap();
+        let claims = world.ledger.outbox().claim_pushes(0, &PushPolicy::default()).await.unwrap();
         assert_eq!(claims.given_up, given_up);
     }
 }

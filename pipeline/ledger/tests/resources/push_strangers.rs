@@ -1,12 +1,11 @@
 //! Pushes of two people whose subscriptions, items and pushes have the very same ids: what is done to one push changes
 //! no other.
 
-use ledger::{ClaimedPush, DeliveryOutcome, PushPolicy};
+use outbox::{ClaimedPush, DeliveryOutcome, PushPolicy};
 use sqlx::PgConnection;
 use tokio::task::JoinHandle;
 
-use crate::strangers::spared;
-use crate::world::World;
+use crate::{strangers::spared, world::World};
 
 const DELIVERED: DeliveryOutcome = DeliveryOutcome::Delivered { status: 201 };
 const AGAIN: DeliveryOutcome =
@@ -42,7 +41,7 @@ pub(crate) async fn with_pushes() -> World {
 }
 
 async fn claim_some(world: &World, limit: i64) -> Vec<ClaimedPush> {
-    world.ledger.claim_pushes(limit, &PushPolicy::default()).await.unwrap().claimed
+    world.ledger.outbox().claim_pushes(limit, &PushPolicy::default()).await.unwrap().claimed
 }
 
 /// The claims of all six, Ann's `d_0` of `s` first.
@@ -56,7 +55,7 @@ async fn claim_all(world: &World) -> Vec<ClaimedPush> {
 }
 
 async fn finish(world: &World, claimed: &ClaimedPush, outcome: DeliveryOutcome) -> bool {
-    world.ledger.finish_push(claimed, outcome, &PushPolicy::default()).await.unwrap()
+    world.ledger.outbox().finish_push(claimed, outcome, &PushPolicy::default()).await.unwrap()
 }
 
 #[tokio::test]
@@ -91,7 +90,8 @@ async fn a_subscription_that_is_gone_takes_its_own_pushes_along_and_nothing_else
     assert!(!finish(&world, &claimed[1], DELIVERED).await, "its other push is gone, too");
     let world = with_pushes().await;
     assert!(
-        spared(&world, ALL_OF_S, async { world.ledger.unsubscribe(&world.ann, "s").await.unwrap() }).await
+        spared(&world, ALL_OF_S, async { world.ledger.outbox().unsubscribe(&world.ann, "s").await.unwrap() })
+            .await
     );
 }
 
@@ -175,7 +175,7 @@ async fn stopped(world: &World, policy: PushPolicy) -> (PgConnection, JoinHandle
         .await;
     let holder = world.database.holding("select pg_advisory_xact_lock(1)").await;
     let ledger = world.other_process();
-    let look = tokio::spawn(async move { ledger.claim_pushes(9, &policy).await.unwrap().claimed });
+    let look = tokio::spawn(async move { ledger.outbox().claim_pushes(9, &policy).await.unwrap().claimed });
     world.database.until_somebody_waits().await;
     (holder, look)
 }
@@ -225,10 +225,9 @@ async fn the_end_of_a_try_holds_its_subscription_before_its_push() {
     let claimed = claim_all(&world).await.remove(0);
     let mut holder = world.database.holding("select from push_deliveries for update").await;
     let ledger = world.ledger.clone();
-    let verb =
-        tokio::spawn(
-            async move { ledger.finish_push(&claimed, AGAIN, &PushPolicy::default()).await.unwrap() },
-        );
+    let verb = tokio::spawn(async move {
+        ledger.outbox().finish_push(&claimed, AGAIN, &PushPolicy::default()).await.unwrap()
+    });
     world.database.until_somebody_waits().await;
     let free: Vec<String> = sqlx::query_scalar(
         "select user_id || ' ' || subscription_id from push_subscriptions order by 1 \

@@ -1,6 +1,6 @@
 //! What an owner asks of an endpoint that was down: everything once more, and another secret.
 
-use ledger::{DeliveryOutcome, DeliveryPolicy};
+use outbox::{DeliveryOutcome, DeliveryPolicy};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::world::World;
@@ -30,22 +30,27 @@ async fn with_history() -> World {
 }
 
 async fn since(world: &World) -> records::Timestamp {
-    world.ledger.now().await.unwrap() - chrono::TimeDelta::days(2)
+    world.ledger.db().now().await.unwrap() - chrono::TimeDelta::days(2)
 }
 
 #[tokio::test]
 async fn all_that_did_not_get_through_since_a_moment_is_due_again() {
     let world = with_history().await;
     let since = since(&world).await;
-    assert_eq!(world.ledger.recover(&world.bob, "w", since).await.unwrap(), None);
-    assert_eq!(world.ledger.recover(&world.ann, "nothing", since).await.unwrap(), None);
-    assert_eq!(world.ledger.recover(&world.ann, "w", since).await.unwrap(), Some(3));
-    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    assert_eq!(world.ledger.outbox().recover(&world.bob, "w", since).await.unwrap(), None);
+    assert_eq!(world.ledger.outbox().recover(&world.ann, "nothing", since).await.unwrap(), None);
+    assert_eq!(world.ledger.outbox().recover(&world.ann, "w", since).await.unwrap(), Some(3));
+    let claimed =
+        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     let mut ids: Vec<&str> = claimed.iter().map(|one| one.delivery_id.as_str()).collect();
     ids.sort_unstable();
     assert_eq!(ids, ["gone", "lost", "test"]);
     assert!(claimed.iter().all(|one| one.try_number == 1 && one.endpoint_id == "w"));
-    assert_eq!(world.ledger.recover(&world.ann, "w", since).await.unwrap(), Some(0), "they are under way");
+    assert_eq!(
+        world.ledger.outbox().recover(&world.ann, "w", since).await.unwrap(),
+        Some(0),
+        "they are under way"
+    );
 }
 
 #[tokio::test]
@@ -63,7 +68,7 @@ async fn what_got_through_is_not_recovered_because_somebody_elses_of_that_name_d
                  ('ann', 'given up since', 'exhausted', '1 hour')) d (u, id, status, wait)",
         )
         .await;
-    assert_eq!(world.ledger.recover(&world.ann, "w", since(&world).await).await.unwrap(), Some(1));
+    assert_eq!(world.ledger.outbox().recover(&world.ann, "w", since(&world).await).await.unwrap(), Some(1));
     let due: Vec<String> = sqlx::query_scalar(
         "select user_id || ' ' || delivery_id from webhook_deliveries where status = 'pending'",
     )
@@ -77,13 +82,20 @@ async fn what_got_through_is_not_recovered_because_somebody_elses_of_that_name_d
 async fn at_a_disabled_endpoint_they_wait_for_it() {
     let world = with_history().await;
     let set = async |enabled| {
-        let change = ledger::EndpointChange { enabled: Some(enabled), ..Default::default() };
-        world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
+        let change = outbox::EndpointChange { enabled: Some(enabled), ..Default::default() };
+        world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
     };
     set(false).await;
-    assert_eq!(world.ledger.recover(&world.ann, "w", since(&world).await).await.unwrap(), Some(3));
+    assert_eq!(world.ledger.outbox().recover(&world.ann, "w", since(&world).await).await.unwrap(), Some(3));
     let claim = async || {
-        world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed.len()
+        world
+            .ledger
+            .outbox()
+            .claim_deliveries(9, &DeliveryPolicy::default(), None)
+            .await
+            .unwrap()
+            .claimed
+            .len()
     };
     assert_eq!(claim().await, 0);
     set(true).await;
@@ -101,7 +113,10 @@ async fn more_than_a_transaction_may_hold_is_recovered_in_batches() {
              from generate_series(1, 2500) n",
         )
         .await;
-    assert_eq!(world.ledger.recover(&world.ann, "w", since(&world).await).await.unwrap(), Some(2_500));
+    assert_eq!(
+        world.ledger.outbox().recover(&world.ann, "w", since(&world).await).await.unwrap(),
+        Some(2_500)
+    );
 }
 
 #[tokio::test]
@@ -118,7 +133,7 @@ async fn what_is_recovered_is_held_in_one_order_by_everybody() {
     let since = since(&world).await;
     let mut holder =
         world.database.holding("select from webhook_deliveries where delivery_id = 'a' for update").await;
-    let recover = async { world.ledger.recover(&world.ann, "w", since).await.unwrap() };
+    let recover = async { world.ledger.outbox().recover(&world.ann, "w", since).await.unwrap() };
     let look = async {
         world.database.until_somebody_waits().await;
         let free = "select count(*) from (select from webhook_deliveries for update skip locked) d";
@@ -135,8 +150,8 @@ async fn a_replaced_secret_signs_beside_its_successor_for_a_day() {
     world.endpoint(&world.ann, "w").await;
     world.pending(&world.ann, "w", 1).await;
     let new = SecretString::from("whsec_bmV3");
-    assert_eq!(world.ledger.rotate_secret(&world.bob, "w", &new).await.unwrap(), None);
-    world.ledger.rotate_secret(&world.ann, "w", &new).await.unwrap().unwrap();
+    assert_eq!(world.ledger.outbox().rotate_secret(&world.bob, "w", &new).await.unwrap(), None);
+    world.ledger.outbox().rotate_secret(&world.ann, "w", &new).await.unwrap().unwrap();
     assert_eq!(secrets(&world).await, ("whsec_bmV3".to_owned(), Some("whsec_c2VjcmV0".to_owned())));
     world.run("update webhook_endpoints set previous_secret_until = now() - interval '1 second'").await;
     assert_eq!(secrets(&world).await, ("whsec_bmV3".to_owned(), None));
@@ -144,11 +159,17 @@ async fn a_replaced_secret_signs_beside_its_successor_for_a_day() {
 
 /// What the one delivery of `w` would be signed with: the secret, and the one before.
 async fn secrets(world: &World) -> (String, Option<String>) {
-    let claimed =
-        world.ledger.claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed.remove(0);
+    let claimed = world
+        .ledger
+        .outbox()
+        .claim_deliveries(1, &DeliveryPolicy::default(), None)
+        .await
+        .unwrap()
+        .claimed
+        .remove(0);
     let again = DeliveryOutcome::Final { status: None, error: "status" };
-    world.ledger.finish_delivery(&claimed, again, &DeliveryPolicy::default()).await.unwrap();
-    world.ledger.redeliver(&world.ann, "w", &claimed.delivery_id).await.unwrap();
+    world.ledger.outbox().finish_delivery(&claimed, again, &DeliveryPolicy::default()).await.unwrap();
+    world.ledger.outbox().redeliver(&world.ann, "w", &claimed.delivery_id).await.unwrap();
     let previous = claimed.previous_secret.as_ref().map(|secret| secret.expose_secret().to_owned());
     (claimed.secret.expose_secret().to_owned(), previous)
 }
@@ -159,7 +180,13 @@ async fn what_receivers_have_signs_for_its_day_also_where_a_secret_is_replaced_t
     world.endpoint(&world.ann, "w").await;
     world.pending(&world.ann, "w", 1).await;
     let rotate = async |secret: &str| {
-        world.ledger.rotate_secret(&world.ann, "w", &SecretString::from(secret)).await.unwrap().unwrap();
+        world
+            .ledger
+            .outbox()
+            .rotate_secret(&world.ann, "w", &SecretString::from(secret))
+            .await
+            .unwrap()
+            .unwrap();
     };
     let pair = |new: &str, previous: &str| (new.to_owned(), Some(previous.to_owned()));
     rotate("whsec_bG9zdA==").await;

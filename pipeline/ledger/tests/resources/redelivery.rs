@@ -1,6 +1,8 @@
 //! One delivery as an operator sees it, and one more round of tries that they ask for.
 
-use ledger::{ActionFilter, DeliveryFilter, DeliveryPolicy, OperatorAction, Redelivered, delivery_subject};
+use ledger::OperatorAction;
+use operations::{ActionFilter, DeliveryFilter, Operations, Redelivered, delivery_subject};
+use outbox::DeliveryPolicy;
 
 use crate::world::World;
 
@@ -29,33 +31,43 @@ async fn with_deliveries() -> World {
 async fn what_was_given_up_is_due_again_and_it_stands_in_the_audit_why() {
     let world = with_deliveries().await;
     let again = async |delivery: &str| {
-        world.ledger.redeliver_for_operator(&world.ann, "w", delivery, &action()).await.unwrap()
+        Operations::new(&world.ledger)
+            .redeliver_for_operator(&world.ann, "w", delivery, &action())
+            .await
+            .unwrap()
     };
     assert_eq!(again("exhausted").await, Some(Redelivered::Due));
     assert_eq!(again("exhausted").await, Some(Redelivered::UnderWay), "asked twice, it is due once");
     assert_eq!(again("pending").await, Some(Redelivered::UnderWay));
     assert_eq!(again("nothing").await, None);
-    let line = world.ledger.delivery_line(&world.ann, "w", "exhausted").await.unwrap().unwrap();
+    let line =
+        Operations::new(&world.ledger).delivery_line(&world.ann, "w", "exhausted").await.unwrap().unwrap();
     assert_eq!((line.status.as_str(), line.tries, line.epoch, line.parked), ("pending", 0, 11, false));
-    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed =
+        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     assert_eq!(claimed.len(), 1);
 
     assert_eq!(delivery_subject("w", "exhausted"), "w/exhausted");
     let about = Some((world.ann.clone(), "w/exhausted".to_owned()));
     let filter = ActionFilter { about, limit: 9, ..ActionFilter::default() };
-    let actions = world.ledger.actions(&filter).await.unwrap();
+    let actions = Operations::new(&world.ledger).actions(&filter).await.unwrap();
     assert_eq!(actions.len(), 1);
     assert_eq!((actions[0].action.as_str(), actions[0].operator.as_str()), ("redeliver_webhook", "olga"));
     assert_eq!(actions[0].reason, "their outage is over");
     let all = ActionFilter { limit: 9, ..ActionFilter::default() };
-    assert_eq!(world.ledger.actions(&all).await.unwrap().len(), 1, "what was refused is not recorded");
+    assert_eq!(
+        Operations::new(&world.ledger).actions(&all).await.unwrap().len(),
+        1,
+        "what was refused is not recorded"
+    );
 }
 
 #[tokio::test]
 async fn an_endpoints_deliveries_are_read_page_by_page_and_by_their_status() {
     let world = with_deliveries().await;
     let page = async |filter: DeliveryFilter| {
-        let found = world.ledger.endpoint_deliveries(&world.ann, "w", &filter).await.unwrap();
+        let found =
+            Operations::new(&world.ledger).endpoint_deliveries(&world.ann, "w", &filter).await.unwrap();
         let ids: Vec<String> = found.iter().map(|line| line.delivery_id.clone()).collect();
         (ids, found.last().map(|last| (last.created_at, last.delivery_id.clone())))
     };
@@ -66,11 +78,11 @@ async fn an_endpoints_deliveries_are_read_page_by_page_and_by_their_status() {
     let status = Some("exhausted".to_owned());
     let (given_up, _) = page(DeliveryFilter { status, limit: 3, ..DeliveryFilter::default() }).await;
     assert_eq!(given_up, ["exhausted"]);
-    let waiting = world.ledger.delivery_line(&world.ann, "w", "pending").await.unwrap().unwrap();
+    let waiting =
+        Operations::new(&world.ledger).delivery_line(&world.ann, "w", "pending").await.unwrap().unwrap();
     assert!(waiting.parked && waiting.next_at.is_none(), "it waits for its endpoint");
     assert!(
-        world
-            .ledger
+        Operations::new(&world.ledger)
             .endpoint_deliveries(&world.bob, "w", &DeliveryFilter::default())
             .await
             .unwrap()
@@ -83,7 +95,7 @@ async fn a_delivery_of_that_id_at_another_endpoint_or_of_somebody_else_is_anothe
     let world = with_deliveries().await;
     for (user, endpoint) in [(&world.ann, "empty"), (&world.bob, "w")] {
         world.endpoint(user, endpoint).await;
-        let none = world.ledger.redeliver(user, endpoint, "exhausted").await.unwrap();
+        let none = world.ledger.outbox().redeliver(user, endpoint, "exhausted").await.unwrap();
         assert!(none.is_none(), "{user} has no such delivery at {endpoint}: {none:?}");
     }
     assert_eq!(world.count("select count(*) from webhook_deliveries where tries <> 11").await, 0);
@@ -94,7 +106,7 @@ async fn what_somebody_else_makes_due_meanwhile_is_made_due_once() {
     let world = with_deliveries().await;
     let due = "update webhook_deliveries set status = 'pending', tries = 0, finished_at = null, \
         next_at = 'infinity' where delivery_id = 'exhausted'";
-    let verb = async { world.ledger.redeliver(&world.ann, "w", "exhausted").await.unwrap() };
+    let verb = async { world.ledger.outbox().redeliver(&world.ann, "w", "exhausted").await.unwrap() };
     let slower = world.database.overtaken_by(due, verb).await;
     assert!(matches!(slower, Some(None)), "it is under way by then");
     let parked =
@@ -108,7 +120,7 @@ async fn an_endpoint_is_neither_switched_nor_removed_while_its_delivery_is_made_
     let held = "select from webhook_deliveries where delivery_id = 'exhausted' for update";
     let mut holder = world.database.holding(held).await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-    let verb = tokio::spawn(async move { ledger.redeliver(&ann, "w", "exhausted").await.unwrap() });
+    let verb = tokio::spawn(async move { ledger.outbox().redeliver(&ann, "w", "exhausted").await.unwrap() });
     world.database.until_somebody_waits().await;
     let free =
         sqlx::raw_sql("select from webhook_endpoints for no key update nowait").execute(&world.pool).await;
@@ -122,10 +134,14 @@ async fn what_is_made_due_waits_for_its_own_endpoint_and_for_no_other() {
     for (disabled, parked) in [("w", true), ("v", false)] {
         let world = with_deliveries().await;
         world.endpoint(&world.ann, "v").await;
-        let change = ledger::EndpointChange { enabled: Some(false), ..Default::default() };
-        world.ledger.change_endpoint(&world.ann, disabled, &change).await.unwrap().unwrap();
-        world.ledger.redeliver(&world.ann, "w", "exhausted").await.unwrap().unwrap().unwrap();
-        let line = world.ledger.delivery_line(&world.ann, "w", "exhausted").await.unwrap().unwrap();
+        let change = outbox::EndpointChange { enabled: Some(false), ..Default::default() };
+        world.ledger.outbox().change_endpoint(&world.ann, disabled, &change).await.unwrap().unwrap();
+        world.ledger.outbox().redeliver(&world.ann, "w", "exhausted").await.unwrap().unwrap().unwrap();
+        let line = Operations::new(&world.ledger)
+            .delivery_line(&world.ann, "w", "exhausted")
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(line.parked, parked, "{disabled} is disabled");
     }
 }

@@ -5,20 +5,19 @@ use std::{collections::HashMap, sync::Arc};
 use chrono::TimeDelta;
 use futures::FutureExt;
 use job::{Outcome, Queue, WorkerId};
-use ledger::{
-    ClaimRequest, ClaimedPush, Completion, CreateOutcome, DeliveryOutcome, NewContent, NewConversation,
-    NewItem, NewSubscription, PushPolicy, Results, Same, SubscriptionKind, TooManySubscriptions,
+use ledger::{ClaimRequest, Completion, CreateOutcome, NewContent, NewConversation, NewItem, Results, Same};
+use outbox::{
+    ClaimedPush, DeliveryOutcome, NewSubscription, PushPolicy, SubscriptionKind, TooManySubscriptions,
 };
 use records::{ConversationId, Source, Timestamp, UserId};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Barrier;
 
-use crate::strangers::spared;
-use crate::world::World;
+use crate::{strangers::spared, world::World};
 
 pub(crate) async fn subscribe(world: &World, user: &UserId, url: &str) -> String {
     let new = NewSubscription { kind: SubscriptionKind::Webhook, url: url.to_owned() };
-    world.ledger.subscribe(user, &new).await.unwrap().unwrap().id
+    world.ledger.outbox().subscribe(user, &new).await.unwrap().unwrap().id
 }
 
 /// A conversation of Ann's with a task due by `due_at`.
@@ -33,10 +32,9 @@ pub(crate) async fn heard(world: &World, id: &str, task: &str, due_at: Timestamp
 
 /// Runs the one job that is queued.
 pub(crate) async fn complete(world: &World, task: &str, due_at: Timestamp) {
-    let worker = WorkerId("w".to_owned());
     let request = ClaimRequest {
         queue: Queue::Creation,
-        worker,
+        worker: WorkerId("w".to_owned()),
         slots: 1,
         share: 1,
         most: 1,
@@ -52,15 +50,19 @@ pub(crate) async fn complete(world: &World, task: &str, due_at: Timestamp) {
 }
 
 pub(crate) async fn in_an_hour(world: &World) -> Timestamp {
-    world.ledger.now().await.unwrap() + TimeDelta::hours(1)
+    world.ledger.db().now().await.unwrap() + TimeDelta::hours(1)
 }
 
 async fn claim(world: &World) -> Vec<ClaimedPush> {
-    world.ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed
+    world.ledger.outbox().claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed
 }
 
 async fn finish(world: &World, push: &ClaimedPush, outcome: DeliveryOutcome) -> bool {
-    world.ledger.finish_push(push, outcome, &PushPolicy::default()).await.unwrap()
+    world.ledger.outbox().finish_push(push, outcome, &PushPolicy::default()).await.unwrap()
+}
+
+async fn next_push(world: &World) -> Option<std::time::Duration> {
+    world.ledger.outbox().next_push_in(&PushPolicy::default()).await.unwrap()
 }
 
 /// The hour is over.
@@ -86,7 +88,7 @@ async fn an_extracted_due_date_is_pushed_at_once_and_once_more_when_it_has_come(
     subscribe(&world, &world.bob, "https://example.com/bob").await;
     let due_at = in_an_hour(&world).await;
     heard(&world, "c", "Call Tom", due_at).await;
-    assert!(world.ledger.waker().pushes_waiting().now_or_never().is_some(), "nobody was woken");
+    assert!(world.ledger.db().waker().pushes_waiting().now_or_never().is_some(), "nobody was woken");
 
     let pushes = claim(&world).await;
     let mut urls: Vec<_> = pushes.iter().map(|push| push.url.as_str()).collect();
@@ -98,12 +100,12 @@ async fn an_extracted_due_date_is_pushed_at_once_and_once_more_when_it_has_come(
     for push in &pushes {
         assert!(finish(&world, push, DELIVERED).await);
     }
-    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 0, "not yet");
-    assert!(world.ledger.next_push_in(&PushPolicy::default()).await.unwrap().unwrap().as_secs() > 3_500);
+    assert_eq!(world.ledger.outbox().fire_reminders(9).await.unwrap(), 0, "not yet");
+    assert!(next_push(&world).await.unwrap().as_secs() > 3_500);
 
     an_hour_later(&world).await;
-    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 1);
-    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 0, "once");
+    assert_eq!(world.ledger.outbox().fire_reminders(9).await.unwrap(), 1);
+    assert_eq!(world.ledger.outbox().fire_reminders(9).await.unwrap(), 0, "once");
     let again = claim(&world).await;
     assert_eq!(again.len(), 2);
     assert_ne!(again[0].delivery_id, pushes[0].delivery_id);
@@ -111,11 +113,7 @@ async fn an_extracted_due_date_is_pushed_at_once_and_once_more_when_it_has_come(
     for push in &again {
         finish(&world, push, DELIVERED).await;
     }
-    assert_eq!(
-        world.ledger.next_push_in(&PushPolicy::default()).await.unwrap(),
-        None,
-        "nothing waits any more"
-    );
+    assert_eq!(next_push(&world).await, None, "nothing waits any more");
 }
 
 #[tokio::test]
@@ -123,7 +121,7 @@ async fn a_browser_is_reached_with_the_keys_that_it_gave() {
     let world = World::new().await;
     let kind = SubscriptionKind::WebPush { p256dh: "point".into(), auth: SecretString::from("shared") };
     let new = NewSubscription { kind, url: "https://push.example.com/1".to_owned() };
-    world.ledger.subscribe(&world.ann, &new).await.unwrap().unwrap();
+    world.ledger.outbox().subscribe(&world.ann, &new).await.unwrap().unwrap();
     heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
     let claimed = claim(&world).await.remove(0);
     let SubscriptionKind::WebPush { p256dh, auth } = claimed.kind else { panic!("{claimed:?}") };
@@ -143,10 +141,7 @@ async fn what_is_found_again_with_the_same_date_is_not_told_again_before_it_has_
     };
     again(due_at).await;
     assert!(claim(&world).await.is_empty());
-    assert!(
-        world.ledger.next_push_in(&PushPolicy::default()).await.unwrap().unwrap().as_secs() > 3_500,
-        "but when it has come"
-    );
+    assert!(next_push(&world).await.unwrap().as_secs() > 3_500, "but when it has come");
     again(due_at + TimeDelta::hours(1)).await;
     assert_eq!(claim(&world).await.len(), 1, "another date is another matter");
 }
@@ -171,7 +166,7 @@ async fn a_due_date_that_has_passed_is_told_once() {
     subscribe(&world, &world.ann, "https://example.com/a").await;
     heard(&world, "c", "Call Tom", in_an_hour(&world).await - TimeDelta::hours(3)).await;
     assert_eq!(claim(&world).await.len(), 1);
-    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 0);
+    assert_eq!(world.ledger.outbox().fire_reminders(9).await.unwrap(), 0);
 }
 
 #[tokio::test]
@@ -181,7 +176,7 @@ async fn who_subscribes_later_is_reminded_when_the_time_has_come() {
     assert!(claim(&world).await.is_empty());
     subscribe(&world, &world.ann, "https://example.com/a").await;
     an_hour_later(&world).await;
-    world.ledger.fire_reminders(9).await.unwrap();
+    world.ledger.outbox().fire_reminders(9).await.unwrap();
     assert_eq!(claim(&world).await.len(), 1);
 }
 
@@ -200,9 +195,9 @@ async fn nobody_is_reminded_of_what_is_done_dated_anew_or_deleted() {
         sqlx::query(change).execute(&world.pool).await.unwrap();
         assert!(claim(&world).await.is_empty(), "{change}");
         world.run("update reminders set fire_at = now() - interval '1 second'").await;
-        world.ledger.fire_reminders(9).await.unwrap();
+        world.ledger.outbox().fire_reminders(9).await.unwrap();
         assert!(claim(&world).await.is_empty(), "{change}");
-        assert_eq!(world.ledger.next_push_in(&PushPolicy::default()).await.unwrap(), None, "{change}");
+        assert_eq!(next_push(&world).await, None, "{change}");
     }
 }
 
@@ -265,7 +260,7 @@ async fn an_end_whose_answer_was_not_heard_is_told_again_and_counts_once() {
         let push = claim(&world).await.remove(0);
         world.run("update push_subscriptions set failing_since = now() - interval '5 days'").await;
         assert!(finish(&world, &push, outcome).await);
-        assert!(world.ledger.subscriptions(&world.ann).await.unwrap().is_empty());
+        assert!(world.ledger.outbox().subscriptions(&world.ann).await.unwrap().is_empty());
         assert!(finish(&world, &push, outcome).await, "{outcome:?}: it took the subscription along");
         assert!(!finish(&world, &push, DELIVERED).await);
     }
@@ -291,7 +286,7 @@ async fn the_end_of_another_try_is_not_taken_for_ones_own() {
 #[tokio::test]
 async fn a_subscription_that_is_gone_or_dead_for_days_is_removed() {
     let world = World::new().await;
-    let there = async || world.ledger.subscriptions(&world.ann).await.unwrap();
+    let there = async || world.ledger.outbox().subscriptions(&world.ann).await.unwrap();
     subscribe(&world, &world.ann, "https://example.com/a").await;
     heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
     finish(&world, &claim(&world).await[0], DeliveryOutcome::Gone).await;
@@ -329,7 +324,7 @@ async fn what_we_could_not_send_says_nothing_of_the_subscription() {
             );
             sqlx::raw_sql(sqlx::AssertSqlSafe(then)).execute(&world.pool).await.unwrap();
             assert!(finish(&world, &push, outcome).await);
-            let there = world.ledger.subscriptions(&world.ann).await.unwrap();
+            let there = world.ledger.outbox().subscriptions(&world.ann).await.unwrap();
             assert_eq!(there.len(), 1, "{outcome:?}");
             assert_eq!(there[0].failing_since.is_some(), failing_since != "null", "{outcome:?}");
         }
@@ -347,11 +342,12 @@ async fn the_same_subscription_again_is_renewed_and_there_are_twenty_at_most() {
     }
     let one_more =
         NewSubscription { kind: SubscriptionKind::Webhook, url: "https://example.com/20".to_owned() };
-    assert_eq!(world.ledger.subscribe(&world.ann, &one_more).await.unwrap(), Err(TooManySubscriptions));
+    let refused = world.ledger.outbox().subscribe(&world.ann, &one_more).await.unwrap();
+    assert_eq!(refused, Err(TooManySubscriptions));
     assert_eq!(subscribe(&world, &world.ann, "https://example.com/0").await, first, "a renewal still is one");
-    assert!(!world.ledger.unsubscribe(&world.bob, &first).await.unwrap());
-    assert!(world.ledger.unsubscribe(&world.ann, &first).await.unwrap());
-    assert_eq!(world.ledger.subscriptions(&world.ann).await.unwrap().len(), 19);
+    assert!(!world.ledger.outbox().unsubscribe(&world.bob, &first).await.unwrap());
+    assert!(world.ledger.outbox().unsubscribe(&world.ann, &first).await.unwrap());
+    assert_eq!(world.ledger.outbox().subscriptions(&world.ann).await.unwrap().len(), 19);
 }
 
 #[tokio::test]
@@ -375,7 +371,7 @@ async fn what_waits_for_a_full_person_is_looked_for_when_a_place_becomes_free() 
         subscribe(&world, &world.ann, &format!("https://example.com/{n}")).await;
     }
     heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
-    let next = async || world.ledger.next_push_in(&PushPolicy::default()).await.unwrap().unwrap().as_secs();
+    let next = async || next_push(&world).await.unwrap().as_secs();
     assert_eq!(next().await, 0);
     let first = claim(&world).await;
     assert_eq!(first.len(), 4);
@@ -405,7 +401,7 @@ async fn what_waits_for_a_full_person_is_looked_for_when_a_place_becomes_free() 
     assert!(next().await > 15);
     assert!(finish(&world, &bobs[0], DELIVERED).await);
 
-    let waker = world.ledger.waker();
+    let waker = world.ledger.db().waker();
     // What was written so far has woken a sender already.
     let _ = waker.pushes_waiting().now_or_never();
     assert!(finish(&world, &first[0], DELIVERED).await);
@@ -433,8 +429,8 @@ async fn of_many_processes_that_look_at_once_one_fires_and_one_sends() {
             let (ledger, meet) = (world.other_process(), Arc::clone(&barrier));
             tokio::spawn(async move {
                 meet.wait().await;
-                let fired = ledger.fire_reminders(9).await.unwrap();
-                (fired, ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed.len())
+                let fired = ledger.outbox().fire_reminders(9).await.unwrap();
+                (fired, ledger.outbox().claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed.len())
             })
         })
         .collect();

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use ledger::{AppendRefusal, NewContent, NewConversation};
+use ledger::{NewContent, NewConversation};
 use records::{ConversationId, Segment, Source};
+use store::AppendRefusal;
 use tokio::sync::Barrier;
 
 use crate::world::{World, said};
 
 async fn stored(world: &World, id: &ConversationId) -> Vec<Segment> {
-    world.ledger.conversation(&world.ann, id, true).await.unwrap().unwrap().segments.unwrap()
+    world.ledger.store().conversation(&world.ann, id, true).await.unwrap().unwrap().segments.unwrap()
 }
 
 #[tokio::test]
@@ -17,14 +18,14 @@ async fn words_are_appended_in_order_and_a_repeat_doubles_nothing() {
     let world = World::new().await;
     let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
     let first = [said(Some("s1"), "Anna", "One.", 0.0), said(None, "SPEAKER_00", "Two.", 1.0)];
-    assert_eq!(world.ledger.append_segments(&world.ann, &id, &first).await.unwrap(), Ok(2));
+    assert_eq!(world.ledger.store().append_segments(&world.ann, &id, &first).await.unwrap(), Ok(2));
     let second = [
         said(Some("s1"), "Anna", "Changed.", 0.0),
         said(Some("s2"), "Tom", "Three.", 2.0),
         said(Some("s2"), "Tom", "Again.", 2.0),
         said(None, "Anna", "Four.", 600.0),
     ];
-    assert_eq!(world.ledger.append_segments(&world.ann, &id, &second).await.unwrap(), Ok(4));
+    assert_eq!(world.ledger.store().append_segments(&world.ann, &id, &second).await.unwrap(), Ok(4));
     let segments = stored(&world, &id).await;
     let words: Vec<_> = segments.iter().map(|segment| segment.text.as_str()).collect();
     assert_eq!(words, ["One.", "Two.", "Three.", "Four."]);
@@ -34,7 +35,7 @@ async fn words_are_appended_in_order_and_a_repeat_doubles_nothing() {
                   where last_append_at is not null";
     assert_eq!(world.count(length).await, 601, "the conversation lasts as long as its words");
     let early = [said(None, "Anna", "Five.", 3.0)];
-    assert_eq!(world.ledger.append_segments(&world.ann, &id, &early).await.unwrap(), Ok(5));
+    assert_eq!(world.ledger.store().append_segments(&world.ann, &id, &early).await.unwrap(), Ok(5));
     assert_eq!(world.count(length).await, 601, "and as long as those that came before");
 }
 
@@ -60,7 +61,7 @@ async fn words_are_refused_where_they_would_not_be_processed() {
     let open = world.conversation(&world.ann, "open", "in_progress", 0).await;
     let running = world.conversation(&world.ann, "running", "processing", 0).await;
     let words = [said(None, "SPEAKER_00", "Hello.", 0.0)];
-    let append = async |user, id| world.ledger.append_segments(user, id, &words).await.unwrap();
+    let append = async |user, id| world.ledger.store().append_segments(user, id, &words).await.unwrap();
     assert_eq!(append(&world.ann, &running).await, Err(AppendRefusal::NotInProgress));
     assert_eq!(append(&world.bob, &open).await, Err(AppendRefusal::NoConversation));
     assert_eq!(append(&world.ann, &ConversationId::new("none")).await, Err(AppendRefusal::NoConversation));
@@ -74,7 +75,7 @@ async fn words_that_end_behind_the_last_year_are_too_late() {
     world.run("update conversations set started_at = '9999-12-31T23:59:00Z', finished_at = '9999-12-31T23:59:00Z'").await;
     let append = async |start| {
         let words = [said(None, "SPEAKER_00", "Hello.", start)];
-        world.ledger.append_segments(&world.ann, &id, &words).await.unwrap()
+        world.ledger.store().append_segments(&world.ann, &id, &words).await.unwrap()
     };
     assert_eq!(append(600.0).await, Err(AppendRefusal::TooLate));
     assert_eq!(append(0.0).await, Ok(1));
@@ -92,7 +93,7 @@ async fn a_conversation_holds_so_many_segments_and_bytes_and_no_more() {
         )
         .await;
     let append =
-        async |words: &[Segment]| world.ledger.append_segments(&world.ann, &id, words).await.unwrap();
+        async |words: &[Segment]| world.ledger.store().append_segments(&world.ann, &id, words).await.unwrap();
     let one = said(None, "SPEAKER_00", "y", 0.0);
     assert_eq!(append(&[one.clone(), one.clone()]).await, Err(AppendRefusal::TooMuch));
     let left = 4 * 1024 * 1024 - 9_999 - "foursix...SPEAKER_00".len();
@@ -114,7 +115,7 @@ async fn the_same_segment_sent_eight_times_at_once_is_stored_once() {
             let own = format!("own{n}");
             let words = [said(Some("same"), "Anna", "Hello.", 0.0), said(Some(&own), "Tom", "Mine.", 1.0)];
             barrier.wait().await;
-            ledger.append_segments(&user, &id, &words).await.unwrap().unwrap()
+            ledger.store().append_segments(&user, &id, &words).await.unwrap().unwrap()
         })
     });
     let mut counts = Vec::new();

@@ -1,11 +1,10 @@
 //! What pages and single views show beside a conversation is its own: folder, items, names, of two people whose things
 //! have the very same ids.
 
-use ledger::{ConversationFilter, ConversationView, DatePage};
 use records::ConversationId;
+use store::{ConversationFilter, ConversationView, DatePage};
 
-use crate::neighbours::street;
-use crate::world::World;
+use crate::{neighbours::street, world::World};
 
 /// The street, in which every word says whose it is and which.
 async fn named_street() -> World {
@@ -49,7 +48,7 @@ async fn a_page_shows_beside_each_conversation_what_is_its_own() {
             let page = async |limit, offset| {
                 let page = DatePage { limit, offset, ..DatePage::default() };
                 let filter = ConversationFilter { page, with_transcript, ..ConversationFilter::default() };
-                world.ledger.conversations(user, &filter).await.unwrap()
+                world.ledger.store().conversations(user, &filter).await.unwrap()
             };
             let (all, last) = (page(9, 0).await, page(9, 1).await);
             assert_eq!((all.len(), last.len()), (2, 1));
@@ -66,7 +65,13 @@ async fn a_view_shows_what_is_the_conversations_own_also_when_several_are_asked_
     let world = named_street().await;
     for with_transcript in [false, true] {
         let view = async |user, id: &str| {
-            world.ledger.conversation(user, &ConversationId::new(id), with_transcript).await.unwrap().unwrap()
+            world
+                .ledger
+                .store()
+                .conversation(user, &ConversationId::new(id), with_transcript)
+                .await
+                .unwrap()
+                .unwrap()
         };
         let (one, two, three) =
             tokio::join!(view(&world.ann, "x"), view(&world.ann, "y"), view(&world.bob, "x"));
@@ -84,7 +89,8 @@ async fn whom_somebody_else_names_in_a_conversation_of_that_id_is_not_shown() {
         .run("update transcript_segments set person_id = 'y' where user_id = 'bob' and conversation_id = 'x'")
         .await;
     let people = async |user| {
-        let view = world.ledger.conversation(user, &ConversationId::new("x"), true).await.unwrap().unwrap();
+        let view =
+            world.ledger.store().conversation(user, &ConversationId::new("x"), true).await.unwrap().unwrap();
         view.people.into_iter().map(|(_, name)| name).collect::<Vec<_>>()
     };
     assert_eq!(people(&world.ann).await, ["ann x"]);
@@ -95,19 +101,19 @@ async fn whom_somebody_else_names_in_a_conversation_of_that_id_is_not_shown() {
 async fn somebody_whom_one_knows_is_read_by_id() {
     let world = named_street().await;
     for (user, id) in [(&world.ann, "x"), (&world.ann, "y"), (&world.bob, "x")] {
-        let known = world.ledger.known_person(user, id).await.unwrap().unwrap();
+        let known = world.ledger.store().known_person(user, id).await.unwrap().unwrap();
         assert_eq!((known.id.as_str(), known.name), (id, format!("{user} {id}")));
     }
-    assert_eq!(world.ledger.known_person(&world.ann, "z").await.unwrap(), None);
-    assert!(!world.ledger.forget_person(&world.ann, "z").await.unwrap());
+    assert_eq!(world.ledger.store().known_person(&world.ann, "z").await.unwrap(), None);
+    assert!(!world.ledger.store().forget_person(&world.ann, "z").await.unwrap());
     assert_eq!(world.count("select count(*) from people").await, 4);
 }
 
 /// Ann's newest conversations with their transcripts.
-async fn page(world: &World, limit: i64) -> Result<Vec<ConversationView>, ledger::Error> {
+async fn page(world: &World, limit: i64) -> Result<Vec<ConversationView>, db::Error> {
     let page = DatePage { limit, ..DatePage::default() };
     let filter = ConversationFilter { page, with_transcript: true, ..ConversationFilter::default() };
-    world.ledger.conversations(&world.ann, &filter).await
+    world.ledger.store().conversations(&world.ann, &filter).await
 }
 
 #[tokio::test]
@@ -122,12 +128,13 @@ async fn the_size_of_a_page_is_known_before_its_transcripts_are_read_and_counts_
             size = bytes;
             Ok::<(), &str>(())
         };
-        let views = world.ledger.conversations_within(&world.ann, &filter, reserve).await.unwrap().unwrap();
+        let views =
+            world.ledger.store().conversations_within(&world.ann, &filter, reserve).await.unwrap().unwrap();
         assert_eq!(views.len(), segments);
         // "ann x", "Ü", "id" and "x"; and what a segment takes besides its texts.
         assert_eq!(size, segments * (5 + 2 + 2 + 1 + 3 * size_of::<records::Segment>()));
         let refusal =
-            world.ledger.conversations_within(&world.ann, &filter, |_| Err("no room")).await.unwrap();
+            world.ledger.store().conversations_within(&world.ann, &filter, |_| Err("no room")).await.unwrap();
         assert_eq!(refusal, Err("no room"));
     }
 }
@@ -143,13 +150,13 @@ async fn a_page_of_more_words_than_one_answer_may_hold_is_refused_and_a_shorter_
                  from conversations, generate_series(1, 5) n where user_id = 'ann'",
         )
         .await;
-    assert!(matches!(page(&world, 2).await, Err(ledger::Error::TooMuch { .. })));
+    assert!(matches!(page(&world, 2).await, Err(db::Error::TooMuch { .. })));
     assert_eq!(page(&world, 1).await.unwrap()[0].segments.as_ref().map(Vec::len), Some(5));
     // Asked together, single views are read one by one.
     let one = |id: &'static str| {
         let world = &world;
         let id = ConversationId::new(id);
-        async move { world.ledger.conversation(&world.ann, &id, true).await.unwrap().unwrap() }
+        async move { world.ledger.store().conversation(&world.ann, &id, true).await.unwrap().unwrap() }
     };
     let (x, y) = tokio::join!(one("x"), one("y"));
     assert_eq!([x, y].map(|view| view.segments.map(|all| all.len())), [Some(5), Some(5)]);
@@ -181,7 +188,7 @@ async fn labels_count_as_words_do() {
                  from conversations, generate_series(1, 5000) n where user_id = 'ann'",
         )
         .await;
-    assert!(matches!(page(&world, 2).await, Err(ledger::Error::TooMuch { .. })));
+    assert!(matches!(page(&world, 2).await, Err(db::Error::TooMuch { .. })));
     assert_eq!(page(&world, 1).await.unwrap()[0].segments.as_ref().map(Vec::len), Some(5_000));
 }
 
@@ -190,11 +197,13 @@ async fn what_is_shown_is_of_one_moment_also_where_words_go_while_it_is_read() {
     let gone = "lock table transcript_segments in access exclusive mode; delete from transcript_segments";
     let world = named_street().await;
     let id = ConversationId::new("x");
-    let view = world.database.overtaken_by(gone, world.ledger.conversation(&world.ann, &id, true)).await;
+    let view =
+        world.database.overtaken_by(gone, world.ledger.store().conversation(&world.ann, &id, true)).await;
     is_all_of(&view.unwrap().unwrap(), "ann", "x");
     let world = named_street().await;
     let page = DatePage { limit: 9, ..DatePage::default() };
     let filter = ConversationFilter { page, with_transcript: true, ..ConversationFilter::default() };
-    let views = world.database.overtaken_by(gone, world.ledger.conversations(&world.bob, &filter)).await;
+    let views =
+        world.database.overtaken_by(gone, world.ledger.store().conversations(&world.bob, &filter)).await;
     is_all_of(&views.unwrap()[0], "bob", "x");
 }

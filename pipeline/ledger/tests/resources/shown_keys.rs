@@ -1,7 +1,8 @@
 //! Keys that are shown: whose they are, and whose use is noted, when several come at once.
 
-use ledger::{KeyOwner, Ledger, NewKey, Settings};
+use ledger::{Ledger, Settings};
 use records::UserId;
+use store::{KeyOwner, NewKey};
 
 use crate::world::World;
 
@@ -20,13 +21,13 @@ fn key(id: &str, byte: u8) -> NewKey {
 async fn with_keys() -> World {
     let world = World::new().await;
     for (user, key) in [(&world.ann, key("k", 1)), (&world.ann, key("l", 2)), (&world.bob, key("k", 3))] {
-        assert!(world.ledger.create_key(user, &key).await.unwrap());
+        assert!(world.ledger.store().create_key(user, &key).await.unwrap());
     }
     world
 }
 
 async fn owner(world: &World, byte: u8) -> Option<KeyOwner> {
-    world.ledger.key_owner(&[byte; 32]).await.unwrap()
+    world.ledger.store().key_owner(&[byte; 32]).await.unwrap()
 }
 
 fn is_of(owner: Option<KeyOwner>, user: &UserId, id: &str, byte: u8) {
@@ -61,7 +62,7 @@ async fn the_use_of_a_key_is_noted_at_that_key_alone() {
 #[tokio::test]
 async fn one_key_is_revoked_and_no_other() {
     let world = with_keys().await;
-    assert!(world.ledger.revoke_key(&world.ann, "k").await.unwrap());
+    assert!(world.ledger.store().revoke_key(&world.ann, "k").await.unwrap());
     assert_eq!(owner(&world, 1).await, None);
     is_of(owner(&world, 2).await, &world.ann, "l", 2);
     is_of(owner(&world, 3).await, &world.bob, "k", 3);
@@ -73,7 +74,7 @@ async fn a_use_that_another_process_noted_meanwhile_is_not_noted_again() {
     // Keys can be read, and no use can be noted.
     let mut holder = world.database.holding("lock table developer_keys in share mode").await;
     let ledger = world.ledger.clone();
-    let shown = tokio::spawn(async move { ledger.key_owner(&[1; 32]).await.unwrap() });
+    let shown = tokio::spawn(async move { ledger.store().key_owner(&[1; 32]).await.unwrap() });
     world.database.until_somebody_waits().await;
     sqlx::raw_sql(
         "update developer_keys set last_used_at = clock_timestamp() - interval '59 seconds'; commit",
@@ -111,7 +112,7 @@ async fn noting_the_use_of_a_key_waits_for_no_disk() {
         .await;
     let options = world.database.options().options([("synchronous_commit", "on")]);
     let ledger = Ledger::new(options, Settings::default());
-    is_of(ledger.key_owner(&[1; 32]).await.unwrap(), &world.ann, "k", 1);
+    is_of(ledger.store().key_owner(&[1; 32]).await.unwrap(), &world.ann, "k", 1);
     let noted = "select count(*) from developer_keys where last_used_at is not null";
     assert_eq!(world.count(noted).await, 1);
 }

@@ -2,14 +2,12 @@
 //! one's own other things.
 
 use chrono::TimeDelta;
-use ledger::{
-    ClaimedDelivery, ConversationChange, DeliveryOutcome, DeliveryPolicy, EndpointChange, ItemChange,
-    MemoryChange, UserChange,
-};
+use ledger::{ItemChange, MemoryChange};
+use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, EndpointChange};
 use records::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId};
+use store::{ConversationChange, UserChange};
 
-use crate::bystanders;
-use crate::world::World;
+use crate::{bystanders, world::World};
 
 const AGAIN: DeliveryOutcome =
     DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: None, jitter_permille: 0 };
@@ -48,27 +46,31 @@ async fn with_deliveries() -> World {
 
 /// The claim of Ann's first.
 async fn claim(world: &World) -> ClaimedDelivery {
-    let claimed = world.ledger.claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed =
+        world.ledger.outbox().claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     assert_eq!((claimed[0].user_id.as_str(), claimed[0].delivery_id.as_str()), ("ann", "w_0"));
     claimed.into_iter().next().unwrap()
 }
 
 /// The claims of all six.
 async fn claim_all(world: &World) -> Vec<ClaimedDelivery> {
-    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed =
+        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     assert_eq!(claimed.len(), 6);
     claimed
 }
 
 async fn finish(world: &World, claimed: &ClaimedDelivery, outcome: DeliveryOutcome) -> bool {
-    world.ledger.finish_delivery(claimed, outcome, &DeliveryPolicy::default()).await.unwrap()
+    world.ledger.outbox().finish_delivery(claimed, outcome, &DeliveryPolicy::default()).await.unwrap()
 }
 
 #[tokio::test]
 async fn a_claim_and_its_body_concern_one_delivery() {
     let world = with_deliveries().await;
     let claimed = spared(&world, W, claim(&world)).await;
-    assert!(spared(&world, W, async { world.ledger.keep_body(&claimed, b"{}").await.unwrap() }).await);
+    assert!(
+        spared(&world, W, async { world.ledger.outbox().keep_body(&claimed, b"{}").await.unwrap() }).await
+    );
     let all = with_deliveries().await;
     let claims = claim_all(&all).await;
     let first = claims.iter().find(|one| one.user_id == all.ann && one.endpoint_id == "w").unwrap();
@@ -76,7 +78,7 @@ async fn a_claim_and_its_body_concern_one_delivery() {
         "t ->> 'endpoint_id' = 'w' and coalesce(t ->> 'delivery_id', '{0}') = '{0}'",
         first.delivery_id
     );
-    assert!(spared(&all, &mine, async { all.ledger.keep_body(first, b"{}").await.unwrap() }).await);
+    assert!(spared(&all, &mine, async { all.ledger.outbox().keep_body(first, b"{}").await.unwrap() }).await);
     assert!(spared(&all, &mine, finish(&all, first, AGAIN)).await);
 }
 
@@ -117,11 +119,13 @@ async fn a_try_ends_once() {
     let claimed = claim(&world).await;
     assert!(finish(&world, &claimed, AGAIN).await);
     assert!(!finish(&world, &claimed, DeliveryOutcome::Delivered { status: 200 }).await);
-    assert!(!world.ledger.keep_body(&claimed, b"late").await.unwrap());
+    assert!(!world.ledger.outbox().keep_body(&claimed, b"late").await.unwrap());
     let pending = "select count(*) from webhook_deliveries where delivery_id = 'w_0' and user_id = 'ann' \
         and endpoint_id = 'w' and status = 'pending' and tries = 1 and body is null";
     assert_eq!(world.count(pending).await, 1);
-    assert!(world.ledger.endpoint(&world.ann, "w").await.unwrap().unwrap().last_success_at.is_none());
+    assert!(
+        world.ledger.outbox().endpoint(&world.ann, "w").await.unwrap().unwrap().last_success_at.is_none()
+    );
 }
 
 #[tokio::test]
@@ -152,7 +156,7 @@ async fn a_sender_that_died_is_given_up_alone() {
         )
         .await;
     let policy = DeliveryPolicy::default();
-    let nothing = async { world.ledger.claim_deliveries(9, &policy, None).await.unwrap().claimed };
+    let nothing = async { world.ledger.outbox().claim_deliveries(9, &policy, None).await.unwrap().claimed };
     assert!(spared(&world, W, nothing).await.is_empty());
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'exhausted'").await, 1);
 }
@@ -166,7 +170,14 @@ async fn a_last_try_that_is_still_under_way_is_left_to_its_sender() {
         .run("update webhook_deliveries set next_at = now() + interval '1 hour' where status = 'pending'")
         .await;
     assert!(
-        world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed.is_empty()
+        world
+            .ledger
+            .outbox()
+            .claim_deliveries(9, &DeliveryPolicy::default(), None)
+            .await
+            .unwrap()
+            .claimed
+            .is_empty()
     );
     assert!(finish(&world, &claimed, DeliveryOutcome::Delivered { status: 200 }).await);
 }
@@ -181,7 +192,8 @@ async fn a_closed_endpoint_moves_its_own_deliveries_alone() {
              update webhook_deliveries set next_at = now() + interval '1 hour' where delivery_id = 'w_1'",
         )
         .await;
-    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed =
+        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     assert_eq!(claimed.len(), 2, "Ann's `v` and Bob's `w`");
     let later = "select count(*) from webhook_deliveries where next_at > now() + interval '59 minutes'";
     assert_eq!(world.count(later).await, 3, "what was not due stays where it was");
@@ -202,13 +214,15 @@ async fn switching_an_endpoint_off_and_on_concerns_that_endpoint() {
         .await;
     let set = async |enabled| {
         let change = EndpointChange { enabled: Some(enabled), ..EndpointChange::default() };
-        world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
+        world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
     };
     spared(&world, ALL_OF_W, set(false)).await;
     spared(&world, ALL_OF_W, set(true)).await;
     assert!(
-        spared(&world, ALL_OF_W, async { world.ledger.delete_endpoint(&world.ann, "w").await.unwrap() })
-            .await
+        spared(&world, ALL_OF_W, async {
+            world.ledger.outbox().delete_endpoint(&world.ann, "w").await.unwrap()
+        })
+        .await
     );
 }
 
@@ -218,8 +232,10 @@ async fn enabling_an_endpoint_hastens_nothing_that_has_its_own_time() {
     let claimed = claim(&world).await;
     finish(&world, &claimed, AGAIN).await;
     let change = EndpointChange { enabled: Some(true), ..EndpointChange::default() };
-    spared(&world, ALL_OF_W, async { world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap() })
-        .await;
+    spared(&world, ALL_OF_W, async {
+        world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap()
+    })
+    .await;
     let waits = "select count(*) from webhook_deliveries where user_id = 'ann' and endpoint_id = 'w' \
         and delivery_id = 'w_0' and next_at > now()";
     assert_eq!(world.count(waits).await, 1);
@@ -233,7 +249,7 @@ async fn doing_a_delivery_once_more_concerns_that_delivery() {
     }
     world.conversation(&world.ann, "there", "completed", 0).await;
     world.conversation(&world.bob, "gone", "completed", 0).await;
-    let again = async { world.ledger.redeliver(&world.ann, "w", "w_0").await.unwrap() };
+    let again = async { world.ledger.outbox().redeliver(&world.ann, "w", "w_0").await.unwrap() };
     assert!(matches!(spared(&world, W, again).await, Some(Some(_))));
     world
         .run(
@@ -241,8 +257,8 @@ async fn doing_a_delivery_once_more_concerns_that_delivery() {
              update webhook_deliveries set conversation_id = 'gone' where delivery_id = 'w_1'",
         )
         .await;
-    let since = world.ledger.now().await.unwrap() - TimeDelta::days(2);
-    let recovered = async { world.ledger.recover(&world.ann, "v", since).await.unwrap() };
+    let since = world.ledger.db().now().await.unwrap() - TimeDelta::days(2);
+    let recovered = async { world.ledger.outbox().recover(&world.ann, "v", since).await.unwrap() };
     let all_of_v = "t ->> 'endpoint_id' = 'v'";
     assert_eq!(spared(&world, all_of_v, recovered).await, Some(1), "`gone` is somebody else's conversation");
 }
@@ -252,7 +268,7 @@ async fn things_of_the_same_id_are_each_their_owners() {
     let world = World::new().await;
     for user in [&world.ann, &world.bob] {
         world.conversation(user, "c", "completed", 0).await;
-        world.ledger.know_person(user, "p", "Tom").await.unwrap();
+        world.ledger.store().know_person(user, "p", "Tom").await.unwrap();
         for statement in [
             "insert into folders (user_id, folder_id, name, position, created_at, updated_at) \
                  values ($1, 'f', 'F', 9, now(), now())",
@@ -276,7 +292,7 @@ async fn things_of_the_same_id_are_each_their_owners() {
     let titled = ConversationChange { title: Some("T".into()), ..ConversationChange::default() };
     assert!(
         spared(&world, MINE, async {
-            ledger.change_conversation(ann, &conversation, &titled).await.unwrap()
+            ledger.store().change_conversation(ann, &conversation, &titled).await.unwrap()
         })
         .await
     );
@@ -295,16 +311,18 @@ async fn things_of_the_same_id_are_each_their_owners() {
     );
     assert!(spared(&world, MINE, async { ledger.delete_memory(ann, &memory).await.unwrap() }).await);
     assert!(
-        spared(&world, MINE, async { ledger.set_goal_progress(ann, &goal, 3.0).await.unwrap() })
+        spared(&world, MINE, async { ledger.store().set_goal_progress(ann, &goal, 3.0).await.unwrap() })
             .await
             .is_ok()
     );
-    assert!(spared(&world, MINE, async { ledger.delete_goal(ann, &goal).await.unwrap() }).await);
+    assert!(spared(&world, MINE, async { ledger.store().delete_goal(ann, &goal).await.unwrap() }).await);
     assert!(
-        spared(&world, MINE, async { ledger.rename_person(ann, "p", "Tim").await.unwrap() }).await.is_some()
+        spared(&world, MINE, async { ledger.store().rename_person(ann, "p", "Tim").await.unwrap() })
+            .await
+            .is_some()
     );
-    assert!(spared(&world, MINE, async { ledger.forget_person(ann, "p").await.unwrap() }).await);
-    spared(&world, MINE, async { ledger.delete_folder(ann, &folder).await.unwrap() }).await;
+    assert!(spared(&world, MINE, async { ledger.store().forget_person(ann, "p").await.unwrap() }).await);
+    spared(&world, MINE, async { ledger.store().delete_folder(ann, &folder).await.unwrap() }).await;
     assert!(
         spared(&world, MINE, async { ledger.delete_conversation(ann, &conversation).await.unwrap() }).await
     );
@@ -317,7 +335,7 @@ async fn the_end_of_a_try_holds_its_endpoint_before_its_delivery() {
     let mut holder = world.database.holding("select from webhook_deliveries for update").await;
     let ledger = world.ledger.clone();
     let verb = tokio::spawn(async move {
-        ledger.finish_delivery(&claimed, AGAIN, &DeliveryPolicy::default()).await.unwrap()
+        ledger.outbox().finish_delivery(&claimed, AGAIN, &DeliveryPolicy::default()).await.unwrap()
     });
     world.database.until_somebody_waits().await;
     let free: Vec<String> = sqlx::query_scalar(

@@ -1,11 +1,10 @@
 //! Subscribing to pushes, and what a reminder's moment writes: each person's own twenty, also of two at once; nothing of
 //! what is done, and nothing twice.
 
-use ledger::{NewSubscription, SubscriptionKind, TooManySubscriptions};
+use outbox::{NewSubscription, SubscriptionKind, TooManySubscriptions};
 use secrecy::SecretString;
 
-use crate::push_strangers::with_pushes;
-use crate::world::World;
+use crate::{push_strangers::with_pushes, world::World};
 
 fn webhook(url: &str) -> NewSubscription {
     NewSubscription { kind: SubscriptionKind::Webhook, url: url.to_owned() }
@@ -24,8 +23,8 @@ async fn somebody_elses_subscriptions_are_not_counted() {
     let world = World::new().await;
     world.database.run(&subscriptions("bob", 1, 20)).await;
     let new = webhook("https://example.com/a");
-    assert!(world.ledger.subscribe(&world.ann, &new).await.unwrap().is_ok());
-    assert_eq!(world.ledger.subscribe(&world.bob, &new).await.unwrap(), Err(TooManySubscriptions));
+    assert!(world.ledger.outbox().subscribe(&world.ann, &new).await.unwrap().is_ok());
+    assert_eq!(world.ledger.outbox().subscribe(&world.bob, &new).await.unwrap(), Err(TooManySubscriptions));
 }
 
 #[tokio::test]
@@ -36,8 +35,9 @@ async fn who_subscribes_while_another_does_is_counted_after_it() {
         "select from users where user_id = 'ann' for no key update; {}",
         subscriptions("ann", 20, 20)
     );
-    let verb =
-        async { world.ledger.subscribe(&world.ann, &webhook("https://example.com/21")).await.unwrap() };
+    let verb = async {
+        world.ledger.outbox().subscribe(&world.ann, &webhook("https://example.com/21")).await.unwrap()
+    };
     let done = world.database.overtaken_by(&twentieth, verb).await;
     assert_eq!(done, Err(TooManySubscriptions));
     assert_eq!(world.count("select count(*) from push_subscriptions").await, 20);
@@ -49,7 +49,7 @@ async fn a_browser_that_subscribes_again_is_reached_with_its_new_keys_and_is_sou
     let browser = async |p256dh: &str, auth: &str| {
         let kind = SubscriptionKind::WebPush { p256dh: p256dh.into(), auth: SecretString::from(auth) };
         let new = NewSubscription { kind, url: "https://push.example.com/1".to_owned() };
-        world.ledger.subscribe(&world.ann, &new).await.unwrap().unwrap()
+        world.ledger.outbox().subscribe(&world.ann, &new).await.unwrap().unwrap()
     };
     let first = browser("old", "older").await;
     world.run("update push_subscriptions set failing_since = now()").await;
@@ -73,7 +73,7 @@ async fn of_what_is_done_when_its_moment_comes_no_push_is_written() {
         // Behind the ledger's back: the reminder was forgotten.
         sqlx::query(done).execute(&world.pool).await.unwrap();
         world.run("update reminders set fire_at = now()").await;
-        assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 2);
+        assert_eq!(world.ledger.outbox().fire_reminders(9).await.unwrap(), 2);
         assert_eq!(world.count(DUE).await, 1, "Bob's: {done}");
     }
 }
@@ -82,10 +82,10 @@ async fn of_what_is_done_when_its_moment_comes_no_push_is_written() {
 async fn a_moment_that_comes_twice_is_pushed_once_and_hinders_no_other() {
     let world = with_pushes().await;
     world.run("update reminders set fire_at = now() where user_id = 'ann'").await;
-    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 1);
+    assert_eq!(world.ledger.outbox().fire_reminders(9).await.unwrap(), 1);
     assert_eq!(world.count(DUE).await, 2, "one for each of Ann's subscriptions");
     // As by a hand that sets it back.
     world.run("update reminders set fire_at = now()").await;
-    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 2);
+    assert_eq!(world.ledger.outbox().fire_reminders(9).await.unwrap(), 2);
     assert_eq!(world.count(DUE).await, 3, "Bob's came in addition");
 }

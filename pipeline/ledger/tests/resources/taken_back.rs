@@ -41,7 +41,7 @@ async fn what_is_done_or_dated_anew_takes_back_its_own_pushes_that_are_still_to_
     for done in [true, false] {
         let world = with_pushes().await;
         let others = async || -> String { sqlx::query_scalar(OTHERS).fetch_one(&world.pool).await.unwrap() };
-        let later = world.ledger.now().await.unwrap() + chrono::TimeDelta::hours(3);
+        let later = world.ledger.db().now().await.unwrap() + chrono::TimeDelta::hours(3);
         let change = match done {
             true => ItemChange { completed: Some(true), ..ItemChange::default() },
             false => ItemChange { due_at: Some(Some(later)), ..ItemChange::default() },
@@ -157,7 +157,7 @@ async fn a_reminder_that_fires_fires_no_other_of_that_name() {
                  where user_id = 'ann' and action_item_id = 'i'",
         )
         .await;
-    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 1);
+    assert_eq!(world.ledger.outbox().fire_reminders(9).await.unwrap(), 1);
     assert_eq!(world.count("select count(*) from reminders where fire_at is null").await, 1);
 }
 
@@ -167,9 +167,9 @@ async fn a_reminder_that_somebody_holds_keeps_no_other_waiting() {
     world.run("update reminders set fire_at = now() - interval '1 second'").await;
     let held = "select from reminders where user_id = 'ann' and action_item_id = 'i' for update";
     let mut holder = world.database.holding(held).await;
-    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 3);
+    assert_eq!(world.ledger.outbox().fire_reminders(9).await.unwrap(), 3);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
-    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 1);
+    assert_eq!(world.ledger.outbox().fire_reminders(9).await.unwrap(), 1);
 }
 
 #[tokio::test]
@@ -177,6 +177,6 @@ async fn reminders_fire_as_many_at_a_time_as_were_asked_for() {
     let world = with_pushes().await;
     world.run("update reminders set fire_at = now() - interval '1 second'").await;
     for fired in [3, 1, 0] {
-        assert_eq!(world.ledger.fire_reminders(3).await.unwrap(), fired);
+        assert_eq!(world.ledger.outbox().fire_reminders(3).await.unwrap(), fired);
     }
 }

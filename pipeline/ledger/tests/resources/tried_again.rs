@@ -1,6 +1,6 @@
 //! What is tried again waits for its own endpoint, whichever others are switched off.
 
-use ledger::{DeliveryOutcome, DeliveryPolicy};
+use outbox::{DeliveryOutcome, DeliveryPolicy};
 use records::UserId;
 use sqlx::AssertSqlSafe;
 
@@ -13,7 +13,8 @@ async fn waits_for_its_own(world: &World, endpoints: [(&UserId, &str); 2], disab
         world.endpoint(user, endpoint).await;
         world.pending(user, endpoint, 1).await;
     }
-    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed =
+        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     assert_eq!(claimed.len(), 2);
     world
         .database
@@ -24,7 +25,7 @@ async fn waits_for_its_own(world: &World, endpoints: [(&UserId, &str); 2], disab
     let again =
         DeliveryOutcome::Retry { status: None, error: "timeout", retry_after: None, jitter_permille: 0 };
     for one in &claimed {
-        assert!(world.ledger.finish_delivery(one, again, &DeliveryPolicy::default()).await.unwrap());
+        assert!(world.ledger.outbox().finish_delivery(one, again, &DeliveryPolicy::default()).await.unwrap());
     }
     let those = format!("select {disabled} from webhook_deliveries where next_at = 'infinity'");
     let waiting: Vec<bool> = sqlx::query_scalar(AssertSqlSafe(those)).fetch_all(&world.pool).await.unwrap();

@@ -2,17 +2,21 @@
 //! for nothing is a look at the database for nothing.
 
 use futures::FutureExt;
-use ledger::{DeliveryOutcome, DeliveryPolicy, EndpointChange, EventKind, NewActionItem};
-use records::{ActionItemId, UserId};
+use ledger::NewActionItem;
+use operations::Operations;
+use outbox::{DeliveryOutcome, DeliveryPolicy, EndpointChange};
+use records::{ActionItemId, EventKind, UserId};
 
-use crate::created::make;
-use crate::desk_webhooks::olga;
-use crate::reminders::{in_an_hour, subscribe};
-use crate::world::World;
+use crate::{
+    created::make,
+    desk_webhooks::olga,
+    reminders::{in_an_hour, subscribe},
+    world::World,
+};
 
 /// Whether senders of webhooks were woken since the last time.
 fn is_woken(world: &World) -> bool {
-    world.ledger.waker().deliveries_waiting().now_or_never().is_some()
+    world.ledger.db().waker().deliveries_waiting().now_or_never().is_some()
 }
 
 /// Ann's `w`, of which one delivery was given up.
@@ -26,9 +30,14 @@ async fn with_one_lost() -> World {
 
 async fn lose(world: &World) {
     let mut claims =
-        world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     let outcome = DeliveryOutcome::Final { status: Some(404), error: "status" };
-    world.ledger.finish_delivery(&claims.remove(0), outcome, &DeliveryPolicy::default()).await.unwrap();
+    world
+        .ledger
+        .outbox()
+        .finish_delivery(&claims.remove(0), outcome, &DeliveryPolicy::default())
+        .await
+        .unwrap();
     let _before = is_woken(world);
 }
 
@@ -50,7 +59,7 @@ async fn by_a_date_of_whoever_wants_to_be_reminded() {
     let world = World::new().await;
     subscribe(&world, &world.ann, "https://example.com/ann").await;
     let due_at = in_an_hour(&world).await;
-    let is_woken = || world.ledger.waker().pushes_waiting().now_or_never().is_some();
+    let is_woken = || world.ledger.db().waker().pushes_waiting().now_or_never().is_some();
     let _before = is_woken();
     for (due_at, is_told) in [(None, false), (Some(due_at), true)] {
         let id = ActionItemId::new(format!("{due_at:?}"));
@@ -64,21 +73,21 @@ async fn by_a_date_of_whoever_wants_to_be_reminded() {
 async fn by_an_owner_who_has_lost_deliveries_made_again() {
     let world = with_one_lost().await;
     let (ledger, ann) = (&world.ledger, &world.ann);
-    let since = ledger.now().await.unwrap() - chrono::TimeDelta::days(1);
-    assert_eq!(ledger.recover(ann, "w", since).await.unwrap(), Some(1));
+    let since = ledger.db().now().await.unwrap() - chrono::TimeDelta::days(1);
+    assert_eq!(ledger.outbox().recover(ann, "w", since).await.unwrap(), Some(1));
     assert!(is_woken(&world));
-    assert_eq!(ledger.recover(ann, "w", since).await.unwrap(), Some(0));
+    assert_eq!(ledger.outbox().recover(ann, "w", since).await.unwrap(), Some(0));
     assert!(!is_woken(&world), "there was nothing to recover");
 
     lose(&world).await;
-    assert!(ledger.redeliver(ann, "w", "w_0").await.unwrap().unwrap().is_some());
+    assert!(ledger.outbox().redeliver(ann, "w", "w_0").await.unwrap().unwrap().is_some());
     assert!(is_woken(&world));
-    assert_eq!(ledger.redeliver(ann, "w", "w_0").await.unwrap(), Some(None));
+    assert_eq!(ledger.outbox().redeliver(ann, "w", "w_0").await.unwrap(), Some(None));
     assert!(!is_woken(&world), "it is under way");
 
-    assert!(ledger.test_delivery(ann, "w", "t").await.unwrap().is_some());
+    assert!(ledger.outbox().test_delivery(ann, "w", "t").await.unwrap().is_some());
     assert!(is_woken(&world));
-    assert!(ledger.test_delivery(&world.bob, "w", "t").await.unwrap().is_none());
+    assert!(ledger.outbox().test_delivery(&world.bob, "w", "t").await.unwrap().is_none());
     assert!(!is_woken(&world), "there is no such endpoint");
 }
 
@@ -86,18 +95,19 @@ async fn by_an_owner_who_has_lost_deliveries_made_again() {
 async fn by_an_operator_who_has_lost_deliveries_made_again() {
     let world = with_one_lost().await;
     let (ledger, ann) = (&world.ledger, &world.ann);
-    let now = ledger.now().await.unwrap();
+    let now = ledger.db().now().await.unwrap();
     let since = now - chrono::TimeDelta::days(1);
-    let recover = async || ledger.recover_deliveries(ann, "w", since, now, 9, &olga()).await.unwrap();
+    let recover =
+        async || Operations::new(&ledger).recover_deliveries(ann, "w", since, now, 9, &olga()).await.unwrap();
     assert_eq!(recover().await, Some(1));
     assert!(is_woken(&world));
     assert_eq!(recover().await, Some(0));
     assert!(!is_woken(&world), "there was nothing to recover");
 
     lose(&world).await;
-    ledger.redeliver_for_operator(ann, "w", "w_0", &olga()).await.unwrap().unwrap();
+    Operations::new(&ledger).redeliver_for_operator(ann, "w", "w_0", &olga()).await.unwrap().unwrap();
     assert!(is_woken(&world));
-    ledger.redeliver_for_operator(ann, "w", "w_0", &olga()).await.unwrap().unwrap();
+    Operations::new(&ledger).redeliver_for_operator(ann, "w", "w_0", &olga()).await.unwrap().unwrap();
     assert!(!is_woken(&world), "it is under way");
 }
 
@@ -107,7 +117,7 @@ async fn by_an_endpoint_that_is_enabled() {
     world.endpoint(&world.ann, "w").await;
     let enable = |enabled| EndpointChange { enabled, ..EndpointChange::default() };
     let change = async |user: &UserId, enabled| {
-        world.ledger.change_endpoint(user, "w", &enable(enabled)).await.unwrap();
+        world.ledger.outbox().change_endpoint(user, "w", &enable(enabled)).await.unwrap();
         is_woken(&world)
     };
     assert!(!change(&world.ann, Some(false)).await);
@@ -116,8 +126,8 @@ async fn by_an_endpoint_that_is_enabled() {
     assert!(change(&world.ann, Some(true)).await);
 
     world.run("update webhook_endpoints set enabled = false, disabled_reason = 'failing'").await;
-    world.ledger.enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
+    Operations::new(&world.ledger).enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
     assert!(is_woken(&world));
-    world.ledger.enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
+    Operations::new(&world.ledger).enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
     assert!(!is_woken(&world), "it is enabled already");
 }

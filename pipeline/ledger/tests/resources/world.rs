@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use ledger::{EventKind, Ledger, NewEndpoint, Pruned, Settings, UserChange, WebhookFormat};
-use records::{ConversationId, Segment, Timestamp, UserId};
+use ledger::{Ledger, Settings};
+use operations::{Operations, Pruned};
+use outbox::NewEndpoint;
+use records::{ConversationId, EventKind, Segment, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
 use sqlx::PgPool;
+use store::UserChange;
 use testbed::TestDatabase;
 
 /// A ledger over a database of its own, and a pool to look behind it.
@@ -27,7 +30,7 @@ impl World {
         for user in [&ann, &bob] {
             let change =
                 UserChange { name: Some(Some(user.as_str().to_uppercase())), ..UserChange::default() };
-            assert!(ledger.create_user(user, &change).await.unwrap());
+            assert!(ledger.store().create_user(user, &change).await.unwrap());
         }
         Self { ledger, pool, ann, bob, database }
     }
@@ -88,7 +91,7 @@ impl World {
             format: WebhookFormat::Full,
             secret: SecretString::from("whsec_c2VjcmV0"),
         };
-        self.ledger.create_endpoint(user, &new).await.unwrap().unwrap();
+        self.ledger.outbox().create_endpoint(user, &new).await.unwrap().unwrap();
     }
 
     /// Pending deliveries `{endpoint}_0…` that have been due for a minute.
@@ -109,11 +112,12 @@ impl World {
 
     /// A batch of everything that may go, and a walk past all dead letters, of which `jobs` counts what went, too.
     pub(crate) async fn prune(&self, age: Duration, batch: i64) -> Pruned {
-        let (mut pruned, ended) = self.ledger.prune(age, batch).await;
+        let (mut pruned, ended) = Operations::new(&self.ledger).prune(age, batch).await;
         ended.unwrap();
         let mut after = None;
         loop {
-            let walked = self.ledger.prune_dead_letters(age, after.as_ref(), batch).await.unwrap();
+            let walked =
+                Operations::new(&self.ledger).prune_dead_letters(age, after.as_ref(), batch).await.unwrap();
             pruned.jobs += walked.found;
             after = walked.next;
             if after.is_none() {

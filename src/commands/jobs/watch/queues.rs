@@ -3,7 +3,8 @@
 
 use std::{io::IsTerminal, time::Duration};
 
-use ledger::{Ledger, Overview};
+use ledger::Ledger;
+use operations::{Operations, Overview};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -45,7 +46,7 @@ pub(super) async fn watch(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyh
     let mut gap = Gap::default();
     let mut last: Option<Told> = None;
     for look in 1.. {
-        match gap.bridge(ledger.overview().await)? {
+        match gap.bridge(Operations::new(&ledger).overview().await)? {
             Some(overview) => {
                 let counts: Vec<i64> = overview.gauges.jobs.iter().map(|(_, count)| *count).collect();
                 let line = line(last.as_ref(), &counts, overview.gauges.oldest_ready_age, rewrites);
@@ -85,22 +86,20 @@ fn tell(overview: &Overview, line: Line, first: bool, as_json: bool) -> anyhow::
         }));
     }
     if first {
-        say!(
-            "{}",
-            columns([
-                "time",
-                "queued",
-                "leased",
-                "blocked_byok",
-                "completed",
-                "dead_letter",
-                "ready age",
-                "processes"
-            ])
-        )?;
+        let headings = [
+            "time",
+            "queued",
+            "leased",
+            "blocked_byok",
+            "completed",
+            "dead_letter",
+            "ready age",
+            "processes",
+        ];
+        say!("{}", columns(headings, width()))?;
     }
     let back = if line == Line::Rewritten { REWRITE } else { "" };
-    say!("{back}{}", columns(cells(overview).each_ref().map(String::as_str)))
+    say!("{back}{}", columns(cells(overview).each_ref().map(String::as_str), width()))
 }
 
 fn cells(overview: &Overview) -> [String; 8] {
@@ -121,11 +120,21 @@ fn cells(overview: &Overview) -> [String; 8] {
     ]
 }
 
-/// One line of at most 80 columns: a line that wraps could not be rewritten.
-fn columns([time, queued, leased, parked, completed, dead, ready, processes]: [&str; 8]) -> String {
-    format!(
-        "{time:<8} {queued:>7} {leased:>6} {parked:>12} {completed:>10} {dead:>11} {ready:>9} {processes:>9}"
-    )
+/// The columns of the terminal; elsewhere, enough for all.
+fn width() -> usize {
+    if std::io::stdout().is_terminal() { textwrap::termwidth() } else { WIDE }
+}
+
+/// What all columns take.
+const WIDE: usize = 80;
+
+/// One line, on a narrow terminal without what matters least: a line that wraps could not be rewritten.
+fn columns(
+    [time, queued, leased, parked, completed, dead, ready, processes]: [&str; 8],
+    width: usize,
+) -> String {
+    let all = if width < WIDE { String::new() } else { format!(" {parked:>12} {completed:>10}") };
+    format!("{time:<8} {queued:>7} {leased:>6}{all} {dead:>11} {ready:>9} {processes:>9}")
 }
 
 #[cfg(test)]
@@ -145,9 +154,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_fits_eighty_columns() {
-        let line =
-            columns(["23:59:59", "1000000", "9999", "100000", "9999999999", "100000", "in 119s", "64"]);
-        assert!(line.len() <= 80, "{}", line.len());
+    fn a_line_fits_sixty_and_eighty_columns() {
+        let cells = ["23:59:59", "1000000", "9999", "100000", "9999999999", "100000", "in 119s", "64"];
+        assert!(columns(cells, 60).len() <= 60 && columns(cells, 80).len() <= 80);
+        assert!(columns(cells, 80).contains("9999999999") && !columns(cells, 79).contains("9999999999"));
     }
 }

@@ -2,16 +2,21 @@
 //! what is drained is its whole finalization with an engine that costs nothing. Admissions go through a second
 //! ledger, so that the worker is woken as by another process, through the server.
 
-use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use futures::{StreamExt, stream};
-use ledger::{Claimed, Ledger, Settings as Connections, UserChange};
+use ledger::{Claimed, Ledger, Settings as Connections};
 use prometheus::Registry;
 use records::ConversationId;
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgConnectOptions};
+use store::UserChange;
 use tokio_util::sync::CancellationToken;
 use worker::{Ended, Moment, Settings, Watch};
 
@@ -78,9 +83,9 @@ impl Ours {
 
 impl Queue for Ours {
     async fn setup(&self) {
-        self.admitting.migrate().await.unwrap();
+        self.admitting.db().migrate().await.unwrap();
         for number in 0..PEOPLE {
-            self.admitting.create_user(&person(number), &UserChange::default()).await.unwrap();
+            self.admitting.store().create_user(&person(number), &UserChange::default()).await.unwrap();
         }
         if self.over_http {
             let keys = Arc::new(keys_in(&self.admitting).await);
@@ -149,7 +154,7 @@ impl Queue for Ours {
         );
         let carry = |ledger: &Ledger| {
             let ledger = ledger.clone();
-            tokio::spawn(async move { ledger.carry_wakes().await })
+            tokio::spawn(async move { ledger.db().carry_wakes().await })
         };
         let carrying = [carry(&self.admitting), carry(&self.working)];
         let running = tokio::spawn(worker_on(self.working.clone(), settings).run(soft.clone(), hard));

@@ -47,7 +47,12 @@ fn build(profile: &Path) {
 
 /// Runs a command to its end on a database.
 pub(crate) fn command(database: &str, words: &[&str]) -> Output {
-    Command::new(path()).args(words).env("DATABASE_URL", database).output().expect("the program can be run")
+    Command::new(path())
+        .args(words)
+        .env("DATABASE_URL", database)
+        .env("USER", "ann")
+        .output()
+        .expect("the program can be run")
 }
 
 /// What a command that must succeed wrote on stdout.
@@ -61,7 +66,8 @@ pub(crate) fn printed(database: &str, words: &[&str]) -> String {
 /// `listen jobs list --json`.
 pub(crate) fn jobs(database: &str) -> Vec<Value> {
     let text = printed(database, &["jobs", "list", "--json", "--limit", "1000"]);
-    serde_json::from_str(&text).expect("the list is a JSON array")
+    let page: Value = serde_json::from_str(&text).expect("the list is a JSON document");
+    page["jobs"].as_array().expect("it has jobs").clone()
 }
 
 /// The one job of a database that has one.

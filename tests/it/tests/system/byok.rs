@@ -101,7 +101,8 @@ async fn every_call_is_made_with_the_key_of_whoever_must_pay_and_no_key_is_kept(
 /// The one job of that status.
 fn jobs_of(world: &World, status: &str) -> String {
     let list = printed(&world.url, &["jobs", "list", "--json", "--status", status]);
-    let jobs: Vec<Value> = serde_json::from_str(&list).expect("a list");
+    let page: Value = serde_json::from_str(&list).expect("a document");
+    let jobs = page["jobs"].as_array().expect("a list");
     assert_eq!(jobs.len(), 1, "{list}");
     jobs[0]["job_id"].as_str().expect("a job has an id").to_owned()
 }

@@ -63,9 +63,9 @@ async fn every_way_to_end_has_its_exit_code() {
     assert_eq!(ends(&["jobs", "resume", "--reason", "looked"]), Some(0));
     assert_eq!(ends(&["doctor"]), Some(1), "nobody works");
     assert_eq!(ends(&["verify"]), Some(0));
-    let settled = listed(&world, &["jobs", "discard", "--all", "--yes", "--reason", "of no use"]);
-    assert_eq!(settled["settled"], json!(DEAD - 1));
-    assert_eq!(listed(&world, &["audit", "list"]).as_array().map(Vec::len), Some(DEAD + 2));
+    let settled = listed(&world, &["jobs", "dismiss", "--all", "--yes", "--reason", "of no use"]);
+    assert_eq!(settled["dismissed"], json!(DEAD - 1));
+    assert_eq!(listed(&world, &["audit", "list"])["actions"].as_array().map(Vec::len), Some(DEAD + 2));
     world.count("update finalization_totals set jobs = jobs + 1 where stripe = 0 and status = 'completed' returning 1::bigint").await;
     assert_eq!(ends(&["verify"]), Some(1));
     assert_eq!(ends(&["verify", "--fix-totals"]), Some(2), "a reason is required");

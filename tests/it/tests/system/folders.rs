@@ -6,8 +6,10 @@ use crate::binary::{command, printed};
 use crate::world::World;
 
 fn folders(world: &World) -> Vec<Value> {
-    serde_json::from_str(&printed(&world.url, &["folders", "list", "--user", "u1", "--json"]))
-        .expect("an array")
+    let page: Value =
+        serde_json::from_str(&printed(&world.url, &["folders", "list", "--user", "u1", "--json"]))
+            .expect("a document");
+    page["folders"].as_array().expect("an array").clone()
 }
 
 /// The exit code, and the first line of the complaint.

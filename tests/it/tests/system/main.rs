@@ -26,6 +26,7 @@ mod database;
 mod failures;
 mod folders;
 mod full_disk;
+mod ids;
 mod languages;
 mod last_words;
 mod listings;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::tree::{crates, product_of, root};
+use crate::tree::{WITH_SQL, crates, product_of, root};
 
-/// A statement of the ledger, in one line.
+/// A statement of ours, in one line.
 struct Statement {
     place: String,
     sql: String,
@@ -33,16 +33,16 @@ const STABLE: [&str; 2] = ["now()", "statement_timestamp()"];
 /// Those that are there: file, and the beginning of what is refused.
 const KNOWN: [(&str, &str); 11] = [
     ("pipeline/ledger/src/admit/create.rs", "a sub-select in values"),
-    ("pipeline/ledger/src/budgets.rs", "insert inside with"),
-    ("pipeline/ledger/src/endpoints/secret.rs", "a volatile function"),
-    ("pipeline/ledger/src/keys.rs", "a volatile function"),
-    ("pipeline/ledger/src/known_people.rs", "a volatile function"),
-    ("pipeline/ledger/src/live/open.rs", "a sub-select in values"),
-    ("pipeline/ledger/src/operators/bulk/freeze.rs", "insert inside with"),
-    ("pipeline/ledger/src/operators/bulk/freeze.rs", "set_config"),
-    ("pipeline/ledger/src/operators/bulk/step.rs", "a volatile function"),
-    ("pipeline/ledger/src/operators/verify.rs", "set_config"),
-    ("pipeline/ledger/src/users.rs", "a sub-select in values"),
+    ("pipeline/store/src/budgets.rs", "insert inside with"),
+    ("pipeline/outbox/src/endpoints/secret.rs", "a volatile function"),
+    ("pipeline/store/src/keys.rs", "a volatile function"),
+    ("pipeline/store/src/known_people.rs", "a volatile function"),
+    ("pipeline/store/src/live/open.rs", "a sub-select in values"),
+    ("pipeline/operations/src/bulk/freeze.rs", "insert inside with"),
+    ("pipeline/operations/src/bulk/freeze.rs", "set_config"),
+    ("pipeline/operations/src/bulk/step.rs", "a volatile function"),
+    ("pipeline/operations/src/verify.rs", "set_config"),
+    ("pipeline/store/src/users.rs", "a sub-select in values"),
 ];
 
 fn has_volatile_update(sql: &str) -> bool {
@@ -99,8 +99,12 @@ fn files_below(folder: &Path, found: &mut Vec<Statement>) {
 
 fn statements() -> Vec<Statement> {
     let mut found = Vec::new();
-    files_below(&root().join("pipeline/ledger/sql"), &mut found);
-    for source in crates().iter().filter(|krate| krate.name == "ledger").flat_map(product_of) {
+    let rooms: Vec<_> =
+        crates().into_iter().filter(|krate| WITH_SQL.contains(&krate.name.as_str())).collect();
+    for sql in rooms.iter().map(|krate| root().join(&krate.folder).join("sql")).filter(|sql| sql.is_dir()) {
+        files_below(&sql, &mut found);
+    }
+    for source in rooms.iter().flat_map(product_of) {
         let of = |sql| Statement { place: source.path.clone(), sql };
         found.extend(literals(&source.text).into_iter().map(of));
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::tree::{Crate, crates, names, product_of};
+use crate::tree::{Crate, WITH_SQL, crates, names, product_of};
 
 /// Every crate of ours and the crates of ours that its product may name.
-const ALLOWED: [(&str, &[&str]); 26] = [
+const ALLOWED: [(&str, &[&str]); 30] = [
     ("records", &[]),
     ("apps", &["records"]),
     ("job", &[]),
@@ -19,11 +19,36 @@ const ALLOWED: [(&str, &[&str]); 26] = [
     ("engines", &["records", "assistant", "compute", "job", "stages", "upstream"]),
     ("speech", &["upstream"]),
     ("live", &[]),
-    ("ledger", &["records", "job", "trace"]),
-    ("api", &["records", "apps", "assistant", "job", "trace", "ledger", "live", "speech"]),
-    ("worker", &["records", "apps", "compute", "job", "trace", "ledger", "stages", "outside"]),
-    ("reconciler", &["records", "job", "trace", "ledger"]),
-    ("tasks", &["records", "job", "ledger", "upstream"]),
+    ("db", &["records", "job"]),
+    ("store", &["records", "job", "db"]),
+    ("outbox", &["records", "job", "trace", "db"]),
+    ("ledger", &["records", "job", "trace", "db", "store", "outbox"]),
+    ("operations", &["records", "job", "trace", "db", "outbox", "ledger"]),
+    (
+        "api",
+        &[
+            "records",
+            "apps",
+            "assistant",
+            "job",
+            "trace",
+            "db",
+            "store",
+            "outbox",
+            "ledger",
+            "live",
+            "speech",
+        ],
+    ),
+    (
+        "worker",
+        &[
+            "records", "apps", "compute", "job", "trace", "db", "store", "outbox", "ledger", "stages",
+            "outside",
+        ],
+    ),
+    ("reconciler", &["records", "job", "trace", "db", "store", "outbox", "ledger", "operations"]),
+    ("tasks", &["records", "job", "db", "outbox", "ledger", "upstream"]),
     (
         "listen",
         &[
@@ -39,13 +64,17 @@ const ALLOWED: [(&str, &[&str]); 26] = [
             "engines",
             "speech",
             "tasks",
+            "db",
+            "store",
+            "outbox",
             "ledger",
+            "operations",
             "api",
             "worker",
             "reconciler",
         ],
     ),
-    ("testbed", &["embedded", "ledger"]),
+    ("testbed", &["embedded", "db"]),
     ("mock-model", &[]),
     ("mock-speech", &[]),
     ("task-queue", &[]),
@@ -54,14 +83,18 @@ const ALLOWED: [(&str, &[&str]); 26] = [
         &[
             "api",
             "chaos",
+            "db",
             "embedded",
             "engines",
             "job",
             "ledger",
+            "operations",
+            "outbox",
             "outside",
             "reconciler",
             "records",
             "stages",
+            "store",
             "task-queue",
             "tasks",
             "worker",
@@ -97,12 +130,13 @@ fn a_crate_is_built_only_with_those_below_it() {
 }
 
 #[test]
-fn tests_borrow_from_below_and_databases_alone() {
+fn tests_borrow_from_below_and_databases_and_operators_alone() {
     let ours: BTreeSet<&str> = ALLOWED.iter().map(|(name, _)| *name).collect();
     for (name, allowed) in ALLOWED {
         for borrowed in one(name).tested_with.iter().filter(|borrowed| ours.contains(borrowed.as_str())) {
             let is_fine = allowed.contains(&borrowed.as_str())
-                || ["testbed", "mock-model", "mock-speech", "task-queue"].contains(&borrowed.as_str());
+                || ["operations", "testbed", "mock-model", "mock-speech", "task-queue"]
+                    .contains(&borrowed.as_str());
             assert!(is_fine, "the tests of {name} must not import {borrowed}");
         }
     }
@@ -154,8 +188,9 @@ fn what_is_kept_and_what_may_happen_are_not_wire_shapes() {
 }
 
 #[test]
-fn only_the_ledger_and_those_who_run_a_private_server_speak_sql() {
-    let speakers = ["bench", "chaos", "embedded", "ledger", "listen", "testbed"];
+fn only_the_crates_of_the_database_and_those_who_run_a_private_server_speak_sql() {
+    let servers = ["bench", "chaos", "embedded", "listen", "testbed"];
+    let speakers: Vec<&str> = WITH_SQL.into_iter().chain(servers).collect();
     for user in users_of("sqlx") {
         assert!(speakers.contains(&user.as_str()), "{user} must not need sqlx");
     }

@@ -7,6 +7,7 @@
 
 mod tree;
 
+mod circles;
 mod distributed;
 mod imports;
 mod migrations;

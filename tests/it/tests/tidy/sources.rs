@@ -1,6 +1,6 @@
 //! What holds for every source file.
 
-use crate::tree::{all_sources, names, read};
+use crate::tree::{WITH_SQL, all_sources, names, read};
 
 /// A file that has more to say than this is about two things.
 const LONGEST_FILE: usize = 450;
@@ -43,7 +43,7 @@ fn nobody_sleeps_a_thread() {
 #[test]
 fn no_predicate_of_the_ledger_asks_the_clock_that_moves() {
     let moving = concat!("clock", "_timestamp()");
-    for krate in crate::tree::crates().iter().filter(|krate| krate.name == "ledger") {
+    for krate in crate::tree::crates().iter().filter(|krate| WITH_SQL.contains(&krate.name.as_str())) {
         for source in crate::tree::product_of(krate) {
             for (at, _) in source.text.match_indices(moving) {
                 let line = source.text[..at].rfind('\n').map_or(0, |end| end + 1);
@@ -63,7 +63,7 @@ fn no_predicate_of_the_ledger_asks_the_clock_that_moves() {
 #[test]
 fn what_the_ledger_changes_in_batches_is_chosen_once() {
     let joined = ["from (select ", "using (select ", "in (select ", "join (select "];
-    for krate in crate::tree::crates().iter().filter(|krate| krate.name == "ledger") {
+    for krate in crate::tree::crates().iter().filter(|krate| WITH_SQL.contains(&krate.name.as_str())) {
         for source in crate::tree::product_of(krate) {
             for (at, begin) in joined.iter().flat_map(|begin| source.text.match_indices(begin)) {
                 let chosen = inside(&source.text[at + begin.len()..]);
@@ -103,18 +103,23 @@ fn workers_and_reconcilers_wait_for_no_verb_of_the_ledger_without_end() {
         }
     }
     assert!(bounded > 20, "the verbs were found");
-    let ledger: Vec<_> = product("ledger").collect();
+    let rooms: Vec<_> = WITH_SQL.into_iter().flat_map(product).collect();
     for (verb, place) in KEEP_TIME {
-        assert!(ledger.iter().any(|source| source.text.contains(place)), "{verb} keeps no time");
+        assert!(rooms.iter().any(|source| source.text.contains(place)), "{verb} keeps no time");
     }
 }
 
-/// Every call of the ledger in `code`, and whether its answer is waited for in time.
+/// Every call of a handle of the database in `code`, and whether its answer is waited for in time.
 fn asked_of_the_ledger(code: &str) -> Vec<(bool, String)> {
     let code: String = code.split_whitespace().collect();
     let part = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let calls = code.match_indices("ledger.").filter_map(|(at, found)| {
-        let (verb, _) = code[at + found.len()..].split_once('(')?;
+    let handles = ["ledger.", "operations.", "outbox.", "store."];
+    let calls = handles.iter().flat_map(|handle| code.match_indices(handle)).filter_map(|(at, found)| {
+        let mut call = &code[at + found.len()..];
+        for other in ["db().", "store().", "outbox()."] {
+            call = call.strip_prefix(other).unwrap_or(call);
+        }
+        let (verb, _) = call.split_once('(')?;
         let receiver = code[..at].trim_end_matches(|letter| part(letter) || letter == '.');
         verb.chars().all(part).then(|| (receiver.ends_with(".in_time("), verb.to_owned()))
     });
@@ -123,8 +128,7 @@ fn asked_of_the_ledger(code: &str) -> Vec<(bool, String)> {
 
 #[test]
 fn a_verb_is_waited_for_in_time_however_its_lines_are_broken() {
-    let code =
-        "let a = self\n    .ledger\n    .in_time(\n        self.ledger.now(),\n    );\nlet b = ledger.now();";
+    let code = "let a = self\n    .ledger\n    .db()\n    .in_time(\n        self.ledger.db().now(),\n    );\nlet b = outbox.now();";
     let asked = [(false, "in_time"), (true, "now"), (false, "now")];
     assert_eq!(asked_of_the_ledger(code), asked.map(|(bounds, verb)| (bounds, verb.to_owned())));
 }

@@ -18,6 +18,9 @@ pub(crate) struct Crate {
     pub(crate) tested_with: BTreeSet<String>,
 }
 
+/// The crates with SQL.
+pub(crate) const WITH_SQL: [&str; 5] = ["db", "store", "outbox", "ledger", "operations"];
+
 /// A source file, path from the root of the tree.
 pub(crate) struct Source {
     pub(crate) path: String,

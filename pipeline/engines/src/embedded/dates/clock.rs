@@ -41,6 +41,12 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
     vec![
         rule(r"\b(?P<h>\d{1,2})(?:[:.](?P<m>[0-5]\d))?\s{0,3}(?P<half>[ap])\.?m\b\.?", twelve_hours),
         rule(r"\b(?P<h>[01]?\d|2[0-3])[:h](?P<m>[0-5]\d)\b", bare_hours),
+        (
+            pattern(
+                r"\b(?P<lead>at|from|until|before|by)\s+(?P<h>[01]?\d|2[0-3])\.(?P<m>[0-5]\d)(?P<after>$|[\s,;!?]|\.\s|\.$)",
+            ),
+            bare_hours,
+        ),
         (pattern(r"\b(?P<lead>at|by|until)\s+(?P<h>[01]\d|2[0-3])(?P<m>[0-5]\d)(?:\s+hours)\b"), bare_hours),
         (pattern(r"\b(?P<lead>at)\s+(?P<h>0\d|1[0-8]|2[1-3])(?P<m>[0-5]\d)\b"), bare_hours),
         rule(

@@ -72,7 +72,7 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
         rule(r"\b(?P<y>20\d\d)-(?P<m>\d{2})-(?P<d>\d{2})\b".into(), numeric),
         rule(r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>20\d\d)\b".into(), numeric),
         rule(format!(r"\b(?:{WEEKDAY}),?\s+(?:the\s+)?(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)|(?P<word>{ORDINAL}))\b"), nth),
-        (pattern(&format!(r"\b(?P<lead>by|before|until|till|due(?: on| by)?|on|for|from|between|of)\s+the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b|(?P<word>{ORDINAL})(?P<after>$|[.,;!?]|\s+(?:at|by|and|or|so|if|because|please|latest|in\s+the)\b))")), nth),
+        (pattern(&format!(r"\b(?P<lead>by|before|until|till|due(?: on| by)?|on|for|from|between|of)\s+the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b|(?P<word>{ORDINAL})(?P<after>$|[.,;!?]|\s+(?:at|by|and|or|so|if|because|please|latest|which|but|then|when|with|for|we|i|it|you|he|she|they|is|are|in\s+the)\b))")), nth),
         (pattern(&format!(r"\b(?P<lead>by|before|until|in|during)\s+(?:early\s+|late\s+|mid-?)?(?P<month>{MONTH})(?:\b|$)(?:\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:\b|$))?")), whole_month),
         rule(format!(r"\b(?:(?P<which>next|this|coming|this\s+coming)\s+)?(?P<w>{WEEKDAY})(?P<week>\s+week)?\b(?:\s+coming\b)?"), on_weekday),
         (pattern(&format!(r"\b(?P<lead>by|before|until|on|due)\s+(?:(?P<which>next|this)\s+)?(?P<w>{SHORT_WEEKDAY})\b")), on_weekday),

@@ -56,6 +56,13 @@ const ACTS: &[&str] = &[
     "tour",
     "camp",
     "get",
+    "ship",
+    "launch",
+    "premiere",
+    "resume",
+    "reopen",
+    "board",
+    "air",
 ];
 /// Of these, those that are events with a particle or an object alone.
 const BOUND: &[(&str, &str)] = &[
@@ -212,7 +219,14 @@ pub(super) fn act(said: &Said<'_>, earlier: &str) -> Option<String> {
             Form::Third => !helped,
             Form::Gerund => helped,
         };
-        if !agrees || subject.is_any(DOUBTS) || !is_bound(verb, words, at) {
+        // "The guy can come on Wednesday" says when he does.
+        let fits = subject.plain == "can" && matches!(verb, "come" | "visit" | "deliver" | "start");
+        let subject_end = if fits { subject_end - 1 } else { subject_end };
+        let subject = if fits { words.get(subject_end.checked_sub(1)?)? } else { subject };
+        if fits && subject.is_any("i we you who") || !agrees && !fits {
+            return None;
+        }
+        if subject.is_any(DOUBTS) || !is_bound(verb, words, at) {
             return None;
         }
         let rest = tail(said, at);
@@ -313,7 +327,8 @@ pub(super) fn location(said: &Said<'_>) -> Option<String> {
     let at = words.iter().position(|word| word.is_any("i'm we're you're they're we'll i'll am are"))?;
     let tie = words.get(at + 1)?;
     if tie.is_any("away closed abroad") {
-        return Some(capitalised(&tie.plain));
+        let rest = tail(said, at + 1);
+        return Some(capitalised(format!("{} {rest}", tie.plain).trim()));
     }
     if !tie.is_any("at in on off") {
         return None;

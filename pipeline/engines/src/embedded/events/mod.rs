@@ -205,13 +205,31 @@ fn pieces(text: &str, dates: &[Found]) -> Vec<Range<usize>> {
             let span = |date: &Found| Some(date.spans.first()?.start..date.spans.last()?.end);
             span(date).is_some_and(|span| span.start < open.start() && open.start() < span.end)
         });
-        if !in_date && whole.start() > from {
+        // "On Sunday, we're going": a date alone is no clause.
+        let says = says_more(text, from..whole.start(), dates);
+        if !in_date && whole.start() > from && says {
             pieces.push(from..whole.start());
             from = open.start();
         }
     }
     pieces.push(from..text.len());
     pieces
+}
+
+/// Whether `piece` has words besides dates and those that open a sentence.
+fn says_more(text: &str, piece: Range<usize>, dates: &[Found]) -> bool {
+    let mut at = piece.start;
+    text.get(piece).unwrap_or_default().split_inclusive(char::is_whitespace).any(|part| {
+        let place = at;
+        at += part.len();
+        let dated = dates.iter().flat_map(|date| &date.spans).any(|span| span.start < at && place < span.end);
+        let word = part.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        !dated
+            && !matches!(
+                word.as_str(),
+                "" | "and" | "so" | "but" | "then" | "oh" | "okay" | "ok" | "well" | "on" | "at"
+            )
+    })
 }
 
 fn duration(text: &str) -> i32 {

@@ -10,7 +10,7 @@ use crate::embedded::lexicon::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, is_stop_word,
 
 /// What may stand between a subject and its date when the date is all that is said of it.
 const PREDICATE: &str = "is are will be being has have been it's takes take taking place happens happening held scheduled planned booked set fixed arranged moved \
-    postponed rescheduled pushed brought forward back put off shifted now just only still actually probably already definitely again \
+    postponed preponed rescheduled pushed brought forward back put off shifted now just only still actually probably already definitely again \
     going to gonna got gets stays remains falls confirmed down in for on at from until up always kicks off due itself announced";
 /// Of these, those with which it is a predicate at all.
 const COPULAS: &str = "is are will has have takes take happens stays remains falls got kicks";
@@ -76,7 +76,11 @@ pub(super) fn existence(said: &Said<'_>) -> Option<String> {
         .iter()
         .position(|word| word.is_any("of with"))
         .map_or(phrase.last(), |of| phrase.get(of.checked_sub(1)?));
-    head.filter(|head| !head.is_any(IDLE) && !is_stop_word(&head.plain)).map(|_| titled(phrase))
+    // "The walk through with the client".
+    let named = |head: &&Word<'_>| {
+        !head.is_any(IDLE) && (!is_stop_word(&head.plain) || head.is_any("through up off over"))
+    };
+    head.filter(named).map(|_| titled(phrase))
 }
 
 /// The event noun that stands nearest before the date, else the first after it, with the words that describe it.
@@ -111,6 +115,16 @@ pub(super) fn beside_a_task(said: &Said<'_>) -> Option<String> {
 
 /// What a question takes for granted: "could you drive us to the tournament on Saturday?"
 pub(super) fn request(said: &Said<'_>) -> Option<String> {
+    let agrees = |words: &[Word<'_>]| match words {
+        [one, two, ..] => {
+            matches!((one.plain.as_str(), two.plain.as_str()), ("shall", "we") | ("how" | "what", "about"))
+        }
+        _ => false,
+    };
+    // "Shall we say Thursday at two for a final call?"
+    if agrees(&said.all) {
+        return nouns_in(&said.all).last().map(|noun| with_company(&said.all, *noun));
+    }
     let (from, to) = nouns_in(&said.before).last().copied()?;
     let determined = (from.saturating_sub(3)..from)
         .filter_map(|at| said.before.get(at))

@@ -70,7 +70,10 @@ pub(super) fn noun_phrase_before<'a, 't>(words: &'a [Word<'t>], end: usize) -> O
     let mut from = end;
     while from > 0 && end - from < 7 {
         let word = words.get(from - 1)?;
-        let linked = word.is_any("of with for to at from against") && from < end && from >= 2;
+        let linked = (word.is_any("of with for to at from against")
+            || word.plain == "by" && words.get(from).is_some_and(Word::is_name))
+            && from < end
+            && from >= 2;
         let joined = word.plain == "and" && words.get(from).is_some_and(Word::is_name);
         let breaks =
             word.is_any(PRONOUNS) && !word.is_any("this that") || word.is_any(BREAKS) || is_verb(word);

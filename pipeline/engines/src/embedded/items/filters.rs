@@ -51,12 +51,17 @@ pub(super) fn is_task(task: &str, dated: bool) -> bool {
 /// Vague verbs make no task, apart from "see the doctor on Monday", "let Tom know" and "try the new key".
 fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
     match verb {
-        "let" => rest.iter().any(|word| word == "know"),
+        "let" => rest.iter().any(|word| matches!(word.as_str(), "know" | "in" | "out")),
         "see" => dated && matches!(rest.first().map(String::as_str), Some("the" | "my" | "a")),
         "look" => dated || rest.first().is_some_and(|next| next != "at"),
         "follow" | "check" => true,
         "have" => is_done_by_others(rest),
-        "keep" | "leave" => rest.first().is_none_or(|next| !next.ends_with("ing")) && rest.len() > 2,
+        "stop" => rest.first().is_some_and(|next| next.ends_with("ing")) && rest.len() > 1,
+        "keep" | "leave" => rest.first().is_none_or(|next| !next.ends_with("ing")) && rest.len() > 1,
+        // Where and when people meet is an event.
+        "meet" => !rest.first().is_some_and(|next| {
+            matches!(next.as_str(), "in" | "at" | "up" | "again" | "on" | "there" | "here" | "back")
+        }),
         _ => !is_vague_verb(verb) && !is_idle_talk(verb, rest),
     }
 }
@@ -64,7 +69,18 @@ fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
 /// "Have his eyesight tested".
 fn is_done_by_others(rest: &[String]) -> bool {
     let ready = |word: &String| matches!(word.as_str(), "ready" | "done" | "finished" | "sorted" | "out");
+    // "The lawyer look over it", "our lead send that".
+    let acts = |pair: &[String]| {
+        pair.iter().zip(pair.get(1)).next().is_some_and(|(word, next)| {
+            is_task_verb(word)
+                && matches!(
+                    next.as_str(),
+                    "the" | "a" | "it" | "that" | "them" | "over" | "your" | "us" | "me"
+                )
+        })
+    };
     rest.iter().skip(1).any(|word| base_of_participle(word).is_some() || ready(word))
+        || rest.get(1..).is_some_and(|rest| rest.windows(2).any(acts))
 }
 
 /// "Talk about", "start with", "move on", "call it a day": conduct of the conversation itself.

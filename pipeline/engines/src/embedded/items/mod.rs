@@ -4,11 +4,12 @@
 //! is unsure it stays silent.
 
 mod filters;
+mod kept;
 mod requests;
 mod statements;
 mod wording;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use records::Talk;
 use stages::ItemDraft;
@@ -18,9 +19,9 @@ use super::dates::{DayOrder, Reference};
 use super::events::{last_person, last_thing};
 use super::lexicon::is_task_verb;
 use super::planted::without_orders;
-use super::same::Task;
 use super::text::{Sentence, pattern, sentences};
 use crate::embedded::pattern::Pattern;
+use kept::Kept;
 
 /// A task that a clause claims, before its date is found.
 #[derive(Clone, Debug)]
@@ -58,8 +59,9 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<ItemDraft> {
     let mut items = Kept::default();
     let mut things = Things::default();
     for sentence in without_orders(sentences(talk)) {
+        items.heard(&sentence);
         for item in of_sentence(&sentence, &things, &reference) {
-            items.add(item);
+            items.add(item, sentence.speaker);
         }
         things.heard(&sentence.text);
     }
@@ -68,7 +70,7 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<ItemDraft> {
 
 /// What `task` is called as a task, without its date; `None` when it says nothing to be done.
 pub(super) fn description_of(task: &str, reference: &Reference) -> Option<String> {
-    wording::description(task, reference)
+    wording::description(task, false, reference)
 }
 
 /// The things that were named last, for "it".
@@ -95,6 +97,8 @@ impl Things {
 struct Made {
     item: ItemDraft,
     refers: Option<String>,
+    /// Only proposed: an item when somebody takes it on.
+    proposed: bool,
 }
 
 fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Made> {
@@ -104,7 +108,10 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
     let mut opener = String::new();
     for mut clause in clauses::split(&sentence.text) {
         // After "for next week," or "yes please," an instruction begins, and the date before it is its own.
-        clause.coordinated &= opener.is_empty();
+        clause.coordinated &= opener.is_empty() || previous.is_some();
+        if !clause.coordinated && previous.is_some() {
+            opener.clear();
+        }
         let claim = claim(&clause, sentence, previous.as_ref());
         let stands =
             |claim: &Claim| !conditional || matches!(claim.force, Force::Request | Force::Imperative);
@@ -125,11 +132,10 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
             draft(claim, &timed, thing, person, reference)
         });
         conditional = clauses::is_condition(clause.text);
-        opener = if claim.is_none() && OPENER.is_match(clause.text) {
-            clause.text.to_owned()
-        } else {
-            String::new()
-        };
+        // "This week: renew the card, sort out the loft": the opener is for all that a comma or "and" joins.
+        if claim.is_none() {
+            opener = Some(clause.text).filter(|text| OPENER.is_match(text)).unwrap_or_default().to_owned();
+        }
         items.extend(item);
         previous = claim;
     }
@@ -149,6 +155,7 @@ fn claim(clause: &Clause<'_>, sentence: &Sentence<'_>, previous: Option<&Claim>)
     let question = sentence.text.ends_with('?');
     requests::read(clause.text)
         .or_else(|| statements::read(clause.text, speaker, question))
+        .or_else(|| requests::bare(clause.text, question))
         .or_else(|| requests::imperative(clause, question, previous))
 }
 
@@ -161,7 +168,7 @@ fn draft(
 ) -> Option<Made> {
     let due = reference.due(clause);
     let needed = match claim.force {
-        Force::Suggestion => due.is_some(),
+        Force::Suggestion => true,
         Force::Wish => due.is_some() || OF_MINE.is_match(&claim.task),
         Force::Demand => due.as_ref().is_some_and(|(date, _)| date.deadline),
         _ => true,
@@ -174,79 +181,37 @@ fn draft(
         {
             REFERRING.replace(&claim.task, format!("${{verb}} {thing}").as_str()).into_owned()
         }
-        (None, _) if claim.force == Force::Commitment => match (person, TO_PERSON.captures(&claim.task)) {
-            (Some(person), Some(found)) => {
-                TO_PERSON.replace(&claim.task, format!("{}{person}", &found["verb"]).as_str()).into_owned()
+        (None, _) if claim.force == Force::Commitment || due.is_some() => {
+            match (person, TO_PERSON.captures(&claim.task)) {
+                (Some(person), Some(found)) => TO_PERSON
+                    .replace(&claim.task, format!("{}{person}", &found["verb"]).as_str())
+                    .into_owned(),
+                _ => claim.task.clone(),
             }
-            _ => claim.task.clone(),
-        },
+        }
         _ => claim.task.clone(),
     };
-    if !needed || !done && !filters::is_task(&task, due.is_some()) {
+    // "Ring me back tomorrow": whom one is to call need not be named.
+    let contact = due.is_some() && CONTACT.is_match(&task);
+    if !needed || !done && !contact && !filters::is_task(&task, due.is_some()) {
         return None;
     }
-    let description = if done { task } else { wording::description(&task, reference)? };
+    let description = if done { task } else { wording::description(&task, contact, reference)? };
     let due_at = due.map(|(_, moment)| moment);
-    Some(Made { item: ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None }, refers })
-}
-
-/// The items so far. A long talk has many, so that only the latest are compared: one that comes up
-/// again after so many others is a new reminder of it, and completion compares once more.
-#[derive(Default)]
-struct Kept {
-    all: Vec<ItemDraft>,
-    /// What each is compared by.
-    tasks: Vec<Arc<Task>>,
-}
-
-/// How many of the latest items a new one is compared with.
-const COMPARED: usize = 40;
-
-impl Kept {
-    /// The task that an item means whose object is a pronoun: the latest with its verb, and of "do it" the latest.
-    fn meant_by(&mut self, verb: &str) -> Option<&mut ItemDraft> {
-        let same = |known: &&mut ItemDraft| {
-            let first = known.description.split(' ').next().unwrap_or_default();
-            verb == "do" || first.eq_ignore_ascii_case(verb)
-        };
-        self.all.iter_mut().rev().take(WITHIN_REACH).find(same)
-    }
-
-    fn add(&mut self, Made { item, refers }: Made) {
-        if let Some(verb) = refers {
-            if let Some(known) = self.meant_by(&verb) {
-                known.due_at = known.due_at.or(item.due_at);
-                known.owner = known.owner.take().or(item.owner);
-                return;
-            }
-            if verb == "do" {
-                return;
-            }
-        }
-        let task = Task::of(&item.description);
-        let from = self.all.len().saturating_sub(COMPARED);
-        let mut latest = self.all.iter_mut().zip(&mut self.tasks).skip(from);
-        // Said of two days, it is to be done twice; but what one asks for, another takes on for a day of his own.
-        let days = |known: &ItemDraft| match (known.due_at, item.due_at) {
-            _ if known.owner.is_none() && item.owner.is_some() => true,
-            (Some(one), Some(other)) => one.date_naive() == other.date_naive(),
-            _ => true,
-        };
-        match latest.find(|(item, known)| known.is_same(&task) && days(item)) {
-            Some((known, read)) => {
-                merge(known, item);
-                *read = Task::of(&known.description);
-            }
-            None => {
-                self.all.push(item);
-                self.tasks.push(task);
-            }
-        }
-    }
+    let proposed = claim.force == Force::Suggestion && due_at.is_none();
+    let item = ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None };
+    Some(Made { item, refers, proposed })
 }
 
 /// "Close my old account".
 static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:my|our)\s"));
+
+/// "Ring me back", "get back to him".
+static CONTACT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|him|her|them)\b",
+    )
+});
 
 /// "Text him tonight", "write to her".
 static TO_PERSON: LazyLock<Pattern> = LazyLock::new(|| {
@@ -261,13 +226,3 @@ const WITHIN_REACH: usize = 3;
 /// "I'll collect it on my way": the verb, and a pronoun for the object.
 static REFERRING: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?P<verb>\p{L}+)\s+(?:it|them|that|those|these)\b"));
-
-/// The fuller wording, the first date and the first owner.
-fn merge(known: &mut ItemDraft, again: ItemDraft) {
-    let length = |item: &ItemDraft| item.description.split_whitespace().count();
-    if length(&again) > length(known) {
-        known.description = again.description;
-    }
-    known.due_at = known.due_at.or(again.due_at);
-    known.owner = known.owner.take().or(again.owner);
-}

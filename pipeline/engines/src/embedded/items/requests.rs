@@ -6,12 +6,14 @@ use regex::Captures;
 
 use super::{Claim, Force, filters};
 use crate::embedded::clauses::Clause;
-use crate::embedded::lexicon::{base_of_gerund, is_advice_verb, is_stop_word, is_task_verb};
+use crate::embedded::lexicon::{
+    base_of_gerund, ends_a_phrase, is_advice_verb, is_person, is_stop_word, is_task_verb, is_vague_verb,
+};
 use crate::embedded::pattern::Pattern;
-use crate::embedded::text::pattern;
+use crate::embedded::text::{decapitalised, pattern};
 
 /// Words between a modal and its verb.
-pub(super) const ADVERBS: &str = r"(?:(?:please|also|maybe|just|kindly|possibly|quickly|still|really|definitely|probably|then|first|now|again|perhaps|finally|actually|like|uh|um|at\s+least|at\s+some\s+point),?\s+)*";
+pub(super) const ADVERBS: &str = r"(?:(?:please|also|all|both|maybe|just|kindly|possibly|quickly|still|really|definitely|probably|then|first|now|again|perhaps|finally|actually|like|uh|um|at\s+least|at\s+some\s+point),?\s+)*";
 
 static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     let rule = |body: &str| pattern(&format!(r"(?i)^(?P<before>.*?)\b{body}{ADVERBS}(?P<task>\p{{L}}.*)$"));
@@ -40,15 +42,24 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         rule(
             r"(?:please\s+)?(?:make|be)\s+(?P<sure>sure)\s+(?:that\s+)?(?:you\s+|to\s+|we\s+)?(?:remember\s+to\s+)?",
         ),
-        rule(r"(?:don't|do\s+not|can't|mustn't|let's\s+not|not\s+to)\s+forget\s+(?:to\s+)"),
-        rule(r"(?:don't|do\s+not|can't|mustn't)\s+(?P<thing>forget)\s+(?:about\s+)?"),
+        rule(
+            r"(?:don't|do\s+not|can't|cannot|mustn't|must\s+not|shouldn't|better\s+not|let's\s+not|not\s+to)\s+forget\s+(?:to\s+)",
+        ),
+        rule(r"(?:don't|do\s+not|can't|cannot|mustn't|must\s+not)\s+(?P<thing>forget)\s+(?:about\s+)?"),
         rule(r"(?:please\s+|must\s+|also\s+|^)remember\s+to\s+"),
         rule(
             r"(?:someone|somebody|everyone|everybody|each\s+of\s+you|all\s+of\s+you|one\s+of\s+us|you)(?:\s+(?:all|guys|both|still|also|really|just|first|only|definitely))*(?:'ll)?\s+(?:will\s+)?(?:has\s+to|have\s+to|needs\s+to|need\s+to|should|must|ought\s+to|really\s+should)\s+",
         ),
         rule(r"(?:you're|you\s+are|we're|we\s+are|i'm)\s+(?:supposed|meant|expected|required)\s+to\s+"),
         rule(r"i(?:'d)?\s+(?:suggest|advise|recommend)\s+(?:that\s+)?you\s+"),
-        rule(r"you(?:'d|\s+had)\s+better\s+"),
+        rule(r"you(?:'d|\s+had)?\s+better\s+"),
+        rule(
+            r"(?:you\s+(?:might|may|will|would|'ll|'d)|you'll|you'd)\s+(?:also\s+)?(?:want|need|do\s+well)\s+to\s+",
+        ),
+        rule(
+            r"(?:why\s+don't\s+you|would\s+it\s+be\s+possible\s+(?:for\s+you\s+)?to|be\s+so\s+kind\s+as\s+to|(?:counting|relying)\s+on\s+you\s+to|it's\s+(?:up\s+to\s+you|your\s+(?:turn|job))\s+to|i'll\s+(?:need|ask)\s+you\s+to)\s+",
+        ),
+        rule(r"(?:do\s+you\s+mind|^mind)\s+(?P<gerund>)"),
         rule(r"(?:your|the)\s+(?:job|task|homework)\s+is\s+to\s+"),
         rule(r"remind\s+(?:me|us)\s+to\s+"),
         rule(r"please,?\s+"),
@@ -64,7 +75,7 @@ static ADDRESSED: LazyLock<Pattern> = LazyLock::new(|| {
 static ADDRESSED_LAST: LazyLock<Pattern> = LazyLock::new(|| pattern(r",\s+(?P<name>\p{Lu}\p{Ll}+)[?.!]*$"));
 static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^(?:(?i:ok|okay|oh|so|and|also|then|but|please|just|simply|now then|aye|ah|try to|start to|make sure to|be sure to|go and|note to self|homework|for homework|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|todo|to do|reminder|action item|sure|great|good|fine|cool|perfect|wonderful|lovely|excellent|deal|later|afterwards|meanwhile|tomorrow|today|tonight)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
+        r"^[-*•\[\]\d.)\s]*(?:(?i:ok|okay|oh|so|and|also|then|but|please|kindly|just|simply|now then|aye|ah|try to|start to|make sure to|be sure to|go and|note to self|homework|for homework|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|todo|to do|reminder|action item|sure|great|good|fine|cool|perfect|wonderful|lovely|excellent|deal|later|afterwards|meanwhile|tomorrow|today|tonight)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
     )
 });
 
@@ -74,6 +85,41 @@ static ATTENTION: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:hear|see|believe|imagine|tell\s+(?:me|us)|remember|explain|repeat|say|hold|wait|help|understand|stop|come|speak\s+up|pass\s+(?:me|the)\s+(?:salt|butter)|read\s+(?:me|us|it|that)|(?:open|close|shut)\s+(?:a|the|that)\s+(?:windows?|doors?|curtains?|blinds?)|(?:turn|switch)\s+(?:(?:it|that|(?:the|that|your)\s+(?:lights?|music|tv|television|radio|volume|camera|microphone|mic))\s+)?(?:on|off|up|down)|(?:share|see)\s+(?:my|your|the)\s+screen|give\s+(?:me|us|it|them|him|her|you)\s+(?:an?\s+)?(?:second|sec|minute|moment|break|hand|try|go|chance|rest|time|clue|hint|five|example|shout)|keep\s+(?:going|quiet|calm|still|talking|it|up|me|us|in\s+mind|in\s+touch|your\s+(?:voice|hands|eyes|back|shirt|hair|head|cool|distance)|straight|well|safe|warm)|skip\s+(?:it|this|that|ahead)|leave\s+(?:it|me|us|that|him|her)|put\s+(?:it|that)\s+(?:down|away|on|there|here|like)|put\s+your|use\s+(?:your|it|that)|make\s+(?:yourself|a\s+(?:wish|film|movie|joke)|up|room|way|fun|do)|do\s+(?:you|what|the\s+same|not|so|come)|eat\s+up|drink\s+up|thank\s+(?:you|god|goodness|heavens?|the\s+lord)|excuse|forgive|join|stay|be|do\s+(?:that|it|me))\b",
     )
 });
+
+/// "Stop taking the tablets".
+static QUITS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^stop\s+(?:taking|eating|drinking|using|feeding|paying|sending|smoking)\s+\p{L}")
+});
+
+/// "Put the bins out", "put aside ten percent".
+static PUTS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:put|set)\s+(?:(?:aside|out|up|together|forward)\s+\p{L}|(?:the|your|my|our|some|all)\s+(?:\p{L}+\s+){1,3}(?:aside|out|away|up|back|together|on|in|into|forward)\b)",
+    )
+});
+
+/// "Have your eyes checked", "have the lawyer look over it".
+static CAUSES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^have\s+(?:the|your|my|our|his|her|them|him|it|that|this|someone|somebody|a|an)\s+\p{L}")
+});
+
+/// "Everybody bring a torch", "you sort the tickets?": the verb is one of tasks, in its base form.
+static BARE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:ok|okay|and|then|right|oh|yes|great)[,\s]+)*(?:(?P<all>(?:somebody|someone|everybody|everyone)(?:\s+else)?)|you(?:\s+(?:guys|two|all|just))?),?\s+(?P<task>(?P<verb>\p{L}+)\s+\p{L}.*)$",
+    )
+});
+
+/// What "everybody" or "you" is told without a modal: of "you", only as a question or with a date.
+pub(super) fn bare(clause: &str, question: bool) -> Option<Claim> {
+    let found = BARE.captures(clause)?;
+    if !is_task_verb(&found["verb"].to_lowercase()) || ATTENTION.is_match(&found["task"]) {
+        return None;
+    }
+    let asked = question || found.name("all").is_some();
+    let force = if asked { Force::Request } else { Force::Suggestion };
+    Some(Claim { task: unaddressed(&found["task"]), owner: None, force })
+}
 
 /// The task that a clause asks for.
 pub(super) fn read(clause: &str) -> Option<Claim> {
@@ -140,20 +186,33 @@ pub(super) fn is_name(word: &str) -> bool {
 pub(super) fn imperative(clause: &Clause<'_>, question: bool, previous: Option<&Claim>) -> Option<Claim> {
     let found = OPENING.captures(clause.text)?;
     let verb = found["verb"].to_lowercase();
-    let advice = !is_task_verb(&verb) && is_advice_verb(&verb) && is_object(&found["task"]);
+    let advice = !is_task_verb(&verb)
+        && (is_advice_verb(&verb) && is_object(&found["task"])
+            || QUITS.is_match(&found["task"])
+            || CAUSES.is_match(&found["task"])
+            || PUTS.is_match(&found["task"])
+            || is_act(&verb, &found["next"]));
     if question && previous.is_none() || !(is_task_verb(&verb) || advice) || is_subject(&verb, &found["next"])
     {
         return None;
     }
-    if ATTENTION.is_match(&found["task"]) || is_predicated(&found["task"]) {
+    let attention = ATTENTION.is_match(&found["task"]) && !QUITS.is_match(&found["task"]);
+    if attention || is_predicated(&found["task"]) {
         return None;
     }
-    if clause.coordinated && previous.is_none() {
+    // What a comma alone joins to a statement is an instruction where it has a date.
+    let loose = clause.coordinated && previous.is_none();
+    if loose && clause.joined {
         return None;
     }
+    let task = decapitalised(&found["task"]);
     let named = found.name("name").map(|name| name.as_str().to_owned()).filter(|name| is_name(name));
     let (inherited, force) = match previous {
-        Some(previous) if clause.coordinated => (previous.owner.clone(), previous.force),
+        // "I need the plan by Tuesday, and ping the electrician."
+        Some(previous) if clause.coordinated && previous.force != Force::Demand => {
+            (previous.owner.clone(), previous.force)
+        }
+        _ if loose => (None, Force::Suggestion),
         _ => (None, Force::Imperative),
     };
     let last = || {
@@ -162,16 +221,46 @@ pub(super) fn imperative(clause: &Clause<'_>, question: bool, previous: Option<&
             .map(|found| found["name"].to_owned())
             .filter(|name| is_name(name))
     };
-    Some(Claim { task: unaddressed(&found["task"]), owner: named.or(inherited).or_else(last), force })
+    Some(Claim { task: unaddressed(&task), owner: named.or(inherited).or_else(last), force })
 }
+
+/// A word before "the" or "your" that is nothing else is a verb: "sand the door".
+fn is_act(verb: &str, next: &str) -> bool {
+    let definite = matches!(
+        next.to_lowercase().as_str(),
+        "the" | "your" | "this" | "these" | "those" | "my" | "our" | "his" | "her" | "their" | "all"
+    );
+    let other = is_stop_word(verb)
+        || is_vague_verb(verb)
+        || ends_a_phrase(verb)
+        || is_person(verb)
+        || ["ed", "ing", "ly", "s"].iter().any(|ending| verb.ends_with(ending))
+        || NO_ACTS.contains(&verb);
+    definite && verb.len() > 2 && !other
+}
+
+/// What may stand before "the" and is no verb of doing.
+const NO_ACTS: &[&str] = &[
+    "half", "both", "all", "twice", "besides", "near", "beyond", "despite", "except", "plus", "bet", "put",
+    "make", "blame", "picture", "same", "given", "hence", "damn", "bless", "hell", "god", "imagine",
+    "remember", "trust", "mind", "enjoy", "forget", "feel", "told", "spent", "love", "thank", "suppose",
+    "apart", "hit", "hurt", "let", "quit", "cost", "wow", "sorry", "thanks", "hello", "guess", "suit",
+    "hear", "name", "bring", "eat", "drink", "wear", "breathe",
+];
 
 /// What is advised has an object or says how: "keep him on the lead", "stretch your calves", "eat less sugar".
 fn is_object(task: &str) -> bool {
-    task.split_whitespace().nth(1).is_some_and(|next| {
-        let next = next.to_lowercase();
-        OBJECTS.contains(&next.as_str())
-    })
+    let mut words = task.split_whitespace().skip(1).map(str::to_lowercase);
+    let is_led = |word: &String| OBJECTS.contains(&word.as_str());
+    let next = words.next().unwrap_or_default();
+    let particle = matches!(next.as_str(), "aside" | "away" | "together" | "out" | "up" | "on" | "back");
+    is_led(&next) || particle && words.next().as_ref().is_some_and(is_led) || GIVES.is_match(task)
 }
+
+/// "Give grandma a ring".
+static GIVES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^give\s+(?:\p{L}+\s+){1,3}an?\s+(?:call|ring|bell|shout|nudge|buzz|lift|heads-up|hand)\b")
+});
 
 const OBJECTS: &[&str] = &[
     "the",
@@ -196,6 +285,8 @@ const OBJECTS: &[&str] = &[
     "four",
     "five",
     "one",
+    "ten",
+    "twenty",
     "half",
     "lots",
     "this",
@@ -261,7 +352,6 @@ fn is_subject(verb: &str, next: &str) -> bool {
             | "went"
             | "isn't"
             | "wasn't"
-            | "one"
             | "costs"
             | "i"
             | "we"

@@ -14,7 +14,7 @@ use crate::embedded::text::{decapitalised, pattern, words};
 
 static MINE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+)?have\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+(?:to|(?:that\s+)?i'd|i\s+would)|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:got|promised|agreed)\s+to|'m\s+(?:going|supposed|planning)\s+to|\s+am\s+(?:going|supposed)\s+to|'m\s+gonna|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+)?have\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+(?:to|(?:that\s+)?i'd|i\s+would)|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:got|promised|agreed)\s+to|'m\s+(?:going|supposed|planning)\s+to|\s+am\s+(?:going|supposed)\s+to|'m\s+(?:gonna|fixing\s+to|off\s+to)|\s+(?:better|gonna)|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
         ADVERBS_BEFORE = r"(?:\s+(?:still|also|really|definitely|probably))?"
     ))
 });
@@ -26,20 +26,22 @@ static UNSAID: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static OURS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:(?P<agreed>it\s+was\s+(?:decided|agreed)\s+(?:that\s+we|to)|we(?:'ve)?\s+(?:all\s+)?agreed\s+(?:to|that\s+we))|we(?:(?:'ll|\s+will)\s+have\s+to|'ll|'ve\s+got\s+to|'re\s+(?:going|supposed)\s+to|\s+(?:{ADVERBS}(?:need\s+to|have\s+to|ought\s+to|should|must|will|shall|are\s+going\s+to|are\s+supposed\s+to|gotta))))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
+        r"(?i)^(?P<before>.*?)\b(?:(?P<agreed>it\s+was\s+(?:decided|agreed)\s+(?:that\s+we|to)|we(?:'ve)?\s+(?:all\s+)?agreed\s+(?:to|that\s+we))|we(?:(?:'ll|\s+will)\s+have\s+to|'d\s+better|'ll|'ve\s+got\s+to|'re\s+(?:going|supposed)\s+to|\s+(?:{ADVERBS}(?:need\s+to|have\s+to|ought\s+to|should|must|will|shall|are\s+going\s+to|are\s+supposed\s+to|gotta))))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
     ))
 });
 /// "I'm picking up the cake at five": counts with a date.
 static DOING: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?P<before>.*?)\b(?:i'm|i\s+am)\s+(?P<verb>\p{L}+ing)\s+(?P<rest>\p{L}.*)$")
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?:i'm|i\s+am|i'll\s+be|i\s+will\s+be|i(?:'m\s+planning|\s+plan)\s+on)\s+(?P<verb>\p{L}+ing)\s+(?P<rest>\p{L}.*)$",
+    )
 });
-/// "I can bring the projector on Friday": counts with a date.
+/// "I can bring the projector on Friday": counts with a date, or when it is accepted.
 static OFFERED: LazyLock<Pattern> =
     LazyLock::new(|| pattern(&format!(r"(?i)^(?P<before>.*?)\bi\s+can\s+{ADVERBS}(?P<task>\p{{L}}.*)$")));
 /// "I need the figures by Friday": a demand of the speaker's.
 static NEEDED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:i|we)(?:'ll|\s+will)?\s+(?:still\s+|also\s+)?need\s+(?P<what>(?:the|your|those|all|that)\s+.+)$",
+        r"(?i)^(?P<before>.*?)\b(?:what\s+i\s+need\s+(?:from\s+you|now|next|first)?\s*is|(?:i|we)(?:'ll|\s+will)?\s+(?:still\s+|also\s+)?need)\s+(?P<what>(?:the|your|those|all|that)\s+.+)$",
     )
 });
 /// "The lawn needs mowing".
@@ -48,11 +50,27 @@ static NEEDS_DOING: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:still\s+|also\s+|really\s+)?needs?\s+(?:a\s+)?(?:good\s+)?(?P<verb>\p{L}+ing)\b(?P<rest>.*)$",
     )
 });
-static LETS: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(&format!(r"(?i)^(?P<before>.*?)\blet's\s+{ADVERBS}(?P<task>\p{{L}}.*)$")));
+/// "Let's", "could we", "you can", "who can": counts with a date, or when it is taken on.
+static LETS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(&format!(
+        r"(?i)^(?P<before>.*?)\b(?:let's|(?:can|could|shall|should)\s+we|why\s+don't\s+(?:we|i)|you\s+(?:can|could)|who(?:'s\s+going\s+to|\s+is\s+going\s+to|\s+can|\s+will|\s+could|\s+wants\s+to))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
+    ))
+});
+/// "I want the timeline written up by noon", "I'd like these two boxes moved".
+static WANT_DONE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?:i|we)(?:'d|\s+would)?\s+(?:want|need|like)\s+(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?P<done>\p{L}+)(?P<rest>(?:\W.*)?)$",
+    )
+});
+/// "I still haven't called the bank", "I haven't paid the fine yet".
+static UNDONE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\bi\s*(?P<still>\s+still)?\s+(?:haven't|have\s+not)\s+(?P<done>\p{L}+)\s+(?P<rest>\p{L}.*)$",
+    )
+});
 static THEIRS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then|that|think|said|says|because)\s+))??)(?P<who>\p{{Lu}}\p{{Ll}}+(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:going|supposed)\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then|that|think|said|says|because)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{{Lu}}(?:\p{{Ll}}+|\p{{Lu}}+)(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:going|supposed)\s+to|(?:'s|\s+is)\s+gonna|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
     ))
 });
 static PASSIVE: LazyLock<Pattern> = LazyLock::new(|| {
@@ -67,7 +85,15 @@ static DUE: LazyLock<Pattern> = LazyLock::new(|| {
 });
 /// "Lea to send the minutes by Friday", as minutes put it.
 static ASSIGNED: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"^(?P<before>(?:[\p{L}\s]+:\s+|[-*•\d.)\s]+)?)(?P<who>\p{Lu}\p{Ll}+)\s+to\s+(?P<task>\p{Ll}.*)$")
+    pattern(
+        r"^(?P<before>(?:.*[:.]\s+|[-*•\d.)\s]+)?)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{Lu}(?:\p{Ll}+|\p{Lu}+)(?:\s\p{Lu}\p{Ll}+)?)\s+to\s+(?P<task>\p{Ll}.*)$",
+    )
+});
+/// "Dana sends the contract by Friday": counts with a date.
+static ASSIGNS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{Lu}\p{Ll}+)\s+(?P<verb>\p{Ll}+s)\s+(?P<rest>(?:the|a|an|all|our|your|two|three|us|\d+)\s.*)$",
+    )
 });
 static WANTED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -80,13 +106,13 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
     if let Some(found) = UNSAID.captures(clause) {
         return claim(&found, speaker, Force::Commitment).filter(|_| !question);
     }
-    if let Some(found) = MINE.captures(clause) {
+    if let Some(found) = MINE.captures(clause).filter(|found| !is_hearsay(clause, &found["before"])) {
         let offered = found.name("offer").is_some();
         let force = if found.name("wish").is_some() { Force::Wish } else { Force::Commitment };
         return claim(&found, speaker, force).filter(|_| !question || offered);
     }
     if question {
-        return None;
+        return suggested(clause);
     }
     passive(clause)
         .or_else(|| due(clause))
@@ -97,12 +123,44 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
             let agreed = found.name("agreed").is_some();
             claim(&found, None, if agreed { Force::Suggestion } else { Force::Obligation })
         })
-        .or_else(|| claim(&LETS.captures(clause)?, None, Force::Suggestion))
+        .or_else(|| suggested(clause))
+        .or_else(|| want_done(clause))
+        .or_else(|| undone(clause, speaker.clone()))
         .or_else(|| needs_doing(clause))
         .or_else(|| doing(clause, speaker.clone()))
         .or_else(|| offered(clause, speaker.clone()))
         .or_else(|| needed(clause))
+        .or_else(|| assigns(clause))
         .or_else(|| wanted(clause))
+}
+
+fn suggested(clause: &str) -> Option<Claim> {
+    let found = LETS.captures(clause)?;
+    let known = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
+    let lets = clause.to_lowercase().contains("let's");
+    claim(&found, None, Force::Suggestion).filter(|_| known || lets)
+}
+
+fn want_done(clause: &str) -> Option<Claim> {
+    let found = WANT_DONE.captures(clause)?;
+    let verb = base_of_participle(&found["done"].to_lowercase())?;
+    let task = format!("{verb} {}{}", decapitalised(found["what"].trim()), &found["rest"]);
+    let stands = !filters::is_undone_by(&found["before"]);
+    stands.then_some(Claim { task, owner: None, force: Force::Obligation })
+}
+
+/// What the speaker says to be still undone.
+fn undone(clause: &str, speaker: Option<String>) -> Option<Claim> {
+    let found = UNDONE.captures(clause)?;
+    let rest = found["rest"].trim_end_matches(['.', '!', ' ']);
+    let bare = rest.strip_suffix(" yet").or_else(|| rest.strip_suffix(" either"));
+    if found.name("still").is_none() && bare.is_none() {
+        return None;
+    }
+    let verb = base_of_participle(&found["done"].to_lowercase())?;
+    let task = format!("{verb} {}", bare.unwrap_or(rest));
+    let stands = !filters::is_undone_by(&found["before"]);
+    stands.then_some(Claim { task, owner: speaker, force: Force::Commitment })
 }
 
 /// What the speaker is about to do, with a verb of tasks.
@@ -120,10 +178,36 @@ fn doing(clause: &str, speaker: Option<String>) -> Option<Claim> {
     stands.then_some(Claim { task, owner: speaker, force: Force::Suggestion })
 }
 
+/// "My sister says I should take pills": what others think right. What they say that one needs is a task.
+fn is_hearsay(clause: &str, before: &str) -> bool {
+    let claim = clause.get(before.len()..).unwrap_or_default().to_lowercase();
+    claim.starts_with("i should") && HEARSAY.is_match(before)
+}
+
+static HEARSAY: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:says|said|thinks|reckons|keeps\s+(?:saying|telling\s+me)|tells\s+me|told\s+me)(?:\s+that)?\s*,?\s*$",
+    )
+});
+
 fn offered(clause: &str, speaker: Option<String>) -> Option<Claim> {
     let found = OFFERED.captures(clause)?;
     let works = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
     claim(&found, speaker, Force::Suggestion).filter(|_| works)
+}
+
+fn assigns(clause: &str) -> Option<Claim> {
+    let found = ASSIGNS.captures(clause)?;
+    let (who, form) = (&found["who"], &found["verb"]);
+    let stems = [form.strip_suffix('s'), form.strip_suffix("es")];
+    let verb = stems.into_iter().flatten().find(|verb| is_task_verb(verb))?;
+    let named = who.split(' ').all(is_name) && !is_article(who);
+    let task = format!("{verb} {}", &found["rest"]);
+    (named && !filters::is_undone_by(&found["before"])).then(|| Claim {
+        task,
+        owner: Some(who.to_owned()),
+        force: Force::Demand,
+    })
 }
 
 fn needed(clause: &str) -> Option<Claim> {

@@ -35,14 +35,15 @@ static TRAILING: LazyLock<Pattern> = LazyLock::new(|| {
 static SPACES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+"));
 
 /// A description of at most 15 words that starts with a capitalised verb; `None` when its object is empty.
-pub(super) fn description(task: &str, reference: &Reference) -> Option<String> {
+/// A pronoun is an object where the verb is one of getting in contact.
+pub(super) fn description(task: &str, contact: bool, reference: &Reference) -> Option<String> {
     let task = without_condition(&without_date(task, reference));
     let task = TAIL.replace(&task, "");
     let task = FILLER.replace_all(&task, "");
     let task = SPACES.replace_all(task.trim(), " ").replace(" ,", ",");
     let task = without_trailing(&first_words(&task, LONGEST));
     let object = task.split_once(' ')?.1;
-    let whole = !content_stems(object).is_empty();
+    let whole = contact || !content_stems(object).is_empty();
     whole.then(|| capitalised(&restored(&task)))
 }
 

@@ -27,7 +27,14 @@ const TASK_VERBS: &str = "accept accompany add adjust advertise alter analyse an
     submit subscribe summarise summarize supply swap sweep switch tabulate take talk teach tell test \
     text tidy tighten top tow track train transfer translate trim tune turn unblock underline unload \
     unlock unpack unplug unsubscribe untangle unwrap update upgrade upload vaccinate vacuum validate \
-    ventilate verify visit walk warm wash water weigh winterize wipe wire withdraw wrap write";
+    ventilate verify visit walk warm wash water weigh winterize wipe wire withdraw wrap write \
+    introduce revert circulate rework rethink reword rephrase redraft restructure refactor rebase rerun \
+    retest benchmark shortlist notarize countersign reassign redeploy renegotiate prioritise prioritize \
+    reassemble bleed lubricate sand varnish grout unclog declutter sterilise sterilize mulch fertilise \
+    fertilize microchip dispute enquire inquire resubmit transcribe annotate highlight skim photograph \
+    staple locate procure escort chauffeur thank congratulate nudge warn consult convince persuade \
+    rebuild rename reformat flag liaise sync onboard insure reconnect disconnect reinstate rehouse \
+    realign calibrate redirect reinforce reattach dig bleach strim sow deduct reactivate deactivate";
 
 /// Verbs that follow "I'll", "we should", "can you" without being a task.
 pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[

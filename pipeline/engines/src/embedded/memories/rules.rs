@@ -118,7 +118,7 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         ),
         rule(r"my\s+(?P<k>favou?rite)\s", "{n}'s favourite {r}", Interests, 8),
         rule(
-            r"i\s+{ADV}(?P<v>work)\s+(?P<k>at|for|as|in|from|with|(?:the\s+)?(?:night|early|late|day)\s+shifts?|nights|shifts|weekends|part[\s-]time|full[\s-]time|remotely|freelance)\b",
+            r"i\s+{ADV}(?P<v>work)\s+(?P<k>at|for|as|in|from|with|(?:the\s+)?(?:night|early|late|day)\s+shifts?|nights|shifts|weekends|(?:mon|tues|wednes|thurs|fri|satur|sun)days|part[\s-]time|full[\s-]time|remotely|freelance)\b",
             "{n} {v} {k}{r}",
             Work,
             8,

@@ -90,6 +90,14 @@ impl Plain {
             ("give", &["a", "clean"], "clean"),
             ("make", &["a", "call", "to"], "call"),
             ("make", &["sure", "to"], ""),
+            ("take", &["photos", "of"], "photograph"),
+            ("take", &["pictures", "of"], "photograph"),
+            ("take", &["a", "photo", "of"], "photograph"),
+            ("take", &["a", "picture", "of"], "photograph"),
+            ("put", &["in", "an", "application"], "apply"),
+            ("make", &["an", "application"], "apply"),
+            ("place", &["an", "order"], "order"),
+            ("make", &["a", "payment"], "pay"),
         ];
         if let Some((at, count, verb)) = idioms
             .iter()

@@ -33,7 +33,8 @@ impl Walk {
                 self.talks.insert(index, talk);
             }
             Some(status) => {
-                let view = self.world.ledger.conversation(&person, &id, false).await.unwrap().unwrap();
+                let view =
+                    self.world.ledger.store().conversation(&person, &id, false).await.unwrap().unwrap();
                 assert_eq!(view.conversation.status.as_str(), status);
                 assert_eq!(finalized.unwrap(), newest.map(|job| job.id));
             }
@@ -79,7 +80,7 @@ impl Walk {
         let live = talk.jobs.iter().position(|mirror| !mirror.job.state.is_terminal());
         let (person, id) = (self.people[talk.user].id.clone(), talk.id.clone());
         let there = talk.status.is_some();
-        let now = self.world.ledger.now().await.unwrap();
+        let now = self.world.ledger.db().now().await.unwrap();
         assert_eq!(self.world.ledger.delete_conversation(&person, &id).await.unwrap(), there);
         self.talks[index].status = None;
         if let Some(which) = live {
@@ -92,7 +93,7 @@ impl Walk {
         let user = self.talks[index].user;
         let marked = !self.people[user].marked && self.chance.percent(60);
         let change = UserChange { requires_byok: Some(marked), ..UserChange::default() };
-        let now = self.world.ledger.now().await.unwrap();
+        let now = self.world.ledger.db().now().await.unwrap();
         self.world.ledger.change_user(&self.people[user].id, &change).await.unwrap().unwrap();
         self.people[user].marked = marked;
         if !marked {
@@ -125,7 +126,7 @@ impl Walk {
     /// A claim of a few slots is a `Claim` of the present dispatch for each of the oldest due jobs.
     pub(super) async fn claim(&mut self) {
         let queue = *self.chance.one_of(&[Queue::Finalization, Queue::Creation]);
-        let now = self.world.ledger.now().await.unwrap();
+        let now = self.world.ledger.db().now().await.unwrap();
         let due = self.due(queue, now).await;
         // One that becomes due while the claim is made would be claimed as well.
         if self.due(queue, now + chrono::Duration::seconds(5)).await.len() > due.len() {

@@ -1,0 +1,171 @@
+//! How long an answer of the database is waited for, and what becomes of the session that owes one.
+//!
+//! Every wait inside of the server is bounded (DESIGN §4), but a connection can die without a word: a firewall forgets it, a
+//! failover takes the address away. TCP notices after a quarter of an hour, so the wait is bounded here too.
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use sqlx::{Connection, PgConnection};
+
+use crate::{Db, error::Error};
+
+/// An operation is a handful of statements of milliseconds, and each waits for two seconds at most; longer than this, the database
+/// is not there.
+pub(crate) const ANSWER: Duration = Duration::from_secs(15);
+
+/// A session that answered this short a while ago is believed to be alive; to ask it would be a round trip before every
+/// statement. One that died since fails what it is used for, like one that dies a moment later.
+pub(crate) const BELIEVED: Duration = Duration::from_secs(1);
+
+/// How long a session may take to say that it lives.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
+
+/// How long sessions are kept at least though they reach a server that only reads: new ones reach no other.
+const READERS: Duration = Duration::from_secs(3);
+
+/// How many of the sessions that are handed on next are doubted: the one that was given up is among them.
+const ASKED: u32 = 64;
+
+/// Sessions whose operation was given up. The pool would wait for them for ever before it hands them on.
+#[derive(Clone, Default)]
+pub(crate) struct Doubts(Arc<Raised>);
+
+#[derive(Default)]
+struct Raised {
+    /// How many of the sessions that are handed on next are doubted.
+    asked: AtomicU32,
+    /// Since when the schema is another one than that by which older sessions planned.
+    replanned: Mutex<Option<Instant>>,
+}
+
+impl Doubts {
+    fn raise(&self) {
+        self.0.asked.store(ASKED, Ordering::Release);
+    }
+
+    /// Whether there are any.
+    pub(crate) fn are_raised(&self) -> bool {
+        self.0.asked.load(Ordering::Acquire) > 0
+    }
+
+    /// Whether there are any; one less from now on.
+    fn are_any(&self) -> bool {
+        let less = |left: u32| left.checked_sub(1);
+        self.0.asked.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok()
+    }
+
+    /// A migration has changed what a kept plan answers: the server refuses the plan on each session that has it, and the
+    /// driver would say it again and again. All that is open is replaced.
+    fn replan(&self) {
+        *self.replanned() = Some(Instant::now());
+    }
+
+    /// Whether all that was open was replaced so short a while ago.
+    fn is_replanned_within(&self, wait: Duration) -> bool {
+        self.replanned().is_some_and(|since| since.elapsed() < wait)
+    }
+
+    /// Whether a session of that age may still have plans of an older schema.
+    pub(crate) fn is_outdated(&self, age: Duration) -> bool {
+        self.replanned().is_some_and(|since| since.elapsed() <= age)
+    }
+
+    /// Nothing is awaited while this is held.
+    fn replanned(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.replanned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a session that was idle may be used. When sessions are suspect a new one is opened: what was open with it may be dead too.
+    ///
+    /// # Errors
+    /// When it may not: it is thrown away, and its place in the pool is free.
+    pub(crate) async fn ask(&self, session: &mut PgConnection) -> Result<bool, sqlx::Error> {
+        if self.are_any() { Err(silence()) } else { sign_of_life(session).await }
+    }
+}
+
+impl Db {
+    /// Waits for `verb` no longer than any verb takes while its connection lives. What it was doing may have been done
+    /// all the same, as with any answer that is lost.
+    ///
+    /// # Errors
+    /// Those of `verb`; [`Error::Unavailable`] when nothing was heard of it for 15 seconds.
+    pub fn in_time<T>(
+        &self,
+        verb: impl Future<Output = Result<T, Error>>,
+    ) -> impl Future<Output = Result<T, Error>> {
+        self.within(ANSWER, verb)
+    }
+
+    /// The same, no longer than `wait`: for verbs that the server gives another time.
+    ///
+    /// # Errors
+    /// As [`in_time`](Self::in_time), after `wait`.
+    pub fn within<T>(
+        &self,
+        wait: Duration,
+        verb: impl Future<Output = Result<T, Error>>,
+    ) -> impl Future<Output = Result<T, Error>> {
+        // On the heap before anything else: a future that holds another by value is twice as large, and verbs lie deep.
+        let mut verb = Box::pin(verb);
+        async move {
+            // It is dropped after the sessions are marked suspect, and its session with it.
+            if let Ok(answer) = tokio::time::timeout(wait, verb.as_mut()).await {
+                return answer.inspect_err(|error| self.heed(error));
+            }
+            self.doubts.raise();
+            Err(Error::Unavailable { doing: "waiting for its answer", source: silence() })
+        }
+    }
+
+    /// Hears what a verb failed of that was not waited for by [`in_time`](Self::in_time): whether it is time to
+    /// [`replan`](Self::replan), or to leave a server that only reads. When no server accepts writes, sessions are replaced
+    /// once every few seconds and not with every write.
+    pub fn heed(&self, error: &Error) {
+        if error.is_of_an_old_plan() || error.is_of_a_reader() && !self.doubts.is_replanned_within(READERS) {
+            self.replan();
+        }
+    }
+
+    /// A migration has changed a table beneath this process ([`Error::is_of_an_old_plan`]): the sessions that are open now,
+    /// which planned by the older schema, are replaced before they are used again, and a repeat is answered.
+    pub fn replan(&self) {
+        self.doubts.replan();
+    }
+
+    /// A caller stopped waiting for an operation in the middle: its session may be why.
+    pub fn doubt(&self) {
+        self.doubts.raise();
+    }
+}
+
+async fn sign_of_life(session: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    match tokio::time::timeout(SIGN_OF_LIFE, session.ping()).await {
+        Ok(lives) => lives.map(|()| true),
+        Err(_) => Err(silence()),
+    }
+}
+
+fn silence() -> sqlx::Error {
+    sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the connection is silent"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_doubt_is_about_so_many_sessions_and_no_more() {
+        let doubts = Doubts::default();
+        assert!(!doubts.are_any());
+        doubts.raise();
+        assert!((0..ASKED).all(|_| doubts.are_any()));
+        assert!(!doubts.are_any());
+    }
+}

@@ -1,0 +1,291 @@
+//! How the machine can break. `Display` never includes the source: a database's words may hold a person's.
+
+use records::OverBudget;
+use sqlx::{error::DatabaseError, migrate::MigrateError, postgres::PgDatabaseError};
+
+/// Something that was being done with the database did not work.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The database did not answer, or refused for a reason that may pass (a lost connection, a lock or
+    /// statement timeout, a full pool, a serialization failure). Repeating the same verb is right.
+    #[error("the database is unavailable while {doing}")]
+    Unavailable {
+        /// What was being done.
+        doing: &'static str,
+        /// Why.
+        #[source]
+        source: sqlx::Error,
+    },
+    /// A statement is wrong, or a constraint was hit that no rule of ours allows for.
+    #[error("the database refused while {doing}")]
+    Refused {
+        /// What was being done.
+        doing: &'static str,
+        /// Why.
+        #[source]
+        source: sqlx::Error,
+    },
+    /// A row holds what the types cannot express (written by hand, or by a newer version).
+    #[error("row {id} of {table} cannot be read: {column}")]
+    ImpossibleRow {
+        /// Which table.
+        table: &'static str,
+        /// Which row.
+        id: String,
+        /// Which column is wrong.
+        column: &'static str,
+    },
+    /// A secret cannot be opened, or sealed, with the keys of `LISTEN_SECRETS_KEY`.
+    #[error("a secret of {table} cannot be opened or sealed with the keys of LISTEN_SECRETS_KEY")]
+    Unsealed {
+        /// Which table.
+        table: &'static str,
+    },
+    /// A compare-and-set kept losing against others.
+    #[error("too many others were changing the same job while {doing}")]
+    Contended {
+        /// What was being done.
+        doing: &'static str,
+    },
+    /// What was asked for is more than one answer may hold: asking for less is right.
+    #[error("too much was asked for while {doing}")]
+    TooMuch {
+        /// What was being done.
+        doing: &'static str,
+    },
+    /// It would exceed one of the user's budgets; nothing was done.
+    #[error("a user's {} are used up", .0.budget.as_str())]
+    OverBudget(OverBudget),
+    /// A request of the same name was made in between; nothing was done.
+    #[error("the request's name was taken while {doing}")]
+    Repeated {
+        /// What was being done.
+        doing: &'static str,
+    },
+}
+
+/// What an operator can mend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// No server answers at the address.
+    Unreachable,
+    /// The server answers and its certificate, or encryption at all, is not what was asked for.
+    Encryption,
+    /// The server does not let the user in.
+    Credentials,
+    /// The server has no such database.
+    NoDatabase,
+    /// Tables or columns are missing.
+    Schema,
+    /// The server takes no further connection.
+    Connections,
+    /// No session could be had in time: from a server that does not answer, that starts, or that has no connection left.
+    Sessions,
+}
+
+/// A write in a read-only transaction.
+const READS_ONLY: &str = "25006";
+
+impl Error {
+    /// What is wrong behind the error that an operator can mend, where it is known.
+    pub fn trouble(&self) -> Option<Trouble> {
+        match self {
+            Self::Unavailable { source, .. } | Self::Refused { source, .. } => trouble(source),
+            _ => None,
+        }
+    }
+
+    /// The same failure for another caller of the same batch, when no caller caused it: the database was not there, or
+    /// was too busy. To ask again one by one would be many questions to it at the worst time.
+    pub fn for_all(&self) -> Option<Self> {
+        let Self::Unavailable { doing, source } = self else { return None };
+        let source = match source {
+            sqlx::Error::PoolTimedOut => sqlx::Error::PoolTimedOut,
+            sqlx::Error::PoolClosed => sqlx::Error::PoolClosed,
+            sqlx::Error::Io(cause) => sqlx::Error::Io(cause.kind().into()),
+            // 57: a shutdown, or a statement that took too long. A lock or a conflict belongs to one caller.
+            sqlx::Error::Database(refusal) if refusal.code().is_some_and(|code| code.starts_with("57")) => {
+                sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())
+            }
+            _ => return None,
+        };
+        Some(Self::Unavailable { doing, source })
+    }
+
+    /// Whether the session broke, or was ended by the server with all the others: those that were opened with it may be
+    /// dead too.
+    pub fn is_of_the_session(&self) -> bool {
+        let Self::Unavailable { source, .. } = self else { return false };
+        match source {
+            sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => true,
+            // Operator intervention: a shutdown, a crash of another session, or an administrator's word.
+            sqlx::Error::Database(refusal) => refusal.code().is_some_and(|code| code.starts_with("57P0")),
+            _ => false,
+        }
+    }
+
+    /// Whether the session had planned the statement by another schema than there is now: nothing was done, and a repeat
+    /// on a new session is answered.
+    pub fn is_of_an_old_plan(&self) -> bool {
+        let (Self::Unavailable { source, .. } | Self::Refused { source, .. }) = self else { return false };
+        matches!(source, sqlx::Error::Database(refusal) if is_old_plan(refusal.as_ref()))
+    }
+
+    /// Whether the session reached a server that only reads: one that a failover has left behind, to which an address or a
+    /// proxy still leads. Nothing was done, and a new session may reach the one that writes.
+    pub fn is_of_a_reader(&self) -> bool {
+        let Self::Unavailable { source, .. } = self else { return false };
+        matches!(source, sqlx::Error::Database(refusal) if refusal.code().is_some_and(|code| code == READS_ONLY))
+    }
+
+    /// Whether repeating the same verb later is right.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::Contended { .. })
+    }
+}
+
+impl From<OverBudget> for Error {
+    fn from(over: OverBudget) -> Self {
+        Self::OverBudget(over)
+    }
+}
+
+/// Sorts a driver's error into ours, with what was being done.
+pub trait Doing<T> {
+    /// Names what was being done.
+    fn doing(self, doing: &'static str) -> Result<T, Error>;
+}
+
+impl<T> Doing<T> for Result<T, sqlx::Error> {
+    fn doing(self, doing: &'static str) -> Result<T, Error> {
+        self.map_err(|source| match is_passing(&source) {
+            true => Error::Unavailable { doing, source },
+            false => Error::Refused { doing, source },
+        })
+    }
+}
+
+/// What is behind it: the migrator wraps what kept it from the database, as well as what is wrong with a migration.
+fn behind_the_migrator(error: &sqlx::Error) -> &sqlx::Error {
+    let sqlx::Error::Migrate(migration) = error else { return error };
+    match migration.as_ref() {
+        MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => source,
+        _ => error,
+    }
+}
+
+fn is_passing(error: &sqlx::Error) -> bool {
+    match behind_the_migrator(error) {
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::Protocol(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed => true,
+        // 08 connection, 40 rollback, 53 resources, 55P03 lock, 57 operator intervention (shutdown,
+        // statement timeout), 58 system, 25P03 idle-in-transaction timeout, and a server that only reads just now.
+        sqlx::Error::Database(database) => {
+            is_old_plan(database.as_ref())
+                || database.code().is_some_and(|code| {
+                    ["08", "40", "53", "57", "58"].iter().any(|class| code.starts_with(class))
+                        || code == "55P03"
+                        || code == "25P03"
+                        || code == READS_ONLY
+                })
+        }
+        _ => false,
+    }
+}
+
+/// "Cached plan must not change result type": a column was added to a table of which a kept statement reads all. The server
+/// has no code of its own for it, and says it in its own language.
+fn is_old_plan(refusal: &dyn DatabaseError) -> bool {
+    let routine = refusal.try_downcast_ref::<PgDatabaseError>().and_then(PgDatabaseError::routine);
+    refusal.code().is_some_and(|code| code == "0A000") && routine == Some("RevalidateCachedQuery")
+}
+
+fn trouble(error: &sqlx::Error) -> Option<Trouble> {
+    match behind_the_migrator(error) {
+        sqlx::Error::Io(_) => Some(Trouble::Unreachable),
+        // The pool asks a server that is full, or that starts, again and again, and keeps to itself what it said.
+        sqlx::Error::PoolTimedOut => Some(Trouble::Sessions),
+        sqlx::Error::Tls(_) => Some(Trouble::Encryption),
+        sqlx::Error::Database(refusal) => of_code(&refusal.code()?),
+        _ => None,
+    }
+}
+
+/// PostgreSQL's appendix A.
+fn of_code(code: &str) -> Option<Trouble> {
+    match code {
+        "28000" | "28P01" => Some(Trouble::Credentials),
+        "3D000" => Some(Trouble::NoDatabase),
+        "42P01" | "42703" => Some(Trouble::Schema),
+        "53300" => Some(Trouble::Connections),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_the_migrator_could_not_reach_is_unavailable() {
+        let away = || sqlx::Error::Io(std::io::Error::from(std::io::ErrorKind::NotFound));
+        let sorted = |error: MigrateError| {
+            let said: Result<(), Error> = Err(sqlx::Error::from(error)).doing("migrating the schema");
+            said.is_err_and(|error| error.is_passing())
+        };
+        assert!(sorted(MigrateError::Execute(away())));
+        assert!(sorted(MigrateError::ExecuteMigration(away(), 7)));
+        assert!(!sorted(MigrateError::Execute(sqlx::Error::RowNotFound)));
+        assert!(!sorted(MigrateError::VersionMismatch(7)), "a changed migration stays one");
+    }
+
+    #[test]
+    fn what_an_operator_can_mend_is_found_behind_the_migrator_too() {
+        let away = sqlx::Error::Io(std::io::Error::from(std::io::ErrorKind::NotFound));
+        let source = sqlx::Error::from(MigrateError::Execute(away));
+        let error = Error::Unavailable { doing: "migrating the schema", source };
+        assert_eq!(error.trouble(), Some(Trouble::Unreachable));
+        assert_eq!(Error::Contended { doing: "replaying" }.trouble(), None);
+        let full = Error::Unavailable { doing: "reading", source: sqlx::Error::PoolTimedOut };
+        assert_eq!(full.trouble(), Some(Trouble::Sessions), "it is unknown whether the server is up");
+        let unread = Error::Unavailable { doing: "reading", source: sqlx::Error::Tls("no".into()) };
+        assert_eq!(unread.trouble(), Some(Trouble::Encryption));
+        assert!(!full.is_of_an_old_plan());
+    }
+
+    #[test]
+    fn a_database_that_is_not_there_is_there_for_nobody_of_a_batch() {
+        for away in [
+            || sqlx::Error::PoolTimedOut,
+            || sqlx::Error::PoolClosed,
+            || sqlx::Error::Io(std::io::ErrorKind::ConnectionReset.into()),
+        ] {
+            let error = Error::Unavailable { doing: "asking", source: away() };
+            assert!(matches!(error.for_all(), Some(Error::Unavailable { doing: "asking", .. })), "{error:?}");
+            assert_eq!(error.is_of_the_session(), matches!(away(), sqlx::Error::Io(_)), "{error:?}");
+            assert!(
+                Error::Refused { doing: "asking", source: away() }.for_all().is_none(),
+                "one's own fault"
+            );
+        }
+    }
+
+    #[test]
+    fn what_an_operator_can_mend_is_known_by_its_code() {
+        for (code, trouble) in [
+            ("28000", Some(Trouble::Credentials)),
+            ("28P01", Some(Trouble::Credentials)),
+            ("3D000", Some(Trouble::NoDatabase)),
+            ("42P01", Some(Trouble::Schema)),
+            ("42703", Some(Trouble::Schema)),
+            ("53300", Some(Trouble::Connections)),
+            ("23505", None),
+        ] {
+            assert_eq!(of_code(code), trouble, "{code}");
+        }
+    }
+}

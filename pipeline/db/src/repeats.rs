@@ -1,0 +1,241 @@
+//! Requests that create are done once for each name that a client gave them (DECISIONS §3, "Idempotency-Key").
+
+use chrono::TimeDelta;
+use records::{Timestamp, UserId};
+use sqlx::{PgConnection, Postgres, Transaction};
+
+use crate::{
+    Db,
+    error::{Doing, Error},
+};
+
+/// How long a name is known.
+const KNOWN_FOR: TimeDelta = TimeDelta::hours(24);
+
+/// Longer than a request waits for what it began (a create waits below 55 s): afterwards it runs no more, whether
+/// its answer was stored or not.
+const RUNS_FOR: TimeDelta = TimeDelta::seconds(60);
+
+/// The name of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestKey {
+    /// Who asks.
+    pub user: UserId,
+    /// The route's pattern: a name counts for one route.
+    pub route: String,
+    /// The client's own text.
+    pub key: String,
+    /// SHA-256 of the body.
+    pub fingerprint: [u8; 32],
+}
+
+/// What is known of a request that was made before under the same name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// It was another request.
+    OtherBody,
+    /// It made something and may still be running; whole seconds, at least 1, after which it is not.
+    Running(u64),
+    /// It was answered.
+    Answered {
+        /// The status.
+        status: u16,
+        /// The body, JSON.
+        answer: String,
+    },
+    /// It made these things, and its answer was lost.
+    Made(Vec<String>),
+}
+
+impl Db {
+    /// A handle whose next creating verb notes, in its own transaction, that this request made what it makes.
+    #[must_use]
+    pub fn under_key(&self, key: RequestKey) -> Self {
+        let mut keyed = self.clone();
+        keyed.request_key = Some(key.into());
+        keyed
+    }
+
+    /// What is known of the request; `None`: it was never made, or its name is a day old.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn repeat_of(&self, key: &RequestKey) -> Result<Option<Repeat>, Error> {
+        let mut connection = self.pool.acquire().await.doing("looking for a request's name")?;
+        known(&mut connection, key).await
+    }
+
+    /// Keeps the answer to a request whose name was noted; of any other nothing is kept, nor when what it made was deleted
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn store_answer(&self, key: &RequestKey, status: u16, answer: &str) -> Result<(), Error> {
+        sqlx::query(
+            "update request_keys set status = $5, answer = $6 \
+             where user_id = $1 and route = $2 and request_key = $3 and fingerprint = $4 and answer is null \
+                 and running_until > 'epoch'",
+        )
+        .bind(key.user.as_str())
+        .bind(&key.route)
+        .bind(&key.key)
+        .bind(key.fingerprint.as_slice())
+        .bind(i16::try_from(status).unwrap_or(i16::MAX))
+        .bind(answer)
+        .execute(&self.pool)
+        .await
+        .doing("keeping an answer")
+        .map(drop)
+    }
+
+    /// Notes that a request was answered whose answer is not kept, because it holds a whole transcript: from now on a repeat
+    /// finds [`Repeat::Made`].
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn mark_answered(&self, key: &RequestKey) -> Result<(), Error> {
+        sqlx::query(include_str!("../sql/idempotency/mark_answered.sql"))
+            .bind(key.user.as_str())
+            .bind(&key.route)
+            .bind(&key.key)
+            .bind(key.fingerprint.as_slice())
+            .execute(&self.pool)
+            .await
+            .doing("noting that a request was answered")
+            .map(drop)
+    }
+
+    /// Whether this handle notes a request's name ([`Db::under_key`]).
+    pub fn has_request_key(&self) -> bool {
+        self.request_key.is_some()
+    }
+
+    /// Begins a verb that makes `made`. Under a request's name ([`Ledger::under_key`]) the name is noted first, with
+    /// what is made, and lives or dies with the transaction.
+    pub async fn begin_creating(
+        &self,
+        doing: &'static str,
+        made: &[&str],
+    ) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
+        let (mut transaction, now) = self.begin(doing).await?;
+        if let Some(key) = &self.request_key
+            && !note(&mut transaction, key, made, now).await.doing(doing)?
+        {
+            return Err(Error::Repeated { doing });
+        }
+        Ok((transaction, now))
+    }
+
+    /// Forgets names that are a day old.
+    pub async fn prune_request_keys(&self, batch: i64) -> Result<u64, Error> {
+        const DOING: &str = "pruning requests' names";
+        let (mut transaction, now) = self.begin(DOING).await?;
+        let gone = sqlx::query(
+            "with doomed as (select user_id, route, request_key from request_keys where created_at < $1 \
+                 order by created_at limit $2 for update skip locked) \
+             delete from request_keys r using doomed d \
+             where r.user_id = d.user_id and r.route = d.route and r.request_key = d.request_key",
+        )
+        .bind(now - KNOWN_FOR)
+        .bind(batch)
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(gone.rows_affected())
+    }
+}
+
+/// What is known of a request, within the transaction that would make it: its caller holds a lock that orders requests of one name.
+pub async fn known(connection: &mut PgConnection, key: &RequestKey) -> Result<Option<Repeat>, Error> {
+    let row: Option<Row> = sqlx::query_as(
+        "select fingerprint, made, running_until, status, answer, clock_timestamp() as now from request_keys \
+         where user_id = $1 and route = $2 and request_key = $3 and created_at > statement_timestamp() - $4",
+    )
+    .bind(key.user.as_str())
+    .bind(&key.route)
+    .bind(&key.key)
+    .bind(interval(KNOWN_FOR))
+    .fetch_optional(connection)
+    .await
+    .doing("looking for a request's name")?;
+    Ok(row.map(|row| row.repeat(key)))
+}
+
+/// `false`: the name is taken. Of two requests at once the second waits here until the first has committed. A name that
+/// is a day old is free again.
+pub async fn note(
+    connection: &mut PgConnection,
+    key: &RequestKey,
+    made: &[&str],
+    now: Timestamp,
+) -> Result<bool, sqlx::Error> {
+    let noted = sqlx::query(
+        "insert into request_keys as r \
+             (user_id, route, request_key, fingerprint, made, created_at, running_until) \
+         values ($1, $2, $3, $4, $5, $6, $7) \
+         on conflict (user_id, route, request_key) do update set fingerprint = excluded.fingerprint, \
+             made = excluded.made, created_at = excluded.created_at, running_until = excluded.running_until, \
+             status = null, answer = null \
+         where r.created_at <= $8",
+    )
+    .bind(key.user.as_str())
+    .bind(&key.route)
+    .bind(&key.key)
+    .bind(key.fingerprint.as_slice())
+    .bind(made)
+    .bind(now)
+    .bind(now + RUNS_FOR)
+    .bind(now - KNOWN_FOR)
+    .execute(connection)
+    .await?;
+    Ok(noted.rows_affected() > 0)
+}
+
+/// Forgets the answers that hold what was deleted: its words, or those of what it hung on. An answer that is not kept yet
+/// never will be.
+pub async fn forget_answers(
+    connection: &mut PgConnection,
+    user: &UserId,
+    made: &[&str],
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "update request_keys set status = null, answer = null, running_until = 'epoch' \
+         where user_id = $1 and made && $2",
+    )
+    .bind(user.as_str())
+    .bind(made)
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
+fn interval(length: TimeDelta) -> sqlx::postgres::types::PgInterval {
+    let microseconds = length.num_microseconds().unwrap_or(i64::MAX);
+    sqlx::postgres::types::PgInterval { months: 0, days: 0, microseconds }
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    fingerprint: Vec<u8>,
+    made: Vec<String>,
+    running_until: Timestamp,
+    status: Option<i16>,
+    answer: Option<String>,
+    now: Timestamp,
+}
+
+impl Row {
+    fn repeat(self, key: &RequestKey) -> Repeat {
+        if self.fingerprint != key.fingerprint {
+            return Repeat::OtherBody;
+        }
+        if let (Some(status), Some(answer)) = (self.status, self.answer) {
+            return Repeat::Answered { status: status.unsigned_abs(), answer };
+        }
+        match (self.running_until - self.now).num_seconds() {
+            left if left > 0 => Repeat::Running(left.unsigned_abs()),
+            _ => Repeat::Made(self.made),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Wake-ups: a signal after a commit that says "look", nothing more. Polling is the truth.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use job::Queue;
+use tokio::sync::Notify;
+
+/// Wakes the workers of this process when work was committed here, and those who wait for a job's end.
+/// A signal that comes while a claim is in flight is kept (`Notify` holds one permit), so the worker looks again.
+#[derive(Clone, Default)]
+pub struct Waker {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    finalization: Notify,
+    creation: Notify,
+    deliveries: Notify,
+    pushes: Notify,
+    chat_pushes: Notify,
+    finished: Notify,
+    others: Notify,
+    /// Queues of whose new jobs other processes are yet to be notified.
+    unsent: [AtomicBool; 2],
+}
+
+impl Waker {
+    /// A job was queued: wakes this process at once, and others through `Ledger::carry_wakes`.
+    pub fn job_queued(&self, queue: Queue) {
+        self.job_queued_elsewhere(queue);
+        self.inner.unsent[index_of(queue)].store(true, Ordering::Release);
+        self.inner.others.notify_one();
+    }
+
+    /// Another process queued a job.
+    pub(crate) fn job_queued_elsewhere(&self, queue: Queue) {
+        self.of(queue).notify_one();
+    }
+
+    /// Waits until this process has queued a job.
+    pub(crate) async fn queued_here(&self) {
+        self.inner.others.notified().await;
+    }
+
+    /// The queues into which this process has put jobs since the last call.
+    pub(crate) fn take_unsent(&self) -> Vec<Queue> {
+        let unsent = |queue: &Queue| self.inner.unsent[index_of(*queue)].swap(false, Ordering::AcqRel);
+        Queue::ALL.iter().copied().filter(unsent).collect()
+    }
+
+    /// Waits until a job is queued in `queue`; one that was queued since the last wait counts.
+    pub async fn jobs_waiting(&self, queue: Queue) {
+        self.of(queue).notified().await;
+    }
+
+    /// Deliveries were committed.
+    pub fn deliveries_written(&self) {
+        self.inner.deliveries.notify_one();
+    }
+
+    /// Waits for the next committed deliveries.
+    pub async fn deliveries_waiting(&self) {
+        self.inner.deliveries.notified().await;
+    }
+
+    /// Push notifications were committed, a reminder was scheduled, or a user has room for one more try.
+    pub fn pushes_written(&self) {
+        self.inner.pushes.notify_one();
+    }
+
+    /// Waits until there may be pushes to claim.
+    pub async fn pushes_waiting(&self) {
+        self.inner.pushes.notified().await;
+    }
+
+    /// Pushes of apps' messages were committed.
+    pub fn chat_pushes_written(&self) {
+        self.inner.chat_pushes.notify_one();
+    }
+
+    /// Waits until there may be pushes of apps' messages to claim.
+    pub async fn chat_pushes_waiting(&self) {
+        self.inner.chat_pushes.notified().await;
+    }
+
+    /// A job of this process became terminal, or went back to its queue.
+    pub fn job_settled(&self) {
+        self.inner.finished.notify_waiters();
+    }
+
+    /// Waits until some job of this process is settled. Create the future before reading the row.
+    pub async fn some_job_settled(&self) {
+        self.inner.finished.notified().await;
+    }
+
+    fn of(&self, queue: Queue) -> &Notify {
+        match queue {
+            Queue::Finalization => &self.inner.finalization,
+            Queue::Creation => &self.inner.creation,
+        }
+    }
+}
+
+/// Where a queue stands in a list of all queues.
+pub const fn index_of(queue: Queue) -> usize {
+    match queue {
+        Queue::Finalization => 0,
+        Queue::Creation => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn each_signal_wakes_its_own_waiter_once() {
+        let waker = Waker::default();
+        let heard = || {
+            let jobs = |queue| waker.jobs_waiting(queue).now_or_never().is_some();
+            let deliveries = waker.deliveries_waiting().now_or_never().is_some();
+            let pushes = waker.pushes_waiting().now_or_never().is_some();
+            let chat_pushes = waker.chat_pushes_waiting().now_or_never().is_some();
+            [jobs(Queue::Finalization), jobs(Queue::Creation), deliveries, pushes, chat_pushes]
+        };
+        assert_eq!(heard(), [false; 5]);
+        let signals: [fn(&Waker); 5] = [
+            |waker| waker.job_queued(Queue::Finalization),
+            |waker| waker.job_queued(Queue::Creation),
+            Waker::deliveries_written,
+            Waker::pushes_written,
+            Waker::chat_pushes_written,
+        ];
+        for (nth, signal) in signals.into_iter().enumerate() {
+            signal(&waker);
+            assert_eq!(heard(), [0, 1, 2, 3, 4].map(|which| which == nth));
+            assert_eq!(heard(), [false; 5]);
+        }
+    }
+
+    #[test]
+    fn a_queue_is_sent_to_other_processes_once() {
+        let waker = Waker::default();
+        assert_eq!(waker.take_unsent(), []);
+        waker.job_queued(Queue::Creation);
+        waker.job_queued(Queue::Creation);
+        waker.job_queued_elsewhere(Queue::Finalization);
+        assert!(waker.queued_here().now_or_never().is_some());
+        assert_eq!(waker.take_unsent(), [Queue::Creation]);
+        assert_eq!(waker.take_unsent(), []);
+    }
+
+    #[test]
+    fn a_settled_job_wakes_all_who_wait() {
+        let waker = Waker::default();
+        waker.job_settled();
+        let (mut one, mut other) = (pin!(waker.some_job_settled()), pin!(waker.some_job_settled()));
+        assert!(one.as_mut().now_or_never().is_none() && other.as_mut().now_or_never().is_none());
+        waker.job_settled();
+        assert!(one.now_or_never().is_some() && other.now_or_never().is_some());
+    }
+}

@@ -1,0 +1,136 @@
+//! The items so far: one per task, with what later sentences add to them.
+
+use std::sync::{Arc, LazyLock};
+
+use stages::ItemDraft;
+
+use super::{Made, WITHIN_REACH};
+use crate::embedded::pattern::Pattern;
+use crate::embedded::same::Task;
+use crate::embedded::text::{Sentence, pattern};
+
+/// The items so far. A long talk has many, so that only the latest are compared: one that comes up
+/// again after so many others is a new reminder of it, and completion compares once more.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) all: Vec<ItemDraft>,
+    /// What each is compared by.
+    tasks: Vec<Arc<Task>>,
+    /// The latest item or proposal that nobody has taken on, who said it, and how many sentences ago.
+    open: Option<(Open, Option<String>, usize)>,
+}
+
+/// What may be taken on.
+enum Open {
+    /// The item at a place, without an owner.
+    Asked(usize),
+    /// What was proposed without a date.
+    Proposed(ItemDraft),
+}
+
+/// How many of the latest items a new one is compared with.
+const COMPARED: usize = 40;
+
+/// "Will do", "on it", "leave it with me": the speaker takes on what was asked.
+static TAKES_ON: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|yup|sure|fine|right|alright|great|absolutely|certainly|aye|of course|no problem|no worries)\W+)*(?:will do|on it|i'm on it|leave (?:it|that) (?:with|to) me|consider it done|i(?:'ll| will| can)(?: (?:do|handle|manage|sort|take|see to|take care of) (?:it|that|this|them|care of it))?|happy to|count on me|me|i'd be glad to)\W*$",
+    )
+});
+
+/// "Please do", "that would be great": an offer is accepted.
+static ACCEPTS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|sure)\W+)*(?:please|great|perfect|lovely|brilliant|wonderful|excellent|fantastic|thanks|thank you|cheers|go ahead|sounds good|good idea|deal|do it|(?:that|it)(?:'d| would) (?:be|help)|(?:i'd|i would) (?:appreciate|love) (?:it|that))\b",
+    )
+});
+
+impl Kept {
+    /// A sentence may take on what was asked or proposed last, or accept what was offered.
+    pub(super) fn heard(&mut self, sentence: &Sentence<'_>) {
+        let Some((open, said_by, ago)) = self.open.take() else { return };
+        let another = sentence.speaker.is_some() && sentence.speaker != said_by.as_deref();
+        let taken = another && TAKES_ON.is_match(&sentence.text);
+        let owner = sentence.speaker.map(str::to_owned);
+        match open {
+            Open::Asked(place) if taken => {
+                if let Some(item) = self.all.get_mut(place) {
+                    item.owner = owner;
+                }
+            }
+            Open::Proposed(item) if item.owner.is_some() && another && ACCEPTS.is_match(&sentence.text) => {
+                self.insert(item, said_by.as_deref());
+            }
+            Open::Proposed(item) if taken && item.owner.is_none() => {
+                self.insert(ItemDraft { owner, ..item }, sentence.speaker);
+            }
+            open => self.open = Some((open, said_by, ago + 1)).filter(|(_, _, ago)| *ago < WITHIN_REACH),
+        }
+    }
+
+    /// Adds what `speaker` said.
+    pub(super) fn add(&mut self, Made { item, refers, proposed }: Made, speaker: Option<&str>) {
+        let Some(verb) = refers else {
+            if proposed {
+                self.open = Some((Open::Proposed(item), speaker.map(str::to_owned), 0));
+            } else {
+                self.insert(item, speaker);
+            }
+            return;
+        };
+        // "I can introduce you to her. I'll do that this afternoon."
+        if verb == "do"
+            && let Some((Open::Proposed(known), _, _)) =
+                self.open.take_if(|open| matches!(open.0, Open::Proposed(_)))
+        {
+            self.insert(ItemDraft { owner: item.owner, due_at: item.due_at, ..known }, speaker);
+        } else if let Some(known) = self.meant_by(&verb) {
+            known.due_at = known.due_at.or(item.due_at);
+            known.owner = known.owner.take().or(item.owner);
+        } else if verb != "do" && !proposed {
+            self.insert(item, speaker);
+        }
+    }
+
+    /// The task that an item means whose object is a pronoun: the latest with its verb, and of "do it" the latest.
+    fn meant_by(&mut self, verb: &str) -> Option<&mut ItemDraft> {
+        let same = |known: &&mut ItemDraft| {
+            let first = known.description.split(' ').next().unwrap_or_default();
+            verb == "do" || first.eq_ignore_ascii_case(verb)
+        };
+        self.all.iter_mut().rev().take(WITHIN_REACH).find(same)
+    }
+
+    fn insert(&mut self, item: ItemDraft, speaker: Option<&str>) {
+        let task = Task::of(&item.description);
+        let from = self.all.len().saturating_sub(COMPARED);
+        let mut latest = self.all.iter_mut().zip(&mut self.tasks).skip(from);
+        // Said of two days, it is to be done twice; but what one asks for, another takes on for a day of his own.
+        let days = |known: &ItemDraft| match (known.due_at, item.due_at) {
+            _ if known.owner.is_none() && item.owner.is_some() => true,
+            (Some(one), Some(other)) => one.date_naive() == other.date_naive(),
+            _ => true,
+        };
+        if let Some((known, read)) = latest.find(|(item, known)| known.is_same(&task) && days(item)) {
+            merge(known, item);
+            *read = Task::of(&known.description);
+            return;
+        }
+        self.open = item.owner.is_none().then(|| {
+            let asked = Open::Asked(self.all.len());
+            (asked, speaker.map(str::to_owned), 0)
+        });
+        self.all.push(item);
+        self.tasks.push(task);
+    }
+}
+
+/// The fuller wording, the first date and the first owner.
+fn merge(known: &mut ItemDraft, again: ItemDraft) {
+    let length = |item: &ItemDraft| item.description.split_whitespace().count();
+    if length(&again) > length(known) {
+        known.description = again.description;
+    }
+    known.due_at = known.due_at.or(again.due_at);
+    known.owner = known.owner.take().or(again.owner);
+}

@@ -1,0 +1,78 @@
+//! Ids that are found by an end, the list of users, and the export of one.
+
+use std::collections::BTreeSet;
+
+use ledger::OperatorAction;
+use operations::{ActionFilter, IdKind, Operations};
+use records::UserId;
+
+use crate::{constraints::rows::SEED, world::World};
+
+#[tokio::test]
+async fn an_id_is_found_whole_or_by_at_least_four_characters_of_an_end() {
+    let world = World::new().await;
+    let operations = Operations::new(&world.ledger);
+    for id in ["abcd-1111", "abcd-2222"] {
+        world.conversation(&world.ann, id, "completed", 0).await;
+    }
+    let found = async |user, text: &str| {
+        let found = operations.find_ids(Some(IdKind::Conversation), user, text, 9).await.unwrap();
+        found.into_iter().map(|found| found.id).collect::<Vec<_>>()
+    };
+    assert_eq!(found(None, "abcd-1111").await, ["abcd-1111"]);
+    assert_eq!(found(None, "1111").await, ["abcd-1111"]);
+    assert_eq!(found(None, "abcd").await, ["abcd-1111", "abcd-2222"]);
+    for nothing in ["", "111", "bcd-", "%", "____", "abcd-3333"] {
+        assert_eq!(found(None, nothing).await, Vec::<String>::new(), "{nothing}");
+    }
+    assert_eq!(found(Some(&world.bob), "1111").await, Vec::<String>::new(), "it is ann's");
+    let of_any = operations.find_ids(None, None, "bob", 9).await.unwrap();
+    assert_eq!((of_any[0].kind, of_any[0].id.as_str()), (IdKind::User, "bob"));
+}
+
+#[tokio::test]
+async fn users_are_listed_in_pages_without_their_names() {
+    let world = World::new().await;
+    let operations = Operations::new(&world.ledger);
+    let first = operations.users(None, 1).await.unwrap();
+    assert_eq!(first[0].user_id, "ann");
+    let next = operations.users(Some("ann"), 9).await.unwrap();
+    assert_eq!(next.iter().map(|user| user.user_id.as_str()).collect::<Vec<_>>(), ["bob"]);
+    assert!(!format!("{first:?}").contains("ANN"));
+}
+
+#[tokio::test]
+async fn an_export_holds_everything_of_one_user_without_secrets_and_is_recorded() {
+    let world = World::new().await;
+    let operations = Operations::new(&world.ledger);
+    world.run(SEED).await;
+    let action = OperatorAction { operator: "olga".into(), reason: "asked for by the user".into() };
+    assert!(operations.begin_export(&world.ann, &action).await.unwrap());
+    assert!(!operations.begin_export(&UserId::new("nobody"), &action).await.unwrap());
+
+    let (mut tables, mut rows) = (BTreeSet::new(), Vec::new());
+    let exported = operations.export_user(&world.ann, |table, row| {
+        tables.insert(table);
+        rows.push(row);
+        Ok::<(), ()>(())
+    });
+    assert_eq!(exported.await.unwrap(), Ok(()));
+
+    let counted = operations.user_rows(&world.ann).await.unwrap().unwrap();
+    let derived = ["embeddings", "search_entries", "request_keys", "user_usage"];
+    let expected: BTreeSet<&str> = counted
+        .iter()
+        .map(|(table, _)| *table)
+        .chain(["users"])
+        .filter(|table| !derived.contains(table))
+        .collect();
+    assert_eq!(tables, expected);
+    for row in &rows {
+        assert_eq!(row["user_id"], "ann", "{row}");
+        for secret in ["key_sha256", "secret", "previous_secret", "p256dh", "auth"] {
+            assert!(row.get(secret).is_none(), "{row}");
+        }
+    }
+    let filter = ActionFilter { action: Some("export_user".into()), limit: 9, ..ActionFilter::default() };
+    assert_eq!(operations.actions(&filter).await.unwrap().len(), 1);
+}

@@ -1,0 +1,96 @@
+//! Who did what, and why.
+
+use db::{Doing, Error};
+use job::{JobId, Timestamp};
+use ledger::OperatorAction;
+use records::UserId;
+use sqlx::{PgConnection, Postgres, QueryBuilder};
+use uuid::Uuid;
+
+use crate::Operations;
+
+/// Which actions to list. Everything that is `None` does not filter.
+#[derive(Clone, Debug, Default)]
+pub struct ActionFilter {
+    /// Who.
+    pub operator: Option<String>,
+    /// Which action: `replay`, `discard`, `pause`, …
+    pub action: Option<String>,
+    /// On which job: (user, job).
+    pub job: Option<(UserId, JobId)>,
+    /// About which endpoint or delivery: (user, subject).
+    pub about: Option<(UserId, String)>,
+    /// Keyset: actions older than this one, (created_at, action id).
+    pub before: Option<(Timestamp, String)>,
+    /// At most this many.
+    pub limit: i64,
+}
+
+/// A recorded action.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct ActionView {
+    /// Its id.
+    pub action_id: String,
+    /// `replay`, `discard`, `pause`, `resume`, `recount`, `bulk_replay`, `pause_bulk`, `resume_bulk`, `cancel_bulk`,
+    /// `enable_webhook`, `recover_webhook`, `redeliver_webhook`, `delete_user`, `export_user`, `switch_off_app` or `switch_on_app`.
+    pub action: String,
+    /// Who.
+    pub operator: String,
+    /// Why.
+    pub reason: String,
+    /// Whose job or endpoint; empty where the action was about the service.
+    pub user_id: String,
+    /// Which job.
+    pub job_id: Option<String>,
+    /// A queue, an operation, an endpoint or an erased user; of a job's replay, the bulk replay that it was part of.
+    pub subject: Option<String>,
+    /// The job's status before.
+    pub from_status: Option<String>,
+    /// The dead letter's code.
+    pub from_code: Option<String>,
+    /// The job's dispatch before.
+    pub from_generation: Option<i64>,
+    /// The job's dispatch after.
+    pub to_generation: Option<i64>,
+    /// Counts of what was done, where the action has some.
+    pub detail: Option<String>,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+impl Operations {
+    /// A page of actions, newest first. What a bulk replay did to its jobs is listed with each job alone.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn actions(&self, filter: &ActionFilter) -> Result<Vec<ActionView>, Error> {
+        const DOING: &str = "listing operators' actions";
+        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let mut query: QueryBuilder<Postgres> =
+            QueryBuilder::new("select * from operator_actions where true");
+        if let Some(operator) = &filter.operator {
+            query.push(" and operator = ").push_bind(operator.clone());
+        }
+        if let Some(action) = &filter.action {
+            query.push(" and action = ").push_bind(action.clone());
+        }
+        if let Some((user, job)) = &filter.job {
+            query.push(" and user_id = ").push_bind(user.as_str().to_owned());
+            query.push(" and job_id = ").push_bind(job.as_str().to_owned());
+        }
+        if let Some((user, subject)) = &filter.about {
+            query.push(" and user_id = ").push_bind(user.as_str().to_owned());
+            query.push(" and subject = ").push_bind(subject.clone());
+        }
+        if filter.job.is_none() && filter.about.is_none() {
+            // A bulk replay is one action, however many jobs it replayed.
+            query.push(" and not (action = 'replay' and subject is not null)");
+        }
+        if let Some((at, id)) = &filter.before {
+            query.push(" and (created_at, action_id) < (").push_bind(*at);
+            query.push(", ").push_bind(id.clone()).push(")");
+        }
+        query.push(" order by created_at desc, action_id desc limit ").push_bind(filter.limit);
+        query.build_query_as().fetch_all(&mut *transaction).await.doing(DOING)
+    }
+}

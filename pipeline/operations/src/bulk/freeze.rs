@@ -1,0 +1,170 @@
+//! Looking before, and freezing the list.
+
+use db::{Doing, Error};
+use ledger::{
+    OperatorAction,
+    operator::{Audited, write_action},
+};
+use sqlx::{PgConnection, Postgres, QueryBuilder};
+use uuid::Uuid;
+
+use super::{ReplayOrder, ReplayView};
+use crate::{JobFilter, Operations};
+
+/// Jobs that one operation may have.
+const MOST: i64 = 100_000;
+
+const RECENT_CALLS: &str = "with recent as (select user_id, job_id from finalization_jobs where status = 'completed' \
+         order by finished_at desc limit 1000) \
+     select (select count(*) from recent), \
+         (select coalesce(sum(u.calls), 0)::bigint from recent r join engine_usage u using (user_id, job_id))";
+
+/// What a replay of everything that a filter finds would do, now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReplayPreview {
+    /// Dead letters that it finds, settled ones left out; an operation takes 100,000 at most.
+    pub jobs: i64,
+    /// By code, most first.
+    pub codes: Vec<(String, i64)>,
+    /// Of how many people.
+    pub users: i64,
+    /// Would be refused: a newer revision of the conversation exists.
+    pub superseded: i64,
+    /// Would be refused: the conversation was deleted.
+    pub conversation_gone: i64,
+    /// Would be parked until their users bring keys.
+    pub parked: i64,
+    /// Stage outputs that are recorded: not paid for again, unless the replay is from scratch.
+    pub recorded_stages: i64,
+    /// The newest completed jobs, 1,000 at most: what they cost is the best guess of what these will.
+    pub recent_jobs: i64,
+    /// Calls to model servers of those.
+    pub recent_calls: i64,
+}
+
+/// What came of asking for an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Started {
+    /// It was made, and runs.
+    Running(Box<ReplayView>),
+    /// The filter finds nothing.
+    Nothing,
+}
+
+impl Operations {
+    /// What a replay of everything that `filter` finds would do.
+    ///
+    /// # Errors
+    /// When the database does not answer within a minute.
+    pub async fn preview_replay(&self, filter: &JobFilter) -> Result<ReplayPreview, Error> {
+        const DOING: &str = "previewing a replay";
+        let (mut transaction, _) = self.db.begin(DOING).await?;
+        patience(&mut transaction).await.doing(DOING)?;
+        let mut query = QueryBuilder::new("with found as materialized (");
+        push_found(&mut query, filter);
+        query.push(
+            ") select dead_code, count(*), \
+                 count(*) filter (where exists (select from finalization_admissions a where a.user_id = f.user_id \
+                     and a.conversation_id = f.conversation_id and a.revision > f.revision)), \
+                 count(*) filter (where not exists (select from conversations c where c.user_id = f.user_id \
+                     and c.conversation_id = f.conversation_id)), \
+                 count(*) filter (where f.requires_keys or exists (select from users u \
+                     where u.user_id = f.user_id and u.requires_byok)), \
+                 sum((select count(*) from stage_checkpoints k where k.user_id = f.user_id \
+                     and k.job_id = f.job_id and k.stage <> 'read_context'))::bigint, \
+                 (select count(distinct user_id) from found) \
+             from found f group by dead_code order by 2 desc, 1",
+        );
+        let rows: Vec<(String, i64, i64, i64, i64, i64, i64)> =
+            query.build_query_as().fetch_all(&mut *transaction).await.doing(DOING)?;
+        let mut preview = ReplayPreview::default();
+        for (code, jobs, superseded, gone, parked, recorded, users) in rows {
+            preview.jobs += jobs;
+            preview.superseded += superseded;
+            preview.conversation_gone += gone;
+            preview.parked += parked;
+            preview.recorded_stages += recorded;
+            preview.users = users;
+            preview.codes.push((code, jobs));
+        }
+        (preview.recent_jobs, preview.recent_calls) =
+            sqlx::query_as(RECENT_CALLS).fetch_one(&mut *transaction).await.doing(DOING)?;
+        Ok(preview)
+    }
+
+    /// Freezes what the order's filter finds now, oldest first, and lets the processes work it off. `id` names the
+    /// operation: a repeat with the same one finds the first.
+    ///
+    /// # Errors
+    /// When the database does not answer within a minute.
+    pub async fn start_replay(
+        &self,
+        id: Uuid,
+        order: &ReplayOrder,
+        action: &OperatorAction,
+    ) -> Result<Started, Error> {
+        const DOING: &str = "starting a replay";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        patience(&mut transaction).await.doing(DOING)?;
+        let made = sqlx::query(
+            "insert into replay_operations (operation_id, status, operator, reason, filter, from_scratch, per_minute, \
+                 in_flight, items, lease_until, next_at, created_at, updated_at) \
+             values ($1, 'running', $2, $3, $4, $5, $6, $7, 0, $8, $8, $8, $8) on conflict do nothing",
+        )
+        .bind(id.to_string())
+        .bind(&action.operator)
+        .bind(&action.reason)
+        .bind(&order.words)
+        .bind(order.from_scratch)
+        .bind(order.per_minute.max(1))
+        .bind(order.in_flight.max(1))
+        .bind(now)
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        if made.rows_affected() > 0 {
+            let items = freeze(&mut transaction, id, &order.filter).await.doing(DOING)?;
+            if items == 0 {
+                return Ok(Started::Nothing);
+            }
+            let subject = id.to_string();
+            let audited = Audited { user: None, verb: "bulk_replay", subject: &subject };
+            write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
+            transaction.commit().await.doing(DOING)?;
+        }
+        Ok(self
+            .replay_operation(&id.to_string())
+            .await?
+            .map_or(Started::Nothing, |view| Started::Running(Box::new(view))))
+    }
+}
+
+/// The list, and its length.
+async fn freeze(connection: &mut PgConnection, id: Uuid, filter: &JobFilter) -> Result<i32, sqlx::Error> {
+    let mut query = QueryBuilder::new(
+        "with listed as (insert into replay_items (operation_id, position, user_id, job_id, generation) select ",
+    );
+    query.push_bind(id.to_string());
+    query.push(", row_number() over (order by created_at, job_id), user_id, job_id, generation from (");
+    push_found(&mut query, filter);
+    query.push(
+        ") found returning 1) \
+         update replay_operations set items = (select count(*) from listed) where operation_id = ",
+    );
+    query.push_bind(id.to_string()).push(" returning items");
+    let (items,): (i32,) = query.build_query_as().fetch_one(connection).await?;
+    Ok(items)
+}
+
+/// The unsettled dead letters that a filter finds, oldest first.
+fn push_found(query: &mut QueryBuilder<Postgres>, filter: &JobFilter) {
+    let dead = JobFilter { status: Some("dead_letter".to_owned()), unsettled: true, ..filter.clone() };
+    query.push("select * from finalization_jobs where status = 'dead_letter'");
+    dead.narrow(query);
+    query.push(" order by created_at, job_id limit ").push_bind(MOST);
+}
+
+/// A long list takes longer than an operation may; no row is locked meanwhile.
+async fn patience(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query("select set_config('statement_timeout', '60s', true)").execute(connection).await.map(drop)
+}

@@ -1,0 +1,314 @@
+//! Working an operation off: take it under a lease, and replay one item per transaction under the fence of its epoch.
+
+use std::time::Duration;
+
+use db::{Doing, Error};
+use job::{JobId, Refusal, Timestamp};
+use ledger::{
+    OperatorAction,
+    effects::{Abort, Written},
+    operator::Operation,
+    retry_conflicts,
+    row::{self, Stored},
+};
+use sqlx::PgConnection;
+
+use super::rest::come_to_rest;
+use crate::Operations;
+
+const DOING: &str = "replaying an item";
+
+/// The right to work on an operation, for a while.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayTurn {
+    /// Which operation.
+    pub operation_id: String,
+    /// The claim: a newer one refuses this one's steps.
+    pub epoch: i64,
+}
+
+/// What one step did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stepped {
+    /// An item was replayed.
+    Replayed,
+    /// An item was refused, and why is recorded.
+    Refused,
+    /// Nothing may be replayed yet: the rate, or the jobs that are unfinished, say when to ask again.
+    Wait(Duration),
+    /// All items are done and all replayed jobs have come to rest.
+    Done,
+    /// The operation was paused or cancelled, or another process has it.
+    Lost,
+}
+
+/// How long a turn lasts without a step.
+const TURN: &str = "15 seconds";
+/// How soon an executor looks again whether replayed jobs have come to rest.
+const LOOK: Duration = Duration::from_millis(500);
+
+#[derive(sqlx::FromRow)]
+struct OperationRow {
+    operator: String,
+    reason: String,
+    from_scratch: bool,
+    per_minute: i32,
+    in_flight: i32,
+    next_at: Timestamp,
+}
+
+#[derive(sqlx::FromRow)]
+struct ItemRow {
+    position: i32,
+    job_id: String,
+    generation: i64,
+}
+
+/// What became of an item's replay.
+enum Outcome {
+    Replayed(Box<Written>),
+    Refused(&'static str),
+}
+
+impl Operations {
+    /// Takes the oldest running operation without a worker, under the next epoch.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn take_replay(&self, executor: &str) -> Result<Option<ReplayTurn>, Error> {
+        let taken: Option<(String, i64)> = sqlx::query_as(
+            "update replay_operations set epoch = epoch + 1, executor = $1, updated_at = clock_timestamp(), \
+                 lease_until = clock_timestamp() + $2::interval \
+             where operation_id = (select operation_id from replay_operations where status = 'running' \
+                 and lease_until <= statement_timestamp() order by created_at limit 1 for update skip locked) \
+             returning operation_id, epoch",
+        )
+        .bind(executor)
+        .bind(TURN)
+        .fetch_optional(self.db.pool())
+        .await
+        .doing("taking a replay")?;
+        Ok(taken.map(|(operation_id, epoch)| ReplayTurn { operation_id, epoch }))
+    }
+
+    /// Gives a turn back, so that another process goes on at once.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn leave_replay(&self, turn: &ReplayTurn) -> Result<(), Error> {
+        sqlx::query(
+            "update replay_operations set lease_until = clock_timestamp() \
+             where operation_id = $1 and epoch = $2 and status = 'running'",
+        )
+        .bind(&turn.operation_id)
+        .bind(turn.epoch)
+        .execute(self.db.pool())
+        .await
+        .doing("leaving a replay")
+        .map(drop)
+    }
+
+    /// One step: notes which replayed jobs have come to rest, and replays the next item if the caps allow it. The
+    /// item is marked in the transaction that replays its job. One whose job cannot be read or stored is refused
+    /// with `error`, and blocks no other.
+    ///
+    /// # Errors
+    /// When the database does not answer: the same step is asked for again.
+    pub async fn step_replay(&self, turn: &ReplayTurn) -> Result<Stepped, Error> {
+        match retry_conflicts!("replaying an item", self.try_step(turn, false)) {
+            Err(Error::Refused { .. } | Error::ImpossibleRow { .. }) => {
+                retry_conflicts!("refusing an item", self.try_step(turn, true))
+            }
+            other => other,
+        }
+    }
+
+    /// `give_up`: the item's job broke the machine in the try before; it is refused unseen.
+    async fn try_step(&self, turn: &ReplayTurn, give_up: bool) -> Result<Stepped, Abort> {
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let Some(operation) = fenced(&mut transaction, turn, now).await.doing(DOING)? else {
+            return Ok(Stepped::Lost);
+        };
+        let unfinished = come_to_rest(&mut transaction, &turn.operation_id, now).await.doing(DOING)?;
+        let next = next_item(&mut transaction, turn).await.doing(DOING)?;
+        let stepped = match next {
+            None if unfinished == 0 => finish(&mut transaction, turn, now).await.doing(DOING)?,
+            None => Stepped::Wait(LOOK),
+            Some(_) if unfinished >= i64::from(operation.in_flight) => Stepped::Wait(LOOK),
+            Some(_) if now < operation.next_at => {
+                Stepped::Wait((operation.next_at - now).to_std().unwrap_or(LOOK).min(LOOK))
+            }
+            Some(item) => {
+                let outcome = match give_up {
+                    true => Outcome::Refused("error"),
+                    false => {
+                        self.replay_item(&mut transaction, &turn.operation_id, &operation, &item, now).await?
+                    }
+                };
+                note(&mut transaction, turn, &operation, &item, &outcome, now).await.doing(DOING)?;
+                transaction.commit().await.doing(DOING)?;
+                return Ok(match outcome {
+                    Outcome::Refused(_) => Stepped::Refused,
+                    Outcome::Replayed(written) => {
+                        self.ledger.wake(&written.stored.job, &written.effects, written.deliveries);
+                        Stepped::Replayed
+                    }
+                });
+            }
+        };
+        transaction.commit().await.doing(DOING)?;
+        Ok(stepped)
+    }
+
+    async fn replay_item(
+        &self,
+        connection: &mut PgConnection,
+        operation_id: &str,
+        operation: &OperationRow,
+        item: &ItemRow,
+        now: Timestamp,
+    ) -> Result<Outcome, Abort> {
+        let id = JobId::from_text(item.job_id.clone());
+        let Some(stored) = row::read(connection, &id).await? else { return Ok(Outcome::Refused("missing")) };
+        if stored.job.generation.0 != item.generation {
+            return Ok(Outcome::Refused("changed"));
+        }
+        let action =
+            OperatorAction { operator: operation.operator.clone(), reason: operation.reason.clone() };
+        let verb = Operation::Replay { from_scratch: operation.from_scratch };
+        let decided = self.ledger.operate_on(connection, &stored, verb, &action, now).await?;
+        if decided.is_ok() {
+            mark_action(connection, &stored, operation_id, now).await.doing("replaying an item")?;
+        }
+        Ok(match decided {
+            Ok(written) => Outcome::Replayed(Box::new(written)),
+            Err(refusal) => Outcome::Refused(word(refusal)),
+        })
+    }
+}
+
+/// Says of the recorded action that it was part of the operation: the list of actions shows the operation once.
+async fn mark_action(
+    connection: &mut PgConnection,
+    before: &Stored,
+    operation_id: &str,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "update operator_actions set subject = $3 \
+         where user_id = $1 and job_id = $2 and action = 'replay' and created_at = $4",
+    )
+    .bind(before.user_id.as_str())
+    .bind(before.job.id.as_str())
+    .bind(operation_id)
+    .bind(now)
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
+/// The operation, locked, while it runs under this turn's epoch; its lease is renewed.
+async fn fenced(
+    connection: &mut PgConnection,
+    turn: &ReplayTurn,
+    now: Timestamp,
+) -> Result<Option<OperationRow>, sqlx::Error> {
+    sqlx::query_as(
+        "update replay_operations set lease_until = $3 + $4::interval \
+         where operation_id = $1 and epoch = $2 and status = 'running' \
+         returning operator, reason, from_scratch, per_minute, in_flight, next_at",
+    )
+    .bind(&turn.operation_id)
+    .bind(turn.epoch)
+    .bind(now)
+    .bind(TURN)
+    .fetch_optional(connection)
+    .await
+}
+
+async fn next_item(connection: &mut PgConnection, turn: &ReplayTurn) -> Result<Option<ItemRow>, sqlx::Error> {
+    sqlx::query_as(
+        "select position, job_id, generation from replay_items \
+         where operation_id = $1 and status = 'waiting' order by position limit 1",
+    )
+    .bind(&turn.operation_id)
+    .fetch_optional(connection)
+    .await
+}
+
+/// Marks the item and moves the operation on. A second's worth of items may be made up for after a wait.
+async fn note(
+    connection: &mut PgConnection,
+    turn: &ReplayTurn,
+    operation: &OperationRow,
+    item: &ItemRow,
+    outcome: &Outcome,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    let (status, result, replayed) = match outcome {
+        Outcome::Replayed(_) => ("replayed", None, 1),
+        Outcome::Refused(why) => ("refused", Some(*why), 0),
+    };
+    sqlx::query(
+        "with item as (update replay_items set status = $3, result = $4, changed_at = $5 \
+             where operation_id = $1 and position = $2) \
+         update replay_operations set updated_at = $5, replayed = replayed + $6, refused = refused + 1 - $6, \
+             next_at = case when $6 = 0 then next_at \
+                 else greatest(next_at, $5 - interval '1 second') + make_interval(secs => 60.0 / $7) end \
+         where operation_id = $1",
+    )
+    .bind(&turn.operation_id)
+    .bind(item.position)
+    .bind(status)
+    .bind(result)
+    .bind(now)
+    .bind(replayed)
+    .bind(f64::from(operation.per_minute))
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
+async fn finish(
+    connection: &mut PgConnection,
+    turn: &ReplayTurn,
+    now: Timestamp,
+) -> Result<Stepped, sqlx::Error> {
+    sqlx::query(
+        "update replay_operations set status = 'done', finished_at = $2, updated_at = $2 where operation_id = $1",
+    )
+    .bind(&turn.operation_id)
+    .bind(now)
+    .execute(connection)
+    .await?;
+    Ok(Stepped::Done)
+}
+
+/// A refusal in the word of a column.
+fn word(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::NotDead => "not_dead",
+        Refusal::Blocked => "blocked",
+        Refusal::Superseded => "superseded",
+        Refusal::ConversationGone => "conversation_gone",
+        _ => "refused",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_kept_in_its_own_word() {
+        for (refusal, kept) in [
+            (Refusal::NotDead, "not_dead"),
+            (Refusal::Blocked, "blocked"),
+            (Refusal::Superseded, "superseded"),
+            (Refusal::ConversationGone, "conversation_gone"),
+            (Refusal::AtRest, "refused"),
+        ] {
+            assert_eq!(word(refusal), kept);
+        }
+    }
+}

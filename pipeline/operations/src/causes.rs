@@ -1,0 +1,51 @@
+//! Of what the dead letters died that a filter finds.
+
+use db::{Doing, Error};
+use sqlx::QueryBuilder;
+
+use crate::{JobFilter, Operations};
+
+/// Dead letters that are looked at; where there are more, the newest ones.
+const MOST: i64 = 10_000;
+
+/// Dead letters by cause.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Causes {
+    /// Per failure code, most frequent first.
+    pub codes: Vec<Cause>,
+    /// There were more than 10,000: only the newest of them were looked at.
+    pub cut: bool,
+}
+
+/// The dead letters of one cause.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Cause {
+    /// The failure code.
+    pub code: String,
+    /// How many, settled ones among them.
+    pub jobs: i64,
+    /// Settled ones.
+    pub settled: i64,
+}
+
+impl Operations {
+    /// Counts the dead letters that `filter` finds, whatever its status, place and limit say.
+    ///
+    /// # Errors
+    /// When the database does not answer within its limits.
+    pub async fn causes(&self, filter: &JobFilter) -> Result<Causes, Error> {
+        const DOING: &str = "counting dead letters by cause";
+        let dead = JobFilter { status: Some("dead_letter".to_owned()), ..filter.clone() };
+        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let mut query = QueryBuilder::new(
+            "select dead_code as code, count(*) as jobs, count(settled_at) as settled from \
+                 (select dead_code, settled_at from finalization_jobs where status = 'dead_letter'",
+        );
+        dead.narrow(&mut query);
+        query.push(" order by created_at desc, job_id desc limit ").push_bind(MOST + 1);
+        query.push(") found group by dead_code order by 2 desc, 1");
+        let codes: Vec<Cause> = query.build_query_as().fetch_all(&mut *transaction).await.doing(DOING)?;
+        let cut = codes.iter().map(|cause| cause.jobs).sum::<i64>() > MOST;
+        Ok(Causes { codes, cut })
+    }
+}

@@ -1,0 +1,157 @@
+//! An endpoint's deliveries as operators see them: a page of them, one of them, and one more round of tries for it.
+
+use db::{Doing, Error};
+use job::Timestamp;
+use ledger::{
+    OperatorAction,
+    operator::{Audited, write_action},
+};
+use records::UserId;
+use sqlx::{Postgres, QueryBuilder};
+
+use crate::Operations;
+
+/// Which of an endpoint's deliveries to list.
+#[derive(Clone, Debug, Default)]
+pub struct DeliveryFilter {
+    /// `pending`, `sending`, `delivered`, `exhausted` or `cancelled`; `None`: all.
+    pub status: Option<String>,
+    /// Keyset: deliveries made before this one, (created_at, delivery id).
+    pub before: Option<(Timestamp, String)>,
+    /// At most this many.
+    pub limit: i64,
+}
+
+/// A delivery as operators see it: never its body.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct DeliveryLine {
+    /// The `webhook-id`.
+    pub delivery_id: String,
+    /// Its event's name.
+    pub event: String,
+    /// About which conversation.
+    pub conversation_id: Option<String>,
+    /// Of which revision.
+    pub revision: Option<i64>,
+    /// `pending`, `sending`, `delivered`, `exhausted` or `cancelled`.
+    pub status: String,
+    /// Tries of this round.
+    pub tries: i32,
+    /// Claims of all rounds.
+    pub epoch: i64,
+    /// The last answer's status.
+    pub last_status: Option<i32>,
+    /// The last bounded error code.
+    pub last_error: Option<String>,
+    /// The next try; `None` also while it waits for its endpoint to be enabled.
+    pub next_at: Option<Timestamp>,
+    /// It waits for its endpoint to be enabled.
+    pub parked: bool,
+    /// What it tells of happened then.
+    pub occurred_at: Timestamp,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+}
+
+/// What came of delivering once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redelivered {
+    /// It is due now, or as soon as its endpoint is enabled.
+    Due,
+    /// It has not ended: it is tried anyway.
+    UnderWay,
+}
+
+const COLUMNS: &str = "select delivery_id, event, conversation_id, revision, status, tries, epoch, last_status, \
+    last_error, nullif(next_at, 'infinity') as next_at, \
+    coalesce(status = 'pending' and next_at = 'infinity', false) as parked, occurred_at, created_at, finished_at \
+    from webhook_deliveries where user_id = ";
+
+/// Whose delivery, and to which endpoint.
+fn of(user: &UserId, endpoint: &str) -> QueryBuilder<Postgres> {
+    let mut query = QueryBuilder::new(COLUMNS);
+    query.push_bind(user.as_str().to_owned()).push(" and endpoint_id = ").push_bind(endpoint.to_owned());
+    query
+}
+
+impl Operations {
+    /// A page of an endpoint's deliveries, newest first.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn endpoint_deliveries(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        filter: &DeliveryFilter,
+    ) -> Result<Vec<DeliveryLine>, Error> {
+        const DOING: &str = "listing an endpoint's deliveries";
+        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let mut query = of(user, endpoint);
+        if let Some(status) = &filter.status {
+            query.push(" and status = ").push_bind(status.clone());
+        }
+        if let Some((at, id)) = &filter.before {
+            query.push(" and (created_at, delivery_id) < (").push_bind(*at);
+            query.push(", ").push_bind(id.clone()).push(")");
+        }
+        query.push(" order by created_at desc, delivery_id desc limit ").push_bind(filter.limit);
+        query.build_query_as().fetch_all(&mut *transaction).await.doing(DOING)
+    }
+
+    /// One delivery; `None`: unknown name.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn delivery_line(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        delivery: &str,
+    ) -> Result<Option<DeliveryLine>, Error> {
+        const DOING: &str = "reading a delivery";
+        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let mut query = of(user, endpoint);
+        query.push(" and delivery_id = ").push_bind(delivery.to_owned());
+        query.build_query_as().fetch_optional(&mut *transaction).await.doing(DOING)
+    }
+
+    /// Makes an ended delivery due again under its old id, with one more round of tries, and records who asked and
+    /// why; at a disabled endpoint it waits until that is enabled. `None`: no such delivery.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn redeliver_for_operator(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        delivery: &str,
+        action: &OperatorAction,
+    ) -> Result<Option<Redelivered>, Error> {
+        const DOING: &str = "delivering once more for an operator";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let again = outbox::deliveries::make_due(&mut transaction, (user, endpoint, delivery), now).await;
+        let Some(view) = again.doing(DOING)? else {
+            transaction.rollback().await.doing(DOING)?;
+            return Ok(None);
+        };
+        if view.is_none() {
+            // Ended explicitly, and not by the driver: a claim skips locked rows, however short the lock.
+            transaction.rollback().await.doing(DOING)?;
+            return Ok(Some(Redelivered::UnderWay));
+        }
+        let subject = delivery_subject(endpoint, delivery);
+        let audited = Audited { user: Some(user), verb: "redeliver_webhook", subject: &subject };
+        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        self.db.waker().deliveries_written();
+        Ok(Some(Redelivered::Due))
+    }
+}
+
+/// How an action on one delivery names it: (endpoint)/(delivery).
+pub fn delivery_subject(endpoint: &str, delivery: &str) -> String {
+    format!("{endpoint}/{delivery}")
+}

@@ -1,0 +1,271 @@
+//! Erasing a user with everything that belongs to them, in small transactions: an erasure that was interrupted goes on when it is
+//! started again.
+
+use db::{Doing, Error};
+use job::Timestamp;
+use ledger::{
+    OperatorAction,
+    operator::{Audited, write_action},
+};
+use outbox::reminders::hold_subscriptions;
+use records::{ConversationId, UserId};
+use sqlx::{AssertSqlSafe, PgConnection};
+
+use crate::{
+    Operations,
+    prune::{Gone, gone, uncount},
+};
+
+const DOING: &str = "erasing a user";
+/// Rows that one statement removes: it stays far below the statement timeout.
+const BATCH: i64 = 2_000;
+/// Conversations with a live job that are withdrawn and deleted before the next look.
+const LIVE: i64 = 50;
+
+/// What one step of an erasure did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ErasureStep {
+    /// So many rows of this table were removed; there may be more.
+    Removed(&'static str, u64),
+    /// The user is gone.
+    Done,
+}
+
+/// The tables that hold rows of a user, children before what they belong to.
+pub(super) const TABLES: [&str; 29] = [
+    "chat_pushes",
+    "app_installs",
+    "app_keys",
+    "apps",
+    "user_locations",
+    "push_deliveries",
+    "push_subscriptions",
+    "reminders",
+    "webhook_deliveries",
+    "webhook_endpoints",
+    "request_keys",
+    "chat_turns",
+    "chat_messages",
+    "action_items",
+    "memories",
+    "photos",
+    "embeddings",
+    "transcript_segments",
+    "search_entries",
+    "conversations",
+    "user_usage",
+    JOBS,
+    "finalization_admissions",
+    "deleted_conversations",
+    "goal_progress",
+    "goals",
+    "people",
+    "folders",
+    "developer_keys",
+];
+/// What is kept of operators' work on a user's jobs and webhooks: who did what and why, without whose they were.
+const RECORDS: [&str; 2] = ["replay_items", "operator_actions"];
+const JOBS: &str = "finalization_jobs";
+
+impl Operations {
+    /// The rows of a user by table, without empty ones. `None`: no such user.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn user_rows(&self, user: &UserId) -> Result<Option<Vec<(&'static str, i64)>>, Error> {
+        let (mut transaction, _) = self.db.begin(DOING).await?;
+        count(&mut transaction, user).await
+    }
+
+    /// Marks a user as being deleted, from which moment on nothing of theirs is admitted, revokes their keys, disables their
+    /// webhooks, and records the action with the counts of what is there. `None`: no such user.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn begin_erasure(
+        &self,
+        user: &UserId,
+        action: &OperatorAction,
+    ) -> Result<Option<Vec<(&'static str, i64)>>, Error> {
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        for statement in [
+            "update users set deleting_since = coalesce(deleting_since, $2), updated_at = $2 where user_id = $1",
+            "update developer_keys set revoked_at = $2 where user_id = $1 and revoked_at is null",
+            // As if its owner had disabled it: operators do not enable it again.
+            "update webhook_endpoints set enabled = false, disabled_reason = 'by_owner', updated_at = $2 \
+             where user_id = $1 and disabled_reason is distinct from 'by_owner'",
+        ] {
+            change(&mut transaction, statement, user, now).await?;
+        }
+        let Some(counts) = count(&mut transaction, user).await? else { return Ok(None) };
+        let detail = match counts.as_slice() {
+            [] => "nothing but the user".to_owned(),
+            counts => {
+                counts.iter().map(|(table, rows)| format!("{table} {rows}")).collect::<Vec<_>>().join(", ")
+            }
+        };
+        let audited = Audited { user: None, verb: "delete_user", subject: user.as_str() };
+        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
+        sqlx::query(
+            "update operator_actions set detail = 'begun: ' || $2 \
+             where user_id = '' and action = 'delete_user' and subject = $1 and detail is null",
+        )
+        .bind(user.as_str())
+        .bind(detail)
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(Some(counts))
+    }
+
+    /// One small transaction of an erasure that was begun. Live jobs come first, so that their runs end at once.
+    ///
+    /// # Errors
+    /// When the database does not answer: the same step is asked for again.
+    pub async fn erase_some(&self, user: &UserId) -> Result<ErasureStep, Error> {
+        let live = self.live_conversations(user).await?;
+        if !live.is_empty() {
+            let mut deleted = 0;
+            for conversation in live {
+                deleted += u64::from(self.ledger.delete_conversation(user, &conversation).await?);
+            }
+            return Ok(ErasureStep::Removed("conversations", deleted));
+        }
+        for table in TABLES.into_iter().chain(RECORDS) {
+            let (mut transaction, _) = self.db.begin(DOING).await?;
+            let removed = erase(&mut transaction, user, table).await?;
+            transaction.commit().await.doing(DOING)?;
+            if removed > 0 {
+                return Ok(ErasureStep::Removed(table, removed));
+            }
+        }
+        self.finish_erasure(user).await
+    }
+
+    /// Conversations whose job lives, running ones first.
+    async fn live_conversations(&self, user: &UserId) -> Result<Vec<ConversationId>, Error> {
+        let live: Vec<String> = sqlx::query_scalar(
+            "select conversation_id from finalization_jobs j where user_id = $1 \
+                 and status in ('queued', 'leased', 'blocked_byok') \
+                 and exists (select from conversations c where c.user_id = j.user_id \
+                     and c.conversation_id = j.conversation_id) \
+             order by status = 'leased' desc limit $2",
+        )
+        .bind(user.as_str())
+        .bind(LIVE)
+        .fetch_all(self.db.pool())
+        .await
+        .doing(DOING)?;
+        Ok(live.into_iter().map(ConversationId::new).collect())
+    }
+
+    /// Removes what requests that were under way wrote behind the other steps, and the user with it: what is tried later finds
+    /// no user to belong to.
+    async fn finish_erasure(&self, user: &UserId) -> Result<ErasureStep, Error> {
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        sqlx::query("select from users where user_id = $1 for update")
+            .bind(user.as_str())
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        // In the order of locks.
+        for table in [JOBS].into_iter().chain(TABLES).chain(RECORDS) {
+            let removed = erase(&mut transaction, user, table).await?;
+            if i64::try_from(removed).is_ok_and(|removed| removed >= BATCH / 20) {
+                transaction.commit().await.doing(DOING)?;
+                return Ok(ErasureStep::Removed(table, removed));
+            }
+        }
+        sqlx::query("delete from users where user_id = $1")
+            .bind(user.as_str())
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        let done = "update operator_actions set detail = 'done ' || $2::timestamptz || ', ' || detail \
+             where user_id = '' and action = 'delete_user' and subject = $1 and detail like 'begun: %'";
+        change(&mut transaction, done, user, now).await?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(ErasureStep::Done)
+    }
+}
+
+/// Runs a statement about a user and a moment.
+async fn change(
+    connection: &mut PgConnection,
+    statement: &'static str,
+    user: &UserId,
+    now: Timestamp,
+) -> Result<(), Error> {
+    sqlx::query(statement).bind(user.as_str()).bind(now).execute(connection).await.map(drop).doing(DOING)
+}
+
+/// Counts the rows of a user, table by table.
+async fn count(
+    connection: &mut PgConnection,
+    user: &UserId,
+) -> Result<Option<Vec<(&'static str, i64)>>, Error> {
+    let mut counts = Vec::new();
+    for table in ["users"].into_iter().chain(TABLES) {
+        let rows: i64 =
+            sqlx::query_scalar(AssertSqlSafe(format!("select count(*) from {table} where user_id = $1")))
+                .bind(user.as_str())
+                .fetch_one(&mut *connection)
+                .await
+                .doing(DOING)?;
+        match (table, rows) {
+            ("users", 0) => return Ok(None),
+            ("users", _) | (_, 0) => {}
+            _ => counts.push((table, rows)),
+        }
+    }
+    Ok(Some(counts))
+}
+
+/// Removes a batch of one table's rows, or what is a user's in records that are kept.
+async fn erase(connection: &mut PgConnection, user: &UserId, table: &str) -> Result<u64, Error> {
+    if table == JOBS {
+        return erase_jobs(connection, user).await;
+    }
+    // An item takes its pushes along.
+    hold_subscriptions(connection, user).await?;
+    // Photos are large.
+    let limit = if table == "photos" { BATCH / 20 } else { BATCH };
+    // A bitmap would be made of all rows of the user, each time.
+    sqlx::query("set local enable_bitmapscan = off").execute(&mut *connection).await.doing(DOING)?;
+    let batch = format!(
+        "with doomed as materialized (select ctid from {table} where user_id = $1 limit $2 for update) {} \
+         where t.ctid = any(array(select ctid from doomed))",
+        match RECORDS.contains(&table) {
+            true => format!("update {table} t set user_id = ''"),
+            false => format!("delete from {table} t"),
+        }
+    );
+    sqlx::query(AssertSqlSafe(batch))
+        .bind(user.as_str())
+        .bind(limit)
+        .execute(connection)
+        .await
+        .doing(DOING)
+        .map(|done| done.rows_affected())
+}
+
+/// Removes jobs with their admissions, tasks, checkpoints and costs; totals follow. Jobs of a user who is created again under the
+/// same id may have the same ids: their epochs begin above those that are removed.
+async fn erase_jobs(connection: &mut PgConnection, user: &UserId) -> Result<u64, Error> {
+    let removed: Vec<Gone> = sqlx::query_as(concat!(
+        "with doomed as materialized (select user_id, job_id, conversation_id, revision, epoch \
+             from finalization_jobs where user_id = $1 order by job_id limit $2 for update), \
+         admissions as (delete from finalization_admissions a using doomed d where a.user_id = d.user_id \
+             and a.conversation_id = d.conversation_id and a.revision = d.revision), \
+         floor as (update epoch_floor set epoch = greatest(epoch, (select max(epoch) + 1 from doomed)) \
+             where exists (select from doomed)), ",
+        gone!()
+    ))
+    .bind(user.as_str())
+    .bind(BATCH)
+    .fetch_all(&mut *connection)
+    .await
+    .doing(DOING)?;
+    uncount(connection, &removed).await.doing(DOING)
+}

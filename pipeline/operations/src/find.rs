@@ -1,0 +1,122 @@
+//! Whole ids from the ends that lists show.
+
+use db::{Doing, Error};
+use records::UserId;
+
+use crate::Operations;
+
+/// What an id names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdKind {
+    /// A job.
+    Job,
+    /// A conversation.
+    Conversation,
+    /// A user.
+    User,
+    /// A bulk replay.
+    Replay,
+    /// A webhook endpoint.
+    Endpoint,
+    /// A delivery to one.
+    Delivery,
+    /// An app of a third party.
+    App,
+    /// A key of an app.
+    AppKey,
+    /// A developer key.
+    Key,
+    /// A folder.
+    Folder,
+}
+
+impl IdKind {
+    /// Every kind.
+    pub const ALL: [Self; 10] = [
+        Self::Job,
+        Self::Conversation,
+        Self::User,
+        Self::Replay,
+        Self::Endpoint,
+        Self::Delivery,
+        Self::App,
+        Self::AppKey,
+        Self::Key,
+        Self::Folder,
+    ];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Job => "job",
+            Self::Conversation => "conversation",
+            Self::User => "user",
+            Self::Replay => "replay",
+            Self::Endpoint => "endpoint",
+            Self::Delivery => "delivery",
+            Self::App => "app",
+            Self::AppKey => "app_key",
+            Self::Key => "key",
+            Self::Folder => "folder",
+        }
+    }
+}
+
+/// An id that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundId {
+    /// What it names.
+    pub kind: IdKind,
+    /// Whose it is; empty for a bulk replay.
+    pub user_id: String,
+    /// All of it.
+    pub id: String,
+    /// The newest job of a conversation, the endpoint of a delivery, the app of a key; empty otherwise.
+    pub within: String,
+}
+
+/// A beginning or an ending of fewer characters finds nothing: it would read every table to find too much.
+const SHORTEST: usize = 4;
+
+impl Operations {
+    /// The ids that are `text`, or else those that begin or end with it, at most `limit`; of all kinds and users where none is
+    /// named.
+    ///
+    /// # Errors
+    /// When the database does not answer within its limits.
+    pub async fn find_ids(
+        &self,
+        kind: Option<IdKind>,
+        user: Option<&UserId>,
+        text: &str,
+        limit: i64,
+    ) -> Result<Vec<FoundId>, Error> {
+        const DOING: &str = "looking for an id";
+        let mut transaction = self.db.begin_reading(DOING).await?;
+        for is_part in [false, true] {
+            if text.is_empty() || is_part && text.chars().count() < SHORTEST {
+                break;
+            }
+            let found: Vec<(String, String, String, String)> =
+                sqlx::query_as(include_str!("../sql/operators/find_ids.sql"))
+                    .bind(kind.map(IdKind::as_str))
+                    .bind(user.map(UserId::as_str))
+                    .bind(text)
+                    .bind(is_part)
+                    .bind(limit)
+                    .persistent(false)
+                    .fetch_all(&mut *transaction)
+                    .await
+                    .doing(DOING)?;
+            if !found.is_empty() {
+                return Ok(found.into_iter().filter_map(read).collect());
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+fn read((kind, user_id, id, within): (String, String, String, String)) -> Option<FoundId> {
+    let kind = IdKind::ALL.into_iter().find(|known| known.as_str() == kind)?;
+    Some(FoundId { kind, user_id, id, within })
+}

@@ -1,0 +1,108 @@
+//! What the service looks like now, read from the database at scrape time (DESIGN §4, "Metrics").
+
+use db::{Doing, Error};
+use job::Timestamp;
+use sqlx::PgConnection;
+
+use crate::Operations;
+
+const DOING: &str = "reading the gauges";
+
+/// The service's gauges. Costs do not grow with history.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Gauges {
+    /// Jobs per status, always all five: (status, count).
+    pub jobs: Vec<(&'static str, i64)>,
+    /// Seconds since the last admission or replay of the oldest non-terminal job; 0 without one.
+    pub oldest_nonterminal_age: f64,
+    /// The same of the oldest job that is queued with its time come; 0 without one.
+    pub oldest_ready_age: f64,
+    /// Seconds since the oldest undelivered event happened, without those of endpoints that fail while those of less than
+    /// [`MANY_FAILING`] users do; 0 without one.
+    pub oldest_pending_delivery_age: f64,
+    /// Non-terminal jobs without an owner: must be 0 (the owner-with-deadline invariant).
+    pub orphans: i64,
+}
+
+impl Operations {
+    /// One bounded read.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn gauges(&self) -> Result<Gauges, Error> {
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let counted = count_jobs(&mut transaction).await?;
+        let jobs = STATUSES.map(|status| {
+            let found = counted.iter().find(|(name, _)| name == status);
+            (status, found.map_or(0, |(_, count)| *count))
+        });
+        let ages = read_ages(&mut transaction, now).await?;
+        Ok(Gauges {
+            jobs: jobs.to_vec(),
+            oldest_nonterminal_age: ages.nonterminal,
+            oldest_ready_age: ages.ready,
+            oldest_pending_delivery_age: ages.delivery,
+            orphans: ages.orphans,
+        })
+    }
+}
+
+/// Where the endpoints of so many users fail, their deliveries count as late.
+pub const MANY_FAILING: i64 = 5;
+
+/// The five statuses, in the order of a job's life.
+const STATUSES: [&str; 5] = ["queued", "leased", "blocked_byok", "completed", "dead_letter"];
+
+/// Live jobs are counted from their partial index, finished ones from the striped totals.
+async fn count_jobs(connection: &mut PgConnection) -> Result<Vec<(String, i64)>, Error> {
+    sqlx::query_as(
+        "select status, count(*) from finalization_jobs where status in ('queued', 'leased', 'blocked_byok') \
+         group by status \
+         union all select status, sum(jobs)::bigint from finalization_totals group by status",
+    )
+    .fetch_all(connection)
+    .await
+    .doing(DOING)
+}
+
+/// Ages in seconds, 0 where nothing waits.
+#[derive(sqlx::FromRow)]
+struct Ages {
+    nonterminal: f64,
+    ready: f64,
+    delivery: f64,
+    orphans: i64,
+}
+
+/// Each age is the head of an index. An orphan is a live job whose check is an hour overdue, counted to 1,000; a queued job waits
+/// for a slot and is not one. Deliveries that wait for their endpoint to be enabled again are no backlog, and those of one that
+/// fails are its owner's matter, until so many users' endpoints fail that the cause is likely ours.
+async fn read_ages(connection: &mut PgConnection, now: Timestamp) -> Result<Ages, Error> {
+    sqlx::query_as(
+        "select coalesce(extract(epoch from $1 - (select admitted_at from finalization_jobs \
+                 where status in ('queued', 'leased', 'blocked_byok') \
+                 order by admitted_at limit 1)), 0)::float8 as nonterminal, \
+             coalesce(extract(epoch from $1 - (select admitted_at from finalization_jobs \
+                 where status in ('queued', 'leased', 'blocked_byok') and status = 'queued' and ready_at <= $1 \
+                 order by admitted_at limit 1)), 0)::float8 as ready, \
+             coalesce(extract(epoch from $1 - (select occurred_at from \
+                     (select user_id, endpoint_id, occurred_at from webhook_deliveries \
+                         where status in ('pending', 'sending') and next_at is distinct from 'infinity' \
+                         order by occurred_at limit 10000) oldest \
+                 where not exists (select from webhook_endpoints e where e.user_id = oldest.user_id \
+                         and e.endpoint_id = oldest.endpoint_id and e.failing_since is not null) \
+                     or (select count(distinct user_id) from (select user_id from webhook_endpoints \
+                         where (not enabled or failing_since is not null) and failing_since is not null \
+                         limit 100) failing) >= $2 \
+                 order by occurred_at limit 1)), 0)::float8 as delivery, \
+             (select count(*) from (select from finalization_jobs where status = 'leased' \
+                     and reconcile_after_at < $1 - interval '1 hour' limit 1000) overdue) \
+             + (select count(*) from (select from finalization_jobs where status = 'blocked_byok' \
+                     and reconcile_after_at < $1 - interval '1 hour' limit 1000) overdue) as orphans",
+    )
+    .bind(now)
+    .bind(MANY_FAILING)
+    .fetch_one(connection)
+    .await
+    .doing(DOING)
+}

@@ -1,0 +1,166 @@
+//! How the database that carries the ledger is doing: what operators of PostgreSQL look at first.
+//!
+//! Views and counters of the server alone, none of our rows: a read costs the same with any history. A role
+//! without `pg_read_all_stats` sees the ages of its own sessions, which is to say of every process of ours.
+
+use db::{Doing, Error};
+use job::Timestamp;
+use sqlx::PgConnection;
+
+use crate::Operations;
+
+const DOING: &str = "reading the database's health";
+
+/// Tables whose rows are rewritten as jobs move: what vacuum must keep up with. A fixed list keeps labels few,
+/// and other people's tables of a shared database out.
+const BUSY_TABLES: [&str; 7] = [
+    "action_items",
+    "conversations",
+    "finalization_jobs",
+    "finalization_totals",
+    "memories",
+    "stage_checkpoints",
+    "webhook_deliveries",
+];
+
+/// What a session can be doing; `waiting` is for a lock.
+const SESSION_STATES: [&str; 4] = ["active", "waiting", "idle", "idle_in_transaction"];
+
+/// The health of the database. Counters are the server's own and are reset with its statistics.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Health {
+    /// Per busy table.
+    pub tables: Vec<TableHealth>,
+    /// Sessions of this database per state, always all four: (state, count).
+    pub sessions: Vec<(&'static str, i64)>,
+    /// How many sessions the whole server allows.
+    pub sessions_allowed: i64,
+    /// Seconds since the oldest open transaction of this database began, prepared ones included.
+    pub oldest_transaction_age: f64,
+    /// How many transactions ago the oldest snapshot was taken that vacuum must respect.
+    pub oldest_snapshot_age: i64,
+    /// Bytes written to the write-ahead log since the server was made.
+    pub wal_bytes: f64,
+    /// Transactions committed, and rolled back.
+    pub commits: i64,
+    /// Transactions rolled back.
+    pub rollbacks: i64,
+    /// Blocks found in the server's cache.
+    pub blocks_cached: i64,
+    /// Blocks asked of the operating system.
+    pub blocks_read: i64,
+    /// Deadlocks that the server ended.
+    pub deadlocks: i64,
+    /// Bytes on disk of this database.
+    pub bytes: i64,
+}
+
+/// The health of one table, as the server estimates it.
+#[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
+pub struct TableHealth {
+    /// Its name, one of a fixed list.
+    pub name: String,
+    /// Rows that are there.
+    pub live: i64,
+    /// Rows that are gone and not yet vacuumed away.
+    pub dead: i64,
+    /// Seconds since it was vacuumed last, by hand or by itself; none when it never was.
+    pub vacuumed_ago: Option<f64>,
+}
+
+impl Operations {
+    /// One bounded read of the server's own views.
+    ///
+    /// # Errors
+    /// When the database does not answer, or keeps these views from our role.
+    pub async fn health(&self) -> Result<Health, Error> {
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let server = read_server(&mut transaction, now).await?;
+        let counted = count_sessions(&mut transaction).await?;
+        let sessions = SESSION_STATES.map(|state| {
+            let found = counted.iter().find(|(name, _)| name == state);
+            (state, found.map_or(0, |(_, count)| *count))
+        });
+        Ok(Health {
+            tables: read_tables(&mut transaction, now).await?,
+            sessions: sessions.to_vec(),
+            sessions_allowed: server.sessions_allowed,
+            oldest_transaction_age: server.oldest_transaction_age,
+            oldest_snapshot_age: server.oldest_snapshot_age,
+            wal_bytes: server.wal_bytes,
+            commits: server.commits,
+            rollbacks: server.rollbacks,
+            blocks_cached: server.blocks_cached,
+            blocks_read: server.blocks_read,
+            deadlocks: server.deadlocks,
+            bytes: server.bytes,
+        })
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct Server {
+    sessions_allowed: i64,
+    oldest_transaction_age: f64,
+    oldest_snapshot_age: i64,
+    wal_bytes: f64,
+    commits: i64,
+    rollbacks: i64,
+    blocks_cached: i64,
+    blocks_read: i64,
+    deadlocks: i64,
+    bytes: i64,
+}
+
+/// The session that asks does not count. Besides sessions, a prepared transaction, a replication slot and a
+/// standby that gives feedback can each keep vacuum from removing what is dead.
+async fn read_server(connection: &mut PgConnection, now: Timestamp) -> Result<Server, Error> {
+    sqlx::query_as(
+        "select current_setting('max_connections')::bigint as sessions_allowed, \
+             coalesce(extract(epoch from $1 - least( \
+                 (select min(xact_start) from pg_stat_activity where datname = current_database() \
+                     and backend_type = 'client backend' and pid <> pg_backend_pid()), \
+                 (select min(prepared) from pg_prepared_xacts where database = current_database()))), 0)::float8 \
+                 as oldest_transaction_age, \
+             coalesce(greatest( \
+                 (select max(age(backend_xmin)) from pg_stat_activity where pid <> pg_backend_pid() \
+                     and (datname = current_database() or backend_type = 'walsender')), \
+                 (select max(age(xmin)) from pg_replication_slots), \
+                 (select max(age(transaction)) from pg_prepared_xacts where database = current_database())), 0)::bigint \
+                 as oldest_snapshot_age, \
+             pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as wal_bytes, \
+             xact_commit as commits, xact_rollback as rollbacks, blks_hit as blocks_cached, blks_read as blocks_read, \
+             deadlocks, pg_database_size(datid) as bytes \
+         from pg_stat_database where datname = current_database()",
+    )
+    .bind(now)
+    .fetch_one(connection)
+    .await
+    .doing(DOING)
+}
+
+async fn count_sessions(connection: &mut PgConnection) -> Result<Vec<(String, i64)>, Error> {
+    sqlx::query_as(
+        "select case when wait_event_type = 'Lock' then 'waiting' \
+                 when state like 'idle in transaction%' then 'idle_in_transaction' \
+                 when state = 'idle' then 'idle' else 'active' end as doing, count(*) \
+         from pg_stat_activity where datname = current_database() and backend_type = 'client backend' \
+         group by doing",
+    )
+    .fetch_all(connection)
+    .await
+    .doing(DOING)
+}
+
+async fn read_tables(connection: &mut PgConnection, now: Timestamp) -> Result<Vec<TableHealth>, Error> {
+    sqlx::query_as(
+        "select relname::text as name, n_live_tup as live, n_dead_tup as dead, \
+             extract(epoch from $1 - greatest(last_vacuum, last_autovacuum))::float8 as vacuumed_ago \
+         from pg_stat_user_tables where schemaname = current_schema() and relname = any($2) order by relname",
+    )
+    .bind(now)
+    .bind(BUSY_TABLES.as_slice())
+    .fetch_all(connection)
+    .await
+    .doing(DOING)
+}

@@ -1,0 +1,75 @@
+//! What operators read and do: lists, one job and why it waits, bulk replays, pauses, pruning, health, erasure.
+//!
+//! [`Operations`] stands behind the command line, the console, the metrics and the reconciler. Every read costs the same
+//! on a long history: it is bounded by a page, by living processes, by the last hour, or by totals that were counted
+//! with the change.
+
+mod apps;
+mod audit;
+mod backlog;
+mod bulk;
+mod causes;
+mod deliveries;
+mod doctor;
+mod erase;
+mod find;
+mod gauges;
+mod health;
+mod list;
+mod overview;
+mod page;
+mod pauses;
+mod people;
+mod processes;
+mod prune;
+mod round;
+mod secrets;
+mod verify;
+mod webhooks;
+
+use db::Db;
+use ledger::Ledger;
+
+pub use apps::OperatorApp;
+pub use audit::{ActionFilter, ActionView};
+pub use backlog::Backlog;
+pub use bulk::{
+    ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, Started, Stepped,
+};
+pub use causes::{Cause, Causes};
+pub use deliveries::{DeliveryFilter, DeliveryLine, Redelivered, delivery_subject};
+pub use doctor::{Examination, OldTransaction};
+pub use erase::ErasureStep;
+pub use find::{FoundId, IdKind};
+pub use gauges::{Gauges, MANY_FAILING};
+pub use health::{Health, TableHealth};
+pub use list::{JobCursor, JobFilter, JobsPage};
+pub use overview::{DeadLetters, MinuteView, Overview};
+pub use page::JobPage;
+pub use pauses::Pause;
+pub use people::UserLine;
+pub use processes::{HeldLease, Process, ProcessView, RUN_MILLIS, RunCounts, Workers};
+pub use prune::Pruned;
+pub use round::LastRound;
+pub use secrets::{Resealed, SealedSecrets};
+pub use verify::{CHECKS, Check, Finding};
+pub use webhooks::{Enabled, EndpointView, GivenUp};
+
+/// The operators' side of a ledger. Cheap to clone.
+#[derive(Clone)]
+pub struct Operations {
+    db: Db,
+    ledger: Ledger,
+}
+
+impl Operations {
+    /// What operators read of `ledger` and do to it.
+    pub fn new(ledger: &Ledger) -> Self {
+        Self { db: ledger.db().clone(), ledger: ledger.clone() }
+    }
+
+    /// The database.
+    pub fn db(&self) -> &Db {
+        &self.db
+    }
+}

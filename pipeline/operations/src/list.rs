@@ -1,0 +1,176 @@
+//! The list of jobs: filtered, in pages, each page through the index that has its order.
+
+use db::{Doing, Error};
+use job::{Job, JobId, Timestamp};
+use ledger::{
+    JobView,
+    row::{JobRow, Stored},
+};
+use records::UserId;
+use sqlx::{Postgres, QueryBuilder};
+
+use crate::Operations;
+
+/// Which jobs to list. Everything that is `None` does not filter.
+#[derive(Clone, Debug, Default)]
+pub struct JobFilter {
+    /// One of the five statuses.
+    pub status: Option<String>,
+    /// A failure code: the cause of dead letters; with a live status, the newest failure.
+    pub code: Option<String>,
+    /// Whose.
+    pub user: Option<UserId>,
+    /// The present dispatch.
+    pub generation: Option<i64>,
+    /// Admitted at this moment or later. Ages count from the last admission or replay (DECISIONS §4); of completed jobs, and
+    /// in a list of all, from the first, by which these lists are ordered.
+    pub since: Option<Timestamp>,
+    /// Admitted before this moment, by the same count.
+    pub until: Option<Timestamp>,
+    /// Leave out dead letters that an operator settled.
+    pub unsettled: bool,
+    /// Keyset: what comes after this place.
+    pub after: Option<JobCursor>,
+    /// At most this many.
+    pub limit: i64,
+}
+
+/// A place in a list: of the last job of a page. Opaque, but stable: it can travel in a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobCursor {
+    /// The moment by which the list is ordered.
+    pub at: Timestamp,
+    /// Among those of one moment.
+    pub job: JobId,
+}
+
+/// One page of jobs, newest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobsPage {
+    /// At most as many as were asked for.
+    pub jobs: Vec<JobView>,
+    /// Where the next page begins; `None` on the last one.
+    pub next: Option<JobCursor>,
+}
+
+impl JobFilter {
+    /// The moment by which the list is ordered: live jobs by their last admission or replay, others by their first.
+    fn column(&self) -> &'static str {
+        if self.is_live() { "admitted_at" } else { "created_at" }
+    }
+
+    /// The moment from which ages count. A dead letter may have been replayed a minute ago.
+    fn admitted(&self) -> &'static str {
+        if self.counts_replays() { "admitted_at" } else { "created_at" }
+    }
+
+    /// That moment of one of the jobs that were found: what a list shows beside a filter of ages.
+    pub fn admitted_at(&self, view: &JobView) -> Timestamp {
+        if self.counts_replays() { view.job.admitted_at } else { view.created_at }
+    }
+
+    fn counts_replays(&self) -> bool {
+        self.is_live() || self.is_dead()
+    }
+
+    /// Whether only dead letters are found: a failure code alone means those who died of it.
+    pub fn is_dead(&self) -> bool {
+        self.status.as_deref() == Some("dead_letter") || self.status.is_none() && self.code.is_some()
+    }
+
+    fn is_live(&self) -> bool {
+        matches!(self.status.as_deref(), Some("queued" | "leased" | "blocked_byok"))
+    }
+
+    fn cursor(&self, view: &JobView) -> JobCursor {
+        let at = if self.is_live() { view.job.admitted_at } else { view.created_at };
+        JobCursor { at, job: view.job.id.clone() }
+    }
+
+    /// The statement, written out for what was asked: the planner then finds the partial index that fits.
+    fn query(&self) -> QueryBuilder<Postgres> {
+        let mut query = QueryBuilder::new("select * from finalization_jobs where ");
+        query.push(match self.status.as_deref() {
+            Some("queued" | "leased" | "blocked_byok") => {
+                "status in ('queued', 'leased', 'blocked_byok') and status = "
+            }
+            Some("dead_letter") => "status = 'dead_letter' and status = ",
+            Some(_) => "status = ",
+            None if self.code.is_some() => "status = 'dead_letter'",
+            None => "true",
+        });
+        if let Some(status) = &self.status {
+            query.push_bind(status.clone());
+        }
+        self.narrow(&mut query);
+        if let Some(after) = &self.after {
+            query.push(format_args!(" and ({}, job_id) < (", self.column()));
+            query.push_bind(after.at).push(", ").push_bind(after.job.as_str().to_owned()).push(")");
+        }
+        query.push(format_args!(" order by {} desc, job_id desc limit ", self.column()));
+        query.push_bind(self.limit);
+        query
+    }
+
+    /// Everything but status, order and place.
+    pub(super) fn narrow(&self, query: &mut QueryBuilder<Postgres>) {
+        if let Some(code) = &self.code {
+            query.push(if self.is_live() { " and last_code = " } else { " and dead_code = " });
+            query.push_bind(code.clone());
+        }
+        if let Some(user) = &self.user {
+            query.push(" and user_id = ").push_bind(user.as_str().to_owned());
+        }
+        if let Some(generation) = self.generation {
+            query.push(" and generation = ").push_bind(generation);
+        }
+        if let Some(since) = self.since {
+            query.push(" and ").push(self.admitted()).push(" >= ").push_bind(since);
+            // Nothing dies before it is admitted: what is still unsettled stands in an index by when it died.
+            if self.is_dead() && self.unsettled {
+                query.push(" and finished_at > ").push_bind(since);
+            }
+        }
+        if let Some(until) = self.until {
+            query.push(" and ").push(self.admitted()).push(" < ").push_bind(until);
+            // Nor is anything replayed before its first admission, by which dead letters are listed.
+            if self.is_dead() {
+                query.push(" and created_at <= ").push_bind(until);
+            }
+        }
+        if self.unsettled {
+            query.push(" and settled_at is null");
+        }
+    }
+}
+
+impl Operations {
+    /// A page of jobs, newest first. An unreadable row is an error with its id.
+    ///
+    /// # Errors
+    /// When the database does not answer within its limits, or a row cannot be read.
+    pub async fn jobs_page(&self, filter: &JobFilter) -> Result<JobsPage, Error> {
+        const DOING: &str = "listing jobs";
+        let mut transaction = self.db.begin_reading(DOING).await?;
+        let asked = JobFilter { limit: filter.limit.saturating_add(1), ..filter.clone() };
+        // Planned for the ages that were asked for: which index is short depends on them.
+        let rows: Vec<JobRow> = asked
+            .query()
+            .build_query_as()
+            .persistent(false)
+            .fetch_all(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        let views: Result<Vec<JobView>, Error> = rows
+            .into_iter()
+            .map(|row| Stored::try_from(row).map(|stored| self.ledger.job_view(stored)))
+            .collect();
+        let mut jobs = views?;
+        let more = i64::try_from(jobs.len()).is_ok_and(|found| found > filter.limit);
+        if more {
+            jobs.pop();
+        }
+        let next = jobs.last().filter(|_| more).map(|last| filter.cursor(last));
+        Ok(JobsPage { jobs, next })
+    }
+}

@@ -1,0 +1,158 @@
+//! What an operator looks at first.
+
+use db::{Doing, Error};
+use job::Timestamp;
+
+use crate::{Gauges, LastRound, Operations, Pause, processes::RUN_MILLIS, round::last_round};
+
+/// The state of the service at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overview {
+    /// The database's clock.
+    pub at: Timestamp,
+    /// Jobs by status, ages and orphans.
+    pub gauges: Gauges,
+    /// Dead letters by code, most first; codes without any are left out.
+    pub dead_letters: Vec<DeadLetters>,
+    /// The reconciler's last round, in any process.
+    pub last_round: Option<LastRound>,
+    /// Paused queues.
+    pub pauses: Vec<Pause>,
+    /// Processes that live.
+    pub living: i64,
+    /// Slots of those: (finalization, creation).
+    pub slots: (i64, i64),
+}
+
+/// Dead letters of one cause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadLetters {
+    /// The cause.
+    pub code: String,
+    /// Those that wait for an operator.
+    pub waiting: i64,
+    /// Those that one has settled, until they are pruned.
+    pub settled: i64,
+}
+
+/// What ended in one step of time, in all processes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MinuteView {
+    /// Its beginning.
+    pub minute: Timestamp,
+    /// Completed runs.
+    pub completed: i64,
+    /// Failed attempts.
+    pub failed: i64,
+    /// Half of the runs were shorter: milliseconds, interpolated within the bounds of `RUN_MILLIS`; `None`: no runs.
+    pub p50_ms: Option<f64>,
+    /// 95 in 100 were shorter.
+    pub p95_ms: Option<f64>,
+}
+
+type MinuteRow = (Timestamp, i64, i64, Vec<i64>);
+
+impl Operations {
+    /// The overview. Its cost depends on neither the history nor the dead letters that lie there.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn overview(&self) -> Result<Overview, Error> {
+        const DOING: &str = "reading the overview";
+        let gauges = self.gauges().await?;
+        let pauses = self.pauses().await?;
+        let (mut transaction, at) = self.db.begin(DOING).await?;
+        let dead: Vec<(String, i64, i64)> = sqlx::query_as(
+            "select code, sum(case when settled then 0 else jobs end)::bigint, \
+                 sum(case when settled then jobs else 0 end)::bigint \
+             from dead_letter_totals group by code having sum(jobs) > 0 order by 2 desc, 1",
+        )
+        .fetch_all(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        let (living, finalization, creation): (i64, i64, i64) = sqlx::query_as(
+            "select count(*), coalesce(sum(finalization_slots), 0), coalesce(sum(creation_slots), 0) \
+             from service_processes where seen_at > $1 - $2::interval and not stopping",
+        )
+        .bind(at)
+        .bind(super::processes::LIVING)
+        .fetch_one(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        let last_round = last_round(&mut transaction).await.doing(DOING)?;
+        Ok(Overview {
+            at,
+            gauges,
+            dead_letters: dead
+                .into_iter()
+                .map(|(code, waiting, settled)| DeadLetters { code, waiting, settled })
+                .collect(),
+            last_round,
+            pauses,
+            living,
+            slots: (finalization, creation),
+        })
+    }
+}
+
+impl Operations {
+    /// What ended in the last `hours`, in 60 steps, oldest first, the present one last.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn activity(&self, hours: u32) -> Result<Vec<MinuteView>, Error> {
+        const DOING: &str = "reading what ended";
+        let (mut transaction, at) = self.db.begin(DOING).await?;
+        let step = chrono::Duration::minutes(i64::from(hours.max(1)));
+        let steps: Vec<MinuteRow> = sqlx::query_as(include_str!("../sql/operators/activity.sql"))
+            .bind(at)
+            .bind(step)
+            .fetch_all(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        Ok(steps.into_iter().map(minute).collect())
+    }
+}
+
+fn minute((minute, completed, failed, lengths): MinuteRow) -> MinuteView {
+    let p50_ms = quantile(&lengths, 0.5);
+    MinuteView { minute, completed, failed, p50_ms, p95_ms: quantile(&lengths, 0.95) }
+}
+
+/// The length below which `share` (above 0) of the runs were, by straight lines between the bounds, as Prometheus does.
+fn quantile(counts: &[i64], share: f64) -> Option<f64> {
+    let total: i64 = counts.iter().sum();
+    if total == 0 {
+        return None;
+    }
+    let rank = share * total as f64;
+    let mut below = 0;
+    for (place, count) in counts.iter().enumerate() {
+        let reached = below + count;
+        // What is reached here was not before: it counts some.
+        if reached as f64 >= rank {
+            let from = if place == 0 { 0 } else { RUN_MILLIS.get(place - 1).copied()? };
+            let to = RUN_MILLIS.get(place).copied().unwrap_or(from);
+            let part = (rank - below as f64) / *count as f64;
+            return Some(f64::from(from) + part * f64::from(to - from));
+        }
+        below = reached;
+    }
+    RUN_MILLIS.last().map(|last| f64::from(*last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quantile;
+
+    #[test]
+    fn a_quantile_lies_within_the_bounds_of_its_runs() {
+        assert_eq!(quantile(&[], 0.5), None);
+        assert_eq!(quantile(&[0, 0], 0.5), None);
+        assert_eq!(quantile(&[10], 0.5), Some(2.5), "half way to the first bound");
+        assert_eq!(quantile(&[0, 4, 0, 4], 0.95), Some(47.5), "between 25 and 50 milliseconds");
+        let mut longer = [0; 15];
+        longer[14] = 1;
+        assert_eq!(quantile(&longer, 0.5), Some(300_000.0), "what is beyond all bounds is at the last");
+    }
+}

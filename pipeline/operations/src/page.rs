@@ -1,0 +1,213 @@
+//! One job, with everything that explains it: history, audit, and what lies around it.
+
+use db::{Doing, Error};
+use job::{Cause, Job, JobId, SILENT_AFTER, State, Surroundings, Timestamp, Why, why};
+use ledger::{Event, JobView, Spent, history, usage::spent_by};
+use records::{ConversationId, UserId};
+use sqlx::PgConnection;
+
+use crate::{ActionFilter, ActionView, Operations, processes::LIVING};
+
+/// A job's page. Never a person's words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobPage {
+    /// The job with its checkpoints.
+    pub view: JobView,
+    /// Its edges, oldest first; the newest 64 at most.
+    pub history: Vec<Event>,
+    /// The engine behind what the conversation shows, where this job made it; with the model and the version of its
+    /// prompts. `None` before it completed, and when a later revision has replaced what it made.
+    pub engine: Option<String>,
+    /// What its runs spent at model servers, by run and stage.
+    pub spent: Vec<Spent>,
+    /// What operators did to it, newest first; 50 at most.
+    pub actions: Vec<ActionView>,
+    /// What lies around it.
+    pub around: Surroundings,
+    /// Why it is not running, or that it is.
+    pub why: Why,
+    /// The database's clock when the page was read.
+    pub at: Timestamp,
+}
+
+impl JobPage {
+    /// What lies behind the last failure or release of a job that is not done, and since when it has been the same one.
+    pub fn cause(&self) -> Option<(&Cause, Timestamp)> {
+        if matches!(self.view.job.state, State::Completed { .. }) {
+            return None;
+        }
+        let mut causes = self.history.iter().rev().filter(|event| event.verb != "claim").map_while(|event| {
+            let cause = event.cause.as_ref()?;
+            Some((cause, event.at))
+        });
+        let (last, at) = causes.next()?;
+        let same = causes.take_while(|(cause, _)| cause.code == last.code && cause.class == last.class);
+        Some((last, same.last().map_or(at, |(_, first)| first)))
+    }
+}
+
+/// How often a page is read at most, when the job moves meanwhile.
+const READS: usize = 3;
+
+impl Operations {
+    /// A job's page; `None`: no such job.
+    ///
+    /// # Errors
+    /// When the database does not answer, or the row cannot be read.
+    pub async fn job_page(&self, id: &JobId) -> Result<Option<JobPage>, Error> {
+        for _ in 1..READS {
+            match self.read_job_page(id).await? {
+                Some((page, false)) => return Ok(Some(page)),
+                Some((_, true)) => {}
+                None => return Ok(None),
+            }
+        }
+        Ok(self.read_job_page(id).await?.map(|(page, _)| page))
+    }
+
+    /// A page, and whether the job moved while it was read: what was found around it may then belong to another state.
+    async fn read_job_page(&self, id: &JobId) -> Result<Option<(JobPage, bool)>, Error> {
+        const DOING: &str = "reading a job's page";
+        let Some(view) = self.ledger.job(id).await? else { return Ok(None) };
+        let filter = ActionFilter {
+            job: Some((view.user_id.clone(), view.job.id.clone())),
+            limit: 50,
+            ..ActionFilter::default()
+        };
+        let actions = self.actions(&filter).await?;
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let engine = engine_shown(&mut transaction, &view).await.doing(DOING)?;
+        let spent = spent_by(&mut transaction, &view.user_id, &view.job.id).await.doing(DOING)?;
+        let around = surroundings(&mut transaction, &view, now).await.doing(DOING)?;
+        // Last, so that a version that still holds was there all the while.
+        let found: Option<(Vec<String>, i64)> = sqlx::query_as(
+            "select coalesce(history, '{}'), version from finalization_jobs where user_id = $1 and job_id = $2",
+        )
+        .bind(view.user_id.as_str())
+        .bind(view.job.id.as_str())
+        .fetch_optional(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        let Some((lines, version)) = found else { return Ok(None) };
+        let moved = version != view.version;
+        let why = why(&view.job, &around, now, self.ledger.policy());
+        let history = history::read(&lines);
+        Ok(Some((JobPage { view, history, engine, spent, actions, around, why, at: now }, moved)))
+    }
+}
+
+/// A conversation keeps the engine of what it shows; only the newest completed job made that.
+async fn engine_shown(connection: &mut PgConnection, view: &JobView) -> Result<Option<String>, sqlx::Error> {
+    if !matches!(view.job.state, State::Completed { .. }) {
+        return Ok(None);
+    }
+    let engine: Option<Option<String>> = sqlx::query_scalar(
+        "select engine from conversations where user_id = $1 and conversation_id = $2 \
+             and not exists (select from finalization_jobs where user_id = $1 and conversation_id = $2 \
+                 and revision > $3 and status = 'completed')",
+    )
+    .bind(UserId::as_str(&view.user_id))
+    .bind(ConversationId::as_str(&view.conversation_id))
+    .bind(view.revision)
+    .fetch_optional(connection)
+    .await?;
+    Ok(engine.flatten())
+}
+
+#[derive(sqlx::FromRow)]
+struct AroundRow {
+    paused_by: Option<String>,
+    paused_at: Option<Timestamp>,
+    living: i64,
+    slots: i64,
+    busy: i64,
+    handed_at: Option<Timestamp>,
+    hand_tries: i32,
+    holder_seen_at: Option<Timestamp>,
+    holder_stopping: bool,
+    superseded: bool,
+    gone: bool,
+}
+
+/// Reads what lies around a job. Counts of the backlog stop at 1,000. Runs with their persons' own keys take no slot.
+async fn surroundings(
+    connection: &mut PgConnection,
+    view: &JobView,
+    now: Timestamp,
+) -> Result<Surroundings, sqlx::Error> {
+    let row: AroundRow = sqlx::query_as(
+        "with living as (select * from service_processes where seen_at > $1 - $2::interval and not stopping \
+             and (process_id is distinct from $4 or seen_at >= $8)) \
+         select (select operator from queue_pauses where queue = $3) as paused_by, \
+             (select paused_at from queue_pauses where queue = $3) as paused_at, \
+             (select count(*) from living) as living, \
+             (select coalesce(sum(case $3 when 'creation' then creation_slots else finalization_slots end), 0) \
+                 from living) as slots, \
+             (select count(*) from finalization_jobs where status = 'leased' and reconcile_after_at > $1 \
+                 and queue = $3 and lease_worker not like '%/keyed') as busy, \
+             (select handed_at from finalization_jobs where user_id = $5 and job_id = $9 \
+                 and handed_dispatch = dispatch) as handed_at, \
+             (select coalesce(hand_tries, 0) from finalization_jobs where user_id = $5 and job_id = $9) as hand_tries, \
+             (select seen_at from service_processes where process_id = $4) as holder_seen_at, \
+             exists (select from service_processes where process_id = $4 and stopping) as holder_stopping, \
+             exists (select from finalization_admissions where user_id = $5 and conversation_id = $6 \
+                 and revision > $7) as superseded, \
+             not exists (select from conversations where user_id = $5 and conversation_id = $6) as gone",
+    )
+    .bind(now)
+    .bind(LIVING)
+    .bind(view.job.queue.as_str())
+    .bind(holder(&view.job))
+    .bind(UserId::as_str(&view.user_id))
+    .bind(ConversationId::as_str(&view.conversation_id))
+    .bind(view.revision)
+    .bind(now - SILENT_AFTER)
+    .bind(view.job.id.as_str())
+    .fetch_one(&mut *connection)
+    .await?;
+    let ahead = match view.job.state {
+        State::Queued { ready_at } if ready_at <= now => ahead(connection, view, ready_at, now).await?,
+        _ => 0,
+    };
+    let count = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
+    Ok(Surroundings {
+        paused: row.paused_by.zip(row.paused_at),
+        living: count(row.living),
+        slots: count(row.slots),
+        busy: count(row.busy),
+        ahead: count(ahead),
+        handed_at: row.handed_at,
+        hand_tries: u32::try_from(row.hand_tries).unwrap_or(0),
+        holder_seen_at: row.holder_seen_at,
+        holder_stopping: row.holder_stopping,
+        superseded: row.superseded,
+        conversation_gone: row.gone,
+    })
+}
+
+/// Jobs of its queue that are older, counted to 1,000.
+async fn ahead(
+    connection: &mut PgConnection,
+    view: &JobView,
+    ready_at: Timestamp,
+    now: Timestamp,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar(
+        "select count(*) from (select from finalization_jobs where queue = $1 and status = 'queued' \
+             and ready_at <= $2 and (ready_at, job_id) < ($3, $4) limit 1000) older",
+    )
+    .bind(view.job.queue.as_str())
+    .bind(now)
+    .bind(ready_at)
+    .bind(view.job.id.as_str())
+    .fetch_one(connection)
+    .await
+}
+
+/// The process of the worker that holds a job's lease.
+fn holder(job: &Job) -> Option<&str> {
+    match &job.state {
+        State::Leased(lease) => lease.worker.0.rsplit_once('/').map(|(process, _)| process),
+        _ => None,
+    }
+}

@@ -1,0 +1,89 @@
+//! Queues that are not claimed from until an operator says so. The claim asks in its own statement, and a process that holds a
+//! person's keys before it claims, so that a pause holds from the transaction that makes it, in every process; runs that
+//! have begun go on.
+
+use db::{Doing, Error};
+use job::{Queue, Timestamp};
+use ledger::{
+    OperatorAction,
+    operator::{Audited, write_action},
+};
+use sqlx::PgConnection;
+
+use crate::Operations;
+
+/// A paused queue.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Pause {
+    /// `finalization` or `creation`.
+    pub queue: String,
+    /// Who.
+    pub operator: String,
+    /// Why.
+    pub reason: String,
+    /// Since when.
+    pub paused_at: Timestamp,
+}
+
+impl Operations {
+    /// Pauses claiming from `queue`. `false`: it is paused already, and stays as it was.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn pause(&self, queue: Queue, action: &OperatorAction) -> Result<bool, Error> {
+        const DOING: &str = "pausing a queue";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let paused = sqlx::query(
+            "insert into queue_pauses (queue, operator, reason, paused_at) values ($1, $2, $3, $4) \
+             on conflict do nothing",
+        )
+        .bind(queue.as_str())
+        .bind(&action.operator)
+        .bind(&action.reason)
+        .bind(now)
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        if paused.rows_affected() == 0 {
+            return Ok(false);
+        }
+        let audited = Audited { user: None, verb: "pause", subject: queue.as_str() };
+        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(true)
+    }
+
+    /// Claims from `queue` again; workers notice within a second, and processes that hold
+    /// a person's keys when it asks next. `false`: it was not paused.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn resume(&self, queue: Queue, action: &OperatorAction) -> Result<bool, Error> {
+        const DOING: &str = "resuming a queue";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let resumed = sqlx::query("delete from queue_pauses where queue = $1")
+            .bind(queue.as_str())
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        if resumed.rows_affected() == 0 {
+            return Ok(false);
+        }
+        let audited = Audited { user: None, verb: "resume", subject: queue.as_str() };
+        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        self.db.waker().job_queued(queue);
+        Ok(true)
+    }
+
+    /// The paused queues.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn pauses(&self) -> Result<Vec<Pause>, Error> {
+        sqlx::query_as("select queue, operator, reason, paused_at from queue_pauses order by queue")
+            .fetch_all(self.db.pool())
+            .await
+            .doing("reading paused queues")
+    }
+}

@@ -1,0 +1,82 @@
+//! The reconciler's last round, and when its silence is one.
+
+use chrono::Duration;
+use db::{Doing, Error};
+use job::Timestamp;
+use sqlx::PgConnection;
+
+use crate::Operations;
+
+/// Rounds that may be missing before the reconciler counts as silent.
+const MISSING: i32 = 3;
+/// The shortest silence: a round of a schedule of seconds may take longer than its interval.
+const SHORTEST: Duration = Duration::minutes(15);
+/// The interval of a process that recorded none: the default schedule's.
+const DEFAULT_SECONDS: i32 = 300;
+
+/// The last round that any process finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastRound {
+    /// When.
+    pub at: Timestamp,
+    /// How long the schedule leaves between two rounds at most.
+    pub every: Duration,
+}
+
+impl LastRound {
+    /// How long after it the next one is overdue. `dashboards/rules/alerts.yml` has the same rule.
+    pub fn patience(&self) -> Duration {
+        (self.every * MISSING).max(SHORTEST)
+    }
+
+    /// Whether the next round is overdue.
+    pub fn is_silent(&self, now: Timestamp) -> bool {
+        now - self.at > self.patience()
+    }
+}
+
+impl Operations {
+    /// Records that the reconciler finished a round, and returns the database's clock. `every`: how long its schedule
+    /// leaves between two rounds at most.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn round_done(&self, every: Duration) -> Result<Timestamp, Error> {
+        sqlx::query_scalar(
+            "insert into service_rounds (name, done_at, every_seconds) \
+             values ('reconciler', clock_timestamp(), $1) \
+             on conflict (name) do update \
+             set done_at = excluded.done_at, every_seconds = excluded.every_seconds returning done_at",
+        )
+        .bind(i32::try_from(every.num_seconds()).unwrap_or(i32::MAX))
+        .fetch_one(self.db.pool())
+        .await
+        .doing("recording a round")
+    }
+}
+
+/// The reconciler's last round.
+pub(super) async fn last_round(connection: &mut PgConnection) -> Result<Option<LastRound>, sqlx::Error> {
+    let row: Option<(Timestamp, i32)> = sqlx::query_as(
+        "select done_at, coalesce(every_seconds, $1) from service_rounds where name = 'reconciler'",
+    )
+    .bind(DEFAULT_SECONDS)
+    .fetch_optional(connection)
+    .await?;
+    Ok(row.map(|(at, seconds)| LastRound { at, every: Duration::seconds(seconds.into()) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rare_schedule_is_not_silent_between_its_rounds() {
+        let of = |every| LastRound { at: Timestamp::UNIX_EPOCH, every };
+        let after = |minutes| Timestamp::UNIX_EPOCH + Duration::minutes(minutes);
+        let (default, hourly) = (of(Duration::minutes(5)), of(Duration::hours(1)));
+        assert!(!default.is_silent(after(15)) && default.is_silent(after(16)));
+        assert!(!hourly.is_silent(after(180)) && hourly.is_silent(after(181)));
+        assert_eq!(of(Duration::seconds(1)).patience(), SHORTEST);
+    }
+}

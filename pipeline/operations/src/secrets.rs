@@ -1,0 +1,143 @@
+//! Sealing anew what another key sealed, or none: `listen secrets rotate`, page by page.
+
+use db::{Doing, Error};
+use sqlx::PgConnection;
+
+use crate::Operations;
+use db::secrets::{Place, Secrets};
+
+const DOING: &str = "sealing secrets";
+/// Rows of one transaction.
+const PAGE: i64 = 200;
+
+/// How many secrets are stored, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct SealedSecrets {
+    /// All of them.
+    pub stored: i64,
+    /// Those that some key sealed.
+    pub sealed: i64,
+    /// Those that the newest key of this process sealed.
+    pub newest: i64,
+}
+
+/// What one pass over all secrets did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resealed {
+    /// Rows whose secrets the newest key has sealed now.
+    pub sealed: u64,
+    /// Rows whose secrets no key that is set can open: they were left as they are.
+    pub unreadable: u64,
+}
+
+/// The tables that hold secrets: how a page of one is read, and how a row is written.
+const TABLES: [Table; 3] = [
+    Table {
+        page: include_str!("../sql/secrets/endpoints.sql"),
+        store: "update webhook_endpoints set secret = $3, previous_secret = $4 where user_id = $1 and endpoint_id = $2",
+        place: |row| Place::endpoint(&row.user_id, &row.id),
+    },
+    Table {
+        page: include_str!("../sql/secrets/subscriptions.sql"),
+        store: "update push_subscriptions set auth = $3 where user_id = $1 and subscription_id = $2 and $4::text is null",
+        place: |row| Place::subscription(&row.user_id, &row.id),
+    },
+    Table {
+        page: include_str!("../sql/secrets/apps.sql"),
+        store: "update apps set secret = $3 where user_id = $1 and app_id = $2 and $4::text is null",
+        place: |row| Place::app(&row.user_id, &row.id),
+    },
+];
+
+struct Table {
+    page: &'static str,
+    store: &'static str,
+    place: fn(&Row) -> Place<'_>,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    user_id: String,
+    id: String,
+    secret: String,
+    previous_secret: Option<String>,
+}
+
+impl Operations {
+    /// How many secrets are stored, and how.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn sealed_secrets(&self) -> Result<SealedSecrets, Error> {
+        sqlx::query_as(include_str!("../sql/secrets/count.sql"))
+            .bind(self.db.secrets().newest_form())
+            .fetch_one(self.db.pool())
+            .await
+            .doing("counting secrets")
+    }
+
+    /// Seals every secret with the newest key that another one sealed, or none. Nothing is done without a key. Said again, it
+    /// goes on where it was interrupted.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn reseal_secrets(&self) -> Result<Resealed, Error> {
+        let mut done = Resealed::default();
+        if !self.db.secrets().is_set() {
+            return Ok(done);
+        }
+        for table in &TABLES {
+            let mut after = (String::new(), String::new());
+            loop {
+                let (mut transaction, _) = self.db.begin(DOING).await?;
+                let rows: Vec<Row> = sqlx::query_as(table.page)
+                    .bind(self.db.secrets().newest_form())
+                    .bind(&after.0)
+                    .bind(&after.1)
+                    .bind(PAGE)
+                    .fetch_all(&mut *transaction)
+                    .await
+                    .doing(DOING)?;
+                for row in &rows {
+                    match reseal(self.db.secrets(), table, row) {
+                        Ok((secret, previous)) => {
+                            store(&mut transaction, table, row, &secret, previous.as_deref()).await?;
+                            done.sealed += 1;
+                        }
+                        Err(_) => done.unreadable += 1,
+                    }
+                }
+                transaction.commit().await.doing(DOING)?;
+                let Some(last) = rows.into_iter().next_back() else { break };
+                after = (last.user_id, last.id);
+            }
+        }
+        Ok(done)
+    }
+}
+
+fn reseal(secrets: &Secrets, table: &Table, row: &Row) -> Result<(String, Option<String>), Error> {
+    let again = |stored: &str| {
+        let place = (table.place)(row);
+        secrets.seal(place, &secrets.open(place, stored)?)
+    };
+    Ok((again(&row.secret)?, row.previous_secret.as_deref().map(again).transpose()?))
+}
+
+async fn store(
+    connection: &mut PgConnection,
+    table: &Table,
+    row: &Row,
+    secret: &str,
+    previous: Option<&str>,
+) -> Result<(), Error> {
+    sqlx::query(table.store)
+        .bind(&row.user_id)
+        .bind(&row.id)
+        .bind(secret)
+        .bind(previous)
+        .execute(connection)
+        .await
+        .doing(DOING)
+        .map(drop)
+}

@@ -1,0 +1,290 @@
+//! Webhooks as operators see and repair them: whose endpoint is in trouble, what was given up, and another try.
+
+use db::{Doing, Error};
+use job::Timestamp;
+use ledger::{
+    OperatorAction,
+    operator::{Audited, write_action},
+};
+use outbox::{
+    EndpointChange,
+    deliveries::{
+        recover::{Lost, make_lost_due},
+        share_endpoint, waiting,
+    },
+    endpoints::row,
+};
+use records::UserId;
+use sqlx::{Postgres, QueryBuilder};
+
+use crate::Operations;
+
+/// An endpoint, with what waits for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointView {
+    /// Whose.
+    pub user_id: String,
+    /// Its id.
+    pub endpoint_id: String,
+    /// Scheme and host of its URL: what stands behind may be a secret of its owner's.
+    pub host: String,
+    /// Whether it receives anything.
+    pub enabled: bool,
+    /// Why not: `by_owner`, `gone` or `failing`.
+    pub disabled_reason: Option<String>,
+    /// Since when nothing got through.
+    pub failing_since: Option<Timestamp>,
+    /// Failures in a row.
+    pub consecutive_failures: i32,
+    /// Until when its breaker lets nothing through.
+    pub open_until: Option<Timestamp>,
+    /// The last 2xx.
+    pub last_success_at: Option<Timestamp>,
+    /// Deliveries that wait for it, counted to 1,000.
+    pub waiting: i64,
+}
+
+/// A delivery that was given up.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct GivenUp {
+    /// Whose.
+    pub user_id: String,
+    /// To which endpoint.
+    pub endpoint_id: String,
+    /// The `webhook-id`.
+    pub delivery_id: String,
+    /// Its event's name.
+    pub event: String,
+    /// Tries.
+    pub tries: i32,
+    /// The last answer's status.
+    pub last_status: Option<i32>,
+    /// The last bounded error code.
+    pub last_error: Option<String>,
+    /// When it was given up.
+    pub finished_at: Timestamp,
+}
+
+/// What came of enabling an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enabled {
+    /// It receives events again, and what waited is due now.
+    Enabled,
+    /// It was enabled.
+    Already,
+    /// Its owner switched it off: that is not an operator's to undo.
+    ByOwner,
+}
+
+#[derive(sqlx::FromRow)]
+struct EndpointRow {
+    user_id: String,
+    endpoint_id: String,
+    url: String,
+    enabled: bool,
+    disabled_reason: Option<String>,
+    failing_since: Option<Timestamp>,
+    consecutive_failures: i32,
+    open_until: Option<Timestamp>,
+    last_success_at: Option<Timestamp>,
+    waiting: i64,
+}
+
+impl From<EndpointRow> for EndpointView {
+    fn from(row: EndpointRow) -> Self {
+        Self {
+            host: host(&row.url),
+            user_id: row.user_id,
+            endpoint_id: row.endpoint_id,
+            enabled: row.enabled,
+            disabled_reason: row.disabled_reason,
+            failing_since: row.failing_since,
+            consecutive_failures: row.consecutive_failures,
+            open_until: row.open_until,
+            last_success_at: row.last_success_at,
+            waiting: row.waiting,
+        }
+    }
+}
+
+/// Scheme and host, without credentials, path and query. URLs are kept as they were sent, and are read here as those who
+/// call them do (the URL standard): a backslash is a slash, how many stand behind the scheme is all the same, and tabs and
+/// ends of lines count for nothing.
+fn host(url: &str) -> String {
+    let url = url.replace(['\t', '\n', '\r'], "");
+    let (scheme, rest) = url.split_once(':').unwrap_or_default();
+    let rest = rest.trim_start_matches(['/', '\\']);
+    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}")
+}
+
+impl Operations {
+    /// Endpoints: a person's, or those of everybody that fail or were disabled because they did; newest change first. What
+    /// its owner switched off is no matter of an operator's: it is a person's alone.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn endpoint_views(
+        &self,
+        user: Option<&UserId>,
+        endpoint: Option<&str>,
+        limit: i64,
+    ) -> Result<Vec<EndpointView>, Error> {
+        const DOING: &str = "listing endpoints for operators";
+        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let mut query: QueryBuilder<Postgres> = QueryBuilder::new(
+            "select user_id, endpoint_id, url, enabled, disabled_reason, failing_since, consecutive_failures, \
+                 open_until, last_success_at, \
+                 (select count(*) from (select from webhook_deliveries d where d.user_id = e.user_id \
+                     and d.endpoint_id = e.endpoint_id and d.status in ('pending', 'sending') limit 1000) w) as waiting \
+             from webhook_endpoints e where ",
+        );
+        match user {
+            Some(user) => query.push("user_id = ").push_bind(user.as_str().to_owned()),
+            None => query.push(
+                "(not enabled or failing_since is not null) and disabled_reason is distinct from 'by_owner'",
+            ),
+        };
+        if let Some(endpoint) = endpoint {
+            query.push(" and endpoint_id = ").push_bind(endpoint.to_owned());
+        }
+        query.push(" order by updated_at desc limit ").push_bind(limit);
+        let rows: Vec<EndpointRow> =
+            query.build_query_as().fetch_all(&mut *transaction).await.doing(DOING)?;
+        Ok(rows.into_iter().map(EndpointView::from).collect())
+    }
+
+    /// Deliveries that were given up, a person's or everybody's, newest first; a page behind (finished_at, delivery id).
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn given_up_deliveries(
+        &self,
+        user: Option<&UserId>,
+        before: Option<(Timestamp, String)>,
+        limit: i64,
+    ) -> Result<Vec<GivenUp>, Error> {
+        let (at, id) = before.unzip();
+        sqlx::query_as(
+            "select user_id, endpoint_id, delivery_id, event, tries, last_status, last_error, finished_at \
+             from webhook_deliveries where status = 'exhausted' \
+                 and ($1::timestamptz is null or (finished_at, delivery_id) < ($1, $2)) \
+                 and ($4::text is null or user_id = $4) \
+             order by finished_at desc, delivery_id desc limit $3",
+        )
+        .bind(at)
+        .bind(id)
+        .bind(limit)
+        .bind(user.map(UserId::as_str))
+        .fetch_all(self.db.pool())
+        .await
+        .doing("listing deliveries that were given up")
+    }
+
+    /// Enables an endpoint that failed for days or answered 410; what waited for it is due now. `None`: no such endpoint.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn enable_endpoint(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        action: &OperatorAction,
+    ) -> Result<Option<Enabled>, Error> {
+        const DOING: &str = "enabling an endpoint";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let standing: Option<(bool, Option<String>)> = sqlx::query_as(
+            "select enabled, disabled_reason from webhook_endpoints \
+             where user_id = $1 and endpoint_id = $2 for no key update",
+        )
+        .bind(user.as_str())
+        .bind(endpoint)
+        .fetch_optional(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        let answer = standing.map(|standing| match standing {
+            (true, _) => Enabled::Already,
+            (false, Some(reason)) if reason == "by_owner" => Enabled::ByOwner,
+            (false, _) => Enabled::Enabled,
+        });
+        if answer != Some(Enabled::Enabled) {
+            // Ended explicitly, and not by the driver: a claim skips locked rows, however short the lock.
+            transaction.rollback().await.doing(DOING)?;
+            return Ok(answer);
+        }
+        let change = EndpointChange { enabled: Some(true), ..EndpointChange::default() };
+        row::change(&mut transaction, user, endpoint, &change, now).await.doing(DOING)?;
+        waiting::wake(&mut transaction, user.as_str(), endpoint, now).await.doing(DOING)?;
+        let audited = Audited { user: Some(user), verb: "enable_webhook", subject: endpoint };
+        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        self.db.waker().deliveries_written();
+        Ok(answer)
+    }
+
+    /// Makes at most `limit` deliveries due again that happened since `since` and were given up before `begun`, oldest
+    /// first, as their owner may (`Ledger::recover`): exhausted, or cancelled by the endpoint's 410, under their old ids, and
+    /// those of a disabled endpoint wait until it is enabled, as long as the retention counted from their events lasts. Answers how many; `None`: no such endpoint. Called again
+    /// with the same `begun` until it answers 0, it has recovered all, and follows none that fails again.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn recover_deliveries(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        since: Timestamp,
+        begun: Timestamp,
+        limit: i64,
+        action: &OperatorAction,
+    ) -> Result<Option<u64>, Error> {
+        const DOING: &str = "recovering deliveries";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await.doing(DOING)? else {
+            return Ok(None);
+        };
+        let lost = Lost { since, begun, limit };
+        let due_at = enabled.then_some(now);
+        let recovered =
+            make_lost_due(&mut transaction, (user, endpoint), &lost, due_at).await.doing(DOING)?;
+        if recovered == 0 {
+            // Ended explicitly, and not by the driver: a claim skips locked rows.
+            transaction.rollback().await.doing(DOING)?;
+            return Ok(Some(0));
+        }
+        let audited = Audited { user: Some(user), verb: "recover_webhook", subject: endpoint };
+        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        self.db.waker().deliveries_written();
+        Ok(Some(recovered))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host;
+
+    #[test]
+    fn an_operator_sees_where_and_nothing_secret() {
+        assert_eq!(host("https://a.example/hook/secret?key=1"), "https://a.example");
+        assert_eq!(host("https://user:pass@a.example:8443?x"), "https://a.example:8443");
+    }
+
+    #[test]
+    fn what_stands_behind_the_host_is_not_shown_however_it_is_written() {
+        for url in [
+            r"https:\\a.example\T0\SECRET",
+            r"https:\/a.example/T0\SECRET",
+            "https:a.example/SECRET",
+            "https:////a.example/SECRET",
+            r"https:\\user:SECRET@a.example\T0",
+            "https:SECRET@SECRET@a.example#SECRET",
+            "https:\t//a.example\n/SECRET",
+        ] {
+            assert_eq!(host(url), "https://a.example", "{url:?}");
+        }
+        assert_eq!(host(r"http:\\[2001:db8::1]:8080\SECRET"), "http://[2001:db8::1]:8080");
+        assert_eq!(host("SECRET"), "://", "what has no scheme is no URL");
+    }
+}

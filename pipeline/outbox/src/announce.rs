@@ -1,0 +1,176 @@
+//! Writing deliveries: which endpoints get which events, settled in the transaction that makes them true.
+
+use std::collections::{BTreeSet, HashMap};
+
+use db::{Doing, Error};
+use records::{ConversationId, EventKind, Timestamp, UserId};
+use sqlx::PgConnection;
+use trace::TraceContext;
+use uuid::Uuid;
+
+/// Something that happened, to a conversation or to a thing of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// What happened.
+    pub event: EventKind,
+    /// The action item or memory that was created.
+    pub subject: Option<String>,
+}
+
+/// The events of one revision, or of an object that a user created.
+pub struct Told<'a> {
+    /// Whose endpoints are meant.
+    pub user: &'a UserId,
+    /// The conversation and its revision; `None`: a person made it, and it belongs to no conversation.
+    pub of: Option<(&'a ConversationId, i64)>,
+    /// What happened.
+    pub abouts: Vec<About>,
+    /// The trace that a delivery goes on with.
+    pub trace: Option<TraceContext>,
+}
+
+/// Tells of things that a person made, each by itself. Answers how many deliveries were written.
+pub async fn announce_made(
+    connection: &mut PgConnection,
+    user: &UserId,
+    event: EventKind,
+    things: &[&str],
+    now: Timestamp,
+) -> Result<u64, Error> {
+    let about = |id: &&str| About { event, subject: Some((*id).to_owned()) };
+    let abouts = things.iter().map(about).collect();
+    // In the request's own task.
+    let told = [Told { user, of: None, abouts, trace: TraceContext::current() }];
+    Ok(announce(connection, &told, now).await?.into_iter().sum())
+}
+
+/// Writes a delivery per event and subscribed, enabled endpoint, and returns how many for each entry. The
+/// `webhook-id` is derived, so that one event of one revision has one id per endpoint, however often it is written.
+/// An endpoint that is deleted meanwhile fails nothing.
+pub async fn announce(
+    connection: &mut PgConnection,
+    told: &[Told<'_>],
+    now: Timestamp,
+) -> Result<Vec<u64>, Error> {
+    let endpoints = endpoints(connection, told).await?;
+    let mut rows = Rows::default();
+    for (place, told) in told.iter().enumerate() {
+        for (endpoint, asked) in endpoints.get(told.user.as_str()).into_iter().flatten() {
+            let wanted =
+                told.abouts.iter().filter(|about| asked.iter().any(|event| event == about.event.as_str()));
+            wanted.for_each(|about| rows.push(place, told, endpoint, about));
+        }
+    }
+    rows.write(connection, told.len(), now).await
+}
+
+/// By user: (endpoint, subscribed events) of every endpoint that subscribed to any of them.
+async fn endpoints(
+    connection: &mut PgConnection,
+    told: &[Told<'_>],
+) -> Result<HashMap<String, Vec<(String, Vec<String>)>>, Error> {
+    let telling = || told.iter().filter(|told| !told.abouts.is_empty());
+    let people: BTreeSet<&str> = telling().map(|told| told.user.as_str()).collect();
+    let events: BTreeSet<&str> =
+        telling().flat_map(|told| &told.abouts).map(|about| about.event.as_str()).collect();
+    let mut endpoints: HashMap<String, Vec<(String, Vec<String>)>> = HashMap::new();
+    if people.is_empty() {
+        return Ok(endpoints);
+    }
+    let rows: Vec<(String, String, Vec<String>)> = sqlx::query_as(
+        "select user_id, endpoint_id, events from webhook_endpoints \
+         where user_id = any($1) and enabled and events && $2",
+    )
+    .bind(people.into_iter().collect::<Vec<_>>())
+    .bind(events.into_iter().collect::<Vec<_>>())
+    .fetch_all(connection)
+    .await
+    .doing("reading endpoints")?;
+    for (user, endpoint, events) in rows {
+        endpoints.entry(user).or_default().push((endpoint, events));
+    }
+    Ok(endpoints)
+}
+
+/// Deliveries to be written, column by column.
+#[derive(Default)]
+struct Rows<'a> {
+    /// Which entry each row belongs to.
+    places: Vec<usize>,
+    users: Vec<&'a str>,
+    conversations: Vec<Option<&'a str>>,
+    revisions: Vec<Option<i64>>,
+    endpoints: Vec<&'a str>,
+    ids: Vec<String>,
+    events: Vec<&'static str>,
+    subjects: Vec<Option<String>>,
+    traces: Vec<Option<String>>,
+}
+
+impl<'a> Rows<'a> {
+    fn push(&mut self, place: usize, told: &Told<'a>, endpoint: &'a str, about: &About) {
+        self.places.push(place);
+        self.users.push(told.user.as_str());
+        self.conversations.push(told.of.map(|(conversation, _)| conversation.as_str()));
+        self.revisions.push(told.of.map(|(_, revision)| revision));
+        self.endpoints.push(endpoint);
+        self.ids.push(delivery_id(told, endpoint, about));
+        self.events.push(about.event.as_str());
+        self.subjects.push(about.subject.clone());
+        self.traces.push(told.trace.map(|trace| trace.to_string()));
+    }
+
+    /// Writes them all; returns how many were new for each of `told` entries.
+    async fn write(
+        self,
+        connection: &mut PgConnection,
+        told: usize,
+        now: Timestamp,
+    ) -> Result<Vec<u64>, Error> {
+        let mut counts = vec![0; told];
+        if self.ids.is_empty() {
+            return Ok(counts);
+        }
+        let written: Vec<String> = sqlx::query_scalar(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, conversation_id, revision, \
+                 subject_id, trace_context, status, next_at, occurred_at, created_at) \
+             select t.user_id, t.endpoint_id, t.delivery_id, t.event, t.conversation_id, t.revision, t.subject_id, \
+                 t.trace_context, 'pending', $1, $1, $1 \
+             from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[], \
+                     $9::text[]) \
+                 t (user_id, endpoint_id, delivery_id, event, conversation_id, revision, subject_id, trace_context) \
+             join webhook_endpoints e on e.user_id = t.user_id and e.endpoint_id = t.endpoint_id and e.enabled \
+             for key share of e \
+             on conflict do nothing returning delivery_id",
+        )
+        .bind(now)
+        .bind(&self.users)
+        .bind(&self.endpoints)
+        .bind(&self.ids)
+        .bind(&self.events)
+        .bind(&self.conversations)
+        .bind(&self.revisions)
+        .bind(&self.subjects)
+        .bind(&self.traces)
+        .fetch_all(connection)
+        .await
+        .doing("writing deliveries")?;
+        let written: BTreeSet<String> = written.into_iter().collect();
+        for (id, place) in self.ids.iter().zip(self.places) {
+            counts[place] += u64::from(written.contains(id));
+        }
+        Ok(counts)
+    }
+}
+
+fn delivery_id(told: &Told<'_>, endpoint: &str, about: &About) -> String {
+    let user = told.user;
+    let (conversation, revision) =
+        told.of.map_or(("", 0), |(conversation, revision)| (conversation.as_str(), revision));
+    let subject = about.subject.as_deref().unwrap_or("");
+    let name = format!("{user}\n{endpoint}\n{conversation}\n{revision}\n{}\n{subject}", about.event.as_str());
+    format!("msg_{}", Uuid::new_v5(&DELIVERIES, name.as_bytes()).simple())
+}
+
+/// The namespace of delivery ids; part of the durable contract.
+const DELIVERIES: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f64_656c_6976_6572_7900);

@@ -1,0 +1,150 @@
+//! What apps write into their users' chats, and the pushes that go with it.
+
+use db::{Doing, Error, Repeat, RequestKey, repeats};
+use records::{Timestamp, UserId};
+use sqlx::PgConnection;
+
+use crate::Outbox;
+
+mod pushes;
+
+pub use pushes::ClaimedChatPush;
+
+const DOING: &str = "sending an app's message";
+/// How many messages an app may send to one user within an hour (spec, "Limits").
+pub const MESSAGES_PER_HOUR: i32 = 10;
+
+/// A message of an app.
+#[derive(Clone, Debug)]
+pub struct AppMessage<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// To whom.
+    pub user: &'a UserId,
+    /// From which app.
+    pub app: &'a str,
+    /// Its words.
+    pub text: &'a str,
+    /// The request's name, where its client gave it one.
+    pub key: Option<RequestKey>,
+}
+
+/// What came of a message.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Notified {
+    /// It was written, with so many pushes.
+    Sent {
+        /// How the app's hour stands.
+        hour: SentThisHour,
+        /// Pushes to the user's subscriptions.
+        pushes: u64,
+    },
+    /// A request of the same name was made before.
+    Repeated,
+    /// The same, with another body.
+    OtherBody,
+    /// Ten were sent within the last hour.
+    TooMany(SentThisHour),
+    /// The user has not installed the app, or there is no such user.
+    NotInstalled,
+    /// The app's manifest does not enable messages.
+    NotEnabled,
+}
+
+/// How the sliding hour of one app and user stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SentThisHour {
+    /// How many messages count.
+    pub used: i32,
+    /// Seconds until the oldest of them counts no more.
+    pub frees_in: f64,
+}
+
+#[derive(sqlx::FromRow)]
+struct InstallRow {
+    name: String,
+    chat_enabled: bool,
+    chat_target: String,
+    chat_notify: bool,
+}
+
+#[derive(sqlx::FromRow)]
+struct SentRow {
+    used: i32,
+    frees_in: f64,
+    is_written: bool,
+    now: Timestamp,
+}
+
+impl Outbox {
+    /// Writes a message of an app into its user's chat, at most ten within any hour: the install is locked, whichever process
+    /// writes. The message and its pushes are one transaction; a refused message counts for nothing.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn send_app_message(&self, message: &AppMessage<'_>) -> Result<Notified, Error> {
+        let mut transaction = self.db.begin_without_clock(DOING).await?;
+        let install: Option<InstallRow> = sqlx::query_as(include_str!("../sql/chat/lock_install.sql"))
+            .bind(message.user.as_str())
+            .bind(message.app)
+            .fetch_optional(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        let Some(install) = install else { return Ok(Notified::NotInstalled) };
+        if !install.chat_enabled {
+            return Ok(Notified::NotEnabled);
+        }
+        if let Some(key) = &message.key {
+            match repeats::known(&mut transaction, key).await? {
+                Some(Repeat::OtherBody) => return Ok(Notified::OtherBody),
+                Some(_) => return Ok(Notified::Repeated),
+                None => {}
+            }
+        }
+        let thread = if install.chat_target == "main" { "main" } else { message.app };
+        let sent: SentRow = sqlx::query_as(include_str!("../sql/chat/send.sql"))
+            .bind(message.user.as_str())
+            .bind(message.app)
+            .bind(thread)
+            .bind(message.id)
+            .bind(message.text)
+            .bind(MESSAGES_PER_HOUR)
+            .fetch_one(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        let hour = SentThisHour { used: sent.used, frees_in: sent.frees_in };
+        if !sent.is_written {
+            return Ok(Notified::TooMany(hour));
+        }
+        if let Some(key) = &message.key {
+            repeats::note(&mut transaction, key, &[message.id], sent.now).await.doing(DOING)?;
+        }
+        let pushes = match install.chat_notify {
+            true => write_pushes(&mut transaction, message, &install, sent.now).await?,
+            false => 0,
+        };
+        transaction.commit().await.doing(DOING)?;
+        if pushes > 0 {
+            self.db.waker().chat_pushes_written();
+        }
+        Ok(Notified::Sent { hour, pushes })
+    }
+}
+
+async fn write_pushes(
+    connection: &mut PgConnection,
+    message: &AppMessage<'_>,
+    install: &InstallRow,
+    now: Timestamp,
+) -> Result<u64, Error> {
+    let written = sqlx::query(include_str!("../sql/chat/push.sql"))
+        .bind(message.user.as_str())
+        .bind(message.id)
+        .bind(&install.name)
+        .bind(&install.chat_target)
+        .bind(now)
+        .execute(connection)
+        .await
+        .doing(DOING)?;
+    Ok(written.rows_affected())
+}

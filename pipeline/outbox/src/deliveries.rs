@@ -1,0 +1,286 @@
+//! Deliveries: pending { next_at } | sending { until, epoch } | delivered | exhausted | cancelled (DESIGN §6).
+
+use std::time::Duration;
+
+use db::{After, Doing, Error};
+use records::{ConversationId, EventKind, Timestamp, UserId, WebhookFormat};
+use secrecy::SecretString;
+use trace::TraceContext;
+
+use crate::Outbox;
+
+mod claim;
+mod fair;
+pub(crate) mod finish;
+mod history;
+mod read;
+pub mod recover;
+pub mod things;
+pub mod waiting;
+
+pub use fair::SenderLoad;
+pub use history::{DeliveryTry, TRIES_KEPT};
+pub use read::{make_due, share_endpoint};
+
+/// What a claim does, for errors.
+const CLAIMING: &str = "claiming deliveries";
+
+/// The event of a test delivery: no endpoint has to ask for it.
+const TEST_EVENT: &str = "webhook.test";
+
+/// The numbers of a delivery's life (DECISIONS §6).
+#[derive(Clone, Debug)]
+pub struct DeliveryPolicy {
+    /// Waits after the 1st, 2nd, … failed try; after the last the delivery is exhausted.
+    pub schedule: Vec<Duration>,
+    /// How long a try may be under way before another process may take it: longer than a try's own limit.
+    pub sending: Duration,
+    /// Tries under way at once per endpoint, across processes.
+    pub per_endpoint: i64,
+    /// Consecutive failures that open the breaker.
+    pub breaker_after: i32,
+    /// How long the breaker stays open.
+    pub breaker_open: Duration,
+    /// Nothing but failures for this long disables the endpoint.
+    pub disable_after: Duration,
+}
+
+impl Default for DeliveryPolicy {
+    fn default() -> Self {
+        let seconds = [5, 30, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
+        Self {
+            schedule: seconds.into_iter().map(Duration::from_secs).collect(),
+            sending: Duration::from_secs(30),
+            per_endpoint: 4,
+            breaker_after: 5,
+            breaker_open: Duration::from_secs(60),
+            disable_after: Duration::from_secs(5 * 86_400),
+        }
+    }
+}
+
+/// A delivery that this process is to try now.
+#[derive(Clone, Debug)]
+pub struct ClaimedDelivery {
+    /// Whose.
+    pub user_id: UserId,
+    /// To which endpoint.
+    pub endpoint_id: String,
+    /// The `webhook-id`: the same on every try. UUID v5 of (endpoint, conversation or subject, event, revision).
+    pub delivery_id: String,
+    /// The claim: every write of this try names it.
+    pub epoch: i64,
+    /// Which try this is, from 1.
+    pub try_number: i32,
+    /// Where to post.
+    pub url: String,
+    /// Signs it.
+    pub secret: SecretString,
+    /// Signs it, too, for a while after its owner had the secret replaced.
+    pub previous_secret: Option<SecretString>,
+    /// Full or thin.
+    pub format: WebhookFormat,
+    /// What happened. `None` for a test event (`webhook.test`).
+    pub event: Option<EventKind>,
+    /// When it happened.
+    pub occurred_at: Timestamp,
+    /// About which conversation.
+    pub conversation_id: Option<ConversationId>,
+    /// The action item or memory it is about.
+    pub subject_id: Option<String>,
+    /// Rendered at an earlier try.
+    pub body: Option<Vec<u8>>,
+    /// The database's clock at the claim.
+    pub now: Timestamp,
+    /// The trace that its event continues. It is not sent to receivers.
+    pub trace: Option<TraceContext>,
+}
+
+/// What a look for due deliveries, or pushes, did.
+#[derive(Clone, Debug)]
+pub struct Claims<T> {
+    /// To be tried now.
+    pub claimed: Vec<T>,
+    /// Those whose sender died in their last try: they were given up.
+    pub given_up: u64,
+}
+
+/// How a try ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveryOutcome {
+    /// 2xx.
+    Delivered {
+        /// The status.
+        status: u16,
+    },
+    /// To be tried again; the schedule says when, Retry-After (at most 24 h) if longer.
+    Retry {
+        /// The status, if an answer came.
+        status: Option<u16>,
+        /// A bounded code: `timeout`, `unreachable`, `refused_address`, `status`.
+        error: &'static str,
+        /// The receiver's wish.
+        retry_after: Option<Duration>,
+        /// −100..=100 thousandths of jitter.
+        jitter_permille: i32,
+    },
+    /// Never again: another 4xx, a redirect, or an address that is refused.
+    Final {
+        /// The status, if an answer came.
+        status: Option<u16>,
+        /// A bounded code.
+        error: &'static str,
+    },
+    /// 410: final, and the endpoint is disabled.
+    Gone,
+    /// What it was about no longer exists: cancelled.
+    Cancelled,
+}
+
+/// A delivery as its owner sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryView {
+    /// The `webhook-id`.
+    pub id: String,
+    /// Its event's name.
+    pub event: String,
+    /// About which conversation.
+    pub conversation_id: Option<String>,
+    /// pending, sending, delivered, exhausted or cancelled.
+    pub status: String,
+    /// Tries so far.
+    pub tries: i32,
+    /// The last answer's status.
+    pub last_status: Option<i32>,
+    /// The last bounded error code.
+    pub last_error: Option<String>,
+    /// The next try.
+    pub next_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// The newest tries, oldest first; at most [`TRIES_KEPT`]. A delivery that was older than its column has none of before.
+    pub history: Vec<DeliveryTry>,
+}
+
+/// Which of an endpoint's deliveries to list.
+#[derive(Clone, Debug, Default)]
+pub struct DeliveryPage {
+    /// Of this status; `None` is all.
+    pub status: Option<&'static str>,
+    /// At most this many.
+    pub limit: i64,
+    /// Skip this many.
+    pub offset: i64,
+    /// Go on after this row, and skip none.
+    pub after: Option<After>,
+}
+
+impl DeliveryPage {
+    /// The newest deliveries, whatever became of them.
+    pub fn first(limit: i64) -> Self {
+        Self { limit, ..Self::default() }
+    }
+}
+
+impl Outbox {
+    /// Claims at most `limit` due deliveries, at most `per_endpoint` under way per endpoint (counted across processes),
+    /// passing endpoints by that are disabled or whose breaker is open. A sender that died is due again at its
+    /// `until`. `load` is what the process has under way: each user comes to a share of it.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn claim_deliveries(
+        &self,
+        limit: i64,
+        policy: &DeliveryPolicy,
+        load: Option<SenderLoad>,
+    ) -> Result<Claims<ClaimedDelivery>, Error> {
+        self.claim_due(limit, policy, load).await
+    }
+
+    /// Keeps the rendered body, under the claim's epoch and within its time: a process that renders while the database does not answer may
+    /// come back minutes later, when others may take the delivery, and receivers no longer believe the moment of the claim.
+    /// `false`: the claim is lost.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn keep_body(&self, claimed: &ClaimedDelivery, body: &[u8]) -> Result<bool, Error> {
+        let kept = sqlx::query(
+            "update webhook_deliveries set body = $5 where user_id = $1 and endpoint_id = $2 and delivery_id = $3 \
+                 and epoch = $4 and sending_until > statement_timestamp()",
+        )
+        .bind(claimed.user_id.as_str())
+        .bind(&claimed.endpoint_id)
+        .bind(&claimed.delivery_id)
+        .bind(claimed.epoch)
+        .bind(body)
+        .execute(self.db.pool())
+        .await
+        .doing("keeping a rendered body")?;
+        Ok(kept.rows_affected() > 0)
+    }
+
+    /// Records how a try ended, under the claim's epoch, with the endpoint's health; what was recorded before is so once.
+    /// `false`: the claim is lost.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn finish_delivery(
+        &self,
+        claimed: &ClaimedDelivery,
+        outcome: DeliveryOutcome,
+        policy: &DeliveryPolicy,
+    ) -> Result<bool, Error> {
+        self.finish(claimed, outcome, policy).await
+    }
+
+    /// How long until something is due (also a dead sender's `until`), measured now; `None`: nothing waits.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn next_delivery_in(&self) -> Result<Option<Duration>, Error> {
+        self.next_due().await
+    }
+
+    /// An endpoint's deliveries, newest first.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn deliveries(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        page: &DeliveryPage,
+    ) -> Result<Vec<DeliveryView>, Error> {
+        self.list_deliveries(user, endpoint, page).await
+    }
+
+    /// Writes a test delivery (`webhook.test`); `None`: no such endpoint.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn test_delivery(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        delivery_id: &str,
+    ) -> Result<Option<DeliveryView>, Error> {
+        self.write_test(user, endpoint, delivery_id).await
+    }
+
+    /// Makes a finished delivery due again (same id, one more round of tries). `None`: no such delivery; `Some(None)`: it is
+    /// still under way.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn redeliver(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        delivery: &str,
+    ) -> Result<Option<Option<DeliveryView>>, Error> {
+        self.make_due_again(user, endpoint, delivery).await
+    }
+}

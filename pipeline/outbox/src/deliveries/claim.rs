@@ -1,0 +1,234 @@
+//! The claim: due rows, dealt out fairly among endpoints, in one transaction that waits for no lock.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use db::{
+    Doing, Error,
+    secrets::{Place, Secrets},
+};
+use records::{ConversationId, Timestamp, UserId};
+use sqlx::PgConnection;
+
+use super::{
+    CLAIMING, ClaimedDelivery, Claims, DeliveryPolicy,
+    fair::{Due, Gate, Passed, SenderLoad, deal, full, gates},
+    waiting::{MOVED, cancel, put_off, put_off_dead, wake_more},
+};
+use crate::Outbox;
+
+/// How many times one claim looks past endpoints that can take no more.
+const ROUNDS: usize = 8;
+/// What a claim reads for each delivery that it may take, so that one endpoint's backlog seldom fills a page.
+const PAGE_FACTOR: i64 = 4;
+
+/// A taken row with what its endpoint says.
+#[derive(sqlx::FromRow)]
+struct TakenRow {
+    user_id: String,
+    endpoint_id: String,
+    delivery_id: String,
+    epoch: i64,
+    tries: i32,
+    url: String,
+    secret: String,
+    previous_secret: Option<String>,
+    format: String,
+    event: String,
+    occurred_at: Timestamp,
+    conversation_id: Option<String>,
+    subject_id: Option<String>,
+    body: Option<Vec<u8>>,
+    trace_context: Option<String>,
+}
+
+impl Outbox {
+    /// Each round reads a page of due rows, locks their endpoints (passing locked ones by: another process is
+    /// claiming for them), and takes what these, and their users, may still have under way. An endpoint that can take no more is
+    /// left out of the next round, and one that could take nothing before out of all, so its backlog hides no other
+    /// endpoint's deliveries.
+    pub(super) async fn claim_due(
+        &self,
+        limit: i64,
+        policy: &DeliveryPolicy,
+        mut share: Option<SenderLoad>,
+    ) -> Result<Claims<ClaimedDelivery>, Error> {
+        let (mut transaction, now) = self.db.begin(CLAIMING).await?;
+        let given_up = give_up_dead(&mut transaction, policy, now).await?;
+        wake_more(&mut transaction, now).await.doing(CLAIMING)?;
+        let (mut claimed, mut passed) = (Vec::new(), full(&mut transaction, policy, now).await?);
+        if let Some(share) = &share {
+            passed.add_full_users(share);
+        }
+        for _ in 0..ROUNDS {
+            let wanted = limit - i64::try_from(claimed.len()).unwrap_or(limit);
+            if wanted <= 0 {
+                break;
+            }
+            let due = due(&mut transaction, &passed, now, wanted.saturating_mul(PAGE_FACTOR)).await?;
+            if due.is_empty() {
+                break;
+            }
+            let gates = gates(&mut transaction, &due, policy, now).await?;
+            for gate in gates.iter().filter(|gate| gate.closed_until.is_some()) {
+                clear(&mut transaction, gate, now).await.doing(CLAIMING)?;
+            }
+            let dealt = deal(&due, &gates, wanted, &mut share, &mut passed);
+            claimed.extend(take(&mut transaction, &dealt, policy.sending, self.db.secrets(), now).await?);
+        }
+        transaction.commit().await.doing(CLAIMING)?;
+        Ok(Claims { claimed, given_up })
+    }
+}
+
+/// Rows that are due, or whose sender died, of endpoints that were not skipped; oldest first, without locks.
+async fn due(
+    connection: &mut PgConnection,
+    passed: &Passed,
+    now: Timestamp,
+    limit: i64,
+) -> Result<Vec<Due>, Error> {
+    let (users, endpoints) = passed.columns();
+    sqlx::query_as(
+        "with passed as materialized (select * from unnest($2::text[], $3::text[]) p (user_id, endpoint_id)), \
+         passed_users as materialized (select * from unnest($5::text[]) p (user_id)) \
+         select user_id, endpoint_id, delivery_id from ( \
+             (select user_id, endpoint_id, delivery_id, next_at as at from webhook_deliveries \
+                 where status = 'pending' and next_at <= $1 \
+                     and (user_id, endpoint_id) not in (select user_id, endpoint_id from passed) \
+                     and user_id not in (select user_id from passed_users) \
+                 order by next_at, delivery_id limit $4) \
+             union all \
+             (select user_id, endpoint_id, delivery_id, sending_until from webhook_deliveries \
+                 where status = 'sending' and sending_until <= $1 \
+                     and (user_id, endpoint_id) not in (select user_id, endpoint_id from passed) \
+                     and user_id not in (select user_id from passed_users) \
+                 order by sending_until limit $4)) due \
+         order by at, delivery_id limit $4",
+    )
+    .bind(now)
+    .bind(users)
+    .bind(endpoints)
+    .bind(limit)
+    .bind(passed.users())
+    .fetch_all(connection)
+    .await
+    .doing(CLAIMING)
+}
+
+/// Takes what is due at a closed gate out of everybody's way, so that no claim spins over it: until the gate opens, or for
+/// good where the endpoint is gone.
+async fn clear(connection: &mut PgConnection, gate: &Gate, now: Timestamp) -> Result<(), sqlx::Error> {
+    let (user, endpoint, until) = (&*gate.user_id, &*gate.endpoint_id, gate.closed_until.flatten());
+    if gate.gone {
+        cancel(connection, user, endpoint, Some(now), now).await?;
+    } else {
+        put_off(connection, user, endpoint, until, now).await?;
+    }
+    put_off_dead(connection, user, endpoint, until, now).await
+}
+
+/// Takes rows that are still due and unlocked.
+async fn take(
+    connection: &mut PgConnection,
+    dealt: &[&Due],
+    sending: Duration,
+    secrets: &Secrets,
+    now: Timestamp,
+) -> Result<Vec<ClaimedDelivery>, Error> {
+    let of = |field: fn(&Due) -> &str| dealt.iter().map(|due| field(due)).collect::<Vec<_>>();
+    let rows: Vec<TakenRow> = sqlx::query_as(
+        "with picked as (select d.user_id, d.endpoint_id, d.delivery_id from webhook_deliveries d \
+             join unnest($1::text[], $2::text[], $3::text[]) t (user_id, endpoint_id, delivery_id) \
+                 using (user_id, endpoint_id, delivery_id) \
+             where (d.status = 'pending' and d.next_at <= $4) or (d.status = 'sending' and d.sending_until <= $4) \
+             for update of d skip locked) \
+         update webhook_deliveries d set status = 'sending', epoch = d.epoch + 1, tries = d.tries + 1, \
+             sending_until = $5, next_at = null \
+         from picked p join webhook_endpoints e using (user_id, endpoint_id) \
+         where d.user_id = p.user_id and d.endpoint_id = p.endpoint_id and d.delivery_id = p.delivery_id \
+         returning d.user_id, d.endpoint_id, d.delivery_id, d.epoch, d.tries, e.url, e.secret, \
+             case when e.previous_secret_until > $4 then e.previous_secret end as previous_secret, e.format, d.event, \
+             d.occurred_at, d.conversation_id, d.subject_id, d.body, d.trace_context",
+    )
+    .bind(of(|due| &due.user_id))
+    .bind(of(|due| &due.endpoint_id))
+    .bind(of(|due| &due.delivery_id))
+    .bind(now)
+    .bind(now + TimeDelta::from_std(sending).unwrap_or(TimeDelta::zero()))
+    .fetch_all(connection)
+    .await
+    .doing(CLAIMING)?;
+    Ok(rows.into_iter().filter_map(|row| claimed(secrets, row, now)).collect())
+}
+
+/// A row with an event that this version does not know, or whose endpoint's secret no key opens, stays under way until its
+/// tries are used up: it blocks no other.
+fn claimed(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
+    let event = match row.event.as_str() {
+        super::TEST_EVENT => None,
+        name => match name.parse() {
+            Ok(event) => Some(event),
+            Err(()) => {
+                tracing::error!(delivery = row.delivery_id, "a delivery's event is unknown to this version");
+                return None;
+            }
+        },
+    };
+    let Ok(format) = row.format.parse() else {
+        tracing::error!(endpoint = row.endpoint_id, "an endpoint's format is unknown to this version");
+        return None;
+    };
+    let place = Place::endpoint(&row.user_id, &row.endpoint_id);
+    let open = |stored: &str| secrets.open(place, stored);
+    let (secret, previous_secret) =
+        match (open(&row.secret), row.previous_secret.as_deref().map(open).transpose()) {
+            (Ok(secret), Ok(previous)) => (secret, previous),
+            (Err(error), _) | (_, Err(error)) => {
+                tracing::error!(endpoint = row.endpoint_id, %error, "a delivery cannot be signed");
+                return None;
+            }
+        };
+    Some(ClaimedDelivery {
+        user_id: UserId::new(row.user_id),
+        endpoint_id: row.endpoint_id,
+        delivery_id: row.delivery_id,
+        epoch: row.epoch,
+        try_number: row.tries,
+        url: row.url,
+        secret,
+        previous_secret,
+        format,
+        event,
+        occurred_at: row.occurred_at,
+        conversation_id: row.conversation_id.map(ConversationId::new),
+        subject_id: row.subject_id,
+        body: row.body,
+        now,
+        trace: row.trace_context.as_deref().and_then(|text| text.parse().ok()),
+    })
+}
+
+/// Rows whose sender died in their last try are exhausted: a delivery that kills its sender must end. Answers how many
+/// those were.
+async fn give_up_dead(
+    connection: &mut PgConnection,
+    policy: &DeliveryPolicy,
+    now: Timestamp,
+) -> Result<u64, Error> {
+    sqlx::query(
+        "with dead as (select user_id, endpoint_id, delivery_id from webhook_deliveries \
+             where status = 'sending' and sending_until <= $1 and tries > $2 limit $3 for update skip locked) \
+         update webhook_deliveries d set status = 'exhausted', finished_at = $1, sending_until = null, \
+             last_error = 'abandoned' \
+         from dead where d.user_id = dead.user_id and d.endpoint_id = dead.endpoint_id \
+             and d.delivery_id = dead.delivery_id",
+    )
+    .bind(now)
+    .bind(i32::try_from(policy.schedule.len()).unwrap_or(i32::MAX))
+    .bind(MOVED)
+    .execute(connection)
+    .await
+    .doing(CLAIMING)
+    .map(|given_up| given_up.rows_affected())
+}

@@ -1,0 +1,214 @@
+//! Deliveries as their owner sees them, and what an owner may ask for: a test, and one more round of tries.
+
+use std::time::Duration;
+
+use db::{Doing, Error};
+use records::{Timestamp, UserId};
+use sqlx::PgConnection;
+
+use super::{DeliveryPage, DeliveryView, TEST_EVENT, history};
+use crate::Outbox;
+
+/// What a row shows of itself, as a literal, so that whole statements stay static. A delivery that waits for its
+/// endpoint to be enabled (`infinity`) has no next try.
+macro_rules! view_columns {
+    () => {
+        "delivery_id, event, conversation_id, status, tries, last_status, last_error, \
+         nullif(next_at, 'infinity') as next_at, created_at, finished_at, history"
+    };
+}
+
+#[derive(sqlx::FromRow)]
+struct ViewRow {
+    delivery_id: String,
+    event: String,
+    conversation_id: Option<String>,
+    status: String,
+    tries: i32,
+    last_status: Option<i32>,
+    last_error: Option<String>,
+    next_at: Option<Timestamp>,
+    created_at: Timestamp,
+    finished_at: Option<Timestamp>,
+    history: Vec<String>,
+}
+
+impl From<ViewRow> for DeliveryView {
+    fn from(row: ViewRow) -> Self {
+        Self {
+            id: row.delivery_id,
+            event: row.event,
+            conversation_id: row.conversation_id,
+            status: row.status,
+            tries: row.tries,
+            last_status: row.last_status,
+            last_error: row.last_error,
+            next_at: row.next_at,
+            created_at: row.created_at,
+            finished_at: row.finished_at,
+            history: history::read(&row.history),
+        }
+    }
+}
+
+/// Rows that are overdue belong to endpoints that can take no more now, or to a claim that another process is
+/// making: looking again at once would only spin.
+const OVERDUE_LOOK: Duration = Duration::from_millis(100);
+
+impl Outbox {
+    pub(super) async fn next_due(&self) -> Result<Option<Duration>, Error> {
+        let seconds: Option<f64> = sqlx::query_scalar(
+            "select extract(epoch from least( \
+                 (select min(next_at) from webhook_deliveries where status = 'pending' and next_at < 'infinity'), \
+                 (select min(sending_until) from webhook_deliveries where status = 'sending')) \
+             - clock_timestamp())::float8",
+        )
+        .fetch_one(self.db.pool())
+        .await
+        .doing("looking for the next delivery")?;
+        let wait = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default().max(OVERDUE_LOOK);
+        Ok(seconds.map(wait))
+    }
+
+    pub(super) async fn list_deliveries(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        page: &DeliveryPage,
+    ) -> Result<Vec<DeliveryView>, Error> {
+        let after = page.after.as_ref();
+        let rows: Vec<ViewRow> = sqlx::query_as(concat!(
+            "select ",
+            view_columns!(),
+            " from webhook_deliveries where user_id = $1 and endpoint_id = $2 \
+                 and ($5::text is null or status = $5) \
+                 and created_at <= coalesce($6::timestamptz, 'infinity') \
+                 and ($6 is null or created_at < $6 or delivery_id > $7) \
+             order by created_at desc, delivery_id limit $3 offset $4"
+        ))
+        .bind(user.as_str())
+        .bind(endpoint)
+        .bind(page.limit)
+        .bind(if after.is_some() { 0 } else { page.offset })
+        .bind(page.status)
+        .bind(after.map(|after| after.created_at))
+        .bind(after.map(|after| after.id.as_str()))
+        .fetch_all(self.db.pool())
+        .await
+        .doing("listing deliveries")?;
+        Ok(rows.into_iter().map(DeliveryView::from).collect())
+    }
+
+    /// A repeat with the same id finds the first one's row.
+    pub(super) async fn write_test(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        delivery: &str,
+    ) -> Result<Option<DeliveryView>, Error> {
+        const DOING: &str = "writing a test delivery";
+        let (mut transaction, now) = self.db.begin_creating(DOING, &[endpoint, delivery]).await?;
+        let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await.doing(DOING)? else {
+            return Ok(None);
+        };
+        sqlx::query(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at, \
+                 created_at) \
+             values ($1, $2, $3, $4, 'pending', case when $5 then $6::timestamptz else 'infinity' end, $6, $6) \
+             on conflict do nothing",
+        )
+        .bind(user.as_str())
+        .bind(endpoint)
+        .bind(delivery)
+        .bind(TEST_EVENT)
+        .bind(enabled)
+        .bind(now)
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        let row: ViewRow = sqlx::query_as(concat!(
+            "select ",
+            view_columns!(),
+            " from webhook_deliveries where user_id = $1 and endpoint_id = $2 and delivery_id = $3"
+        ))
+        .bind(user.as_str())
+        .bind(endpoint)
+        .bind(delivery)
+        .fetch_one(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        self.db.waker().deliveries_written();
+        Ok(Some(row.into()))
+    }
+
+    pub(super) async fn make_due_again(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        delivery: &str,
+    ) -> Result<Option<Option<DeliveryView>>, Error> {
+        const DOING: &str = "making a delivery due again";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let again = make_due(&mut transaction, (user, endpoint, delivery), now).await.doing(DOING)?;
+        let Some(Some(view)) = again else {
+            // Ended explicitly, and not by the driver: a claim skips locked rows, however short the lock.
+            transaction.rollback().await.doing(DOING)?;
+            return Ok(again);
+        };
+        transaction.commit().await.doing(DOING)?;
+        self.db.waker().deliveries_written();
+        Ok(Some(Some(view)))
+    }
+}
+
+/// Gives an ended delivery (user, endpoint, id) one more round of tries. `None`: no such delivery; `Some(None)`: it
+/// is still under way, and nothing was written.
+pub async fn make_due(
+    connection: &mut PgConnection,
+    (user, endpoint, delivery): (&UserId, &str, &str),
+    now: Timestamp,
+) -> Result<Option<Option<DeliveryView>>, sqlx::Error> {
+    let Some(enabled) = share_endpoint(connection, user, endpoint).await? else { return Ok(None) };
+    let finished: Option<bool> = sqlx::query_scalar(
+        "select finished_at is not null from webhook_deliveries \
+         where user_id = $1 and endpoint_id = $2 and delivery_id = $3 for update",
+    )
+    .bind(user.as_str())
+    .bind(endpoint)
+    .bind(delivery)
+    .fetch_optional(&mut *connection)
+    .await?;
+    if finished != Some(true) {
+        return Ok(finished.map(|_| None));
+    }
+    let row: ViewRow = sqlx::query_as(concat!(
+        "update webhook_deliveries set status = 'pending', tries = 0, finished_at = null, \
+             next_at = case when $4 then $5::timestamptz else 'infinity' end \
+         where user_id = $1 and endpoint_id = $2 and delivery_id = $3 returning ",
+        view_columns!()
+    ))
+    .bind(user.as_str())
+    .bind(endpoint)
+    .bind(delivery)
+    .bind(enabled)
+    .bind(now)
+    .fetch_one(connection)
+    .await?;
+    Ok(Some(Some(row.into())))
+}
+
+/// Whether the endpoint is enabled; it stays as it is until the transaction ends.
+pub async fn share_endpoint(
+    connection: &mut PgConnection,
+    user: &UserId,
+    endpoint: &str,
+) -> Result<Option<bool>, sqlx::Error> {
+    sqlx::query_scalar(
+        "select enabled from webhook_endpoints where user_id = $1 and endpoint_id = $2 for share",
+    )
+    .bind(user.as_str())
+    .bind(endpoint)
+    .fetch_optional(connection)
+    .await
+}

@@ -1,0 +1,90 @@
+//! Once more, all that did not get through: asked for by its owner or by an operator, it is the same.
+
+use db::{Doing, Error};
+use records::{Timestamp, UserId};
+use sqlx::PgConnection;
+
+use super::read::share_endpoint;
+use crate::Outbox;
+
+const DOING: &str = "recovering deliveries";
+/// How many one transaction makes due again.
+const BATCH: i64 = 1_000;
+
+impl Outbox {
+    /// Makes every delivery of an endpoint that happened at or after `since` and was given up (exhausted, or cancelled when
+    /// the endpoint said 410) due again, under its own id, with a round of tries of its own; at a disabled endpoint they
+    /// wait until it is enabled. What was about a deleted conversation stays cancelled. Answers how many; `None`: no such
+    /// endpoint.
+    ///
+    /// # Errors
+    /// When the database does not answer; what was made due by then stays due.
+    pub async fn recover(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        since: Timestamp,
+    ) -> Result<Option<u64>, Error> {
+        // What ends after this moment belongs to the new round, or the loop could follow it for ever.
+        let begun = self.db.now().await?;
+        let mut recovered = 0;
+        loop {
+            let (mut transaction, now) = self.db.begin(DOING).await?;
+            let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await.doing(DOING)? else {
+                return Ok(None);
+            };
+            let lost = Lost { since, begun, limit: BATCH };
+            let due_at = enabled.then_some(now);
+            let batch =
+                make_lost_due(&mut transaction, (user, endpoint), &lost, due_at).await.doing(DOING)?;
+            transaction.commit().await.doing(DOING)?;
+            recovered += batch;
+            if batch > 0 {
+                self.db.waker().deliveries_written();
+            }
+            if batch < BATCH.unsigned_abs() {
+                return Ok(Some(recovered));
+            }
+        }
+    }
+}
+
+/// What is to be recovered.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost {
+    /// What happened at this moment or later.
+    pub since: Timestamp,
+    /// Deliveries given up before this moment: a caller that goes batch by batch does not follow those that fail again.
+    pub begun: Timestamp,
+    /// At most so many, oldest first.
+    pub limit: i64,
+}
+
+/// Makes a batch of what an endpoint lost due at `due_at`, or as soon as it is enabled. The caller shares the endpoint's row.
+pub async fn make_lost_due(
+    connection: &mut PgConnection,
+    (user, endpoint): (&UserId, &str),
+    lost: &Lost,
+    due_at: Option<Timestamp>,
+) -> Result<u64, sqlx::Error> {
+    sqlx::query(
+        "with lost as (select delivery_id from webhook_deliveries d \
+             where user_id = $1 and endpoint_id = $2 and status in ('exhausted', 'cancelled') \
+                 and occurred_at >= $3 and finished_at < $4 \
+                 and (conversation_id is null or exists (select from conversations c \
+                     where c.user_id = d.user_id and c.conversation_id = d.conversation_id)) \
+             order by occurred_at, delivery_id limit $6 for update) \
+         update webhook_deliveries d set status = 'pending', tries = 0, finished_at = null, \
+             next_at = coalesce($5::timestamptz, 'infinity') \
+         from lost l where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = l.delivery_id",
+    )
+    .bind(user.as_str())
+    .bind(endpoint)
+    .bind(lost.since)
+    .bind(lost.begun)
+    .bind(due_at)
+    .bind(lost.limit)
+    .execute(connection)
+    .await
+    .map(|done| done.rows_affected())
+}

@@ -1,0 +1,153 @@
+//! Webhook endpoints (DECISIONS §6).
+
+use db::{Doing, Error, repeats::forget_answers};
+use records::{EventKind, Timestamp, UserId, WebhookFormat};
+use secrecy::SecretString;
+
+use crate::{Outbox, deliveries::waiting};
+
+mod create;
+pub mod row;
+mod secret;
+
+pub use create::EndpointRefusal;
+use row::EndpointRow;
+
+/// An endpoint to be created.
+#[derive(Clone, Debug)]
+pub struct NewEndpoint {
+    /// Its id.
+    pub id: String,
+    /// Checked by the guard.
+    pub url: String,
+    /// The events that it subscribes to.
+    pub events: Vec<EventKind>,
+    /// Full, thin or bare.
+    pub format: WebhookFormat,
+    /// `whsec_…`.
+    pub secret: SecretString,
+    /// Also where the user has one with this URL already.
+    pub force: bool,
+}
+
+/// A stored endpoint, without its secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its id.
+    pub id: String,
+    /// Where to post.
+    pub url: String,
+    /// Its events.
+    pub events: Vec<EventKind>,
+    /// Full, thin or bare.
+    pub format: WebhookFormat,
+    /// Whether it receives anything.
+    pub enabled: bool,
+    /// Why not: `by_owner`, `gone` (410) or `failing` (5 days of nothing but failures).
+    pub disabled_reason: Option<String>,
+    /// Since when nothing got through.
+    pub failing_since: Option<Timestamp>,
+    /// The last 2xx.
+    pub last_success_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// The app whose installation made it; `None`: the user's own.
+    pub app_id: Option<String>,
+}
+
+/// What a PATCH changes; `None` leaves it.
+#[derive(Clone, Debug, Default)]
+pub struct EndpointChange {
+    /// Checked by the guard.
+    pub url: Option<String>,
+    /// The events that it subscribes to.
+    pub events: Option<Vec<EventKind>>,
+    /// Full, thin or bare.
+    pub format: Option<WebhookFormat>,
+    /// Enabling clears every mark of failure.
+    pub enabled: Option<bool>,
+}
+
+impl Outbox {
+    /// A person's endpoints, newest first.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn endpoints(&self, user: &UserId) -> Result<Vec<Endpoint>, Error> {
+        let rows: Vec<EndpointRow> = sqlx::query_as(
+            "select endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
+                 created_at, updated_at, app_id \
+             from webhook_endpoints where user_id = $1 order by created_at desc, endpoint_id",
+        )
+        .bind(user.as_str())
+        .fetch_all(self.db.pool())
+        .await
+        .doing("listing endpoints")?;
+        rows.into_iter().map(Endpoint::try_from).collect()
+    }
+
+    /// One endpoint.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn endpoint(&self, user: &UserId, id: &str) -> Result<Option<Endpoint>, Error> {
+        let row: Option<EndpointRow> = sqlx::query_as(
+            "select endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
+                 created_at, updated_at, app_id \
+             from webhook_endpoints where user_id = $1 and endpoint_id = $2",
+        )
+        .bind(user.as_str())
+        .bind(id)
+        .fetch_optional(self.db.pool())
+        .await
+        .doing("reading an endpoint")?;
+        row.map(Endpoint::try_from).transpose()
+    }
+
+    /// Changes an endpoint. `None`: no such endpoint.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn change_endpoint(
+        &self,
+        user: &UserId,
+        id: &str,
+        change: &EndpointChange,
+    ) -> Result<Option<Endpoint>, Error> {
+        const DOING: &str = "changing an endpoint";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let Some(row) = row::change(&mut transaction, user, id, change, now).await.doing(DOING)? else {
+            return Ok(None);
+        };
+        match change.enabled {
+            Some(true) => waiting::wake(&mut transaction, user.as_str(), id, now).await.doing(DOING)?,
+            Some(false) => waiting::park(&mut transaction, user.as_str(), id).await.doing(DOING)?,
+            None => {}
+        }
+        transaction.commit().await.doing(DOING)?;
+        if change.enabled == Some(true) {
+            self.db.waker().deliveries_written();
+        }
+        row.try_into().map(Some)
+    }
+
+    /// Deletes an endpoint with its deliveries, and forgets what was answered of it. `false`: no such endpoint.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn delete_endpoint(&self, user: &UserId, id: &str) -> Result<bool, Error> {
+        const DOING: &str = "deleting an endpoint";
+        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let deleted = sqlx::query("delete from webhook_endpoints where user_id = $1 and endpoint_id = $2")
+            .bind(user.as_str())
+            .bind(id)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        forget_answers(&mut transaction, user, &[id]).await.doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(deleted.rows_affected() > 0)
+    }
+}

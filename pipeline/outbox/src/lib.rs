@@ -1,0 +1,39 @@
+//! What others are told: webhook deliveries, pushes to devices, reminders, and the hand-over of jobs to a task queue.
+//!
+//! Rows are written in the transaction that makes them true ([`announce`], [`reminders`]); dispatchers claim them
+//! afterwards through [`Outbox`], send, and store the outcome.
+
+pub mod announce;
+mod chat;
+pub mod deliveries;
+pub mod endpoints;
+mod pushes;
+pub mod reminders;
+mod subscriptions;
+mod tasks;
+
+use db::Db;
+
+pub use chat::{AppMessage, ClaimedChatPush, MESSAGES_PER_HOUR, Notified, SentThisHour};
+pub use deliveries::{
+    ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPage, DeliveryPolicy, DeliveryTry, DeliveryView,
+    SenderLoad, TRIES_KEPT,
+};
+pub use endpoints::{Endpoint, EndpointChange, EndpointRefusal, NewEndpoint};
+pub use pushes::{ClaimedPush, PushPolicy};
+pub use reminders::Notice;
+pub use subscriptions::{NewSubscription, Subscription, SubscriptionKind, TooManySubscriptions};
+pub use tasks::{DueTask, HandOver, Unhanded};
+
+/// The outbox of one process's database. Cheap to clone.
+#[derive(Clone)]
+pub struct Outbox {
+    db: Db,
+}
+
+impl Outbox {
+    /// The outbox behind `db`.
+    pub fn new(db: Db) -> Self {
+        Self { db }
+    }
+}

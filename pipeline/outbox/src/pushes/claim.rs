@@ -1,0 +1,299 @@
+//! The claim of pushes: due rows, some of each user's, in one transaction that waits for no lock.
+
+use std::collections::HashMap;
+
+use chrono::TimeDelta;
+use db::{
+    Doing, Error,
+    secrets::{Place, Secrets},
+};
+use records::{ActionItemId, Timestamp, UserId};
+use sqlx::PgConnection;
+
+use super::{ClaimedPush, PushPolicy};
+use crate::{Claims, Outbox, SubscriptionKind};
+
+const DOING: &str = "claiming pushes";
+/// How many times one claim looks past people who have enough under way.
+const ROUNDS: usize = 8;
+/// What a claim reads for each push that it may take, so that one person's backlog seldom fills a page.
+const PAGE_FACTOR: i64 = 4;
+
+/// A locked row, and whether its item is still to be done by that date.
+#[derive(sqlx::FromRow)]
+struct DueRow {
+    user_id: String,
+    subscription_id: String,
+    delivery_id: String,
+    is_open: bool,
+}
+
+/// A taken row with what its subscription and its item say.
+#[derive(sqlx::FromRow)]
+struct TakenRow {
+    user_id: String,
+    subscription_id: String,
+    delivery_id: String,
+    epoch: i64,
+    tries: i32,
+    kind: String,
+    url: String,
+    p256dh: Option<String>,
+    auth: Option<String>,
+    action_item_id: String,
+    description: String,
+    due_at: Timestamp,
+}
+
+impl Outbox {
+    /// Each round locks a page of due rows and takes what their people may still have under way. Who has enough is left
+    /// out of the next round, and who had enough before out of all: nothing is written of what has to wait, however much
+    /// it is and however often a process looks, and it hides no other user's.
+    pub(super) async fn claim_due_pushes(
+        &self,
+        limit: i64,
+        policy: &PushPolicy,
+    ) -> Result<Claims<ClaimedPush>, Error> {
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let given_up = give_up_dead(&mut transaction, policy, now).await?;
+        let until = now + TimeDelta::from_std(policy.sending).unwrap_or(TimeDelta::zero());
+        let (mut taken, mut busy) = (Vec::new(), under_way(&mut transaction, now).await?);
+        for _ in 0..ROUNDS {
+            let wanted = usize::try_from(limit).unwrap_or(0).saturating_sub(taken.len());
+            if wanted == 0 {
+                break;
+            }
+            let due = lock_due(&mut transaction, &full(&busy, policy.per_person), now, wanted).await?;
+            if due.is_empty() {
+                break;
+            }
+            let (open, closed): (Vec<_>, Vec<_>) = due.into_iter().partition(|row| row.is_open);
+            cancel(&mut transaction, &closed, now).await?;
+            // Once more: a session that held rows of these users a moment ago has taken them by now.
+            busy = under_way(&mut transaction, now).await?;
+            let dealt = deal(open, &mut busy, wanted, policy.per_person);
+            taken.extend(take(&mut transaction, &dealt, until).await?);
+        }
+        transaction.commit().await.doing(DOING)?;
+        let claimed = taken.into_iter().filter_map(|row| push(self.db.secrets(), row, now)).collect();
+        Ok(Claims { claimed, given_up })
+    }
+}
+
+/// Rows whose sender died in their last try are given up: a push that kills its sender must end. Answers how many those
+/// were.
+async fn give_up_dead(
+    connection: &mut PgConnection,
+    policy: &PushPolicy,
+    now: Timestamp,
+) -> Result<u64, Error> {
+    sqlx::query(
+        "with dead as (select user_id, subscription_id, delivery_id from push_deliveries \
+             where status = 'sending' and sending_until <= $1 and tries > $2 limit 100 for update skip locked) \
+         update push_deliveries p set status = 'exhausted', finished_at = $1, sending_until = null, last_error = 'lost' \
+         from dead d where p.user_id = d.user_id and p.subscription_id = d.subscription_id \
+             and p.delivery_id = d.delivery_id",
+    )
+    .bind(now)
+    .bind(i32::try_from(policy.schedule.len()).unwrap_or(i32::MAX))
+    .execute(connection)
+    .await
+    .doing(DOING)
+    .map(|given_up| given_up.rows_affected())
+}
+
+/// Tries under way, by person. As many as all processes have slots: few.
+async fn under_way(connection: &mut PgConnection, now: Timestamp) -> Result<HashMap<String, usize>, Error> {
+    let counts: Vec<(String, i64)> = sqlx::query_as(
+        "select user_id, count(*) from push_deliveries \
+         where status = 'sending' and sending_until > $1 group by user_id",
+    )
+    .bind(now)
+    .fetch_all(connection)
+    .await
+    .doing(DOING)?;
+    Ok(counts.into_iter().map(|(user, count)| (user, usize::try_from(count).unwrap_or(usize::MAX))).collect())
+}
+
+/// People who have enough under way.
+fn full(busy: &HashMap<String, usize>, per_person: usize) -> Vec<&str> {
+    busy.iter().filter(|(_, under_way)| **under_way >= per_person).map(|(user, _)| user.as_str()).collect()
+}
+
+/// A page, for `wanted` pushes, of rows that are due, or whose sender died, of people who are not `full`; oldest first.
+/// Locked rows are skipped.
+async fn lock_due(
+    connection: &mut PgConnection,
+    full: &[&str],
+    now: Timestamp,
+    wanted: usize,
+) -> Result<Vec<DueRow>, Error> {
+    sqlx::query_as(
+        "select p.user_id, p.subscription_id, p.delivery_id, \
+             (not a.completed and a.due_at is not distinct from p.due_at) as is_open \
+         from ((select user_id, subscription_id, delivery_id, next_at as at from push_deliveries \
+                 where status = 'pending' and next_at <= $1 and user_id <> all($3) order by next_at limit $2) \
+             union all \
+             (select user_id, subscription_id, delivery_id, sending_until from push_deliveries \
+                 where status = 'sending' and sending_until <= $1 and user_id <> all($3) \
+                 order by sending_until limit $2)) due \
+         join push_deliveries p using (user_id, subscription_id, delivery_id) \
+         join action_items a on a.user_id = p.user_id and a.action_item_id = p.action_item_id \
+         where (p.status = 'pending' and p.next_at <= $1) or (p.status = 'sending' and p.sending_until <= $1) \
+         order by due.at, p.delivery_id limit $2 for update of p skip locked",
+    )
+    .bind(now)
+    .bind(i64::try_from(wanted).unwrap_or(i64::MAX).saturating_mul(PAGE_FACTOR))
+    .bind(full)
+    .fetch_all(connection)
+    .await
+    .doing(DOING)
+}
+
+/// Those to take now, in their order: at most `wanted`, and so many of each person that `per_person` are under way.
+fn deal(
+    due: Vec<DueRow>,
+    busy: &mut HashMap<String, usize>,
+    wanted: usize,
+    per_person: usize,
+) -> Vec<DueRow> {
+    let has_room = |row: &DueRow| {
+        let under_way = busy.entry(row.user_id.clone()).or_default();
+        let has_room = *under_way < per_person;
+        *under_way += usize::from(has_room);
+        has_room
+    };
+    due.into_iter().filter(has_room).take(wanted).collect()
+}
+
+/// Cancels locked rows of items that are done, or have another date by now.
+async fn cancel(connection: &mut PgConnection, rows: &[DueRow], now: Timestamp) -> Result<(), Error> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let [users, subscriptions, deliveries] = columns(rows);
+    sqlx::query(
+        "update push_deliveries p set status = 'cancelled', next_at = null, sending_until = null, finished_at = $4 \
+         from unnest($1::text[], $2::text[], $3::text[]) t (user_id, subscription_id, delivery_id) \
+         where p.user_id = t.user_id and p.subscription_id = t.subscription_id and p.delivery_id = t.delivery_id",
+    )
+    .bind(users)
+    .bind(subscriptions)
+    .bind(deliveries)
+    .bind(now)
+    .execute(connection)
+    .await
+    .doing(DOING)
+    .map(drop)
+}
+
+async fn take(
+    connection: &mut PgConnection,
+    rows: &[DueRow],
+    until: Timestamp,
+) -> Result<Vec<TakenRow>, Error> {
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let [users, subscriptions, deliveries] = columns(rows);
+    sqlx::query_as(
+        "update push_deliveries p set status = 'sending', epoch = p.epoch + 1, tries = p.tries + 1, \
+             sending_until = $4, next_at = null \
+         from unnest($1::text[], $2::text[], $3::text[]) t (user_id, subscription_id, delivery_id) \
+         join push_subscriptions s using (user_id, subscription_id), action_items a \
+         where p.user_id = t.user_id and p.subscription_id = t.subscription_id and p.delivery_id = t.delivery_id \
+             and a.user_id = p.user_id and a.action_item_id = p.action_item_id \
+         returning p.user_id, p.subscription_id, p.delivery_id, p.epoch, p.tries, s.kind, s.url, s.p256dh, s.auth, \
+             p.action_item_id, a.description, p.due_at",
+    )
+    .bind(users)
+    .bind(subscriptions)
+    .bind(deliveries)
+    .bind(until)
+    .fetch_all(connection)
+    .await
+    .doing(DOING)
+}
+
+/// Columns for `unnest`.
+fn columns(rows: &[DueRow]) -> [Vec<&str>; 3] {
+    let of = |field: fn(&DueRow) -> &str| rows.iter().map(field).collect();
+    [of(|row| &row.user_id), of(|row| &row.subscription_id), of(|row| &row.delivery_id)]
+}
+
+/// How a subscription is reached, as its row says. One whose kind this version does not know, or whose secret no key opens, stays
+/// under way until its tries are used up: it blocks no other.
+pub(crate) fn subscription_kind(
+    secrets: &Secrets,
+    place: Place<'_>,
+    kind: &str,
+    p256dh: Option<String>,
+    auth: Option<String>,
+) -> Option<SubscriptionKind> {
+    match (kind, p256dh, auth) {
+        ("webpush", Some(p256dh), Some(auth)) => match secrets.open(place, &auth) {
+            Ok(auth) => Some(SubscriptionKind::WebPush { p256dh, auth }),
+            Err(error) => {
+                tracing::error!(subscription = place.id, %error, "a push cannot be sent");
+                None
+            }
+        },
+        ("webhook", ..) => Some(SubscriptionKind::Webhook),
+        _ => {
+            tracing::error!(subscription = place.id, "a subscription's kind is unknown to this version");
+            None
+        }
+    }
+}
+
+fn push(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedPush> {
+    let place = Place::subscription(&row.user_id, &row.subscription_id);
+    let kind = subscription_kind(secrets, place, &row.kind, row.p256dh, row.auth)?;
+    Some(ClaimedPush {
+        user_id: UserId::new(row.user_id),
+        subscription_id: row.subscription_id,
+        delivery_id: row.delivery_id,
+        epoch: row.epoch,
+        try_number: row.tries,
+        kind,
+        url: row.url,
+        action_item_id: ActionItemId::new(row.action_item_id),
+        description: row.description,
+        due_at: row.due_at,
+        now,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn due(user: &str, delivery: usize) -> DueRow {
+        DueRow {
+            user_id: user.into(),
+            subscription_id: "s".into(),
+            delivery_id: delivery.to_string(),
+            is_open: true,
+        }
+    }
+
+    fn ids(rows: &[DueRow]) -> Vec<&str> {
+        rows.iter().map(|row| row.delivery_id.as_str()).collect()
+    }
+
+    #[test]
+    fn a_person_with_enough_under_way_waits_and_the_rest_is_taken_in_order() {
+        let rows = (0..3).map(|n| due("many", n)).chain([due("one", 3), due("two", 4)]).collect();
+        let mut busy = HashMap::from([("many".into(), 1)]);
+        assert_eq!(ids(&deal(rows, &mut busy, 9, 2)), ["0", "3", "4"]);
+        assert_eq!(full(&busy, 2), ["many"]);
+    }
+
+    #[test]
+    fn what_is_beyond_the_limit_is_left_alone() {
+        let rows = (0..3).map(|n| due("one", n)).collect();
+        let mut busy = HashMap::new();
+        assert_eq!(ids(&deal(rows, &mut busy, 2, 4)), ["0", "1"]);
+        assert_eq!(busy["one"], 2, "nothing else counts as under way");
+    }
+}

@@ -1,0 +1,174 @@
+//! How a try ended: the push's next state, and the subscription's health, in one transaction under the epoch.
+
+use chrono::TimeDelta;
+use db::{Doing, Error};
+use records::Timestamp;
+use sqlx::PgConnection;
+
+use super::{ClaimedPush, PushPolicy};
+use crate::{
+    DeliveryOutcome, Outbox,
+    deliveries::finish::{Health, Verdict, health, verdict},
+};
+
+const DOING: &str = "finishing a push";
+
+impl Outbox {
+    pub(super) async fn finish_claimed_push(
+        &self,
+        claimed: &ClaimedPush,
+        outcome: DeliveryOutcome,
+        policy: &PushPolicy,
+    ) -> Result<bool, Error> {
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        // Subscriptions come before their pushes in the order of locks. One that was removed took this push along, and
+        // one that is gone, or failed for days, was to be removed.
+        let (user, subscription) = (claimed.user_id.as_str(), claimed.subscription_id.as_str());
+        if !lock_subscription(&mut transaction, user, subscription).await? {
+            return Ok(matches!(health(outcome), Health::Gone | Health::Failing));
+        }
+        let verdict = verdict(outcome, claimed.try_number, &policy.schedule, now);
+        if !write(&mut transaction, claimed, &verdict, now).await? {
+            return is_written(&mut transaction, claimed, &verdict).await;
+        }
+        note_health(&mut transaction, user, subscription, health(outcome), policy, now).await?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(true)
+    }
+}
+
+/// What a try says of its subscription: one that is gone, or that failed for days, is removed.
+pub(crate) async fn note_health(
+    connection: &mut PgConnection,
+    user: &str,
+    subscription: &str,
+    health: Health,
+    policy: &PushPolicy,
+    now: Timestamp,
+) -> Result<(), Error> {
+    match health {
+        Health::Alive => note_success(connection, user, subscription, now).await,
+        Health::Gone => remove(connection, user, subscription).await,
+        Health::Unknown => Ok(()),
+        Health::Failing => match has_failed_for_long(connection, user, subscription, policy, now).await? {
+            true => remove(connection, user, subscription).await,
+            false => Ok(()),
+        },
+    }
+}
+
+/// `false`: it was removed.
+pub(crate) async fn lock_subscription(
+    connection: &mut PgConnection,
+    user: &str,
+    subscription: &str,
+) -> Result<bool, Error> {
+    let found: Option<bool> = sqlx::query_scalar(
+        "select true from push_subscriptions where user_id = $1 and subscription_id = $2 for update",
+    )
+    .bind(user)
+    .bind(subscription)
+    .fetch_optional(connection)
+    .await
+    .doing(DOING)?;
+    Ok(found.is_some())
+}
+
+async fn write(
+    connection: &mut PgConnection,
+    claimed: &ClaimedPush,
+    verdict: &Verdict,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    let written = sqlx::query(
+        "update push_deliveries set status = $5, next_at = $6, sending_until = null, last_status = $7, last_error = $8, \
+             finished_at = case when $5 <> 'pending' then $9::timestamptz end \
+         where user_id = $1 and subscription_id = $2 and delivery_id = $3 and epoch = $4 and status = 'sending'",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(&claimed.subscription_id)
+    .bind(&claimed.delivery_id)
+    .bind(claimed.epoch)
+    .bind(verdict.status)
+    .bind(verdict.next_at)
+    .bind(verdict.last_status.map(i32::from))
+    .bind(verdict.last_error)
+    .bind(now)
+    .execute(connection)
+    .await
+    .doing(DOING)?;
+    Ok(written.rows_affected() > 0)
+}
+
+/// Whether the verdict was written before, under the same claim: a sender without an answer repeats it.
+async fn is_written(
+    connection: &mut PgConnection,
+    claimed: &ClaimedPush,
+    verdict: &Verdict,
+) -> Result<bool, Error> {
+    sqlx::query_scalar(
+        "select exists (select from push_deliveries \
+             where user_id = $1 and subscription_id = $2 and delivery_id = $3 and epoch = $4 and status = $5 \
+                 and last_error is not distinct from $6)",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(&claimed.subscription_id)
+    .bind(&claimed.delivery_id)
+    .bind(claimed.epoch)
+    .bind(verdict.status)
+    .bind(verdict.last_error)
+    .fetch_one(connection)
+    .await
+    .doing(DOING)
+}
+
+async fn note_success(
+    connection: &mut PgConnection,
+    user: &str,
+    subscription: &str,
+    now: Timestamp,
+) -> Result<(), Error> {
+    sqlx::query(
+        "update push_subscriptions set last_success_at = $3, failing_since = null \
+         where user_id = $1 and subscription_id = $2",
+    )
+    .bind(user)
+    .bind(subscription)
+    .bind(now)
+    .execute(connection)
+    .await
+    .doing(DOING)
+    .map(drop)
+}
+
+async fn has_failed_for_long(
+    connection: &mut PgConnection,
+    user: &str,
+    subscription: &str,
+    policy: &PushPolicy,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    let since: Option<Timestamp> = sqlx::query_scalar(
+        "update push_subscriptions set failing_since = coalesce(failing_since, $3) \
+         where user_id = $1 and subscription_id = $2 returning failing_since",
+    )
+    .bind(user)
+    .bind(subscription)
+    .bind(now)
+    .fetch_optional(connection)
+    .await
+    .doing(DOING)?;
+    let long = TimeDelta::from_std(policy.remove_after).unwrap_or(TimeDelta::MAX);
+    Ok(since.is_some_and(|since| now.signed_duration_since(since) >= long))
+}
+
+/// A browser that let its subscription go makes a new one; a webhook that says 410 is taken at its word.
+async fn remove(connection: &mut PgConnection, user: &str, subscription: &str) -> Result<(), Error> {
+    sqlx::query("delete from push_subscriptions where user_id = $1 and subscription_id = $2")
+        .bind(user)
+        .bind(subscription)
+        .execute(connection)
+        .await
+        .doing(DOING)
+        .map(drop)
+}

@@ -1,0 +1,204 @@
+//! Reminders of action items: what is to be pushed when a due date is set, and once more when it has come
+//! (DECISIONS §3, "push").
+//!
+//! Every change of a due date calls this, in the same transaction: [`schedule`] for a date that was set or changed,
+//! [`cancel`] when it was cleared or the item was completed, [`resume`] when it was opened again. An item's deletion takes its reminder along by foreign key.
+
+use db::{Doing, Error};
+use records::{Timestamp, UserId};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+mod fire;
+
+/// Why a person is reminded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A due date was set or changed.
+    Set,
+    /// The due date has come.
+    Due,
+}
+
+impl Notice {
+    /// The name in the tables.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Set => "set",
+            Self::Due => "due",
+        }
+    }
+}
+
+/// An action item with the due date that it has now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Which.
+    pub item: String,
+    /// When it is due.
+    pub due_at: Timestamp,
+}
+
+impl Due {
+    /// An item and its date.
+    pub fn of(item: &str, due_at: Timestamp) -> Self {
+        Self { item: item.to_owned(), due_at }
+    }
+}
+
+/// A due date that deliveries are written for.
+struct Noticed {
+    item: String,
+    revision: i64,
+    due_at: Timestamp,
+}
+
+/// Says that these items of one person were given these due dates, in the transaction that does so: what was still to be
+/// sent of an earlier date is cancelled, a push to each subscription is written, and the reminder is set for the moment
+/// itself. A date that has passed already gets one push. Items with equal ids count once, the last one. Returns how many
+/// pushes were written: after the commit, [`Outbox::wake_pushes`](crate::Outbox::wake_pushes) takes that number.
+pub async fn schedule(
+    connection: &mut PgConnection,
+    user: &UserId,
+    dues: &[Due],
+    now: Timestamp,
+) -> Result<u64, Error> {
+    if dues.is_empty() {
+        return Ok(0);
+    }
+    let items: Vec<&str> = dues.iter().map(|due| due.item.as_str()).collect();
+    hold_subscriptions(connection, user).await?;
+    take_back(connection, user, &items, now).await?;
+    let noticed = next_revisions(connection, user, dues, now).await?;
+    write_pushes(connection, user, &noticed, Notice::Set, now).await
+}
+
+/// These items have due dates that were sent before (they are open again, or a later revision of their
+/// conversation found them again): nothing is sent now, and the reminder is set for the moments that are still to come.
+pub async fn resume(
+    connection: &mut PgConnection,
+    user: &UserId,
+    dues: &[Due],
+    now: Timestamp,
+) -> Result<(), Error> {
+    if dues.is_empty() {
+        return Ok(());
+    }
+    next_revisions(connection, user, dues, now).await.map(drop)
+}
+
+/// Cancels all reminders of these items.
+pub async fn cancel(
+    connection: &mut PgConnection,
+    user: &UserId,
+    items: &[&str],
+    now: Timestamp,
+) -> Result<(), Error> {
+    if items.is_empty() {
+        return Ok(());
+    }
+    hold_subscriptions(connection, user).await?;
+    sqlx::query("update reminders set fire_at = null where user_id = $1 and action_item_id = any($2)")
+        .bind(user.as_str())
+        .bind(items)
+        .execute(&mut *connection)
+        .await
+        .doing("cancelling reminders")?;
+    take_back(connection, user, items, now).await
+}
+
+/// Subscriptions come before their pushes in the order of locks: one that is being removed takes its pushes along, and the end
+/// of a try holds the one before the other. A deletion of items locks them first: an item takes its pushes along, too.
+pub async fn hold_subscriptions(connection: &mut PgConnection, user: &UserId) -> Result<(), Error> {
+    sqlx::query("select from push_subscriptions where user_id = $1 order by subscription_id for key share")
+        .bind(user.as_str())
+        .execute(connection)
+        .await
+        .doing("holding push subscriptions")
+        .map(drop)
+}
+
+/// Cancels what is still to be sent. A try that is under way cannot be called back; its end is no longer recorded.
+async fn take_back(
+    connection: &mut PgConnection,
+    user: &UserId,
+    items: &[&str],
+    now: Timestamp,
+) -> Result<(), Error> {
+    sqlx::query(
+        "update push_deliveries set status = 'cancelled', next_at = null, sending_until = null, finished_at = $3 \
+         where user_id = $1 and action_item_id = any($2) and status in ('pending', 'sending')",
+    )
+    .bind(user.as_str())
+    .bind(items)
+    .bind(now)
+    .execute(connection)
+    .await
+    .doing("taking pushes back")
+    .map(drop)
+}
+
+async fn next_revisions(
+    connection: &mut PgConnection,
+    user: &UserId,
+    dues: &[Due],
+    now: Timestamp,
+) -> Result<Vec<Noticed>, Error> {
+    let rows: Vec<(String, i64, Timestamp)> = sqlx::query_as(
+        "insert into reminders (user_id, action_item_id, revision, due_at, fire_at) \
+         select distinct on (t.item) $1, t.item, 1, t.due_at, case when t.due_at > $2 then t.due_at end \
+         from unnest($3::text[], $4::timestamptz[]) with ordinality t (item, due_at, place) \
+         order by t.item, t.place desc \
+         on conflict (user_id, action_item_id) do update set revision = reminders.revision + 1, \
+             due_at = excluded.due_at, fire_at = excluded.fire_at \
+         returning action_item_id, revision, due_at",
+    )
+    .bind(user.as_str())
+    .bind(now)
+    .bind(dues.iter().map(|due| due.item.as_str()).collect::<Vec<_>>())
+    .bind(dues.iter().map(|due| due.due_at).collect::<Vec<_>>())
+    .fetch_all(connection)
+    .await
+    .doing("scheduling reminders")?;
+    Ok(rows.into_iter().map(|(item, revision, due_at)| Noticed { item, revision, due_at }).collect())
+}
+
+/// Writes a push per item and subscription. A subscription that is being removed is waited for, and then there is
+/// nothing to be written for it.
+async fn write_pushes(
+    connection: &mut PgConnection,
+    user: &UserId,
+    noticed: &[Noticed],
+    notice: Notice,
+    now: Timestamp,
+) -> Result<u64, Error> {
+    let ids: Vec<String> = noticed.iter().map(|one| delivery_id(user, one, notice)).collect();
+    let written = sqlx::query(
+        "insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, \
+             next_at, created_at) \
+         select $1, s.subscription_id, t.delivery_id, t.item, $2, t.due_at, 'pending', $3, $3 \
+         from push_subscriptions s \
+         cross join unnest($4::text[], $5::text[], $6::timestamptz[]) t (delivery_id, item, due_at) \
+         where s.user_id = $1 for key share of s \
+         on conflict do nothing",
+    )
+    .bind(user.as_str())
+    .bind(notice.as_str())
+    .bind(now)
+    .bind(ids)
+    .bind(noticed.iter().map(|one| one.item.as_str()).collect::<Vec<_>>())
+    .bind(noticed.iter().map(|one| one.due_at).collect::<Vec<_>>())
+    .execute(connection)
+    .await
+    .doing("writing pushes")?;
+    Ok(written.rows_affected())
+}
+
+/// The same for every subscription, and on every try: what a receiver knows a repeat by.
+fn delivery_id(user: &UserId, noticed: &Noticed, notice: Notice) -> String {
+    let name = format!("{user}\n{}\n{}\n{}", noticed.item, noticed.revision, notice.as_str());
+    format!("push_{}", Uuid::new_v5(&PUSHES, name.as_bytes()).simple())
+}
+
+/// The namespace of push ids; part of the durable contract.
+const PUSHES: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f70_7573_6865_7300_0000);

@@ -1,0 +1,60 @@
+//! The moment has come: reminders become pushes.
+
+use db::{Doing, Error};
+use records::{Timestamp, UserId};
+use sqlx::PgConnection;
+
+use super::{Notice, Noticed, write_pushes};
+use crate::Outbox;
+
+const DOING: &str = "firing reminders";
+
+#[derive(sqlx::FromRow)]
+struct Fired {
+    user_id: String,
+    action_item_id: String,
+    revision: i64,
+    due_at: Timestamp,
+    is_open: bool,
+}
+
+impl Outbox {
+    /// Fires at most `limit` reminders whose moment has come: a push to each subscription, in the transaction that marks
+    /// them as fired. Another process that fires skips locked ones. Returns how many were fired.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn fire_reminders(&self, limit: i64) -> Result<usize, Error> {
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let fired = take_due(&mut transaction, now, limit).await?;
+        for reminder in fired.iter().filter(|reminder| reminder.is_open) {
+            let noticed = Noticed {
+                item: reminder.action_item_id.clone(),
+                revision: reminder.revision,
+                due_at: reminder.due_at,
+            };
+            let user = UserId::new(reminder.user_id.as_str());
+            write_pushes(&mut transaction, &user, &[noticed], Notice::Due, now).await?;
+        }
+        transaction.commit().await.doing(DOING)?;
+        Ok(fired.len())
+    }
+}
+
+/// An item that is done, or has another date by now, is nothing to be reminded of.
+async fn take_due(connection: &mut PgConnection, now: Timestamp, limit: i64) -> Result<Vec<Fired>, Error> {
+    sqlx::query_as(
+        "with due as (select user_id, action_item_id from reminders where fire_at <= $1 \
+             order by fire_at limit $2 for update skip locked) \
+         update reminders r set fire_at = null \
+         from due d join action_items a using (user_id, action_item_id) \
+         where r.user_id = d.user_id and r.action_item_id = d.action_item_id \
+         returning r.user_id, r.action_item_id, r.revision, r.due_at, \
+             (not a.completed and a.due_at is not distinct from r.due_at) as is_open",
+    )
+    .bind(now)
+    .bind(limit)
+    .fetch_all(connection)
+    .await
+    .doing(DOING)
+}

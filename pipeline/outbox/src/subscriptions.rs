@@ -1,0 +1,166 @@
+//! Where a person is reminded: browsers (web push) and webhooks of the person's own (DECISIONS §3, "push").
+
+use db::{Doing, Error, repeats::forget_answers, secrets::Place};
+use records::{Timestamp, UserId};
+use secrecy::SecretString;
+use uuid::Uuid;
+
+use crate::Outbox;
+
+const DOING: &str = "subscribing to pushes";
+/// How many a person may have.
+const MOST: i64 = 20;
+
+/// How a subscription is reached.
+#[derive(Clone, Debug)]
+pub enum SubscriptionKind {
+    /// A browser, through its push service (RFC 8030).
+    WebPush {
+        /// The browser's public key: an uncompressed P-256 point, base64url.
+        p256dh: String,
+        /// The browser's secret: 16 bytes, base64url.
+        auth: SecretString,
+    },
+    /// A JSON body to a URL.
+    Webhook,
+}
+
+impl SubscriptionKind {
+    /// The name on the wire and in the tables.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::WebPush { .. } => "webpush",
+            Self::Webhook => "webhook",
+        }
+    }
+}
+
+/// A subscription to be stored; its URL was checked by the guard, its keys by the sender that will use them.
+#[derive(Clone, Debug)]
+pub struct NewSubscription {
+    /// How.
+    pub kind: SubscriptionKind,
+    /// Where.
+    pub url: String,
+}
+
+/// A stored subscription, without its keys.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Subscription {
+    /// UUID v5 of (user, kind, url): a browser that subscribes at every start is one subscription.
+    #[sqlx(rename = "subscription_id")]
+    pub id: String,
+    /// `webpush` or `webhook`.
+    pub kind: String,
+    /// Where.
+    pub url: String,
+    /// Since when nothing got through.
+    pub failing_since: Option<Timestamp>,
+    /// The last push that was taken.
+    pub last_success_at: Option<Timestamp>,
+    /// When it was first made.
+    pub created_at: Timestamp,
+}
+
+/// The person has as many subscriptions as one may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManySubscriptions;
+
+impl Outbox {
+    /// Stores a subscription; one of the same kind and URL is renewed instead, with the new keys.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn subscribe(
+        &self,
+        user: &UserId,
+        new: &NewSubscription,
+    ) -> Result<Result<Subscription, TooManySubscriptions>, Error> {
+        let id = subscription_id(user, new);
+        let (mut transaction, now) = self.db.begin_creating(DOING, &[&id]).await?;
+        // Two that subscribe at once are counted one after the other.
+        sqlx::query("select from users where user_id = $1 for no key update")
+            .bind(user.as_str())
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        let others: i64 = sqlx::query_scalar(
+            "select count(*) from push_subscriptions where user_id = $1 and subscription_id <> $2",
+        )
+        .bind(user.as_str())
+        .bind(&id)
+        .fetch_one(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        if others >= MOST {
+            return Ok(Err(TooManySubscriptions));
+        }
+        let (p256dh, auth) = match &new.kind {
+            SubscriptionKind::WebPush { p256dh, auth } => {
+                (Some(p256dh), Some(self.db.secrets().seal(Place::subscription(user.as_str(), &id), auth)?))
+            }
+            SubscriptionKind::Webhook => (None, None),
+        };
+        let stored = sqlx::query_as(
+            "insert into push_subscriptions (user_id, subscription_id, kind, url, p256dh, auth, created_at) \
+             values ($1, $2, $3, $4, $5, $6, $7) \
+             on conflict (user_id, subscription_id) do update \
+                 set p256dh = excluded.p256dh, auth = excluded.auth, failing_since = null \
+             returning subscription_id, kind, url, failing_since, last_success_at, created_at",
+        )
+        .bind(user.as_str())
+        .bind(&id)
+        .bind(new.kind.as_str())
+        .bind(&new.url)
+        .bind(p256dh)
+        .bind(auth)
+        .bind(now)
+        .fetch_one(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(Ok(stored))
+    }
+
+    /// A person's subscriptions, newest first.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn subscriptions(&self, user: &UserId) -> Result<Vec<Subscription>, Error> {
+        sqlx::query_as(
+            "select subscription_id, kind, url, failing_since, last_success_at, created_at \
+             from push_subscriptions where user_id = $1 order by created_at desc, subscription_id",
+        )
+        .bind(user.as_str())
+        .fetch_all(self.db.pool())
+        .await
+        .doing("listing push subscriptions")
+    }
+
+    /// Removes a subscription with what was still to be sent to it, and forgets what was answered of it. `false`: no such subscription.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn unsubscribe(&self, user: &UserId, id: &str) -> Result<bool, Error> {
+        const DOING: &str = "removing a push subscription";
+        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let removed =
+            sqlx::query("delete from push_subscriptions where user_id = $1 and subscription_id = $2")
+                .bind(user.as_str())
+                .bind(id)
+                .execute(&mut *transaction)
+                .await
+                .doing(DOING)?;
+        forget_answers(&mut transaction, user, &[id]).await.doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(removed.rows_affected() > 0)
+    }
+}
+
+fn subscription_id(user: &UserId, new: &NewSubscription) -> String {
+    let name = format!("{user}\n{}\n{}", new.kind.as_str(), new.url);
+    Uuid::new_v5(&SUBSCRIPTIONS, name.as_bytes()).to_string()
+}
+
+/// The namespace of subscription ids; part of the durable contract.
+const SUBSCRIPTIONS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f73_7562_7363_7269_6200);

@@ -1,0 +1,192 @@
+//! The hand-over of finalizations to a task queue (DESIGN §9). The job's row says what the queue has: `handed_dispatch` is raised once
+//! the task queue has acknowledged the named task, so that a dispatch is handed over again until it has.
+
+use std::time::Duration;
+
+use db::{Doing, Error, Passed};
+use job::{Dispatch, Generation, JobId, Timestamp};
+use records::UserId;
+use trace::TraceContext;
+
+use crate::Outbox;
+
+/// For how long a dispatch belongs to the process that took it. Longer than one try takes.
+const HOLD: Duration = Duration::from_secs(30);
+
+/// A dispatch of a job that the task queue does not have yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HandOver {
+    /// Whose job.
+    pub user_id: UserId,
+    /// Which job.
+    pub job_id: JobId,
+    /// The generation that its delivery must name.
+    pub generation: Generation,
+    /// Which enqueueing of the job.
+    pub dispatch: Dispatch,
+    /// How long from now it is not to be delivered; zero for at once.
+    pub delay: chrono::Duration,
+    /// When it may be delivered.
+    pub ready_at: Timestamp,
+    /// How often it was tried, this time included.
+    pub tries: u32,
+    /// The trace of the job's admission.
+    pub trace: Option<TraceContext>,
+}
+
+/// A job that waits for its task to be delivered, longer than it should.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DueTask {
+    /// When it was due, whose, and which.
+    pub passed: Passed,
+    /// The generation of the task.
+    pub generation: Generation,
+    /// The dispatch of the task.
+    pub dispatch: Dispatch,
+    /// It was handed over so long ago that it is lost, whatever the queue answers.
+    pub is_old: bool,
+}
+
+/// The dispatch that waits longest for the task queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Unhanded {
+    /// Since when, in seconds; 0 when none waits.
+    pub seconds: f64,
+    /// How often it was tried.
+    pub tries: i32,
+}
+
+impl Outbox {
+    /// Takes at most `limit` dispatches that the task queue does not have, for 30 s: then they may be taken again.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn claim_hand_overs(&self, limit: u32) -> Result<Vec<HandOver>, Error> {
+        const DOING: &str = "claiming dispatches for the task queue";
+        let mut transaction = self.db.begin_without_clock(DOING).await?;
+        let rows: Vec<Row> = sqlx::query_as(include_str!("../sql/tasks/claim.sql"))
+            .bind(i64::from(limit))
+            .bind(HOLD.as_secs_f64())
+            .fetch_all(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(rows.into_iter().map(HandOver::from).collect())
+    }
+
+    /// The task queue has these dispatches.
+    ///
+    /// # Errors
+    /// When the database does not answer: the dispatches are handed over once more, under the same names.
+    pub async fn handed_over(&self, handed: &[HandOver]) -> Result<(), Error> {
+        const DOING: &str = "recording what was handed over";
+        if handed.is_empty() {
+            return Ok(());
+        }
+        let (users, jobs, dispatches) = keys(handed.iter());
+        let mut transaction = self.db.begin_without_clock(DOING).await?;
+        sqlx::query(include_str!("../sql/tasks/handed.sql"))
+            .bind(users)
+            .bind(jobs)
+            .bind(dispatches)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        transaction.commit().await.doing(DOING)
+    }
+
+    /// The task queue did not take these dispatches; each is tried again after its wait.
+    ///
+    /// # Errors
+    /// When the database does not answer: they are tried again after 30 s.
+    pub async fn hand_over_failed(&self, failed: &[(HandOver, Duration)]) -> Result<(), Error> {
+        const DOING: &str = "deferring what was not handed over";
+        if failed.is_empty() {
+            return Ok(());
+        }
+        let (users, jobs, dispatches) = keys(failed.iter().map(|(hand_over, _)| hand_over));
+        let waits: Vec<f64> = failed.iter().map(|(_, wait)| wait.as_secs_f64()).collect();
+        let mut transaction = self.db.begin_without_clock(DOING).await?;
+        sqlx::query(include_str!("../sql/tasks/refused.sql"))
+            .bind(users)
+            .bind(jobs)
+            .bind(dispatches)
+            .bind(waits)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        transaction.commit().await.doing(DOING)
+    }
+
+    /// The dispatch that waits longest for the task queue.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn oldest_unhanded(&self) -> Result<Unhanded, Error> {
+        let found: Option<(f64, i32)> = sqlx::query_as(include_str!("../sql/tasks/oldest_unhanded.sql"))
+            .fetch_optional(self.db.pool())
+            .await
+            .doing("looking for dispatches that wait")?;
+        Ok(found.map_or_else(Unhanded::default, |(seconds, tries)| Unhanded { seconds, tries }))
+    }
+
+    /// At most `limit` jobs after `after` whose task should have been delivered by now, oldest first.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn due_tasks(&self, after: Option<&Passed>, limit: i64) -> Result<Vec<DueTask>, Error> {
+        let rows: Vec<(Timestamp, String, String, i64, i64, bool)> =
+            sqlx::query_as(include_str!("../sql/tasks/due.sql"))
+                .bind(after.map(|(at, ..)| at))
+                .bind(after.map(|(.., job)| job.as_str()))
+                .bind(limit)
+                .fetch_all(self.db.pool())
+                .await
+                .doing("reading jobs whose task is due")?;
+        let due = |(at, user, job, generation, dispatch, is_old)| DueTask {
+            passed: (at, UserId::new(user), JobId::from_text(job)),
+            generation: Generation(generation),
+            dispatch: Dispatch(dispatch),
+            is_old,
+        };
+        Ok(rows.into_iter().map(due).collect())
+    }
+}
+
+/// The columns by which the statements name rows.
+fn keys<'a>(hand_overs: impl Iterator<Item = &'a HandOver>) -> (Vec<String>, Vec<String>, Vec<i64>) {
+    let (mut users, mut jobs, mut dispatches) = (Vec::new(), Vec::new(), Vec::new());
+    for hand_over in hand_overs {
+        users.push(hand_over.user_id.as_str().to_owned());
+        jobs.push(hand_over.job_id.as_str().to_owned());
+        dispatches.push(hand_over.dispatch.0);
+    }
+    (users, jobs, dispatches)
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    user_id: String,
+    job_id: String,
+    generation: i64,
+    dispatch: i64,
+    ready_at: Timestamp,
+    hand_tries: i32,
+    trace_context: Option<String>,
+    now: Timestamp,
+}
+
+impl From<Row> for HandOver {
+    fn from(row: Row) -> Self {
+        Self {
+            user_id: UserId::new(row.user_id),
+            job_id: JobId::from_text(row.job_id),
+            generation: Generation(row.generation),
+            dispatch: Dispatch(row.dispatch),
+            delay: (row.ready_at - row.now).max(chrono::Duration::zero()),
+            ready_at: row.ready_at,
+            tries: u32::try_from(row.hand_tries).unwrap_or(u32::MAX),
+            trace: row.trace_context.as_deref().and_then(|text| text.parse().ok()),
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! Apps of third parties: what their owners set, what their manifests say, and who installed them.
+//!
+//! An app belongs to its owner's rows, an install to those of the user who installed it: no transaction writes both. An install
+//! whose app is gone, switched off or no longer public is ignored, and pruned by the round.
+
+use db::{Doing, Error, secrets::Place};
+use records::{Timestamp, UserId};
+use secrecy::SecretString;
+
+use crate::Store;
+
+mod endpoints;
+mod install;
+mod keys;
+mod save;
+
+pub use install::{InstallRefusal, Uninstalled};
+pub use keys::{AppKey, AppKeyOwner, AppKeyRefusal, NewAppKey};
+pub use save::{NewApp, Stored, TooManyApps};
+
+/// Who sees an app, and may install it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AppVisibility {
+    /// Its owner alone.
+    #[default]
+    Private,
+    /// Every user of this instance.
+    Public,
+}
+
+impl AppVisibility {
+    /// Every value.
+    pub const ALL: [Self; 2] = [Self::Private, Self::Public];
+
+    /// The name on the wire and in the table.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Private => "private",
+            Self::Public => "public",
+        }
+    }
+}
+
+/// What an owner sets; every URL was checked by the guard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AppFields {
+    /// What it is called.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Who sees it.
+    pub visibility: AppVisibility,
+    /// What paths of its manifest are resolved against.
+    pub home_url: Option<String>,
+    /// Where its manifest is.
+    pub manifest_url: Option<String>,
+    /// Where its users' conversations are posted.
+    pub webhook_url: Option<String>,
+    /// Where a user connects to it.
+    pub setup_url: Option<String>,
+    /// What says whether a user has.
+    pub setup_completed_url: Option<String>,
+    /// The prompt of a summary that it writes of every conversation.
+    pub summary_prompt: Option<String>,
+}
+
+/// A checked manifest as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptManifest {
+    /// The manifest, every default written out.
+    pub text: String,
+    /// SHA-256 of the text.
+    pub sha256: [u8; 32],
+    /// Whether the app may write to its users.
+    pub chat_enabled: bool,
+    /// `app` or `main`.
+    pub chat_target: &'static str,
+    /// Whether a push is sent, too.
+    pub chat_notify: bool,
+}
+
+/// An app as a user sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct App {
+    /// Its id.
+    pub id: String,
+    /// Whose it is.
+    pub owner: UserId,
+    /// What its owner set.
+    pub fields: AppFields,
+    /// Its manifest's text.
+    pub manifest: Option<String>,
+    /// When that was fetched.
+    pub manifest_fetched_at: Option<Timestamp>,
+    /// Raised by every change.
+    pub version: i64,
+    /// Since when its server has not answered.
+    pub failing_since: Option<Timestamp>,
+    /// When and why an operator switched it off.
+    pub switched_off: Option<(Timestamp, String)>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Whether the user who asks has installed it.
+    pub installed: bool,
+}
+
+/// Which apps to list.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AppFilter {
+    /// Installed ones only, or the others only.
+    pub installed: Option<bool>,
+    /// The user's own only, or the others only.
+    pub mine: Option<bool>,
+    /// At most this many.
+    pub limit: i64,
+    /// Skip this many.
+    pub offset: i64,
+}
+
+/// An installed app, with what calling its tools needs.
+#[derive(Clone, Debug)]
+pub struct InstalledApp {
+    /// Its id.
+    pub id: String,
+    /// Whose it is.
+    pub owner: UserId,
+    /// What it is called.
+    pub name: String,
+    /// Its manifest's text.
+    pub manifest: Option<String>,
+    /// Where a user connects to it.
+    pub setup_url: Option<String>,
+    /// The prompt of its summaries.
+    pub summary_prompt: Option<String>,
+    /// Signs what is sent to it; `None` when no key that is set opens it.
+    pub secret: Option<SecretString>,
+    /// The database's clock at the reading.
+    pub now: Timestamp,
+}
+
+impl Store {
+    /// Apps that `user` sees: their own and public ones, newest first.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn apps(&self, user: &UserId, filter: &AppFilter) -> Result<Vec<App>, Error> {
+        self.list_apps(user, None, filter).await
+    }
+
+    /// One app, if `user` sees it.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn app(&self, user: &UserId, id: &str) -> Result<Option<App>, Error> {
+        let one = AppFilter { limit: 1, ..AppFilter::default() };
+        Ok(self.list_apps(user, Some(id), &one).await?.pop())
+    }
+
+    async fn list_apps(
+        &self,
+        user: &UserId,
+        id: Option<&str>,
+        filter: &AppFilter,
+    ) -> Result<Vec<App>, Error> {
+        let rows: Vec<AppRow> = sqlx::query_as(include_str!("../sql/apps/list.sql"))
+            .bind(user.as_str())
+            .bind(id)
+            .bind(filter.installed)
+            .bind(filter.mine)
+            .bind(filter.limit)
+            .bind(filter.offset)
+            .fetch_all(self.db.pool())
+            .await
+            .doing("listing apps")?;
+        rows.into_iter().map(App::try_from).collect()
+    }
+
+    /// The apps that a user installed and may use, in the order in which they were installed.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn installed_apps(&self, user: &UserId) -> Result<Vec<InstalledApp>, Error> {
+        self.list_installed(user, None).await
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn installed_app(&self, user: &UserId, id: &str) -> Result<Option<InstalledApp>, Error> {
+        Ok(self.list_installed(user, Some(id)).await?.pop())
+    }
+
+    async fn list_installed(&self, user: &UserId, id: Option<&str>) -> Result<Vec<InstalledApp>, Error> {
+        let rows: Vec<InstalledRow> = sqlx::query_as(include_str!("../sql/apps/installed.sql"))
+            .bind(user.as_str())
+            .bind(id)
+            .fetch_all(self.db.pool())
+            .await
+            .doing("reading installed apps")?;
+        Ok(rows.into_iter().map(|row| row.app(self)).collect())
+    }
+
+    /// Notes whether an app's server answers. Written only where that changes.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn note_app_outcome(&self, owner: &UserId, id: &str, failing: bool) -> Result<(), Error> {
+        sqlx::query(include_str!("../sql/apps/note_outcome.sql"))
+            .bind(owner.as_str())
+            .bind(id)
+            .bind(failing)
+            .execute(self.db.pool())
+            .await
+            .doing("noting how an app answered")
+            .map(drop)
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct AppRow {
+    app_id: String,
+    user_id: String,
+    name: String,
+    description: String,
+    visibility: String,
+    home_url: Option<String>,
+    manifest_url: Option<String>,
+    webhook_url: Option<String>,
+    setup_url: Option<String>,
+    setup_completed_url: Option<String>,
+    summary_prompt: Option<String>,
+    manifest: Option<String>,
+    manifest_fetched_at: Option<Timestamp>,
+    version: i64,
+    failing_since: Option<Timestamp>,
+    switched_off_at: Option<Timestamp>,
+    switched_off_reason: Option<String>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    installed: bool,
+}
+
+impl TryFrom<AppRow> for App {
+    type Error = Error;
+
+    fn try_from(row: AppRow) -> Result<Self, Error> {
+        let visibility = AppVisibility::ALL.into_iter().find(|one| one.as_str() == row.visibility);
+        let wrong = || Error::ImpossibleRow { table: "apps", id: row.app_id.clone(), column: "visibility" };
+        Ok(Self {
+            fields: AppFields {
+                visibility: visibility.ok_or_else(wrong)?,
+                name: row.name,
+                description: row.description,
+                home_url: row.home_url,
+                manifest_url: row.manifest_url,
+                webhook_url: row.webhook_url,
+                setup_url: row.setup_url,
+                setup_completed_url: row.setup_completed_url,
+                summary_prompt: row.summary_prompt,
+            },
+            id: row.app_id,
+            owner: UserId::new(row.user_id),
+            manifest: row.manifest,
+            manifest_fetched_at: row.manifest_fetched_at,
+            version: row.version,
+            failing_since: row.failing_since,
+            switched_off: row.switched_off_at.zip(row.switched_off_reason),
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            installed: row.installed,
+        })
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct InstalledRow {
+    app_id: String,
+    user_id: String,
+    name: String,
+    manifest: Option<String>,
+    setup_url: Option<String>,
+    secret: String,
+    summary_prompt: Option<String>,
+    now: Timestamp,
+}
+
+impl InstalledRow {
+    fn app(self, store: &Store) -> InstalledApp {
+        let secret = store.db.secrets().open(Place::app(&self.user_id, &self.app_id), &self.secret).ok();
+        if secret.is_none() {
+            tracing::error!(
+                app_id = self.app_id,
+                "the secret of an app cannot be opened with LISTEN_SECRETS_KEY"
+            );
+        }
+        InstalledApp {
+            id: self.app_id,
+            owner: UserId::new(self.user_id),
+            name: self.name,
+            manifest: self.manifest,
+            setup_url: self.setup_url,
+            summary_prompt: self.summary_prompt,
+            secret,
+            now: self.now,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Installing and uninstalling an app.
+
+use db::{Doing, Error, lock_user, secrets::Place};
+use records::{EventKind, Timestamp, UserId, WebhookFormat};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::Store;
+
+/// How many apps a user may have installed.
+const MOST: i64 = 50;
+
+/// Why an app was not installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstallRefusal {
+    /// There is no such app, or it is another user's private one.
+    NoSuchApp,
+    /// An operator switched it off.
+    SwitchedOff,
+    /// As many as a user may have.
+    TooMany,
+}
+
+/// Whether something was uninstalled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uninstalled {
+    /// It was.
+    Uninstalled,
+    /// It was not installed.
+    Already,
+}
+
+/// What installing needs to know of an app.
+#[derive(sqlx::FromRow)]
+struct Wanted {
+    owner_id: String,
+    webhook_url: Option<String>,
+    secret: String,
+    is_switched_off: bool,
+}
+
+impl Store {
+    /// Installs an app for a user, with a webhook of the user's where the app takes conversations. Doing so again changes nothing,
+    /// but makes that webhook if the app takes conversations only since then.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn install_app(&self, user: &UserId, id: &str) -> Result<Result<(), InstallRefusal>, Error> {
+        const DOING: &str = "installing an app";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        lock_user(&mut transaction, user).await?;
+        let wanted: Option<Wanted> = sqlx::query_as(
+            "select user_id as owner_id, webhook_url, secret, switched_off_at is not null as is_switched_off \
+             from apps where app_id = $2 and (user_id = $1 or visibility = 'public')",
+        )
+        .bind(user.as_str())
+        .bind(id)
+        .fetch_optional(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        let Some(wanted) = wanted else { return Ok(Err(InstallRefusal::NoSuchApp)) };
+        if wanted.is_switched_off {
+            return Ok(Err(InstallRefusal::SwitchedOff));
+        }
+        let others: i64 = sqlx::query_scalar(
+            "select count(*) from app_installs where user_id = $1 and removed_at is null and app_id <> $2",
+        )
+        .bind(user.as_str())
+        .bind(id)
+        .fetch_one(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        if others >= MOST {
+            return Ok(Err(InstallRefusal::TooMany));
+        }
+        sqlx::query(include_str!("../../sql/apps/install.sql"))
+            .bind(user.as_str())
+            .bind(id)
+            .bind(&wanted.owner_id)
+            .bind(now)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        if let Some(url) = &wanted.webhook_url {
+            let endpoint = endpoint_id(user, id);
+            let secret = self.db.secrets().open(Place::app(&wanted.owner_id, id), &wanted.secret)?;
+            let sealed = self.db.secrets().seal(Place::endpoint(user.as_str(), &endpoint), &secret)?;
+            make_endpoint(&mut transaction, user, id, &endpoint, url, &sealed, now).await.doing(DOING)?;
+        }
+        transaction.commit().await.doing(DOING)?;
+        Ok(Ok(()))
+    }
+
+    /// Uninstalls an app, with its webhook. How often it wrote within the hour is remembered for that hour.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn uninstall_app(&self, user: &UserId, id: &str) -> Result<Uninstalled, Error> {
+        const DOING: &str = "uninstalling an app";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        lock_user(&mut transaction, user).await?;
+        let removed = sqlx::query(
+            "update app_installs set removed_at = $3 where user_id = $1 and app_id = $2 and removed_at is null",
+        )
+        .bind(user.as_str())
+        .bind(id)
+        .bind(now)
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        sqlx::query("delete from webhook_endpoints where user_id = $1 and app_id = $2")
+            .bind(user.as_str())
+            .bind(id)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(match removed.rows_affected() {
+            0 => Uninstalled::Already,
+            _ => Uninstalled::Uninstalled,
+        })
+    }
+
+    /// Removes a batch of installs whose app is gone, and of those that were removed an hour ago.
+    pub async fn prune_installs(&self, batch: i64) -> Result<u64, Error> {
+        let gone = sqlx::query(include_str!("../../sql/apps/prune_installs.sql"))
+            .bind(batch)
+            .execute(self.db.pool())
+            .await
+            .doing("pruning installs")?;
+        Ok(gone.rows_affected())
+    }
+}
+
+async fn make_endpoint(
+    connection: &mut PgConnection,
+    user: &UserId,
+    app: &str,
+    id: &str,
+    url: &str,
+    sealed: &str,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "insert into webhook_endpoints (user_id, endpoint_id, app_id, url, events, format, secret, created_at, updated_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $8) on conflict do nothing",
+    )
+    .bind(user.as_str())
+    .bind(id)
+    .bind(app)
+    .bind(url)
+    .bind([EventKind::ConversationCompleted.as_str()])
+    .bind(WebhookFormat::Bare.as_str())
+    .bind(sealed)
+    .bind(now)
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
+/// The id of the webhook of an installed app: one per user and app, however often it is installed.
+fn endpoint_id(user: &UserId, app: &str) -> String {
+    Uuid::new_v5(&ENDPOINTS, format!("{}:{user}{app}", user.as_str().len()).as_bytes()).to_string()
+}
+
+/// The namespace of these ids; part of the durable contract.
+const ENDPOINTS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f61_7070_5f68_6f6f_6b00);

@@ -1,0 +1,153 @@
+//! Making, changing and deleting an app.
+
+use db::{Doing, Error, lock_user, repeats::forget_answers, secrets::Place};
+use records::{Timestamp, UserId};
+use secrecy::SecretString;
+use sqlx::{PgConnection, Postgres, postgres::PgArguments, query::Query};
+
+use super::{App, AppFields, KeptManifest};
+use crate::Store;
+
+/// How many apps a user may own.
+const MOST: i64 = 50;
+
+/// An app to be made.
+#[derive(Clone, Debug)]
+pub struct NewApp {
+    /// Its id.
+    pub id: String,
+    /// What its owner sets.
+    pub fields: AppFields,
+    /// Its manifest, where it has one.
+    pub manifest: Option<KeptManifest>,
+    /// `whsec_…`: signs what is sent to it.
+    pub secret: SecretString,
+}
+
+/// The user owns as many apps as one may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyApps;
+
+/// What came of storing a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// The app as it is now.
+    Stored(Box<App>),
+    /// It was changed since it was read: nothing was stored.
+    Changed,
+    /// It is gone.
+    Gone,
+}
+
+impl Store {
+    /// Makes an app.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn create_app(&self, owner: &UserId, new: &NewApp) -> Result<Result<App, TooManyApps>, Error> {
+        const DOING: &str = "making an app";
+        let secret = self.db.secrets().seal(Place::app(owner.as_str(), &new.id), &new.secret)?;
+        let (mut transaction, now) = self.db.begin_creating(DOING, &[&new.id]).await?;
+        lock_user(&mut transaction, owner).await?;
+        let owned: i64 = sqlx::query_scalar("select count(*) from apps where user_id = $1")
+            .bind(owner.as_str())
+            .fetch_one(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        if owned >= MOST {
+            return Ok(Err(TooManyApps));
+        }
+        let query = sqlx::query(include_str!("../../sql/apps/insert.sql")).bind(owner.as_str()).bind(&new.id);
+        bound(query, &new.fields, new.manifest.as_ref())
+            .bind(&secret)
+            .bind(now)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        let made = self.app(owner, &new.id).await?;
+        made.map(Ok).ok_or_else(|| Error::ImpossibleRow {
+            table: "apps",
+            id: new.id.clone(),
+            column: "app_id",
+        })
+    }
+
+    /// Stores an app whole, over the version that was read before its manifest was fetched.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn store_app(
+        &self,
+        owner: &UserId,
+        id: &str,
+        version: i64,
+        fields: &AppFields,
+        manifest: Option<&KeptManifest>,
+    ) -> Result<Stored, Error> {
+        const DOING: &str = "storing an app";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let stored = store(&mut transaction, owner, id, version, fields, manifest, now).await.doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        match (stored, self.app(owner, id).await?) {
+            (true, Some(app)) => Ok(Stored::Stored(Box::new(app))),
+            (false, Some(_)) => Ok(Stored::Changed),
+            (_, None) => Ok(Stored::Gone),
+        }
+    }
+
+    /// Deletes an app with its keys; what other users have of it is ignored from now on. `false`: the user owns no such app.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn delete_app(&self, owner: &UserId, id: &str) -> Result<bool, Error> {
+        const DOING: &str = "deleting an app";
+        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let deleted = sqlx::query("delete from apps where user_id = $1 and app_id = $2")
+            .bind(owner.as_str())
+            .bind(id)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        forget_answers(&mut transaction, owner, &[id]).await.doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(deleted.rows_affected() > 0)
+    }
+}
+
+async fn store(
+    connection: &mut PgConnection,
+    owner: &UserId,
+    id: &str,
+    version: i64,
+    fields: &AppFields,
+    manifest: Option<&KeptManifest>,
+    now: Timestamp,
+) -> Result<bool, sqlx::Error> {
+    let query = sqlx::query(include_str!("../../sql/apps/store.sql")).bind(owner.as_str()).bind(id);
+    let stored = bound(query, fields, manifest).bind(now).bind(version).execute(connection).await?;
+    Ok(stored.rows_affected() > 0)
+}
+
+/// Both statements have the same columns in the same order.
+fn bound<'q>(
+    query: Query<'q, Postgres, PgArguments>,
+    fields: &'q AppFields,
+    manifest: Option<&'q KeptManifest>,
+) -> Query<'q, Postgres, PgArguments> {
+    query
+        .bind(&fields.name)
+        .bind(&fields.description)
+        .bind(fields.visibility.as_str())
+        .bind(fields.home_url.as_deref())
+        .bind(fields.manifest_url.as_deref())
+        .bind(fields.webhook_url.as_deref())
+        .bind(fields.setup_url.as_deref())
+        .bind(fields.setup_completed_url.as_deref())
+        .bind(fields.summary_prompt.as_deref())
+        .bind(manifest.map(|manifest| manifest.text.as_str()))
+        .bind(manifest.map(|manifest| manifest.sha256.as_slice()))
+        .bind(manifest.is_some_and(|manifest| manifest.chat_enabled))
+        .bind(manifest.map_or("app", |manifest| manifest.chat_target))
+        .bind(manifest.is_some_and(|manifest| manifest.chat_notify))
+}

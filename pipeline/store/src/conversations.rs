@@ -1,0 +1,162 @@
+//! Conversations as their owner sees and changes them.
+
+mod in_progress;
+mod one;
+mod page;
+pub mod row;
+pub mod shapes;
+mod spoken;
+
+pub use in_progress::InProgress;
+
+use std::convert::Infallible;
+
+use db::{Doing, Error};
+use records::{ActionItem, Category, Conversation, ConversationId, FolderId, Segment, UserId};
+
+use crate::{DatePage, Store, folders::hold_folder};
+
+/// Which status the conversations of a list have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatusFilter {
+    /// Completed, and not discarded (spec).
+    #[default]
+    Completed,
+    /// Being processed.
+    Processing,
+    /// Given up; they are discarded.
+    Failed,
+    /// Not finalized yet.
+    InProgress,
+    /// Every status, discarded ones too.
+    Any,
+}
+
+/// Which conversations to list: by default only completed, not discarded ones (spec).
+#[derive(Clone, Debug, Default)]
+pub struct ConversationFilter {
+    /// Dates and paging.
+    pub page: DatePage,
+    /// In this status.
+    pub status: StatusFilter,
+    /// Any of these categories; empty is all.
+    pub categories: Vec<Category>,
+    /// In this folder.
+    pub folder_id: Option<FolderId>,
+    /// Starred, not starred, or both.
+    pub starred: Option<bool>,
+    /// Whether to read the segments.
+    pub with_transcript: bool,
+}
+
+/// A conversation with everything that the developer interface shows of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConversationView {
+    /// The record.
+    pub conversation: Conversation,
+    /// Its folder's name.
+    pub folder_name: Option<String>,
+    /// Read live from the action items, oldest first.
+    pub action_items: Vec<ActionItem>,
+    /// Its segments, when asked for.
+    pub segments: Option<Vec<Segment>>,
+    /// The owner's own name (for speaker names).
+    pub user_name: Option<String>,
+    /// Names of known people by id, of those that the segments name.
+    pub people: Vec<(String, String)>,
+    /// What apps made of it: (app id, content).
+    pub apps_results: Vec<(Option<String>, String)>,
+}
+
+/// What a PATCH changes; `None` leaves it.
+#[derive(Clone, Debug, Default)]
+pub struct ConversationChange {
+    /// 1–500 characters.
+    pub title: Option<String>,
+    /// Hide or show.
+    pub discarded: Option<bool>,
+    /// Mark.
+    pub starred: Option<bool>,
+    /// File, or take out (`Some(None)`).
+    pub folder_id: Option<Option<FolderId>>,
+}
+
+impl ConversationFilter {
+    /// The text of the statement that lists a user's conversations without their transcripts, for tests that
+    /// explain or measure it. Without dates, filters and an offset, every parameter in it is the user's id.
+    pub fn statement(&self, user: &UserId) -> String {
+        page::page(user, self).sql().as_str().to_owned()
+    }
+}
+
+impl Store {
+    /// A page of conversations, created_at descending, then id.
+    ///
+    /// # Errors
+    /// When the database does not answer, or a row cannot be read.
+    pub async fn conversations(
+        &self,
+        user: &UserId,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<ConversationView>, Error> {
+        let Ok(views) = self.list(user, filter, |_| Ok::<(), Infallible>(())).await?;
+        Ok(views)
+    }
+
+    /// [`conversations`](Self::conversations), where `reserve` is asked for the memory that their transcripts will take
+    /// before these are loaded. Returns its refusal.
+    ///
+    /// # Errors
+    /// When the database does not answer, or a row cannot be read; [`Error::TooMuch`].
+    pub async fn conversations_within<R>(
+        &self,
+        user: &UserId,
+        filter: &ConversationFilter,
+        reserve: impl FnOnce(usize) -> Result<(), R>,
+    ) -> Result<Result<Vec<ConversationView>, R>, Error> {
+        self.list(user, filter, reserve).await
+    }
+
+    /// Applies a person's change; what a person set survives completion and replay. A folder that the person does not
+    /// have (any more) counts as missing. `false`: no such conversation.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn change_conversation(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        change: &ConversationChange,
+    ) -> Result<bool, Error> {
+        const DOING: &str = "changing a conversation";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let folder = match &change.folder_id {
+            Some(Some(folder)) if hold_folder(&mut transaction, user, folder).await? => Some(folder.as_str()),
+            _ => None,
+        };
+        // A discarded mark that a person gave or took is no longer the dead letter's to take back.
+        let changed = sqlx::query(
+            "update conversations set updated_at = $3, \
+                 title = coalesce($4, title), title_by_person = title_by_person or $4 is not null, \
+                 indexed_revision = case when $4 is null then indexed_revision end, \
+                 discarded = coalesce($5, discarded), discarded_by_person = discarded_by_person or $5 is not null, \
+                 discarded_by_failure = discarded_by_failure and $5 is null, \
+                 starred = coalesce($6, starred), \
+                 folder_id = case when $7 then $8 else folder_id end, folder_by_person = folder_by_person or $7 \
+             where user_id = $1 and conversation_id = $2",
+        )
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .bind(now)
+        .bind(change.title.as_deref())
+        .bind(change.discarded)
+        .bind(change.starred)
+        .bind(change.folder_id.is_some())
+        .bind(folder)
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(changed.rows_affected() > 0)
+    }
+}

@@ -1,0 +1,228 @@
+//! A page of conversations: with everything that a list shows of them in one statement, which sees one moment and
+//! costs one way to the database. Transcripts are a second one, in the same snapshot.
+
+use db::{Doing, Error};
+use records::{ActionItem, ActionItemId, Conversation, ConversationId, Segment, Timestamp, UserId};
+use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder, postgres::PgRow};
+
+use super::{
+    ConversationFilter, ConversationView, StatusFilter,
+    row::{CONVERSATION_COLUMNS, ConversationRow},
+    spoken::read_spoken,
+};
+use crate::{
+    Store,
+    paging::{push_after, push_page},
+    reading::{Cells, column},
+};
+
+const DOING: &str = "listing conversations";
+
+impl Store {
+    pub(super) async fn list<R>(
+        &self,
+        user: &UserId,
+        filter: &ConversationFilter,
+        reserve: impl FnOnce(usize) -> Result<(), R>,
+    ) -> Result<Result<Vec<ConversationView>, R>, Error> {
+        if !filter.with_transcript {
+            let rows = self.rows_of(page(user, filter), DOING).await?;
+            return rows.into_iter().map(PageRow::view).collect::<Result<_, _>>().map(Ok);
+        }
+        let mut snapshot = self.db.begin_reading(DOING).await?;
+        let rows = page(user, filter).build_query_as().fetch_all(&mut *snapshot).await.doing(DOING)?;
+        let mut views = rows.into_iter().map(PageRow::view).collect::<Result<Vec<_>, _>>()?;
+        // The sizes are asked first: streaming the rows to the client instead would hold this session for as long as a
+        // slow client takes to read its answer.
+        if let Err(refused) = reserve(transcripts_size(&mut snapshot, user, &views).await?) {
+            return Ok(Err(refused));
+        }
+        add_transcripts(&mut snapshot, user, &mut views).await?;
+        Ok(Ok(views))
+    }
+}
+
+/// The page's statement.
+pub(super) fn page(user: &UserId, filter: &ConversationFilter) -> QueryBuilder<Postgres> {
+    let mut query = QueryBuilder::new("with page as materialized (select ");
+    query.push(CONVERSATION_COLUMNS).push(" from conversations where ");
+    match filter.page.skipped() {
+        0 => listed(&mut query, user, filter),
+        _ => {
+            // What is skipped is read from the index alone; only the page's rows are fetched.
+            query.push("user_id = ").push_bind(user.as_str());
+            query.push(" and conversation_id = any(array(select conversation_id from conversations where ");
+            listed(&mut query, user, filter);
+            query.push("))");
+        }
+    }
+    query.push(
+        ") select page.*, f.name as folder_name, \
+             (select u.name from users u where u.user_id = ",
+    );
+    query.push_bind(user.as_str()).push(") as user_name, i.* from page left join folders f on f.user_id = ");
+    query.push_bind(user.as_str()).push(
+        " and f.folder_id = page.folder_id \
+         left join lateral (select array_agg(a.action_item_id), array_agg(a.description), \
+             array_agg(a.completed), array_agg(a.created_at), array_agg(a.updated_at), array_agg(a.due_at), \
+             array_agg(a.completed_at), array_agg(a.position) \
+             from (select * from action_items o where o.user_id = ",
+    );
+    query.push_bind(user.as_str()).push(
+        " and o.conversation_id = page.conversation_id order by o.created_at, o.position, o.action_item_id) a) i on true \
+         order by page.created_at desc, page.conversation_id",
+    );
+    query
+}
+
+/// The list's conditions, order and rows; the order and the two constant conditions are those of its index.
+fn listed(query: &mut QueryBuilder<Postgres>, user: &UserId, filter: &ConversationFilter) {
+    query.push(match filter.status {
+        StatusFilter::Completed => "status = 'completed' and not discarded",
+        StatusFilter::Processing => "status = 'processing'",
+        StatusFilter::Failed => "status = 'failed'",
+        StatusFilter::InProgress => "status = 'in_progress'",
+        StatusFilter::Any => "true",
+    });
+    query.push(" and user_id = ").push_bind(user.as_str());
+    if let Some(start) = filter.page.start {
+        query.push(" and created_at >= ").push_bind(start);
+    }
+    if let Some(end) = filter.page.end {
+        query.push(" and created_at <= ").push_bind(end);
+    }
+    if !filter.categories.is_empty() {
+        let names: Vec<&str> = filter.categories.iter().map(|category| category.as_str()).collect();
+        query.push(" and category = any(").push_bind(names).push(")");
+    }
+    if let Some(folder) = &filter.folder_id {
+        query.push(" and folder_id = ").push_bind(folder.as_str());
+    }
+    if let Some(starred) = filter.starred {
+        // In the text: a partial index holds the starred ones, and one plan serves every such list.
+        query.push(if starred { " and starred" } else { " and not starred" });
+    }
+    push_after(query, filter.page.after.as_ref(), "(0, conversation_id)");
+    query.push(" order by created_at desc, conversation_id");
+    push_page(query, &filter.page);
+}
+
+/// A conversation with the names and the action items that a list shows.
+struct PageRow {
+    conversation: ConversationRow,
+    folder_name: Option<String>,
+    user_name: Option<String>,
+    items: Items,
+}
+
+impl<'r> FromRow<'r, PgRow> for PageRow {
+    fn from_row(row: &'r PgRow) -> sqlx::Result<Self> {
+        let mut cells = Cells::of(row);
+        Ok(Self {
+            conversation: ConversationRow::read(&mut cells)?,
+            folder_name: cells.next()?,
+            user_name: cells.next()?,
+            items: Items {
+                ids: cells.next()?,
+                descriptions: cells.next()?,
+                completed: cells.next()?,
+                created_at: cells.next()?,
+                updated_at: cells.next()?,
+                due_at: cells.next()?,
+                completed_at: cells.next()?,
+                positions: cells.next()?,
+            },
+        })
+    }
+}
+
+impl PageRow {
+    fn view(mut self) -> Result<ConversationView, Error> {
+        let apps_results = self.conversation.take_apps_results()?;
+        let conversation = Conversation::try_from(self.conversation)?;
+        Ok(ConversationView {
+            folder_name: self.folder_name,
+            action_items: self.items.of(&conversation.id),
+            segments: None,
+            user_name: self.user_name,
+            people: Vec::new(),
+            apps_results,
+            conversation,
+        })
+    }
+}
+
+/// A conversation's action items, oldest first, column by column; all null when it has no items.
+struct Items {
+    ids: Option<Vec<String>>,
+    descriptions: Option<Vec<String>>,
+    completed: Option<Vec<bool>>,
+    created_at: Option<Vec<Timestamp>>,
+    updated_at: Option<Vec<Timestamp>>,
+    due_at: Option<Vec<Option<Timestamp>>>,
+    completed_at: Option<Vec<Option<Timestamp>>>,
+    positions: Option<Vec<i32>>,
+}
+
+impl Items {
+    fn of(self, conversation: &ConversationId) -> Vec<ActionItem> {
+        let (mut ids, mut descriptions) = (column(self.ids), column(self.descriptions));
+        let (mut completed, mut completed_at) = (column(self.completed), column(self.completed_at));
+        let (mut created_at, mut updated_at) = (column(self.created_at), column(self.updated_at));
+        let (mut due_at, mut positions) = (column(self.due_at), column(self.positions));
+        let next = || {
+            Some(ActionItem {
+                id: ActionItemId::new(ids.next()?),
+                description: descriptions.next()?,
+                completed: completed.next()?,
+                created_at: created_at.next()?,
+                updated_at: updated_at.next()?,
+                due_at: due_at.next()?,
+                completed_at: completed_at.next()?,
+                conversation_id: Some(conversation.clone()),
+                position: positions.next()?,
+            })
+        };
+        std::iter::from_fn(next).collect()
+    }
+}
+
+/// The bytes of memory that the transcripts of a page take once they are loaded.
+async fn transcripts_size(
+    connection: &mut PgConnection,
+    user: &UserId,
+    views: &[ConversationView],
+) -> Result<usize, Error> {
+    let ids: Vec<&str> = views.iter().map(|view| view.conversation.id.as_str()).collect();
+    let size: i64 = sqlx::query_scalar(
+        "select coalesce(sum($3 + octet_length(content) + coalesce(octet_length(segment_id), 0) \
+             + coalesce(octet_length(speaker), 0) + coalesce(octet_length(person_id), 0)), 0)::bigint \
+         from transcript_segments where user_id = $1 and conversation_id = any($2)",
+    )
+    .bind(user.as_str())
+    .bind(ids)
+    .bind(SEGMENT_OVERHEAD)
+    .fetch_one(connection)
+    .await
+    .doing(DOING)?;
+    Ok(usize::try_from(size).unwrap_or(usize::MAX))
+}
+
+/// The bytes that a loaded segment takes besides its texts: a list that grows holds up to twice its items, and an answer
+/// is made of a third one.
+const SEGMENT_OVERHEAD: i64 = 3 * size_of::<Segment>() as i64;
+
+/// Reads the transcripts of a page, and the names of the people who speak in them.
+async fn add_transcripts(
+    connection: &mut PgConnection,
+    user: &UserId,
+    views: &mut [ConversationView],
+) -> Result<(), Error> {
+    let ids: Vec<_> = views.iter().map(|view| (user, &view.conversation.id)).collect();
+    let spoken = read_spoken(connection, &ids, DOING).await?;
+    for (view, spoken) in views.iter_mut().zip(spoken) {
+        view.people = spoken.people;
+        view.segments = Some(spoken.segments);
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! The shapes of a conversation's jsonb columns: rows of tables, not of the wire.
+
+use records::{Event, Geolocation, Meeting, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[derive(Serialize, Deserialize)]
+struct EventShape {
+    title: String,
+    #[serde(default)]
+    description: String,
+    start: Timestamp,
+    #[serde(default = "half_an_hour")]
+    duration: i32,
+    #[serde(default)]
+    created: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct AppResultShape {
+    app_id: Option<String>,
+    content: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct GeolocationShape {
+    latitude: f64,
+    longitude: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    address: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    google_place_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    location_type: Option<String>,
+}
+
+/// Minutes that an event lasts when its length is unknown (DECISIONS §1).
+fn half_an_hour() -> i32 {
+    30
+}
+
+/// The column `events`.
+pub fn events_to_json(events: &[Event]) -> Result<Value, serde_json::Error> {
+    let shape = |event: &Event| EventShape {
+        title: event.title.clone(),
+        description: event.description.clone(),
+        start: event.start,
+        duration: event.duration,
+        created: event.created,
+    };
+    serde_json::to_value(events.iter().map(shape).collect::<Vec<_>>())
+}
+
+pub(super) fn events_from_json(value: Value) -> Result<Vec<Event>, serde_json::Error> {
+    let shapes: Vec<EventShape> = serde_json::from_value(value)?;
+    let event = |shape: EventShape| Event {
+        title: shape.title,
+        description: shape.description,
+        start: shape.start,
+        duration: shape.duration,
+        created: shape.created,
+    };
+    Ok(shapes.into_iter().map(event).collect())
+}
+
+/// The column `apps_results`.
+pub fn apps_to_json(apps: &[(String, String)]) -> Result<Value, serde_json::Error> {
+    let shape = |(app, content): &(String, String)| AppResultShape {
+        app_id: Some(app.clone()),
+        content: content.clone(),
+    };
+    serde_json::to_value(apps.iter().map(shape).collect::<Vec<_>>())
+}
+
+pub(super) fn apps_from_json(value: Value) -> Result<Vec<(Option<String>, String)>, serde_json::Error> {
+    let shapes: Vec<AppResultShape> = serde_json::from_value(value)?;
+    Ok(shapes.into_iter().map(|shape| (shape.app_id, shape.content)).collect())
+}
+
+/// The column `geolocation`.
+pub fn geolocation_to_json(place: &Geolocation) -> Result<Value, serde_json::Error> {
+    serde_json::to_value(GeolocationShape {
+        latitude: place.latitude,
+        longitude: place.longitude,
+        address: place.address.clone(),
+        google_place_id: place.google_place_id.clone(),
+        location_type: place.location_type.clone(),
+    })
+}
+
+pub(super) fn geolocation_from_json(value: Value) -> Result<Geolocation, serde_json::Error> {
+    let shape: GeolocationShape = serde_json::from_value(value)?;
+    Ok(Geolocation {
+        latitude: shape.latitude,
+        longitude: shape.longitude,
+        address: shape.address,
+        google_place_id: shape.google_place_id,
+        location_type: shape.location_type,
+    })
+}
+
+#[derive(Deserialize)]
+struct MeetingShape {
+    title: Option<String>,
+    #[serde(default)]
+    participants: Vec<ParticipantShape>,
+    notes: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ParticipantShape {
+    name: Option<String>,
+}
+
+/// `calendar_meeting_context` of the column `external_data`, which the API wrote. An unreadable one is ignored: no
+/// run fails of what was only said beside its talk.
+pub fn meeting_from_json(value: Value) -> Option<Meeting> {
+    let shape: MeetingShape = serde_json::from_value(value).ok()?;
+    let said = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    let names = shape.participants.into_iter().filter_map(|person| person.name.and_then(said));
+    let meeting = Meeting {
+        participants: names.collect(),
+        title: shape.title.and_then(said),
+        agenda: shape.notes.and_then(said),
+    };
+    Some(meeting).filter(|meeting| *meeting != Meeting::default())
+}

@@ -1,0 +1,71 @@
+//! Folders: reading them, and managing them.
+
+mod change;
+mod row;
+
+use records::{FolderId, Timestamp, UserId};
+
+pub(crate) use self::change::hold_folder;
+pub use self::change::{DeletedFolder, FolderChange, NewFolder};
+use self::row::{ViewRow, view_columns};
+use crate::Store;
+use db::{Doing, Error};
+
+/// A folder as its owner sees it (DECISIONS §1, "folder").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FolderView {
+    /// Its id.
+    pub id: FolderId,
+    /// 1–100 characters.
+    pub name: String,
+    /// A rule in words for automatic filing, at most 500 characters.
+    pub description: Option<String>,
+    /// `#RRGGBB`.
+    pub color: String,
+    /// The name of an icon.
+    pub icon: String,
+    /// Its place among the person's folders.
+    pub order: i32,
+    /// Whether clients offer it first.
+    pub is_default: bool,
+    /// One of those that every person begins with: it can be changed, not deleted.
+    pub is_system: bool,
+    /// How many conversations the list shows of it: completed, not discarded.
+    pub conversation_count: i64,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+impl Store {
+    /// A person's folders in their order.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn folders(&self, user: &UserId) -> Result<Vec<FolderView>, Error> {
+        let rows: Vec<ViewRow> = sqlx::query_as(concat!(
+            "select ",
+            view_columns!(),
+            " from folders f where f.user_id = $1 order by f.position, f.folder_id"
+        ))
+        .bind(user.as_str())
+        .fetch_all(self.db.pool())
+        .await
+        .doing("reading folders")?;
+        Ok(rows.into_iter().map(FolderView::from).collect())
+    }
+
+    /// Whether the person has that folder.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn has_folder(&self, user: &UserId, folder: &FolderId) -> Result<bool, Error> {
+        sqlx::query_scalar("select exists (select from folders where user_id = $1 and folder_id = $2)")
+            .bind(user.as_str())
+            .bind(folder.as_str())
+            .fetch_one(self.db.pool())
+            .await
+            .doing("looking for a folder")
+    }
+}

@@ -1,0 +1,183 @@
+//! Managing folders. Locks: the person's row, the folder, its conversations.
+
+use db::{Doing, Error, lock_user, repeats::forget_answers};
+use records::{FolderId, UserId};
+use sqlx::PgConnection;
+
+use super::{FolderView, ViewRow, view_columns};
+use crate::Store;
+
+/// A folder to be created.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewFolder {
+    /// Its id.
+    pub id: FolderId,
+    /// 1–100 characters.
+    pub name: String,
+    /// A rule in words for automatic filing, at most 500 characters.
+    pub description: Option<String>,
+    /// `#RRGGBB`; omitted: grey.
+    pub color: Option<String>,
+    /// The name of an icon; omitted: `folder`.
+    pub icon: Option<String>,
+    /// Its place; omitted: behind all others, or, when one has the last place there is, beside it.
+    pub order: Option<i32>,
+}
+
+/// What to change of a folder; `None` leaves it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FolderChange {
+    /// 1–100 characters.
+    pub name: Option<String>,
+    /// A rule in words for automatic filing; `Some(None)`: nothing is filed there by itself.
+    pub description: Option<Option<String>>,
+    /// `#RRGGBB`.
+    pub color: Option<String>,
+    /// The name of an icon.
+    pub icon: Option<String>,
+    /// Its place.
+    pub order: Option<i32>,
+}
+
+/// What came of the deletion of a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeletedFolder {
+    /// Gone; this many conversations were taken out of it.
+    Deleted {
+        /// Conversations that are in no folder now.
+        taken_out: u64,
+    },
+    /// It is one of those that every person begins with.
+    System,
+    /// No such folder.
+    Unknown,
+}
+
+impl Store {
+    /// Stores a folder. `None`: no such person.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn create_folder(&self, user: &UserId, new: &NewFolder) -> Result<Option<FolderView>, Error> {
+        const DOING: &str = "storing a folder";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        // Held, so that two folders at once get two places.
+        lock_user(&mut transaction, user).await?;
+        let row: Option<ViewRow> = sqlx::query_as(concat!(
+            "insert into folders as f (user_id, folder_id, name, description, color, icon, position, created_at, \
+                 updated_at) \
+             select u.user_id, $2, $3, $4, coalesce($5, '#6B7280'), coalesce($6, 'folder'), \
+                 coalesce($7, (select least(max(o.position)::bigint + 1, 2147483647)::integer from folders o \
+                     where o.user_id = $1), 0), $8, $8 \
+             from users u where u.user_id = $1 returning ",
+            view_columns!()
+        ))
+        .bind(user.as_str())
+        .bind(new.id.as_str())
+        .bind(&new.name)
+        .bind(&new.description)
+        .bind(&new.color)
+        .bind(&new.icon)
+        .bind(new.order)
+        .bind(now)
+        .fetch_optional(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(row.map(FolderView::from))
+    }
+
+    /// Changes a folder. `None`: no such folder.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn change_folder(
+        &self,
+        user: &UserId,
+        folder: &FolderId,
+        change: &FolderChange,
+    ) -> Result<Option<FolderView>, Error> {
+        const DOING: &str = "changing a folder";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let row: Option<ViewRow> = sqlx::query_as(concat!(
+            "update folders f set updated_at = $3, name = coalesce($4, name), \
+                 description = case when $5 then $6 else description end, color = coalesce($7, color), \
+                 icon = coalesce($8, icon), position = coalesce($9, position) \
+             where f.user_id = $1 and f.folder_id = $2 returning ",
+            view_columns!()
+        ))
+        .bind(user.as_str())
+        .bind(folder.as_str())
+        .bind(now)
+        .bind(&change.name)
+        .bind(change.description.is_some())
+        .bind(change.description.clone().flatten())
+        .bind(&change.color)
+        .bind(&change.icon)
+        .bind(change.order)
+        .fetch_optional(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(row.map(FolderView::from))
+    }
+
+    /// Deletes a folder; its conversations stay and are in none. The person's row is locked first: a completion that
+    /// files into the folder comes before this, or finds it gone.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn delete_folder(&self, user: &UserId, folder: &FolderId) -> Result<DeletedFolder, Error> {
+        const DOING: &str = "deleting a folder";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        lock_user(&mut transaction, user).await?;
+        let is_system: Option<bool> = sqlx::query_scalar(
+            "select is_system from folders where user_id = $1 and folder_id = $2 for update",
+        )
+        .bind(user.as_str())
+        .bind(folder.as_str())
+        .fetch_optional(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        match is_system {
+            None => return Ok(DeletedFolder::Unknown),
+            Some(true) => return Ok(DeletedFolder::System),
+            Some(false) => {}
+        }
+        let emptied = sqlx::query(
+            "update conversations set folder_id = null, updated_at = $3 where user_id = $1 and folder_id = $2",
+        )
+        .bind(user.as_str())
+        .bind(folder.as_str())
+        .bind(now)
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        sqlx::query("delete from folders where user_id = $1 and folder_id = $2")
+            .bind(user.as_str())
+            .bind(folder.as_str())
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        forget_answers(&mut transaction, user, &[folder.as_str()]).await.doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(DeletedFolder::Deleted { taken_out: emptied.rows_affected() })
+    }
+}
+
+/// Whether the person has that folder, which then stays until the present transaction ends.
+pub(crate) async fn hold_folder(
+    connection: &mut PgConnection,
+    user: &UserId,
+    folder: &FolderId,
+) -> Result<bool, Error> {
+    let held: Option<String> = sqlx::query_scalar(
+        "select folder_id from folders where user_id = $1 and folder_id = $2 for key share",
+    )
+    .bind(user.as_str())
+    .bind(folder.as_str())
+    .fetch_optional(connection)
+    .await
+    .doing("holding a folder")?;
+    Ok(held.is_some())
+}

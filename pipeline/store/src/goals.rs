@@ -1,0 +1,143 @@
+//! Goals: at most three of a person's are active, also when two are made at once.
+
+mod active;
+mod change;
+mod progress;
+mod row;
+
+use records::{Goal, GoalId, GoalType, UserId};
+
+use self::{
+    active::make_room,
+    row::{GoalRow, goal_columns},
+};
+pub use self::{
+    change::{GoalChange, GoalRefusal},
+    progress::GoalPoint,
+};
+use crate::Store;
+use db::{Doing, Error, lock_user, repeats::forget_answers};
+
+/// A goal to be created; it is active.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewGoal {
+    /// Its id.
+    pub id: GoalId,
+    /// 1–500 characters.
+    pub title: String,
+    /// How it is measured.
+    pub goal_type: GoalType,
+    /// Where it is reached.
+    pub target_value: f64,
+    /// Where it stands.
+    pub current_value: f64,
+    /// The low end of its scale.
+    pub min_value: f64,
+    /// The high end of its scale.
+    pub max_value: f64,
+    /// What is counted.
+    pub unit: Option<String>,
+}
+
+/// Which goals to list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GoalFilter {
+    /// At most this many.
+    pub limit: i64,
+    /// Skip this many.
+    pub offset: i64,
+    /// Those that are not active, too.
+    pub include_inactive: bool,
+}
+
+impl Store {
+    /// A page of goals: active ones first, oldest first, then by id.
+    ///
+    /// # Errors
+    /// When the database does not answer, or a row cannot be read.
+    pub async fn goals(&self, user: &UserId, filter: &GoalFilter) -> Result<Vec<Goal>, Error> {
+        let rows: Vec<GoalRow> = sqlx::query_as(concat!(
+            "select ",
+            goal_columns!(),
+            " from goals where user_id = $1 and (is_active or $2) \
+             order by is_active desc, created_at, goal_id limit $3 offset $4"
+        ))
+        .bind(user.as_str())
+        .bind(filter.include_inactive)
+        .bind(filter.limit)
+        .bind(filter.offset)
+        .fetch_all(self.db.pool())
+        .await
+        .doing("listing goals")?;
+        rows.into_iter().map(Goal::try_from).collect()
+    }
+
+    /// One goal.
+    ///
+    /// # Errors
+    /// When the database does not answer, or the row cannot be read.
+    pub async fn goal(&self, user: &UserId, goal: &GoalId) -> Result<Option<Goal>, Error> {
+        let row: Option<GoalRow> = sqlx::query_as(concat!(
+            "select ",
+            goal_columns!(),
+            " from goals where user_id = $1 and goal_id = $2"
+        ))
+        .bind(user.as_str())
+        .bind(goal.as_str())
+        .fetch_optional(self.db.pool())
+        .await
+        .doing("reading a goal")?;
+        row.map(Goal::try_from).transpose()
+    }
+
+    /// Stores a goal as an active one; of three others that were active, the oldest no longer is (DECISIONS §3,
+    /// "goals"). The person's row is locked first, so that two creators at once never leave four.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn create_goal(&self, user: &UserId, new: &NewGoal) -> Result<Goal, Error> {
+        const DOING: &str = "storing a goal";
+        let (mut transaction, now) = self.db.begin_creating(DOING, &[new.id.as_str()]).await?;
+        lock_user(&mut transaction, user).await?;
+        let row: GoalRow = sqlx::query_as(concat!(
+            "insert into goals (user_id, goal_id, title, goal_type, target_value, current_value, min_value, max_value, \
+                 unit, created_at, updated_at) \
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) returning ",
+            goal_columns!()
+        ))
+        .bind(user.as_str())
+        .bind(new.id.as_str())
+        .bind(&new.title)
+        .bind(new.goal_type.as_str())
+        .bind(new.target_value)
+        .bind(new.current_value)
+        .bind(new.min_value)
+        .bind(new.max_value)
+        .bind(&new.unit)
+        .bind(now)
+        .fetch_one(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        make_room(&mut transaction, user, &new.id, now).await?;
+        transaction.commit().await.doing(DOING)?;
+        row.try_into()
+    }
+
+    /// Deletes a goal with its history. `false`: no such goal.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn delete_goal(&self, user: &UserId, goal: &GoalId) -> Result<bool, Error> {
+        const DOING: &str = "deleting a goal";
+        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let deleted = sqlx::query("delete from goals where user_id = $1 and goal_id = $2")
+            .bind(user.as_str())
+            .bind(goal.as_str())
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        forget_answers(&mut transaction, user, &[goal.as_str()]).await.doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(deleted.rows_affected() > 0)
+    }
+}

@@ -1,0 +1,101 @@
+//! How far a goal has come: a value now, and one for every UTC day on which one was recorded.
+
+use chrono::NaiveDate;
+use db::{Doing, Error};
+use records::{Goal, GoalId, Measure, Timestamp, UserId};
+
+use super::{
+    change::GoalRefusal,
+    row::{GoalRow, goal_columns, locked},
+};
+use crate::Store;
+
+/// Where a goal stood on a day: the last value that was recorded on it.
+#[derive(Clone, Copy, Debug, PartialEq, sqlx::FromRow)]
+pub struct GoalPoint {
+    /// The UTC day.
+    pub day: NaiveDate,
+    /// The value.
+    pub value: f64,
+    /// When it was recorded.
+    pub recorded_at: Timestamp,
+}
+
+impl Store {
+    /// Sets where a goal stands, and notes it for the day; or says why not: a boolean goal stands at 0 or at 1.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn set_goal_progress(
+        &self,
+        user: &UserId,
+        goal: &GoalId,
+        value: f64,
+    ) -> Result<Result<Goal, GoalRefusal>, Error> {
+        const DOING: &str = "setting a goal's progress";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let Some(stored) = locked(&mut transaction, user, goal).await? else {
+            return Ok(Err(GoalRefusal::NoGoal));
+        };
+        let told =
+            Measure { goal_type: Some(stored.goal_type), current_value: Some(value), ..Measure::default() };
+        let faults = told.faults();
+        if !faults.is_empty() {
+            return Ok(Err(GoalRefusal::Wrong(faults)));
+        }
+        let row: GoalRow = sqlx::query_as(concat!(
+            "update goals set current_value = $3, updated_at = $4 where user_id = $1 and goal_id = $2 returning ",
+            goal_columns!()
+        ))
+        .bind(user.as_str())
+        .bind(goal.as_str())
+        .bind(value)
+        .bind(now)
+        .fetch_one(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        // The goal's row is locked by now: of two that tell a value at once, the second one stays in both places.
+        sqlx::query(
+            "insert into goal_progress (user_id, goal_id, day, value, recorded_at) \
+             values ($1, $2, ($4::timestamptz at time zone 'UTC')::date, $3, $4) \
+             on conflict (user_id, goal_id, day) \
+             do update set value = excluded.value, recorded_at = excluded.recorded_at",
+        )
+        .bind(user.as_str())
+        .bind(goal.as_str())
+        .bind(value)
+        .bind(now)
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        row.try_into().map(Ok)
+    }
+
+    /// A goal's history of the last `days` UTC days, today included, newest first. `None`: no such goal.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn goal_history(
+        &self,
+        user: &UserId,
+        goal: &GoalId,
+        days: i32,
+    ) -> Result<Option<Vec<GoalPoint>>, Error> {
+        const DOING: &str = "reading a goal's history";
+        if self.goal(user, goal).await?.is_none() {
+            return Ok(None);
+        }
+        sqlx::query_as(
+            "select day, value, recorded_at from goal_progress where user_id = $1 and goal_id = $2 \
+                 and day > (statement_timestamp() at time zone 'UTC')::date - $3 order by day desc",
+        )
+        .bind(user.as_str())
+        .bind(goal.as_str())
+        .bind(days)
+        .fetch_all(self.db.pool())
+        .await
+        .doing(DOING)
+        .map(Some)
+    }
+}

@@ -1,0 +1,84 @@
+//! Action items.
+
+mod made;
+
+use db::Error;
+use records::{ActionItem, ActionItemId, ConversationId, Timestamp, UserId};
+use sqlx::QueryBuilder;
+
+use crate::{
+    Store,
+    paging::{DatePage, push_after, push_page},
+};
+
+/// Which action items to list.
+#[derive(Clone, Debug, Default)]
+pub struct ItemFilter {
+    /// Dates (creation) and paging.
+    pub page: DatePage,
+    /// Done, or not done, or both.
+    pub completed: Option<bool>,
+    /// Of one conversation.
+    pub conversation_id: Option<ConversationId>,
+}
+
+impl Store {
+    /// A page of action items, created_at descending, then id.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn action_items(&self, user: &UserId, filter: &ItemFilter) -> Result<Vec<ActionItem>, Error> {
+        let mut query = QueryBuilder::new("select ");
+        query.push(ITEM_COLUMNS).push(" from action_items where user_id = ").push_bind(user.as_str());
+        if let Some(start) = filter.page.start {
+            query.push(" and created_at >= ").push_bind(start);
+        }
+        if let Some(end) = filter.page.end {
+            query.push(" and created_at <= ").push_bind(end);
+        }
+        if let Some(completed) = filter.completed {
+            query.push(" and completed = ").push_bind(completed);
+        }
+        if let Some(conversation) = &filter.conversation_id {
+            query.push(" and conversation_id = ").push_bind(conversation.as_str());
+        }
+        push_after(&mut query, filter.page.after.as_ref(), "(position, action_item_id)");
+        query.push(" order by created_at desc, position, action_item_id");
+        push_page(&mut query, &filter.page);
+        let rows: Vec<ItemRow> = self.rows_of(query, "listing action items").await?;
+        Ok(rows.into_iter().map(ActionItem::from).collect())
+    }
+}
+
+/// What [`ItemRow`] reads.
+pub const ITEM_COLUMNS: &str = "action_item_id, description, completed, created_at, updated_at, due_at, completed_at, conversation_id, position";
+
+/// The columns as the table holds them.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct ItemRow {
+    action_item_id: String,
+    description: String,
+    completed: bool,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    due_at: Option<Timestamp>,
+    completed_at: Option<Timestamp>,
+    conversation_id: Option<String>,
+    position: i32,
+}
+
+impl From<ItemRow> for ActionItem {
+    fn from(row: ItemRow) -> Self {
+        Self {
+            id: ActionItemId::new(row.action_item_id),
+            description: row.description,
+            completed: row.completed,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            due_at: row.due_at,
+            completed_at: row.completed_at,
+            conversation_id: row.conversation_id.map(ConversationId::new),
+            position: row.position,
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Appending what was said, and renewing a conversation while speech goes on.
+
+use std::collections::HashMap;
+
+use chrono::TimeDelta;
+use db::{Doing, Error};
+use records::{ConversationId, Segment, Timestamp, UserId};
+use sqlx::PgConnection;
+
+use super::{LiveLost, hold};
+use crate::{
+    Store,
+    budgets::Charge,
+    segments::{
+        append::{MOST_BYTES, MOST_SEGMENTS, held, speakers},
+        insert_segments, length, said,
+    },
+};
+
+const DOING: &str = "appending to a live conversation";
+
+/// What came of an append that was not refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// Stored; the speakers' numbers, in the order of the segments.
+    Stored(Vec<Option<i32>>),
+    /// It would hold more than 10,000 segments, or 4 MiB: nothing was stored.
+    Full,
+    /// The user may store no more, or create no more conversations today: nothing was stored.
+    OverBudget,
+}
+
+/// A segment that is stored already: its place, and what it counts for the limit.
+#[derive(sqlx::FromRow)]
+struct Known {
+    segment_id: String,
+    position: i32,
+    bytes: i32,
+    speaker_id: Option<i32>,
+}
+
+impl Store {
+    /// Appends segments, each with an id; one that is stored already under its id has grown, and is written anew. In the
+    /// same transaction the conversation's last activity is now, and its processing is deferred to its timeout from now.
+    /// `began_ago`: these are its first words, and it began so many seconds ago. A repeat changes nothing.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn append_live(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        epoch: i64,
+        segments: &[Segment],
+        began_ago: Option<f64>,
+    ) -> Result<Result<Appended, LiveLost>, Error> {
+        self.db.in_time(self.try_append_live(user, conversation, epoch, segments, began_ago)).await
+    }
+
+    async fn try_append_live(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        epoch: i64,
+        segments: &[Segment],
+        began_ago: Option<f64>,
+    ) -> Result<Result<Appended, LiveLost>, Error> {
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let mut started_at = match hold(&mut transaction, user, conversation, epoch, DOING).await? {
+            Ok(started_at) => started_at,
+            Err(lost) => return Ok(Err(lost)),
+        };
+        let stored = held(&mut transaction, user, conversation).await?;
+        if let Some(ago) = began_ago.filter(|_| stored.segments == 0) {
+            started_at = now - span(ago);
+        }
+        let known = known(&mut transaction, user, conversation, segments).await?;
+        let (grown, mut new): (Vec<Segment>, Vec<Segment>) =
+            segments.iter().cloned().partition(|segment| known.contains_key(id_of(segment)));
+        let before: i64 = known.values().map(|known| i64::from(known.bytes)).sum();
+        let after: i64 = segments.iter().map(|segment| said(segment) as i64).sum();
+        if stored.segments + new.len() as i64 > MOST_SEGMENTS || stored.bytes - before + after > MOST_BYTES {
+            return Ok(Ok(Appended::Full));
+        }
+        speakers(&mut transaction, user, conversation).await?.number(&mut new);
+        insert_segments(&mut transaction, user, conversation, stored.next_position, &new)
+            .await
+            .doing(DOING)?;
+        grow(&mut transaction, user, conversation, &grown, &known).await?;
+        let finished_at = started_at + length(segments);
+        let bytes = after - before;
+        renew(&mut transaction, user, conversation, Some((started_at, finished_at)), bytes, now).await?;
+        let conversations = i64::from(stored.segments == 0);
+        match self.charge(&mut transaction, user, Charge { conversations, bytes, job: false }, now).await {
+            Err(Error::OverBudget(_)) => return Ok(Ok(Appended::OverBudget)),
+            charged => charged?,
+        }
+        transaction.commit().await.doing(DOING)?;
+        let numbers: HashMap<&str, Option<i32>> =
+            new.iter().map(|segment| (id_of(segment), segment.speaker_id)).collect();
+        let number = |segment: &Segment| {
+            let id = id_of(segment);
+            numbers.get(id).copied().or_else(|| known.get(id).map(|known| known.speaker_id)).flatten()
+        };
+        Ok(Ok(Appended::Stored(segments.iter().map(number).collect())))
+    }
+
+    /// Speech goes on, and nothing of it is final yet: the conversation's last activity is now.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn renew_live(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        epoch: i64,
+    ) -> Result<Result<(), LiveLost>, Error> {
+        const DOING: &str = "renewing a live conversation";
+        self.db
+            .in_time(async {
+                let (mut transaction, now) = self.db.begin(DOING).await?;
+                if let Err(lost) = hold(&mut transaction, user, conversation, epoch, DOING).await? {
+                    return Ok(Err(lost));
+                }
+                renew(&mut transaction, user, conversation, None, 0, now).await?;
+                transaction.commit().await.doing(DOING)?;
+                Ok(Ok(()))
+            })
+            .await
+    }
+}
+
+fn span(seconds: f64) -> TimeDelta {
+    TimeDelta::microseconds((seconds * 1e6).round() as i64)
+}
+
+fn id_of(segment: &Segment) -> &str {
+    segment.id.as_deref().unwrap_or_default()
+}
+
+async fn known(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+    segments: &[Segment],
+) -> Result<HashMap<String, Known>, Error> {
+    let known: Vec<Known> = sqlx::query_as(
+        "select segment_id, position, octet_length(concat(content, segment_id, speaker, person_id)) as bytes, \
+             speaker_id from transcript_segments \
+         where user_id = $1 and conversation_id = $2 and segment_id = any($3)",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .bind(segments.iter().map(id_of).collect::<Vec<_>>())
+    .fetch_all(connection)
+    .await
+    .doing(DOING)?;
+    Ok(known.into_iter().map(|known| (known.segment_id.clone(), known)).collect())
+}
+
+async fn grow(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+    grown: &[Segment],
+    known: &HashMap<String, Known>,
+) -> Result<(), Error> {
+    if grown.is_empty() {
+        return Ok(());
+    }
+    let position = |segment: &Segment| known.get(id_of(segment)).map(|known| known.position);
+    sqlx::query(
+        "update transcript_segments s set content = t.content, end_seconds = greatest(t.end_seconds, s.start_seconds) \
+         from unnest($3::integer[], $4::text[], $5::float8[]) t (position, content, end_seconds) \
+         where s.user_id = $1 and s.conversation_id = $2 and s.position = t.position",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .bind(grown.iter().map(position).collect::<Vec<_>>())
+    .bind(grown.iter().map(|segment| segment.text.as_str()).collect::<Vec<_>>())
+    .bind(grown.iter().map(|segment| segment.end).collect::<Vec<_>>())
+    .execute(connection)
+    .await
+    .doing(DOING)
+    .map(drop)
+}
+
+/// `words`: from when until when the conversation's words last; `last_append_at` tells an admission that there are more.
+/// `bytes` more are stored.
+async fn renew(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+    words: Option<(Timestamp, Timestamp)>,
+    bytes: i64,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let (started_at, finished_at) = words.unzip();
+    sqlx::query(
+        "update conversations set last_activity_at = $3, process_after = $3 + live_timeout * interval '1 second', \
+             last_append_at = case when $4::timestamptz is null then last_append_at else $3 end, \
+             updated_at = case when $4::timestamptz is null then updated_at else $3 end, \
+             started_at = coalesce($4, started_at), \
+             finished_at = case when started_at = coalesce($4, started_at) \
+                 then greatest(finished_at, $5) else coalesce($5, finished_at) end, \
+             counted_bytes = coalesce(counted_bytes, 0) + $6 \
+         where user_id = $1 and conversation_id = $2",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .bind(now)
+    .bind(started_at)
+    .bind(finished_at)
+    .bind(bytes)
+    .execute(connection)
+    .await
+    .doing(DOING)
+    .map(drop)
+}

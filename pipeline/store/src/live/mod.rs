@@ -1,0 +1,58 @@
+//! Live conversations: one socket owns each, and nothing depends on that socket (`docs/live.md`).
+//!
+//! Every open raises the row's `live_epoch`; whatever a socket does to its conversation names the epoch it was given, and
+//! is refused when a newer one exists. `process_after` says when the conversation is to be processed though its socket
+//! says nothing more: the reconciler goes by it.
+
+mod append;
+mod close;
+mod due;
+mod open;
+mod photos;
+mod resume;
+mod speakers;
+mod view;
+
+pub use append::Appended;
+use db::{Doing, Error};
+pub use due::LIVE_GRACE;
+pub use open::{LiveConversation, NewLive, OpenRefusal, Opening};
+pub use photos::{Photo, PhotoRefusal};
+use records::{ConversationId, Timestamp, UserId};
+pub use speakers::AssignedSpeaker;
+use sqlx::PgConnection;
+pub use view::LiveView;
+
+/// Why a socket's operation on its conversation was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LiveLost {
+    /// The conversation is being processed, or was deleted.
+    Ended,
+    /// Another socket opened it since.
+    Superseded,
+}
+
+/// Locks a conversation for the socket that was given `epoch`, and answers when it began.
+pub(crate) async fn hold(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+    epoch: i64,
+    doing: &'static str,
+) -> Result<Result<Timestamp, LiveLost>, Error> {
+    let held: Option<(String, Option<i64>, Timestamp)> = sqlx::query_as(
+        "select status, live_epoch, started_at from conversations \
+         where user_id = $1 and conversation_id = $2 for update",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .fetch_optional(connection)
+    .await
+    .doing(doing)?;
+    Ok(match held {
+        Some((status, _, _)) if status != "in_progress" => Err(LiveLost::Ended),
+        Some((_, Some(newest), started_at)) if newest == epoch => Ok(started_at),
+        Some(_) => Err(LiveLost::Superseded),
+        None => Err(LiveLost::Ended),
+    })
+}

@@ -1,0 +1,176 @@
+//! Opening: the user's conversation in progress is resumed, or a stub is made.
+
+use db::{Doing, Error};
+use records::{ConversationId, Source, Timestamp, UserId};
+use sqlx::PgConnection;
+
+use crate::Store;
+
+const DOING: &str = "opening a live conversation";
+
+/// What a socket opens.
+#[derive(Clone, Debug)]
+pub struct NewLive {
+    /// The id of a stub that is made.
+    pub fresh_id: ConversationId,
+    /// The client's own id: such a conversation is resumed, else the stub gets it if it is free.
+    pub wanted_id: Option<ConversationId>,
+    /// The capture device: its conversation is resumed.
+    pub device_id: Option<String>,
+    /// The client's platform.
+    pub platform: Option<String>,
+    /// A language code, or `multi`.
+    pub language: String,
+    /// Where it comes from.
+    pub source: Source,
+    /// Seconds of silence that end it.
+    pub timeout: i32,
+    /// The process that holds the socket.
+    pub process: String,
+}
+
+/// A live conversation, owned by the socket that was given its epoch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveConversation {
+    /// Which.
+    pub id: ConversationId,
+    /// What every operation of this socket names.
+    pub epoch: i64,
+    /// How long ago it began, in seconds; `None` while nothing was said in it.
+    pub began_ago: Option<f64>,
+    /// How long ago something was said in it, or it was made, in seconds.
+    pub silent_for: f64,
+    /// It was there before.
+    pub resumed: bool,
+}
+
+/// Why nothing was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenRefusal {
+    /// There is no such user, or the user is being deleted.
+    NoUser,
+}
+
+/// What an open comes to.
+pub type Opening = Result<LiveConversation, OpenRefusal>;
+
+#[derive(sqlx::FromRow)]
+struct OpenedRow {
+    conversation_id: String,
+    live_epoch: i64,
+    started_at: Timestamp,
+    last_activity_at: Timestamp,
+    has_words: bool,
+}
+
+impl Store {
+    /// Resumes the user's live conversation of this device whose last activity is younger than its timeout, or makes a
+    /// stub. Either way the caller owns it: operations of sockets that opened it before are refused from now on. Two
+    /// opens of one user wait for each other, so that they open one conversation and not two.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn open_live(&self, user: &UserId, new: &NewLive) -> Result<Opening, Error> {
+        self.db.in_time(self.try_open_live(user, new)).await
+    }
+
+    async fn try_open_live(&self, user: &UserId, new: &NewLive) -> Result<Opening, Error> {
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let is_there: Option<i32> = sqlx::query_scalar(
+            "select 1 from users where user_id = $1 and deleting_since is null for no key update",
+        )
+        .bind(user.as_str())
+        .fetch_optional(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        if is_there.is_none() {
+            return Ok(Err(OpenRefusal::NoUser));
+        }
+        let opened = match resume(&mut transaction, user, new, now).await? {
+            Some(row) => LiveConversation {
+                id: ConversationId::new(row.conversation_id),
+                epoch: row.live_epoch,
+                began_ago: row.has_words.then(|| seconds(now - row.started_at)),
+                silent_for: seconds(now - row.last_activity_at),
+                resumed: true,
+            },
+            None => LiveConversation {
+                id: insert(&mut transaction, user, new, now).await?,
+                epoch: 1,
+                began_ago: None,
+                silent_for: 0.0,
+                resumed: false,
+            },
+        };
+        transaction.commit().await.doing(DOING)?;
+        Ok(Ok(opened))
+    }
+}
+
+fn seconds(span: chrono::TimeDelta) -> f64 {
+    span.as_seconds_f64().max(0.0)
+}
+
+/// The conversation that the client names, or the newest one of its device, is taken over.
+async fn resume(
+    connection: &mut PgConnection,
+    user: &UserId,
+    new: &NewLive,
+    now: Timestamp,
+) -> Result<Option<OpenedRow>, Error> {
+    sqlx::query_as(
+        "with found as (select conversation_id from conversations \
+             where user_id = $1 and status = 'in_progress' and live_epoch is not null \
+                 and (conversation_id = $2 or client_device_id is not distinct from $3) \
+                 and last_activity_at > $4 - live_timeout * interval '1 second' \
+             order by conversation_id is not distinct from $2 desc, last_activity_at desc limit 1 for update) \
+         update conversations c set live_epoch = c.live_epoch + 1, live_timeout = $5, live_process = $6, \
+             live_since = $4, process_after = c.last_activity_at + $5 * interval '1 second' \
+         from found where c.user_id = $1 and c.conversation_id = found.conversation_id \
+         returning c.conversation_id, c.live_epoch, c.started_at, c.last_activity_at, \
+             exists (select from transcript_segments s where s.user_id = c.user_id \
+                 and s.conversation_id = c.conversation_id) as has_words",
+    )
+    .bind(user.as_str())
+    .bind(new.wanted_id.as_ref().map(ConversationId::as_str))
+    .bind(new.device_id.as_deref())
+    .bind(now)
+    .bind(new.timeout)
+    .bind(&new.process)
+    .fetch_optional(connection)
+    .await
+    .doing(DOING)
+}
+
+/// Makes a stub under the id that the client wants, or under the fresh one when that is taken or was deleted.
+async fn insert(
+    connection: &mut PgConnection,
+    user: &UserId,
+    new: &NewLive,
+    now: Timestamp,
+) -> Result<ConversationId, Error> {
+    let id: String = sqlx::query_scalar(
+        "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
+             language, source, status, client_device_id, client_platform, live_epoch, live_timeout, \
+             last_activity_at, process_after, live_process, live_since) \
+         values ($1, case when $2 is null \
+                 or exists (select from conversations where user_id = $1 and conversation_id = $2) \
+                 or exists (select from deleted_conversations where user_id = $1 and conversation_id = $2) \
+             then $3 else $2 end, $4, $4, $4, $4, $5, $6, 'in_progress', $7, $8, 1, $9, $4, \
+             $4 + $9 * interval '1 second', $10, $4) returning conversation_id",
+    )
+    .bind(user.as_str())
+    .bind(new.wanted_id.as_ref().map(ConversationId::as_str))
+    .bind(new.fresh_id.as_str())
+    .bind(now)
+    .bind(&new.language)
+    .bind(new.source.as_str())
+    .bind(new.device_id.as_deref())
+    .bind(new.platform.as_deref())
+    .bind(new.timeout)
+    .bind(&new.process)
+    .fetch_one(connection)
+    .await
+    .doing(DOING)?;
+    Ok(ConversationId::new(id))
+}

@@ -1,0 +1,121 @@
+//! Pictures of a live conversation.
+
+use db::{Doing, Error};
+use records::{ConversationId, Timestamp, UserId};
+
+use super::{LiveLost, hold};
+use crate::{Store, budgets::Charge};
+
+/// Pictures that a conversation may have, and the bytes of their base64: they are shown in one answer.
+const MOST: i64 = 100;
+const MOST_BYTES: i64 = 20 * 1_024 * 1_024;
+
+/// A picture of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Photo {
+    /// The id that its client gave it.
+    #[sqlx(rename = "photo_id")]
+    pub id: String,
+    /// JPEG or PNG.
+    pub base64: String,
+    /// What is on it, when a model has said so.
+    pub description: Option<String>,
+    /// When it came.
+    pub created_at: Timestamp,
+    /// Not worth keeping.
+    pub discarded: bool,
+}
+
+/// Why a picture was not stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhotoRefusal {
+    /// The conversation is no longer this socket's.
+    Lost(LiveLost),
+    /// It has 100 pictures, or 20 MiB of them, or the user may store no more.
+    TooMany,
+}
+
+impl Store {
+    /// Stores a picture of a live conversation; one that is stored under its id already is left as it is. It is activity.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn add_live_photo(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        epoch: i64,
+        (photo, base64): (&str, &str),
+    ) -> Result<Result<(), PhotoRefusal>, Error> {
+        const DOING: &str = "storing a picture";
+        self.db
+            .in_time(async {
+                let (mut transaction, now) = self.db.begin(DOING).await?;
+                if let Err(lost) = hold(&mut transaction, user, conversation, epoch, DOING).await? {
+                    return Ok(Err(PhotoRefusal::Lost(lost)));
+                }
+                let (stored, bytes): (i64, i64) = sqlx::query_as(
+                    "select count(*), coalesce(sum(octet_length(base64)), 0)::bigint from photos \
+                 where user_id = $1 and conversation_id = $2",
+                )
+                .bind(user.as_str())
+                .bind(conversation.as_str())
+                .fetch_one(&mut *transaction)
+                .await
+                .doing(DOING)?;
+                if stored >= MOST || bytes + base64.len() as i64 > MOST_BYTES {
+                    return Ok(Err(PhotoRefusal::TooMany));
+                }
+                let inserted = sqlx::query(
+                    "insert into photos (user_id, conversation_id, photo_id, base64, created_at) \
+                 values ($1, $2, $3, $4, $5) on conflict (user_id, conversation_id, photo_id) do nothing",
+                )
+                .bind(user.as_str())
+                .bind(conversation.as_str())
+                .bind(photo)
+                .bind(base64)
+                .bind(now)
+                .execute(&mut *transaction)
+                .await
+                .doing(DOING)?;
+                // A repeat stores nothing.
+                let bytes = if inserted.rows_affected() > 0 { base64.len() as i64 } else { 0 };
+                sqlx::query(
+                    "update conversations set last_activity_at = $3, last_append_at = $3, updated_at = $3, \
+                     process_after = $3 + live_timeout * interval '1 second', \
+                     counted_bytes = coalesce(counted_bytes, 0) + $4 \
+                 where user_id = $1 and conversation_id = $2",
+                )
+                .bind(user.as_str())
+                .bind(conversation.as_str())
+                .bind(now)
+                .bind(bytes)
+                .execute(&mut *transaction)
+                .await
+                .doing(DOING)?;
+                match self.charge(&mut transaction, user, Charge { bytes, ..Charge::default() }, now).await {
+                    Err(Error::OverBudget(_)) => return Ok(Err(PhotoRefusal::TooMany)),
+                    charged => charged?,
+                }
+                transaction.commit().await.doing(DOING)?;
+                Ok(Ok(()))
+            })
+            .await
+    }
+
+    /// The pictures of a conversation, oldest first.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn photos(&self, user: &UserId, conversation: &ConversationId) -> Result<Vec<Photo>, Error> {
+        sqlx::query_as(
+            "select photo_id, base64, description, created_at, discarded from photos \
+             where user_id = $1 and conversation_id = $2 order by created_at, photo_id",
+        )
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_all(self.db.pool())
+        .await
+        .doing("reading pictures")
+    }
+}

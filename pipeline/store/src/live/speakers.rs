@@ -1,0 +1,77 @@
+//! Who a speaker of a live conversation is.
+
+use db::{Doing, Error};
+use records::{ConversationId, UserId};
+
+use super::{LiveLost, hold};
+use crate::Store;
+
+/// Who a speaker is, as the client said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssignedSpeaker {
+    /// The speaker's number in the conversation.
+    pub speaker_id: i32,
+    /// One of the user's people; `None`: the user.
+    pub person_id: Option<String>,
+    /// Segments that were said by that speaker, whatever their numbers.
+    pub segment_ids: Vec<String>,
+}
+
+impl Store {
+    /// Notes who said the segments of a speaker. `false`: the user knows no such person; nothing was changed.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn assign_live_speaker(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        epoch: i64,
+        assigned: &AssignedSpeaker,
+    ) -> Result<Result<bool, LiveLost>, Error> {
+        const DOING: &str = "assigning a speaker";
+        self.db.in_time(async {
+            let (mut transaction, now) = self.db.begin(DOING).await?;
+            if let Err(lost) = hold(&mut transaction, user, conversation, epoch, DOING).await? {
+                return Ok(Err(lost));
+            }
+            let is_known: bool = sqlx::query_scalar(
+                "select $2::text is null or exists (select from people where user_id = $1 and person_id = $2)",
+            )
+            .bind(user.as_str())
+            .bind(assigned.person_id.as_deref())
+            .fetch_one(&mut *transaction)
+            .await
+            .doing(DOING)?;
+            if !is_known {
+                return Ok(Ok(false));
+            }
+            sqlx::query(
+                "update transcript_segments set person_id = $3, is_user = $3::text is null \
+                 where user_id = $1 and conversation_id = $2 and (speaker_id = $4 or segment_id = any($5))",
+            )
+            .bind(user.as_str())
+            .bind(conversation.as_str())
+            .bind(assigned.person_id.as_deref())
+            .bind(assigned.speaker_id)
+            .bind(&assigned.segment_ids)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+            // An admission that has read the segments before reads them again.
+            sqlx::query(
+                "update conversations set last_append_at = $3, updated_at = $3 \
+                 where user_id = $1 and conversation_id = $2",
+            )
+            .bind(user.as_str())
+            .bind(conversation.as_str())
+            .bind(now)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+            transaction.commit().await.doing(DOING)?;
+            Ok(Ok(true))
+        })
+        .await
+    }
+}

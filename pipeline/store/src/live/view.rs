@@ -1,0 +1,51 @@
+//! Live conversations as operators see them: never words.
+
+use db::{Doing, Error};
+use records::Timestamp;
+
+use crate::Store;
+
+/// A live conversation.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct LiveView {
+    /// Whose.
+    pub user_id: String,
+    /// Which.
+    pub conversation_id: String,
+    /// The process whose socket owns it; `None` between two sockets.
+    pub live_process: Option<String>,
+    /// Since when that socket owns it.
+    pub live_since: Timestamp,
+    /// How often it was opened.
+    pub live_epoch: i64,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When something was last said in it.
+    pub last_activity_at: Timestamp,
+    /// When it is processed if nothing more is said.
+    pub process_after: Timestamp,
+    /// How many segments it has.
+    pub segments: i64,
+}
+
+impl Store {
+    /// Live conversations, those that are processed first at the top, at most `limit`; of one user when one is named.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn list_live(&self, user: Option<&str>, limit: i64) -> Result<Vec<LiveView>, Error> {
+        sqlx::query_as(
+            "select user_id, conversation_id, live_process, live_since, live_epoch, created_at, last_activity_at, \
+                 process_after, (select count(*) from transcript_segments s where s.user_id = c.user_id \
+                     and s.conversation_id = c.conversation_id) as segments \
+             from conversations c where status = 'in_progress' and process_after is not null \
+                 and ($1::text is null or user_id = $1) \
+             order by process_after, user_id, conversation_id limit $2",
+        )
+        .bind(user)
+        .bind(limit)
+        .fetch_all(self.db.pool())
+        .await
+        .doing("listing live conversations")
+    }
+}

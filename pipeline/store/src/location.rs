@@ -1,0 +1,84 @@
+//! Where users were within the last 30 minutes, for the tools of apps that they call.
+
+use db::{Doing, Error};
+use records::{Geolocation, Timestamp, UserId};
+
+use crate::Store;
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    latitude: f64,
+    longitude: f64,
+    address: Option<String>,
+    google_place_id: Option<String>,
+    location_type: Option<String>,
+}
+
+impl Store {
+    /// Notes where a user is, also when nothing changed: it is known for 30 minutes from `at`, or from now, on. A newer note
+    /// stays. `false`: no such user, or a newer one is known.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn note_location(
+        &self,
+        user: &UserId,
+        place: &Geolocation,
+        at: Option<Timestamp>,
+    ) -> Result<bool, Error> {
+        let noted = sqlx::query(include_str!("../sql/location/note.sql"))
+            .bind(user.as_str())
+            .bind(place.latitude)
+            .bind(place.longitude)
+            .bind(place.address.as_deref())
+            .bind(place.google_place_id.as_deref())
+            .bind(place.location_type.as_deref())
+            .bind(at)
+            .execute(self.db.pool())
+            .await
+            .doing("noting a location")?;
+        Ok(noted.rows_affected() > 0)
+    }
+
+    /// Where a user is, if that was noted within the last 30 minutes.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn location(&self, user: &UserId) -> Result<Option<Geolocation>, Error> {
+        let row: Option<Row> = sqlx::query_as(include_str!("../sql/location/read.sql"))
+            .bind(user.as_str())
+            .fetch_optional(self.db.pool())
+            .await
+            .doing("reading a location")?;
+        Ok(row.map(|row| Geolocation {
+            latitude: row.latitude,
+            longitude: row.longitude,
+            address: row.address,
+            google_place_id: row.google_place_id,
+            location_type: row.location_type,
+        }))
+    }
+
+    /// Forgets where a user is.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn forget_location(&self, user: &UserId) -> Result<(), Error> {
+        sqlx::query("delete from user_locations where user_id = $1")
+            .bind(user.as_str())
+            .execute(self.db.pool())
+            .await
+            .doing("forgetting a location")
+            .map(drop)
+    }
+
+    /// Forgets a batch of locations that are 30 minutes old.
+    pub async fn prune_locations(&self, batch: i64) -> Result<u64, Error> {
+        let gone = sqlx::query(include_str!("../sql/location/prune.sql"))
+            .bind(batch)
+            .execute(self.db.pool())
+            .await
+            .doing("forgetting old locations")?;
+        Ok(gone.rows_affected())
+    }
+}

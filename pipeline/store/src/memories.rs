@@ -1,0 +1,117 @@
+//! Memories.
+
+mod made;
+
+use db::{After, Doing, Error};
+use records::{ConversationId, Memory, MemoryCategory, MemoryId, Timestamp, UserId};
+use sqlx::QueryBuilder;
+
+use crate::{
+    Store,
+    paging::{push_after, push_rows},
+};
+
+/// Which memories to list.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryFilter {
+    /// At most this many.
+    pub limit: i64,
+    /// Skip this many.
+    pub offset: i64,
+    /// Go on after this row, and skip none.
+    pub after: Option<After>,
+    /// Any of these; empty is all.
+    pub categories: Vec<MemoryCategory>,
+}
+
+impl Store {
+    /// A page of memories, created_at descending, then id.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn memories(&self, user: &UserId, filter: &MemoryFilter) -> Result<Vec<Memory>, Error> {
+        let mut query = QueryBuilder::new("select ");
+        query.push(MEMORY_COLUMNS).push(" from memories where user_id = ").push_bind(user.as_str());
+        if !filter.categories.is_empty() {
+            let names: Vec<&str> = filter.categories.iter().map(|category| category.as_str()).collect();
+            query.push(" and category = any(").push_bind(names).push(")");
+        }
+        push_after(&mut query, filter.after.as_ref(), "(0, memory_id)");
+        query.push(" order by created_at desc, memory_id");
+        push_rows(&mut query, filter.limit, if filter.after.is_some() { 0 } else { filter.offset });
+        let rows: Vec<MemoryRow> = self.rows_of(query, "listing memories").await?;
+        rows.into_iter().map(Memory::try_from).collect()
+    }
+
+    /// The memory of an event; `None`: deleted meanwhile.
+    ///
+    /// # Errors
+    /// When the database does not answer, or the row cannot be read.
+    pub async fn memory_to_tell(&self, user: &UserId, id: &MemoryId) -> Result<Option<Memory>, Error> {
+        let row: Option<MemoryRow> =
+            sqlx::query_as("select * from memories where user_id = $1 and memory_id = $2")
+                .bind(user.as_str())
+                .bind(id.as_str())
+                .fetch_optional(self.db.pool())
+                .await
+                .doing("reading a memory")?;
+        row.map(Memory::try_from).transpose()
+    }
+}
+
+/// What [`MemoryRow`] reads.
+pub const MEMORY_COLUMNS: &str = "memory_id, content, category, visibility, tags, created_at, updated_at, \
+     manually_added, reviewed, user_review, edited, scoring, conversation_id";
+
+/// The columns as the table holds them.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct MemoryRow {
+    memory_id: String,
+    content: String,
+    category: String,
+    visibility: String,
+    tags: Vec<String>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    manually_added: bool,
+    reviewed: bool,
+    user_review: Option<bool>,
+    edited: bool,
+    scoring: Option<String>,
+    conversation_id: Option<String>,
+}
+
+impl TryFrom<MemoryRow> for Memory {
+    type Error = Error;
+
+    fn try_from(row: MemoryRow) -> Result<Self, Error> {
+        let wrong = |column| Error::ImpossibleRow { table: "memories", id: row.memory_id.clone(), column };
+        Ok(Self {
+            category: row.category.parse().map_err(|_| wrong("category"))?,
+            public: match row.visibility.as_str() {
+                "public" => true,
+                "private" => false,
+                _ => return Err(wrong("visibility")),
+            },
+            id: MemoryId::new(row.memory_id),
+            content: row.content,
+            tags: row.tags,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            manually_added: row.manually_added,
+            reviewed: row.reviewed,
+            user_review: row.user_review,
+            edited: row.edited,
+            scoring: row.scoring,
+            conversation_id: row.conversation_id.map(ConversationId::new),
+        })
+    }
+}
+
+/// The column `visibility`.
+pub fn visibility(public: bool) -> &'static str {
+    match public {
+        true => "public",
+        false => "private",
+    }
+}

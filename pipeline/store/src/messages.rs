@@ -1,0 +1,275 @@
+//! Chats: messages, and the turns of the assistant that answer them.
+//!
+//! A turn is noted when it begins and when it ends. Between the two it belongs to a process; when that is lost, the turn
+//! reads as failed once its time is over, and the next one may begin.
+
+use std::time::Duration;
+
+use db::{Doing, Error};
+use records::{Timestamp, UserId};
+use serde_json::Value;
+use sqlx::PgConnection;
+
+use crate::Store;
+
+/// A message to be answered.
+#[derive(Clone, Debug)]
+pub struct NewTurn {
+    /// `main`, or the id of an app.
+    pub thread: String,
+    /// The app of the thread.
+    pub app_id: Option<String>,
+    /// The client's own id of the message.
+    pub request_id: Option<String>,
+    /// The id of the message: a UUID.
+    pub question_id: String,
+    /// The id of the reply: a UUID, sorted behind the message's.
+    pub reply_id: String,
+    /// What the user wrote.
+    pub text: String,
+    /// How long the turn may run, finishing included.
+    pub run_for: Duration,
+}
+
+/// What came of beginning a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BegunTurn {
+    /// It runs, since this moment; the caller finishes it.
+    Begun(Timestamp),
+    /// The request began a turn before: this is its reply.
+    Repeated(Box<ChatMessage>),
+    /// Another turn runs in the thread, for at most so many seconds.
+    Busy(u64),
+}
+
+/// A message as it is kept. What a reply has besides its text is `None` for messages of people and apps.
+#[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
+pub struct ChatMessage {
+    /// Its id.
+    pub message_id: String,
+    /// When it was written, or begun.
+    pub created_at: Timestamp,
+    /// `human`, `ai` or `app`.
+    pub sender: String,
+    /// The app that wrote it, or in whose chat it stands.
+    pub app_id: Option<String>,
+    /// What it says.
+    pub text: String,
+    /// The engine that answered.
+    pub engine: Option<String>,
+    /// What the reply rests on.
+    pub sources: Option<Value>,
+    /// The tools that were called.
+    pub tools: Option<Value>,
+    /// How the turn stands.
+    pub status: Option<String>,
+    /// Why it failed.
+    pub trouble: Option<String>,
+}
+
+/// What came of a turn.
+#[derive(Clone, Debug)]
+pub struct FinishedTurn {
+    /// `completed`, `failed` or `stopped`.
+    pub status: &'static str,
+    /// Why it failed.
+    pub trouble: Option<&'static str>,
+    /// The engine that answered.
+    pub engine: String,
+    /// What the reply rests on: a list.
+    pub sources: Value,
+    /// The tools that were called: a list.
+    pub tools: Value,
+    /// The text.
+    pub text: String,
+}
+
+const BEGINNING: &str = "beginning a turn";
+
+impl Store {
+    /// Stores a message and begins the turn that answers it, unless one is running in its thread.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn begin_turn(&self, user: &UserId, new: &NewTurn) -> Result<BegunTurn, Error> {
+        self.db.in_time(self.try_begin_turn(user, new)).await
+    }
+
+    async fn try_begin_turn(&self, user: &UserId, new: &NewTurn) -> Result<BegunTurn, Error> {
+        let (mut transaction, now) = self.db.begin(BEGINNING).await?;
+        if let Some(reply) = repeated(&mut transaction, user, new).await? {
+            return Ok(BegunTurn::Repeated(Box::new(reply)));
+        }
+        sqlx::query(include_str!("../sql/messages/expire.sql"))
+            .bind(user.as_str())
+            .bind(&new.thread)
+            .bind(now)
+            .execute(&mut *transaction)
+            .await
+            .doing(BEGINNING)?;
+        sqlx::query(include_str!("../sql/messages/insert_messages.sql"))
+            .bind(user.as_str())
+            .bind(&new.thread)
+            .bind(&new.question_id)
+            .bind(&new.reply_id)
+            .bind(now)
+            .bind(&new.app_id)
+            .bind(&new.text)
+            .execute(&mut *transaction)
+            .await
+            .doing(BEGINNING)?;
+        let begun = sqlx::query(include_str!("../sql/messages/insert_turn.sql"))
+            .bind(user.as_str())
+            .bind(&new.thread)
+            .bind(&new.question_id)
+            .bind(&new.reply_id)
+            .bind(now)
+            .bind(&new.request_id)
+            .bind(new.run_for.as_secs_f64())
+            .execute(&mut *transaction)
+            .await
+            .doing(BEGINNING)?;
+        if begun.rows_affected() > 0 {
+            transaction.commit().await.doing(BEGINNING)?;
+            return Ok(BegunTurn::Begun(now));
+        }
+        // Another turn runs, perhaps of the same request: its transaction committed while this one waited for its row.
+        transaction.rollback().await.doing(BEGINNING)?;
+        let mut connection = self.db.pool().acquire().await.doing(BEGINNING)?;
+        if let Some(reply) = repeated(&mut connection, user, new).await? {
+            return Ok(BegunTurn::Repeated(Box::new(reply)));
+        }
+        let seconds: Option<i64> = sqlx::query_scalar(include_str!("../sql/messages/running_for.sql"))
+            .bind(user.as_str())
+            .bind(&new.thread)
+            .fetch_optional(&mut *connection)
+            .await
+            .doing(BEGINNING)?;
+        Ok(BegunTurn::Busy(seconds.unwrap_or(1).unsigned_abs()))
+    }
+
+    /// Keeps what came of a turn. `false`: the turn is no longer this process's, because its time was over or its thread
+    /// was cleared; nothing was changed.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn finish_turn(
+        &self,
+        user: &UserId,
+        reply_id: &str,
+        ended: &FinishedTurn,
+    ) -> Result<bool, Error> {
+        const DOING: &str = "finishing a turn";
+        let finish = async {
+            let mut transaction = self.db.begin_without_clock(DOING).await?;
+            let kept = sqlx::query(include_str!("../sql/messages/finish_turn.sql"))
+                .bind(user.as_str())
+                .bind(reply_id)
+                .bind(ended.status)
+                .bind(ended.trouble)
+                .bind(&ended.engine)
+                .bind(&ended.sources)
+                .bind(&ended.tools)
+                .bind(&ended.text)
+                .execute(&mut *transaction)
+                .await
+                .doing(DOING)?;
+            transaction.commit().await.doing(DOING)?;
+            Ok(kept.rows_affected() > 0)
+        };
+        self.db.in_time(finish).await
+    }
+
+    /// The newest messages of a thread, newest first, from before a message on; none where that message is not there.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn chat_messages(
+        &self,
+        user: &UserId,
+        thread: &str,
+        before: Option<&str>,
+        limit: i64,
+    ) -> Result<Vec<ChatMessage>, Error> {
+        sqlx::query_as(include_str!("../sql/messages/list.sql"))
+            .bind(user.as_str())
+            .bind(thread)
+            .bind(before)
+            .bind(limit)
+            .fetch_all(self.db.pool())
+            .await
+            .doing("listing messages")
+    }
+
+    /// One message.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn chat_message(&self, user: &UserId, id: &str) -> Result<Option<ChatMessage>, Error> {
+        let mut connection = self.db.pool().acquire().await.doing("reading a message")?;
+        one(&mut connection, user, id).await
+    }
+
+    /// Clears a thread, unless a turn is running in it. `None`: it is cleared; else the seconds that the turn may still
+    /// take.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn clear_chat(&self, user: &UserId, thread: &str) -> Result<Option<u64>, Error> {
+        const DOING: &str = "clearing a chat";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        sqlx::query(include_str!("../sql/messages/expire.sql"))
+            .bind(user.as_str())
+            .bind(thread)
+            .bind(now)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        let running: Option<i64> = sqlx::query_scalar(include_str!("../sql/messages/running_for.sql"))
+            .bind(user.as_str())
+            .bind(thread)
+            .fetch_optional(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        if let Some(seconds) = running {
+            return Ok(Some(seconds.unsigned_abs()));
+        }
+        sqlx::query(include_str!("../sql/messages/clear.sql"))
+            .bind(user.as_str())
+            .bind(thread)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(None)
+    }
+}
+
+/// The reply to the turn that the same request began before.
+async fn repeated(
+    connection: &mut PgConnection,
+    user: &UserId,
+    new: &NewTurn,
+) -> Result<Option<ChatMessage>, Error> {
+    let Some(request) = &new.request_id else { return Ok(None) };
+    let reply: Option<String> = sqlx::query_scalar(include_str!("../sql/messages/repeated.sql"))
+        .bind(user.as_str())
+        .bind(&new.thread)
+        .bind(request)
+        .fetch_optional(&mut *connection)
+        .await
+        .doing(BEGINNING)?;
+    match reply {
+        Some(reply) => one(connection, user, &reply).await,
+        None => Ok(None),
+    }
+}
+
+async fn one(connection: &mut PgConnection, user: &UserId, id: &str) -> Result<Option<ChatMessage>, Error> {
+    sqlx::query_as(include_str!("../sql/messages/one.sql"))
+        .bind(user.as_str())
+        .bind(id)
+        .fetch_optional(connection)
+        .await
+        .doing("reading a message")
+}

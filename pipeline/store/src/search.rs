@@ -1,0 +1,262 @@
+//! Full text over what a user has: passages of conversations, memories and action items.
+
+mod index;
+mod lists;
+mod passage;
+
+use records::{Timestamp, UserId};
+
+pub use self::lists::{ConversationLine, TaskFilter};
+use crate::Store;
+use db::{Doing, Error};
+
+/// What is searched for.
+#[derive(Clone, Debug, Default)]
+pub struct SearchQuery {
+    /// Words as people type them: "quotes" keep words together, `or` and `-` work.
+    pub words: String,
+    /// A language code: words are compared by its rules, and as they stand.
+    pub language: String,
+    /// Not before this moment.
+    pub start: Option<Timestamp>,
+    /// Before this moment.
+    pub end: Option<Timestamp>,
+    /// At most this many of each kind.
+    pub limit: i64,
+    /// Whether conversations are searched.
+    pub conversations: bool,
+    /// Whether memories are searched.
+    pub memories: bool,
+    /// Whether action items are searched.
+    pub action_items: bool,
+}
+
+/// What kind of thing was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoundKind {
+    /// A conversation, by a passage of it.
+    Conversation,
+    /// A memory.
+    Memory,
+    /// An action item.
+    ActionItem,
+}
+
+/// A thing that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// What it is.
+    pub kind: FoundKind,
+    /// Its id.
+    pub id: String,
+    /// A conversation's title; empty for what has none.
+    pub title: String,
+    /// The passage, verbatim, or the thing's own words.
+    pub text: String,
+    /// When it happened or was made.
+    pub at: Timestamp,
+    /// Whether it holds all the words, and not only some.
+    pub is_complete: bool,
+    /// Of an action item: whether it is done.
+    pub completed: bool,
+    /// Of an action item: when it is due.
+    pub due_at: Option<Timestamp>,
+}
+
+/// How much the place in its list counts against being in a list at all (reciprocal rank fusion).
+const FUSION: f64 = 60.0;
+
+#[derive(sqlx::FromRow)]
+struct PassageRow {
+    conversation_id: String,
+    content: String,
+    is_complete: bool,
+    title: String,
+    started_at: Timestamp,
+}
+
+#[derive(sqlx::FromRow)]
+struct ThingRow {
+    id: String,
+    content: String,
+    created_at: Timestamp,
+    is_complete: bool,
+    completed: bool,
+    due_at: Option<Timestamp>,
+}
+
+/// A person's words as queries.
+pub(crate) struct Words {
+    all: String,
+    any: String,
+    configuration: &'static str,
+}
+
+impl Store {
+    /// Searches, best first: what holds all the words before what holds some of them.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn search(&self, user: &UserId, query: &SearchQuery) -> Result<Vec<Found>, Error> {
+        let Some(words) = self.words_of(&query.words, &query.language).await? else { return Ok(Vec::new()) };
+        let passages = async {
+            match query.conversations {
+                true => self.passages(user, query, &words).await,
+                false => Ok(Vec::new()),
+            }
+        };
+        let memories = async {
+            let sql = include_str!("../sql/search/memories.sql");
+            match query.memories {
+                true => self.things(user, query, &words, sql, FoundKind::Memory).await,
+                false => Ok(Vec::new()),
+            }
+        };
+        let items = async {
+            let sql = include_str!("../sql/search/items.sql");
+            match query.action_items {
+                true => self.things(user, query, &words, sql, FoundKind::ActionItem).await,
+                false => Ok(Vec::new()),
+            }
+        };
+        let (passages, memories, items) = futures::try_join!(passages, memories, items)?;
+        Ok(fused([passages, memories, items], query.limit))
+    }
+
+    /// `None`: there is no word to search for.
+    pub(crate) async fn words_of(&self, words: &str, language: &str) -> Result<Option<Words>, Error> {
+        let configuration = configuration_of(language);
+        let (all, any): (String, String) = sqlx::query_as(include_str!("../sql/search/query.sql"))
+            .bind(words)
+            .bind(configuration)
+            .fetch_one(self.db.pool())
+            .await
+            .doing("reading the words of a search")?;
+        Ok((!all.is_empty()).then_some(Words { all, any, configuration }))
+    }
+
+    async fn passages(&self, user: &UserId, query: &SearchQuery, words: &Words) -> Result<Vec<Found>, Error> {
+        let rows: Vec<PassageRow> = sqlx::query_as(include_str!("../sql/search/passages.sql"))
+            .bind(user.as_str())
+            .bind(&words.all)
+            .bind(&words.any)
+            .bind(query.start)
+            .bind(query.end)
+            .bind(query.limit)
+            .fetch_all(self.db.pool())
+            .await
+            .doing("searching conversations")?;
+        let found = |row: PassageRow| Found {
+            kind: FoundKind::Conversation,
+            id: row.conversation_id,
+            title: row.title,
+            text: row.content,
+            at: row.started_at,
+            is_complete: row.is_complete,
+            completed: false,
+            due_at: None,
+        };
+        Ok(rows.into_iter().map(found).collect())
+    }
+
+    async fn things(
+        &self,
+        user: &UserId,
+        query: &SearchQuery,
+        words: &Words,
+        sql: &'static str,
+        kind: FoundKind,
+    ) -> Result<Vec<Found>, Error> {
+        let rows: Vec<ThingRow> = sqlx::query_as(sql)
+            .bind(user.as_str())
+            .bind(&words.all)
+            .bind(&words.any)
+            .bind(query.start)
+            .bind(query.end)
+            .bind(query.limit)
+            .bind(words.configuration)
+            .fetch_all(self.db.pool())
+            .await
+            .doing("searching memories and action items")?;
+        let found = |row: ThingRow| Found {
+            kind,
+            id: row.id,
+            title: String::new(),
+            text: row.content,
+            at: row.created_at,
+            is_complete: row.is_complete,
+            completed: row.completed,
+            due_at: row.due_at,
+        };
+        Ok(rows.into_iter().map(found).collect())
+    }
+}
+
+/// One list out of three ranked ones.
+fn fused(lists: [Vec<Found>; 3], limit: i64) -> Vec<Found> {
+    let scored = lists.into_iter().flat_map(|list| {
+        list.into_iter().enumerate().map(|(place, found)| (1.0 / (FUSION + place as f64), found))
+    });
+    let mut all: Vec<(f64, Found)> = scored.collect();
+    all.sort_by(|(one, a), (other, b)| b.is_complete.cmp(&a.is_complete).then(other.total_cmp(one)));
+    all.into_iter().map(|(_, found)| found).take(usize::try_from(limit).unwrap_or(usize::MAX)).collect()
+}
+
+/// The text search configuration of a language, of those that PostgreSQL brings; `simple` compares words as they stand.
+pub(crate) fn configuration_of(language: &str) -> &'static str {
+    match language.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase().as_str() {
+        "en" => "english",
+        "de" => "german",
+        "fr" => "french",
+        "es" => "spanish",
+        "it" => "italian",
+        "pt" => "portuguese",
+        "nl" => "dutch",
+        "sv" => "swedish",
+        "no" | "nb" | "nn" => "norwegian",
+        "da" => "danish",
+        "fi" => "finnish",
+        "hu" => "hungarian",
+        "ro" => "romanian",
+        "ru" => "russian",
+        "tr" => "turkish",
+        _ => "simple",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(id: &str, kind: FoundKind, is_complete: bool) -> Found {
+        Found {
+            kind,
+            id: id.to_owned(),
+            title: String::new(),
+            text: String::new(),
+            at: Timestamp::UNIX_EPOCH,
+            is_complete,
+            completed: false,
+            due_at: None,
+        }
+    }
+
+    #[test]
+    fn what_holds_all_the_words_comes_first_whatever_its_kind() {
+        let passages =
+            vec![found("c1", FoundKind::Conversation, true), found("c2", FoundKind::Conversation, false)];
+        let memories = vec![found("m1", FoundKind::Memory, false)];
+        let items = vec![found("a1", FoundKind::ActionItem, true)];
+        let ids: Vec<String> =
+            fused([passages, memories, items], 3).into_iter().map(|found| found.id).collect();
+        assert_eq!(ids, ["c1", "a1", "m1"]);
+    }
+
+    #[test]
+    fn a_region_does_not_change_the_language() {
+        assert_eq!(configuration_of("de-AT"), "german");
+        assert_eq!(configuration_of("EN_us"), "english");
+        assert_eq!(configuration_of("ja"), "simple");
+        assert_eq!(configuration_of(""), "simple");
+    }
+}

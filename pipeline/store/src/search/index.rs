@@ -1,0 +1,154 @@
+//! Indexing: the passages of completed conversations are written behind their completion. What was completed before the
+//! index existed, or again, is found by the same look.
+
+use db::{Doing, Error};
+use futures::TryStreamExt;
+use records::Timestamp;
+use sqlx::PgConnection;
+
+use super::{configuration_of, passage::passages};
+use crate::Store;
+
+const DOING: &str = "indexing conversations";
+
+/// Words that are held at once while a batch is read: a conversation that alone has more is a batch of its own.
+const MOST_BYTES: usize = 512 * 1024;
+
+/// Passages of one statement: each has its own time limit.
+const PASSAGES: usize = 500;
+
+#[derive(sqlx::FromRow)]
+struct DueRow {
+    user_id: String,
+    conversation_id: String,
+    finalization_revision: i64,
+    started_at: Timestamp,
+    language: String,
+    title: String,
+    overview: String,
+    private_text: Option<String>,
+    user_name: Option<String>,
+}
+
+/// The rows of a batch, column by column.
+#[derive(Default)]
+struct Columns<'a> {
+    users: Vec<&'a str>,
+    conversations: Vec<&'a str>,
+    parts: Vec<i32>,
+    moments: Vec<Timestamp>,
+    texts: Vec<String>,
+    languages: Vec<&'static str>,
+    shown: Vec<bool>,
+}
+
+impl Store {
+    /// Indexes at most `limit` conversations in one transaction, and returns how many it did: fewer than `limit` do not
+    /// mean that none is left. Cut off, it has done nothing; said twice, nothing more.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn index_conversations(&self, limit: i64) -> Result<usize, Error> {
+        let mut transaction = self.db.begin_without_clock(DOING).await?;
+        let mut due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/search/due.sql"))
+            .bind(limit)
+            .fetch_all(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        if due.is_empty() {
+            return Ok(0);
+        }
+        let lines = lines_of(&mut transaction, &due).await?;
+        due.truncate(lines.len());
+        let users: Vec<&str> = due.iter().map(|row| row.user_id.as_str()).collect();
+        let conversations: Vec<&str> = due.iter().map(|row| row.conversation_id.as_str()).collect();
+        let revisions: Vec<i64> = due.iter().map(|row| row.finalization_revision).collect();
+        sqlx::query(include_str!("../../sql/search/forget.sql"))
+            .bind(&users)
+            .bind(&conversations)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        insert(&mut transaction, &due, &lines).await?;
+        sqlx::query(include_str!("../../sql/search/indexed.sql"))
+            .bind(&users)
+            .bind(&conversations)
+            .bind(&revisions)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(due.len())
+    }
+}
+
+/// What was said in each, with the names of speakers that are known; of fewer conversations where all would be too much.
+async fn lines_of(connection: &mut PgConnection, due: &[DueRow]) -> Result<Vec<Vec<String>>, Error> {
+    let mut lines: Vec<Vec<String>> = Vec::new();
+    let mut bytes = 0;
+    let places: Vec<i64> = (0..).take(due.len()).collect();
+    let users: Vec<&str> = due.iter().map(|row| row.user_id.as_str()).collect();
+    let conversations: Vec<&str> = due.iter().map(|row| row.conversation_id.as_str()).collect();
+    let mut rows = sqlx::query_as::<_, (i64, String, bool, Option<String>)>(include_str!(
+        "../../sql/search/segments.sql"
+    ))
+    .bind(&users)
+    .bind(&conversations)
+    .bind(&places)
+    .fetch(connection);
+    while let Some((place, content, is_user, person)) = rows.try_next().await.doing(DOING)? {
+        let place = usize::try_from(place).unwrap_or_default();
+        if place >= lines.len() && !lines.is_empty() && bytes > MOST_BYTES {
+            // The last one is whole; the next look goes on with those behind it.
+            return Ok(lines);
+        }
+        lines.resize_with(lines.len().max(place + 1), Vec::new);
+        bytes += content.len();
+        let own = due.get(place).and_then(|row| row.user_name.as_deref()).filter(|_| is_user);
+        let line = match person.as_deref().or(own) {
+            Some(name) => format!("{name}: {content}"),
+            None => content,
+        };
+        if let Some(lines) = lines.get_mut(place) {
+            lines.push(line);
+        }
+    }
+    lines.resize_with(due.len(), Vec::new);
+    Ok(lines)
+}
+
+async fn insert(connection: &mut PgConnection, due: &[DueRow], lines: &[Vec<String>]) -> Result<(), Error> {
+    let mut columns = Columns::default();
+    for (row, lines) in due.iter().zip(lines) {
+        let head = format!("{}\n{}", row.title, row.overview);
+        let said = match &row.private_text {
+            Some(text) => passages(text.lines()),
+            None => passages(lines.iter().map(String::as_str)),
+        };
+        for (part, text) in (0..).zip(std::iter::once(head).chain(said)) {
+            columns.users.push(&row.user_id);
+            columns.conversations.push(&row.conversation_id);
+            columns.parts.push(part);
+            columns.moments.push(row.started_at);
+            columns.texts.push(text);
+            columns.languages.push(configuration_of(&row.language));
+            // The text of a conversation created from text is never returned (DECISIONS §1).
+            columns.shown.push(part == 0 || row.private_text.is_none());
+        }
+    }
+    for begin in (0..columns.texts.len()).step_by(PASSAGES) {
+        let some = begin..columns.texts.len().min(begin + PASSAGES);
+        sqlx::query(include_str!("../../sql/search/insert.sql"))
+            .bind(&columns.users[some.clone()])
+            .bind(&columns.conversations[some.clone()])
+            .bind(&columns.parts[some.clone()])
+            .bind(&columns.moments[some.clone()])
+            .bind(&columns.texts[some.clone()])
+            .bind(&columns.languages[some.clone()])
+            .bind(&columns.shown[some])
+            .execute(&mut *connection)
+            .await
+            .doing(DOING)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! What the assistant lists: conversations of a span of time, and action items by state and due date.
+
+use db::{Doing, Error};
+use records::{ActionItem, Timestamp, UserId};
+
+use crate::{Store, items::ItemRow};
+
+/// A conversation in a list, without what was said.
+#[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
+pub struct ConversationLine {
+    /// Its id.
+    pub conversation_id: String,
+    /// Its title.
+    pub title: String,
+    /// Its overview.
+    pub overview: String,
+    /// Its category.
+    pub category: String,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Timestamp,
+}
+
+/// Which action items to list; what is `None` does not matter.
+#[derive(Clone, Debug, Default)]
+pub struct TaskFilter {
+    /// Done, or not.
+    pub completed: Option<bool>,
+    /// Due at or after this moment.
+    pub due_after: Option<Timestamp>,
+    /// Due before this moment.
+    pub due_before: Option<Timestamp>,
+    /// Done at or after this moment.
+    pub completed_after: Option<Timestamp>,
+    /// Done before this moment.
+    pub completed_before: Option<Timestamp>,
+    /// Any of these words.
+    pub words: Option<String>,
+    /// The language of the words.
+    pub language: String,
+    /// At most this many.
+    pub limit: i64,
+}
+
+impl Store {
+    /// A user's conversations that began in a span of time, newest first.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn conversations_between(
+        &self,
+        user: &UserId,
+        start: Option<Timestamp>,
+        end: Option<Timestamp>,
+        limit: i64,
+    ) -> Result<Vec<ConversationLine>, Error> {
+        sqlx::query_as(include_str!("../../sql/search/spans.sql"))
+            .bind(user.as_str())
+            .bind(start)
+            .bind(end)
+            .bind(limit)
+            .fetch_all(self.db.pool())
+            .await
+            .doing("listing conversations of a span of time")
+    }
+
+    /// A user's action items: open ones first, those that are due next before all others.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn tasks(&self, user: &UserId, filter: &TaskFilter) -> Result<Vec<ActionItem>, Error> {
+        let words = match &filter.words {
+            Some(words) => match self.words_of(words, &filter.language).await? {
+                Some(words) => Some(words),
+                None => return Ok(Vec::new()),
+            },
+            None => None,
+        };
+        let rows: Vec<ItemRow> = sqlx::query_as(include_str!("../../sql/search/tasks.sql"))
+            .bind(user.as_str())
+            .bind(filter.completed)
+            .bind(filter.due_after)
+            .bind(filter.due_before)
+            .bind(filter.completed_after)
+            .bind(filter.completed_before)
+            .bind(words.as_ref().map(|words| words.any.as_str()))
+            .bind(words.as_ref().map_or("simple", |words| words.configuration))
+            .bind(filter.limit)
+            .fetch_all(self.db.pool())
+            .await
+            .doing("listing action items by their dates")?;
+        Ok(rows.into_iter().map(ActionItem::from).collect())
+    }
+}

@@ -1,0 +1,169 @@
+//! The append itself: what is new of it, whether it fits, and what it does to the conversation.
+
+use std::collections::HashSet;
+
+use chrono::Datelike;
+use db::{Doing, Error};
+use records::{ConversationId, Segment, Timestamp, UserId};
+use sqlx::PgConnection;
+
+use super::{
+    AppendRefusal, length,
+    row::{insert_segments, said},
+    speakers::Speakers,
+};
+use crate::{Store, budgets::Charge};
+
+/// Segments that a conversation may have (DECISIONS §3, "ingest now, finalize later").
+pub(crate) const MOST_SEGMENTS: i64 = 10_000;
+/// Bytes of text that a conversation may have.
+pub(crate) const MOST_BYTES: i64 = 4 * 1024 * 1024;
+
+/// Four digits of a year are what clients can read.
+const LAST_YEAR: i32 = 9_999;
+
+const DOING: &str = "appending segments";
+
+/// What a conversation holds before the append.
+#[derive(sqlx::FromRow)]
+pub(crate) struct Held {
+    pub(crate) segments: i64,
+    pub(crate) bytes: i64,
+    pub(crate) next_position: i32,
+}
+
+impl Store {
+    pub(super) async fn append(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        segments: &[Segment],
+    ) -> Result<Result<i64, AppendRefusal>, Error> {
+        let (mut transaction, now) = self.db.begin_creating(DOING, &[conversation.as_str()]).await?;
+        let started_at = match lock(&mut transaction, user, conversation).await? {
+            None => return Ok(Err(AppendRefusal::NoConversation)),
+            Some((status, started_at)) if status == "in_progress" => started_at,
+            Some(_) => return Ok(Err(AppendRefusal::NotInProgress)),
+        };
+        let held = held(&mut transaction, user, conversation).await?;
+        let mut new = unknown(&mut transaction, user, conversation, segments).await?;
+        let segments = held.segments + i64::try_from(new.len()).unwrap_or(i64::MAX);
+        let bytes = new.iter().map(|segment| i64::try_from(said(segment)).unwrap_or(i64::MAX));
+        let bytes = bytes.fold(0, i64::saturating_add);
+        if segments > MOST_SEGMENTS || held.bytes.saturating_add(bytes) > MOST_BYTES {
+            return Ok(Err(AppendRefusal::TooMuch));
+        }
+        let ended_at = started_at.checked_add_signed(length(&new));
+        let Some(ended_at) = ended_at.filter(|ended_at| ended_at.year() <= LAST_YEAR) else {
+            return Ok(Err(AppendRefusal::TooLate));
+        };
+        speakers(&mut transaction, user, conversation).await?.number(&mut new);
+        insert_segments(&mut transaction, user, conversation, held.next_position, &new).await.doing(DOING)?;
+        touch(&mut transaction, user, conversation, (ended_at, bytes), now).await?;
+        self.charge(&mut transaction, user, Charge { bytes, ..Charge::default() }, now).await?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(Ok(segments))
+    }
+}
+
+/// Locks the conversation, so that its words cannot be admitted meanwhile, and answers its status and when it began.
+async fn lock(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Option<(String, Timestamp)>, Error> {
+    sqlx::query_as(
+        "select status, started_at from conversations where user_id = $1 and conversation_id = $2 for update",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .fetch_optional(connection)
+    .await
+    .doing(DOING)
+}
+
+pub(crate) async fn held(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Held, Error> {
+    sqlx::query_as(
+        "select count(*) as segments, coalesce(sum(octet_length(concat(content, segment_id, speaker, person_id))), 0)::bigint \
+                 as bytes, \
+             coalesce(max(position) + 1, 0) as next_position \
+         from transcript_segments where user_id = $1 and conversation_id = $2",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .fetch_one(connection)
+    .await
+    .doing(DOING)
+}
+
+/// The segments whose ids are not stored yet; of two with one id in the same append, the first.
+async fn unknown(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+    segments: &[Segment],
+) -> Result<Vec<Segment>, Error> {
+    let ids: Vec<&str> = segments.iter().filter_map(|segment| segment.id.as_deref()).collect();
+    let stored: Vec<String> = sqlx::query_scalar(
+        "select segment_id from transcript_segments \
+         where user_id = $1 and conversation_id = $2 and segment_id = any($3)",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .bind(&ids)
+    .fetch_all(connection)
+    .await
+    .doing(DOING)?;
+    Ok(first_of_each(segments, stored.iter().map(String::as_str).collect()))
+}
+
+/// The segments that have no id, or one that is neither known nor had by an earlier one.
+pub(super) fn first_of_each<'s>(segments: &'s [Segment], mut known: HashSet<&'s str>) -> Vec<Segment> {
+    let new = segments.iter().filter(|&segment| segment.id.as_deref().is_none_or(|id| known.insert(id)));
+    new.cloned().collect()
+}
+
+pub(crate) async fn speakers(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Speakers, Error> {
+    let labels: Vec<(Option<String>, i32)> = sqlx::query_as(
+        "select distinct speaker, speaker_id from transcript_segments \
+         where user_id = $1 and conversation_id = $2 and speaker_id is not null",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .fetch_all(connection)
+    .await
+    .doing(DOING)?;
+    Ok(Speakers::stored(labels))
+}
+
+/// The conversation lasts as long as its words do, and waits anew for its finalize.
+async fn touch(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+    (ended_at, bytes): (Timestamp, i64),
+    now: Timestamp,
+) -> Result<(), Error> {
+    sqlx::query(
+        "update conversations set updated_at = $3, last_append_at = $3, \
+             finished_at = greatest(finished_at, $4), counted_bytes = coalesce(counted_bytes, 0) + $5 \
+         where user_id = $1 and conversation_id = $2",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .bind(now)
+    .bind(ended_at)
+    .bind(bytes)
+    .execute(connection)
+    .await
+    .doing(DOING)
+    .map(drop)
+}

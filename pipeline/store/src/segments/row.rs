@@ -1,0 +1,88 @@
+//! Segments as the table holds them.
+
+use records::{ConversationId, Segment, UserId};
+use sqlx::PgConnection;
+
+use crate::reading::for_each;
+
+/// The columns as the table holds them.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct SegmentRow {
+    segment_id: Option<String>,
+    content: String,
+    speaker: Option<String>,
+    speaker_id: Option<i32>,
+    is_user: bool,
+    person_id: Option<String>,
+    start_seconds: f64,
+    end_seconds: f64,
+}
+
+impl From<SegmentRow> for Segment {
+    fn from(row: SegmentRow) -> Self {
+        Self {
+            id: row.segment_id,
+            text: row.content,
+            speaker: row.speaker,
+            speaker_id: row.speaker_id,
+            is_user: row.is_user,
+            person_id: row.person_id,
+            start: row.start_seconds,
+            end: row.end_seconds,
+        }
+    }
+}
+
+/// The bytes of a segment's words and labels, which is what a conversation has a limit of.
+pub fn said(segment: &Segment) -> usize {
+    let labels = [&segment.id, &segment.speaker, &segment.person_id];
+    labels.into_iter().flatten().map(String::len).sum::<usize>() + segment.text.len()
+}
+
+/// The bytes that a segment takes of what one reading may hold.
+pub(crate) fn weight(segment: &Segment) -> usize {
+    size_of::<Segment>() + said(segment)
+}
+
+/// The segments of the conversations of a batch, in their order: [`SegmentRow`]s.
+pub(crate) const SEGMENTS: &str = for_each!(
+    "select * from transcript_segments s \
+     where s.user_id = k.user_id and s.conversation_id = k.conversation_id order by s.position"
+);
+
+/// Writes segments in order, the first at `first_position`. Ids must be new to the conversation.
+pub async fn insert_segments(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+    first_position: i32,
+    segments: &[Segment],
+) -> Result<(), sqlx::Error> {
+    if segments.is_empty() {
+        return Ok(());
+    }
+    let of = |field: fn(&Segment) -> Option<&str>| segments.iter().map(field).collect::<Vec<_>>();
+    sqlx::query(
+        "insert into transcript_segments (user_id, conversation_id, position, segment_id, content, speaker, \
+             speaker_id, is_user, person_id, start_seconds, end_seconds) \
+         select $1, $2, $3 + t.ordinal::integer - 1, t.segment_id, t.content, t.speaker, t.speaker_id, t.is_user, \
+             t.person_id, t.start_seconds, t.end_seconds \
+         from unnest($4::text[], $5::text[], $6::text[], $7::integer[], $8::boolean[], $9::text[], $10::float8[], \
+             $11::float8[]) with ordinality \
+             t (segment_id, content, speaker, speaker_id, is_user, person_id, start_seconds, end_seconds, ordinal)",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .bind(first_position)
+    .bind(of(|segment| segment.id.as_deref()))
+    .bind(of(|segment| Some(&segment.text)))
+    .bind(of(|segment| segment.speaker.as_deref()))
+    .bind(segments.iter().map(|segment| segment.speaker_id).collect::<Vec<_>>())
+    .bind(segments.iter().map(|segment| segment.is_user).collect::<Vec<_>>())
+    .bind(of(|segment| segment.person_id.as_deref()))
+    .bind(segments.iter().map(|segment| segment.start).collect::<Vec<_>>())
+    .bind(segments.iter().map(|segment| segment.end).collect::<Vec<_>>())
+    .execute(connection)
+    .await
+    .map(drop)
+}

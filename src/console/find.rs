@@ -1,0 +1,90 @@
+//! One box for any id: straight to what it names, or a list where several begin or end so.
+
+use askama::Template;
+use axum::{
+    extract::State,
+    response::{IntoResponse, Redirect, Response},
+};
+use operations::{FoundId, IdKind, Operations};
+use serde::Deserialize;
+
+use super::{
+    Console,
+    fault::Fault,
+    page::{Frame, render},
+    typed::Query,
+    visitor::Visitor,
+    words::{query, segment},
+};
+
+/// Rows of the list.
+const PAGE: usize = 50;
+
+/// What was typed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Typed {
+    id: String,
+}
+
+#[derive(Template)]
+#[template(path = "find.html")]
+struct Page {
+    frame: Frame,
+    text: String,
+    found: Vec<Row>,
+    is_cut: bool,
+}
+
+struct Row {
+    id: String,
+    kind: String,
+    user: String,
+    address: String,
+}
+
+/// `GET /console/find`.
+pub(super) async fn show(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Query(typed): Query<Typed>,
+) -> Result<Response, Fault> {
+    let text = typed.id.trim().trim_matches('…').to_owned();
+    let ledger = &console.ledger;
+    let mut found =
+        ledger.db().in_time(Operations::new(ledger).find_ids(None, None, &text, PAGE as i64 + 1)).await?;
+    if let [one] = found.as_slice() {
+        return Ok(Redirect::to(&address(one)).into_response());
+    }
+    let is_cut = found.len() > PAGE;
+    found.truncate(PAGE);
+    let frame = Frame::of(visitor, "", format!("Find {text}"));
+    Ok(render(&Page { frame, text, found: found.into_iter().map(row).collect(), is_cut }))
+}
+
+fn row(found: FoundId) -> Row {
+    let address = address(&found);
+    let kind = found.kind.as_str().replace('_', " ");
+    Row { id: found.id, kind, user: found.user_id, address }
+}
+
+/// Where it is shown.
+fn address(found: &FoundId) -> String {
+    let (user, id, within) = (found.user_id.as_str(), found.id.as_str(), found.within.as_str());
+    let jobs = || format!("/console/jobs?{}", query(&[("user", user)]));
+    match found.kind {
+        IdKind::Job => format!("/console/jobs/{}", segment(id)),
+        IdKind::Conversation if within.is_empty() => jobs(),
+        IdKind::Conversation => format!("/console/jobs/{}", segment(within)),
+        IdKind::Replay => format!("/console/replays/{}", segment(id)),
+        IdKind::Endpoint => {
+            format!("/console/webhooks/endpoint?{}", query(&[("user", user), ("endpoint", id)]))
+        }
+        IdKind::Delivery => {
+            let named = [("user", user), ("endpoint", within), ("delivery", id)];
+            format!("/console/webhooks/delivery?{}", query(&named))
+        }
+        IdKind::App | IdKind::AppKey => format!("/console/apps?{}", query(&[("user", user)])),
+        IdKind::User | IdKind::Key | IdKind::Folder => jobs(),
+    }
+}

@@ -1,0 +1,89 @@
+//! Ids by their ends, pages of lists, who is recorded, and the export of a user, on the command line.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::binary::{self, command, printed};
+use crate::world::World;
+
+fn document(world: &World, words: &[&str]) -> Value {
+    serde_json::from_str(&printed(&world.url, words)).expect("one document")
+}
+
+#[tokio::test]
+async fn an_id_is_accepted_by_a_unique_end_and_refused_with_its_candidates() {
+    let world = World::new().await;
+    for id in ["ada@one.example", "ada@two.example"] {
+        printed(&world.url, &["users", "create", "--id", id]);
+    }
+    assert!(printed(&world.url, &["users", "show", "ada@o"]).starts_with("ada@one.example"));
+    assert!(printed(&world.url, &["users", "show", "…two.example"]).starts_with("ada@two.example"));
+
+    let refused = command(&world.url, &["users", "show", ".example"]);
+
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("not unique") && said.contains("ada@one.example, ada@two.example"), "{said}");
+    let whole = command(&world.url, &["users", "delete", "ada@o", "--yes", "--reason", "a mistake"]);
+    assert_eq!(whole.status.code(), Some(3), "what cannot be undone wants the whole id");
+}
+
+#[tokio::test]
+async fn a_document_carries_the_cursor_of_the_next_page() {
+    let world = World::new().await;
+    for id in ["a", "b"] {
+        printed(&world.url, &["users", "create", "--id", id]);
+    }
+    let page = document(&world, &["users", "list", "--limit", "2", "--json"]);
+    assert_eq!((&page["users"][1]["id"], &page["next"]), (&"b".into(), &"b".into()), "{page}");
+    let rest = document(&world, &["users", "list", "--after", "b", "--json"]);
+    assert_eq!((&rest["users"][0]["id"], &rest["next"]), (&"u1".into(), &Value::Null), "{rest}");
+    printed(&world.url, &["jobs", "pause", "creation", "--reason", "a look"]);
+    printed(&world.url, &["jobs", "resume", "creation", "--reason", "looked"]);
+    let newest = document(&world, &["audit", "list", "--limit", "1", "--json"]);
+    let next = newest["next"].as_str().expect("there is another");
+    let older = document(&world, &["audit", "list", "--after", next, "--json"]);
+    assert_eq!((&older["actions"][0]["action"], &older["next"]), (&"pause".into(), &Value::Null), "{older}");
+}
+
+#[tokio::test]
+async fn an_operator_is_demanded_where_user_is_not_set_and_something_is_recorded() {
+    let world = World::new().await;
+    let ends = |words: &[&str]| {
+        let mut listen = Command::new(binary::path());
+        let output = listen.args(words).env("DATABASE_URL", &world.url).env_remove("USER").output();
+        let output = output.expect("the program can be run");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for words in
+        [&["jobs", "pause", "--reason", "a look"][..], &["verify", "--fix-totals", "--reason", "a look"]]
+    {
+        let (code, said) = ends(words);
+        assert!(code == Some(2) && said.contains("--operator"), "{words:?}: {said}");
+    }
+    assert_eq!(ends(&["verify"]).0, Some(0), "nothing is recorded");
+    assert_eq!(ends(&["jobs", "pause", "--reason", "a look", "--operator", "olga"]).0, Some(0));
+    assert_eq!(world.count("select count(*) from operator_actions").await, 1);
+}
+
+#[tokio::test]
+async fn an_export_is_a_file_for_its_owner_alone_and_overwrites_none() {
+    let world = World::new().await;
+    let file = std::env::temp_dir().join(format!("listen-export-{}.jsonl", std::process::id()));
+    let name = file.display().to_string();
+    let words = ["users", "export", "u1", "--output", &name, "--reason", "asked for"];
+
+    let told = document(&world, &[&words[..], &["--json"]].concat());
+
+    let text = std::fs::read_to_string(&file).expect("the file is there");
+    assert_eq!(told["rows"], text.lines().count(), "{told}");
+    let first: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("a document");
+    assert_eq!((&first["table"], &first["row"]["user_id"]), (&"users".into(), &"u1".into()));
+    assert!(text.contains("developer_keys") && !text.contains("key_sha256"), "{text}");
+    assert_eq!(std::fs::metadata(&file).expect("the file is there").permissions().mode() & 0o777, 0o600);
+    assert_eq!(command(&world.url, &words).status.code(), Some(1), "it is not overwritten");
+    assert_eq!(world.count("select count(*) from operator_actions where action = 'export_user'").await, 1);
+    std::fs::remove_file(file).expect("it can be removed");
+}
