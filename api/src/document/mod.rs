@@ -49,6 +49,7 @@ pub(crate) fn write(endpoints: &[Endpoint]) -> Value {
             "summary": "Conversations in; titles, tasks, memories and events out.",
             "description": include_str!("intro.md"),
             "version": VERSION,
+            "x-program-version": env!("CARGO_PKG_VERSION"),
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
         "servers": [{ "url": "/", "description": "The service that served this document." }],

@@ -132,7 +132,7 @@ async fn a_delivery_is_exhausted_when_its_schedule_is_over() {
     assert!(view.history.iter().all(|tried| tried.error.as_deref() == Some("status")));
     // The newest stay when a redelivery begins another round.
     for _ in 0..2 {
-        world.ledger.redeliver(&world.ann, "w", "w_0").await.unwrap();
+        world.ledger.outbox().redeliver(&world.ann, "w", "w_0").await.unwrap();
         assert!(finish(&world, &claim(&world).await, DeliveryOutcome::Delivered { status: 204 }).await);
     }
     let again = self::view(&world).await.history;
