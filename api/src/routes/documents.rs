@@ -34,11 +34,14 @@ const JSON: &str = "application/json";
 pub(crate) fn pages(settings: &Settings, openapi: &Value) -> Vec<Endpoint> {
     let openapi = Arc::new(Document::of(POLICY, JSON, Text::Plain(openapi.to_string().into())));
     let documents = ["/openapi.json", "/v1/dev/openapi.json"].map(|path| (path, Arc::clone(&openapi)));
+    let frames = Text::Plain(Bytes::from_static(live::page::FRAMES.as_bytes()));
+    let frames = ("/asyncapi.json", Document::of(POLICY, JSON, frames));
     let shown = docs::files().map(|(path, kind, text)| (path, Document::of(docs::POLICY, kind, text)));
     let live = live::page::FILES.iter().filter(|_| settings.live.page).map(|&(path, kind, text)| {
         (path, Document::of(live::page::POLICY, kind, Text::Plain(Bytes::from_static(text.as_bytes()))))
     });
-    let pages = shown.into_iter().chain(live).map(|(path, document)| (path, Arc::new(document)));
+    let pages =
+        shown.into_iter().chain([frames]).chain(live).map(|(path, document)| (path, Arc::new(document)));
     documents.into_iter().chain(pages).map(|(path, document)| served(path, document)).collect()
 }
 

@@ -43,7 +43,7 @@ pub(super) fn endpoints(settings: &Settings) -> Vec<Endpoint> {
                 "A WebSocket: audio or transcripts in, segments out. The conversation is in progress from the first connection \
                  on, is resumed after a reconnect, and is processed after `conversation_timeout` seconds of silence, or by \
                  `POST /v1/conversations`. Whatever is wrong is answered before the upgrade. The frames are described in \
-                 `docs/live.md`.",
+                 `/asyncapi.json`, and in `docs/live.md`.",
             )
             .takes_model_key()
             .query(parameters())

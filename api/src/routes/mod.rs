@@ -5,6 +5,7 @@ mod answer;
 mod app_fields;
 mod app_keys;
 mod apps;
+mod audio_webhook;
 mod byok;
 mod conversations;
 mod create;
@@ -82,6 +83,7 @@ pub(crate) fn endpoints(settings: &Settings) -> Vec<Endpoint> {
         under(FINALIZATION, finalize::endpoints()),
         under(FINALIZATION, process::endpoints()),
         under(LIVE, listen::endpoints(settings)),
+        under(LIVE, audio_webhook::endpoints()),
         under(ACTION_ITEMS, action_items::endpoints()),
         under(MEMORIES, memories::endpoints()),
         under(GOALS, goals::endpoints()),

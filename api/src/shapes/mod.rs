@@ -5,6 +5,7 @@ use serde_json::Value;
 
 mod action_item;
 mod app;
+mod audio_webhook;
 mod conversation;
 mod created;
 mod folder;
@@ -26,6 +27,8 @@ pub(crate) use action_item::created_action_items;
 pub use action_item::{ActionItem, CreatedActionItems, action_item};
 pub use app::{App, AppIds, AppKey, AppStatus, CreatedApp, CreatedAppKey, NotificationStatus, app, app_key};
 pub(crate) use app::{DONE, SENT, created_app, created_app_key};
+pub(crate) use audio_webhook::changed_audio_webhook;
+pub use audio_webhook::{AudioWebhook, ChangedAudioWebhook, audio_webhook};
 pub(crate) use conversation::{Conversation, conversation, conversation_with_photos, said};
 pub use created::{AppendedSegments, CreatedConversation};
 pub(crate) use created::{FinalizingConversation, appended, created, deleted};

@@ -70,6 +70,8 @@ words! {
         ["full", "thin", "bare"];
     DisabledReason, "Why an endpoint is disabled: by its owner, it answered 410, or five days of nothing but failures.",
         ["by_owner", "gone", "failing"];
+    AudioDisabledReason, "Why audio is not posted: by its owner, it answered 410, or 100 failures in a row.",
+        ["by_owner", "gone", "failing"];
     DeliveryStatus, "The status of a delivery.", ["pending", "sending", "delivered", "exhausted", "cancelled"];
     SubscriptionKind, "A browser or a webhook.", ["webpush", "webhook"];
     SummaryApp, "A summarization app.", APPS;

@@ -9,6 +9,7 @@ use crate::reads::READS;
 
 /// What is not cut off, and why.
 const NOT_CUT: [(&str, &str); 18] = [
+    ("report_servers", "one statement that notes what a process knows; the next report says it again"),
     ("migrate", "each migration is a transaction of its own, made by sqlx and refused when it was half done"),
     ("mark_answered", "one statement; cut off, a repeat of the request waits for a minute"),
     ("close", "says nothing to the database but goodbye"),
