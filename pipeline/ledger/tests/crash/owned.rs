@@ -99,7 +99,11 @@ impl Said for Owned {
             Self::Redeliver | Self::RedeliverForOperator | Self::Recover | Self::RecoverForOperator => {
                 complete(world, &ledger, user).await;
                 world.run(GIVEN_UP, user).await;
-                let all = ledger.outbox().deliveries(user, &hook(user), 9, 0).await.unwrap();
+                let all = ledger
+                    .outbox()
+                    .deliveries(user, &hook(user), &outbox::DeliveryPage::first(9))
+                    .await
+                    .unwrap();
                 let told = all.into_iter().find(|delivery| delivery.event == "conversation.completed");
                 scene.of = told.expect("it was told of").id;
             }
@@ -227,6 +231,7 @@ fn key(user: &UserId) -> NewKey {
 
 fn endpoint(user: &UserId) -> NewEndpoint {
     NewEndpoint {
+        force: true,
         id: format!("second-{user}"),
         url: "https://example.com/second".to_owned(),
         events: vec![EventKind::ConversationCompleted],
