@@ -66,6 +66,8 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Examine a deployment, and say what to do.
     Doctor(Doctor),
+    /// Explain a failure code, a state, an alert or a term.
+    Explain(crate::commands::explain::Explain),
     /// Ask a running process whether it is ready, for containers and probes.
     Healthcheck(Healthcheck),
     /// Create, show, set and delete users.

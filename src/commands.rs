@@ -9,6 +9,7 @@ pub(crate) mod demo;
 pub(crate) mod dev;
 pub(crate) mod docs;
 pub(crate) mod doctor;
+pub(crate) mod explain;
 pub(crate) mod folders;
 mod gap;
 pub(crate) mod healthcheck;
@@ -55,6 +56,7 @@ pub(crate) async fn run(cli: Cli, spans: Option<SpanCounts>) -> anyhow::Result<E
         Command::Audit(audit) => audit::run(audit).await,
         Command::Verify(verify) => verify::run(verify).await,
         Command::Doctor(doctor) => doctor::run(doctor).await,
+        Command::Explain(explain) => explain::run(&explain),
         Command::Healthcheck(check) => healthcheck::run(check).await,
         Command::Users(users) => users::run(users).await,
         Command::Folders(folders) => folders::run(folders).await,

@@ -14,6 +14,8 @@ const LONG_PARKED: f64 = 7.0 * 86_400.0;
 const LATE: f64 = 3_600.0;
 /// More deliveries that could be sent (`ListenWebhooksLate`).
 const MANY_DUE: i64 = 1_000;
+/// A job that is queued or runs for longer, in seconds, whatever it waits for (`ListenJobsUnfinished`).
+const UNFINISHED: f64 = 3_600.0;
 /// Endpoints are counted up to here.
 const MOST_ENDPOINTS: i64 = 100;
 
@@ -22,10 +24,18 @@ const MOST_ENDPOINTS: i64 = 100;
 pub(crate) struct Waiting {
     parked: i64,
     oldest_parked: f64,
+    oldest_unfinished: f64,
     oldest_delivery: f64,
     due: i64,
     /// Users whose endpoints fail.
     failing: i64,
+}
+
+impl Waiting {
+    /// Seconds since the admission of the oldest parked job; 0 without one.
+    pub(crate) fn oldest_parked(&self) -> f64 {
+        self.oldest_parked
+    }
 }
 
 /// One thing that needs attention.
@@ -42,14 +52,15 @@ pub(crate) struct Concern {
 /// # Errors
 /// When it does not answer.
 pub(crate) async fn waiting(ledger: &Ledger, gauges: &Gauges) -> Result<Waiting, db::Error> {
-    let backlog: Backlog = Operations::new(&ledger).backlog().await?;
-    let endpoints = Operations::new(&ledger).endpoint_views(None, None, MOST_ENDPOINTS).await?;
+    let backlog: Backlog = Operations::new(ledger).backlog().await?;
+    let endpoints = Operations::new(ledger).endpoint_views(None, None, MOST_ENDPOINTS).await?;
     let of = |counts: &[(&'static str, i64)], name| {
         counts.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
     };
     Ok(Waiting {
         parked: of(&gauges.jobs, "blocked_byok"),
         oldest_parked: backlog.oldest_parked_age,
+        oldest_unfinished: gauges.oldest_unfinished_age,
         oldest_delivery: gauges.oldest_pending_delivery_age,
         due: of(&backlog.deliveries, "due"),
         failing: users_of_failing(&endpoints),
@@ -60,6 +71,10 @@ pub(crate) async fn waiting(ledger: &Ledger, gauges: &Gauges) -> Result<Waiting,
 pub(crate) fn concerns(waiting: &Waiting) -> Vec<Concern> {
     let mut found = Vec::new();
     let mut tell = |words: String, page| found.push(Concern { words, page });
+    if waiting.oldest_unfinished > UNFINISHED {
+        let minutes = (waiting.oldest_unfinished / 60.0) as i64;
+        tell(format!("The oldest unfinished job is {minutes} min old."), "/console/jobs?status=queued");
+    }
     if waiting.parked > MANY_PARKED || waiting.oldest_parked > LONG_PARKED {
         let days = (waiting.oldest_parked / 86_400.0) as i64;
         let words = "jobs wait for keys that their users do not bring, the oldest for";
@@ -97,6 +112,7 @@ mod tests {
         let calm = Waiting {
             parked: 100,
             oldest_parked: 6.9 * 86_400.0,
+            oldest_unfinished: 3_600.0,
             oldest_delivery: 3_600.0,
             due: 1_000,
             failing: 0,
@@ -104,6 +120,8 @@ mod tests {
         assert_eq!(concerns(&calm), []);
         let (parked, hooks) = (vec!["/console/jobs?status=blocked_byok"], vec!["/console/webhooks"]);
         assert_eq!(pages(&Waiting { parked: 101, ..calm.clone() }), parked);
+        let queued = vec!["/console/jobs?status=queued"];
+        assert_eq!(pages(&Waiting { oldest_unfinished: 3_601.0, ..calm.clone() }), queued);
         assert_eq!(pages(&Waiting { oldest_parked: 604_801.0, ..calm.clone() }), parked);
         assert_eq!(pages(&Waiting { oldest_delivery: 3_601.0, ..calm.clone() }), hooks);
         assert_eq!(pages(&Waiting { due: 1_001, ..calm.clone() }), hooks);
@@ -119,6 +137,7 @@ mod tests {
             "listen_finalization_oldest_parked_age_seconds) > 7 * 86400)".to_owned(),
             format!("listen_webhook_oldest_pending_age_seconds) > {LATE})"),
             format!("listen_webhook_backlog{{state=\"due\"}}) > {MANY_DUE})"),
+            format!("listen_finalization_oldest_unfinished_age_seconds) > {UNFINISHED}"),
         ] {
             assert!(alerts.contains(&limit), "{limit}");
         }

@@ -15,12 +15,14 @@ pub(crate) mod door;
 mod endpoint;
 mod fault;
 mod find;
+mod help;
 mod job;
 mod jobs;
 mod live;
 mod login;
 mod many;
 mod one;
+mod orders;
 mod overview;
 mod page;
 mod paging;
@@ -28,8 +30,10 @@ mod queues;
 mod replays;
 mod selected;
 mod session;
+mod sessions;
 #[cfg(test)]
 mod tests;
+mod try_now;
 mod typed;
 mod visitor;
 mod webhooks;
@@ -109,6 +113,9 @@ pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32], boards: Optio
         .route("/console/jobs/{id}", get(job::show))
         .route("/console/jobs/{id}/replay", get(one::ask_replay).post(one::replay))
         .route("/console/jobs/{id}/discard", get(one::ask_discard).post(one::discard))
+        .route("/console/jobs/{id}/run-now", get(orders::ask_run_now).post(orders::run_now))
+        .route("/console/jobs/{id}/cancel", get(orders::ask_cancel).post(orders::cancel))
+        .route("/console/run-now", get(orders::ask_many).post(orders::run_many_now))
         .route("/console/queues/{queue}/{change}", get(queues::ask).post(queues::change))
         .route("/console/replays", get(replays::list).post(many::start))
         .route("/console/replays/new", get(many::ask))
@@ -120,8 +127,12 @@ pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32], boards: Optio
         .route("/console/webhooks/redeliver", get(delivery::ask).post(delivery::redeliver))
         .route("/console/webhooks/enable", get(webhooks::ask_enable).post(webhooks::enable))
         .route("/console/webhooks/recover", get(webhooks::ask_recover).post(webhooks::recover))
+        .route("/console/webhooks/try-now", get(try_now::ask).post(try_now::act))
         .route("/console/apps", get(apps::list))
         .route("/console/apps/{id}/{change}", get(apps::ask).post(apps::change))
+        .route("/console/help", get(help::list))
+        .route("/console/help/{word}", get(help::show))
+        .route("/console/sessions", get(sessions::list))
         .route("/console/audit", get(audit::list))
         .route("/console/assets/{file}", get(assets::serve))
         .route("/console/{*other}", get(|| async { Fault::Missing("There is no such page.".to_owned()) }))

@@ -41,6 +41,10 @@ impl Tally {
             Ended::Lost => ended.lost += 1,
         }
         let place = RUN_MILLIS.iter().position(|bound| elapsed.as_millis() <= u128::from(*bound));
+        // A run that was given back is no run in "length of runs": a server that is away would make them short.
+        if !matches!(end, Ended::Completed | Ended::Failed(_)) {
+            return;
+        }
         if let Some(count) = ended.lengths.get_mut(place.unwrap_or(RUN_MILLIS.len())) {
             *count += 1;
         }
@@ -63,6 +67,7 @@ impl Watch for Tally {
 pub(crate) fn start(app: &App, tasks: &TaskTracker, lifecycle: &Lifecycle) {
     let process = process(&app.config);
     tasks.spawn(report(app.ledger.clone(), process, app.tally.clone(), lifecycle.soft.clone()));
+    crate::model_servers::start(app, tasks, lifecycle);
 }
 
 async fn report(ledger: Ledger, mut process: Process, counts: Arc<Tally>, soft: CancellationToken) {
@@ -141,5 +146,6 @@ mod tests {
         }
         let counts = tally.ended();
         assert_eq!((counts.completed, counts.failed, counts.released, counts.lost), (1, 1, 2, 1));
+        assert_eq!(counts.lengths.iter().sum::<u64>(), 2, "what was given back has no length");
     }
 }

@@ -48,7 +48,7 @@ async fn look(ledger: &Ledger) -> Result<Schema, db::Error> {
     if ledger.db().is_migrated().await? {
         return Ok(Schema::Ready);
     }
-    Ok(Schema::Lacks(Operations::new(&ledger).examine().await?.missing_migrations.len()))
+    Ok(Schema::Lacks(Operations::new(ledger).examine().await?.missing_migrations.len()))
 }
 
 /// A schema that was there from the beginning is no news.

@@ -102,7 +102,7 @@ impl App {
         let runs = DeliveredRuns::new(ledger.clone(), engines.clone(), worker_metrics.clone(), &settings);
         let tasks = TaskParts::wire(&config, &registry, &worker_metrics, runs)?;
         let keyed = KeyedRuns::new(ledger.clone(), with_key, worker_metrics.clone(), settings);
-        let live = LiveParts::wire(&config, &registry)?;
+        let live = LiveParts::wire(&config, &registry, &ledger, &guard)?;
         Ok(Self {
             config,
             ledger,

@@ -8,6 +8,7 @@
 #![cfg_attr(test, allow(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic"))]
 
 mod app_servers;
+mod audio_webhooks;
 mod categorize;
 mod chat;
 mod deliveries;
@@ -26,6 +27,7 @@ mod settings;
 pub mod shapes;
 
 pub use app_servers::{AppServers, NoAppServers, NoManifest};
+pub use audio_webhooks::{AudioTap, AudioWebhooks, NoAudioWebhooks};
 pub use categorize::{Categorize, Uncategorized};
 pub use chat::{Chat, ChatApps, ChatSettings, EngineWithKey, NoChatApps};
 pub use deliveries::{Delivered, Deliveries, Invokers, NoDeliveries, NotInvoker};

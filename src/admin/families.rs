@@ -1,10 +1,11 @@
 //! The names under which the service's gauges are shown.
 
 use db::ClosedSessions;
-use operations::{Backlog, Gauges, Health};
+use operations::{Backlog, Gauges, Health, ModelServers};
 use prometheus::{CounterVec, Error, Gauge, GaugeVec, Opts, Registry, core::Collector, proto::MetricFamily};
 
 use super::gauges::Reading;
+use crate::model_servers::{Standing, summaries};
 
 /// What a process knows by itself.
 pub(super) struct Process {
@@ -43,6 +44,7 @@ pub(super) fn families(reading: Option<&Reading>, process: Process) -> Result<Ve
         )?;
         scrape.jobs(&reading.gauges)?;
         scrape.backlog(&reading.backlog)?;
+        scrape.servers(&reading.servers)?;
         scrape.gauge(
             "listen_postgres_up",
             "Whether the database's own views could be read (1) or not (0).",
@@ -74,6 +76,11 @@ impl Scrape {
             gauges.oldest_nonterminal_age,
         )?;
         self.gauge(
+            "listen_finalization_oldest_unfinished_age_seconds",
+            "Age of the oldest job that is queued or runs, whatever it waits for; parked jobs do not count.",
+            gauges.oldest_unfinished_age,
+        )?;
+        self.gauge(
             "listen_finalization_oldest_ready_age_seconds",
             "Age of the oldest queued job whose time has come; parked jobs do not count.",
             gauges.oldest_ready_age,
@@ -89,6 +96,24 @@ impl Scrape {
             gauges.orphans as f64,
         )?;
         self.gauges("listen_finalization_jobs", "Jobs by status.", "status", &gauges.jobs)
+    }
+
+    /// What no model server is asked for is not there.
+    fn servers(&self, servers: &ModelServers) -> Result<(), Error> {
+        let summaries = summaries(servers);
+        if summaries.is_empty() {
+            return Ok(());
+        }
+        self.gauge(
+            "listen_engine_up",
+            "Whether every model server answers and takes the key, as far as living processes know.",
+            truth(summaries.iter().all(|summary| summary.standing != Standing::Away)),
+        )?;
+        self.gauge(
+            "listen_engine_waiting_jobs",
+            "Jobs that wait because a model server ended their last run, counted to 1,000.",
+            servers.waiting as f64,
+        )
     }
 
     fn backlog(&self, backlog: &Backlog) -> Result<(), Error> {

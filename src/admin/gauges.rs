@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use compute::Pool;
 use ledger::Ledger;
-use operations::{Backlog, Gauges, Health, Operations};
+use operations::{Backlog, Gauges, Health, ModelServers, Operations};
 use prometheus::proto::MetricFamily;
 use tokio::{sync::Mutex, time::Instant};
 
@@ -22,6 +22,7 @@ const WAIT: Duration = Duration::from_secs(5);
 pub(super) struct Reading {
     pub(super) gauges: Gauges,
     pub(super) backlog: Backlog,
+    pub(super) servers: ModelServers,
     pub(super) health: Option<Health>,
     /// How long the read took.
     pub(super) took: Duration,
@@ -70,11 +71,12 @@ impl Service {
         let began = Instant::now();
         let gauges = Operations::new(&self.ledger).gauges().await?;
         let backlog = Operations::new(&self.ledger).backlog().await?;
+        let servers = Operations::new(&self.ledger).model_servers().await?;
         let health = Operations::new(&self.ledger).health().await;
         if let Err(error) = &health {
             tracing::warn!(%error, "the database's health could not be read");
         }
-        Ok(Reading { gauges, backlog, health: health.ok(), took: began.elapsed() })
+        Ok(Reading { gauges, backlog, servers, health: health.ok(), took: began.elapsed() })
     }
 }
 

@@ -119,7 +119,7 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
 }
 
 async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let found = Operations::new(&ledger).operator_apps(user.as_ref(), None, paging.rows()?).await?;
+    let found = Operations::new(ledger).operator_apps(user.as_ref(), None, paging.rows()?).await?;
     let (apps, next) = paging.page(found)?;
     if let Some(user) = &user
         && apps.is_empty()
@@ -173,7 +173,7 @@ pub(crate) const TOOLS: [Column; 4] =
 /// When there is none.
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<OperatorApp> {
     let id = whole(ledger, id).await?;
-    Operations::new(&ledger).operator_apps(None, Some(&id), 1).await?.pop().ok_or_else(|| unknown(&id).into())
+    Operations::new(ledger).operator_apps(None, Some(&id), 1).await?.pop().ok_or_else(|| unknown(&id).into())
 }
 
 async fn whole(ledger: &Ledger, id: &str) -> anyhow::Result<String> {

@@ -1,6 +1,7 @@
-//! `listen demo`: the main job on real input, watched from start to end, with a worker killed in the middle.
+//! `listen demo`: the main job on real input, watched from start to end, with processes killed in the middle.
 
 mod client;
+mod live;
 mod page;
 mod receiver;
 mod recovery;
@@ -128,6 +129,10 @@ async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Res
         sample.check(&card, &mut report.surprises);
         report.conversations.push(card);
     }
+    let talk = live::speak(private, &app, &client, screen).await.context("speaking a live conversation")?;
+    screen.spoken(&talk);
+    talk.check(&mut report.surprises);
+    report.live = Some(talk);
     receiver.settled(&secret, report.expected_deliveries(), PATIENCE).await;
     first.soft.cancel();
     first_tasks.close();

@@ -1,6 +1,7 @@
 //! `listen doctor`: what is wrong with a deployment, and what to do about it.
 
 mod clock;
+mod engines;
 mod processes;
 mod secrets;
 mod sessions;
@@ -81,7 +82,10 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     let near = look_near(&ledger, migrated, doctor.asked.has_secrets_key()).await?;
     let mut remarks = judge(&found, &workers, &near);
     if migrated {
-        remarks.extend(tasks::tasks(&doctor.tasks, &ledger).await?);
+        remarks.extend(engines::dispatch(&workers));
+        remarks.extend(engines::engines(&Operations::new(&ledger).model_servers().await?));
+        let hands_over = engines::hands_over(&workers);
+        remarks.extend(tasks::tasks(&doctor.tasks, &ledger, hands_over).await?);
     }
     let broken = remarks.iter().any(|remark| remark.level == Level::Failure);
     match doctor.asked.json {
@@ -114,21 +118,21 @@ async fn look_near(ledger: &Ledger, migrated: bool, has_key: bool) -> anyhow::Re
         }
     }
     let (round_trip, skew) = best.unwrap_or_default();
-    let pauses = if migrated { Operations::new(&ledger).pauses().await? } else { Vec::new() };
+    let pauses = if migrated { Operations::new(ledger).pauses().await? } else { Vec::new() };
     let paused = pauses
         .iter()
         .map(|pause| format!("{} by {}: {}", pause.queue, pause.operator, pause.reason))
         .collect();
     let concerns = if migrated { look_for_concerns(ledger).await? } else { Vec::new() };
     let secrets =
-        if migrated { Some((Operations::new(&ledger).sealed_secrets().await?, has_key)) } else { None };
+        if migrated { Some((Operations::new(ledger).sealed_secrets().await?, has_key)) } else { None };
     let open_files = most_open_files();
     Ok(Near { round_trip, skew, open_files, paused, concerns, secrets })
 }
 
 /// The limits of the alerts, and the unsettled dead letters.
 async fn look_for_concerns(ledger: &Ledger) -> anyhow::Result<Vec<String>> {
-    let overview = Operations::new(&ledger).overview().await?;
+    let overview = Operations::new(ledger).overview().await?;
     let waiting = concerns::waiting(ledger, &overview.gauges).await?;
     let mut words: Vec<String> =
         concerns::concerns(&waiting).into_iter().map(|concern| concern.words).collect();

@@ -4,6 +4,7 @@ pub(crate) mod causes;
 mod dismiss;
 pub(crate) mod filter;
 pub(crate) mod list;
+mod orders;
 mod pause;
 mod replay;
 pub(crate) mod show;
@@ -48,6 +49,10 @@ enum Verb {
     Watch(watch::Watch),
     /// Run dead letters again: one, or all that a filter finds.
     Replay(replay::Replay),
+    /// End the wait of jobs that back off or wait for a model server: some, or all that a filter finds.
+    RunNow(orders::RunNow),
+    /// End live jobs: each becomes a settled dead letter, and its conversation fails.
+    Cancel(orders::Cancel),
     /// Dismiss dead letters, which then need no more attention: one, or all that a filter finds.
     #[command(alias = "discard")]
     Dismiss(dismiss::Dismiss),
@@ -70,6 +75,8 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
         Verb::Why { id } => why::print(&page(&ledger, &id).await?, as_json)?,
         Verb::Watch(watch) => watch::run(&ledger, &watch, as_json).await?,
         Verb::Replay(replay) => return replay::run(&ledger, &replay, as_json).await,
+        Verb::RunNow(order) => return orders::run_now(&ledger, &order, as_json).await,
+        Verb::Cancel(order) => return orders::cancel(&ledger, &order, as_json).await,
         Verb::Dismiss(dismiss) => return dismiss::run(&ledger, &dismiss, as_json).await,
         Verb::Pause(switch) => pause::pause(&ledger, &switch, as_json).await?,
         Verb::Resume(switch) => pause::resume(&ledger, &switch, as_json).await?,
@@ -80,7 +87,7 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
 /// A job's page, or the exit code of a job that is not there.
 async fn page(ledger: &Ledger, id: &str) -> anyhow::Result<JobPage> {
     let id = whole(ledger, id).await?;
-    Operations::new(&ledger).job_page(&JobId::from_text(id.clone())).await?.ok_or_else(|| no_job(&id))
+    Operations::new(ledger).job_page(&JobId::from_text(id.clone())).await?.ok_or_else(|| no_job(&id))
 }
 
 /// A job's whole id.
@@ -105,7 +112,7 @@ fn several(number: i64, one: &str, many: &str) -> String {
 
 /// A refusal with the state that refused, so that the reader need not look it up.
 async fn refused(ledger: &Ledger, id: &str, refusal: Refusal) -> String {
-    let state = match Operations::new(&ledger).job_page(&JobId::from_text(id.to_owned())).await {
+    let state = match Operations::new(ledger).job_page(&JobId::from_text(id.to_owned())).await {
         Ok(Some(page)) => format!(" (it is {})", page.view.job.state.status()),
         // The refusal stands, whatever else cannot be read.
         _ => String::new(),
@@ -122,6 +129,9 @@ pub(crate) fn words(refusal: Refusal) -> &'static str {
              the user's next finalize that brings them (X-BYOK-OpenAI) resumes it"
         }
         Refusal::Superseded => "a newer revision of its conversation exists; look at that one",
+        Refusal::Ready => "it waits for nothing but a slot: there is no wait to end",
+        Refusal::LeaseHeld { .. } => "it is running",
+        Refusal::AtRest => "it has ended",
         Refusal::ConversationGone => "its conversation was deleted; `listen jobs dismiss` dismisses it",
         _ => "its state does not allow that",
     }

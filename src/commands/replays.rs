@@ -116,7 +116,7 @@ pub(crate) fn print_one(view: &ReplayView, as_json: bool) -> anyhow::Result<()> 
 
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<ReplayView> {
     let id = ids::whole(ledger, IdKind::Replay, None, id).await?;
-    Operations::new(&ledger).replay_operation(&id).await?.ok_or_else(|| no_replay(&id))
+    Operations::new(ledger).replay_operation(&id).await?.ok_or_else(|| no_replay(&id))
 }
 
 fn no_replay(id: &str) -> anyhow::Error {
@@ -125,7 +125,7 @@ fn no_replay(id: &str) -> anyhow::Error {
 
 async fn apply(ledger: &Ledger, change: &Change, what: ReplayChange, as_json: bool) -> anyhow::Result<()> {
     let id = find(ledger, &change.id).await?.operation_id;
-    match Operations::new(&ledger).change_replay(&id, what, &change.cause.action()).await? {
+    match Operations::new(ledger).change_replay(&id, what, &change.cause.action()).await? {
         None => Err(no_replay(&id)),
         Some(false) => {
             let view = find(ledger, &id).await?;
@@ -136,7 +136,7 @@ async fn apply(ledger: &Ledger, change: &Change, what: ReplayChange, as_json: bo
 }
 
 async fn list(ledger: &Ledger, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let (views, next) = paging.page(Operations::new(&ledger).replay_operations(paging.rows()?).await?)?;
+    let (views, next) = paging.page(Operations::new(ledger).replay_operations(paging.rows()?).await?)?;
     if as_json {
         return table::print_page("replays", views.iter().map(to_json).collect(), next.as_deref());
     }

@@ -67,7 +67,7 @@ async fn ask(ledger: &Ledger, limit: i64) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for check in &CHECKS {
         bar.set_message(check.promise);
-        findings.push(Operations::new(&ledger).verify(check, limit).await?);
+        findings.push(Operations::new(ledger).verify(check, limit).await?);
         bar.inc(1);
     }
     bar.finish_and_clear();

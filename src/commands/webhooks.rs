@@ -1,5 +1,9 @@
 //! `listen webhooks`: endpoints in trouble, and what was given up.
 
+mod try_now;
+
+pub(crate) use try_now::words;
+
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -59,6 +63,16 @@ enum Verb {
         #[command(flatten)]
         cause: Cause,
     },
+    /// Try deliveries at once that wait for their next try: one, or all of an endpoint that is back.
+    TryNow {
+        #[command(flatten)]
+        which: Which,
+        /// Id of one delivery; without it, all that wait.
+        #[arg(long, value_name = "ID")]
+        delivery: Option<String>,
+        #[command(flatten)]
+        cause: Cause,
+    },
     /// Enable an endpoint that was disabled because it failed; what waits for it is due at once.
     Enable {
         #[command(flatten)]
@@ -100,6 +114,10 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
         Verb::Recover { which, since, cause } => {
             recover(&ledger, &which.whole(&ledger).await?, since, &cause, as_json).await?;
         }
+        Verb::TryNow { which, delivery, cause } => {
+            let which = which.whole(&ledger).await?;
+            try_now::run(&ledger, &which, delivery.as_deref(), &cause, as_json).await?;
+        }
         Verb::Enable { which, cause } => {
             enable(&ledger, &which.whole(&ledger).await?, &cause, as_json).await?;
         }
@@ -108,7 +126,7 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
 }
 
 async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let found = Operations::new(&ledger).endpoint_views(user.as_ref(), None, paging.rows()?).await?;
+    let found = Operations::new(ledger).endpoint_views(user.as_ref(), None, paging.rows()?).await?;
     let (views, next) = paging.page(found)?;
     if let Some(user) = &user
         && views.is_empty()
@@ -168,7 +186,7 @@ pub(crate) const DELIVERIES: [Column; 7] = [
 
 async fn find(ledger: &Ledger, which: &Which) -> anyhow::Result<EndpointView> {
     let user = UserId::new(which.user.clone());
-    let mut found = Operations::new(&ledger).endpoint_views(Some(&user), Some(&which.id), 1).await?;
+    let mut found = Operations::new(ledger).endpoint_views(Some(&user), Some(&which.id), 1).await?;
     found.pop().ok_or_else(|| none(which))
 }
 
@@ -229,7 +247,7 @@ async fn recover(
     let since = now - since;
     let mut all = 0;
     loop {
-        let batch = Operations::new(&ledger)
+        let batch = Operations::new(ledger)
             .recover_deliveries(&user, &which.id, since, now, 500, &cause.action())
             .await?;
         match batch.ok_or_else(|| none(which))? {
@@ -240,12 +258,13 @@ async fn recover(
     match as_json {
         true => print_json(&json!({ "endpoint": which.id, "recovered": all })),
         false => say!("{all} deliveries are due again"),
-    }
+    }?;
+    try_now::hint(ledger, which).await
 }
 
 async fn enable(ledger: &Ledger, which: &Which, cause: &Cause, as_json: bool) -> anyhow::Result<()> {
     let user = UserId::new(which.user.clone());
-    let enabled = Operations::new(&ledger)
+    let enabled = Operations::new(ledger)
         .enable_endpoint(&user, &which.id, &cause.action())
         .await?
         .ok_or_else(|| none(which))?;

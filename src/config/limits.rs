@@ -29,6 +29,8 @@ impl Config {
             [self.bad_budget(), self.bad_cron(), self.bad_origins(), self.bad_vapid(), self.bad_server()];
         // A speech engine makes its client at once, which wants to know the crypto library.
         install_crypto();
+        let price = self.live.speech_price.filter(|price| !price.is_finite() || *price < 0.0);
+        let price = price.map(|_| "LISTEN_SPEECH_PRICE must be 0 or more".to_owned());
         let speech =
             self.live.speech().engine(Arc::new(NoMeter), [0; 32]).err().map(|wrong| wrong.to_string());
         let secrets = self.apps.secrets().err().map(|wrong| wrong.to_string());
@@ -38,7 +40,8 @@ impl Config {
             .chain(unreadable.into_iter().flatten())
             .chain(door)
             .chain(secrets)
-            .chain(speech);
+            .chain(speech)
+            .chain(price);
         let is_task_queue = self.finalization_dispatch_mode == Dispatch::CloudTasks;
         all.chain(self.tasks.problems(is_task_queue)).chain(self.traces.problems()).collect()
     }

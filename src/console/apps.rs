@@ -93,7 +93,7 @@ pub(super) async fn list(
     let now = ledger.db().in_time(ledger.db().now()).await?;
     let found = Operations::new(ledger)
         .db()
-        .in_time(Operations::new(&ledger).operator_apps(user.as_ref(), None, PAGE))
+        .in_time(Operations::new(ledger).operator_apps(user.as_ref(), None, PAGE))
         .await?;
     let frame = Frame::of(visitor, "apps", "Apps").after(which.done.as_deref());
     let apps = found.into_iter().map(|app| Line::new(app, now)).collect();
@@ -140,15 +140,12 @@ pub(super) async fn change(
         true => (
             Operations::new(ledger)
                 .db()
-                .in_time(Operations::new(&ledger).switch_off_app(&id, &action))
+                .in_time(Operations::new(ledger).switch_off_app(&id, &action))
                 .await?,
             "switched-off",
         ),
         false => (
-            Operations::new(ledger)
-                .db()
-                .in_time(Operations::new(&ledger).switch_on_app(&id, &action))
-                .await?,
+            Operations::new(ledger).db().in_time(Operations::new(ledger).switch_on_app(&id, &action)).await?,
             "switched-on",
         ),
     };

@@ -20,9 +20,11 @@ use super::{
 const PAGE: usize = 50;
 
 /// What operators do, by the names under which it is recorded.
-const ACTIONS: [&str; 16] = [
+const ACTIONS: [&str; 19] = [
     "replay",
     "discard",
+    "run_now",
+    "cancel",
     "pause",
     "resume",
     "recount",
@@ -33,6 +35,7 @@ const ACTIONS: [&str; 16] = [
     "enable_webhook",
     "recover_webhook",
     "redeliver_webhook",
+    "try_webhook_now",
     "delete_user",
     "export_user",
     "switch_off_app",
@@ -115,7 +118,7 @@ pub(super) async fn list(
     };
     let ledger = &console.ledger;
     let now = ledger.db().in_time(ledger.db().now()).await?;
-    let mut found = ledger.db().in_time(Operations::new(&ledger).actions(&filter)).await?;
+    let mut found = ledger.db().in_time(Operations::new(ledger).actions(&filter)).await?;
     let next = cut(&mut found, PAGE).map(|last| {
         let place = write_place(last.created_at, &last.action_id);
         query(&[("operator", &which.operator), ("action", &which.action), ("before", &place)])

@@ -35,6 +35,8 @@ pub(super) struct Page {
     /// The way of a delivery: (status, words, whether it is here).
     way: Vec<(&'static str, &'static str, bool)>,
     has_ended: bool,
+    /// It waits for its next try, and need not.
+    waits: bool,
     sentence: String,
     facts: Vec<(&'static str, String)>,
     moments: Vec<(&'static str, Moment)>,
@@ -58,12 +60,11 @@ live_page!(Page);
 pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<Page, Fault> {
     let now = ledger.db().now().await?;
     let user = UserId::new(&*which.user);
-    let endpoint =
-        Operations::new(&ledger).endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
+    let endpoint = Operations::new(ledger).endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
     let endpoint = endpoint.ok_or_else(|| missing(&which.endpoint))?;
     let line = find(ledger, &which).await?;
     let about = Some((user, delivery_subject(&which.endpoint, &which.delivery)));
-    let actions = Operations::new(&ledger)
+    let actions = Operations::new(ledger)
         .actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() })
         .await?;
     Ok(Page {
@@ -71,6 +72,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<
         host: endpoint.host,
         words: words(&line.status),
         way: way(&line.status),
+        waits: line.status == "pending" && !line.parked,
         has_ended: line.finished_at.is_some(),
         sentence: sentence(&line),
         facts: facts(&line),
@@ -82,7 +84,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<
 }
 
 async fn find(ledger: &Ledger, which: &Which) -> Result<DeliveryLine, Fault> {
-    let found = Operations::new(&ledger)
+    let found = Operations::new(ledger)
         .delivery_line(&UserId::new(&*which.user), &which.endpoint, &which.delivery)
         .await?;
     found.ok_or_else(|| Fault::Missing(format!("There is no delivery {} to this endpoint.", which.delivery)))
@@ -183,7 +185,7 @@ pub(super) async fn redeliver(State(console): State<Console>, acting: Acting) ->
     let ledger = &console.ledger;
     match Operations::new(ledger)
         .db()
-        .in_time(Operations::new(&ledger).redeliver_for_operator(&whose, endpoint, delivery, &action))
+        .in_time(Operations::new(ledger).redeliver_for_operator(&whose, endpoint, delivery, &action))
         .await?
     {
         None => Err(Fault::Missing(format!("There is no delivery {delivery} to this endpoint.")).into()),

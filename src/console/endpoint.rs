@@ -69,18 +69,18 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<
     }
     let now = ledger.db().now().await?;
     let user = UserId::new(&*which.user);
-    let view = Operations::new(&ledger).endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
+    let view = Operations::new(ledger).endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
     let view = view.ok_or_else(|| missing(&which.endpoint))?;
     let before = read_place(&which.before)?;
     let status = (!which.status.is_empty()).then(|| which.status.clone());
     let filter = DeliveryFilter { status, before, limit: PAGE as i64 + 1 };
-    let mut lines = Operations::new(&ledger).endpoint_deliveries(&user, &which.endpoint, &filter).await?;
+    let mut lines = Operations::new(ledger).endpoint_deliveries(&user, &which.endpoint, &filter).await?;
     let next = cut(&mut lines, PAGE).map(|last| {
         let before = write_place(last.created_at, &last.delivery_id);
         Which { before, ..which.clone() }.query()
     });
     let about = Some((user, which.endpoint.clone()));
-    let actions = Operations::new(&ledger)
+    let actions = Operations::new(ledger)
         .actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() })
         .await?;
     Ok(Page {

@@ -14,6 +14,7 @@ use super::{
     chart::{self, Chart},
     fault::Fault,
     live::live_page,
+    orders::waits,
     page::Frame,
     typed::{Path, Query},
     visitor::Visitor,
@@ -29,6 +30,9 @@ pub(super) struct Page {
     words: &'static str,
     is_settled: bool,
     is_dead: bool,
+    /// It waits for a moment, and need not.
+    waits: bool,
+    is_live: bool,
     code: Option<&'static str>,
     why: Sentence,
     cause: Option<Sentence>,
@@ -85,6 +89,8 @@ async fn page(ledger: &Ledger, frame: Frame, id: String) -> Result<Page, Fault> 
         status: name,
         words: status(name),
         is_settled: job.settled_at.is_some(),
+        waits: waits(job, at),
+        is_live: !job.state.is_terminal(),
         is_dead: matches!(job.state, JobState::DeadLetter { .. }),
         code: show::code(job),
         why: Sentence::new(page.why.to_string()),
@@ -120,7 +126,7 @@ fn stages(history: &[Event]) -> Vec<(String, Chart, String)> {
 
 /// A job's page, or 404.
 pub(super) async fn read(ledger: &Ledger, id: &str) -> Result<JobPage, Fault> {
-    let page = Operations::new(&ledger).job_page(&JobId::from_text(id.to_owned())).await?;
+    let page = Operations::new(ledger).job_page(&JobId::from_text(id.to_owned())).await?;
     page.ok_or_else(|| Fault::Missing(format!("There is no job {id}.")))
 }
 
@@ -153,6 +159,7 @@ fn facts(page: &JobPage, budget: Option<&UserBudget>) -> Vec<(&'static str, Stri
         ("Recorded stages", or_none(view.checkpoints.join(", "))),
         ("Looked at next", view.reconcile_after_at.map_or("never by itself".to_owned(), show::time)),
     ];
+    facts.extend(page.speech.iter().map(|usage| ("Speech", show::speech_words(usage))));
     facts.extend(budget.map(|budget| ("User's budget", budget_words(budget))));
     facts.extend(view.trace.map(|trace| ("Trace", trace.trace_id())));
     facts

@@ -11,6 +11,7 @@ use super::{
     asked::{Asked, STATUSES},
     fault::Fault,
     live::live_page,
+    orders::waits,
     page::Frame,
     typed::Query,
     visitor::Visitor,
@@ -32,6 +33,8 @@ pub(super) struct Page {
     next: Option<String>,
     is_first: bool,
     replay: Option<String>,
+    /// Jobs of this page wait for a moment: the filter that finds them.
+    run_now: Option<String>,
 }
 
 /// A status to choose.
@@ -75,9 +78,9 @@ live_page!(Page);
 async fn page(ledger: &Ledger, frame: Frame, request: Asked) -> Result<Page, Fault> {
     let now = ledger.db().now().await?;
     let filter = request.filter(now, PAGE)?;
-    let page = Operations::new(&ledger).jobs_page(&filter).await?;
+    let page = Operations::new(ledger).jobs_page(&filter).await?;
     let counts = match request.of_status("").is_empty() {
-        true => Operations::new(&ledger).gauges().await?.jobs,
+        true => Operations::new(ledger).gauges().await?.jobs,
         false => Vec::new(),
     };
     Ok(Page {
@@ -88,6 +91,7 @@ async fn page(ledger: &Ledger, frame: Frame, request: Asked) -> Result<Page, Fau
         next: page.next.as_ref().map(|place| request.query_behind(place)),
         is_first: request.after.is_empty(),
         replay: (filter.is_dead() && !page.jobs.is_empty()).then(|| request.query()),
+        run_now: page.jobs.iter().any(|view| waits(&view.job, now)).then(|| request.query()),
         asked: request,
     })
 }

@@ -37,7 +37,7 @@ pub(super) async fn ask(
     let asked = asked.fixed(&filter);
     let preview = Operations::new(ledger)
         .db()
-        .within(PATIENCE, Operations::new(&ledger).preview_replay(&filter))
+        .within(PATIENCE, Operations::new(ledger).preview_replay(&filter))
         .await?;
     if preview.jobs == 0 {
         return Err(Fault::Missing(
@@ -104,7 +104,7 @@ pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Res
     };
     match Operations::new(ledger)
         .db()
-        .within(PATIENCE, Operations::new(&ledger).start_replay(id, &order, &action))
+        .within(PATIENCE, Operations::new(ledger).start_replay(id, &order, &action))
         .await?
     {
         Started::Nothing => Err(Fault::Missing("Nothing is left to be replayed.".to_owned()).into()),

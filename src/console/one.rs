@@ -95,7 +95,8 @@ pub(super) async fn discard(
     Ok(Redirect::to(&format!("/console/jobs/{}?done=dismissed", job.id)))
 }
 
-fn granted(id: &str, answer: Option<Result<Job, Refusal>>) -> Result<Job, Fault> {
+/// The job afterwards, or a page that says why not.
+pub(super) fn granted(id: &str, answer: Option<Result<Job, Refusal>>) -> Result<Job, Fault> {
     match answer {
         None => Err(Fault::Missing(format!("There is no job {id}."))),
         Some(Err(refusal)) => Err(Fault::Refused(format!("Job {id}: {}.", words(refusal)))),

@@ -15,7 +15,10 @@ use super::{
     visitor::Visitor,
     words::{Moment, Sentence, count, lasting, millis, query, status},
 };
-use crate::concerns::{self, Concern};
+use crate::{
+    concerns::{self, Concern},
+    model_servers::{self, Standing, Summary},
+};
 
 /// A ready job that waits longer than this needs attention.
 const LONG_WAIT: f64 = 60.0;
@@ -25,8 +28,10 @@ const LONG_WAIT: f64 = 60.0;
 pub(super) struct Page {
     frame: Frame,
     troubles: Vec<Trouble>,
+    oldest_unfinished: String,
     oldest_ready: String,
-    oldest_live: String,
+    oldest_parked: String,
+    servers: Vec<Server>,
     oldest_delivery: String,
     counts: Vec<Count>,
     slots: String,
@@ -46,6 +51,13 @@ pub(super) struct Page {
     queues: Vec<Queue>,
     processes: Vec<Worker>,
     strays: Vec<Held>,
+}
+
+struct Server {
+    engine: String,
+    state: &'static str,
+    word: &'static str,
+    words: Sentence,
 }
 
 struct Trouble {
@@ -104,10 +116,11 @@ live_page!(Page);
 
 /// The page as it is now.
 async fn page(ledger: &Ledger, frame: Frame, hours: u32) -> Result<Page, Fault> {
-    let overview = Operations::new(&ledger).overview().await?;
-    let workers = Operations::new(&ledger).workers().await?;
-    let steps = Operations::new(&ledger).activity(hours).await?;
+    let overview = Operations::new(ledger).overview().await?;
+    let workers = Operations::new(ledger).workers().await?;
+    let steps = Operations::new(ledger).activity(hours).await?;
     let waiting = concerns::waiting(ledger, &overview.gauges).await?;
+    let servers = model_servers::summaries(&Operations::new(&ledger).model_servers().await?);
     let at = overview.at;
     let held = |held: &HeldLease| Held {
         job: held.job_id.clone(),
@@ -133,9 +146,11 @@ async fn page(ledger: &Ledger, frame: Frame, hours: u32) -> Result<Page, Fault> 
     let age = |seconds: f64| if seconds > 0.0 { lasting(seconds) } else { "none".to_owned() };
     Ok(Page {
         frame,
-        troubles: troubles(&overview, &concerns::concerns(&waiting)),
+        troubles: troubles(&overview, &servers, &concerns::concerns(&waiting)),
+        oldest_unfinished: age(gauges.oldest_unfinished_age),
         oldest_ready: age(gauges.oldest_ready_age),
-        oldest_live: age(gauges.oldest_nonterminal_age),
+        oldest_parked: age(waiting.oldest_parked()),
+        servers: servers.iter().map(server).collect(),
         oldest_delivery: age(gauges.oldest_pending_delivery_age),
         counts: gauges
             .jobs
@@ -160,6 +175,17 @@ async fn page(ledger: &Ledger, frame: Frame, hours: u32) -> Result<Page, Fault> 
     })
 }
 
+fn server(summary: &Summary) -> Server {
+    let (state, word) = match summary.standing {
+        Standing::Well => ("completed", "well"),
+        Standing::Unknown => ("queued", "unknown"),
+        Standing::Unwell => ("blocked_byok", "unwell"),
+        Standing::Away => ("dead_letter", "failing"),
+    };
+    let words = Sentence::new(format!("It {}.", summary.words));
+    Server { engine: summary.engine.clone(), state, word, words }
+}
+
 fn dead(letters: &operations::DeadLetters) -> Dead {
     Dead {
         code: letters.code.clone(),
@@ -176,7 +202,7 @@ fn queue(name: &'static str, overview: &Overview) -> Queue {
 }
 
 /// What needs attention, the gravest first.
-fn troubles(overview: &Overview, alerts: &[Concern]) -> Vec<Trouble> {
+fn troubles(overview: &Overview, servers: &[Summary], alerts: &[Concern]) -> Vec<Trouble> {
     let gauges = &overview.gauges;
     let waiting: i64 = overview.dead_letters.iter().map(|dead| dead.waiting).sum();
     let grave = |text: String, link| Trouble { is_grave: true, text: Sentence::new(text), link };
@@ -184,6 +210,9 @@ fn troubles(overview: &Overview, alerts: &[Concern]) -> Vec<Trouble> {
     let mut found = Vec::new();
     if overview.living == 0 || overview.slots.0 == 0 {
         found.push(grave("No living process runs finalizations.".to_owned(), "#processes"));
+    }
+    for server in servers.iter().filter(|server| server.standing == Standing::Away) {
+        found.push(grave(format!("The model server of {} {}.", server.engine, server.words), "#servers"));
     }
     if gauges.orphans > 0 {
         let orphans = count(gauges.orphans);

@@ -73,6 +73,9 @@ impl Frame {
         let done = match word {
             Some("replayed") => Some("Replayed. The job is queued again."),
             Some("parked") => Some("Replayed, and parked until its user brings keys."),
+            Some("hurried") => Some("It is due now."),
+            Some("all-hurried") => Some("What waited is due now."),
+            Some("job-cancelled") => Some("Cancelled. Its conversation is failed; a replay begins it anew."),
             Some("dismissed") => Some("Dismissed. It needs no more attention."),
             Some("paused") => Some("Paused."),
             Some("resumed") => Some("Resumed."),
@@ -82,6 +85,9 @@ impl Frame {
             Some("switched-off") => Some("Switched off for everybody."),
             Some("switched-on") => Some("Switched on."),
             Some("redelivered") => Some("It is due again."),
+            Some("tried-now") => {
+                Some("It is due now. One delivery is tried first; the others follow when it gets through.")
+            }
             Some("recovered") => Some("What was given up is due again."),
             Some("unchanged") => Some("It was so already; nothing was changed."),
             _ => None,

@@ -50,8 +50,8 @@ pub(super) async fn change(
     let (queue, pauses) = read(&queue, &change)?;
     let (action, ledger) = (acting.action()?, &console.ledger);
     let (changed, word) = match pauses {
-        true => (ledger.db().in_time(Operations::new(&ledger).pause(queue, &action)).await?, "paused"),
-        false => (ledger.db().in_time(Operations::new(&ledger).resume(queue, &action)).await?, "resumed"),
+        true => (ledger.db().in_time(Operations::new(ledger).pause(queue, &action)).await?, "paused"),
+        false => (ledger.db().in_time(Operations::new(ledger).resume(queue, &action)).await?, "resumed"),
     };
     let word = if changed { word } else { "unchanged" };
     Ok(Redirect::to(&format!("/console?done={word}")))

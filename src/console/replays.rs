@@ -87,7 +87,7 @@ live_page!(OnePage);
 /// The list as it is now.
 pub(super) async fn all(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
     let now = ledger.db().now().await?;
-    let views = Operations::new(&ledger).replay_operations(PAGE).await?;
+    let views = Operations::new(ledger).replay_operations(PAGE).await?;
     Ok(Page { frame, operations: views.iter().map(|view| operation(view, now)).collect() })
 }
 
@@ -107,7 +107,7 @@ pub(super) async fn show(
 pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String, after: i32) -> Result<OnePage, Fault> {
     let now = ledger.db().now().await?;
     let view = find(ledger, &id).await?;
-    let items = Operations::new(&ledger).replay_items(&id, after, PAGE).await?;
+    let items = Operations::new(ledger).replay_items(&id, after, PAGE).await?;
     let next = items.last().filter(|_| items.len() == PAGE as usize).map(|last| last.position);
     let number = |jobs: i32| count(i64::from(jobs));
     Ok(OnePage {
@@ -128,7 +128,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String, after: i32) 
 }
 
 async fn find(ledger: &Ledger, id: &str) -> Result<ReplayView, Fault> {
-    let found = Operations::new(&ledger).replay_operation(id).await?;
+    let found = Operations::new(ledger).replay_operation(id).await?;
     found.ok_or_else(|| Fault::Missing(format!("There is no replay {id}.")))
 }
 
@@ -198,9 +198,9 @@ pub(super) async fn change(
         ReplayChange::Cancel => "cancelled",
     };
     let (ledger, action) = (&console.ledger, acting.action()?);
-    match Operations::new(&ledger)
+    match Operations::new(ledger)
         .db()
-        .in_time(Operations::new(&ledger).change_replay(&id, what, &action))
+        .in_time(Operations::new(ledger).change_replay(&id, what, &action))
         .await?
     {
         None => Err(Fault::Missing(format!("There is no replay {id}.")).into()),

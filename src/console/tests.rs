@@ -9,8 +9,11 @@
 mod acts;
 mod apps;
 mod doors;
+mod helps;
 mod hooks;
 mod live;
+mod orders;
 mod reads;
+mod sessions;
 mod strange;
 mod world;

@@ -78,6 +78,8 @@ pub(super) struct Endpoint {
     pub(super) state: &'static str,
     pub(super) words: String,
     pub(super) can_enable: bool,
+    /// Deliveries wait for their next try, and need not.
+    pub(super) can_try: bool,
     pub(super) failures: i32,
     pub(super) since: Option<Moment>,
     /// Its breaker lets nothing through until then.
@@ -115,10 +117,10 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<
     let now = ledger.db().now().await?;
     let user = which.user.trim();
     let user = (!user.is_empty()).then(|| UserId::new(user));
-    let views = Operations::new(&ledger).endpoint_views(user.as_ref(), None, PAGE as i64).await?;
+    let views = Operations::new(ledger).endpoint_views(user.as_ref(), None, PAGE as i64).await?;
     let before = read_place(&which.before)?;
     let mut lost =
-        Operations::new(&ledger).given_up_deliveries(user.as_ref(), before, PAGE as i64 + 1).await?;
+        Operations::new(ledger).given_up_deliveries(user.as_ref(), before, PAGE as i64 + 1).await?;
     let next = cut(&mut lost, PAGE).map(|last| {
         query(&[("user", &which.user), ("before", &write_place(last.finished_at, &last.delivery_id))])
     });
@@ -145,6 +147,7 @@ pub(super) fn endpoint(view: &EndpointView, now: Timestamp) -> Endpoint {
         host: view.host.clone(),
         state,
         words,
+        can_try: view.enabled && view.waiting > 0,
         can_enable: !view.enabled && view.disabled_reason.as_deref() != Some("by_owner"),
         failures: view.consecutive_failures,
         since: view.failing_since.map(|at| Moment::new(at, now)),
@@ -220,7 +223,7 @@ pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Re
     let (action, ledger) = (acting.action()?, &console.ledger);
     match Operations::new(ledger)
         .db()
-        .in_time(Operations::new(&ledger).enable_endpoint(&user, endpoint, &action))
+        .in_time(Operations::new(ledger).enable_endpoint(&user, endpoint, &action))
         .await?
     {
         None => Err(missing(endpoint).into()),
@@ -242,7 +245,7 @@ pub(super) async fn recover(State(console): State<Console>, acting: Acting) -> R
     let since = now - back_to;
     let mut word = "unchanged";
     loop {
-        let operations = Operations::new(&ledger);
+        let operations = Operations::new(ledger);
         let batch = operations.recover_deliveries(&user, endpoint, since, now, BATCH, &action);
         match ledger.db().in_time(batch).await?.ok_or_else(|| missing(endpoint))? {
             0 => return Ok(back(&user, endpoint, word)),

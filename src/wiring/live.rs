@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use anyhow::Context;
+use ledger::Ledger;
+use outside::{Guard, Sender};
 use prometheus::Registry;
 use rand::Rng;
 use speech::Engine;
 use tokio_util::task::TaskTracker;
+use worker::{AudioMetrics, AudioWebhooks};
 
 use super::{App, chance, process_name};
 use crate::{
+    audio::Audio,
     config::{Config, Role, Switch},
     lifecycle::Lifecycle,
     speech::SpeechMeter,
@@ -19,15 +23,25 @@ use crate::{
 pub(super) struct LiveParts {
     sessions: api::Live,
     engine: Arc<dyn Engine>,
+    audio: AudioWebhooks,
 }
 
 impl LiveParts {
-    pub(super) fn wire(config: &Config, registry: &Registry) -> anyhow::Result<Self> {
+    pub(super) fn wire(
+        config: &Config,
+        registry: &Registry,
+        ledger: &Ledger,
+        guard: &Guard,
+    ) -> anyhow::Result<Self> {
         let meter = SpeechMeter::register(registry).context("registering metrics")?;
         let mut chances = [0; 32];
         chance().fill_bytes(&mut chances);
         let engine = config.live.speech().engine(Arc::new(meter), chances);
-        Ok(Self { sessions: api::Live::new(), engine: engine.context("setting up the speech engine")? })
+        let metrics = AudioMetrics::register(registry).context("registering metrics")?;
+        let sender = Sender::new(guard.clone()).context("making the outgoing client")?;
+        let audio = AudioWebhooks::new(ledger.clone(), sender, metrics, chance().next_u64());
+        let engine = engine.context("setting up the speech engine")?;
+        Ok(Self { sessions: api::Live::new(), engine, audio })
     }
 
     pub(super) fn settings(&self, config: &Config) -> api::LiveSettings {
@@ -36,6 +50,8 @@ impl LiveParts {
             sessions: config.live.live_sessions,
             page: config.live.live_page == Switch::On,
             engine: Arc::clone(&self.engine),
+            speech_price: config.live.speech_price,
+            audio: Arc::new(Audio(self.audio.clone())),
             process: process_name(),
             ..api::LiveSettings::default()
         }
@@ -47,6 +63,7 @@ impl App {
     pub(crate) fn start_live(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
         if self.config.has(Role::Api) {
             tasks.spawn(self.live.sessions.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
+            tasks.spawn(self.live.audio.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
         }
     }
 

@@ -8,6 +8,13 @@ use outside::{BrowserKeys, Vapid};
 use records::{ActionItem, Memory};
 use store::ConversationView;
 
+impl super::App {
+    /// The engines of the service.
+    pub(crate) fn engines(&self) -> &stages::Engines {
+        &self.engines
+    }
+}
+
 /// What the API must know of web push.
 pub(super) fn web_push(vapid: &Vapid) -> api::WebPush {
     api::WebPush {

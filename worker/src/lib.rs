@@ -18,9 +18,11 @@ mod delivered;
 mod keyed;
 
 mod answered;
+mod breaker;
 mod chance;
 mod heartbeat;
 
+mod audio;
 mod errand;
 mod fan_out;
 mod indexing;
@@ -33,6 +35,7 @@ mod tools;
 mod traces;
 mod watch;
 
+pub use audio::{AudioMetrics, AudioTap, AudioWebhooks};
 pub use delivered::{Delivered, DeliveredRuns};
 pub use fan_out::Render;
 pub use indexing::index_conversations;

@@ -176,6 +176,9 @@ impl Runner {
         commits: &AtomicBool,
     ) -> Result<(), Unfinished> {
         let claimed = &witness.claimed;
+        if claimed.job.hurried {
+            self.engines.ask_again();
+        }
         let input = self.until_answered(|| self.ledger.run_input(claimed)).await?;
         let material = material(input.ok_or(Unfinished::failed(FailureCode::ConversationMissing))?);
         let notebook = Checkpoints {

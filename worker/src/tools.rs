@@ -1,11 +1,8 @@
 //! Calling the tools of installed apps: one try, guarded, bounded, signed; the answer is read by the rules of `apps`.
 
-mod breaker;
-
 use std::{sync::Arc, time::Duration};
 
 use apps::{Answered, Manifest, Method, Outgoing, Tool, ToolCaller, ToolFailure};
-use breaker::Breaker;
 use futures::{FutureExt, future::BoxFuture};
 use ledger::Ledger;
 use outside::{Call, Caller, Heard, Verb, sign};
@@ -13,7 +10,7 @@ use records::UserId;
 use serde_json::{Map, Value};
 use store::InstalledApp;
 
-use crate::{chance::Chance, metrics::Metrics};
+use crate::{breaker::Breaker, chance::Chance, metrics::Metrics};
 
 /// How much of an answer is read.
 const MAX_ANSWER_BYTES: usize = 64 * 1_024;

@@ -21,6 +21,7 @@ use super::{
     intake::Todo,
     operate::{Current, Operator, Outcome},
     pictures::Pictures,
+    usage::Taken,
     writer::{self, Out},
 };
 use crate::door::Door;
@@ -56,6 +57,7 @@ pub(crate) struct Actor {
     pub(super) began: Instant,
     pub(super) current: Option<Current>,
     pub(super) ear: Option<Ear>,
+    pub(super) taken: Taken,
     /// Whether the engine recognizes audio, and its name.
     pub(super) engine: (bool, &'static str),
     pub(super) pictures: Pictures,
@@ -227,7 +229,8 @@ impl Actor {
                 Action::Close(code) => self.close = Some(code),
                 operation => {
                     let operator = Arc::clone(&self.operator);
-                    *work = Some(Box::pin(operator.carry(self.current.clone(), operation)));
+                    let usage = self.ear.as_ref().and_then(|ear| self.taken.due(&operation, ear));
+                    *work = Some(Box::pin(operator.carry(self.current.clone(), operation, usage)));
                 }
             }
         }
@@ -240,6 +243,9 @@ impl Actor {
             self.door.metrics.live.conversations.with_label_values(&[event]).inc();
             self.seat.own(&current.id, &self.commands.0);
             self.current = Some(current);
+            if let Some(ear) = &self.ear {
+                self.taken.opened(ear);
+            }
         }
         if outcome.admitted {
             self.door.metrics.admissions.with_label_values(&["live"]).inc();

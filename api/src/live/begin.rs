@@ -8,7 +8,7 @@ use std::{
 use live::{Action, CloseCode, Session, Timing};
 use records::ConversationId;
 use secrecy::SecretString;
-use speech::Events;
+use speech::{Decoder, Events};
 use store::NewLive;
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
@@ -18,6 +18,7 @@ use super::{
     ear::Ear,
     operate::Operator,
     pictures::Pictures,
+    usage::Taken,
 };
 use crate::{door::Door, keys::Caller};
 
@@ -70,6 +71,8 @@ impl Actor {
                 own_key: own_key.clone().filter(|_| can.own_key && can.audio),
             })),
         };
+        let uses_own_key = own_key.is_some() && can.own_key && can.audio;
+        let taken = Taken::new(engine.name(), uses_own_key, door.settings.live.speech_price);
         let now = Instant::now();
         let key_checked_every = door.settings.live.key_checked_every;
         let opens = NewLive {
@@ -103,6 +106,7 @@ impl Actor {
             began: now,
             current: None,
             ear: None,
+            taken,
             engine: (can.audio, engine.name()),
             pictures: Pictures::default(),
             speakers: HashMap::new(),
@@ -125,7 +129,10 @@ impl Actor {
         };
         let events = match opened {
             Some(Ok((recognizer, events))) => {
-                actor.ear = Some(Ear::new(asks.format, recognizer));
+                let decoder = Decoder::new(asks.format);
+                let audio = &actor.door.settings.live.audio;
+                let tap = audio.open(&actor.operator.user, decoder.source_rate());
+                actor.ear = Some(Ear::new(decoder, tap, recognizer));
                 Some(events)
             }
             Some(Err(speech::BadKey)) => {

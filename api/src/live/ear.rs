@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use live::Pace;
-use speech::{Decoder, Format, Recognizer, Undecodable, seconds};
+use speech::{Decoder, Recognizer, Undecodable, Usage, seconds};
+
+use crate::AudioTap;
 
 /// How often at most the session is reminded of ongoing speech, in seconds of audio.
 const REMINDED: f64 = 0.5;
@@ -11,6 +13,8 @@ const REMINDED: f64 = 0.5;
 /// The ear of one session.
 pub(super) struct Ear {
     decoder: Decoder,
+    /// Sends it to the server of the user, where one is set.
+    tap: Box<dyn AudioTap>,
     recognizer: Box<dyn Recognizer>,
     pace: Pace,
     /// Samples per track so far.
@@ -30,14 +34,8 @@ pub(super) struct Heard {
 }
 
 impl Ear {
-    pub(super) fn new(format: Format, recognizer: Box<dyn Recognizer>) -> Self {
-        Self {
-            decoder: Decoder::new(format),
-            recognizer,
-            pace: Pace::default(),
-            position: 0,
-            reminded: f64::NEG_INFINITY,
-        }
+    pub(super) fn new(decoder: Decoder, tap: Box<dyn AudioTap>, recognizer: Box<dyn Recognizer>) -> Self {
+        Self { decoder, tap, recognizer, pace: Pace::default(), position: 0, reminded: f64::NEG_INFINITY }
     }
 
     /// Takes a frame that arrived at `now`.
@@ -46,6 +44,7 @@ impl Ear {
     /// See [`Undecodable`].
     pub(super) fn hear(&mut self, frame: &[u8], now: Duration) -> Result<Heard, Undecodable> {
         let audio = self.decoder.decode(frame)?;
+        self.tap.hear(&audio.source);
         let from = seconds(self.position);
         self.position += audio.samples() as u64;
         let until = seconds(self.position);
@@ -61,5 +60,15 @@ impl Ear {
 
     pub(super) fn flush(&mut self) {
         self.recognizer.flush();
+    }
+
+    /// Seconds of audio so far.
+    pub(super) fn received(&self) -> f64 {
+        seconds(self.position)
+    }
+
+    /// What recognition has taken so far.
+    pub(super) fn usage(&self) -> Usage {
+        self.recognizer.usage()
     }
 }

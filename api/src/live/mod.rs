@@ -15,11 +15,14 @@ pub(crate) mod page;
 mod pictures;
 mod query;
 mod registry;
+mod usage;
 mod writer;
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use speech::Engine;
+
+use crate::{AudioWebhooks, NoAudioWebhooks};
 
 pub(crate) use actor::Actor;
 pub(crate) use begin::Start;
@@ -44,6 +47,10 @@ pub struct LiveSettings {
     pub key_checked_every: Duration,
     /// What recognizes speech.
     pub engine: Arc<dyn Engine>,
+    /// What a minute of recognized audio costs, where the operator says so.
+    pub speech_price: Option<f64>,
+    /// Who takes raw audio.
+    pub audio: Arc<dyn AudioWebhooks>,
     /// Whether the page to speak to is served at `/live` (`LISTEN_LIVE_PAGE`).
     pub page: bool,
     /// This process's name, by which operators find a session.
@@ -60,6 +67,8 @@ impl Default for LiveSettings {
             sessions_per_user: 3,
             key_checked_every: Duration::from_secs(45),
             engine: engine.unwrap_or_else(|_| speech::Settings::client_engine()),
+            speech_price: None,
+            audio: Arc::new(NoAudioWebhooks),
             page: false,
             process: "listen".to_owned(),
         }

@@ -8,7 +8,8 @@ use ledger::{EndedBy, Ledger, LiveAdmission, WithKeys};
 use live::{Action, Conversation, Event, Lost, Utterance};
 use records::{ConversationId, Segment, UserId};
 use secrecy::SecretString;
-use store::{Appended, LiveLost, NewLive, PhotoRefusal};
+use store::{Appended, LiveLost, LiveUsage, NewLive, PhotoRefusal};
+use tracing::Instrument;
 
 use crate::{
     Error, KeyedRuns,
@@ -67,13 +68,29 @@ impl From<LiveLost> for Outcome {
 
 impl Operator {
     /// Carries out an operation of the machine; [`Event::GaveUp`] when it never can be.
-    pub(super) async fn carry(self: Arc<Self>, current: Option<Current>, action: Action) -> Outcome {
+    /// What recognition has taken is noted first; that may fail.
+    pub(super) async fn carry(
+        self: Arc<Self>,
+        current: Option<Current>,
+        action: Action,
+        usage: Option<LiveUsage>,
+    ) -> Outcome {
+        if let (Some(usage), Some(current)) = (usage, &current) {
+            self.note(current, &usage).await;
+        }
         let operator = Arc::clone(&self);
         let done = patiently(move || {
             let (operator, current, action) = (Arc::clone(&operator), current.clone(), action.clone());
             async move { operator.once(current, action).await }
         });
         done.await.unwrap_or_else(|| Event::GaveUp.into())
+    }
+
+    async fn note(&self, Current { id, epoch }: &Current, usage: &LiveUsage) {
+        let noted = self.ledger.store().note_live_usage(&self.user, id, *epoch, usage);
+        if let Err(error) = self.ledger.db().in_time(noted).await {
+            tracing::warn!(%error, "what the speech of a conversation took was not noted");
+        }
     }
 
     async fn once(&self, current: Option<Current>, action: Action) -> Result<Outcome, Error> {
@@ -134,7 +151,13 @@ impl Operator {
 
     /// Ends the conversation, with the session's own key if there is one: this process then claims the job at once, or as
     /// soon as one of its keyed slots is free.
-    async fn admit(&self, Current { id, epoch }: Current) -> Result<LiveAdmission, Error> {
+    async fn admit(&self, current: Current) -> Result<LiveAdmission, Error> {
+        let span =
+            tracing::info_span!(target: trace::TARGET, "live end", conversation_id = current.id.as_str());
+        self.admit_now(current).instrument(span).await
+    }
+
+    async fn admit_now(&self, Current { id, epoch }: Current) -> Result<LiveAdmission, Error> {
         let by = EndedBy::Socket { epoch };
         let (ledger, user) = (&self.ledger, &self.user);
         let Some(key) = self.own_key.clone() else {

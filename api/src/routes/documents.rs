@@ -28,6 +28,7 @@ const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' 
 /// The rendered documents of one service.
 pub(crate) struct Documents {
     openapi: Document,
+    asyncapi: Document,
     page: Document,
     style: Document,
     codes: Document,
@@ -60,6 +61,7 @@ impl Documents {
             page: Document::of("text/html; charset=utf-8", document::page::render(&openapi)),
             codes: Document::of("text/html; charset=utf-8", document::page::codes::render()),
             style: Document::of("text/css; charset=utf-8", document::page::STYLE.to_owned()),
+            asyncapi: Document::of("application/json", page::FRAMES.to_owned()),
             openapi: Document::of("application/json", openapi.to_string()),
         })
     }
@@ -119,6 +121,11 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 /// GET `/openapi.json`.
 pub(super) async fn openapi(State(door): State<Door>, request: HeaderMap) -> Response {
     door.documents.openapi.answer(&request)
+}
+
+/// GET `/asyncapi.json`: the frames of the live sockets.
+pub(super) async fn asyncapi(State(door): State<Door>, request: HeaderMap) -> Response {
+    door.documents.asyncapi.answer(&request)
 }
 
 /// GET `/docs`.

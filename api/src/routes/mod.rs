@@ -4,6 +4,7 @@ mod action_items;
 mod answer;
 mod app_keys;
 mod apps;
+mod audio_webhook;
 mod byok;
 mod conversations;
 mod create;
@@ -93,6 +94,9 @@ pub(crate) fn all() -> Router<Door> {
         )
         .route("/v1/dev/user/webhooks/{endpoint_id}/recover", post(deliveries::recover))
         .route("/v1/dev/user/webhooks/{endpoint_id}/rotate-secret", post(webhooks::rotate))
+        .route("/v1/users/developer/webhook/audio_bytes", get(audio_webhook::one).post(audio_webhook::set))
+        .route("/v1/users/developer/webhook/audio_bytes/enable", post(audio_webhook::enable))
+        .route("/v1/users/developer/webhook/audio_bytes/disable", post(audio_webhook::disable))
         .route("/v1/dev/user/search", get(search::search))
         .route("/v2/messages", get(messages::list).post(messages::post).delete(messages::clear))
         .route("/mcp", post(mcp::serve))
@@ -127,6 +131,7 @@ pub(crate) fn all() -> Router<Door> {
         .route("/v1/dev/key", get(keys::own))
         .route("/openapi.json", get(documents::openapi))
         .route("/v1/dev/openapi.json", get(documents::openapi))
+        .route("/asyncapi.json", get(documents::asyncapi))
         .route("/docs", get(documents::page))
         .route("/docs/errors", get(documents::codes))
         .route("/docs/style.css", get(documents::style))

@@ -82,7 +82,7 @@ pub(super) async fn rotate(
 }
 
 /// As Standard Webhooks writes them.
-fn new_secret(door: &Door) -> SecretString {
+pub(super) fn new_secret(door: &Door) -> SecretString {
     SecretString::from(format!("whsec_{}", STANDARD.encode(door.ids.secret())))
 }
 
@@ -170,7 +170,7 @@ fn once_each(mut events: Vec<EventKind>) -> Vec<EventKind> {
     events
 }
 
-fn refuse_bad_url(fields: &mut Fields<'_>, url: Option<&str>, may_call: impl Fn(&str) -> bool) {
+pub(super) fn refuse_bad_url(fields: &mut Fields<'_>, url: Option<&str>, may_call: impl Fn(&str) -> bool) {
     if url.is_some_and(|url| !may_call(url)) {
         let _: Option<()> =
             fields.report.at("url", |report| report.rule("url must be an https URL of a public address"));

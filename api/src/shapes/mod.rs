@@ -5,6 +5,7 @@ use serde_json::Value;
 
 mod action_item;
 mod app;
+mod audio_webhook;
 mod conversation;
 mod folder;
 mod goal;
@@ -19,6 +20,7 @@ mod webhook_body;
 
 pub use action_item::action_item;
 pub use app::{app, app_key};
+pub use audio_webhook::audio_webhook;
 pub use conversation::conversation;
 pub(crate) use conversation::{conversation_with_photos, said};
 pub use folder::folder;

@@ -53,6 +53,8 @@ async fn furnish(bench: &Bench) -> Ids {
     bench.ask(&bench.key, Method::PATCH, &format!("{P}/conversations/{conversation}"), Some(title)).await;
     let endpoint =
         created(bench, &format!("{P}/webhooks"), json!({ "url": format!("https://{MARK}.example") })).await;
+    let audio = json!({ "url": format!("https://{MARK}.example/audio") });
+    bench.post("/v1/users/developer/webhook/audio_bytes", audio).await;
     let delivery = created(bench, &format!("{P}/webhooks/{endpoint}/test"), json!({})).await;
     vec![
         ("conversation_id", conversation),

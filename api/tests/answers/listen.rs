@@ -1,8 +1,11 @@
 //! The live sockets, over real connections.
 
 mod audio;
+mod described;
 mod doors;
 mod ends;
 mod engine;
+mod faults;
 mod life;
 mod line;
+mod webhook;

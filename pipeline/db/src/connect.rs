@@ -1,6 +1,6 @@
 //! The pools, and how an operation begins.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use records::Timestamp;
 use sqlx::{
@@ -10,7 +10,7 @@ use sqlx::{
 };
 
 use crate::{
-    Doing, Error, RequestKey, Secrets, Waker,
+    Db, Doing, Error, Secrets, Waker,
     deadline::{BELIEVED, Doubts},
     release::Releases,
 };
@@ -20,20 +20,6 @@ pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
 
 /// What sessions call themselves where nothing else was asked for; `verify` knows them by it.
 const APPLICATION: &str = "listen";
-
-/// The database of one process: its sessions, the keys of stored secrets, and the waker of its workers. Cheap to clone.
-#[derive(Clone)]
-pub struct Db {
-    pub(crate) pool: PgPool,
-    /// Leases are renewed through two sessions of their own, so that a busy API cannot end them.
-    renewals: PgPool,
-    secrets: Secrets,
-    pub(crate) waker: Waker,
-    /// The idempotency key of the request on whose behalf this handle creates.
-    pub(crate) request_key: Option<Arc<RequestKey>>,
-    pub(crate) doubts: Doubts,
-    pub(crate) releases: Releases,
-}
 
 impl Db {
     /// Makes the pools without connecting yet: a database that is down at start is a matter of readiness,

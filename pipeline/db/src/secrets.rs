@@ -65,6 +65,11 @@ impl<'a> Place<'a> {
         Self { table: "push_subscriptions", column: "auth", user, id }
     }
 
+    /// The secret of a user's audio webhook.
+    pub const fn audio(user: &'a str) -> Self {
+        Self { table: "audio_webhooks", column: "secret", user, id: "" }
+    }
+
     /// An app's signing secret.
     pub const fn app(owner: &'a str, id: &'a str) -> Self {
         Self { table: "apps", column: "secret", user: owner, id }

@@ -41,6 +41,7 @@ impl Job {
             last_code: None,
             settled_at: None,
             next_check_at: None,
+            hurried: false,
         };
         Step::from_job(&job).queue(now, now)
     }

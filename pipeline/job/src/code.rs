@@ -36,6 +36,8 @@ named! {
         ByokSessionAbandoned = "byok_session_abandoned",
         /// The provider refused the user's key.
         ByokKeyRejected = "byok_key_rejected",
+        /// An operator cancelled the job.
+        CancelledByOperator = "cancelled_by_operator",
         /// A summarization app failed; never fails a job.
         AppFailed = "app_failed",
     }

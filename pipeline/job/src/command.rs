@@ -81,6 +81,10 @@ pub enum Command {
     },
     /// An operator marks a dead letter as settled.
     Discard,
+    /// An operator does not wait for the end of a back-off or of an open circuit.
+    RunNow,
+    /// An operator ends a live job: a dead letter that is settled already.
+    Cancel,
     /// The user deletes the conversation.
     Withdraw,
 }

@@ -1,6 +1,6 @@
 //! The edges of an operator who fixed the cause, or gave up on it.
 
-use crate::{Effect, Job, Queue, Refusal, State, Step, Timestamp};
+use crate::{Effect, FailureCode, Job, Queue, Refusal, State, Step, Timestamp};
 
 /// What a replay must know beyond the job, read in the same transaction.
 pub(crate) struct Replay {
@@ -47,4 +47,33 @@ pub(crate) fn discard(job: &Job, now: Timestamp) -> Result<Step, Refusal> {
     let mut step = Step::from_job(job);
     step.job.settled_at.get_or_insert(now);
     Ok(step.with(Effect::RecordAction))
+}
+
+/// Ends the wait of a job that backs off, or was released because a circuit is open. The new generation makes a task
+/// that was scheduled for the end of that wait stale. Attempts are kept: the order ends a wait, it forgives nothing.
+pub(crate) fn run_now(job: &Job, now: Timestamp) -> Result<Step, Refusal> {
+    match &job.state {
+        State::Queued { ready_at } if now < *ready_at => {}
+        State::Queued { .. } => return Err(Refusal::Ready),
+        State::Leased(lease) => return Err(Refusal::LeaseHeld { until: lease.expires_at }),
+        State::BlockedByok => return Err(Refusal::Blocked),
+        State::Completed { .. } | State::DeadLetter { .. } => return Err(Refusal::AtRest),
+    }
+    let mut step = Step::from_job(job);
+    step.job.generation = step.job.generation.next();
+    let mut step = step.with(Effect::RecordAction).queue(now, now);
+    step.job.hurried = true;
+    Ok(step)
+}
+
+/// Ends a live job. The epoch is raised, so that no write of a run can land any more. The operator who ends it has
+/// looked at it: the dead letter is settled already, and no bulk replay takes it along. It can be replayed alone.
+pub(crate) fn cancel(job: &Job, now: Timestamp) -> Result<Step, Refusal> {
+    if job.state.is_terminal() {
+        return Err(Refusal::AtRest);
+    }
+    let mut step = Step::from_job(job);
+    step.job.epoch = step.job.epoch.next();
+    step.job.settled_at = Some(now);
+    Ok(step.dead_letter(FailureCode::CancelledByOperator).with(Effect::RecordAction))
 }

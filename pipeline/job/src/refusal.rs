@@ -27,6 +27,8 @@ pub enum Refusal {
     },
     /// The epoch is not the present one, or the job is not leased; or, of a proof, no crash of that claim is counted.
     LeaseLost,
+    /// The job waits for nothing but a slot: there is no wait to end.
+    Ready,
     /// The run limit is over: the edge that follows is `Fail(run_timeout)`.
     RunLimit,
     /// Releases with a delay are no longer free: the worker says `Fail`.

@@ -54,6 +54,7 @@ pub(crate) fn complete(job: &Job, epoch: Epoch, outcome: Outcome) -> Result<Step
     held(job, epoch)?;
     let mut step = Step::from_job(job);
     step.job.state = State::Completed { outcome };
+    step.job.hurried = false;
     step.job.last_code = None;
     Ok(step.with(Effect::CompleteConversation { outcome }))
 }

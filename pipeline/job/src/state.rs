@@ -215,4 +215,7 @@ pub struct Job {
     /// When a queued job that a `Reconcile` left queued is checked next: it keeps its first `ready_at`, from which no
     /// later check can be derived. Every other transition clears it (see `reconcile_after_at`).
     pub next_check_at: Option<Timestamp>,
+    /// An operator ended its wait: its next run asks a model server even where that server's circuit is open. Until the
+    /// end of that run.
+    pub hurried: bool,
 }

@@ -37,6 +37,7 @@ impl Step {
             return self.park(now);
         }
         self.job.state = State::Queued { ready_at };
+        self.job.hurried = false;
         self.job.dispatch = self.job.dispatch.next();
         self.with(Effect::Enqueue { at: ready_at })
     }
@@ -44,6 +45,7 @@ impl Step {
     /// Parks the job until its user brings keys. Its deadline counts from the first time.
     pub(crate) fn park(mut self, now: Timestamp) -> Self {
         self.job.state = State::BlockedByok;
+        self.job.hurried = false;
         self.job.first_blocked_at.get_or_insert(now);
         self
     }
@@ -51,6 +53,7 @@ impl Step {
     /// Gives the job up: the only way into `DeadLetter`, so that all of them tell the same.
     pub(crate) fn dead_letter(mut self, code: FailureCode) -> Self {
         self.job.state = State::DeadLetter { code };
+        self.job.hurried = false;
         self.job.last_code = Some(code);
         self.with(Effect::FailConversation { code }).with(Effect::CountDeadLetter)
     }

@@ -10,6 +10,7 @@ pub(crate) fn withdraw(job: &Job) -> Result<Step, Refusal> {
     step.job.epoch = step.job.epoch.next();
     step.job.state = State::Completed { outcome: Outcome::Withdrawn };
     step.job.last_code = None;
+    step.job.hurried = false;
     Ok(step)
 }
 

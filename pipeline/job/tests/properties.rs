@@ -53,6 +53,8 @@ fn command() -> impl Strategy<Value = Command> {
             }
         ),
         1 => Just(Command::Discard),
+        2 => Just(Command::RunNow),
+        1 => Just(Command::Cancel),
         1 => prop::bool::weighted(0.2).prop_map(|gone| if gone { Command::Withdraw } else { Command::Discard }),
     ]
 }
@@ -105,6 +107,7 @@ fn sound(job: &Job, policy: &Policy) -> Result<(), TestCaseError> {
         State::DeadLetter { code } => prop_assert_eq!(job.last_code, Some(*code)),
     }
     prop_assert!(queued || (job.next_check_at.is_none()));
+    prop_assert!(!job.hurried || queued || matches!(job.state, State::Leased(_)));
     let live = !job.state.is_terminal();
     prop_assert!(!live || (job.attempts < policy.max_attempts && job.crashes < policy.max_crashes));
     prop_assert!(job.runs >= job.attempts + job.crashes);

@@ -39,7 +39,7 @@ pub(crate) enum Locks {
 }
 
 /// Gathers requests of one kind. Cheap to clone; clones gather together.
-pub struct Batcher<Q, A> {
+pub(crate) struct Batcher<Q, A> {
     state: Arc<Mutex<State<Q, A>>>,
     alone: Arc<Semaphore>,
 }

@@ -58,13 +58,16 @@ pub const fn contended(doing: &'static str) -> Error {
 /// A granted command as it was stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
+    /// The row as it is now.
     pub stored: Stored,
+    /// What was written with it.
     pub effects: Vec<Effect>,
     /// How many webhook deliveries were written with it.
     pub deliveries: u64,
 }
 
 impl Written {
+    /// Whether `effect` is one of them.
     pub fn counts(&self, effect: Effect) -> bool {
         self.effects.contains(&effect)
     }

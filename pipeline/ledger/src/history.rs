@@ -16,7 +16,7 @@ pub struct Event {
     /// When, by the database's clock.
     pub at: Timestamp,
     /// What was said: `claim`, `release`, `complete`, `fail`, `park`, `require_keys`, `reconcile`, `replay`,
-    /// `discard`, `withdraw`, or `prove_alive` (a crash is taken back).
+    /// `discard`, `run_now`, `cancel`, `withdraw`, or `prove_alive` (a crash is taken back).
     pub verb: String,
     /// The status before.
     pub from: String,
@@ -52,6 +52,8 @@ pub(crate) fn verb(command: &Command) -> Option<&'static str> {
         Command::Reconcile { .. } => "reconcile",
         Command::Replay { .. } => "replay",
         Command::Discard => "discard",
+        Command::RunNow => "run_now",
+        Command::Cancel => "cancel",
         Command::Withdraw => "withdraw",
     })
 }

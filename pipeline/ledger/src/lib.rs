@@ -17,6 +17,7 @@ mod items;
 mod keyed;
 mod memories;
 pub mod operator;
+mod orders;
 mod pauses;
 mod quarantine;
 mod read_job;

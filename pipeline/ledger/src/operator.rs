@@ -1,7 +1,7 @@
 //! What operators ask of one job, and do to it.
 
 use db::{Doing, Error};
-use job::{Command, Job, JobId, Refusal, State, Timestamp};
+use job::{Command, FailureCode, Job, JobId, Refusal, State, Timestamp};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 use trace::TraceContext;
@@ -122,7 +122,7 @@ impl Ledger {
         }
     }
 
-    async fn operate(
+    pub(crate) async fn operate(
         &self,
         job: &JobId,
         operation: Operation,
@@ -160,6 +160,8 @@ impl Ledger {
     ) -> Result<Result<Written, Refusal>, Abort> {
         let command = match operation {
             Operation::Discard => Command::Discard,
+            Operation::RunNow => Command::RunNow,
+            Operation::Cancel => Command::Cancel,
             Operation::Replay { .. } => replay_command(connection, stored).await?,
         };
         let written = match self.decide_and_write(connection, stored, command, now).await? {
@@ -184,8 +186,15 @@ impl Ledger {
 /// What an operator does to one job.
 #[derive(Clone, Copy)]
 pub enum Operation {
-    Replay { from_scratch: bool },
+    /// Queue a dead letter again.
+    Replay {
+        /// Without what its stages recorded.
+        from_scratch: bool,
+    },
+    /// Settle a dead letter without another run.
     Discard,
+    RunNow,
+    Cancel,
 }
 
 /// The facts of a replay, read under the person's row, so that marking the person and replaying exclude each other.
@@ -233,10 +242,13 @@ async fn record(
     let verb = match operation {
         Operation::Replay { .. } => "replay",
         Operation::Discard => "discard",
+        Operation::RunNow => "run_now",
+        Operation::Cancel => "cancel",
     };
+    // Of a live job: the failure after which it waited.
     let code = match before.job.state {
         State::DeadLetter { code } => Some(code.as_str()),
-        _ => None,
+        _ => before.job.last_code.map(FailureCode::as_str),
     };
     // One action per version of the job: the id is derived, so a repeated attempt writes the same row.
     let id = Uuid::new_v5(&ACTIONS, format!("{}\n{}\n{verb}", before.job.id, before.version).as_bytes());
@@ -265,8 +277,11 @@ pub const ACTIONS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f61_6374_696f_6e73_0
 
 /// An action that is not an edge of one job, and what it is about.
 pub struct Audited<'a> {
+    /// Whose data it is about; `None`: the service.
     pub user: Option<&'a UserId>,
+    /// The action's name.
     pub verb: &'static str,
+    /// Which queue, operation, endpoint, delivery or app.
     pub subject: &'a str,
 }
 

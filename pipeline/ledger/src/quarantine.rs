@@ -15,7 +15,7 @@ const MOST: usize = 1_000;
 
 /// The jobs, and until when each is passed over. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Quarantine(Arc<Mutex<HashMap<String, Instant>>>);
+pub(crate) struct Quarantine(Arc<Mutex<HashMap<String, Instant>>>);
 
 impl Quarantine {
     /// From `now` on `job` is passed over; of too many jobs the oldest is tried again.

@@ -17,12 +17,19 @@ use crate::history;
 /// A job with where it belongs and the version it was read at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
+    /// Whose.
     pub user_id: UserId,
+    /// Which conversation.
     pub conversation_id: ConversationId,
+    /// Which revision of it.
     pub revision: i64,
+    /// Raised by every store: what a compare-and-set compares.
     pub version: i64,
+    /// When it was admitted first.
     pub created_at: Timestamp,
+    /// When it last changed.
     pub updated_at: Timestamp,
+    /// The job.
     pub job: Job,
     /// Where the trace of its admission goes on; written once, with the row.
     pub trace: Option<TraceContext>,
@@ -33,8 +40,8 @@ pub struct Stored {
 /// The row as the table holds it; as JSON, as the statements that write it take it (`jsonb_populate_record`).
 #[derive(Clone, Debug, sqlx::FromRow, Serialize)]
 pub struct JobRow {
-    pub user_id: String,
-    pub job_id: String,
+    pub(crate) user_id: String,
+    pub(crate) job_id: String,
     conversation_id: String,
     revision: i64,
     version: i64,
@@ -63,6 +70,8 @@ pub struct JobRow {
     last_code: Option<String>,
     settled_at: Option<Timestamp>,
     next_check_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hurried: Option<bool>,
     reconcile_after_at: Option<Timestamp>,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -104,6 +113,7 @@ impl TryFrom<JobRow> for Stored {
             last_code: code(&row.last_code, "last_code")?,
             settled_at: row.settled_at,
             next_check_at: row.next_check_at,
+            hurried: row.hurried.unwrap_or(false),
         };
         Ok(Self {
             user_id: UserId::new(row.user_id),
@@ -184,6 +194,7 @@ fn row(stored: &Stored, now: Timestamp, policy: &Policy) -> JobRow {
         last_code: job.last_code.map(|code| code.as_str().to_owned()),
         settled_at: job.settled_at,
         next_check_at: job.next_check_at,
+        hurried: job.hurried.then_some(true),
         reconcile_after_at: job.reconcile_after_at(policy),
         created_at: stored.created_at,
         updated_at: now,

@@ -7,7 +7,7 @@ use job::Queue;
 
 /// The user whose turn was last, for each queue. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Turns(Arc<[Mutex<String>; Queue::ALL.len()]>);
+pub(crate) struct Turns(Arc<[Mutex<String>; Queue::ALL.len()]>);
 
 impl Turns {
     /// The id of the user whose turn was last; empty at first.

@@ -2,10 +2,8 @@
 
 use db::{Doing, Error};
 use job::{JobId, Timestamp};
-use ledger::OperatorAction;
 use records::UserId;
-use sqlx::{PgConnection, Postgres, QueryBuilder};
-use uuid::Uuid;
+use sqlx::{Postgres, QueryBuilder};
 
 use crate::Operations;
 
@@ -31,8 +29,8 @@ pub struct ActionFilter {
 pub struct ActionView {
     /// Its id.
     pub action_id: String,
-    /// `replay`, `discard`, `pause`, `resume`, `recount`, `bulk_replay`, `pause_bulk`, `resume_bulk`, `cancel_bulk`,
-    /// `enable_webhook`, `recover_webhook`, `redeliver_webhook`, `delete_user`, `export_user`, `switch_off_app` or `switch_on_app`.
+    /// `replay`, `discard`, `run_now`, `cancel`, `pause`, `resume`, `recount`, `bulk_replay`, `pause_bulk`, `resume_bulk`,
+    /// `cancel_bulk`, `enable_webhook`, `recover_webhook`, `redeliver_webhook`, `try_webhook_now`, `delete_user`, `export_user`, `switch_off_app` or `switch_on_app`.
     pub action: String,
     /// Who.
     pub operator: String,

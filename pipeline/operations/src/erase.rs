@@ -32,7 +32,7 @@ pub enum ErasureStep {
 }
 
 /// The tables that hold rows of a user, children before what they belong to.
-pub(super) const TABLES: [&str; 29] = [
+pub(super) const TABLES: [&str; 31] = [
     "chat_pushes",
     "app_installs",
     "app_keys",
@@ -43,6 +43,7 @@ pub(super) const TABLES: [&str; 29] = [
     "reminders",
     "webhook_deliveries",
     "webhook_endpoints",
+    "audio_webhooks",
     "request_keys",
     "chat_turns",
     "chat_messages",
@@ -52,6 +53,7 @@ pub(super) const TABLES: [&str; 29] = [
     "embeddings",
     "transcript_segments",
     "search_entries",
+    "live_usage",
     "conversations",
     "user_usage",
     JOBS,

@@ -15,6 +15,8 @@ pub struct Gauges {
     pub jobs: Vec<(&'static str, i64)>,
     /// Seconds since the last admission or replay of the oldest non-terminal job; 0 without one.
     pub oldest_nonterminal_age: f64,
+    /// The same of the oldest job that is queued or runs, whatever it waits for; what is parked waits for its user.
+    pub oldest_unfinished_age: f64,
     /// The same of the oldest job that is queued with its time come; 0 without one.
     pub oldest_ready_age: f64,
     /// Seconds since the oldest undelivered event happened, without those of endpoints that fail while those of less than
@@ -40,6 +42,7 @@ impl Operations {
         Ok(Gauges {
             jobs: jobs.to_vec(),
             oldest_nonterminal_age: ages.nonterminal,
+            oldest_unfinished_age: ages.unfinished,
             oldest_ready_age: ages.ready,
             oldest_pending_delivery_age: ages.delivery,
             orphans: ages.orphans,
@@ -69,6 +72,7 @@ async fn count_jobs(connection: &mut PgConnection) -> Result<Vec<(String, i64)>,
 #[derive(sqlx::FromRow)]
 struct Ages {
     nonterminal: f64,
+    unfinished: f64,
     ready: f64,
     delivery: f64,
     orphans: i64,
@@ -82,6 +86,9 @@ async fn read_ages(connection: &mut PgConnection, now: Timestamp) -> Result<Ages
         "select coalesce(extract(epoch from $1 - (select admitted_at from finalization_jobs \
                  where status in ('queued', 'leased', 'blocked_byok') \
                  order by admitted_at limit 1)), 0)::float8 as nonterminal, \
+             coalesce(extract(epoch from $1 - (select admitted_at from finalization_jobs \
+                 where status in ('queued', 'leased', 'blocked_byok') and status <> 'blocked_byok' \
+                 order by admitted_at limit 1)), 0)::float8 as unfinished, \
              coalesce(extract(epoch from $1 - (select admitted_at from finalization_jobs \
                  where status in ('queued', 'leased', 'blocked_byok') and status = 'queued' and ready_at <= $1 \
                  order by admitted_at limit 1)), 0)::float8 as ready, \

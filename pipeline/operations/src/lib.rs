@@ -24,6 +24,8 @@ mod processes;
 mod prune;
 mod round;
 mod secrets;
+mod servers;
+mod try_now;
 mod verify;
 mod webhooks;
 
@@ -52,6 +54,8 @@ pub use processes::{HeldLease, Process, ProcessView, RUN_MILLIS, RunCounts, Work
 pub use prune::Pruned;
 pub use round::LastRound;
 pub use secrets::{Resealed, SealedSecrets};
+pub use servers::{ModelAnswer, ModelServer, ModelServers, ServerReport};
+pub use try_now::TriedNow;
 pub use verify::{CHECKS, Check, Finding};
 pub use webhooks::{Enabled, EndpointView, GivenUp};
 

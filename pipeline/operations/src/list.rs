@@ -1,7 +1,7 @@
 //! The list of jobs: filtered, in pages, each page through the index that has its order.
 
 use db::{Doing, Error};
-use job::{Job, JobId, Timestamp};
+use job::{JobId, Timestamp};
 use ledger::{
     JobView,
     row::{JobRow, Stored},

@@ -5,6 +5,7 @@ use job::{Cause, Job, JobId, SILENT_AFTER, State, Surroundings, Timestamp, Why, 
 use ledger::{Event, JobView, Spent, history, usage::spent_by};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
+use store::{LiveUsage, live::live_usage};
 
 use crate::{ActionFilter, ActionView, Operations, processes::LIVING};
 
@@ -20,6 +21,8 @@ pub struct JobPage {
     pub engine: Option<String>,
     /// What its runs spent at model servers, by run and stage.
     pub spent: Vec<Spent>,
+    /// What the speech of its conversation took, where it was spoken live.
+    pub speech: Vec<LiveUsage>,
     /// What operators did to it, newest first; 50 at most.
     pub actions: Vec<ActionView>,
     /// What lies around it.
@@ -78,6 +81,7 @@ impl Operations {
         let (mut transaction, now) = self.db.begin(DOING).await?;
         let engine = engine_shown(&mut transaction, &view).await.doing(DOING)?;
         let spent = spent_by(&mut transaction, &view.user_id, &view.job.id).await.doing(DOING)?;
+        let speech = live_usage(&mut transaction, &view.user_id, &view.conversation_id).await.doing(DOING)?;
         let around = surroundings(&mut transaction, &view, now).await.doing(DOING)?;
         // Last, so that a version that still holds was there all the while.
         let found: Option<(Vec<String>, i64)> = sqlx::query_as(
@@ -92,7 +96,7 @@ impl Operations {
         let moved = version != view.version;
         let why = why(&view.job, &around, now, self.ledger.policy());
         let history = history::read(&lines);
-        Ok(Some((JobPage { view, history, engine, spent, actions, around, why, at: now }, moved)))
+        Ok(Some((JobPage { view, history, engine, spent, speech, actions, around, why, at: now }, moved)))
     }
 }
 

@@ -8,7 +8,6 @@ use ledger::{
     OperatorAction,
     operator::{Audited, write_action},
 };
-use sqlx::PgConnection;
 
 use crate::Operations;
 

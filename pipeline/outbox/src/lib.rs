@@ -4,6 +4,7 @@
 //! afterwards through [`Outbox`], send, and store the outcome.
 
 pub mod announce;
+mod audio_webhooks;
 mod chat;
 pub mod deliveries;
 pub mod endpoints;
@@ -14,6 +15,7 @@ mod tasks;
 
 use db::Db;
 
+pub use audio_webhooks::{AudioOutcome, AudioReceiver, AudioWebhook, NewAudioWebhook};
 pub use chat::{AppMessage, ClaimedChatPush, MESSAGES_PER_HOUR, Notified, SentThisHour};
 pub use deliveries::{
     ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPage, DeliveryPolicy, DeliveryTry, DeliveryView,

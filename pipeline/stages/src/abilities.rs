@@ -8,6 +8,7 @@ use job::FailureCode;
 use records::{Folder, KnownTexts, MemoryCategory, Talk};
 
 use crate::Failure;
+use crate::ServerHealth;
 use crate::drafts::{AppResult, Embedding, ItemDraft, MemoryDraft, Structure, Survey, Verdict};
 
 /// What every engine says of itself.
@@ -18,6 +19,19 @@ pub trait Engine: Send + Sync {
 
     /// Whether an output cost something: only then is a checkpoint worth a commit (DESIGN §6).
     fn costs(&self) -> bool;
+
+    /// An operator ended the wait of a job: a server that is left alone for a while is asked again.
+    fn ask_again(&self) {}
+
+    /// What is known of the engine's server; `None`: it has none.
+    fn server(&self) -> Option<ServerHealth> {
+        None
+    }
+
+    /// Asks the server whether it is there and takes the key, at no cost.
+    fn check_server(&self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
 }
 
 /// Judges whether a talk is worth keeping. Unsure means `Keep`.
@@ -144,4 +158,16 @@ pub struct Engines {
     pub apps: Arc<dyn RunApp>,
     /// Compares.
     pub same: Arc<dyn SameThing>,
+}
+
+impl Engines {
+    /// Each engine asks its server again, also where that is left alone.
+    pub fn ask_again(&self) {
+        self.judge.ask_again();
+        self.describe.ask_again();
+        self.items.ask_again();
+        self.memories.ask_again();
+        self.embed.ask_again();
+        self.apps.ask_again();
+    }
 }

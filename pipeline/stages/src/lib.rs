@@ -19,6 +19,7 @@ mod digest;
 mod drafts;
 mod failure;
 mod fan_out;
+mod health;
 mod material;
 mod ports;
 
@@ -33,6 +34,7 @@ pub use drafts::{
 pub use failure::{Failure, MAX_RETRY_AFTER};
 pub use fan_out::{Announcement, plan_fan_out};
 pub use finalize::{Finalized, Kept, Stages, finalize};
+pub use health::{ServerAnswer, ServerHealth};
 pub use material::{Context, Material, PromptApp, RecentItem};
 pub use ports::{Interrupted, Notebook, Observer, StepKey, Unobserved};
 pub use run::Run;

@@ -37,8 +37,8 @@ pub use items::ItemFilter;
 pub use keys::{Key, KeyOwner, KeyRefusal, NewKey};
 pub use known_people::KnownPerson;
 pub use live::{
-    Appended, AssignedSpeaker, LIVE_GRACE, LiveConversation, LiveLost, LiveView, NewLive, OpenRefusal,
-    Opening, Photo, PhotoRefusal,
+    Appended, AssignedSpeaker, LIVE_GRACE, LiveConversation, LiveLost, LiveUsage, LiveView, NewLive,
+    OpenRefusal, Opening, Photo, PhotoRefusal,
 };
 pub use memories::MemoryFilter;
 pub use messages::{BegunTurn, ChatMessage, FinishedTurn, NewTurn};

@@ -9,6 +9,8 @@ use tokio::time::Instant;
 const FAILURES: u32 = 5;
 /// How long it stays open the first time; doubled by every probe that fails.
 const FIRST_WAIT: Duration = Duration::from_secs(15);
+/// An open circuit is left as it is for this long, whatever an operator orders.
+const JUST_OPENED: Duration = Duration::from_secs(5);
 /// The longest that it stays open before the next probe.
 const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
 
@@ -27,6 +29,8 @@ enum State {
         wait: Duration,
         /// A probe is under way.
         probing: bool,
+        /// When it opened, or a probe found it unavailable again.
+        since: Instant,
     },
 }
 
@@ -65,14 +69,27 @@ impl Circuit {
     pub(crate) fn unavailable(&mut self, now: Instant) {
         self.state = match self.state {
             State::Closed { failures } if failures + 1 < FAILURES => State::Closed { failures: failures + 1 },
-            State::Closed { .. } => State::Open { until: now + FIRST_WAIT, wait: FIRST_WAIT, probing: false },
+            State::Closed { .. } => {
+                State::Open { until: now + FIRST_WAIT, wait: FIRST_WAIT, probing: false, since: now }
+            }
             State::Open { wait, probing: true, .. } => {
                 let wait = (wait * 2).min(LONGEST_WAIT);
-                State::Open { until: now + wait, wait, probing: false }
+                State::Open { until: now + wait, wait, probing: false, since: now }
             }
             // Calls that were under way when it opened say nothing new.
             open @ State::Open { .. } => open,
         };
+    }
+
+    /// An operator says that the server is back: calls are let through, and the first that finds it unavailable opens it
+    /// again. One that has only just opened stays open, so that many such orders are not as many calls to a server that is
+    /// away.
+    pub(crate) fn ask_again(&mut self, now: Instant) {
+        if let State::Open { since, .. } = self.state
+            && now.duration_since(since) >= JUST_OPENED
+        {
+            self.state = State::Closed { failures: FAILURES - 1 };
+        }
     }
 
     /// How long it is still open; nothing while it is closed.
@@ -128,6 +145,33 @@ mod tests {
         assert_eq!(circuit.admit(later), Ok(()));
         circuit.answered();
         assert_eq!((circuit.admit(later), circuit.open_for(later)), (Ok(()), None));
+    }
+
+    #[test]
+    fn an_order_lets_calls_through_until_the_first_that_fails() {
+        let now = Instant::now();
+        let mut circuit = opened(now);
+        let at_once = now + Duration::from_secs(4);
+        circuit.ask_again(at_once);
+        assert!(circuit.admit(at_once).is_err(), "it has only just opened");
+        let later = now + JUST_OPENED;
+        circuit.ask_again(later);
+        assert_eq!((circuit.admit(later), circuit.admit(later)), (Ok(()), Ok(())), "not a probe alone");
+        circuit.unavailable(later);
+        assert_eq!(circuit.admit(later), Err(FIRST_WAIT));
+        circuit.ask_again(later);
+        assert_eq!(circuit.admit(later), Err(FIRST_WAIT), "the next order does not hammer it");
+    }
+
+    #[test]
+    fn an_order_changes_nothing_of_a_closed_circuit() {
+        let now = Instant::now();
+        let mut circuit = Circuit::new(PROBE);
+        circuit.ask_again(now);
+        for _ in 0..FAILURES - 1 {
+            circuit.unavailable(now);
+        }
+        assert_eq!(circuit.admit(now), Ok(()));
     }
 
     #[test]

@@ -163,7 +163,18 @@ impl Line {
         (wait <= self.patience.longest_wait && Instant::now() + wait < deadline).then_some(wait)
     }
 
-    fn open_for(&self) -> Option<Duration> {
+    /// An operator says that the server is back: it is asked again, also where it is left alone.
+    pub fn ask_again(&self) {
+        let open_for = {
+            let (mut circuit, now) = (locked(&self.circuit), Instant::now());
+            circuit.ask_again(now);
+            circuit.open_for(now)
+        };
+        self.meter.circuit(open_for.is_some());
+    }
+
+    /// For how long the circuit is still open, if it is.
+    pub fn open_for(&self) -> Option<Duration> {
         locked(&self.circuit).open_for(Instant::now())
     }
 

@@ -21,6 +21,14 @@ impl Client {
         Ok(Self { http, base, key })
     }
 
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
+    pub(super) fn key(&self) -> &SecretString {
+        &self.key
+    }
+
     /// Makes an endpoint and answers its secret.
     pub(super) async fn create_webhook(&self, url: &str) -> anyhow::Result<SecretString> {
         let body = json!({ "url": url });
@@ -67,6 +75,14 @@ impl Client {
     /// One conversation.
     pub(super) async fn conversation(&self, id: &str) -> anyhow::Result<Value> {
         self.call(Method::GET, &format!("/v1/dev/user/conversations/{id}"), None).await
+    }
+
+    /// What a conversation's segments say, in order.
+    pub(super) async fn transcript(&self, id: &str) -> anyhow::Result<Vec<String>> {
+        let path = format!("/v1/dev/user/conversations/{id}?include_transcript=true");
+        let shown = self.call(Method::GET, &path, None).await?;
+        let words = |segment: &Value| segment["text"].as_str().unwrap_or_default().to_owned();
+        Ok(shown["transcript_segments"].as_array().into_iter().flatten().map(words).collect())
     }
 
     /// The action items of a conversation.

@@ -11,6 +11,7 @@ use super::samples::{Route, Sample};
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Report {
     pub(super) conversations: Vec<Card>,
+    pub(super) live: Option<LiveTalk>,
     pub(super) recovery: Option<Recovery>,
     pub(super) deliveries: Deliveries,
     pub(super) seconds: f64,
@@ -60,6 +61,23 @@ pub(super) struct Deliveries {
     pub(super) events: usize,
     pub(super) verified: usize,
     pub(super) expected: usize,
+}
+
+/// A live conversation whose socket was lost with its process.
+#[derive(Debug, Serialize)]
+pub(super) struct LiveTalk {
+    pub(super) title: String,
+    pub(super) emoji: String,
+    pub(super) killed_process: u32,
+    pub(super) timeout_seconds: u64,
+    /// From the last words to the frame that says that the conversation has ended.
+    pub(super) ended_after_milliseconds: f64,
+    pub(super) status: String,
+    pub(super) said: usize,
+    pub(super) missing: usize,
+    pub(super) doubled: usize,
+    pub(super) in_order: bool,
+    pub(super) jobs: usize,
 }
 
 /// How a killed worker's job was finished by another.
@@ -128,7 +146,7 @@ impl Report {
     /// Discarded conversations send no webhook; every other one sends one.
     pub(super) fn expected_deliveries(&self) -> usize {
         let kept = self.conversations.iter().filter(|card| !card.discarded).count();
-        kept + usize::from(self.recovery.is_some())
+        kept + usize::from(self.recovery.is_some()) + usize::from(self.live.is_some())
     }
 
     /// Every kept conversation was delivered exactly once, with a good signature.
@@ -143,6 +161,21 @@ impl Report {
         if verified != posts {
             self.surprises.push(format!("{} of {posts} posts had a wrong signature", posts - verified));
         }
+    }
+}
+
+impl LiveTalk {
+    pub(super) fn check(&self, surprises: &mut Vec<String>) {
+        let silence = self.timeout_seconds as f64 * 1e3;
+        let checks = [
+            (self.status != "completed", "the live conversation did not complete"),
+            (self.missing != 0, "a line of the live conversation is missing"),
+            (self.doubled != 0, "a line of the live conversation came twice"),
+            (!self.in_order, "the lines of the live conversation are out of order"),
+            (self.jobs != 1, "the live conversation was not admitted once"),
+            (self.ended_after_milliseconds < silence * 0.5, "the live conversation ended before its silence"),
+        ];
+        surprises.extend(checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned()));
     }
 }
 

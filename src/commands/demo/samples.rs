@@ -68,12 +68,17 @@ pub(super) fn interrupted() -> Value {
     segments(INTERRUPTED)
 }
 
+/// The conversation that is spoken over the live socket.
+pub(super) fn spoken() -> &'static [Line] {
+    SPOKEN
+}
+
 fn outbox(name: &'static str, lines: &[Line], least_items: usize) -> Sample {
     Sample { name, route: Route::Outbox(segments(lines)), kept: true, least_items }
 }
 
 /// (the user speaks, words).
-type Line = (bool, &'static str);
+pub(super) type Line = (bool, &'static str);
 
 fn segments(lines: &[Line]) -> Value {
     let segment = |(index, (is_user, text)): (usize, &Line)| {
@@ -145,6 +150,15 @@ const DOCTOR: &[Line] = &[
 const NOISE: &str = "Uh. Mm-hmm. Yeah. Okay. Right. Bye.";
 
 const MIC_TEST: &str = "Testing, testing. One two, one two. Hello? Is this on? Okay, testing.";
+
+const SPOKEN: &[Line] = &[
+    (true, "Before we start the bakery's Christmas orders, how many loaves are on the list?"),
+    (false, "Eighty loaves and forty stollen, and the hotel wants theirs by eight in the morning."),
+    (true, "Then I will order two more sacks of flour by Thursday."),
+    (false, "Please call the hotel on Friday and confirm the delivery time."),
+    (true, "We decided to close at noon on Christmas Eve."),
+    (false, "I will print the sign for the door tomorrow."),
+];
 
 const INTERRUPTED: &[Line] = &[
     (true, "Let's plan the garden for spring."),

@@ -15,7 +15,7 @@ use worker::{Moment, Watch};
 
 use super::{
     page,
-    report::{Card, Recovery, Report},
+    report::{Card, LiveTalk, Recovery, Report},
 };
 use crate::{commands::stdout::say, config::Config};
 
@@ -101,6 +101,53 @@ impl Screen {
             self.under("◷ ", &format!("{}  {DIM}{}{PLAIN}", event.title, page::moment(&event.start)));
         }
         self.under("", &format!("{DIM}{}{PLAIN}", pace(card)));
+        self.print("");
+    }
+
+    pub(super) fn speaks(&self, process: u32, silence: u64) {
+        self.say(&format!("{BOLD}A live conversation{PLAIN}"));
+        self.under(
+            "",
+            &format!(
+                "transcripts over the socket `/v4/listen` of process {process}; {silence} s of silence end it (120 s \
+                 where nothing is asked for)"
+            ),
+        );
+    }
+
+    /// A line that the service has stored and sent back.
+    pub(super) fn shown(&self, text: &str) {
+        self.under("› ", text);
+    }
+
+    pub(super) fn socket_lost(&self, process: u32) {
+        self.under("", &format!("{RED}kill -9 {process}{PLAIN} while the next line is on its way"));
+    }
+
+    pub(super) fn reconnected(&self, process: u32) {
+        self.under("", &format!("{DIM}connected to process {process}, which resumes the conversation; the line is sent again{PLAIN}"));
+    }
+
+    pub(super) fn falls_silent(&self, silence: u64) {
+        self.wait(format!("silence of {silence} s"));
+    }
+
+    pub(super) fn spoken(&self, talk: &LiveTalk) {
+        self.say(&format!(
+            "{GREEN}✓{PLAIN} ended by silence after {BOLD}{:.1} s{PLAIN}  {} {BOLD}{}{PLAIN}",
+            talk.ended_after_milliseconds / 1e3,
+            talk.emoji,
+            talk.title,
+        ));
+        let counts = format!(
+            "{} lines said; {} missing, {} twice; admitted {} time{}",
+            talk.said,
+            talk.missing,
+            talk.doubled,
+            talk.jobs,
+            if talk.jobs == 1 { "" } else { "s" },
+        );
+        self.under("", &format!("{DIM}{counts}{PLAIN}"));
         self.print("");
     }
 

@@ -12,16 +12,23 @@ use crate::{config::TasksConfig, wiring::install_crypto};
 /// Dispatches that wait longer than this stand still.
 const STANDS_STILL: f64 = 300.0;
 
-/// What is wrong with the task queue; nothing is said where none is configured.
+/// What is wrong with the task queue, and, where a living process `hands_over`, with what is to be handed over; nothing is said where none is configured.
 ///
 /// # Errors
 /// When the database does not answer.
-pub(super) async fn tasks(config: &TasksConfig, ledger: &Ledger) -> anyhow::Result<Vec<Remark>> {
+pub(super) async fn tasks(
+    config: &TasksConfig,
+    ledger: &Ledger,
+    hands_over: bool,
+) -> anyhow::Result<Vec<Remark>> {
     if !config.has_queue() {
         return Ok(Vec::new());
     }
     let mut remarks: Vec<Remark> = look(config).await.into_iter().map(told).collect();
-    remarks.push(handed(ledger.outbox().oldest_unhanded().await?));
+    // In another mode nothing is handed over: a queued job waits for a slot, and for no task.
+    if hands_over {
+        remarks.push(handed(ledger.outbox().oldest_unhanded().await?));
+    }
     Ok(remarks)
 }
 

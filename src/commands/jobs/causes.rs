@@ -9,7 +9,7 @@ use crate::commands::table::{self, Column, number, print_json, word};
 
 /// Prints how many dead letters died of what, instead of listing them.
 pub(super) async fn run(ledger: &Ledger, filter: &JobFilter, as_json: bool) -> anyhow::Result<()> {
-    let causes = Operations::new(&ledger).causes(filter).await?;
+    let causes = Operations::new(ledger).causes(filter).await?;
     if as_json {
         print_json(&to_json(&causes))?;
     } else if causes.codes.is_empty() {
@@ -26,7 +26,7 @@ pub(crate) const COLUMNS: [Column; 3] = [word("code", 0), number("jobs", 1), num
 
 /// Tells the same in one line, on stderr: stdout stays the list.
 pub(super) async fn tell(ledger: &Ledger, filter: &JobFilter) -> anyhow::Result<()> {
-    let causes = Operations::new(&ledger).causes(filter).await?;
+    let causes = Operations::new(ledger).causes(filter).await?;
     if !causes.codes.is_empty() {
         anstream::eprintln!("{}", line(&causes));
     }

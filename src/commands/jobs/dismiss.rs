@@ -88,7 +88,7 @@ async fn foresee(ledger: &Ledger, id: &str, as_json: bool) -> anyhow::Result<()>
 async fn many(ledger: &Ledger, dismiss: &Dismiss, as_json: bool) -> anyhow::Result<ExitCode> {
     let dead = Some("dead_letter".to_owned());
     let mut filter = JobFilter { unsettled: true, ..dismiss.which.filter(ledger, dead, 500).await? };
-    let preview = Operations::new(&ledger).preview_replay(&filter).await?;
+    let preview = Operations::new(ledger).preview_replay(&filter).await?;
     let found = preview.jobs;
     let question = format!(
         "Dismiss {} of {}?",
@@ -105,7 +105,7 @@ async fn many(ledger: &Ledger, dismiss: &Dismiss, as_json: bool) -> anyhow::Resu
     let bar = progress::bar(found.unsigned_abs(), "dismissed");
     let (mut dismissed, mut refused) = (0_u64, 0_u64);
     loop {
-        let page = Operations::new(&ledger).jobs_page(&filter).await?;
+        let page = Operations::new(ledger).jobs_page(&filter).await?;
         for view in &page.jobs {
             match ledger.discard(&view.job.id, &dismiss.cause.action()).await? {
                 Some(Ok(_)) => dismissed += 1,

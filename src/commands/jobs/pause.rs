@@ -20,7 +20,7 @@ pub(super) struct Switch {
 
 /// Stops claiming.
 pub(super) async fn pause(ledger: &Ledger, switch: &Switch, as_json: bool) -> anyhow::Result<()> {
-    let changed = Operations::new(&ledger).pause(switch.queue(), &switch.cause.action()).await?;
+    let changed = Operations::new(ledger).pause(switch.queue(), &switch.cause.action()).await?;
     let words = if changed {
         "paused: no process claims from it; runs that have begun go on"
     } else {
@@ -31,7 +31,7 @@ pub(super) async fn pause(ledger: &Ledger, switch: &Switch, as_json: bool) -> an
 
 /// Claims again.
 pub(super) async fn resume(ledger: &Ledger, switch: &Switch, as_json: bool) -> anyhow::Result<()> {
-    let changed = Operations::new(&ledger).resume(switch.queue(), &switch.cause.action()).await?;
+    let changed = Operations::new(ledger).resume(switch.queue(), &switch.cause.action()).await?;
     let words = if changed {
         "resumed: workers claim from it within a second, runs with people's own keys within five"
     } else {

@@ -100,7 +100,7 @@ async fn one(ledger: &Ledger, replay: &Replay, id: &str, as_json: bool) -> anyho
 
 async fn many(ledger: &Ledger, replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
     let filter = replay.which.filter(ledger, Some("dead_letter".to_owned()), 0).await?;
-    let preview = Operations::new(&ledger).preview_replay(&filter).await?;
+    let preview = Operations::new(ledger).preview_replay(&filter).await?;
     let is_document = as_json && (replay.consent.dry_run || preview.jobs == 0);
     match is_document {
         true => print_json(&preview_json(&preview, replay))?,
@@ -155,7 +155,7 @@ async fn start(
 /// Begins the operation, once: over a gap of the database it is asked for again by the same name.
 async fn begin(ledger: &Ledger, order: &ReplayOrder, cause: &Cause) -> anyhow::Result<Started> {
     let (id, action) = (uuid::Builder::from_random_bytes(chance().random()).into_uuid(), cause.action());
-    let begun = gap::bridged(async || Operations::new(&ledger).start_replay(id, order, &action).await).await;
+    let begun = gap::bridged(async || Operations::new(ledger).start_replay(id, order, &action).await).await;
     begun.map_err(|error| {
         let words = format!(
             "whether replay {id} was begun is not known: `listen replays watch {id}` tells, and to repeat this command \

@@ -5,6 +5,7 @@ use job::{Cause, ErrorClass, Job, State, Timestamp};
 use ledger::{Event, JobView, Spent};
 use operations::{ActionView, JobPage};
 use serde_json::{Value, json};
+use store::LiveUsage;
 
 use super::several;
 use crate::commands::{
@@ -26,6 +27,9 @@ pub(super) fn print(page: &JobPage, as_json: bool) -> anyhow::Result<()> {
         field("engine", engine)?;
     }
     field("model calls", &spent_words(&page.spent))?;
+    for usage in &page.speech {
+        field("speech", &speech_words(usage))?;
+    }
     if let Some(code) = code(&view.job) {
         field("about the code", &format!("docs/failures/{code}.md"))?;
     }
@@ -61,6 +65,7 @@ fn page_json(page: &JobPage) -> Value {
         fields.insert("why".into(), json!({ "guard": page.why.guard(), "sentence": page.why.to_string() }));
         fields.insert("engine".into(), json!(page.engine));
         fields.insert("model_calls".into(), page.spent.iter().map(spent_json).collect());
+        fields.insert("speech".into(), page.speech.iter().map(speech_json).collect());
         fields.insert("timeline".into(), page.history.iter().map(event_json).collect());
         fields.insert("actions".into(), page.actions.iter().map(action_json).collect());
     }
@@ -97,6 +102,35 @@ fn spent_json(one: &Spent) -> Value {
         "prompt_tokens": one.prompt_tokens, "cached_tokens": one.cached_tokens,
         "completion_tokens": one.completion_tokens,
     })
+}
+
+fn speech_json(usage: &LiveUsage) -> Value {
+    json!({
+        "engine": usage.engine, "own_key": usage.own_key, "received_seconds": usage.received_seconds,
+        "recognized_seconds": usage.recognized_seconds, "utterances": usage.utterances,
+        "gap_seconds": usage.gap_seconds, "cost": usage.cost,
+    })
+}
+
+/// What the speech of a conversation took with one engine, in words.
+pub(crate) fn speech_words(usage: &LiveUsage) -> String {
+    let mut words = format!(
+        "{}: {:.1} s of audio, {:.1} s recognized in {}",
+        usage.engine,
+        usage.received_seconds,
+        usage.recognized_seconds,
+        several(usage.utterances, "utterance", "utterances"),
+    );
+    if usage.gap_seconds > 0.0 {
+        words.push_str(&format!(", {:.1} s given up", usage.gap_seconds));
+    }
+    if usage.own_key {
+        words.push_str(", with the user's own key");
+    }
+    if let Some(cost) = usage.cost {
+        words.push_str(&format!(", cost {cost:.4}"));
+    }
+    words
 }
 
 /// What all runs of a job spent, in words.

@@ -64,7 +64,7 @@ async fn watch_job(ledger: &Ledger, watch: &Watch, id: &str, as_json: bool) -> a
     let mut said = String::new();
     let mut gap = Gap::default();
     for look in 1.. {
-        let Some(page) = gap.bridge(Operations::new(&ledger).job_page(&id).await)? else {
+        let Some(page) = gap.bridge(Operations::new(ledger).job_page(&id).await)? else {
             if watch.wait(look).await {
                 continue;
             }

@@ -25,7 +25,7 @@ pub(crate) async fn tell(ledger: &Ledger) -> anyhow::Result<()> {
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn missing(ledger: &Ledger) -> Result<Vec<String>, db::Error> {
-    Ok(obstacles(&Operations::new(&ledger).workers().await?, &Operations::new(&ledger).pauses().await?))
+    Ok(obstacles(&Operations::new(ledger).workers().await?, &Operations::new(ledger).pauses().await?))
 }
 
 /// What keeps them, in the order in which a job meets it.

@@ -25,7 +25,7 @@ const REST: Duration = Duration::from_millis(500);
 pub(crate) async fn watch(ledger: &Ledger, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
     let mut interruption = Interruption::listen().context("listening for signals")?;
     let mut last = None;
-    let look = async || Operations::new(&ledger).replay_operation(id).await;
+    let look = async || Operations::new(ledger).replay_operation(id).await;
     let interrupted = follow(id, look, interruption.heard(), &mut last).await?;
     if interrupted.is_some() {
         anstream::eprintln!("{}", goes_on(id));

@@ -34,7 +34,7 @@ pub(super) struct Delete {
 /// When the database does not answer, or there is no such user.
 pub(super) async fn run(ledger: &Ledger, delete: &Delete, as_json: bool) -> anyhow::Result<ExitCode> {
     let user = UserId::new(delete.id.as_str());
-    let found = Operations::new(&ledger).user_rows(&user).await?.ok_or_else(|| nobody(&user))?;
+    let found = Operations::new(ledger).user_rows(&user).await?.ok_or_else(|| nobody(&user))?;
     let question = format!("Delete the user {user} and everything that belongs to them ({})?", words(&found));
     if !delete.consent.given(&question)? {
         match as_json {
@@ -44,11 +44,11 @@ pub(super) async fn run(ledger: &Ledger, delete: &Delete, as_json: bool) -> anyh
         return Ok(ExitCode::SUCCESS);
     }
     let action = delete.cause.action();
-    let begun = Operations::new(&ledger).begin_erasure(&user, &action).await?.ok_or_else(|| nobody(&user))?;
+    let begun = Operations::new(ledger).begin_erasure(&user, &action).await?.ok_or_else(|| nobody(&user))?;
     let rows = begun.iter().map(|(_, rows)| rows.unsigned_abs()).sum();
     let bar = progress::bar(rows, "rows deleted");
     while let ErasureStep::Removed(table, rows) =
-        bridged(async || Operations::new(&ledger).erase_some(&user).await).await?
+        bridged(async || Operations::new(ledger).erase_some(&user).await).await?
     {
         bar.set_message(table);
         bar.inc(rows);

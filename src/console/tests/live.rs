@@ -44,6 +44,7 @@ async fn a_script_is_sent_the_live_part_alone_and_only_when_it_changed() {
         ("/console/jobs?status=dead_letter".to_owned(), job.as_str()),
         (format!("/console/jobs/{job}"), "invalid_job"),
         ("/console/replays".to_owned(), "No bulk replay yet"),
+        ("/console/sessions".to_owned(), "There are no live conversations"),
         ("/console/webhooks".to_owned(), "No endpoint fails"),
     ] {
         let part = world.part(&path, None, ron).await;

@@ -41,9 +41,14 @@ async fn a_job_is_explained_by_its_timeline_its_reason_and_its_audit() {
     let (job, cookie) = (world.dead("c").await, world.cookie("ron's").await);
     let ron = Who { cookie: &cookie, ..Who::default() };
     let page = world.get(&format!("/console/jobs/{job}"), ron).await;
-    for part in
-        ["invalid_job", "guard: ", "<strong>claim</strong>", "<strong>fail</strong>", "docs/failures/", "ann"]
-    {
+    for part in [
+        "invalid_job",
+        "guard: ",
+        "<strong>claim</strong>",
+        "<strong>fail</strong>",
+        "/console/help/invalid_job",
+        "ann",
+    ] {
         assert!(page.text.contains(part), "{part} is missing: {}", page.text);
     }
     let none = world.get("/console/jobs/fj_0", ron).await;

@@ -7,6 +7,7 @@
     reason = "a test that cannot set itself up must fail"
 )]
 
+mod audio;
 mod bench;
 mod cut;
 mod deliveries;

@@ -1,6 +1,7 @@
 //! What answers look like: the schemas of `shapes/`, which are held against every answer of every test.
 
 mod apps;
+mod audio_webhook;
 mod chat;
 mod conversations;
 mod errors;
@@ -36,6 +37,7 @@ pub(super) fn all() -> Map<String, Value> {
         keys::schemas(),
         apps::schemas(),
         webhooks::schemas(),
+        audio_webhook::schemas(),
         status::schemas(),
         errors::schemas(),
     ];

@@ -17,3 +17,6 @@ pub(crate) const FILES: [(&str, &str, &str); 5] = [
     ("/live/socket.js", SCRIPT, include_str!("socket.js")),
     ("/live/microphone.js", SCRIPT, include_str!("microphone.js")),
 ];
+
+/// The frames of the sockets, as AsyncAPI 3.
+pub(crate) const FRAMES: &str = include_str!("../asyncapi.json");

@@ -19,7 +19,7 @@ fn listen(settings: &Settings) -> Operation {
         .says(
             "A WebSocket: audio or transcripts in, segments out. The conversation is in progress from the first connection on, is \
              resumed after a reconnect, and is processed after `conversation_timeout` seconds of silence, or by \
-             `POST /v1/conversations`. Whatever is wrong is answered before the upgrade. The frames are described in `docs/live.md`.",
+             `POST /v1/conversations`. Whatever is wrong is answered before the upgrade. The frames are described in `/asyncapi.json`, and in `docs/live.md`.",
         )
         .needs(Scope::ConversationsWrite)
         .takes_keys()

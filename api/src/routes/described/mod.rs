@@ -3,6 +3,7 @@
 
 mod action_items;
 mod apps;
+mod audio_webhook;
 mod chat;
 mod conversations;
 mod creates;
@@ -37,6 +38,7 @@ pub(crate) fn described(settings: &Settings) -> Vec<Operation> {
         conversations::operations(),
         finalization::operations(),
         live::operations(settings),
+        audio_webhook::operations(),
         action_items::operations(),
         memories::operations(),
         goals::operations(),
@@ -60,5 +62,8 @@ pub(crate) fn creating(settings: &Settings) -> HashMap<&'static str, Scope> {
 pub(crate) fn patterns(settings: &Settings) -> Vec<&'static str> {
     let operations = described(settings).into_iter().map(|operation| operation.path);
     let live = settings.live.page.then_some("/live");
-    operations.chain(["/openapi.json", "/v1/dev/openapi.json", "/docs", "/mcp"]).chain(live).collect()
+    operations
+        .chain(["/openapi.json", "/v1/dev/openapi.json", "/asyncapi.json", "/docs", "/mcp"])
+        .chain(live)
+        .collect()
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use stages::{
     AppResult, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories, Failure, ItemDraft, Judge,
-    MemoryDraft, RunApp, Structure, Survey, Verdict,
+    MemoryDraft, RunApp, ServerHealth, Structure, Survey, Verdict,
 };
 
 use super::answers::{self, Description, Judgement, MemoryList, Reading, Tasks, Text};
@@ -27,6 +27,18 @@ impl Engine for OpenAi {
 
     fn costs(&self) -> bool {
         true
+    }
+
+    fn ask_again(&self) {
+        self.line.ask_again();
+    }
+
+    fn server(&self) -> Option<ServerHealth> {
+        Some(self.line.health())
+    }
+
+    fn check_server(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.line.check())
     }
 }
 

@@ -7,11 +7,12 @@ use std::time::Duration;
 use job::{ErrorClass, FailureCode};
 use reqwest::Response;
 use serde_json::Value;
-use stages::Failure;
+use stages::{Failure, ServerHealth};
 use upstream::{Patience, Unanswered as LineFailure};
 
 use super::Meter;
 use super::complaint::Field;
+use super::health::{Answers, CHECK};
 use super::server::{Fault, Server};
 
 /// Why a call gave no answer, when all tries are over.
@@ -38,17 +39,18 @@ pub(super) struct Line {
     server: Server,
     line: upstream::Line,
     meter: Arc<dyn Meter>,
+    answers: Answers,
 }
 
 impl Line {
     pub(super) fn new(server: Server, patience: Patience, meter: Arc<dyn Meter>, seed: [u8; 32]) -> Self {
         let line = upstream::Line::new(patience, Arc::new(Calls(Arc::clone(&meter))), seed);
-        Self { server, line, meter }
+        Self { server, line, meter, answers: Answers::default() }
     }
 
-    /// The same line with another key.
+    /// The same line with another key, whose answers say nothing of the service's.
     pub(super) fn with_server(&self, server: Server) -> Self {
-        Self { server, ..self.clone() }
+        Self { server, answers: Answers::default(), ..self.clone() }
     }
 
     pub(super) fn server(&self) -> &Server {
@@ -59,6 +61,53 @@ impl Line {
         &*self.meter
     }
 
+    /// An operator says that the server is back: it is asked, also where its circuit is open.
+    pub(super) fn ask_again(&self) {
+        self.line.ask_again();
+    }
+
+    /// What is known of the server.
+    pub(super) fn health(&self) -> ServerHealth {
+        let (called, checked) = self.answers.last();
+        ServerHealth { open_for: self.line.open_for(), called, checked }
+    }
+
+    /// Asks whether the server is there and takes the key; outside of the circuit, which counts calls alone.
+    pub(super) async fn check(&self) {
+        let checked = tokio::time::timeout(CHECK, self.server.is_there()).await;
+        match checked.unwrap_or(Err((ErrorClass::Timeout, None))) {
+            Ok(()) => self.answers.checked(None, None),
+            Err((class, http_status)) => self.answers.checked(Some(class), http_status),
+        }
+    }
+
+    /// Keeps what one try came to: the circuit may open between the tries of a call.
+    async fn tried<T>(&self, attempt: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+        let answer = attempt.await;
+        match &answer {
+            Ok(_) => self.answers.called(None, None),
+            Err(fault) => self.keep(fault),
+        }
+        answer
+    }
+
+    fn keep(&self, fault: &Fault) {
+        match fault {
+            Fault::NotUnderstood(field, status) => {
+                self.answers.called(not_understood(*field, *status).class, Some(*status));
+            }
+            Fault::Failed { class, http_status, .. } => self.answers.called(Some(*class), *http_status),
+        }
+    }
+
+    /// Keeps what a call came to, also of a try that was given up for its time; one that was not made, because the circuit is open, came to nothing.
+    fn note<T>(&self, answer: Result<T, LineFailure<Fault>>) -> Result<T, Unanswered> {
+        if let Err(LineFailure::Failed { fault, .. }) = &answer {
+            self.keep(fault);
+        }
+        answer.map_err(unanswered)
+    }
+
     /// Posts `body` for `stage` and returns the body of a good answer, within the deadline, all tries and
     /// the waits between them included.
     pub(super) async fn post(
@@ -67,7 +116,7 @@ impl Line {
         path: &str,
         body: &Value,
     ) -> Result<Vec<u8>, Unanswered> {
-        self.line.call(stage, || self.server.post(path, body)).await.map_err(unanswered)
+        self.note(self.line.call(stage, || self.tried(self.server.post(path, body))).await)
     }
 
     /// The same, until the head of a good answer is there: its body is the caller's to read.
@@ -77,7 +126,7 @@ impl Line {
         path: &str,
         body: &Value,
     ) -> Result<Response, Unanswered> {
-        self.line.call(stage, || self.server.open(path, body)).await.map_err(unanswered)
+        self.note(self.line.call(stage, || self.tried(self.server.open(path, body))).await)
     }
 }
 

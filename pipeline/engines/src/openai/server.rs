@@ -118,6 +118,28 @@ impl Server {
         }
     }
 
+    /// Asks for the list of models, which costs nothing: whether the server answers, and takes the key. A server without such
+    /// a list is there, too.
+    pub(super) async fn is_there(&self) -> Result<(), (ErrorClass, Option<u16>)> {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}/models", self.base.path().trim_end_matches('/')));
+        let mut request = self.client.get(url);
+        if let Some(value) = &self.authorization {
+            request = request.header(AUTHORIZATION, value.clone());
+        }
+        let response = request.send().await.map_err(|error| match error.is_timeout() {
+            true => (ErrorClass::Timeout, None),
+            false => (ErrorClass::Unreachable, None),
+        })?;
+        let status = response.status();
+        match self.fault_of_answer(status, response).await {
+            _ if status.is_success() => Ok(()),
+            Fault::NotUnderstood(..) => Ok(()),
+            Fault::Failed { .. } if status == StatusCode::METHOD_NOT_ALLOWED => Ok(()),
+            Fault::Failed { class, http_status, .. } => Err((class, http_status)),
+        }
+    }
+
     async fn fault_of_answer(&self, status: StatusCode, response: Response) -> Fault {
         let retry_after = asked_for(response.headers());
         let complaint = Complaint::read(&read(response, MAX_COMPLAINT_BYTES).await.unwrap_or_default());

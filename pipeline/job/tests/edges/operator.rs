@@ -1,9 +1,10 @@
-//! Replay and discard.
+//! Replay, discard, run now and cancel.
 
 use job::{Command, Dispatch, Effect, Epoch, FailureCode, Generation, Job, Queue, Refusal, State};
 
 use crate::fixture::{
-    at, claim, complete, completed, dead, granted, keyed, leased, parked, queued, ready_at, refused, replay,
+    at, claim, complete, completed, dead, fail, granted, keyed, leased, park, parked, prove_alive, queued,
+    ready_at, refused, release, renew, replay,
 };
 
 fn replay_when(superseded: bool, conversation_gone: bool, requires_keys: bool) -> Command {
@@ -91,5 +92,100 @@ fn a_settled_dead_letter_stays_dead_and_keeps_the_moment() {
 fn only_a_dead_letter_is_settled() {
     for job in [queued(), leased(), parked(), completed()] {
         assert_eq!(refused(&job, Command::Discard, 100), Refusal::NotDead);
+    }
+}
+
+#[test]
+fn run_now_ends_a_back_off_and_keeps_what_was_spent() {
+    let failed = granted(&leased(), fail(1, FailureCode::ModelTimeout), 20).job;
+    let step = granted(&failed, Command::RunNow, 25);
+    assert_eq!(step.effects, [Effect::RecordAction, Effect::Enqueue { at: at(25) }]);
+    let expected = Job {
+        state: State::Queued { ready_at: at(25) },
+        generation: Generation(2),
+        dispatch: Dispatch(3),
+        hurried: true,
+        ..failed
+    };
+    assert_eq!(step.job, expected, "attempts, code and admission stay");
+    assert_eq!(refused(&step.job, claim(1, false), 25), Refusal::StaleGeneration, "the scheduled task");
+    assert_eq!(granted(&step.job, claim(2, false), 25).job.attempts, 1);
+}
+
+#[test]
+fn a_hurried_job_is_hurried_until_its_run_ends() {
+    let released = granted(&leased(), release(1, 60), 20).job;
+    let hurried = granted(&released, Command::RunNow, 30).job;
+    let running = granted(&hurried, claim(2, false), 31).job;
+    assert!(running.hurried);
+    let crashed = granted(&running, claim(2, false), 62).job;
+    assert!(crashed.hurried, "a take-over begins the run that was asked for");
+    for command in [
+        complete(2),
+        fail(2, FailureCode::ModelTimeout),
+        fail(2, FailureCode::InvalidJob),
+        release(2, 0),
+        park(2),
+        Command::Withdraw,
+        Command::Cancel,
+    ] {
+        assert!(!granted(&running, command.clone(), 40).job.hurried, "{command:?}");
+    }
+}
+
+#[test]
+fn run_now_is_refused_where_there_is_no_wait_to_end() {
+    for (job, refusal) in [
+        (queued(), Refusal::Ready),
+        (leased(), Refusal::LeaseHeld { until: at(40) }),
+        (parked(), Refusal::Blocked),
+        (completed(), Refusal::AtRest),
+        (dead(), Refusal::AtRest),
+    ] {
+        assert_eq!(refused(&job, Command::RunNow, 30), refusal);
+    }
+    let failed = granted(&leased(), fail(1, FailureCode::ModelTimeout), 20).job;
+    assert_eq!(refused(&failed, Command::RunNow, 50), Refusal::Ready, "its wait has just ended");
+}
+
+#[test]
+fn a_cancelled_job_is_a_settled_dead_letter_under_a_new_epoch() {
+    let code = FailureCode::CancelledByOperator;
+    for job in [queued(), leased(), parked(), keyed()] {
+        let step = granted(&job, Command::Cancel, 30);
+        let expected = Job {
+            state: State::DeadLetter { code },
+            last_code: Some(code),
+            epoch: job.epoch.next(),
+            settled_at: Some(at(30)),
+            ..job
+        };
+        assert_eq!(step.job, expected);
+        let told = [Effect::FailConversation { code }, Effect::CountDeadLetter, Effect::RecordAction];
+        assert_eq!(step.effects, told);
+    }
+}
+
+#[test]
+fn no_word_of_a_run_lands_after_a_cancellation() {
+    let cancelled = granted(&leased(), Command::Cancel, 15).job;
+    let code = FailureCode::CancelledByOperator;
+    for epoch in [1, 2] {
+        for command in
+            [complete(epoch), fail(epoch, code), release(epoch, 0), renew(epoch), prove_alive(epoch)]
+        {
+            assert!(epoch == 2 || !cancelled.has_heard(&command), "{command:?}");
+            assert_eq!(refused(&cancelled, command, 16), Refusal::LeaseLost);
+        }
+    }
+}
+
+#[test]
+fn a_cancelled_job_can_be_replayed_and_one_at_rest_cannot_be_cancelled() {
+    let cancelled = granted(&leased(), Command::Cancel, 15).job;
+    let replayed = granted(&cancelled, replay(), 20).job;
+    assert_eq!((replayed.state.status(), replayed.settled_at), ("queued", None));
+    for job in [completed(), dead(), cancelled] {
+        assert_eq!(refused(&job, Command::Cancel, 30), Refusal::AtRest);
     }
 }

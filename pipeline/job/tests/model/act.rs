@@ -52,6 +52,8 @@ pub(crate) enum Intent {
     Park,
     Reconcile,
     Replay,
+    RunNow,
+    Cancel,
     Withdraw,
     RequireKeys,
 }
@@ -122,6 +124,10 @@ impl World {
                 if system.budget.replays > 0 {
                     may(Intent::Replay);
                 }
+                if system.budget.orders > 0 {
+                    may(Intent::RunNow);
+                    may(Intent::Cancel);
+                }
             }
             Actor::User => {
                 if system.conversation != Conversation::Deleted {
@@ -155,6 +161,7 @@ fn read(system: &mut System, actor: Actor, intent: Intent) {
         Ok(step) => {
             match intent {
                 Intent::Replay => system.budget.replays -= 1,
+                Intent::RunNow | Intent::Cancel => system.budget.orders -= 1,
                 Intent::Release { .. } => system.budget.releases -= 1,
                 Intent::Park => system.budget.parks -= 1,
                 _ => {}
@@ -206,6 +213,8 @@ fn command(system: &System, actor: Actor, intent: Intent) -> (Command, Verb) {
             let conversation_gone = system.conversation == Conversation::Deleted;
             (Command::Replay { superseded: false, conversation_gone, requires_keys: false }, Verb::Other)
         }
+        Intent::RunNow => (Command::RunNow, Verb::Other),
+        Intent::Cancel => (Command::Cancel, Verb::Other),
         Intent::Withdraw => (Command::Withdraw, Verb::Other),
         Intent::RequireKeys => (Command::RequireKeys, Verb::Other),
     }

@@ -13,7 +13,7 @@ use stateright::{Checker, HasDiscoveries, Model};
 use system::{Actor, Budget};
 
 const WORKERS: [Actor; 2] = [Actor::Worker(0), Actor::Worker(1)];
-const NOTHING_FREE: Budget = Budget { replays: 0, releases: 0, parks: 0, lost_tasks: 0 };
+const NOTHING_FREE: Budget = Budget { replays: 0, orders: 0, releases: 0, parks: 0, lost_tasks: 0 };
 
 /// Two workers, a bad queue, the reconciler.
 const QUEUE: World = World {
@@ -46,6 +46,15 @@ const OUTSIDE: World = World {
     ..QUEUE
 };
 
+/// The operator ends waits and jobs while workers run them, and may replay what was cancelled.
+const ORDERS: World = World {
+    actors: &[WORKERS[0], WORKERS[1], Actor::Reconciler, Actor::Operator],
+    budget: Budget { replays: 1, orders: 2, ..NOTHING_FREE },
+    horizon: 3,
+    expected: &["kept by a hurried run", "cancelled under a run", "kept after a cancellation"],
+    ..QUEUE
+};
+
 /// A job that requires keys from its admission on.
 const KEYED: World = World {
     requires_keys: true,
@@ -70,6 +79,11 @@ fn no_interleaving_of_workers_and_a_bad_queue_breaks_the_rules() {
 #[test]
 fn no_interleaving_with_operators_and_users_breaks_the_rules() {
     check(OUTSIDE);
+}
+
+#[test]
+fn no_interleaving_with_an_operators_orders_breaks_the_rules() {
+    check(ORDERS);
 }
 
 #[test]

@@ -96,6 +96,13 @@ fn reachable() -> Vec<Property<World>> {
             under_way(|state| matches!(state, State::Leased(_)))
                 && under_way(|state| matches!(state, State::Completed { outcome: Outcome::Kept }))
         }),
+        Property::sometimes("kept by a hurried run", |_, system: &System| system.record.kept_hurried),
+        Property::sometimes("cancelled under a run", |_, system: &System| {
+            dead_of(system, FailureCode::CancelledByOperator) && system.runs.iter().any(Option::is_some)
+        }),
+        Property::sometimes("kept after a cancellation", |_, system: &System| {
+            kept(system) && system.record.cancelled
+        }),
         Property::sometimes("withdrawn under a run", |_, system: &System| {
             system.conversation == Conversation::Deleted && system.runs.iter().any(Option::is_some)
         }),

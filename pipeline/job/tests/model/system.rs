@@ -3,7 +3,9 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use chrono::{DateTime, Duration};
-use job::{Admission, Effect, Epoch, Job, JobId, Origin, Outcome, Policy, State, Step, Timestamp};
+use job::{
+    Admission, Effect, Epoch, FailureCode, Job, JobId, Origin, Outcome, Policy, State, Step, Timestamp,
+};
 
 /// Who acts, each with at most one verb under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,6 +74,8 @@ pub(crate) enum Conversation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Budget {
     pub(crate) replays: u8,
+    /// Waits and jobs that the operator ends.
+    pub(crate) orders: u8,
     pub(crate) releases: u8,
     pub(crate) parks: u8,
     pub(crate) lost_tasks: u8,
@@ -81,6 +85,10 @@ pub(crate) struct Budget {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Record {
     pub(crate) kept: u8,
+    /// A run that an operator asked for at once has kept the revision.
+    pub(crate) kept_hurried: bool,
+    /// The operator cancelled the job.
+    pub(crate) cancelled: bool,
     pub(crate) superseded_run_wrote: bool,
     pub(crate) keyless_lease: bool,
     pub(crate) number_went_back: bool,
@@ -165,6 +173,9 @@ impl System {
         let record = &mut self.record;
         record.number_went_back |=
             new.epoch < old.epoch || new.generation < old.generation || new.dispatch < old.dispatch;
+        record.kept_hurried |=
+            old.hurried && matches!(new.state, State::Completed { outcome: Outcome::Kept });
+        record.cancelled |= matches!(new.state, State::DeadLetter { code: FailureCode::CancelledByOperator });
         record.terminal_moved |= matches!(old.state, State::Completed { .. }) && new != old;
         let leased = matches!(new.state, State::Leased(_));
         match write.verb {

@@ -28,7 +28,7 @@ use crate::{
 const DOING: &str = "finalizing conversations";
 
 /// What a finalize returns.
-pub type Finalized = Result<Admission, AdmitRefusal>;
+pub(crate) type Finalized = Result<Admission, AdmitRefusal>;
 
 /// The job of a conversation's newest revision.
 pub(crate) struct Admission {
@@ -51,7 +51,7 @@ pub struct FinalizedWithKeys {
 
 /// One conversation to be finalized.
 #[derive(Clone)]
-pub struct FinalizeRequest {
+pub(crate) struct FinalizeRequest {
     user: UserId,
     conversation: ConversationId,
     calendar_meeting_context: Option<Value>,

@@ -23,11 +23,11 @@ async fn an_app_that_is_switched_off_private_or_deleted_is_installed_for_nobody_
     let hooks = "select count(*) from webhook_endpoints where user_id = 'bob'";
     assert_eq!((installed().await, world.count(hooks).await), (1, 1));
 
-    assert!(Operations::new(&ledger).switch_off_app(APP, &action()).await.unwrap());
+    assert!(Operations::new(ledger).switch_off_app(APP, &action()).await.unwrap());
     ledger.store().follow_apps(Some(APP)).await.unwrap();
     assert_eq!((installed().await, world.count(hooks).await), (0, 0));
     assert_eq!(ledger.store().install_app(&world.bob, APP).await.unwrap(), Err(InstallRefusal::SwitchedOff));
-    assert!(Operations::new(&ledger).switch_on_app(APP, &action()).await.unwrap());
+    assert!(Operations::new(ledger).switch_on_app(APP, &action()).await.unwrap());
     assert_eq!(installed().await, 1);
     assert_eq!(world.count("select count(*) from operator_actions where subject is not null").await, 2);
 
@@ -42,13 +42,13 @@ async fn an_app_that_is_switched_off_private_or_deleted_is_installed_for_nobody_
         Stored::Changed,
         "a save over what another one changed"
     );
-    let (_, pruned) = Operations::new(&ledger).prune(Duration::from_secs(86_400), 100).await;
+    let (_, pruned) = Operations::new(ledger).prune(Duration::from_secs(86_400), 100).await;
     pruned.unwrap();
     assert_eq!((installed().await, world.count(hooks).await), (0, 0), "the round does it, too");
 
     assert!(!ledger.store().delete_app(&world.bob, APP).await.unwrap(), "it is not his");
     assert!(ledger.store().delete_app(&world.ann, APP).await.unwrap());
-    let (_, pruned) = Operations::new(&ledger).prune(Duration::from_secs(86_400), 100).await;
+    let (_, pruned) = Operations::new(ledger).prune(Duration::from_secs(86_400), 100).await;
     pruned.unwrap();
     assert_eq!(world.count("select count(*) from app_installs").await, 0);
 }

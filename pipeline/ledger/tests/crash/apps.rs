@@ -86,8 +86,8 @@ impl Said for App {
             Self::CreateKey => named().store().create_app_key(user, &app, &key(user)).await.map(drop),
             Self::ShowKey => ledger.store().app_key_owner(&key(user).sha256).await.map(drop),
             Self::RevokeKey => ledger.store().revoke_app_key(user, &app, &key(user).id).await.map(drop),
-            Self::SwitchOff => Operations::new(&ledger).switch_off_app(&app, &action(user)).await.map(drop),
-            Self::SwitchOn => Operations::new(&ledger).switch_on_app(&app, &action(user)).await.map(drop),
+            Self::SwitchOff => Operations::new(ledger).switch_off_app(&app, &action(user)).await.map(drop),
+            Self::SwitchOn => Operations::new(ledger).switch_on_app(&app, &action(user)).await.map(drop),
             Self::Fail => ledger.store().note_app_outcome(user, &app, true).await,
             Self::Send => {
                 let id = message(user);

@@ -93,7 +93,7 @@ impl Said for Bulk {
 
     async fn say(self, ledger: &Ledger, scene: &Scene) -> Result<(), Error> {
         let (id, action) = (operation(&scene.user), action(&scene.user));
-        let operations = Operations::new(&ledger);
+        let operations = Operations::new(ledger);
         let change = |change| operations.change_replay(&id, change, &action);
         match self {
             Self::Start => {
@@ -106,19 +106,19 @@ impl Said for Bulk {
                     in_flight: 10,
                 };
                 let started =
-                    Operations::new(&ledger).start_replay(uuid_of(&scene.user), &order, &action).await?;
+                    Operations::new(ledger).start_replay(uuid_of(&scene.user), &order, &action).await?;
                 assert!(matches!(started, Started::Running(view) if view.items == 1));
                 Ok(())
             }
-            Self::Take | Self::TakeOver => Operations::new(&ledger).take_replay("second").await.map(drop),
-            Self::Step | Self::StepRefused | Self::StepRest | Self::StepDone => Operations::new(&ledger)
+            Self::Take | Self::TakeOver => Operations::new(ledger).take_replay("second").await.map(drop),
+            Self::Step | Self::StepRefused | Self::StepRest | Self::StepDone => Operations::new(ledger)
                 .step_replay(scene.turn.as_ref().expect("it was taken"))
                 .await
                 .map(drop),
             Self::Pause => change(ReplayChange::Pause).await.map(drop),
             Self::Resume => change(ReplayChange::Resume).await.map(drop),
             Self::Cancel => change(ReplayChange::Cancel).await.map(drop),
-            Self::Follow => Operations::new(&ledger).follow_replays(false).await,
+            Self::Follow => Operations::new(ledger).follow_replays(false).await,
         }
     }
 
@@ -187,7 +187,7 @@ async fn alone(world: &World, scene: &Scene) {
 
 async fn step(ledger: &Ledger, scene: &Scene) {
     let turn = scene.turn.as_ref().expect("it was taken");
-    assert_eq!(Operations::new(&ledger).step_replay(turn).await.unwrap(), Stepped::Replayed);
+    assert_eq!(Operations::new(ledger).step_replay(turn).await.unwrap(), Stepped::Replayed);
 }
 
 /// Completes every job that waits.

@@ -3,7 +3,7 @@
 use db::Error;
 use ledger::{EndedBy, Ledger};
 use records::{ConversationId, Segment, Source, UserId};
-use store::{AssignedSpeaker, NewLive};
+use store::{AssignedSpeaker, LiveUsage, NewLive};
 
 use crate::{Said, world::World};
 
@@ -17,6 +17,7 @@ pub(crate) enum Live {
     Photo,
     Close,
     Admit,
+    NoteUsage,
 }
 
 impl Said for Live {
@@ -33,7 +34,7 @@ impl Said for Live {
         let before: &[Self] = match self {
             Self::Open => &[],
             Self::Resume | Self::Append | Self::Photo | Self::Close => &[Self::Open],
-            Self::Grow | Self::Assign | Self::Admit => &[Self::Open, Self::Append],
+            Self::Grow | Self::Assign | Self::Admit | Self::NoteUsage => &[Self::Open, Self::Append],
         };
         for verb in before {
             verb.say(&ledger, &user).await.unwrap();
@@ -59,6 +60,10 @@ impl Said for Live {
             }
             Self::Photo => ledger.store().add_live_photo(user, &id, 1, ("p", "/9j/")).await.map(drop),
             Self::Close => ledger.store().close_live(user, &id, 1).await.map(drop),
+            Self::NoteUsage => {
+                let usage = LiveUsage { engine: "openai".to_owned(), utterances: 3, ..LiveUsage::default() };
+                ledger.store().note_live_usage(user, &id, 1, &usage).await
+            }
             Self::Admit => ledger.admit_live(user, &id, EndedBy::Socket { epoch: 1 }, None).await.map(drop),
         }
     }

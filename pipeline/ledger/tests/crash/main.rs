@@ -143,7 +143,7 @@ crashes! { crash_everywhere:
     no_statement_of_a_run_can_lose_a_job: Verb { Renew, Checkpoint, CheckpointAnew, Spend, Release, ReleaseLater, FailOnce, FailForGood, Park };
     no_statement_of_a_completion_can_lose_or_double_anything: Verb { Complete, CompleteDiscarded };
     no_statement_of_a_repair_can_lose_a_job: Verb { ReconcileLease, ReconcileParked, ReconcilePoison, ReconcileTask, DeferJob, Sweep };
-    no_statement_of_an_operator_can_lose_a_job: Verb { Replay, ReplayFromScratch, Settle, Prune };
+    no_statement_of_an_operator_can_lose_a_job: Verb { Replay, ReplayFromScratch, Settle, RunNow, Cancel, Prune };
     no_statement_of_a_person_can_lose_a_job: Verb { Delete, DeleteCompleted, Mark };
     no_statement_of_the_fan_out_can_lose_a_delivery: Verb { ClaimDelivery, KeepBody, FinishDelivery, FailDelivery, LoseEndpoint };
 }
@@ -156,8 +156,9 @@ crashes! { whole::crash_everywhere:
     no_statement_of_a_reminder_can_lose_or_double_a_push: Push { Fire, FireLate, Claim, ClaimDead, ClaimClosed, GiveUp, Deliver, Fail, LoseSubscription };
     no_statement_of_a_bulk_replay_can_lose_or_double_an_item: Bulk { Start, Take, TakeOver, Step, StepRefused, StepRest, StepDone, Pause, Resume, Cancel, Follow };
     no_statement_of_an_app_is_half_done: App { Create, Store, Delete, Install, Uninstall, CreateKey, ShowKey, RevokeKey, SwitchOff, SwitchOn, Fail, Send, ClaimPush, FinishPush, Locate, Forget };
-    no_statement_of_a_live_conversation_is_half_done: Live { Open, Resume, Append, Grow, Assign, Photo, Close, Admit };
+    no_statement_of_a_live_conversation_is_half_done: Live { Open, Resume, Append, Grow, Assign, Photo, Close, Admit, NoteUsage };
     no_statement_about_a_persons_things_is_half_done: Thing { Rename, CreateFolder, ChangeFolder, DeleteFolder, CreateGoal, ChangeGoal, Progress, DeleteGoal, CreateItems, MoveItem, EndItem, DeleteItem, CreateMemories, ChangeMemory, DeleteMemory, Know, RenamePerson, Forget, BeginTurn, FinishTurn, ClearChat, Index };
-    no_statement_about_who_is_told_is_half_done: Owned { CreateUser, CreateKey, AddKey, ShowKey, RevokeKey, CreateEndpoint, ChangeEndpoint, RotateSecret, DeleteEndpoint, EnableEndpoint, TestDelivery, Redeliver, RedeliverForOperator, Recover, RecoverForOperator, Subscribe, Unsubscribe };
+    no_statement_about_who_is_told_is_half_done: Owned { CreateUser, CreateKey, AddKey, ShowKey, RevokeKey, CreateEndpoint, ChangeEndpoint, RotateSecret, DeleteEndpoint, EnableEndpoint, TestDelivery, Redeliver, RedeliverForOperator, Recover, RecoverForOperator, TryDelivery, TryEndpoint, Subscribe, Unsubscribe };
     no_statement_of_an_operators_record_is_half_done: Owned { PauseQueue, ResumeQueue, Recount, PruneLetters, Report, ForgetProcess };
+    no_change_of_an_audio_webhook_is_half_done: Owned { SetAudioWebhook, SwitchAudioWebhook, NoteAudioOutcome };
 }

@@ -5,7 +5,7 @@ use db::Error;
 use job::Queue;
 use ledger::{Ledger, OperatorAction};
 use operations::{Operations, Process, RunCounts};
-use outbox::{EndpointChange, NewEndpoint};
+use outbox::{AudioOutcome, EndpointChange, NewAudioWebhook, NewEndpoint};
 use records::{EventKind, UserId, WebhookFormat};
 use secrecy::SecretString;
 use store::NewKey;
@@ -35,6 +35,8 @@ pub(crate) enum Owned {
     RedeliverForOperator,
     Recover,
     RecoverForOperator,
+    TryDelivery,
+    TryEndpoint,
     Subscribe,
     Unsubscribe,
     PauseQueue,
@@ -43,6 +45,9 @@ pub(crate) enum Owned {
     PruneLetters,
     Report,
     ForgetProcess,
+    SetAudioWebhook,
+    SwitchAudioWebhook,
+    NoteAudioOutcome,
 }
 
 /// A person, and the id of a delivery or of a subscription of hers.
@@ -53,6 +58,8 @@ pub(crate) struct Scene {
 
 const GIVEN_UP: &str = "update webhook_deliveries set status = 'exhausted', next_at = null, \
      finished_at = clock_timestamp() - interval '1 minute' where user_id = $1";
+const BACKING_OFF: &str = "update webhook_deliveries set next_at = clock_timestamp() + interval '1 hour' \
+     where user_id = $1 and status = 'pending'";
 const SWITCHED_OFF: &str =
     "update webhook_endpoints set enabled = false, disabled_reason = 'failing' where user_id = $1";
 /// What no verb leaves behind: a recount is there for the day on which one does.
@@ -62,9 +69,10 @@ const MISCOUNTED: &str = "update finalization_totals set jobs = jobs + 1 where c
 impl Said for Owned {
     type Scene = Scene;
 
-    /// Operators' recoveries are recorded each time.
+    /// Operators' recoveries are recorded each time, and an audio webhook's version is raised each time.
     fn is_harmless_twice(self) -> bool {
-        !matches!(self, Self::RedeliverForOperator | Self::Recount)
+        let recorded = matches!(self, Self::RedeliverForOperator | Self::Recount);
+        !recorded && !matches!(self, Self::SetAudioWebhook | Self::SwitchAudioWebhook)
     }
 
     fn is_set_in_a_sound_world(self) -> bool {
@@ -83,6 +91,9 @@ impl Said for Owned {
         scene.user = world.person(person).await;
         let user = &scene.user;
         match self {
+            Self::SwitchAudioWebhook | Self::NoteAudioOutcome => {
+                Self::SetAudioWebhook.say(&ledger, &scene).await.unwrap();
+            }
             Self::ShowKey | Self::RevokeKey => Self::CreateKey.say(&ledger, &scene).await.unwrap(),
             Self::EnableEndpoint => world.run(SWITCHED_OFF, user).await,
             Self::Redeliver | Self::RedeliverForOperator | Self::Recover | Self::RecoverForOperator => {
@@ -95,6 +106,17 @@ impl Said for Owned {
                     .unwrap();
                 let told = all.into_iter().find(|delivery| delivery.event == "conversation.completed");
                 scene.of = told.expect("it was told of").id;
+            }
+            Self::TryDelivery | Self::TryEndpoint => {
+                complete(world, &ledger, user).await;
+                world.run(BACKING_OFF, user).await;
+                scene.of = ledger
+                    .outbox()
+                    .deliveries(user, &hook(user), &outbox::DeliveryPage::first(1))
+                    .await
+                    .unwrap()
+                    .remove(0)
+                    .id;
             }
             Self::Unsubscribe => {
                 remind(&ledger, user).await;
@@ -139,42 +161,52 @@ impl Said for Owned {
             Self::RotateSecret => ledger.outbox().rotate_secret(user, &hook, &secret).await.map(drop),
             Self::DeleteEndpoint => ledger.outbox().delete_endpoint(user, &hook).await.map(drop),
             Self::EnableEndpoint => {
-                Operations::new(&ledger).enable_endpoint(user, &hook, &action(user)).await.map(drop)
+                Operations::new(ledger).enable_endpoint(user, &hook, &action(user)).await.map(drop)
             }
             Self::TestDelivery => {
                 named().outbox().test_delivery(user, &hook, &format!("test-{user}")).await.map(drop)
             }
             Self::Redeliver => ledger.outbox().redeliver(user, &hook, of).await.map(drop),
-            Self::RedeliverForOperator => Operations::new(&ledger)
-                .redeliver_for_operator(user, &hook, of, &action(user))
-                .await
-                .map(drop),
+            Self::RedeliverForOperator => {
+                Operations::new(ledger).redeliver_for_operator(user, &hook, of, &action(user)).await.map(drop)
+            }
             Self::Recover => ledger.outbox().recover(user, &hook, DateTime::UNIX_EPOCH).await.map(drop),
             Self::RecoverForOperator => {
                 let (since, begun) = (DateTime::UNIX_EPOCH, DateTime::UNIX_EPOCH + TimeDelta::days(40_000));
-                Operations::new(&ledger)
+                Operations::new(ledger)
                     .recover_deliveries(user, &hook, since, begun, 9, &action(user))
                     .await
                     .map(drop)
             }
+            Self::TryDelivery => {
+                Operations::new(&ledger).try_delivery_now(user, &hook, of, &action(user)).await.map(drop)
+            }
+            Self::TryEndpoint => {
+                Operations::new(&ledger).try_endpoint_now(user, &hook, &action(user)).await.map(drop)
+            }
             Self::Subscribe => named().outbox().subscribe(user, &subscription(user)).await.map(drop),
             Self::Unsubscribe => ledger.outbox().unsubscribe(user, of).await.map(drop),
             Self::PauseQueue => {
-                Operations::new(&ledger).pause(Queue::Finalization, &action(user)).await.map(drop)
+                Operations::new(ledger).pause(Queue::Finalization, &action(user)).await.map(drop)
             }
             Self::ResumeQueue => {
-                Operations::new(&ledger).resume(Queue::Finalization, &action(user)).await.map(drop)
+                Operations::new(ledger).resume(Queue::Finalization, &action(user)).await.map(drop)
             }
-            Self::Recount => Operations::new(&ledger).recount(&action(user)).await.map(drop),
+            Self::Recount => Operations::new(ledger).recount(&action(user)).await.map(drop),
             Self::PruneLetters => {
                 let month = std::time::Duration::from_secs(30 * 86_400);
-                Operations::new(&ledger).prune_dead_letters(month, None, 100).await.map(drop)
+                Operations::new(ledger).prune_dead_letters(month, None, 100).await.map(drop)
             }
             Self::Report => {
                 let ended = RunCounts { completed: 1, ..Default::default() };
-                Operations::new(&ledger).report_process(&process(user), &ended).await
+                Operations::new(ledger).report_process(&process(user), &ended).await
             }
-            Self::ForgetProcess => Operations::new(&ledger).forget_process(&process(user).id).await,
+            Self::ForgetProcess => Operations::new(ledger).forget_process(&process(user).id).await,
+            Self::SetAudioWebhook => {
+                ledger.outbox().set_audio_webhook(user, &audio_webhook()).await.map(drop)
+            }
+            Self::SwitchAudioWebhook => ledger.outbox().switch_audio_webhook(user, false).await.map(drop),
+            Self::NoteAudioOutcome => ledger.outbox().note_audio_outcome(user, 1, AudioOutcome::Gone).await,
         }
     }
 }
@@ -211,6 +243,15 @@ fn endpoint(user: &UserId) -> NewEndpoint {
         events: vec![EventKind::ConversationCompleted],
         format: WebhookFormat::Full,
         secret: SecretString::from("whsec_c2VjcmV0"),
+    }
+}
+
+fn audio_webhook() -> NewAudioWebhook {
+    NewAudioWebhook {
+        url: "https://example.com/audio".to_owned(),
+        seconds: 5,
+        secret: SecretString::from("whsec_c2VjcmV0"),
+        replace_secret: false,
     }
 }
 

@@ -64,11 +64,12 @@ reads! { db, store, outbox, ledger, operations, about:
     outbox.subscriptions(&about.user);
     outbox.endpoints(&about.user); outbox.endpoint(&about.user, "hook-Reader");
     outbox.deliveries(&about.user, "hook-Reader", &outbox::DeliveryPage::first(9));
+    outbox.audio_webhook(&about.user); outbox.audio_receiver(&about.user);
     outbox.next_delivery_in(); outbox.next_push_in(&PushPolicy::default());
     ledger.poll(&about.user, &conversation(&about.user));
     store.apps(&about.user, &AppFilter { limit: 9, ..AppFilter::default() }); store.app(&about.user, "a");
     store.installed_apps(&about.user); store.installed_app(&about.user, "a"); store.app_keys(&about.user, "a");
-    operations.operator_apps(None, None, 9); store.location(&about.user); outbox.next_chat_push_in(&PushPolicy::default()); operations.sealed_secrets();
+    operations.operator_apps(None, None, 9); operations.model_servers(); store.location(&about.user); outbox.next_chat_push_in(&PushPolicy::default()); operations.sealed_secrets();
     ledger.run_input(&about.claimed);
     ledger.recall(&about.claimed.holding(), &CheckpointKey { stage: "describe", version: 1, digest: [7; 32] });
     db.repeat_of(&about.name);

@@ -53,6 +53,8 @@ pub(crate) enum Verb {
     Replay,
     ReplayFromScratch,
     Settle,
+    RunNow,
+    Cancel,
     Prune,
     Delete,
     DeleteCompleted,
@@ -171,6 +173,10 @@ impl Said for Verb {
                 let mine = due.iter().position(|delivery| delivery.user_id == *user).expect("one is due");
                 scene.delivery = Some(due.swap_remove(mine));
             }
+            Self::RunNow => {
+                let claimed = world.claimed(user).await;
+                fail(&ledger, &claimed, FailureCode::ModelTimeout).await.unwrap();
+            }
             Self::ClaimTaskOfDead | Self::ReconcilePoison => {
                 scene.claimed = Some(world.claimed(user).await);
                 world.run(NEARLY_POISON, user).await;
@@ -263,10 +269,12 @@ impl Said for Verb {
             Self::DeferJob => ledger.defer(user, &job).await,
             Self::Sweep => ledger.sweep_processing(None, 10).await.map(drop),
             Self::Replay => ledger.replay(&job, &action).await.map(drop),
+            Self::RunNow => ledger.run_now(&job, &action).await.map(drop),
+            Self::Cancel => ledger.cancel(&job, &action).await.map(drop),
             Self::ReplayFromScratch => ledger.replay_from_scratch(&job, &action).await.map(drop),
             Self::Settle => ledger.discard(&job, &action).await.map(drop),
             Self::Prune => {
-                Operations::new(&ledger).prune(std::time::Duration::from_secs(30 * 86_400), 10).await.1
+                Operations::new(ledger).prune(std::time::Duration::from_secs(30 * 86_400), 10).await.1
             }
             Self::Delete | Self::DeleteCompleted => ledger.delete_conversation(user, &id).await.map(drop),
             Self::Mark => {

@@ -90,7 +90,7 @@ impl Said for Words {
             Self::KeepAnswer => ledger.db().store_answer(&name(user), 200, "{\"id\": 1}").await,
             Self::ForgetAnswer => ledger.delete_conversation(user, &id).await.map(drop),
             Self::ForgetNames => {
-                Operations::new(&ledger).prune(std::time::Duration::from_secs(86_400), 100).await.1
+                Operations::new(ledger).prune(std::time::Duration::from_secs(86_400), 100).await.1
             }
         }
     }

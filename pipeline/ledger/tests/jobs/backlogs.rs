@@ -82,7 +82,7 @@ async fn looks_at_what_is_due_read_nothing_of_20_000_jobs_that_are_not() {
             assert_eq!(ledger.expired_leases(None, 100).await.unwrap(), []);
             assert_eq!(ledger.abandoned_page(None, 100).await.unwrap(), []);
         }
-        let found = Operations::new(&ledger).examine().await.unwrap();
+        let found = Operations::new(ledger).examine().await.unwrap();
         assert_eq!((found.without_owners, found.unwatched_leases), (0, 0));
     })
     .await;
@@ -186,11 +186,11 @@ const MONTH: std::time::Duration = std::time::Duration::from_secs(30 * 86_400);
 async fn pruning_reads_nothing_of_20_000_dead_letters_that_must_stay() {
     let world = seeded(&[PEOPLE, FINISHED]).await;
     let more = reading_more_than(&world, 2_000, async |ledger| {
-        let (pruned, ended) = Operations::new(&ledger).prune(MONTH, 1_000).await;
+        let (pruned, ended) = Operations::new(ledger).prune(MONTH, 1_000).await;
         ended.unwrap();
         assert_eq!(pruned.jobs, 100);
         for _ in 0..8 {
-            assert_eq!(Operations::new(&ledger).prune(MONTH, 1_000).await.0.jobs, 0);
+            assert_eq!(Operations::new(ledger).prune(MONTH, 1_000).await.0.jobs, 0);
         }
     })
     .await;
@@ -204,7 +204,7 @@ async fn a_page_of_dead_letters_is_bounded_and_all_pages_find_the_one_whose_conv
         let mut after = None;
         for _ in 0..8 {
             let walked =
-                Operations::new(&ledger).prune_dead_letters(MONTH, after.as_ref(), 100).await.unwrap();
+                Operations::new(ledger).prune_dead_letters(MONTH, after.as_ref(), 100).await.unwrap();
             assert_eq!(walked.found, 0);
             after = walked.next;
         }
@@ -258,10 +258,10 @@ async fn a_list_of_dead_letters_of_an_age_reads_none_of_another() {
     let old = JobFilter { until: Some(now - TimeDelta::days(13)), ..filter };
     let more = reading_more_than(&world, 2_000, async |ledger| {
         for _ in 0..8 {
-            let found = Operations::new(&ledger).jobs_page(&young).await.unwrap().jobs;
+            let found = Operations::new(ledger).jobs_page(&young).await.unwrap().jobs;
             assert_eq!(found.len(), 10, "nine that died since then, and the one that was replayed");
             assert_eq!(young.admitted_at(found.last().unwrap()), found.last().unwrap().job.admitted_at);
-            assert_eq!(Operations::new(&ledger).jobs_page(&old).await.unwrap().jobs.len(), 50);
+            assert_eq!(Operations::new(ledger).jobs_page(&old).await.unwrap().jobs.len(), 50);
         }
     })
     .await;

@@ -40,7 +40,7 @@ async fn dead_letters(world: &World, count: usize) -> Vec<JobId> {
 }
 
 async fn turn(ledger: &Ledger) -> ReplayTurn {
-    Operations::new(&ledger).take_replay("p").await.unwrap().unwrap()
+    Operations::new(ledger).take_replay("p").await.unwrap().unwrap()
 }
 
 async fn view(world: &World) -> ReplayView {

@@ -206,7 +206,9 @@ impl Walk {
         let answered = say(&self.world.ledger, &whose, &command).await;
         let decided = self.settle(index, which, &command, now).await;
         assert_eq!(answered, answer(&mirror.job, &command, &decided), "{command:?} on {mirror:?}");
-        if decided.is_ok() && matches!(command, Command::Replay { .. } | Command::Discard) {
+        let is_ordered =
+            matches!(command, Command::Replay { .. } | Command::Discard | Command::RunNow | Command::Cancel);
+        if decided.is_ok() && is_ordered {
             self.actions += 1;
         }
     }

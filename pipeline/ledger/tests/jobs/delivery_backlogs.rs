@@ -159,7 +159,7 @@ async fn a_scrape_reads_nothing_of_20_000_deliveries_that_wait_for_their_endpoin
     let world = seeded(&[PEOPLE, ENDPOINTS, DUE, PARKED, "vacuum webhook_deliveries"]).await;
     let more = reading_more_than(&world, 1_000, async |ledger| {
         for _ in 0..8 {
-            assert!(Operations::new(&ledger).gauges().await.unwrap().oldest_pending_delivery_age > 59.0);
+            assert!(Operations::new(ledger).gauges().await.unwrap().oldest_pending_delivery_age > 59.0);
         }
     })
     .await;

@@ -31,11 +31,11 @@ fn filter(status: Option<&str>, code: Option<&str>) -> JobFilter {
 
 async fn list_uses(index: &str, filter: JobFilter) {
     assert_uses_with(DEAD, &[("finalization_jobs", index)], async |ledger, _| {
-        let page = Operations::new(&ledger).jobs_page(&filter).await.unwrap();
+        let page = Operations::new(ledger).jobs_page(&filter).await.unwrap();
         assert!(!page.jobs.is_empty());
         if let Some(next) = page.next {
             let second = JobFilter { after: Some(next), ..filter.clone() };
-            Operations::new(&ledger).jobs_page(&second).await.unwrap();
+            Operations::new(ledger).jobs_page(&second).await.unwrap();
         }
     })
     .await;
@@ -67,7 +67,7 @@ async fn dead_letters_are_counted_from_theirs() {
         [(None, "finalization_jobs_dead"), (Some("no_content"), "finalization_jobs_dead_by_code")]
     {
         assert_uses_with(DEAD, &[("finalization_jobs", index)], async |ledger, _| {
-            let causes = Operations::new(&ledger).causes(&filter(None, code)).await.unwrap();
+            let causes = Operations::new(ledger).causes(&filter(None, code)).await.unwrap();
             assert!(!causes.codes.is_empty());
         })
         .await;
@@ -86,7 +86,7 @@ async fn the_overview_reads_no_history() {
         ("webhook_deliveries", "webhook_deliveries_backlog"),
     ];
     assert_uses_with(DEAD, &tables, async |ledger, _| {
-        let operations = Operations::new(&ledger);
+        let operations = Operations::new(ledger);
         operations.overview().await.unwrap();
         assert_eq!(operations.activity(24).await.unwrap().len(), 60);
     })
@@ -99,7 +99,7 @@ async fn a_jobs_page_reads_its_own_rows_alone() {
         [("finalization_jobs", "finalization_jobs_by_id"), ("operator_actions", "operator_actions_of_job")];
     assert_uses_with(DEAD, &tables, async |ledger, time| {
         let id = JobId::from_text(format!("fj{}", 1_000 + time));
-        let page = Operations::new(&ledger).job_page(&id).await.unwrap().unwrap();
+        let page = Operations::new(ledger).job_page(&id).await.unwrap().unwrap();
         assert_eq!(page.actions.len(), 1);
     })
     .await;
@@ -108,14 +108,14 @@ async fn a_jobs_page_reads_its_own_rows_alone() {
 #[tokio::test]
 async fn the_audit_is_listed_from_the_newest() {
     assert_uses_with(DEAD, &[("operator_actions", "operator_actions_newest")], async |ledger, _| {
-        let page = Operations::new(&ledger)
+        let page = Operations::new(ledger)
             .actions(&ActionFilter { limit: 50, ..ActionFilter::default() })
             .await
             .unwrap();
         let last = page.last().unwrap();
         let before = Some((last.created_at, last.action_id.clone()));
         let next = ActionFilter { before, limit: 50, ..ActionFilter::default() };
-        assert_eq!(Operations::new(&ledger).actions(&next).await.unwrap().len(), 50);
+        assert_eq!(Operations::new(ledger).actions(&next).await.unwrap().len(), 50);
     })
     .await;
 }
@@ -124,10 +124,10 @@ async fn the_audit_is_listed_from_the_newest() {
 async fn deliveries_that_were_given_up_are_listed_from_theirs() {
     let index = [("webhook_deliveries", "webhook_deliveries_exhausted")];
     assert_uses_with(DEAD, &index, async |ledger, _| {
-        let page = Operations::new(&ledger).given_up_deliveries(None, None, 50).await.unwrap();
+        let page = Operations::new(ledger).given_up_deliveries(None, None, 50).await.unwrap();
         let last = page.last().unwrap();
         let before = Some((last.finished_at, last.delivery_id.clone()));
-        assert_eq!(Operations::new(&ledger).given_up_deliveries(None, before, 50).await.unwrap().len(), 50);
+        assert_eq!(Operations::new(ledger).given_up_deliveries(None, before, 50).await.unwrap().len(), 50);
     })
     .await;
 }
@@ -135,7 +135,7 @@ async fn deliveries_that_were_given_up_are_listed_from_theirs() {
 #[tokio::test]
 async fn leases_of_workers_are_read_from_live_jobs() {
     assert_uses_with(DEAD, &[("finalization_jobs", "finalization_jobs_age")], async |ledger, _| {
-        assert_eq!(Operations::new(&ledger).workers().await.unwrap().strays.len(), 200);
+        assert_eq!(Operations::new(ledger).workers().await.unwrap().strays.len(), 200);
     })
     .await;
 }
@@ -146,11 +146,11 @@ async fn an_endpoints_deliveries_are_listed_from_theirs() {
     assert_uses_with(DEAD, &index, async |ledger, time| {
         let user = UserId::new(format!("u{}", time + 1));
         let filter = DeliveryFilter { limit: 50, ..DeliveryFilter::default() };
-        let page = Operations::new(&ledger).endpoint_deliveries(&user, "w", &filter).await.unwrap();
+        let page = Operations::new(ledger).endpoint_deliveries(&user, "w", &filter).await.unwrap();
         let last = page.last().unwrap();
         let before = Some((last.created_at, last.delivery_id.clone()));
         let next = DeliveryFilter { before, ..filter };
-        assert_eq!(Operations::new(&ledger).endpoint_deliveries(&user, "w", &next).await.unwrap().len(), 30);
+        assert_eq!(Operations::new(ledger).endpoint_deliveries(&user, "w", &next).await.unwrap().len(), 30);
     })
     .await;
 }
@@ -163,7 +163,7 @@ async fn what_was_done_about_an_endpoint_is_found_by_its_name() {
     assert_uses_with(seed, &[("operator_actions", "operator_actions_of_subject")], async |ledger, time| {
         let about = Some((UserId::new(format!("u{time}")), "w".to_owned()));
         let filter = ActionFilter { about, limit: 20, ..ActionFilter::default() };
-        assert_eq!(Operations::new(&ledger).actions(&filter).await.unwrap().len(), 20);
+        assert_eq!(Operations::new(ledger).actions(&filter).await.unwrap().len(), 20);
     })
     .await;
 }

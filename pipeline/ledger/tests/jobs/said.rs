@@ -41,6 +41,8 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
         Command::Reconcile { .. } => text(ledger.reconcile(id).await.unwrap()),
         Command::Replay { .. } => text(ledger.replay(id, &action).await.unwrap().unwrap()),
         Command::Discard => text(ledger.discard(id, &action).await.unwrap().unwrap()),
+        Command::RunNow => text(ledger.run_now(id, &action).await.unwrap().unwrap()),
+        Command::Cancel => text(ledger.cancel(id, &action).await.unwrap().unwrap()),
         Command::Admit | Command::RequireKeys | Command::Withdraw => {
             panic!("said of a conversation or a person, not of a job")
         }
@@ -75,7 +77,9 @@ pub(crate) fn answer(job: &Job, command: &Command, decided: &Result<Step, Refusa
         (Command::Complete { .. }, Ok(_)) => "Completed".to_owned(),
         (Command::Complete { .. }, Err(_)) if job.has_heard(command) => "Already".to_owned(),
         (Command::Complete { .. }, Err(refusal)) => text(refusal),
-        (Command::Replay { .. } | Command::Discard, decided) => text(decided.as_ref().map(|step| &step.job)),
+        (Command::Replay { .. } | Command::Discard | Command::RunNow | Command::Cancel, decided) => {
+            text(decided.as_ref().map(|step| &step.job))
+        }
         (_, Ok(step)) => text(Answer::Granted {
             state: step.job.state.clone(),
             retry: step.effects.contains(&job::Effect::CountRetry),

@@ -65,6 +65,8 @@ fn name(command: &Command) -> &'static str {
         Command::Reconcile { .. } => "Reconcile",
         Command::Replay { .. } => "Replay",
         Command::Discard => "Discard",
+        Command::RunNow => "RunNow",
+        Command::Cancel => "Cancel",
         Command::Withdraw => "Withdraw",
     }
 }
@@ -81,6 +83,8 @@ const COMMANDS: &[&str] = &[
     "Reconcile",
     "Replay",
     "Discard",
+    "RunNow",
+    "Cancel",
     "Withdraw",
 ];
 
@@ -115,6 +119,10 @@ const EDGES: &[&str] = &[
     "dead_letter Replay queued",
     "dead_letter Replay blocked_byok",
     "dead_letter Discard dead_letter",
+    "queued RunNow queued",
+    "queued Cancel dead_letter",
+    "leased Cancel dead_letter",
+    "blocked_byok Cancel dead_letter",
     "conversation completed Reprocess",
     "conversation failed Reprocess",
 ];
@@ -141,4 +149,9 @@ const REFUSALS: &[&str] = &[
     "Replay says Superseded",
     "Replay says ConversationGone",
     "Discard says NotDead",
+    "RunNow says Ready",
+    "RunNow says LeaseHeld",
+    "RunNow says Blocked",
+    "RunNow says AtRest",
+    "Cancel says AtRest",
 ];

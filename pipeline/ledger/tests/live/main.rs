@@ -8,4 +8,5 @@
 
 mod ends;
 mod owners;
+mod usage;
 mod world;

@@ -89,6 +89,10 @@ async fn gauges_count_the_living_from_rows_and_the_finished_from_totals() {
     );
     let about = |age: f64, seconds: f64| age >= seconds && age < seconds + 30.0;
     assert!(about(gauges.oldest_nonterminal_age, 300.0), "{gauges:?}");
+    assert!(
+        about(gauges.oldest_unfinished_age, 200.0),
+        "what backs off counts, what is parked does not: {gauges:?}"
+    );
     assert!(about(gauges.oldest_ready_age, 100.0), "{gauges:?}");
     assert!(
         about(gauges.oldest_pending_delivery_age, 60.0),

@@ -55,4 +55,5 @@ mod strangers;
 mod subscribing;
 mod taken_back;
 mod tried_again;
+mod tried_now;
 mod woken;

@@ -184,7 +184,7 @@ async fn gauges_cost_nothing_that_grows_with_history() {
              from (select n, n % 500 = 0 live from generate_series(0, 49999) n) s; \
              analyze"]).await;
     let gauges = async |ledger: &Ledger| {
-        assert!(Operations::new(&ledger).gauges().await.unwrap().jobs.contains(&("queued", 100)));
+        assert!(Operations::new(ledger).gauges().await.unwrap().jobs.contains(&("queued", 100)));
     };
     assert_uses(&world, "finalization_jobs", "finalization_jobs_age", gauges).await;
     for index in ["finalization_jobs_leases", "finalization_jobs_parked"] {
@@ -211,7 +211,7 @@ async fn what_waits_is_read_through_partial_indexes_however_many_are_dead() {
         "finalization_jobs_parked",
     ] {
         assert_uses(&world, "finalization_jobs", index, async |ledger| {
-            Operations::new(&ledger).backlog().await.unwrap();
+            Operations::new(ledger).backlog().await.unwrap();
         })
         .await;
     }

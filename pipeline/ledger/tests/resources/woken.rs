@@ -98,16 +98,16 @@ async fn by_an_operator_who_has_lost_deliveries_made_again() {
     let now = ledger.db().now().await.unwrap();
     let since = now - chrono::TimeDelta::days(1);
     let recover =
-        async || Operations::new(&ledger).recover_deliveries(ann, "w", since, now, 9, &olga()).await.unwrap();
+        async || Operations::new(ledger).recover_deliveries(ann, "w", since, now, 9, &olga()).await.unwrap();
     assert_eq!(recover().await, Some(1));
     assert!(is_woken(&world));
     assert_eq!(recover().await, Some(0));
     assert!(!is_woken(&world), "there was nothing to recover");
 
     lose(&world).await;
-    Operations::new(&ledger).redeliver_for_operator(ann, "w", "w_0", &olga()).await.unwrap().unwrap();
+    Operations::new(ledger).redeliver_for_operator(ann, "w", "w_0", &olga()).await.unwrap().unwrap();
     assert!(is_woken(&world));
-    Operations::new(&ledger).redeliver_for_operator(ann, "w", "w_0", &olga()).await.unwrap().unwrap();
+    Operations::new(ledger).redeliver_for_operator(ann, "w", "w_0", &olga()).await.unwrap().unwrap();
     assert!(!is_woken(&world), "it is under way");
 }
 

@@ -5,4 +5,5 @@ from (
     select secret from webhook_endpoints
     union all select previous_secret from webhook_endpoints where previous_secret is not null
     union all select auth from push_subscriptions where auth is not null
+    union all select secret from audio_webhooks
     union all select secret from apps) s (secret)

@@ -11,6 +11,7 @@ mod open;
 mod photos;
 mod resume;
 mod speakers;
+mod usage;
 mod view;
 
 pub use append::Appended;
@@ -21,6 +22,7 @@ pub use photos::{Photo, PhotoRefusal};
 use records::{ConversationId, Timestamp, UserId};
 pub use speakers::AssignedSpeaker;
 use sqlx::PgConnection;
+pub use usage::{LiveUsage, live_usage};
 pub use view::LiveView;
 
 /// Why a socket's operation on its conversation was refused.

@@ -46,7 +46,7 @@ pub(super) async fn watch(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyh
     let mut gap = Gap::default();
     let mut last: Option<Told> = None;
     for look in 1.. {
-        match gap.bridge(Operations::new(&ledger).overview().await)? {
+        match gap.bridge(Operations::new(ledger).overview().await)? {
             Some(overview) => {
                 let counts: Vec<i64> = overview.gauges.jobs.iter().map(|(_, count)| *count).collect();
                 let line = line(last.as_ref(), &counts, overview.gauges.oldest_ready_age, rewrites);

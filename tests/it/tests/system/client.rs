@@ -45,6 +45,11 @@ impl Client {
         made["id"].as_str().expect("a conversation has an id").to_owned()
     }
 
+    /// Ends the user's live conversation.
+    pub(crate) async fn end_live(&self) {
+        self.post("/v1/conversations", &json!({})).await;
+    }
+
     pub(crate) async fn finalize(&self, id: &str) {
         self.post(&format!("/v1/conversations/{id}/finalize"), &json!({})).await;
     }

@@ -30,6 +30,7 @@ mod ids;
 mod languages;
 mod last_words;
 mod listings;
+mod live;
 mod operations;
 mod outbox;
 mod people;

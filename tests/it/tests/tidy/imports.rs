@@ -23,7 +23,7 @@ const ALLOWED: [(&str, &[&str]); 30] = [
     ("store", &["records", "job", "db"]),
     ("outbox", &["records", "job", "trace", "db"]),
     ("ledger", &["records", "job", "trace", "db", "store", "outbox"]),
-    ("operations", &["records", "job", "trace", "db", "outbox", "ledger"]),
+    ("operations", &["records", "job", "db", "store", "outbox", "ledger"]),
     (
         "api",
         &[

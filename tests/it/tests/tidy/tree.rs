@@ -155,7 +155,19 @@ pub(crate) fn variants(code: &str, declared: &str) -> BTreeSet<String> {
     let own = body.lines().filter_map(|line| line.strip_prefix("    "));
     let starts = own.filter(|line| line.starts_with(|letter: char| letter.is_ascii_uppercase()));
     let end = |letter: char| !letter.is_alphanumeric();
-    starts.filter_map(|line| line.split(end).next()).map(str::to_lowercase).collect()
+    starts.filter_map(|line| line.split(end).next()).map(kebab).collect()
+}
+
+/// A variant as clap names its command.
+fn kebab(variant: &str) -> String {
+    let mut name = String::new();
+    for letter in variant.chars() {
+        if letter.is_ascii_uppercase() && !name.is_empty() {
+            name.push('-');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
 }
 
 #[test]
@@ -174,6 +186,6 @@ fn prose_and_test_modules_are_no_product() {
 
 #[test]
 fn variants_are_read_without_their_documentation() {
-    let code = "enum Verb {\n    /// Lists.\n    List {\n        /// Whose.\n        user: String,\n    },\n    Show(Box<u8>),\n}";
-    assert_eq!(variants(code, "enum Verb {"), ["list", "show"].map(str::to_owned).into());
+    let code = "enum Verb {\n    /// Lists.\n    List {\n        /// Whose.\n        user: String,\n    },\n    ShowAll(Box<u8>),\n}";
+    assert_eq!(variants(code, "enum Verb {"), ["list", "show-all"].map(str::to_owned).into());
 }

@@ -6,6 +6,8 @@ use super::*;
 const CLAIM: usize = 0;
 const RECONCILE: usize = 1;
 const REPLAY: usize = 7;
+const RUN_NOW: usize = 9;
+const CANCEL: usize = 10;
 /// A failure that another run may not meet.
 const PASSING: &[FailureCode] = &[FailureCode::ModelTimeout];
 
@@ -20,14 +22,16 @@ impl Walk {
         };
         // Mostly what may be granted in this state, and sometimes anything.
         let kind = match &job.state {
-            _ if chance.percent(30) => chance.below(9),
-            State::Queued { .. } => *chance.one_of(&[CLAIM, CLAIM, CLAIM, RECONCILE]),
+            _ if chance.percent(30) => *chance.one_of(&[0, 1, 2, 3, 4, 5, 6, 7, 8, RUN_NOW]),
+            // What an operator orders is rare, and ends what other commands would meet.
+            _ if chance.percent(2) => CANCEL,
+            State::Queued { .. } => *chance.one_of(&[CLAIM, CLAIM, CLAIM, RECONCILE, RUN_NOW]),
             // Five crashes in a row are rare: a job that had some goes on crashing.
             State::Leased(_) if job.crashes >= 2 => *chance.one_of(&[CLAIM, CLAIM, RECONCILE, RECONCILE, 2]),
             State::Leased(_) => *chance.one_of(&[CLAIM, CLAIM, RECONCILE, 2, 3, 4, 5, 5, 6]),
             State::BlockedByok => *chance.one_of(&[CLAIM, CLAIM, RECONCILE]),
             State::DeadLetter { .. } => *chance.one_of(&[REPLAY, REPLAY, 8]),
-            State::Completed { .. } => chance.below(9),
+            State::Completed { .. } => *chance.one_of(&[0, 1, 2, 3, 4, 5, 6, 7, 8, RUN_NOW, CANCEL]),
         };
         let codes = if chance.percent(10) { FailureCode::ALL } else { PASSING };
         match kind {
@@ -57,6 +61,8 @@ impl Walk {
                 conversation_gone: talk.status.is_none(),
                 requires_keys: self.people[talk.user].marked,
             },
+            RUN_NOW => Command::RunNow,
+            CANCEL => Command::Cancel,
             _ => Command::Discard,
         }
     }

@@ -21,6 +21,10 @@ pub(crate) const SEED: &str = "\
     insert into embeddings (user_id, conversation_id, model, vector) values ('ann', 'c', 'm', '{1}'); \
     insert into search_entries (user_id, conversation_id, part, happened_at, content, words) \
         values ('ann', 'c', 0, now(), 'Well.', 'well'); \
+    insert into audio_webhooks (user_id, url, seconds, secret, created_at, updated_at) \
+        values ('ann', 'https://example.com/a', 5, 'whsec', now(), now()); \
+    insert into live_usage (user_id, conversation_id, live_epoch, engine, own_key, received_seconds, \
+            recognized_seconds, utterances, gap_seconds) values ('ann', 'c', 1, 'openai', false, 1, 1, 1, 0); \
     insert into chat_messages (user_id, thread, message_id, sender, text) \
         values ('ann', 'main', '00000000-0000-0000-0000-000000000001', 'human', 'Well?'), \
             ('ann', 'main', '00000000-0000-0000-0000-000000000002', 'ai', 'Well.'), \
@@ -310,6 +314,12 @@ pub(super) const OF_APPS: &[Refused] = &[
     ("apps", "switched_off_has_reason", "switched_off_at = now()"),
     ("apps", "switched_off_has_reason", "switched_off_reason = 'it misbehaves'"),
     ("app_keys", "app_key_is_a_hash", "key_sha256 = 'a key as it is'"),
+    ("audio_webhooks", "audio_seconds_in_bounds", "seconds = 0"),
+    ("audio_webhooks", "audio_seconds_in_bounds", "seconds = 61"),
+    ("audio_webhooks", "audio_disabled_has_reason", "enabled = false"),
+    ("audio_webhooks", "audio_disabled_has_reason", "disabled_reason = 'gone'"),
+    ("live_usage", "live_usage_is_counted", "received_seconds = -1"),
+    ("live_usage", "live_usage_is_counted", "cost = -1"),
     ("user_locations", "location_in_bounds", "latitude = 91"),
     ("user_locations", "location_in_bounds", "longitude = -181"),
 ];

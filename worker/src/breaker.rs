@@ -1,4 +1,5 @@
-//! Leaves an app's server alone for a while that failed several times in a row, in this process. It never disables an app.
+//! Leaves a server that users named alone for a while after it failed several times in a row, in this process. It disables
+//! nothing.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,9 +12,9 @@ const FAILURES: u32 = 5;
 /// How long it stays open; then one call is let through at a time.
 const OPEN: Duration = Duration::from_secs(30);
 
-/// The breakers of all apps that fail; of one that answers nothing is kept.
+/// The breakers of all servers that fail, by a name that the caller gives; of one that answers nothing is kept.
 #[derive(Debug, Default)]
-pub(super) struct Breaker {
+pub(crate) struct Breaker {
     failing: Mutex<HashMap<String, Failing>>,
 }
 
@@ -24,11 +25,11 @@ struct Failing {
 }
 
 impl Breaker {
-    /// Whether the app may be called now. Of those that ask when it has been open for its time, the first may: the others wait
+    /// Whether the server may be called now. Of those that ask when it has been open for its time, the first may: the others wait
     /// for how that call ends, or for as long again.
-    pub(super) fn admits(&self, app: &str) -> bool {
+    pub(crate) fn admits(&self, server: &str) -> bool {
         let mut failing = self.lock();
-        let Some(open_until) = failing.get_mut(app).and_then(|one| one.open_until.as_mut()) else {
+        let Some(open_until) = failing.get_mut(server).and_then(|one| one.open_until.as_mut()) else {
             return true;
         };
         let now = Instant::now();
@@ -40,17 +41,22 @@ impl Breaker {
     }
 
     /// Notes how a call ended.
-    pub(super) fn note(&self, app: &str, failed: bool) {
+    pub(crate) fn note(&self, server: &str, failed: bool) {
         let mut failing = self.lock();
         if !failed {
-            failing.remove(app);
+            failing.remove(server);
             return;
         }
-        let one = failing.entry(app.to_owned()).or_insert(Failing { failures: 0, open_until: None });
+        let one = failing.entry(server.to_owned()).or_insert(Failing { failures: 0, open_until: None });
         one.failures = one.failures.saturating_add(1);
         if one.failures >= FAILURES {
             one.open_until = Some(Instant::now() + OPEN);
         }
+    }
+
+    /// Forgets a server that will not be called again.
+    pub(crate) fn forget(&self, server: &str) {
+        self.lock().remove(server);
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Failing>> {
@@ -63,7 +69,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn five_failures_in_a_row_leave_the_app_alone_for_half_a_minute() {
+    async fn five_failures_in_a_row_leave_the_server_alone_for_half_a_minute() {
         let breaker = Breaker::default();
         for _ in 0..4 {
             breaker.note("a", true);
@@ -75,7 +81,7 @@ mod tests {
         assert!(breaker.admits("a"), "not five in a row");
         breaker.note("a", true);
         assert!(!breaker.admits("a"));
-        assert!(breaker.admits("b"), "another app");
+        assert!(breaker.admits("b"), "another server");
         tokio::time::advance(OPEN).await;
         assert_eq!([breaker.admits("a"), breaker.admits("a")], [true, false], "one tries");
         breaker.note("a", true);

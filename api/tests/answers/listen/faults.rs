@@ -1,0 +1,93 @@
+//! What breaks under a live session: the database, and keys that come late.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use api::{KeyedPlace, KeyedRuns, Settings};
+use job::{JobId, WorkerId};
+use ledger::Claimed;
+use secrecy::{ExposeSecret, SecretString};
+
+use super::line::Setup;
+use crate::bench::quick;
+
+/// Ends every session of the database but its own.
+const CUT: &str = "select pg_terminate_backend(pid) from pg_stat_activity \
+     where datname = current_database() and pid <> pg_backend_pid()";
+
+#[tokio::test]
+async fn a_database_that_drops_its_connections_loses_and_doubles_no_segment() {
+    let setup = Setup::new().await;
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
+    let said: Vec<String> = (0..12).map(|number| format!("This is line {number}.")).collect();
+    for (number, text) in said.iter().enumerate() {
+        let start = number as f64 * 40.0;
+        line.send(serde_json::json!({ "type": "suggested_transcript", "segments": [
+            { "id": format!("line-{number}"), "text": text, "start": start, "end": start + 1.0 },
+        ] }))
+        .await;
+        if number % 3 == 1 {
+            setup.bench.run(CUT).await;
+        }
+        let shown = line.until("segments").await;
+        assert_eq!(shown[0]["text"], text.as_str(), "it is stored before it is shown");
+    }
+    let id = setup.id_in_progress().await;
+    assert_eq!(setup.texts(&id).await, said);
+    assert_eq!(setup.bench.post("/v1/conversations", serde_json::json!({})).await.status, 200);
+    assert_eq!(setup.count("select count(*) from finalization_jobs").await, 1);
+}
+
+/// Keyed runs that write down which jobs they are to wait for, and with which keys.
+#[derive(Clone, Debug, Default)]
+struct Waiting(Arc<Mutex<Vec<(JobId, String)>>>);
+
+impl KeyedRuns for Waiting {
+    fn place(&self) -> Option<Box<dyn KeyedPlace>> {
+        Some(Box::new(self.clone()))
+    }
+}
+
+impl KeyedPlace for Waiting {
+    fn claimant(&self) -> Option<WorkerId> {
+        None
+    }
+
+    fn run(self: Box<Self>, _: Claimed, _: SecretString) {}
+
+    fn wait(self: Box<Self>, job: JobId, key: SecretString) {
+        self.0.lock().unwrap().push((job, key.expose_secret().to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_session_with_a_key_resumes_the_jobs_of_its_user_that_wait_for_one_and_no_other_users() {
+    let waiting = Waiting::default();
+    let setup = Setup::with(Settings { keyed: Arc::new(waiting.clone()), ..quick() }).await;
+    setup.bench.run("update users set requires_byok = true").await;
+    let mut line = setup.line("custom_stt=enabled&conversation_timeout=2").await.ready().await;
+    line.say(&["Mine alone."], 0.0).await;
+    line.until("memory_processing_started").await;
+    assert_eq!(setup.count("select count(*) from finalization_jobs where status = 'blocked_byok'").await, 1);
+    let bob = setup.bench.person("bob", api::Scope::ALL).await;
+    let own = [("x-byok-openai", "sk-bobs")];
+    let other = setup.try_line(&bob, "uid=bob&custom_stt=enabled", &own).await.unwrap().ready().await;
+    let key = setup.bench.key.clone();
+    let own = [("x-byok-openai", "sk-mine")];
+    let query = "uid=ann&custom_stt=enabled&client_device_id=b";
+    let line = setup.try_line(&key, query, &own).await.unwrap().ready().await;
+    let handed = async {
+        while waiting.0.lock().unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), handed).await.expect("the job is never resumed");
+    let pool = setup.bench.database.pool(1).await;
+    let parked: String =
+        sqlx::query_scalar("select job_id from finalization_jobs").fetch_one(&pool).await.unwrap();
+    let handed = waiting.0.lock().unwrap().clone();
+    assert_eq!(handed, [(JobId::from_text(&parked), "sk-mine".to_owned())], "once, with its own user's key");
+    drop((line, other));
+}

@@ -1,0 +1,68 @@
+//! An operator's orders as the rest of the service meets them.
+
+use job::{FailureCode, State};
+use ledger::{CheckpointKey, OperatorAction};
+use operations::{JobFilter, Operations};
+
+use crate::world::World;
+
+fn olga() -> OperatorAction {
+    OperatorAction { operator: "olga".into(), reason: "it starves the others".into() }
+}
+
+#[tokio::test]
+async fn nothing_that_a_run_writes_after_its_cancellation_is_taken() {
+    let world = World::new().await;
+    let claimed = world.claimed("c").await;
+    let job = world.ledger.cancel(&claimed.job.id, &olga()).await.unwrap().unwrap().unwrap();
+    assert_eq!(job.state, State::DeadLetter { code: FailureCode::CancelledByOperator });
+    let key = CheckpointKey { stage: "describe", version: 1, digest: [0; 32] };
+    let kept = world.ledger.record(&claimed.holding(), &key, &serde_json::json!(1), &[]).await.unwrap();
+    assert!(!kept, "its next checkpoint is refused");
+    let renewal = world.ledger.renew(&[claimed.holding()]).await.unwrap()[0];
+    assert_eq!(renewal, ledger::Renewal::Lost, "and so is its next heartbeat");
+    let status: String = sqlx::query_scalar("select status || discarded from conversations")
+        .fetch_one(&world.pool)
+        .await
+        .unwrap();
+    assert_eq!(status, "failedtrue");
+}
+
+#[tokio::test]
+async fn a_cancelled_job_needs_no_attention_and_no_bulk_replay_takes_it_along() {
+    let world = World::new().await;
+    let cancelled = world.admitted("c").await;
+    world.ledger.cancel(&cancelled, &olga()).await.unwrap().unwrap().unwrap();
+    world.dead("d", FailureCode::InvalidJob).await;
+    let found = JobFilter { status: Some("dead_letter".to_owned()), ..JobFilter::default() };
+    assert_eq!(Operations::new(&world.ledger).preview_replay(&found).await.unwrap().jobs, 1);
+    let waiting: Vec<(String, i64, i64)> = Operations::new(&world.ledger)
+        .overview()
+        .await
+        .unwrap()
+        .dead_letters
+        .into_iter()
+        .map(|letters| (letters.code, letters.waiting, letters.settled))
+        .collect();
+    assert_eq!(waiting, [("invalid_job".to_owned(), 1, 0), ("cancelled_by_operator".to_owned(), 0, 1)]);
+    let replayed = world.ledger.replay(&cancelled, &olga()).await.unwrap().unwrap().unwrap();
+    assert_eq!((replayed.state.status(), replayed.settled_at), ("queued", None));
+}
+
+#[tokio::test]
+async fn an_order_is_told_in_the_history_and_in_the_audit() {
+    let world = World::new().await;
+    let claimed = world.claimed("c").await;
+    let edge =
+        ledger::Edge::Fail { code: FailureCode::ModelUnavailable, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&claimed.holding(), edge).await.unwrap();
+    world.ledger.run_now(&claimed.job.id, &olga()).await.unwrap().unwrap().unwrap();
+    let page = Operations::new(&world.ledger).job_page(&claimed.job.id).await.unwrap().unwrap();
+    let last = page.history.last().unwrap();
+    assert_eq!((last.verb.as_str(), last.from.as_str(), last.to.as_str()), ("run_now", "queued", "queued"));
+    let action = &page.actions[0];
+    assert_eq!((action.action.as_str(), action.from_code.as_deref()), ("run_now", Some("model_unavailable")));
+    assert_eq!((action.from_generation, action.to_generation), (Some(1), Some(2)));
+    let retaken = world.claim(&claimed.job.id).await;
+    assert!(retaken.job.hurried, "its run is told");
+}

@@ -1,0 +1,67 @@
+//! What processes know of their model servers, and which jobs wait for one.
+
+use chrono::Duration;
+use job::{Cause, ErrorClass, FailureCode};
+use ledger::{Edge, RunEnd};
+use operations::{ModelAnswer, ModelServer, Operations};
+
+use crate::world::{World, process};
+
+fn server(class: Option<&str>) -> ModelServer {
+    let called =
+        ModelAnswer { seconds_ago: 3, class: class.map(str::to_owned), http_status: class.map(|_| 503) };
+    ModelServer {
+        engine: "openai:m@h/1".to_owned(),
+        open_for: class.map(|_| 12),
+        called: Some(called),
+        checked: None,
+    }
+}
+
+#[tokio::test]
+async fn reports_of_living_processes_are_read_and_no_others() {
+    let world = World::new().await;
+    for (id, class) in [("host:1", Some("server_error")), ("host:2", None), ("host:3", None)] {
+        Operations::new(&world.ledger).report_process(&process(id, 4), &Default::default()).await.unwrap();
+        Operations::new(&world.ledger).report_servers(id, &[server(class)]).await.unwrap();
+    }
+    Operations::new(&world.ledger).report_process(&process("host:4", 4), &Default::default()).await.unwrap();
+    world
+        .run(
+            "update service_processes set seen_at = now() - interval '1 minute' where process_id = 'host:2'; \
+             update service_processes set servers = '[{\"of\": \"another version\"}]' where process_id = 'host:3'",
+        )
+        .await;
+    let found = Operations::new(&world.ledger).model_servers().await.unwrap();
+    let names: Vec<&str> = found.reports.iter().map(|report| report.process.as_str()).collect();
+    assert_eq!(names, ["host:1"], "not the dead one, the one of another version, or the one without servers");
+    assert_eq!(found.reports[0].servers, [server(Some("server_error"))]);
+}
+
+#[tokio::test]
+async fn a_job_waits_for_a_model_server_while_its_last_run_was_ended_by_one() {
+    let world = World::new().await;
+    let cause = |code, circuit_open| Cause {
+        code,
+        stage: Some("describe".to_owned()),
+        class: Some(ErrorClass::ServerError),
+        http_status: Some(503),
+        circuit_open,
+    };
+    let waiting = async || Operations::new(&world.ledger).model_servers().await.unwrap().waiting;
+    let fail = |code| Edge::Fail { code, retry_after: None, jitter_permille: 0 };
+    let away = FailureCode::ModelUnavailable;
+    for (id, edge, cause) in [
+        ("failed", fail(away), Some(cause(away, false))),
+        ("given back", Edge::Release { delay: Duration::minutes(1) }, Some(cause(away, true))),
+        ("another cause", fail(FailureCode::Internal), Some(cause(FailureCode::Internal, false))),
+        ("stopped", Edge::Release { delay: Duration::zero() }, None),
+        ("dead", fail(FailureCode::InvalidJob), Some(cause(away, false))),
+    ] {
+        let holding = world.claimed(id).await.holding();
+        world.ledger.settle(&holding, RunEnd { edge, cause }).await.unwrap();
+    }
+    assert_eq!(waiting().await, 2, "the one that failed and the one that was given back");
+    world.run("update finalization_jobs set ready_at = now() where conversation_id = 'failed'").await;
+    assert_eq!(waiting().await, 1, "what is ready waits for a slot");
+}

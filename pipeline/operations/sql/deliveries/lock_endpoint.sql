@@ -1,0 +1,6 @@
+-- An endpoint whose waits are about to be ended: whether it is enabled, and whether its breaker is open. Locked before its deliveries.
+select enabled, coalesce(open_until > $3, false)
+from webhook_endpoints
+where user_id = $1
+  and endpoint_id = $2
+for no key update

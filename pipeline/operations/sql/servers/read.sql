@@ -1,0 +1,8 @@
+-- The reports of living processes.
+select process_id, seen_at, servers
+from service_processes
+where servers is not null
+  and not stopping
+  and seen_at > $1 - $2::interval
+order by process_id
+limit 1000

@@ -1,0 +1,12 @@
+-- Queued jobs whose time has not come and whose last run was ended by a model server, counted to 1,000. The cause is the tenth word
+-- of a line of history.
+select count(*)
+from (
+    select
+    from finalization_jobs
+    where status in ('queued', 'leased', 'blocked_byok')
+      and status = 'queued'
+      and ready_at > $1
+      and split_part(history[cardinality(history)], ' ', 10) like 'model\_%'
+    limit 1000
+) waiting

@@ -1,0 +1,94 @@
+//! The model servers as the living processes know them, and how many jobs wait for one.
+
+use db::{Doing, Error};
+use job::Timestamp;
+use serde::{Deserialize, Serialize};
+use sqlx::types::Json;
+
+use crate::{Operations, processes::LIVING};
+
+/// One answer of a server, or its silence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelAnswer {
+    /// Seconds before the report.
+    pub seconds_ago: i64,
+    /// What was wrong, as a word of the closed list; `None`: it was answered.
+    pub class: Option<String>,
+    /// The status, where it was not a good answer and there was one.
+    pub http_status: Option<u16>,
+}
+
+/// A model server, as a process knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelServer {
+    /// The engine that asks it: model and host, never a key.
+    pub engine: String,
+    /// For how many seconds its circuit is still open, if it is.
+    pub open_for: Option<i64>,
+    /// The last call of a run or of the assistant.
+    pub called: Option<ModelAnswer>,
+    /// The last time it was asked whether it is there and takes the key.
+    pub checked: Option<ModelAnswer>,
+}
+
+/// What one process reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerReport {
+    /// Which process.
+    pub process: String,
+    /// When.
+    pub at: Timestamp,
+    /// Its servers.
+    pub servers: Vec<ModelServer>,
+}
+
+/// All reports of living processes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelServers {
+    /// By process.
+    pub reports: Vec<ServerReport>,
+    /// Jobs that wait because a model server ended their last run, counted to 1,000.
+    pub waiting: i64,
+}
+
+impl Operations {
+    /// Keeps what a process knows of its model servers, beside its report.
+    ///
+    /// # Errors
+    /// When the database does not answer: the next report says it again.
+    pub async fn report_servers(&self, process: &str, servers: &[ModelServer]) -> Result<(), Error> {
+        sqlx::query(include_str!("../sql/servers/report.sql"))
+            .bind(process)
+            .bind(Json(servers))
+            .execute(self.db.pool())
+            .await
+            .doing("reporting model servers")
+            .map(drop)
+    }
+
+    /// What the living processes know of their model servers. A report that cannot be read is left out: another version wrote it.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn model_servers(&self) -> Result<ModelServers, Error> {
+        const DOING: &str = "reading model servers";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let rows: Vec<(String, Timestamp, serde_json::Value)> =
+            sqlx::query_as(include_str!("../sql/servers/read.sql"))
+                .bind(now)
+                .bind(LIVING)
+                .fetch_all(&mut *transaction)
+                .await
+                .doing(DOING)?;
+        let waiting: i64 = sqlx::query_scalar(include_str!("../sql/servers/waiting.sql"))
+            .bind(now)
+            .fetch_one(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        let report = |(process, at, servers): (String, Timestamp, serde_json::Value)| {
+            let servers = serde_json::from_value(servers).ok()?;
+            Some(ServerReport { process, at, servers })
+        };
+        Ok(ModelServers { reports: rows.into_iter().filter_map(report).collect(), waiting })
+    }
+}

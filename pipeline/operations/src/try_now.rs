@@ -1,0 +1,158 @@
+//! Deliveries whose wait an operator ends: one, or all that wait for an endpoint that is back.
+
+use db::{Doing, Error};
+use job::Timestamp;
+use ledger::{
+    OperatorAction,
+    operator::{Audited, write_action},
+};
+use records::UserId;
+use sqlx::PgConnection;
+
+use crate::{Operations, delivery_subject};
+
+const DOING: &str = "trying deliveries now";
+/// How many one transaction makes due.
+const BATCH: i64 = 1_000;
+
+/// What came of trying now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TriedNow {
+    /// So many are due now, and the endpoint's breaker lets the next try through.
+    Due(u64),
+    /// Nothing waits for a moment.
+    Nothing,
+    /// It is under way.
+    UnderWay,
+    /// It has ended: it can be redelivered.
+    Ended,
+    /// Its endpoint is disabled: it waits until that is enabled.
+    Disabled,
+}
+
+/// An endpoint as an order finds it.
+struct Standing {
+    is_enabled: bool,
+    is_open: bool,
+}
+
+impl Operations {
+    /// Makes one waiting delivery due, and lets it through its endpoint's breaker. Tries are kept. `None`: no such delivery.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn try_delivery_now(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        delivery: &str,
+        action: &OperatorAction,
+    ) -> Result<Option<TriedNow>, Error> {
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let Some(standing) = lock(&mut transaction, user, endpoint, now).await.doing(DOING)? else {
+            transaction.rollback().await.doing(DOING)?;
+            return Ok(None);
+        };
+        let place: Option<String> = sqlx::query_scalar(include_str!("../sql/deliveries/lock_waiting.sql"))
+            .bind(user.as_str())
+            .bind(endpoint)
+            .bind(delivery)
+            .bind(now)
+            .fetch_optional(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        let answer = place.map(|place| match place.as_str() {
+            "under_way" => TriedNow::UnderWay,
+            "ended" => TriedNow::Ended,
+            _ if !standing.is_enabled => TriedNow::Disabled,
+            "ready" if !standing.is_open => TriedNow::Nothing,
+            _ => TriedNow::Due(1),
+        });
+        if !matches!(answer, Some(TriedNow::Due(_))) {
+            // Ended explicitly, and not by the driver: a claim skips locked rows, however short the lock.
+            transaction.rollback().await.doing(DOING)?;
+            return Ok(answer);
+        }
+        sqlx::query(include_str!("../sql/deliveries/try_one.sql"))
+            .bind(user.as_str())
+            .bind(endpoint)
+            .bind(delivery)
+            .bind(now)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        close_breaker(&mut transaction, user, endpoint).await.doing(DOING)?;
+        let subject = delivery_subject(endpoint, delivery);
+        let audited = Audited { user: Some(user), verb: "try_webhook_now", subject: &subject };
+        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        self.db.waker().deliveries_written();
+        Ok(answer)
+    }
+
+    /// Makes at most 1,000 deliveries due that wait for a moment at an endpoint, and lets the next try through its breaker: when
+    /// that gets through, the others follow. Tries are kept. `None`: no such endpoint.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn try_endpoint_now(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        action: &OperatorAction,
+    ) -> Result<Option<TriedNow>, Error> {
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let standing = lock(&mut transaction, user, endpoint, now).await.doing(DOING)?;
+        let Some(Standing { is_enabled: true, is_open }) = standing else {
+            transaction.rollback().await.doing(DOING)?;
+            return Ok(standing.map(|_| TriedNow::Disabled));
+        };
+        let due = sqlx::query(include_str!("../sql/deliveries/try_all.sql"))
+            .bind(user.as_str())
+            .bind(endpoint)
+            .bind(now)
+            .bind(BATCH)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?
+            .rows_affected();
+        if due == 0 && !is_open {
+            transaction.rollback().await.doing(DOING)?;
+            return Ok(Some(TriedNow::Nothing));
+        }
+        close_breaker(&mut transaction, user, endpoint).await.doing(DOING)?;
+        let audited = Audited { user: Some(user), verb: "try_webhook_now", subject: endpoint };
+        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        self.db.waker().deliveries_written();
+        Ok(Some(TriedNow::Due(due)))
+    }
+}
+
+async fn lock(
+    connection: &mut PgConnection,
+    user: &UserId,
+    endpoint: &str,
+    now: Timestamp,
+) -> Result<Option<Standing>, sqlx::Error> {
+    let found: Option<(bool, bool)> = sqlx::query_as(include_str!("../sql/deliveries/lock_endpoint.sql"))
+        .bind(user.as_str())
+        .bind(endpoint)
+        .bind(now)
+        .fetch_optional(connection)
+        .await?;
+    Ok(found.map(|(is_enabled, is_open)| Standing { is_enabled, is_open }))
+}
+
+async fn close_breaker(
+    connection: &mut PgConnection,
+    user: &UserId,
+    endpoint: &str,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(include_str!("../sql/deliveries/close_breaker.sql"))
+        .bind(user.as_str())
+        .bind(endpoint)
+        .execute(connection)
+        .await
+        .map(drop)
+}

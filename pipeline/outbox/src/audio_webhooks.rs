@@ -1,0 +1,177 @@
+//! Where the raw audio of a user's live sessions is posted (`docs/live.md`). One for each user; its audio is never stored.
+
+use db::{Doing, Error, secrets::Place};
+use records::{Timestamp, UserId};
+use secrecy::SecretString;
+
+use crate::Outbox;
+
+/// Failures in a row, across all processes, after which it is disabled.
+const MOST_FAILURES: i32 = 100;
+
+/// What a user sets.
+#[derive(Clone, Debug)]
+pub struct NewAudioWebhook {
+    /// Checked by the guard.
+    pub url: String,
+    /// Seconds of audio in each request, 1 to 60.
+    pub seconds: i32,
+    /// `whsec_…`; used where there is none for this URL, or `replace_secret`.
+    pub secret: SecretString,
+    /// Whether the secret takes the place of one that there is.
+    pub replace_secret: bool,
+}
+
+/// What is set, without its secret.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct AudioWebhook {
+    /// Where to post.
+    pub url: String,
+    /// Seconds of audio in each request.
+    pub seconds: i32,
+    /// Whether it receives anything.
+    pub enabled: bool,
+    /// Why not: `by_owner`, `gone` (410) or `failing` (100 failures in a row).
+    pub disabled_reason: Option<String>,
+    /// Since when nothing got through.
+    pub failing_since: Option<Timestamp>,
+    /// The last 2xx, to the minute.
+    pub last_success_at: Option<Timestamp>,
+    /// When it was first set.
+    pub created_at: Timestamp,
+    /// When its owner last changed it.
+    pub updated_at: Timestamp,
+    /// The secret that was brought is the one that signs from now on.
+    pub is_new_secret: bool,
+}
+
+/// What a process posts with.
+#[derive(Clone, Debug)]
+pub struct AudioReceiver {
+    /// Where to post.
+    pub url: String,
+    /// Seconds of audio in each request.
+    pub seconds: i32,
+    /// Signs the requests.
+    pub secret: SecretString,
+    /// What became of a request is noted for this version.
+    pub version: i64,
+    /// The database's time.
+    pub now: Timestamp,
+}
+
+/// What became of a request with audio, its second try included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AudioOutcome {
+    /// 2xx.
+    Delivered,
+    /// 410: it is disabled.
+    Gone,
+    /// Anything else.
+    Failed,
+}
+
+#[derive(sqlx::FromRow)]
+struct ReceiverRow {
+    url: String,
+    seconds: i32,
+    secret: String,
+    version: i64,
+    now: Timestamp,
+}
+
+impl Outbox {
+    /// Sets the user's audio webhook and enables it. `None`: no such user.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn set_audio_webhook(
+        &self,
+        user: &UserId,
+        new: &NewAudioWebhook,
+    ) -> Result<Option<AudioWebhook>, Error> {
+        let secret = self.db.secrets().seal(Place::audio(user.as_str()), &new.secret)?;
+        sqlx::query_as(include_str!("../sql/audio_webhooks/set.sql"))
+            .bind(user.as_str())
+            .bind(&new.url)
+            .bind(new.seconds)
+            .bind(secret)
+            .bind(new.replace_secret)
+            .fetch_optional(self.db.pool())
+            .await
+            .doing("setting an audio webhook")
+    }
+
+    /// The user's audio webhook.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn audio_webhook(&self, user: &UserId) -> Result<Option<AudioWebhook>, Error> {
+        sqlx::query_as(include_str!("../sql/audio_webhooks/read.sql"))
+            .bind(user.as_str())
+            .fetch_optional(self.db.pool())
+            .await
+            .doing("reading an audio webhook")
+    }
+
+    /// Enables or disables it, as its owner asks. `None`: none is set.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn switch_audio_webhook(
+        &self,
+        user: &UserId,
+        enabled: bool,
+    ) -> Result<Option<AudioWebhook>, Error> {
+        sqlx::query_as(include_str!("../sql/audio_webhooks/switch.sql"))
+            .bind(user.as_str())
+            .bind(enabled)
+            .fetch_optional(self.db.pool())
+            .await
+            .doing("switching an audio webhook")
+    }
+
+    /// Where the user's audio is to be posted; `None` where none is set, it is disabled, or the user is being deleted.
+    ///
+    /// # Errors
+    /// When the database does not answer, or its secret cannot be opened.
+    pub async fn audio_receiver(&self, user: &UserId) -> Result<Option<AudioReceiver>, Error> {
+        let row: Option<ReceiverRow> = sqlx::query_as(include_str!("../sql/audio_webhooks/to_send.sql"))
+            .bind(user.as_str())
+            .fetch_optional(self.db.pool())
+            .await
+            .doing("reading an audio webhook")?;
+        row.map(|row| {
+            Ok(AudioReceiver {
+                secret: self.db.secrets().open(Place::audio(user.as_str()), &row.secret)?,
+                url: row.url,
+                seconds: row.seconds,
+                version: row.version,
+                now: row.now,
+            })
+        })
+        .transpose()
+    }
+
+    /// Notes what became of a request that was sent under `version`.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn note_audio_outcome(
+        &self,
+        user: &UserId,
+        version: i64,
+        outcome: AudioOutcome,
+    ) -> Result<(), Error> {
+        sqlx::query(include_str!("../sql/audio_webhooks/note.sql"))
+            .bind(user.as_str())
+            .bind(version)
+            .bind(outcome == AudioOutcome::Delivered)
+            .bind(outcome == AudioOutcome::Gone)
+            .bind(MOST_FAILURES)
+            .execute(self.db.pool())
+            .await
+            .doing("noting how an audio webhook answered")
+            .map(drop)
+    }
+}

@@ -1,0 +1,82 @@
+//! The model servers, and whether what they should do can be asked for at all.
+
+use operations::{ModelServers, Workers};
+
+use super::{Level, Remark, processes::living, remark};
+use crate::model_servers::{Standing, summaries};
+
+/// What the living processes know of their model servers.
+pub(super) fn engines(found: &ModelServers) -> Vec<Remark> {
+    let summaries = summaries(found);
+    if summaries.is_empty() {
+        return vec![remark("engines", Level::Fine, "embedded: no model server is asked".to_owned())];
+    }
+    let told = summaries.into_iter().map(|summary| {
+        let level = match summary.standing {
+            Standing::Well => Level::Fine,
+            Standing::Unknown | Standing::Unwell => Level::Warning,
+            Standing::Away => Level::Failure,
+        };
+        remark("engines", level, format!("{} {}", summary.engine, summary.words))
+    });
+    told.collect()
+}
+
+/// In the mode `inline` finalize answers 503, and only creates are processed.
+pub(super) fn dispatch(workers: &Workers) -> Option<Remark> {
+    let mut modes: Vec<&str> = living(workers).map(|view| view.process.dispatch_mode.as_str()).collect();
+    modes.sort_unstable();
+    modes.dedup();
+    match modes.as_slice() {
+        [] => None,
+        ["inline"] => Some(remark(
+            "dispatch",
+            Level::Warning,
+            "inline: finalize answers 503, and live conversations are not finished; for a durable queue set \
+             LISTEN_FINALIZATION_DISPATCH_MODE=postgres"
+                .to_owned(),
+        )),
+        [mode] => Some(remark("dispatch", Level::Fine, format!("{mode}: finalize is durable"))),
+        many => Some(remark(
+            "dispatch",
+            Level::Warning,
+            format!("processes run in different modes: {}; give all of them the same", many.join(", ")),
+        )),
+    }
+}
+
+/// Whether a living process hands dispatches over to the task queue.
+pub(super) fn hands_over(workers: &Workers) -> bool {
+    living(workers).any(|view| view.process.dispatch_mode == "cloud_tasks")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::doctor::processes::tests::view;
+
+    fn in_modes(modes: &[&str]) -> Workers {
+        let process = |mode: &&str| {
+            let mut view = view("host:1", 4, 1, 0);
+            view.process.dispatch_mode = (*mode).to_owned();
+            view
+        };
+        Workers { processes: modes.iter().map(process).collect(), strays: Vec::new() }
+    }
+
+    #[test]
+    fn inline_warns_that_finalize_answers_503() {
+        let level = |modes: &[&str]| dispatch(&in_modes(modes)).map(|remark| remark.level);
+        assert_eq!(level(&[]), None);
+        assert_eq!(level(&["postgres", "postgres"]), Some(Level::Fine));
+        assert_eq!(level(&["postgres", "inline"]), Some(Level::Warning));
+        let inline = dispatch(&in_modes(&["inline"])).map(|remark| (remark.level, remark.words));
+        assert!(matches!(inline, Some((Level::Warning, words)) if words.contains("finalize answers 503")));
+    }
+
+    #[test]
+    fn only_the_mode_cloud_tasks_hands_over() {
+        assert!(hands_over(&in_modes(&["postgres", "cloud_tasks"])));
+        assert!(!hands_over(&in_modes(&["postgres", "inline"])));
+    }
+}

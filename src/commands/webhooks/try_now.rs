@@ -1,0 +1,79 @@
+//! `listen webhooks try-now`: deliveries that need not wait for their next try.
+
+use ledger::Ledger;
+use operations::{Operations, TriedNow};
+use records::UserId;
+use serde_json::json;
+
+use super::{Which, none};
+use crate::{
+    commands::{consent::Cause, stdout::say, table::print_json},
+    exit::Exit,
+};
+
+/// Tries one delivery, or all that wait, batch by batch, so that no rows are locked for long.
+pub(super) async fn run(
+    ledger: &Ledger,
+    which: &Which,
+    delivery: Option<&str>,
+    cause: &Cause,
+    as_json: bool,
+) -> anyhow::Result<()> {
+    let (user, action) = (UserId::new(which.user.clone()), cause.action());
+    let mut all = 0;
+    loop {
+        let tried = match delivery {
+            Some(delivery) => Operations::new(ledger)
+                .try_delivery_now(&user, &which.id, delivery, &action)
+                .await?
+                .ok_or_else(|| Exit::NotFound(format!("{} has no delivery {delivery}", which.id)))?,
+            None => Operations::new(ledger)
+                .try_endpoint_now(&user, &which.id, &action)
+                .await?
+                .ok_or_else(|| none(which))?,
+        };
+        match tried {
+            TriedNow::Due(some) => all += some,
+            TriedNow::Nothing => break,
+            refused => return Err(Exit::Refused(format!("{}: {}", which.id, words(refused))).into()),
+        }
+    }
+    match as_json {
+        true => print_json(&json!({ "endpoint": which.id, "delivery": delivery, "due": all })),
+        false => match all {
+            0 => say!("nothing waits for its next try"),
+            1 => say!("1 delivery is tried now"),
+            many => say!(
+                "{many} deliveries are due now; one is tried first, and the others follow when it gets through"
+            ),
+        },
+    }
+}
+
+/// Why nothing was tried.
+pub(crate) fn words(refused: TriedNow) -> &'static str {
+    match refused {
+        TriedNow::Due(_) | TriedNow::Nothing => "nothing waits for its next try",
+        TriedNow::UnderWay => "the delivery is under way",
+        TriedNow::Ended => {
+            "the delivery has ended; `listen webhooks recover` or the console makes it due again"
+        }
+        TriedNow::Disabled => {
+            "the endpoint is disabled, and what waits for it waits for `listen webhooks enable`"
+        }
+    }
+}
+
+/// After a recovery: what was not given up waits for its next try, and need not.
+pub(super) async fn hint(ledger: &Ledger, which: &Which) -> anyhow::Result<()> {
+    let view = super::find(ledger, which).await?;
+    if view.enabled && view.waiting > 0 {
+        anstream::eprintln!(
+            "{} wait for their next try: `listen webhooks try-now {} --user {} --reason …` tries them at once",
+            view.waiting,
+            which.id,
+            which.user
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! What an operator orders of live jobs: that they run now, or that one ends.
+
+use axum::{
+    extract::State,
+    response::{Redirect, Response},
+};
+use job::{Job, JobId, State as JobState, Timestamp};
+use ledger::Ledger;
+use operations::{JobFilter, Operations};
+
+use super::{
+    Console,
+    asked::Asked,
+    confirm::Confirm,
+    fault::{Fault, Undone},
+    job::read,
+    one::granted,
+    typed::{Path, Query},
+    visitor::{Acting, Visitor},
+    words::count,
+};
+
+/// Waiting jobs that one form makes due; what is left is found by the next.
+const AT_ONCE: i64 = 1_000;
+
+/// `GET /console/jobs/{id}/run-now`.
+pub(super) async fn ask_run_now(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Path(id): Path<String>,
+) -> Result<Response, Fault> {
+    let page = console.in_time(read(&console.ledger, &id)).await?;
+    Ok(Confirm {
+        sentences: vec![
+            page.why.to_string(),
+            "Its wait ends now, under the next generation. Attempts are kept, and a model server is asked even where its \
+             circuit is open."
+                .to_owned(),
+        ],
+        subject: id,
+        action: format!("/console/jobs/{}/run-now", page.view.job.id),
+        button: "Run now",
+        back: format!("/console/jobs/{}", page.view.job.id),
+        ..Confirm::new(visitor, "jobs", "Run this job now?")
+    }
+    .page())
+}
+
+/// `GET /console/jobs/{id}/cancel`.
+pub(super) async fn ask_cancel(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Path(id): Path<String>,
+) -> Result<Response, Fault> {
+    let page = console.in_time(read(&console.ledger, &id)).await?;
+    Ok(Confirm {
+        sentences: vec![
+            page.why.to_string(),
+            "The job becomes a settled dead letter, cancelled_by_operator; its conversation is failed and discarded, and \
+             endpoints are notified. A run loses its lease and stops at its next checkpoint."
+                .to_owned(),
+            "A replay of this job begins it anew; no bulk replay takes it along.".to_owned(),
+        ],
+        subject: id,
+        action: format!("/console/jobs/{}/cancel", page.view.job.id),
+        button: "Cancel the job",
+        back: format!("/console/jobs/{}", page.view.job.id),
+        ..Confirm::new(visitor, "jobs", "Cancel this job?")
+    }
+    .page())
+}
+
+/// `POST /console/jobs/{id}/run-now`.
+pub(super) async fn run_now(
+    State(console): State<Console>,
+    Path(id): Path<String>,
+    acting: Acting,
+) -> Result<Redirect, Undone> {
+    let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.ledger);
+    let job = granted(&id, ledger.db().in_time(ledger.run_now(&job, &action)).await?)?;
+    Ok(Redirect::to(&format!("/console/jobs/{}?done=hurried", job.id)))
+}
+
+/// `POST /console/jobs/{id}/cancel`.
+pub(super) async fn cancel(
+    State(console): State<Console>,
+    Path(id): Path<String>,
+    acting: Acting,
+) -> Result<Redirect, Undone> {
+    let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.ledger);
+    let job = granted(&id, ledger.db().in_time(ledger.cancel(&job, &action)).await?)?;
+    Ok(Redirect::to(&format!("/console/jobs/{}?done=job-cancelled", job.id)))
+}
+
+/// Whether the job waits for a moment that has not come.
+pub(super) fn waits(job: &Job, now: Timestamp) -> bool {
+    matches!(job.state, JobState::Queued { ready_at } if ready_at > now)
+}
+
+/// `GET /console/run-now`.
+pub(super) async fn ask_many(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Fault> {
+    let ledger = &console.ledger;
+    let filter = queued(&asked, ledger.db().in_time(ledger.db().now()).await?)?;
+    let asked = asked.fixed(&filter);
+    let found = console.in_time(waiting(ledger, filter)).await?;
+    if found.is_empty() {
+        return Err(Fault::Missing(
+            "No job that is found waits for a moment: nothing is to be hurried.".to_owned(),
+        ));
+    }
+    let several = if found.len() == 1 { "waiting job" } else { "waiting jobs" };
+    let title = format!("Run {} {several} now?", count(found.len() as i64));
+    Ok(Confirm {
+        sentences: vec![
+            "Their waits end now, each under its next generation. Attempts are kept, and a model server is asked even \
+             where its circuit is open."
+                .to_owned(),
+        ],
+        action: "/console/run-now".to_owned(),
+        hidden: asked.pairs().into_iter().map(|(name, value)| (name, value.to_owned())).collect(),
+        button: "Run now",
+        back: format!("/console/jobs?{}", asked.query()),
+        ..Confirm::new(visitor, "jobs", title)
+    }
+    .page())
+}
+
+/// `POST /console/run-now`. A transaction per job; one that has begun meanwhile is left alone.
+pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+    let (action, ledger) = (acting.action()?, &console.ledger);
+    let asked = Asked::of(acting.fields());
+    let filter = queued(&asked, ledger.db().in_time(ledger.db().now()).await?)?;
+    let mut word = "unchanged";
+    for job in console.in_time(waiting(ledger, filter)).await? {
+        if let Some(Ok(_)) = ledger.db().in_time(ledger.run_now(&job, &action)).await? {
+            word = "all-hurried";
+        }
+    }
+    Ok(Redirect::to(&format!("/console/jobs?status=queued&done={word}")))
+}
+
+fn queued(asked: &Asked, now: Timestamp) -> Result<JobFilter, Fault> {
+    let filter = asked.filter(now, AT_ONCE)?;
+    Ok(JobFilter { status: Some("queued".to_owned()), after: None, ..filter })
+}
+
+/// The waiting ones among the newest queued jobs that `filter` finds.
+async fn waiting(ledger: &Ledger, filter: JobFilter) -> Result<Vec<JobId>, Fault> {
+    let (now, page) = (ledger.db().now().await?, Operations::new(ledger).jobs_page(&filter).await?);
+    Ok(page.jobs.into_iter().map(|view| view.job).filter(|job| waits(job, now)).map(|job| job.id).collect())
+}

@@ -1,0 +1,76 @@
+//! Live conversations: whose, in which process, how many segments, and when each is processed. Never words.
+
+use askama::Template;
+use axum::{extract::State, response::Response};
+use job::Timestamp;
+use ledger::Ledger;
+use store::LiveView;
+
+use super::{
+    Console, fault::Fault, live::live_page, page::Frame, typed::Query, visitor::Visitor, words::Moment,
+};
+
+/// Conversations on the page: those that are processed first.
+const PAGE: i64 = 100;
+
+/// Of whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(default)]
+pub(super) struct Of {
+    user: String,
+}
+
+#[derive(Template)]
+#[template(path = "sessions.html", blocks = ["live"])]
+pub(super) struct Page {
+    frame: Frame,
+    of: Of,
+    lines: Vec<Line>,
+    is_full: bool,
+}
+
+struct Line {
+    conversation: String,
+    user: String,
+    process: Option<String>,
+    connected: Moment,
+    segments: i64,
+    active: Moment,
+    ends: Moment,
+}
+
+impl Line {
+    fn new(view: LiveView, now: Timestamp) -> Self {
+        Self {
+            conversation: view.conversation_id,
+            user: view.user_id,
+            process: view.live_process,
+            connected: Moment::new(view.live_since, now),
+            segments: view.segments,
+            active: Moment::new(view.last_activity_at, now),
+            ends: Moment::new(view.process_after, now),
+        }
+    }
+}
+
+/// `GET /console/sessions`.
+pub(super) async fn list(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Query(of): Query<Of>,
+) -> Result<Response, Fault> {
+    let frame = Frame::of(visitor, "sessions", "Live audio").live();
+    console.show(frame, |frame| page(&console.ledger, frame, of)).await
+}
+
+live_page!(Page);
+
+/// The page as it is now.
+pub(super) async fn page(ledger: &Ledger, frame: Frame, of: Of) -> Result<Page, Fault> {
+    let now = ledger.db().now().await?;
+    let user = Some(of.user.trim()).filter(|user| !user.is_empty());
+    let views = ledger.store().list_live(user, PAGE).await?;
+    let is_full = i64::try_from(views.len()).is_ok_and(|count| count >= PAGE);
+    let lines = views.into_iter().map(|view| Line::new(view, now)).collect();
+    Ok(Page { frame, of, lines, is_full })
+}

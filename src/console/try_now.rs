@@ -1,0 +1,94 @@
+//! Deliveries that need not wait for their next try: one, or all of an endpoint that is back.
+
+use axum::{
+    extract::State,
+    response::{Redirect, Response},
+};
+use operations::{Operations, TriedNow};
+use records::UserId;
+use serde::Deserialize;
+
+use super::{
+    Console,
+    confirm::Confirm,
+    fault::{Fault, Undone},
+    typed::Query,
+    visitor::{Acting, Visitor},
+    webhooks::missing,
+    words::query,
+};
+use crate::commands::webhooks::words;
+
+/// Whose endpoint; without a delivery, all that wait for it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Which {
+    user: String,
+    endpoint: String,
+    delivery: String,
+}
+
+impl Which {
+    /// Where it is shown.
+    fn page(&self, done: &str) -> String {
+        let named = [("user", &*self.user), ("endpoint", &*self.endpoint), ("delivery", &*self.delivery)];
+        let query = query(&[&named[..], &[("done", done)]].concat());
+        let page = if self.delivery.is_empty() { "endpoint" } else { "delivery" };
+        format!("/console/webhooks/{page}?{query}")
+    }
+}
+
+/// `GET /console/webhooks/try-now`.
+pub(super) async fn ask(visitor: Visitor, Query(which): Query<Which>) -> Response {
+    let (title, subject) = match which.delivery.as_str() {
+        "" => ("Try all that wait for this endpoint?", &which.endpoint),
+        _ => ("Try this delivery now?", &which.delivery),
+    };
+    let sentence = "What waits for its next try is due now, and the endpoint's breaker lets one try through; when it gets \
+                    through, the others follow. Tries are kept.";
+    let hidden = [("user", &which.user), ("endpoint", &which.endpoint), ("delivery", &which.delivery)];
+    Confirm {
+        sentences: vec![sentence.to_owned()],
+        subject: subject.clone(),
+        hidden: hidden.map(|(name, value)| (name, value.clone())).into(),
+        action: "/console/webhooks/try-now".to_owned(),
+        button: "Try now",
+        back: which.page(""),
+        ..Confirm::new(visitor, "webhooks", title)
+    }
+    .page()
+}
+
+/// `POST /console/webhooks/try-now`. Batch by batch, so that no rows are locked for long.
+pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+    let field = |name| acting.field(name).unwrap_or_default().to_owned();
+    let which = Which { user: field("user"), endpoint: field("endpoint"), delivery: field("delivery") };
+    let (user, action, ledger) = (UserId::new(&*which.user), acting.action()?, &console.ledger);
+    let mut word = "unchanged";
+    loop {
+        let tried = match which.delivery.as_str() {
+            "" => {
+                ledger
+                    .db()
+                    .in_time(Operations::new(ledger).try_endpoint_now(&user, &which.endpoint, &action))
+                    .await?
+            }
+            delivery => {
+                ledger
+                    .db()
+                    .in_time(Operations::new(ledger).try_delivery_now(
+                        &user,
+                        &which.endpoint,
+                        delivery,
+                        &action,
+                    ))
+                    .await?
+            }
+        };
+        match tried.ok_or_else(|| missing(&which.endpoint))? {
+            TriedNow::Due(_) => word = "tried-now",
+            TriedNow::Nothing => return Ok(Redirect::to(&which.page(word))),
+            refused => return Err(Fault::Refused(format!("Not tried: {}.", words(refused))).into()),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Live sockets whose process is killed while people speak.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::sync::{Barrier, watch};
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+use crate::binary::printed;
+use crate::client::Client;
+use crate::process::{PATIENCE, Process, until};
+use crate::world::World;
+
+/// How many speak at once, and how many lines each of them says. The process is killed when all have said half of them.
+const SPEAKERS: usize = 10;
+const LINES: usize = 8;
+
+/// A client that repeats what was not confirmed, as `docs/live.md` asks it to.
+struct Speaker {
+    user: String,
+    key: String,
+    number: usize,
+    /// Where the service is now.
+    address: watch::Receiver<String>,
+}
+
+type Socket = WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>;
+
+impl Speaker {
+    /// Says every line until it is confirmed, through as many sockets as that takes.
+    async fn speak(self, halfway: Arc<Barrier>) {
+        let mut socket = None;
+        for line in 0..LINES {
+            if line == LINES / 2 {
+                halfway.wait().await;
+            }
+            let confirmed = async {
+                loop {
+                    let mut open = match socket.take() {
+                        Some(open) => open,
+                        None => match self.connect().await {
+                            Some(open) => open,
+                            None => {
+                                tokio::time::sleep(Duration::from_millis(20)).await;
+                                continue;
+                            }
+                        },
+                    };
+                    if self.say(&mut open, line).await.is_some() {
+                        return open;
+                    }
+                }
+            };
+            socket = Some(timeout(PATIENCE, confirmed).await.expect("a line is confirmed in time"));
+        }
+    }
+
+    async fn connect(&self) -> Option<Socket> {
+        let base = self.address.borrow().replacen("http", "ws", 1);
+        let query =
+            format!("uid={}&custom_stt=enabled&conversation_timeout=600&client_device_id=d", self.user);
+        let mut request = format!("{base}/v4/listen?{query}").into_client_request().expect("a URL");
+        let bearer = format!("Bearer {}", self.key).parse().expect("a header");
+        request.headers_mut().insert("authorization", bearer);
+        connect_async(request).await.ok().map(|(socket, _)| socket)
+    }
+
+    /// `None`: the socket is lost, and the line may be stored or not.
+    async fn say(&self, socket: &mut Socket, line: usize) -> Option<()> {
+        let (id, start) = (format!("line-{line}"), line as f64 * 40.0);
+        let text = format!("Speaker {} says line {line}.", self.number);
+        let frame = json!({ "type": "suggested_transcript", "segments": [
+            { "id": id, "text": text, "start": start, "end": start + 1.0, "is_user": true },
+        ] });
+        socket.send(Message::text(frame.to_string())).await.ok()?;
+        loop {
+            let Some(Ok(Message::Text(text))) = socket.next().await else { return None };
+            let shown: Value = serde_json::from_str(&text).unwrap_or_default();
+            if shown.as_array().into_iter().flatten().any(|segment| segment["id"] == id.as_str()) {
+                return Some(());
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn kill_9_under_speaking_sessions_loses_and_doubles_no_confirmed_line() {
+    let world = World::new().await;
+    let settings = [("LISTEN_RATE_PER_MINUTE", "0")];
+    let doomed = Process::serve(&world.url, &settings).await;
+    let other = Process::outliving(&world.url, &settings).await;
+    let (moved, address) = watch::channel(doomed.api.clone());
+    let halfway = Arc::new(Barrier::new(SPEAKERS + 1));
+    let mut speakers = tokio::task::JoinSet::new();
+    let mut people = Vec::new();
+    for number in 0..SPEAKERS {
+        let user = format!("speaker-{number}");
+        printed(&world.url, &["users", "create", "--id", &user]);
+        let key = printed(&world.url, &["keys", "create", "--user", &user]);
+        people.push(Client::new(&other.api, &key));
+        let speaker = Speaker { user, key, number, address: address.clone() };
+        speakers.spawn(speaker.speak(Arc::clone(&halfway)));
+    }
+    timeout(PATIENCE, halfway.wait()).await.expect("everyone says half of it in time");
+    // Lines are on their way in all sockets.
+    let killed = doomed.kill();
+    moved.send_replace(other.api.clone());
+    killed.await;
+    while let Some(spoken) = speakers.join_next().await {
+        spoken.expect("a speaker comes to the end");
+    }
+    let all = i64::try_from(SPEAKERS * LINES).unwrap();
+    assert_eq!(world.count("select count(*) from transcript_segments").await, all, "none twice");
+    let different = "select count(distinct (user_id, content)) from transcript_segments";
+    assert_eq!(world.count(different).await, all, "none missing");
+    for person in &people {
+        person.end_live().await;
+    }
+    let everyone = i64::try_from(SPEAKERS).unwrap();
+    until(async || {
+        world.count("select count(*) from finalization_jobs where status = 'completed'").await == everyone
+    })
+    .await;
+    assert_eq!(world.count("select count(*) from finalization_jobs").await, everyone, "admitted once each");
+}

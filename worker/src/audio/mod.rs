@@ -1,0 +1,94 @@
+//! Raw audio of live sessions, posted to the servers that their users named (`docs/live.md`).
+//!
+//! A session hands its audio to a tap and never waits: a receiver that is slow or down loses audio, which is counted.
+
+mod metrics;
+mod post;
+mod tap;
+
+use std::fmt;
+use std::sync::Arc;
+
+use ledger::Ledger;
+use outside::Sender;
+use records::UserId;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::breaker::Breaker;
+use crate::chance::Chance;
+
+pub use metrics::AudioMetrics;
+pub use tap::AudioTap;
+
+/// Bytes of audio that a process keeps for receivers: what is gathered, what waits, and what is being sent.
+const BUDGET: usize = 128 * 1_024 * 1_024;
+
+/// The audio webhooks of one process. Cheap to clone; [`run`](Self::run) waits for what is still to be sent.
+#[derive(Clone)]
+pub struct AudioWebhooks(Arc<Shared>);
+
+/// What all taps of a process share.
+struct Shared {
+    ledger: Ledger,
+    sender: Sender,
+    metrics: AudioMetrics,
+    chance: Chance,
+    breaker: Breaker,
+    /// One permit for each byte.
+    budget: Arc<Semaphore>,
+    tracker: TaskTracker,
+}
+
+impl AudioWebhooks {
+    /// `seed` is where the ids of requests come from.
+    pub fn new(ledger: Ledger, sender: Sender, metrics: AudioMetrics, seed: u64) -> Self {
+        Self::with_budget(ledger, sender, metrics, seed, BUDGET)
+    }
+
+    /// The same with another budget of bytes.
+    pub fn with_budget(
+        ledger: Ledger,
+        sender: Sender,
+        metrics: AudioMetrics,
+        seed: u64,
+        budget: usize,
+    ) -> Self {
+        Self(Arc::new(Shared {
+            ledger,
+            sender,
+            metrics,
+            chance: Chance::new(seed),
+            breaker: Breaker::default(),
+            budget: Arc::new(Semaphore::new(budget.min(Semaphore::MAX_PERMITS))),
+            tracker: TaskTracker::new(),
+        }))
+    }
+
+    /// Begins to take the audio of a session, whose samples come at `rate` a second. Must be called inside a runtime.
+    pub fn open(&self, user: &UserId, rate: u32) -> AudioTap {
+        let (tap, sending) = tap::open(Arc::clone(&self.0), user.clone(), rate);
+        self.0.tracker.spawn(sending);
+        tap
+    }
+
+    /// Returns once `soft` is cancelled and the last audio of sessions that have ended is sent, or when `hard` is.
+    pub async fn run(self, soft: CancellationToken, hard: CancellationToken) {
+        let sent = async {
+            soft.cancelled().await;
+            self.0.tracker.close();
+            self.0.tracker.wait().await;
+        };
+        tokio::select! {
+            () = sent => {}
+            () = hard.cancelled() => {}
+        }
+    }
+}
+
+impl fmt::Debug for AudioWebhooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AudioWebhooks").field("open", &self.0.tracker.len()).finish_non_exhaustive()
+    }
+}

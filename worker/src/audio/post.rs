@@ -1,0 +1,100 @@
+//! One request with audio: signed, tried twice at most, and its outcome noted.
+
+use std::time::Duration;
+
+use outbox::{AudioOutcome, AudioReceiver};
+use outside::{Answer, Url, sign};
+use records::{Timestamp, UserId};
+use tokio::time::{Instant, sleep};
+
+use super::Shared;
+
+/// The wait before the second try.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// A receiver as it was read, and when: the database's time goes on from there.
+pub(super) struct Receiver {
+    pub(super) receiver: AudioReceiver,
+    pub(super) read_at: Instant,
+}
+
+impl Receiver {
+    fn now(&self) -> Timestamp {
+        self.receiver.now + self.read_at.elapsed()
+    }
+}
+
+impl Shared {
+    /// Posts `body`; whether it was delivered. A receiver that failed several times in a row is left alone for a while.
+    pub(super) async fn post(&self, user: &UserId, to: &Receiver, rate: u32, body: Vec<u8>) -> bool {
+        let server = format!("{user} {}", to.receiver.url);
+        if !self.breaker.admits(&server) {
+            self.metrics.dropped("circuit_open");
+            return false;
+        }
+        let outcome = self.outcome(user, to, rate, body).await;
+        match outcome {
+            AudioOutcome::Gone => self.breaker.forget(&server),
+            outcome => self.breaker.note(&server, outcome == AudioOutcome::Failed),
+        }
+        self.metrics.ended(match outcome {
+            AudioOutcome::Delivered => "delivered",
+            AudioOutcome::Gone => "gone",
+            AudioOutcome::Failed => "failed",
+        });
+        let version = to.receiver.version;
+        if let Err(error) =
+            self.ledger.db().in_time(self.ledger.outbox().note_audio_outcome(user, version, outcome)).await
+        {
+            tracing::warn!(%error, "how an audio webhook answered was not noted");
+        }
+        outcome == AudioOutcome::Delivered
+    }
+
+    async fn outcome(&self, user: &UserId, to: &Receiver, rate: u32, body: Vec<u8>) -> AudioOutcome {
+        let id = format!("msg_{}", self.chance.id());
+        let answer = match self.attempt(user, to, rate, &id, body.clone()).await {
+            Answer::Unreachable | Answer::Status { code: 500.., .. } => {
+                sleep(AGAIN_AFTER).await;
+                self.attempt(user, to, rate, &id, body).await
+            }
+            answer => answer,
+        };
+        match answer {
+            Answer::Status { code: 200..=299, .. } => AudioOutcome::Delivered,
+            Answer::Status { code: 410, .. } => AudioOutcome::Gone,
+            _ => AudioOutcome::Failed,
+        }
+    }
+
+    async fn attempt(&self, user: &UserId, to: &Receiver, rate: u32, id: &str, body: Vec<u8>) -> Answer {
+        let now = to.now();
+        match request(user, &to.receiver, rate, id, now.timestamp(), &body) {
+            Some((url, headers)) => self.sender.post(user.as_str(), &url, headers, body, now).await,
+            None => Answer::Refused,
+        }
+    }
+}
+
+/// The address with `sample_rate` and `uid`, and the headers (Standard Webhooks); `None` when the stored URL or secret is
+/// invalid.
+fn request(
+    user: &UserId,
+    receiver: &AudioReceiver,
+    rate: u32,
+    id: &str,
+    timestamp: i64,
+    body: &[u8],
+) -> Option<(Url, Vec<(String, String)>)> {
+    let mut url = Url::parse(&receiver.url).ok()?;
+    url.query_pairs_mut().append_pair("sample_rate", &rate.to_string()).append_pair("uid", user.as_str());
+    let signature = sign(&receiver.secret, id, timestamp, body).ok()?;
+    let headers = [
+        ("content-type", "application/octet-stream".to_owned()),
+        ("user-agent", concat!("listen/", env!("CARGO_PKG_VERSION")).to_owned()),
+        ("webhook-id", id.to_owned()),
+        ("webhook-timestamp", timestamp.to_string()),
+        ("webhook-signature", signature),
+    ];
+    Some((url, headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()))
+}
