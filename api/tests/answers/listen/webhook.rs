@@ -52,7 +52,10 @@ async fn an_address_that_may_not_be_called_and_seconds_out_of_bounds_are_422() {
 
 /// Keeps what sessions hand over.
 #[derive(Clone, Debug, Default)]
-struct Kept(Arc<Mutex<Vec<(String, u32, Vec<i16>)>>>);
+struct Kept(Arc<Mutex<Vec<Heard>>>);
+
+/// Whose, at which rate, and the samples.
+type Heard = (String, u32, Vec<i16>);
 
 impl AudioWebhooks for Kept {
     fn open(&self, user: &UserId, rate: u32) -> Box<dyn AudioTap> {
