@@ -110,7 +110,13 @@ impl Said for Owned {
             Self::TryDelivery | Self::TryEndpoint => {
                 complete(world, &ledger, user).await;
                 world.run(BACKING_OFF, user).await;
-                scene.of = ledger.outbox().deliveries(user, &hook(user), 1, 0).await.unwrap().remove(0).id;
+                scene.of = ledger
+                    .outbox()
+                    .deliveries(user, &hook(user), &outbox::DeliveryPage::first(1))
+                    .await
+                    .unwrap()
+                    .remove(0)
+                    .id;
             }
             Self::Unsubscribe => {
                 remind(&ledger, user).await;
