@@ -123,7 +123,7 @@ impl Said for Owned {
                 scene.of = ledger.outbox().subscriptions(user).await.unwrap().remove(0).id;
             }
             Self::PauseQueue | Self::ResumeQueue => {
-                Operations::new(&ledger).resume(Queue::Finalization, &action(user)).await.unwrap();
+                Operations::new(ledger).resume(Queue::Finalization, &action(user)).await.unwrap();
                 sqlx::query("delete from operator_actions").execute(&world.pool).await.unwrap();
                 if self == Self::ResumeQueue {
                     Self::PauseQueue.say(&ledger, &scene).await.unwrap();
@@ -179,10 +179,10 @@ impl Said for Owned {
                     .map(drop)
             }
             Self::TryDelivery => {
-                Operations::new(&ledger).try_delivery_now(user, &hook, of, &action(user)).await.map(drop)
+                Operations::new(ledger).try_delivery_now(user, &hook, of, &action(user)).await.map(drop)
             }
             Self::TryEndpoint => {
-                Operations::new(&ledger).try_endpoint_now(user, &hook, &action(user)).await.map(drop)
+                Operations::new(ledger).try_endpoint_now(user, &hook, &action(user)).await.map(drop)
             }
             Self::Subscribe => named().outbox().subscribe(user, &subscription(user)).await.map(drop),
             Self::Unsubscribe => ledger.outbox().unsubscribe(user, of).await.map(drop),
