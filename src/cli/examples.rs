@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// A command, and what may be typed. `$` lines are commands; the rest of a line behind `#` says what it does.
-const EXAMPLES: [(&str, &[&str]); 55] = [
+const EXAMPLES: [(&str, &[&str]); 59] = [
     ("demo", &["listen demo", "listen demo --json"]),
     ("dev", &["listen dev", "listen dev --fresh --addr 127.0.0.1:9090"]),
     (
@@ -32,6 +32,14 @@ const EXAMPLES: [(&str, &[&str]); 55] = [
         ],
     ),
     ("jobs dismiss", &["listen jobs dismiss --older-than 30d --reason \"too old to matter\" --yes"]),
+    (
+        "jobs run-now",
+        &[
+            "listen jobs run-now 89abcdef --reason \"the cause is gone\"",
+            "listen jobs run-now --all --reason \"the model server is back\" --yes",
+        ],
+    ),
+    ("jobs cancel", &["listen jobs cancel 89abcdef --reason \"it starves the others\" --yes"]),
     ("jobs pause", &["listen jobs pause finalization --reason \"the model server is changed\""]),
     ("jobs resume", &["listen jobs resume finalization --reason \"the model server was changed\""]),
     ("replays list", &["listen replays list --limit 5"]),
@@ -46,11 +54,13 @@ const EXAMPLES: [(&str, &[&str]); 55] = [
         "webhooks recover",
         &["listen webhooks recover --user ada 7027f907 --since 2d --reason \"the receiver is back\""],
     ),
+    ("webhooks try-now", &["listen webhooks try-now --user ada 7027f907 --reason \"the receiver is back\""]),
     ("webhooks enable", &["listen webhooks enable --user ada 7027f907 --reason \"the receiver is back\""]),
     ("live list", &["listen live list --user ada"]),
     ("audit list", &["listen audit list --operator olga --limit 20", "listen audit list --job 89abcdef"]),
     ("verify", &["listen verify", "listen verify --fix-totals --reason \"the totals were wrong\""]),
     ("doctor", &["listen doctor", "listen doctor --json"]),
+    ("explain", &["listen explain", "listen explain model_rejected", "listen explain ListenModelsFailing"]),
     ("healthcheck", &["listen healthcheck --admin-addr 127.0.0.1:8081"]),
     ("users list", &["listen users list --limit 100 --json"]),
     ("users create", &["listen users create --id ada --time-zone Europe/London"]),

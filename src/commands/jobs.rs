@@ -51,7 +51,7 @@ enum Verb {
     Replay(replay::Replay),
     /// End the wait of jobs that back off or wait for a model server: some, or all that a filter finds.
     RunNow(orders::RunNow),
-    /// End live jobs: each becomes a settled dead letter, and its conversation fails.
+    /// End live jobs: each becomes a dismissed dead letter, and its conversation fails.
     Cancel(orders::Cancel),
     /// Dismiss dead letters, which then need no more attention: one, or all that a filter finds.
     #[command(alias = "discard")]

@@ -116,7 +116,7 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
         }
         Verb::TryNow { which, delivery, cause } => {
             let which = which.whole(&ledger).await?;
-            try_now::run(&ledger, &which, delivery.as_deref(), &cause, as_json).await?;
+            try_now::run(&ledger, &which, delivery, &cause, as_json).await?;
         }
         Verb::Enable { which, cause } => {
             enable(&ledger, &which.whole(&ledger).await?, &cause, as_json).await?;

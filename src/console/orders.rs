@@ -56,7 +56,7 @@ pub(super) async fn ask_cancel(
     Ok(Confirm {
         sentences: vec![
             page.why.to_string(),
-            "The job becomes a settled dead letter, cancelled_by_operator; its conversation is failed and discarded, and \
+            "The job becomes a dismissed dead letter, cancelled_by_operator; its conversation is failed and discarded, and \
              endpoints are notified. A run loses its lease and stops at its next checkpoint."
                 .to_owned(),
             "A replay of this job begins it anew; no bulk replay takes it along.".to_owned(),

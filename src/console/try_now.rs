@@ -86,6 +86,10 @@ pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Resul
             }
         };
         match tried.ok_or_else(|| missing(&which.endpoint))? {
+            // A last batch; or the one delivery, which may be under way by now.
+            TriedNow::Due(some) if some < TriedNow::BATCH => {
+                return Ok(Redirect::to(&which.page("tried-now")));
+            }
             TriedNow::Due(_) => word = "tried-now",
             TriedNow::Nothing => return Ok(Redirect::to(&which.page(word))),
             refused => return Err(Fault::Refused(format!("Not tried: {}.", words(refused))).into()),

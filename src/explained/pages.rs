@@ -25,7 +25,8 @@ pub(super) const FAILURES: [(&str, &str); 17] = [
 ];
 
 /// A page per alert.
-pub(super) const RUNBOOKS: [(&str, &str); 17] = [
+pub(super) const RUNBOOKS: [(&str, &str); 20] = [
+    ("ListenAudioWebhookMemory", include_str!("../../docs/runbooks/ListenAudioWebhookMemory.md")),
     ("ListenCollectorDown", include_str!("../../docs/runbooks/ListenCollectorDown.md")),
     ("ListenDeadLettersRising", include_str!("../../docs/runbooks/ListenDeadLettersRising.md")),
     ("ListenDeliveriesRefused", include_str!("../../docs/runbooks/ListenDeliveriesRefused.md")),
@@ -38,6 +39,8 @@ pub(super) const RUNBOOKS: [(&str, &str); 17] = [
     ("ListenOrphans", include_str!("../../docs/runbooks/ListenOrphans.md")),
     ("ListenQueueAgeBurning", include_str!("../../docs/runbooks/ListenQueueAgeBurning.md")),
     ("ListenReconcilerSilent", include_str!("../../docs/runbooks/ListenReconcilerSilent.md")),
+    ("ListenSpeechFailing", include_str!("../../docs/runbooks/ListenSpeechFailing.md")),
+    ("ListenSpeechGivenUp", include_str!("../../docs/runbooks/ListenSpeechGivenUp.md")),
     ("ListenTaskKeysNotFetched", include_str!("../../docs/runbooks/ListenTaskKeysNotFetched.md")),
     ("ListenTasksNotHandedOver", include_str!("../../docs/runbooks/ListenTasksNotHandedOver.md")),
     ("ListenVacuumHeldBack", include_str!("../../docs/runbooks/ListenVacuumHeldBack.md")),

@@ -12,9 +12,6 @@ use sqlx::PgConnection;
 use crate::{Operations, delivery_subject};
 
 const DOING: &str = "trying deliveries now";
-/// How many one transaction makes due.
-const BATCH: i64 = 1_000;
-
 /// What came of trying now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TriedNow {
@@ -28,6 +25,11 @@ pub enum TriedNow {
     Ended,
     /// Its endpoint is disabled: it waits until that is enabled.
     Disabled,
+}
+
+impl TriedNow {
+    /// How many one transaction makes due at most: a caller that meets as many goes on.
+    pub const BATCH: u64 = 1_000;
 }
 
 /// An endpoint as an order finds it.
@@ -111,7 +113,7 @@ impl Operations {
             .bind(user.as_str())
             .bind(endpoint)
             .bind(now)
-            .bind(BATCH)
+            .bind(TriedNow::BATCH.cast_signed())
             .execute(&mut *transaction)
             .await
             .doing(DOING)?

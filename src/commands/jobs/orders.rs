@@ -92,7 +92,7 @@ impl Order {
 pub(super) async fn run_now(ledger: &Ledger, order: &RunNow, as_json: bool) -> anyhow::Result<ExitCode> {
     let RunNow { ids, which, all, cause, consent } = order;
     if !ids.is_empty() {
-        return named(ledger, Order::RunNow, ids, (cause, *consent), as_json).await;
+        return named(ledger, Order::RunNow, &whole(ledger, ids).await?, (cause, *consent), as_json).await;
     }
     if which.is_empty() && !all {
         return Err(Exit::Usage("name jobs, a filter, or --all".to_owned()).into());
@@ -114,7 +114,17 @@ pub(super) async fn run_now(ledger: &Ledger, order: &RunNow, as_json: bool) -> a
 
 /// Cancels jobs.
 pub(super) async fn cancel(ledger: &Ledger, order: &Cancel, as_json: bool) -> anyhow::Result<ExitCode> {
-    named(ledger, Order::Cancel, &order.ids, (&order.cause, order.consent), as_json).await
+    named(ledger, Order::Cancel, &whole(ledger, &order.ids).await?, (&order.cause, order.consent), as_json)
+        .await
+}
+
+/// The ids that were meant: each may be typed by its end.
+async fn whole(ledger: &Ledger, ids: &[String]) -> anyhow::Result<Vec<String>> {
+    let mut all = Vec::new();
+    for id in ids {
+        all.push(super::whole(ledger, id).await?);
+    }
+    Ok(all)
 }
 
 /// The ids of queued jobs whose time has not come: oldest last, as they are listed.

@@ -1,13 +1,13 @@
 //! `listen webhooks try-now`: deliveries that need not wait for their next try.
 
 use ledger::Ledger;
-use operations::{Operations, TriedNow};
+use operations::{IdKind, Operations, TriedNow};
 use records::UserId;
 use serde_json::json;
 
 use super::{Which, none};
 use crate::{
-    commands::{consent::Cause, stdout::say, table::print_json},
+    commands::{consent::Cause, ids, stdout::say, table::print_json},
     exit::Exit,
 };
 
@@ -15,11 +15,16 @@ use crate::{
 pub(super) async fn run(
     ledger: &Ledger,
     which: &Which,
-    delivery: Option<&str>,
+    delivery: Option<String>,
     cause: &Cause,
     as_json: bool,
 ) -> anyhow::Result<()> {
     let (user, action) = (UserId::new(which.user.clone()), cause.action());
+    let delivery = match delivery {
+        Some(end) => Some(ids::whole(ledger, IdKind::Delivery, Some(&user), &end).await?),
+        None => None,
+    };
+    let delivery = delivery.as_deref();
     let mut all = 0;
     loop {
         let tried = match delivery {
@@ -33,7 +38,13 @@ pub(super) async fn run(
                 .ok_or_else(|| none(which))?,
         };
         match tried {
-            TriedNow::Due(some) => all += some,
+            TriedNow::Due(some) => {
+                all += some;
+                // A last batch; or the one delivery, which may be under way by now.
+                if some < TriedNow::BATCH {
+                    break;
+                }
+            }
             TriedNow::Nothing => break,
             refused => return Err(Exit::Refused(format!("{}: {}", which.id, words(refused))).into()),
         }

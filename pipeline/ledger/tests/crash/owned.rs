@@ -123,7 +123,7 @@ impl Said for Owned {
                 scene.of = ledger.outbox().subscriptions(user).await.unwrap().remove(0).id;
             }
             Self::PauseQueue | Self::ResumeQueue => {
-                Operations::new(ledger).resume(Queue::Finalization, &action(user)).await.unwrap();
+                Operations::new(&ledger).resume(Queue::Finalization, &action(user)).await.unwrap();
                 sqlx::query("delete from operator_actions").execute(&world.pool).await.unwrap();
                 if self == Self::ResumeQueue {
                     Self::PauseQueue.say(&ledger, &scene).await.unwrap();
