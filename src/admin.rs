@@ -3,11 +3,14 @@
 mod families;
 mod gauges;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use axum::{
     Router,
-    extract::State,
+    extract::{RawQuery, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
     routing::get,
@@ -23,6 +26,8 @@ use self::gauges::Service;
 /// How long readiness waits for the database.
 const READY_WAIT: Duration = Duration::from_secs(2);
 
+const SCHEMA: &str = "the schema is not this version's: run `listen migrate`\n";
+
 /// What the admin routes look at.
 #[derive(Clone)]
 struct Admin {
@@ -35,8 +40,10 @@ struct Admin {
 #[derive(Clone)]
 pub(crate) struct Readiness {
     pub(crate) ledger: Ledger,
-    /// The process's worker, when it has the role.
-    pub(crate) worker: Option<Health>,
+    /// Whether the process has the worker's role.
+    pub(crate) has_worker: bool,
+    /// Its worker, once it was started.
+    pub(crate) worker: Arc<OnceLock<Health>>,
     pub(crate) stopping: CancellationToken,
 }
 
@@ -46,15 +53,39 @@ impl Readiness {
     /// # Errors
     /// Why it does not take work, as a line.
     pub(crate) async fn check(&self) -> Result<(), &'static str> {
-        if self.stopping.is_cancelled() {
-            return Err("stopping\n");
+        self.process()?;
+        // A worker that waits for the schema is started when it is there.
+        match self.database().await {
+            Err(SCHEMA) => Err(SCHEMA),
+            found => self.worker().and(found),
         }
-        if self.worker.as_ref().is_some_and(|worker| !worker.is_healthy()) {
-            return Err("no worker runs\n");
+    }
+
+    /// The same checks by their names, all of them.
+    async fn checks(&self) -> Vec<(&'static str, Result<(), &'static str>)> {
+        let mut checks = vec![("process", self.process())];
+        if self.has_worker {
+            checks.push(("worker", self.worker()));
         }
+        checks.push(("database", self.database().await));
+        checks
+    }
+
+    fn process(&self) -> Result<(), &'static str> {
+        if self.stopping.is_cancelled() { Err("stopping\n") } else { Ok(()) }
+    }
+
+    fn worker(&self) -> Result<(), &'static str> {
+        match self.has_worker && !self.worker.get().is_some_and(Health::is_healthy) {
+            true => Err("no worker runs\n"),
+            false => Ok(()),
+        }
+    }
+
+    async fn database(&self) -> Result<(), &'static str> {
         match self.ledger.db().within(READY_WAIT, self.ledger.db().is_migrated()).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err("the schema is not this version's: run `listen migrate`\n"),
+            Ok(false) => Err(SCHEMA),
             Err(_) => Err("the database does not answer\n"),
         }
     }
@@ -86,7 +117,23 @@ async fn metrics(State(admin): State<Admin>) -> Response {
     }
 }
 
-async fn ready(State(admin): State<Admin>) -> Response {
+/// `?verbose` lists every check instead of the first that failed.
+async fn ready(State(admin): State<Admin>, RawQuery(query): RawQuery) -> Response {
+    let is_verbose = query.is_some_and(|query| query.split('&').any(|name| name.starts_with("verbose")));
+    if is_verbose {
+        let checks = admin.readiness.checks().await;
+        let lines: String = checks
+            .iter()
+            .map(|(name, found)| match found {
+                Ok(()) => format!("[ok] {name}\n"),
+                Err(reason) => format!("[failed] {name}: {reason}"),
+            })
+            .collect();
+        return match checks.iter().all(|(_, found)| found.is_ok()) {
+            true => format!("{lines}ready\n").into_response(),
+            false => (StatusCode::SERVICE_UNAVAILABLE, format!("{lines}not ready\n")).into_response(),
+        };
+    }
     match admin.readiness.check().await {
         Ok(()) => "ready\n".into_response(),
         Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason).into_response(),
@@ -108,15 +155,25 @@ mod tests {
 
     /// What is answered while the database takes every connection and says nothing on any.
     async fn said(worker: Option<Health>, stopping: CancellationToken) -> (StatusCode, String) {
+        asked(worker, stopping, None).await
+    }
+
+    async fn asked(
+        worker: Option<Health>,
+        stopping: CancellationToken,
+        query: Option<&str>,
+    ) -> (StatusCode, String) {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let options = PgConnectOptions::new_without_pgpass()
             .host("127.0.0.1")
             .port(silent.local_addr().unwrap().port());
         let ledger = Ledger::new(options, Settings::default());
         let service = Arc::new(Service::new(ledger.clone(), Pool::new(1).unwrap()));
-        let readiness = Readiness { ledger, worker, stopping };
+        let has_worker = worker.is_some();
+        let worker = Arc::new(worker.map_or_else(OnceLock::new, OnceLock::from));
+        let readiness = Readiness { ledger, has_worker, worker, stopping };
         let admin = Admin { registry: Registry::new(), service, readiness };
-        let answer = ready(State(admin)).await;
+        let answer = ready(State(admin), RawQuery(query.map(str::to_owned))).await;
         let (status, body) = (answer.status(), to_bytes(answer.into_body(), 1 << 10).await.unwrap());
         (status, String::from_utf8(body.to_vec()).unwrap())
     }
@@ -131,6 +188,14 @@ mod tests {
         assert_eq!(said(Some(Health::default()), stopping.clone()).await, unready("no worker runs\n"));
         stopping.cancel();
         assert_eq!(said(Some(Health::default()), stopping).await, unready("stopping\n"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_verbose_answer_names_every_check_and_what_it_found() {
+        let words = "[ok] process\n[failed] worker: no worker runs\n\
+                     [failed] database: the database does not answer\nnot ready\n";
+        let answer = asked(Some(Health::default()), CancellationToken::new(), Some("verbose")).await;
+        assert_eq!(answer, unready(words));
     }
 
     #[tokio::test(start_paused = true)]

@@ -98,7 +98,7 @@ pub(crate) const MEANINGS: [(&str, &str); 8] = [
     ("0", "done"),
     (
         "1",
-        "failed; `verify` and `doctor`: something was found; `jobs replay` of many: begun, and its end was not seen",
+        "failed; `verify`: something was found; `doctor`: something is broken (what only needs attention is 0); `jobs replay` of many: begun, and its end was not seen",
     ),
     ("2", "usage: wrong words, settings, scopes or codes"),
     ("3", "not found"),

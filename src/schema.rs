@@ -10,6 +10,9 @@ use tokio_util::sync::CancellationToken;
 /// How often it is looked at.
 const EVERY: Duration = Duration::from_secs(5);
 
+/// How often a schema is looked for that is waited for.
+const WAIT: Duration = Duration::from_millis(500);
+
 /// What a look found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Schema {
@@ -29,6 +32,15 @@ pub(crate) async fn watch(ledger: Ledger, stop: CancellationToken) {
             said = Some(found);
         }
         stop.run_until_cancelled(tokio::time::sleep(EVERY)).await;
+    }
+}
+
+/// Waits for a schema that is missing, which [`watch`] says once: what asks the database meanwhile would only fill the log. A
+/// database that does not answer is not waited for.
+pub(crate) async fn wait(ledger: &Ledger, stop: &CancellationToken) {
+    while let Some(Ok(false)) = stop.run_until_cancelled(ledger.db().in_time(ledger.db().is_migrated())).await
+    {
+        stop.run_until_cancelled(tokio::time::sleep(WAIT)).await;
     }
 }
 

@@ -1,14 +1,19 @@
-//! What can be answered instead of what was asked for. Bodies are FastAPI's (`{"detail": …}`).
+//! What can be answered instead of what was asked for. Bodies are FastAPI's (`{"detail": …}`), with a code beside it.
+
+mod code;
 
 use std::sync::Arc;
 
 use axum::{
     Json,
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
 use records::{Budget, OverBudget};
 use serde_json::{Value, json};
+
+pub(crate) use self::code::Code;
+pub use self::code::page;
 
 use crate::{Scope, read::Problem};
 
@@ -87,7 +92,7 @@ pub(crate) enum Error {
     MethodNotAllowed,
     /// 409: right, but not now.
     #[error("conflict")]
-    Conflict(&'static str),
+    Conflict(Code),
     /// 409: a request of the same name has not been answered yet.
     #[error("still running")]
     StillRunning {
@@ -141,98 +146,110 @@ const UNCONFIGURED_SECONDS: u64 = 60;
 
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
-        match self {
+        let code = match self {
             Self::NotAuthenticated => {
-                let mut response = detail(StatusCode::UNAUTHORIZED, "Not authenticated");
+                let mut response = refusal(Code::NotAuthenticated);
                 response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-                response
+                return response;
             }
             Self::Forbidden(scope) => {
-                detail(StatusCode::FORBIDDEN, format!("Missing required scope: {scope}"))
+                return detailed(Code::MissingScope, format!("Missing required scope: {scope}"));
             }
-            Self::NotInvoker => detail(StatusCode::FORBIDDEN, "Not the task invoker"),
-            Self::NoVerificationKeys { retry_after } => later(
-                detail(StatusCode::SERVICE_UNAVAILABLE, "Verification keys are not available yet"),
-                retry_after,
-            ),
-            Self::NotOwner => detail(StatusCode::FORBIDDEN, "Only its owner may do this with an app"),
-            Self::AppsNotAllowed(why) => detail(StatusCode::FORBIDDEN, why),
-            Self::MayNotWrite => detail(StatusCode::FORBIDDEN, "The app may not write to this user"),
-            Self::MessagesNotEnabled => {
-                detail(StatusCode::FORBIDDEN, "Chat messages are not enabled for this app")
+            Self::NoVerificationKeys { retry_after } => {
+                return later(refusal(Code::NoVerificationKeys), retry_after);
             }
-            Self::SetupNotCompleted => detail(StatusCode::BAD_REQUEST, "App setup is not completed"),
-            Self::OtherUser => detail(StatusCode::FORBIDDEN, "uid is not the user of this key"),
+            Self::AppsNotAllowed(why) => return detailed(Code::AppsNotAllowed, why),
             Self::NoUpgrade => {
-                let mut response =
-                    detail(StatusCode::UPGRADE_REQUIRED, "This address takes WebSocket connections only");
+                let mut response = refusal(Code::NoUpgrade);
                 response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("websocket"));
-                response
+                return response;
             }
-            Self::TooManySockets => later(
-                detail(StatusCode::TOO_MANY_REQUESTS, "Too many live sessions of this user"),
-                SOCKET_SECONDS,
-            ),
-            Self::NoSocketFree => {
-                later(detail(StatusCode::SERVICE_UNAVAILABLE, "No live session is free"), SOCKET_SECONDS)
-            }
-            Self::TurnRunning { retry_after } => {
-                later(detail(StatusCode::CONFLICT, "A turn is already running in this chat"), retry_after)
-            }
-            Self::NoTurnFree => {
-                later(detail(StatusCode::SERVICE_UNAVAILABLE, "The assistant is busy"), PASSING_SECONDS)
-            }
-            Self::Invalid(problems) => detail(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                problems.iter().map(Problem::shape).collect::<Value>(),
-            ),
-            Self::UnreadableBody => detail(StatusCode::BAD_REQUEST, "There was an error parsing the body"),
+            Self::TooManySockets => return later(refusal(Code::TooManySockets), SOCKET_SECONDS),
+            Self::NoSocketFree => return later(refusal(Code::NoSocketFree), SOCKET_SECONDS),
+            Self::TurnRunning { retry_after } => return later(refusal(Code::TurnRunning), retry_after),
+            Self::NoTurnFree => return later(refusal(Code::NoTurnFree), PASSING_SECONDS),
+            Self::Invalid(problems) => return invalid(Code::Invalid, &problems),
             Self::TooSlow => {
-                let mut response = detail(StatusCode::REQUEST_TIMEOUT, "Request body took too long");
+                let mut response = refusal(Code::TooSlow);
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-                response
+                return response;
             }
-            Self::NotFound(kind) => detail(StatusCode::NOT_FOUND, format!("{kind} not found")),
-            Self::UnknownPath => detail(StatusCode::NOT_FOUND, "Not Found"),
-            Self::MethodNotAllowed => detail(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed"),
-            Self::Conflict(reason) => detail(StatusCode::CONFLICT, reason),
-            Self::StillRunning { retry_after } => still_running(retry_after),
-            Self::TooLarge => detail(StatusCode::PAYLOAD_TOO_LARGE, "Request body too large"),
+            Self::NotFound(kind) => return detailed(Code::NotFound, format!("{kind} not found")),
+            Self::StillRunning { retry_after } => return still_running(retry_after),
             Self::TooManyRequests { retry_after } => {
-                later(detail(StatusCode::TOO_MANY_REQUESTS, "Too many requests"), retry_after)
+                return later(refusal(Code::TooManyRequests), retry_after);
             }
-            Self::FinalizationUnavailable => later(
-                detail(
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    "Conversation finalization is temporarily unavailable",
-                ),
-                UNCONFIGURED_SECONDS,
-            ),
-            Self::WebPushUnavailable => later(
-                detail(StatusCode::SERVICE_UNAVAILABLE, "Web push is not configured"),
-                UNCONFIGURED_SECONDS,
-            ),
-            Self::NoAnswer => unavailable(),
-            Self::Overloaded => later(
-                detail(StatusCode::SERVICE_UNAVAILABLE, "Too much data is in flight: try again later"),
-                PASSING_SECONDS,
-            ),
-            Self::Unwritable => detail(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
-            Self::KeyedRunsFull => later(
-                detail(
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    "Too many conversations wait for a run with their own keys",
-                ),
-                FULL_SECONDS,
-            ),
-            Self::Ledger(error) => broken(error),
-        }
+            Self::WebPushUnavailable => {
+                return later(refusal(Code::WebPushUnavailable), UNCONFIGURED_SECONDS);
+            }
+            Self::NoAnswer => return unavailable(),
+            Self::Overloaded => return later(refusal(Code::Overloaded), PASSING_SECONDS),
+            Self::Unwritable => return internal(),
+            Self::KeyedRunsFull => return later(refusal(Code::KeyedRunsFull), FULL_SECONDS),
+            Self::Ledger(error) => return broken(error),
+            // Repeating never helps: there is no Retry-After.
+            Self::FinalizationUnavailable => Code::FinalizationUnavailable,
+            Self::NotInvoker => Code::NotInvoker,
+            Self::NotOwner => Code::NotOwner,
+            Self::MayNotWrite => Code::MayNotWrite,
+            Self::MessagesNotEnabled => Code::MessagesNotEnabled,
+            Self::SetupNotCompleted => Code::SetupNotCompleted,
+            Self::OtherUser => Code::OtherUser,
+            Self::UnreadableBody => Code::UnreadableBody,
+            Self::UnknownPath => Code::UnknownPath,
+            Self::MethodNotAllowed => Code::MethodNotAllowed,
+            Self::Conflict(code) => code,
+            Self::TooLarge => Code::TooLarge,
+        };
+        refusal(code)
     }
 }
 
-/// An answer with FastAPI's `detail`.
-pub(crate) fn detail(status: StatusCode, detail: impl Into<Value>) -> Response {
-    (status, Json(json!({ "detail": detail.into() }))).into_response()
+/// A refusal on its way to the front door, which knows the request's id and writes it into the body.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    code: Code,
+    detail: Value,
+}
+
+impl Refusal {
+    /// FastAPI's `detail`, and what is beside it.
+    pub(crate) fn body(&self, request_id: Option<&str>) -> Value {
+        json!({
+            "detail": self.detail,
+            "code": self.code.as_str(),
+            "doc_url": self.code.doc_url(),
+            "request_id": request_id,
+        })
+    }
+}
+
+/// The body of a refusal in an example of the document.
+pub(crate) fn example(status: u16, detail: &str) -> Value {
+    Refusal { code: Code::of_example(status, detail), detail: detail.into() }
+        .body(Some("0197c0de-5a1b-7c3d-9e2f-000000000001"))
+}
+
+/// A refusal whose words are always the same.
+pub(crate) fn refusal(code: Code) -> Response {
+    detailed(code, code.detail())
+}
+
+/// A refusal that says what it is about.
+pub(crate) fn detailed(code: Code, detail: impl Into<Value>) -> Response {
+    let refusal = Refusal { code, detail: detail.into() };
+    let mut response = (code.status(), Json(refusal.body(None))).into_response();
+    response.extensions_mut().insert(refusal);
+    response
+}
+
+/// 500; the front door adds the request's id to its words.
+pub(crate) fn internal() -> Response {
+    detailed(Code::Internal, "Internal Server Error")
+}
+
+fn invalid(code: Code, problems: &[Problem]) -> Response {
+    detailed(code, problems.iter().map(Problem::shape).collect::<Value>())
 }
 
 fn later(mut response: Response, seconds: u64) -> Response {
@@ -241,11 +258,11 @@ fn later(mut response: Response, seconds: u64) -> Response {
 }
 
 fn still_running(retry_after: u64) -> Response {
-    later(detail(StatusCode::CONFLICT, "A request with this Idempotency-Key is still running"), retry_after)
+    later(refusal(Code::StillRunning), retry_after)
 }
 
 fn unavailable() -> Response {
-    later(detail(StatusCode::SERVICE_UNAVAILABLE, "The service is temporarily unavailable"), PASSING_SECONDS)
+    later(refusal(Code::Unavailable), PASSING_SECONDS)
 }
 
 /// A page whose transcripts are longer than one answer may be.
@@ -260,24 +277,27 @@ fn too_much() -> Problem {
 /// 429 with the time after which there is room again; 422 where time makes none.
 fn over_budget(over: OverBudget) -> Response {
     let limit = over.limit;
-    let detail = match over.budget {
-        Budget::ConversationsPerDay => {
-            format!("The daily limit of {limit} conversations is reached: it starts anew at midnight UTC")
-        }
-        Budget::WaitingJobs => {
+    let (code, words) = match over.budget {
+        Budget::ConversationsPerDay => (
+            Code::DailyLimit,
+            format!("The daily limit of {limit} conversations is reached: it starts anew at midnight UTC"),
+        ),
+        Budget::WaitingJobs => (
+            Code::WaitingLimit,
             format!(
                 "The limit of {limit} conversations being processed is reached: try again when some are done"
-            )
-        }
-        Budget::Bytes => {
+            ),
+        ),
+        Budget::Bytes => (
+            Code::StorageFull,
             format!(
                 "the storage limit of {limit} bytes would be exceeded: delete conversations, or ask for a higher limit"
-            )
-        }
+            ),
+        ),
     };
     let mut response = match over.retry_after {
-        Some(seconds) => later(self::detail(StatusCode::TOO_MANY_REQUESTS, detail), seconds),
-        None => Error::Invalid(vec![Problem::rule(vec!["body".into()], &detail)]).into_response(),
+        Some(seconds) => later(detailed(code, words), seconds),
+        None => invalid(Code::StorageFull, &[Problem::rule(vec!["body".into()], &words)]),
     };
     response.extensions_mut().insert(over.budget);
     response
@@ -294,7 +314,7 @@ fn broken(error: db::Error) -> Response {
     let is_passing = error.is_passing() || error.trouble() == Some(db::Trouble::Schema);
     let mut response = match is_passing {
         true => unavailable(),
-        false => detail(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
+        false => internal(),
     };
     response.extensions_mut().insert(Cause(Arc::new(error)));
     response
@@ -302,6 +322,8 @@ fn broken(error: db::Error) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::StatusCode;
+
     use super::*;
 
     #[test]

@@ -15,6 +15,8 @@ mod deliveries;
 #[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
 mod document;
 mod door;
+#[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
+mod endpoint;
 mod error;
 pub mod ids;
 mod keyed;
@@ -23,6 +25,7 @@ mod live;
 mod metrics;
 mod read;
 mod routes;
+mod service;
 mod settings;
 pub mod shapes;
 
@@ -31,11 +34,12 @@ pub use audio_webhooks::{AudioTap, AudioWebhooks, NoAudioWebhooks};
 pub use categorize::{Categorize, Uncategorized};
 pub use chat::{Chat, ChatApps, ChatSettings, EngineWithKey, NoChatApps};
 pub use deliveries::{Delivered, Deliveries, Invokers, NoDeliveries, NotInvoker};
-pub use document::document;
-pub use door::{CheckUrl, router, router_with_ids, run_requests_to_completion};
+pub use door::{CheckUrl, run_requests_to_completion};
 use error::Error;
+pub use error::page as error_codes;
 pub use keyed::{KeyedPlace, KeyedRuns, NoKeyedRuns};
 pub use keys::Scope;
 pub use live::{Live, LiveSettings};
 pub use metrics::Metrics;
+pub use service::{document, router, router_with_ids};
 pub use settings::{AppsMode, CheckKeys, Settings, WebPush};

@@ -5,7 +5,6 @@ use std::{fmt, sync::Arc, time::Duration};
 use records::Source;
 
 use crate::categorize::{Categorize, Uncategorized};
-use crate::routes::{run, waiting};
 use crate::{
     AppServers, ChatSettings, Deliveries, Invokers, KeyedRuns, LiveSettings, NoAppServers, NoDeliveries,
     NoKeyedRuns,
@@ -65,21 +64,7 @@ pub struct Settings {
 impl Settings {
     /// The default of [`memory_budget`](Self::memory_budget): 256 MiB.
     pub const MEMORY_BUDGET: usize = 256 * 1_024 * 1_024;
-
-    /// How long a request is worked on at most once its body is there.
-    pub(crate) fn longest_answer(&self, route: &str, is_post: bool) -> Duration {
-        match route {
-            run::PATH => self.run_timeout + self.database_wait,
-            // The reply to a message may come in one body, after as long as a turn takes.
-            "/v2/messages" if is_post => TURN + self.database_wait,
-            _ if is_post && waiting::ROUTES.contains(&route) => self.create_wait + self.database_wait,
-            _ => self.database_wait,
-        }
-    }
 }
-
-/// How long a turn of the assistant takes at most.
-const TURN: Duration = Duration::from_secs(120);
 
 impl Default for Settings {
     fn default() -> Self {

@@ -1,4 +1,5 @@
-//! `listen docs`: the reference pages `docs/settings.md` and `docs/cli.md`, made from the command line itself.
+//! `listen docs`: the reference pages `docs/settings.md` and `docs/cli.md`, made from the command line itself, and
+//! `docs/errors.md`, made from the closed list of error codes.
 
 use std::process::ExitCode;
 
@@ -22,6 +23,7 @@ pub(crate) struct Docs {
 enum Page {
     Settings,
     Cli,
+    Errors,
 }
 
 impl Page {
@@ -30,6 +32,7 @@ impl Page {
         match self {
             Self::Settings => settings(&command),
             Self::Cli => cli(command),
+            Self::Errors => api::error_codes(),
         }
     }
 }
@@ -148,6 +151,7 @@ mod tests {
         let pages = [
             (Page::Settings, "settings", include_str!("../../docs/settings.md")),
             (Page::Cli, "cli", include_str!("../../docs/cli.md")),
+            (Page::Errors, "errors", include_str!("../../docs/errors.md")),
         ];
         for (page, name, checked_in) in pages {
             assert!(

@@ -133,7 +133,11 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
         return Err(nobody(user).into());
     }
     if as_json {
-        return table::print_page("folders", folders.iter().map(api::shapes::folder).collect(), None);
+        return table::print_page(
+            "folders",
+            folders.iter().map(|folder| json!(api::shapes::folder(folder))).collect(),
+            None,
+        );
     }
     let rows = folders
         .into_iter()
@@ -170,7 +174,7 @@ async fn delete(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyh
 /// The folder as it is now: its id alone, for scripts, or all of it.
 fn tell(folder: &FolderView, as_json: bool) -> anyhow::Result<()> {
     match as_json {
-        true => print_json(&api::shapes::folder(folder)),
+        true => print_json(&json!(api::shapes::folder(folder))),
         false => say!("{}", folder.id),
     }
 }

@@ -1,6 +1,6 @@
 //! `listen serve`: the service, until it is asked to stop.
 
-use std::{net::SocketAddr, process::ExitCode, time::Duration};
+use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use axum::{Router, http::StatusCode, middleware::from_fn};
@@ -13,7 +13,7 @@ use tower_http::timeout::TimeoutLayer;
 
 use crate::{
     admin,
-    config::{Config, Role},
+    config::{Config, Dispatch, Role},
     connections::{self, Connections, Limits},
     console, database, exit,
     lifecycle::Lifecycle,
@@ -50,7 +50,7 @@ pub(crate) struct Service {
     pub(crate) admin: SocketAddr,
 }
 
-/// Starts everything that the roles ask for.
+/// Starts everything that the roles ask for: the listeners at once, and what works with the database when its schema is there.
 ///
 /// # Errors
 /// When an address cannot be listened on, or a part cannot be made.
@@ -59,21 +59,17 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
     let api = bind_public(&app.config).await?;
     let desk = bind(app.config.admin_addr, "LISTEN_ADMIN_ADDR").await?;
     let tasks = TaskTracker::new();
-    let health = app.start_worker(&tasks, lifecycle, app.tally.clone())?;
     // The API, and what its requests need, go on for those whom a load balancer still sends.
     let front = match app.config.has(Role::Api) {
         true => lifecycle.later(&tasks, app.config.drain()),
         false => lifecycle.clone(),
     };
-    app.start_keyed(&tasks, &front);
-    app.start_tasks(&tasks, lifecycle);
-    app.start_live(&tasks, &front);
-    app.start_chat(&tasks, &front);
-    app.start_repair(&tasks, lifecycle)?;
-    app.start_wakes(&tasks, &front);
-    tasks.spawn(schema::watch(app.ledger.clone(), lifecycle.soft.clone()));
-    let readiness =
-        admin::Readiness { ledger: app.ledger.clone(), worker: health, stopping: lifecycle.soft.clone() };
+    let readiness = admin::Readiness {
+        ledger: app.ledger.clone(),
+        has_worker: app.config.has(Role::Worker),
+        worker: Arc::default(),
+        stopping: lifecycle.soft.clone(),
+    };
     let admin_router = admin::router(readiness.clone(), app.compute.clone(), app.registry.clone());
     let console =
         console::router(app.ledger.clone(), app.config.door()?, chance().random(), app.config.boards());
@@ -89,19 +85,36 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
             "fewer connections than LISTEN_CONNECTIONS: the limit of open files (ulimit -n) is too small for more"
         );
     }
-    // Nothing can fail any more: now this process may be known to others.
-    presence::start(app, &tasks, lifecycle);
+    if app.config.has(Role::Api) && app.config.finalization_dispatch_mode == Dispatch::Inline {
+        tracing::warn!(
+            "finalize answers 503, because durable dispatch is not configured: set \
+             LISTEN_FINALIZATION_DISPATCH_MODE to postgres"
+        );
+    }
     // The API first: a client that the admin address calls ready must find it listening.
     let api = api.map(|(listener, addr)| {
         let connections = Connections::new(limits, refused.clone());
         attend(&tasks, listener, app.router(), connections, front.soft.clone(), app.farewell());
         addr
     });
-    tasks.spawn(notify::report(readiness, lifecycle.soft.clone()));
+    tasks.spawn(notify::report(readiness.clone(), lifecycle.soft.clone()));
     let (listener, admin) = desk;
     let connections = Connections::new(Limits::admin(), refused);
     attend(&tasks, listener, admin_router, connections, lifecycle.hard.clone(), app.farewell());
     tracing::info!(api = api.map(tracing::field::display), %admin, "listening");
+    tasks.spawn(schema::watch(app.ledger.clone(), lifecycle.soft.clone()));
+    schema::wait(&app.ledger, &lifecycle.soft).await;
+    if let Some(health) = app.start_worker(&tasks, lifecycle, app.tally.clone())? {
+        let _ = readiness.worker.set(health);
+    }
+    app.start_keyed(&tasks, &front);
+    app.start_tasks(&tasks, lifecycle);
+    app.start_live(&tasks, &front);
+    app.start_chat(&tasks, &front);
+    app.start_repair(&tasks, lifecycle)?;
+    app.start_wakes(&tasks, &front);
+    // Nothing can fail any more: now this process may be known to others.
+    presence::start(app, &tasks, lifecycle);
     Ok(Service { tasks, api, admin })
 }
 

@@ -196,8 +196,10 @@ fn none(which: &Which) -> anyhow::Error {
 
 async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyhow::Result<()> {
     let view = find(ledger, which).await?;
-    let deliveries =
-        ledger.outbox().deliveries(&UserId::new(which.user.clone()), &which.id, limit, 0).await?;
+    let deliveries = ledger
+        .outbox()
+        .deliveries(&UserId::new(which.user.clone()), &which.id, &outbox::DeliveryPage::first(limit))
+        .await?;
     if as_json {
         let mut all = to_json(&view);
         if let Some(fields) = all.as_object_mut() {
@@ -299,5 +301,8 @@ fn delivery_json(delivery: &outbox::DeliveryView) -> Value {
     json!({ "id": delivery.id, "event": delivery.event, "status": delivery.status, "tries": delivery.tries,
         "last_status": delivery.last_status, "last_error": delivery.last_error,
         "next_at": delivery.next_at.map(time), "created_at": time(delivery.created_at),
-        "finished_at": delivery.finished_at.map(time) })
+        "finished_at": delivery.finished_at.map(time),
+        "history": delivery.history.iter().map(|tried| json!({
+            "try": tried.number, "at": time(tried.at), "status": tried.status, "error": tried.error,
+        })).collect::<Vec<_>>() })
 }

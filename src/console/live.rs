@@ -27,7 +27,10 @@ const MOST: usize = 256;
 
 /// The parts that were read within the last second, by their address and whether their reader may act.
 #[derive(Clone, Default)]
-pub(super) struct Parts(Arc<Mutex<HashMap<Key, (Instant, Arc<str>)>>>);
+pub(super) struct Parts(Arc<Mutex<HashMap<Key, Part>>>);
+
+/// When a part was read, and what it was.
+type Part = (Instant, Arc<str>);
 
 /// A page's address, and whether its reader may act.
 type Key = (String, bool);

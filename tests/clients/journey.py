@@ -1,8 +1,10 @@
-"""The README's journey with a generated client: create, append, finalize, poll, read, be told, clean up."""
+"""The README's journey with a generated client: create, append, finalize, poll, read, change, be told, clean up."""
 
 import os
 import time
 import uuid
+from http import HTTPStatus
+from typing import Any, TypeVar
 
 from listen_client import AuthenticatedClient
 from listen_client.api.action_items import create_action_item, list_action_items
@@ -12,69 +14,84 @@ from listen_client.api.conversations import (
     create_conversation_from_segments,
     delete_conversation,
     get_conversation,
+    update_conversation,
 )
 from listen_client.api.finalization import finalize_conversation, get_finalization
 from listen_client.api.memories import list_memories
 from listen_client.api.webhooks import create_webhook, delete_webhook
 from listen_client.models import (
-    MoreSegments,
+    AppendedSegments,
+    Conversation,
+    ConversationChange,
+    CreatedConversation,
+    CreatedStatus,
+    CreatedWebhook,
+    FinalizationJob,
+    FinalizingConversation,
+    HTTPValidationError,
+    JobStatus,
     NewActionItem,
     NewConversationFromSegments,
     NewConversationFromText,
+    NewSegment,
+    NewSegments,
     NewWebhook,
+    Success,
+    TextSource,
+    WebhookEvent,
 )
+from listen_client.types import Response
 
 client = AuthenticatedClient(base_url=os.environ["API"], token=os.environ["KEY"])
+T = TypeVar("T")
 
 
-def ok(answer):
-    assert answer.status_code == 200, (answer.status_code, answer.content)
+def ok(kind: type[T], answer: Response[Any]) -> T:
+    assert answer.status_code == HTTPStatus.OK, (answer.status_code, answer.content)
+    assert isinstance(answer.parsed, kind), answer.parsed
     return answer.parsed
 
 
+text = NewConversationFromText(
+    text="I need to call the dentist by Friday. My sister lives in Porto.", text_source=TextSource.MESSAGE
+)
 created = ok(
-    create_conversation.sync_detailed(
-        client=client,
-        body=NewConversationFromText.from_dict(
-            {"text": "I need to call the dentist by Friday. My sister lives in Porto.", "text_source": "message"}
-        ),
-        idempotency_key=str(uuid.uuid4()),
-    )
+    CreatedConversation,
+    create_conversation.sync_detailed(client=client, body=text, idempotency_key=str(uuid.uuid4())),
 )
-assert created.status in ("completed", "processing")
+assert created.status in (CreatedStatus.COMPLETED, CreatedStatus.PROCESSING)
 
-said = {"text": "Can you send the report on Monday?", "speaker": "SPEAKER_01", "start": 0, "end": 4}
-stored = ok(
-    create_conversation_from_segments.sync_detailed(
-        client=client,
-        body=NewConversationFromSegments.from_dict(
-            {"transcript_segments": [said], "client_session_id": str(uuid.uuid4()), "defer_processing": True}
-        ),
-    )
+said = NewSegment(text="Can you send the report on Monday?", speaker="SPEAKER_01", start=0, end=4)
+spoken = NewConversationFromSegments(
+    transcript_segments=[said], client_session_id=str(uuid.uuid4()), defer_processing=True
 )
-more = MoreSegments.from_dict(
-    {"transcript_segments": [{"id": "s2", "text": "Yes, I will.", "is_user": True, "start": 4, "end": 6}]}
-)
-assert ok(append_segments.sync_detailed(stored.id, client=client, body=more)).segment_count == 2
+stored = ok(CreatedConversation, create_conversation_from_segments.sync_detailed(client=client, body=spoken))
+more = NewSegments(transcript_segments=[NewSegment(id="s2", text="Yes, I will.", is_user=True, start=4, end=6)])
+appended = ok(AppendedSegments, append_segments.sync_detailed(stored.id, client=client, body=more))
+assert appended.segment_count == 2
 
-ok(finalize_conversation.sync_detailed(stored.id, client=client))
+ok(FinalizingConversation, finalize_conversation.sync_detailed(stored.id, client=client))
 until = time.monotonic() + 10
-while not (job := ok(get_finalization.sync_detailed(stored.id, client=client))).terminal:
+while not (job := ok(FinalizationJob, get_finalization.sync_detailed(stored.id, client=client))).terminal:
     assert time.monotonic() < until, "it is finalized within ten seconds"
     time.sleep(0.1)
-assert job.status == "completed", job
+assert job.status == JobStatus.COMPLETED, job
 
-read = ok(get_conversation.sync_detailed(stored.id, client=client, include_transcript=True))
-assert len(read.transcript_segments) == 2 and read.structured.title
-ok(list_action_items.sync_detailed(client=client, limit=5))
-ok(list_memories.sync_detailed(client=client, categories="core,work"))
+read = ok(Conversation, get_conversation.sync_detailed(stored.id, client=client, include_transcript=True))
+assert isinstance(read.transcript_segments, list) and len(read.transcript_segments) == 2, read
+assert read.structured.title
+change = ConversationChange(title="The report", starred=True)
+assert ok(Conversation, update_conversation.sync_detailed(stored.id, client=client, body=change)).starred
+ok(list, list_action_items.sync_detailed(client=client, limit=5))
+ok(list, list_memories.sync_detailed(client=client, categories="core,work"))
 
-wanted = NewWebhook.from_dict({"url": "https://example.com/hook", "events": ["conversation.completed"]})
-endpoint = ok(create_webhook.sync_detailed(client=client, body=wanted))
-assert endpoint.secret.startswith("whsec_")
-ok(delete_webhook.sync_detailed(endpoint.id, client=client))
+wanted = NewWebhook(url="https://example.com/hook", events=[WebhookEvent.CONVERSATION_COMPLETED])
+endpoint = ok(CreatedWebhook, create_webhook.sync_detailed(client=client, body=wanted))
+assert isinstance(endpoint.secret, str) and endpoint.secret.startswith("whsec_")
+ok(Success, delete_webhook.sync_detailed(endpoint.id, client=client))
 
-wrong = create_action_item.sync_detailed(client=client, body=NewActionItem.from_dict({"description": ""}))
-assert wrong.status_code == 422 and wrong.parsed.detail[0].type_ == "string_too_short", wrong
-assert ok(delete_conversation.sync_detailed(stored.id, client=client)).success is True
+wrong = create_action_item.sync_detailed(client=client, body=NewActionItem(description=""))
+assert isinstance(wrong.parsed, HTTPValidationError), wrong
+assert wrong.parsed.detail[0].type_ == "string_too_short", wrong
+assert ok(Success, delete_conversation.sync_detailed(stored.id, client=client)).success is True
 print("Python: the journey ended well")

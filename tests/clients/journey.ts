@@ -59,6 +59,9 @@ const read = ok(
 );
 assert.equal(read.transcript_segments?.length, 2);
 assert.ok(read.structured.title.length > 0);
+const change = { title: "The report", starred: true };
+const changed = await client.PATCH("/v1/dev/user/conversations/{conversation_id}", { params: { path }, body: change });
+assert.equal(ok(changed).starred, true);
 ok(await client.GET("/v1/dev/user/action-items", { params: { query: { limit: 5 } } }));
 ok(await client.GET("/v1/dev/user/memories", { params: { query: { categories: "core,work" } } }));
 

@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
-use assistant::{Journal, Reply, Source, ToolUse};
+use assistant::{Journal, Reply};
 use futures::{FutureExt, future::BoxFuture};
 use ledger::Ledger;
 use records::UserId;
-use serde_json::{Value, json};
+use serde_json::json;
 use store::FinishedTurn;
 
-use crate::{door::run_to_completion, shapes::moment};
+use crate::{
+    door::run_to_completion,
+    shapes::{message_source, message_tool},
+};
 
 /// How often it is tried while the database does not answer: the row outlives these, and reads as failed then.
 const TRIES: u32 = 20;
@@ -27,8 +30,8 @@ impl Journal for TurnRow {
             status: reply.status.as_str(),
             trouble: reply.trouble.map(assistant::Trouble::code),
             engine: reply.engine.clone(),
-            sources: reply.sources.iter().map(source).collect(),
-            tools: reply.tools.iter().map(tool).collect(),
+            sources: reply.sources.iter().map(|source| json!(message_source(source))).collect(),
+            tools: reply.tools.iter().map(|tool| json!(message_tool(tool))).collect(),
             // Postgres' text cannot hold U+0000.
             text: reply.text.replace('\0', ""),
         };
@@ -50,19 +53,4 @@ impl Journal for TurnRow {
         })
         .boxed()
     }
-}
-
-/// A source as it is kept and shown.
-pub(super) fn source(source: &Source) -> Value {
-    json!({
-        "id": source.id,
-        "kind": source.kind.as_str(),
-        "title": source.title.replace('\0', ""),
-        "created_at": moment(source.created_at),
-    })
-}
-
-/// A tool's use as it is kept and shown.
-pub(super) fn tool(tool: &ToolUse) -> Value {
-    json!({"name": tool.name, "app_id": tool.app_id, "ok": tool.ok, "millis": tool.millis})
 }

@@ -10,4 +10,4 @@ mod turns;
 
 pub use registry::Chat;
 pub use settings::{ChatApps, ChatSettings, EngineWithKey, NoChatApps};
-pub(crate) use turns::{Begun, Message, Reply, begin, ended, shape, thread, trouble};
+pub(crate) use turns::{Begun, Message, Reply, begin, ended, thread};

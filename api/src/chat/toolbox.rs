@@ -18,7 +18,7 @@ use crate::{
     door::{Door, run_to_completion},
     ids::Ids,
     keys::Caller,
-    shapes::{self, moment},
+    shapes::{self, SearchResult, Time, moment},
 };
 
 /// The data of one user, as far as a key may reach. Cheap to clone.
@@ -96,7 +96,7 @@ impl UserData {
             action_items: wants("action_item") && self.may_read.action_items,
         };
         let found = self.ledger.store().search(&self.user, &query).await.map_err(broken)?;
-        let results: Vec<Value> = found.iter().map(result).collect();
+        let results: Vec<SearchResult> = found.iter().map(result).collect();
         Ok(Output {
             value: json!({ "results": results }),
             sources: found.iter().map(source_of_found).collect(),
@@ -112,7 +112,7 @@ impl UserData {
             let (text, is_whole) = transcript(&view, self.transcript);
             let record = &view.conversation;
             let made = &record.structured;
-            let tasks: Vec<Value> = view.action_items.iter().map(shapes::action_item).collect();
+            let tasks: Vec<_> = view.action_items.iter().map(shapes::action_item).collect();
             let value = json!({
                 "id": id, "kind": "conversation", "title": made.title, "overview": made.overview,
                 "category": made.category.as_str(), "created_at": moment(record.created_at),
@@ -128,7 +128,7 @@ impl UserData {
             let found = self.ledger.store().memories_named(&self.user, &ids).await.map_err(broken)?;
             if let Some(memory) = found.first() {
                 return Ok(Output {
-                    value: of_kind(shapes::memory(memory), "memory"),
+                    value: of_kind(json!(shapes::memory(memory)), "memory"),
                     sources: vec![of_memory(memory)],
                 });
             }
@@ -136,7 +136,7 @@ impl UserData {
         if self.may_read.action_items {
             let found = self.ledger.store().action_items_named(&self.user, &ids).await.map_err(broken)?;
             if let Some(item) = found.first() {
-                let value = of_kind(shapes::action_item(item), "action_item");
+                let value = of_kind(json!(shapes::action_item(item)), "action_item");
                 return Ok(Output { value, sources: vec![of_item(item)] });
             }
         }
@@ -177,7 +177,7 @@ impl UserData {
         };
         let found = self.ledger.store().tasks(&self.user, &filter).await.map_err(broken)?;
         Ok(Output {
-            value: json!({ "action_items": found.iter().map(shapes::action_item).collect::<Value>() }),
+            value: json!({ "action_items": found.iter().map(shapes::action_item).collect::<Vec<_>>() }),
             sources: found.iter().map(of_item).collect(),
         })
     }
@@ -231,7 +231,7 @@ impl UserData {
             }
         };
         Ok(Output {
-            value: json!({ "memories": found.iter().map(shapes::memory).collect::<Value>() }),
+            value: json!({ "memories": found.iter().map(shapes::memory).collect::<Vec<_>>() }),
             sources: found.iter().map(of_memory).collect(),
         })
     }
@@ -247,7 +247,7 @@ impl UserData {
         };
         let made = self.ledger.create_memories(&self.user, &[new]).await.map_err(broken)?;
         let memory = made.first().ok_or(ToolFailure("Nothing was stored.".to_owned()))?;
-        Ok(Output { value: shapes::memory(memory), sources: vec![of_memory(memory)] })
+        Ok(Output { value: json!(shapes::memory(memory)), sources: vec![of_memory(memory)] })
     }
 
     async fn list_goals(&self, arguments: &Value) -> Done {
@@ -255,7 +255,7 @@ impl UserData {
         let filter = GoalFilter { limit: 100, offset: 0, include_inactive };
         let found = self.ledger.store().goals(&self.user, &filter).await.map_err(broken)?;
         Ok(Output {
-            value: json!({ "goals": found.iter().map(shapes::goal).collect::<Value>() }),
+            value: json!({ "goals": found.iter().map(shapes::goal).collect::<Vec<_>>() }),
             sources: found.iter().map(of_goal).collect(),
         })
     }
@@ -265,7 +265,7 @@ impl UserData {
         let value = arguments.get("current_value").and_then(Value::as_f64).filter(|value| value.is_finite());
         let value = value.ok_or(ToolFailure("current_value must be a finite number.".to_owned()))?;
         match self.ledger.store().set_goal_progress(&self.user, &id, value).await.map_err(broken)? {
-            Ok(goal) => Ok(Output { value: shapes::goal(&goal), sources: vec![of_goal(&goal)] }),
+            Ok(goal) => Ok(Output { value: json!(shapes::goal(&goal)), sources: vec![of_goal(&goal)] }),
             Err(GoalRefusal::NoGoal) => Err(ToolFailure("There is no such goal.".to_owned())),
             Err(GoalRefusal::Wrong(_)) => Err(ToolFailure("A boolean goal stands at 0 or at 1.".to_owned())),
         }
@@ -289,19 +289,19 @@ impl Toolbox for UserData {
 }
 
 /// A result of a search, as tools and `GET P/search` show it.
-pub(crate) fn result(found: &Found) -> Value {
+pub(crate) fn result(found: &Found) -> SearchResult {
     let kind = kind_of(found.kind);
-    let mut result = json!({
-        "id": found.id, "kind": kind.as_str(), "title": found.title, "text": found.text,
-        "created_at": moment(found.at), "complete": found.is_complete,
-    });
-    if kind == SourceKind::ActionItem
-        && let Some(fields) = result.as_object_mut()
-    {
-        fields.insert("completed".to_owned(), found.completed.into());
-        fields.insert("due_at".to_owned(), found.due_at.map(moment).into());
+    let is_item = kind == SourceKind::ActionItem;
+    SearchResult {
+        id: found.id.clone(),
+        kind: kind.as_str(),
+        title: found.title.clone(),
+        text: found.text.clone(),
+        created_at: found.at.into(),
+        complete: found.is_complete,
+        completed: is_item.then_some(found.completed),
+        due_at: is_item.then(|| found.due_at.map(Time::from)),
     }
-    result
 }
 
 fn kind_of(kind: FoundKind) -> SourceKind {
@@ -319,7 +319,7 @@ fn source_of_found(found: &Found) -> Source {
 
 fn one_item(item: Option<&ActionItem>) -> Done {
     let item = item.ok_or(ToolFailure("There is no such action item.".to_owned()))?;
-    Ok(Output { value: shapes::action_item(item), sources: vec![of_item(item)] })
+    Ok(Output { value: json!(shapes::action_item(item)), sources: vec![of_item(item)] })
 }
 
 fn of_item(item: &ActionItem) -> Source {

@@ -1,18 +1,18 @@
 //! Beginning a turn, and following it.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use assistant::{Context, Converse, Event, Limits, Listener, Past, Ports, Speaker, Turn};
 use chrono_tz::Tz;
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
-use serde_json::{Value, json};
+use serde_json::Value;
 use store::{BegunTurn, ChatMessage, NewTurn};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::Instrument;
 
 use super::{journal::TurnRow, toolbox::UserData};
-use crate::{Error, door::Door, keys::Caller, shapes::moment};
+use crate::{Error, door::Door, keys::Caller, shapes};
 
 /// Longer than any turn takes to run and to be kept.
 const RUN_FOR: Duration = Duration::from_secs(150);
@@ -38,7 +38,7 @@ pub(crate) enum Begun {
     /// A turn runs: its events, and the reply's id. The last event is that it is over.
     Runs(UnboundedReceiver<Event>, Reply),
     /// It was sent before: what came of it, as far as that is known.
-    Known(Value),
+    Known(Box<shapes::Message>),
 }
 
 /// The reply of a turn that runs.
@@ -82,7 +82,7 @@ pub(crate) async fn begin(door: &Door, caller: &Caller, message: Message) -> Res
     };
     let now = match door.ledger.store().begin_turn(&caller.user, &new).await? {
         BegunTurn::Begun(now) => now,
-        BegunTurn::Repeated(reply) => return Ok(Begun::Known(shape(&reply, &names))),
+        BegunTurn::Repeated(reply) => return Ok(Begun::Known(Box::new(shapes::message(&reply, &names)))),
         BegunTurn::Busy(seconds) => return Err(Error::TurnRunning { retry_after: seconds.min(5) }),
     };
     let (events, followed) = unbounded_channel();
@@ -207,44 +207,8 @@ impl Listener for Follower {
     }
 }
 
-/// A message as it is shown.
-pub(crate) fn shape(message: &ChatMessage, names: &HashMap<String, String>) -> Value {
-    let list = |list: &Option<Value>| list.clone().unwrap_or_else(|| json!([]));
-    json!({
-        "id": message.message_id,
-        "created_at": moment(message.created_at),
-        "sender": message.sender,
-        "text": message.text,
-        "type": "text",
-        "app_id": message.app_id,
-        "app_name": message.app_id.as_ref().and_then(|app| names.get(app)),
-        "status": message.status.as_deref().unwrap_or("completed"),
-        "sources": list(&message.sources),
-        "tools": list(&message.tools),
-        "engine": message.engine.as_ref().filter(|engine| !engine.is_empty()),
-        "error": message.trouble.as_deref().and_then(assistant::Trouble::from_code).map(trouble),
-    })
-}
-
-/// A reply that has just ended, in the same shape.
-pub(crate) fn ended(reply: &Reply, ended: &assistant::Reply) -> Value {
-    json!({
-        "id": reply.id,
-        "created_at": moment(reply.created_at),
-        "sender": "ai",
-        "text": ended.text,
-        "type": "text",
-        "app_id": reply.app_id,
-        "app_name": reply.app_name,
-        "status": ended.status.as_str(),
-        "sources": ended.sources.iter().map(super::journal::source).collect::<Value>(),
-        "tools": ended.tools.iter().map(super::journal::tool).collect::<Value>(),
-        "engine": ended.engine,
-        "error": ended.trouble.map(trouble),
-    })
-}
-
-/// Why a turn failed, as it is shown.
-pub(crate) fn trouble(trouble: assistant::Trouble) -> Value {
-    json!({"code": trouble.code(), "detail": trouble.detail()})
+/// A reply that has just ended, as it is shown.
+pub(crate) fn ended(reply: &Reply, ended: &assistant::Reply) -> shapes::Message {
+    let app = (reply.app_id.clone(), reply.app_name.clone());
+    shapes::ended(&reply.id, reply.created_at, app, ended)
 }

@@ -2,8 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::schemas::reference as schema;
-use crate::Scope;
+use crate::{
+    Scope,
+    error::{Code, example},
+};
+
+fn schema(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
 
 /// A response of `components.responses`.
 pub(super) fn reference(name: &str) -> Value {
@@ -18,20 +24,20 @@ pub(super) fn header(name: &str) -> Value {
 /// 403, with the scope in its words.
 pub(super) fn forbidden(scope: Scope) -> Value {
     let detail = format!("Missing required scope: {scope}");
-    problem("The key lacks a scope.", &[], json!({ "detail": detail }))
+    problem("The key lacks a scope.", &[], example(403, &detail))
 }
 
 /// All of them.
 pub(super) fn all() -> Map<String, Value> {
-    let passing = json!({ "detail": "The service is temporarily unavailable" });
-    let unconfigured = "Conversation finalization is temporarily unavailable";
+    let passing = example(503, "The service is temporarily unavailable");
+    let unconfigured = Code::FinalizationUnavailable.detail();
     [
         (
             "NotAuthenticated",
             problem(
                 "No key, or none that is known, live and well formed.",
                 &["WWW-Authenticate"],
-                json!({ "detail": "Not authenticated" }),
+                example(401, "Not authenticated"),
             ),
         ),
         (
@@ -39,19 +45,19 @@ pub(super) fn all() -> Map<String, Value> {
             problem(
                 "The body is not UTF-8, or broke off.",
                 &[],
-                json!({ "detail": "There was an error parsing the body" }),
+                example(400, "There was an error parsing the body"),
             ),
         ),
         (
             "BodyTooLarge",
-            problem("The body is larger than 4 MiB, or has more values than the service parses.", &[], json!({ "detail": "Request body too large" })),
+            problem("The body is larger than 4 MiB, or has more values than the service parses.", &[], example(413, "Request body too large")),
         ),
         (
             "BodyTooSlow",
             problem(
                 "The body has not arrived within a minute; the connection is closed.",
                 &[],
-                json!({ "detail": "Request body took too long" }),
+                example(408, "Request body took too long"),
             ),
         ),
         (
@@ -59,7 +65,7 @@ pub(super) fn all() -> Map<String, Value> {
             problem(
                 "A repeat under an `Idempotency-Key`: what the first request made was deleted meanwhile.",
                 &[],
-                json!({ "detail": "Memory not found" }),
+                example(404, "Memory not found"),
             ),
         ),
         (
@@ -67,7 +73,7 @@ pub(super) fn all() -> Map<String, Value> {
             problem(
                 "A request with this `Idempotency-Key` is still running.",
                 &["Retry-After"],
-                json!({ "detail": "A request with this Idempotency-Key is still running" }),
+                example(409, "A request with this Idempotency-Key is still running"),
             ),
         ),
         (
@@ -76,16 +82,17 @@ pub(super) fn all() -> Map<String, Value> {
                 "The user asks too often, by all keys together; or has created as many conversations today, or has as many \
                  being processed, as they may. `detail` says which.",
                 &["Retry-After"],
-                json!({ "detail": "Too many requests" }),
+                example(429, "Too many requests"),
             ),
         ),
         ("Unavailable", problem("Temporarily unavailable: ask again later.", &["Retry-After"], passing)),
         (
             "FinalizationUnavailable",
             problem(
-                "Durable dispatch is not configured, or the service is unavailable for the moment. Nothing was changed.",
+                "Durable dispatch is not configured (without `Retry-After`: repeating does not help), or the service is unavailable \
+                 for the moment. Nothing was changed.",
                 &["Retry-After"],
-                json!({ "detail": unconfigured }),
+                example(503, unconfigured),
             ),
         ),
         ("NotModified", json!({
@@ -116,13 +123,14 @@ pub(super) fn say_what_is_left(response: &mut Value) {
 }
 
 fn invalid() -> Value {
-    let example = json!({ "detail": [
+    let mut example = example(422, "");
+    example["detail"] = json!([
         { "type": "missing", "loc": ["body", "text"], "msg": "Field required" },
         {
             "type": "string_too_long", "loc": ["body", "title"],
             "msg": "String should have at most 500 characters", "ctx": { "max_length": 500 },
         },
-    ] });
+    ]);
     json!({
         "description": "Something is wrong with the request; every failing field is named.",
         "headers": headers(&[]),

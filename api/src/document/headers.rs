@@ -52,10 +52,9 @@ pub(super) fn parameters() -> Value {
     json!({
         "IdempotencyKey": {
             "name": "Idempotency-Key", "in": "header", "required": false,
-            "description": "A name for this request, quoted or bare. A repeat with the same name and body makes nothing \
+            "description": "A name for this request, such as a UUID, quoted or bare. A repeat with the same name and body makes nothing \
                 new and gets the first answer, for 24 hours; with another body, or another id in the path, it is 422.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 257, "pattern": IDEMPOTENCY_KEY },
-            "example": "8e03978e-40d5-43e8-bc93-6894a57f9324",
         },
         "ModelKey": {
             "name": "X-BYOK-OpenAI", "in": "header", "required": false,

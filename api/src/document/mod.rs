@@ -1,31 +1,47 @@
-//! The OpenAPI document, made of the code: requests of the readers that read them (`read/drawing.rs`), answers of the
-//! schemas that every test's answers are held against, and words that stand beside the routes
-//! (`routes/described/`).
+//! The OpenAPI document, made of the registered endpoints: requests of the readers that read them
+//! (`read/drawing.rs`), answers of the types that are written (`shapes/`).
 
-mod answer;
-mod described;
 mod errors;
 mod headers;
 mod operation;
-pub(crate) mod page;
-mod schemas;
+mod response;
+mod tidy;
 mod told;
 
-pub(crate) use answer::Answer;
-pub(crate) use described::Described;
-pub(crate) use operation::Operation;
-
+use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use crate::{Settings, routes};
+use crate::{endpoint::Endpoint, routes::GROUPS, shapes};
 
 /// The version of the developer interface (spec, "Versioning").
 const VERSION: &str = "1.0.0";
 
-/// The document of the public interface, OpenAPI 3.1, as a service with these settings would serve it. The internal
-/// run route is no part of it.
-pub fn document(settings: &Settings) -> Value {
-    let operations = routes::described(settings);
+/// Writes the document of these endpoints, OpenAPI 3.1.
+pub(crate) fn write(endpoints: &[Endpoint]) -> Value {
+    let mut generator = SchemaSettings::draft2020_12()
+        .with(|settings| settings.definitions_path = "/components/schemas".into())
+        .for_serialize()
+        .into_generator();
+    generator.subschema_for::<shapes::Problem>();
+    generator.subschema_for::<shapes::HTTPValidationError>();
+    let documented = || endpoints.iter().filter(|endpoint| endpoint.is_documented());
+    let mut paths = paths(documented(), &mut generator);
+    let mut webhooks = told::webhooks(&mut generator);
+    let bodies = documented().filter_map(|endpoint| endpoint.body.as_ref());
+    let mut sent: Value = bodies.map(|body| (body.name.to_owned(), body.fields.schema())).collect();
+    let mut answered = Value::Object(generator.take_definitions(true));
+    for schema in answered.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        tidy::absent_instead_of_null(schema);
+    }
+    let mut schemas = Map::new();
+    for part in [&mut paths, &mut webhooks, &mut sent, &mut answered] {
+        tidy::tidy(part, &mut schemas);
+    }
+    for (name, schema) in [sent, answered].iter().filter_map(Value::as_object).flatten() {
+        // A body that is a part of another one, too, is described there.
+        schemas.entry(name).or_insert_with(|| schema.clone());
+    }
+    schemas.sort_keys();
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -33,12 +49,13 @@ pub fn document(settings: &Settings) -> Value {
             "summary": "Conversations in; titles, tasks, memories and events out.",
             "description": include_str!("intro.md"),
             "version": VERSION,
+            "x-program-version": env!("CARGO_PKG_VERSION"),
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
         "servers": [{ "url": "/", "description": "The service that served this document." }],
-        "tags": tags(&operations),
-        "paths": paths(&operations),
-        "webhooks": told::webhooks(),
+        "tags": GROUPS.iter().map(|(name, words)| json!({ "name": name, "description": words })).collect::<Value>(),
+        "paths": paths,
+        "webhooks": webhooks,
         "components": {
             "securitySchemes": { "developerKey": {
                 "type": "http", "scheme": "bearer", "bearerFormat": "lsk_…",
@@ -50,76 +67,18 @@ pub fn document(settings: &Settings) -> Value {
             "parameters": headers::parameters(),
             "headers": headers::headers(),
             "responses": errors::all(),
-            "schemas": schemas(&operations),
+            "schemas": schemas,
         },
     })
 }
 
-fn tags(operations: &[Operation]) -> Value {
-    let mut names: Vec<&str> = Vec::new();
-    for operation in operations {
-        if !names.contains(&operation.tag) {
-            names.push(operation.tag);
-        }
+fn paths<'e>(endpoints: impl Iterator<Item = &'e Endpoint>, generator: &mut SchemaGenerator) -> Value {
+    let mut paths = json!({});
+    for endpoint in endpoints {
+        paths[endpoint.path][endpoint.method] = operation::write(endpoint, generator);
     }
-    names.into_iter().map(|name| json!({ "name": name })).collect()
-}
-
-fn paths(operations: &[Operation]) -> Value {
-    let mut paths = Map::new();
-    for operation in operations {
-        let path = paths.entry(operation.path).or_insert_with(|| json!({}));
-        path[operation.method] = operation.write();
-    }
-    Value::Object(paths)
-}
-
-/// Bodies that are sent, then answers.
-fn schemas(operations: &[Operation]) -> Value {
-    let bodies = operations.iter().filter_map(|operation| operation.body.as_ref());
-    let mut schemas: Map<String, Value> =
-        bodies.map(|body| (body.name.to_owned(), body.fields.schema())).collect();
-    schemas.extend(schemas::all());
-    Value::Object(schemas)
+    paths
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_field_that_is_read_has_words_and_no_words_are_left_over() {
-        for operation in routes::described(&Settings::default()) {
-            let bodies = operation.body.iter().map(|body| &body.fields);
-            for described in operation.query.iter().chain(bodies) {
-                let mistakes = described.mistakes();
-                assert!(mistakes.is_empty(), "{} {}: {mistakes:?}", operation.method, operation.path);
-            }
-        }
-    }
-
-    #[test]
-    fn every_operation_has_a_name_of_its_own_words_and_a_good_answer() {
-        let operations = routes::described(&Settings::default());
-        let mut names: Vec<&str> = operations.iter().map(|operation| operation.id).collect();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), operations.len());
-        for operation in &operations {
-            assert!(!operation.summary.is_empty(), "{}", operation.id);
-            let written = operation.write();
-            let good = ["101", "200", "204"].iter().any(|status| written["responses"].get(status).is_some());
-            assert!(good, "{}", operation.id);
-        }
-    }
-
-    #[test]
-    fn every_reference_leads_somewhere() {
-        let document = document(&Settings::default());
-        let text = document.to_string();
-        let references = text.split("\"$ref\":\"#").skip(1).map(|rest| rest.split('"').next().unwrap_or(""));
-        for pointer in references {
-            assert!(document.pointer(pointer).is_some(), "{pointer}");
-        }
-    }
-}
+mod tests;

@@ -1,39 +1,46 @@
 //! What the service posts to endpoints: the document's `webhooks` section.
 
 use records::EventKind;
+use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
-use super::schemas::reference;
+use crate::shapes::{ActionItem, Conversation, Memory, TestEventData, ThinCreatedData, ThinEventData};
 
 /// One entry per event, and the test.
-pub(super) fn webhooks() -> Value {
-    let events = EventKind::ALL.into_iter().map(|event| (event.as_str().to_owned(), post(event)));
-    events.chain([("webhook.test".to_owned(), test())]).collect::<Map<_, _>>().into()
+pub(super) fn webhooks(generator: &mut SchemaGenerator) -> Value {
+    let events = EventKind::ALL.into_iter().map(|event| (event.as_str().to_owned(), post(event, generator)));
+    let mut webhooks: Map<_, _> = events.collect();
+    webhooks.insert("webhook.test".to_owned(), test(generator));
+    webhooks.into()
 }
 
-fn post(event: EventKind) -> Value {
+fn post(event: EventKind, generator: &mut SchemaGenerator) -> Value {
+    let conversation = generator.subschema_for::<Conversation<'_>>();
     let (when, full) = match event {
-        EventKind::ConversationCompleted => ("a conversation was created and processed", "Conversation"),
-        EventKind::ConversationFailed => ("processing a conversation failed for good", "Conversation"),
-        EventKind::ConversationDiscarded => ("a conversation was judged not worth keeping", "Conversation"),
-        EventKind::ActionItemCreated => {
-            ("an action item was heard in a conversation, or made by a person", "ActionItem")
+        EventKind::ConversationCompleted => ("a conversation was created and processed", conversation),
+        EventKind::ConversationFailed => ("processing a conversation failed for good", conversation),
+        EventKind::ConversationDiscarded => ("a conversation was judged not worth keeping", conversation),
+        EventKind::ActionItemCreated => (
+            "an action item was heard in a conversation, or made by a person",
+            generator.subschema_for::<ActionItem>(),
+        ),
+        EventKind::MemoryCreated => {
+            ("a memory was heard in a conversation, or made by a person", generator.subschema_for::<Memory>())
         }
-        EventKind::MemoryCreated => ("a memory was heard in a conversation, or made by a person", "Memory"),
     };
-    let mut shapes = vec![reference(full), reference("Thin")];
-    if full != "Conversation" {
-        shapes.push(reference("ThinMade"));
+    let mut shapes = vec![full, generator.subschema_for::<ThinEventData>()];
+    if matches!(event, EventKind::ActionItemCreated | EventKind::MemoryCreated) {
+        shapes.push(generator.subschema_for::<ThinCreatedData>());
     }
     let data = json!({ "anyOf": shapes });
     told(event.as_str(), format!("Sent when {when}, in the endpoint's format (`full` or `thin`)."), &data)
 }
 
-fn test() -> Value {
+fn test(generator: &mut SchemaGenerator) -> Value {
     told(
         "webhook.test",
         "Sent by `POST /v1/dev/user/webhooks/{endpoint_id}/test`.".to_owned(),
-        &reference("Test"),
+        &generator.subschema_for::<TestEventData>().to_value(),
     )
 }
 

@@ -8,7 +8,9 @@ use axum::{
     http::{Extensions, HeaderMap, StatusCode, Version, header::ACCEPT_ENCODING},
 };
 
-use crate::routes::AsItIs;
+/// On an answer that is sent as it is, whatever its client takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AsItIs;
 
 /// Takes a header away that refuses everything; without it nothing is compressed.
 pub(super) async fn leave_a_choice(mut request: Request) -> Request {

@@ -5,14 +5,14 @@ mod completion;
 mod cors;
 mod encoding;
 mod pass;
+mod patterns;
 mod rate;
 mod repeats;
 mod request_id;
-pub(crate) mod retire;
 mod since;
 mod slash;
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use axum::{Router, extract::DefaultBodyLimit, middleware};
 use ledger::Ledger;
@@ -21,16 +21,15 @@ use tower_http::compression::{CompressionLayer, DefaultPredicate, Predicate};
 pub(crate) use budget::{Account, Refused, Reservation};
 pub use completion::run_requests_to_completion;
 pub(crate) use completion::run_to_completion;
-pub(crate) use encoding::takes_gzip;
+pub(crate) use encoding::{AsItIs, takes_gzip};
+pub(crate) use patterns::{Patterns, Wait};
 pub(crate) use rate::Told;
-pub(crate) use repeats::{Creating, HEADER as IDEMPOTENCY_KEY, REPLAYED, name_in, refused};
+pub(crate) use repeats::{
+    Again, Anew, Creating, HEADER as IDEMPOTENCY_KEY, Kept, REPLAYED, Resume, name_in, once, refused,
+};
 pub(crate) use since::Since;
 
-use crate::{
-    Error, Metrics, Scope, Settings,
-    ids::{Ids, SystemIds},
-    routes,
-};
+use crate::{Error, Metrics, Settings, ids::Ids};
 
 /// Whether a URL that a user set may be called at all (scheme, literal addresses); tied to `outside`'s guard in
 /// `src/wiring.rs`.
@@ -49,29 +48,24 @@ pub(crate) struct Door {
     pub(crate) rate: Arc<rate::Limiter>,
     pub(crate) budget: Arc<budget::Budget>,
     pub(crate) ids: Arc<dyn Ids>,
-    pub(crate) documents: Arc<routes::Documents>,
-    /// The routes that create, with the scope that each demands.
-    creating: Arc<HashMap<&'static str, Scope>>,
-    /// The patterns of all routes.
-    paths: Arc<[&'static str]>,
+    patterns: Arc<Patterns>,
 }
 
 impl Door {
-    fn new(
+    pub(crate) fn new(
         ledger: Ledger,
         check_url: CheckUrl,
         settings: Settings,
         metrics: Metrics,
         ids: Arc<dyn Ids>,
+        patterns: Patterns,
     ) -> Self {
         Self {
             ledger,
             check_url,
             rate: Arc::new(rate::Limiter::per_minute(settings.rate_per_minute)),
             budget: budget::Budget::new(settings.memory_budget, metrics.held_bytes.clone()),
-            documents: routes::Documents::of(&settings),
-            creating: Arc::new(routes::creating(&settings)),
-            paths: if settings.only_deliveries { [].into() } else { routes::patterns(&settings).into() },
+            patterns: Arc::new(patterns),
             settings: Arc::new(settings),
             metrics,
             ids,
@@ -79,29 +73,11 @@ impl Door {
     }
 }
 
-/// The whole public interface as one service.
-pub fn router(ledger: Ledger, check_url: CheckUrl, settings: Settings, metrics: Metrics) -> Router {
-    router_with_ids(ledger, check_url, settings, metrics, Arc::new(SystemIds))
-}
-
-/// The same, with ids and secrets from elsewhere.
-pub fn router_with_ids(
-    ledger: Ledger,
-    check_url: CheckUrl,
-    settings: Settings,
-    metrics: Metrics,
-    ids: Arc<dyn Ids>,
-) -> Router {
-    let door = Door::new(ledger, check_url, settings, metrics, ids);
-    let routes = match door.settings.only_deliveries {
-        true => routes::deliveries(),
-        false => routes::all().merge(routes::deliveries()),
-    };
+/// Puts the front door before the routes: what every request passes, from the outside in.
+pub(crate) fn before(routes: Router<Door>, door: Door) -> Router {
     let router = routes
         .fallback(slash::fallback)
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
-        .layer(middleware::from_fn_with_state(door.clone(), repeats::once))
-        // Outside of `once`, which reads bodies too.
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(middleware::from_fn_with_state(door.clone(), budget::bound))
         .layer(pass::catch_panics())

@@ -3,23 +3,22 @@
 use std::{any::Any, pin::pin, time::Instant};
 
 use axum::{
+    body::Body,
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use ledger::Ledger;
+use serde_json::Value;
 use tower_http::catch_panic::CatchPanicLayer;
 use trace::TraceContext;
 use tracing::{Instrument, Span, field::Empty};
 
-use super::{
-    Door, Since, Told, request_id,
-    retire::{self, RETIRING},
-};
+use super::{Door, Since, Told, request_id};
 use crate::{
     Error,
-    error::{Cause, detail},
+    error::{Cause, Code, Refusal, detailed, internal},
 };
 
 /// Answers of JSON and personal data: not to be sniffed, framed, leaked or kept.
@@ -42,7 +41,7 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
     request.extensions_mut().insert(told.clone());
     let (begun, since) = (Instant::now(), Since::now());
     request.extensions_mut().insert(since.clone());
-    let longest = door.settings.longest_answer(&route, method == Method::POST);
+    let longest = door.patterns.wait(&route, &method).longest(&door.settings);
     async {
         let mut work = pin!(next.run(request));
         let answer = tokio::select! {
@@ -58,14 +57,13 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
         }
         let mut answer = finish(answer, &id, &door.ledger);
         told.put(answer.headers_mut());
-        if let Some(retiring) = retire::of(RETIRING, method.as_str(), &route) {
-            retiring.announce(answer.headers_mut());
-        }
         let status = answer.status();
         tracing::debug!(status = status.as_u16(), ms = begun.elapsed().as_millis() as u64, "answered");
         let class = format!("{}xx", status.as_u16() / 100);
         tell(&traced, status);
-        door.metrics.requests.with_label_values(&[known(method.as_str()), &route, &class]).inc();
+        let labels = [known(method.as_str()), route.as_str(), class.as_str()];
+        door.metrics.requests.with_label_values(&labels).inc();
+        door.metrics.request_seconds.with_label_values(&labels).observe(begun.elapsed().as_secs_f64());
         answer
     }
     .instrument(span)
@@ -109,7 +107,7 @@ fn tell(traced: &Span, status: StatusCode) {
 
 /// Turns a panic into a 500 answer; the panic hook has logged it already.
 pub(super) fn catch_panics() -> CatchPanicLayer<fn(Box<dyn Any + Send>) -> Response> {
-    CatchPanicLayer::custom(|_| detail(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"))
+    CatchPanicLayer::custom(|_| internal())
 }
 
 fn finish(mut answer: Response, id: &str, ledger: &Ledger) -> Response {
@@ -122,11 +120,21 @@ fn finish(mut answer: Response, id: &str, ledger: &Ledger) -> Response {
         }
     }
     if answer.status() == StatusCode::INTERNAL_SERVER_ERROR {
-        answer = detail(StatusCode::INTERNAL_SERVER_ERROR, format!("Internal Server Error (request {id})"));
+        answer = detailed(Code::Internal, format!("Internal Server Error (request {id})"));
+    }
+    if let Some(refusal) = answer.extensions_mut().remove::<Refusal>() {
+        answer = with_body(answer, &refusal.body(Some(id)));
     }
     put_headers(answer.headers_mut());
     request_id::put(answer.headers_mut(), id);
     answer
+}
+
+/// A refusal with its body; the route gave it the length of another one.
+fn with_body(answer: Response, body: &Value) -> Response {
+    let (mut parts, _) = answer.into_parts();
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, Body::from(body.to_string()))
 }
 
 /// What a handler has said itself (the poll's `Cache-Control`) stands.
@@ -162,17 +170,13 @@ mod tests {
     use super::*;
     use crate::{Metrics, Settings, ids::SystemIds};
 
-    #[test]
-    fn the_routes_that_wait_are_there() {
-        let patterns = crate::routes::patterns(&Settings::default());
-        assert!(crate::routes::waiting::ROUTES.iter().all(|route| patterns.contains(route)));
-    }
-
     /// A door with default settings, before a route that never answers and one that wants a body.
     fn attended(registry: &Registry) -> Router {
         let ledger = ledger::Ledger::new(Default::default(), ledger::Settings::default());
         let metrics = Metrics::register(registry).unwrap();
-        let door = Door::new(ledger, Arc::new(|_| true), Settings::default(), metrics, Arc::new(SystemIds));
+        let patterns = crate::door::Patterns::default();
+        let settings = Settings::default();
+        let door = Door::new(ledger, Arc::new(|_| true), settings, metrics, Arc::new(SystemIds), patterns);
         Router::new()
             .route("/never", get(std::future::pending::<StatusCode>))
             .route("/read", post(read))

@@ -4,6 +4,7 @@
 //! handler, and the first answer is kept.
 
 use axum::{
+    Json,
     body::{Body, Bytes, to_bytes},
     extract::{FromRequestParts, MatchedPath, Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts},
@@ -11,16 +12,16 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use db::{Repeat, RequestKey};
-use records::ConversationId;
+use futures::future::BoxFuture;
+use records::{ConversationId, UserId};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{BODY_LIMIT, Door};
 use crate::{
-    Error, Scope,
+    Error,
     keys::Caller,
     read::{Arrived, Problem, whole},
-    routes,
 };
 
 /// The header that names a request.
@@ -30,45 +31,65 @@ pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-rep
 /// The longest name.
 const LONGEST: usize = 255;
 
-/// Lets everything pass but requests that create and carry a name.
-pub(super) async fn once(State(door): State<Door>, request: Request, next: Next) -> Response {
-    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
-    let known = route.and_then(|route| Some((door.creating.get(route.as_str()).copied()?, route)));
-    match known {
-        Some((scope, route)) if request.method() == "POST" && request.headers().contains_key(HEADER) => {
-            named(&door, scope, route, request, next).await.unwrap_or_else(IntoResponse::into_response)
+/// A first answer that was lost, of the user's objects with these ids.
+pub(crate) type Kept = for<'a> fn(&'a Door, &'a UserId, &'a [String]) -> BoxFuture<'a, Result<Value, Error>>;
+/// An answer that is not kept.
+pub(crate) type Anew =
+    for<'a> fn(&'a Door, &'a Caller, &'a [String]) -> BoxFuture<'a, Result<Response, Error>>;
+
+/// How a repeat is answered from the ids of what the first request created.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Again {
+    /// First answers are kept; this one is for a first answer that was lost with its process.
+    Kept(Kept),
+    /// Answers hold a whole transcript and are not kept: every repeat shows the conversation as it is now.
+    Anew(Anew),
+}
+
+/// Hands the keys that a repeat brings to what the first request created: the conversation, and the repeat's headers.
+pub(crate) type Resume =
+    for<'a> fn(&'a Door, &'a UserId, &'a ConversationId, &'a HeaderMap) -> BoxFuture<'a, Result<(), Error>>;
+
+/// Stands before an endpoint that creates: a request with a name is done once.
+pub(crate) async fn once(
+    State((door, again, resume)): State<(Door, Again, Option<Resume>)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match request.headers().contains_key(HEADER) {
+        true => {
+            named(&door, (again, resume), request, next).await.unwrap_or_else(IntoResponse::into_response)
         }
-        _ => next.run(request).await,
+        false => next.run(request).await,
     }
 }
 
-/// Who asks comes before what is asked, as in every handler; the handler finds the caller where it was left.
 async fn named(
     door: &Door,
-    scope: Scope,
-    route: String,
+    (again, resume): (Again, Option<Resume>),
     request: Request,
     next: Next,
 ) -> Result<Response, Error> {
     let (mut parts, body) = request.into_parts();
     let caller = Caller::from_request_parts(&mut parts, door).await?;
-    caller.require(scope)?;
+    let route = parts.extensions.get::<MatchedPath>().ok_or(Error::UnknownPath)?.as_str().to_owned();
     let name = name_in(&parts.headers)?;
     let bytes = whole(Request::from_parts(parts.clone(), body), door.settings.body_wait).await?;
     let fingerprint = fingerprint(&route, parts.uri.path(), &bytes);
     let key = RequestKey { user: caller.user.clone(), route, key: name, fingerprint };
     if let Some(repeat) = door.ledger.db().repeat_of(&key).await? {
-        if let Some(made) = conversation_of(&key, &repeat) {
-            routes::resume(door, &key.user, &made, &parts.headers).await?;
+        if let Some(resume) = resume
+            && let Some(made) = conversation_of(&repeat)
+        {
+            resume(door, &key.user, &made, &parts.headers).await?;
         }
-        return answer_again(door, &key, repeat).await;
+        return answer_again(door, &caller, &key, again, repeat).await;
     }
-    parts.extensions.insert(caller);
     parts.extensions.insert(key.clone());
     parts.extensions.insert(Arrived(bytes));
     let answer = next.run(Request::from_parts(parts, Body::empty())).await;
     Ok(match answer.status().is_success() {
-        true => keep(door, &key, answer).await,
+        true => keep(door, &key, again, answer).await,
         false => answer,
     })
 }
@@ -96,11 +117,8 @@ pub(crate) fn refused(words: &str) -> Error {
     Error::Invalid(vec![Problem::rule(vec!["header".into(), "idempotency-key".into()], words)])
 }
 
-/// The conversation that the first request made, where its job may wait for its person's keys.
-fn conversation_of(key: &RequestKey, repeat: &Repeat) -> Option<ConversationId> {
-    if !routes::NAMED_WITH_KEYS.contains(&key.route.as_str()) {
-        return None;
-    }
+/// The conversation that the first request made.
+fn conversation_of(repeat: &Repeat) -> Option<ConversationId> {
     let id = match repeat {
         Repeat::Answered { answer, .. } => {
             serde_json::from_str::<Value>(answer).ok()?.get("id")?.as_str()?.to_owned()
@@ -111,29 +129,42 @@ fn conversation_of(key: &RequestKey, repeat: &Repeat) -> Option<ConversationId> 
     Some(ConversationId::new(id))
 }
 
-async fn answer_again(door: &Door, key: &RequestKey, repeat: Repeat) -> Result<Response, Error> {
-    let (status, body) = match repeat {
+async fn answer_again(
+    door: &Door,
+    caller: &Caller,
+    key: &RequestKey,
+    again: Again,
+    repeat: Repeat,
+) -> Result<Response, Error> {
+    let mut response = match repeat {
         Repeat::OtherBody => {
             return Err(refused(
                 "the key was used for another request: another body, or another id in its path",
             ));
         }
         Repeat::Running(seconds) => return Err(Error::StillRunning { retry_after: seconds.min(2) }),
-        Repeat::Answered { status, answer } => (StatusCode::from_u16(status).unwrap_or_default(), answer),
-        Repeat::Made(made) => {
-            (StatusCode::OK, routes::made(door, &key.user, &key.route, &made).await?.to_string())
+        Repeat::Answered { status, answer } => {
+            let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+            (StatusCode::from_u16(status).unwrap_or_default(), json, answer).into_response()
         }
+        Repeat::Made(made) => match again {
+            Again::Kept(again) => Json(again(door, &key.user, &made).await?).into_response(),
+            Again::Anew(again) => again(door, caller, &made).await?,
+        },
     };
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        (REPLAYED, HeaderValue::from_static("true")),
-    ];
-    Ok((status, headers, body).into_response())
+    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    Ok(response)
 }
 
 /// Keeps what was answered, without what is shown once. An answer that cannot be kept is no reason not to give it:
 /// a repeat is then answered from what was made.
-async fn keep(door: &Door, key: &RequestKey, answer: Response) -> Response {
+async fn keep(door: &Door, key: &RequestKey, again: Again, answer: Response) -> Response {
+    if matches!(again, Again::Anew(_)) {
+        if let Err(error) = door.ledger.db().mark_answered(key).await {
+            tracing::warn!(%error, "a repeat may have to wait for a minute");
+        }
+        return answer;
+    }
     let (parts, body) = answer.into_parts();
     let Ok(bytes) = to_bytes(body, BODY_LIMIT).await else {
         return Error::UnreadableBody.into_response();

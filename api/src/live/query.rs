@@ -6,7 +6,9 @@ use uuid::Uuid;
 
 use crate::{
     Settings,
+    endpoint::named,
     read::{Choice, Fields, Int, Text},
+    shapes::words::sources,
 };
 
 /// Seconds that a conversation may be silent, at most: −1 in the query.
@@ -46,7 +48,9 @@ pub(crate) fn asks(fields: &mut Fields<'_>, settings: &Settings) -> Option<Asks>
             report.rule("conversation_timeout must be -1, or 2 to 14400 seconds")
         }),
     };
-    let codec = fields.present("codec", Choice::of(Codec::ALL)).unwrap_or(Codec::Pcm8);
+    let codec = fields
+        .present("codec", named("Codec", "How audio is encoded.", Choice::of(Codec::ALL)))
+        .unwrap_or(Codec::Pcm8);
     let rate = fields.present("sample_rate", Int::between(1, i64::from(u32::MAX))).unwrap_or(8_000);
     let channels = fields.present("channels", Int::between(1, 2)).unwrap_or(1);
     let format = u32::try_from(rate).ok().zip(u8::try_from(channels).ok());
@@ -54,9 +58,7 @@ pub(crate) fn asks(fields: &mut Fields<'_>, settings: &Settings) -> Option<Asks>
         Ok(format) => Some(format),
         Err(bad) => fields.report.at("sample_rate", |report| report.rule(&bad.to_string())),
     });
-    let vendors = settings.vendor_sources.iter().map(String::as_str);
-    let known = Choice::of(Source::GENERIC.into_iter().chain(vendors).map(|name| (name, name)));
-    let source = Source::new(fields.present("source", known).unwrap_or("phone"));
+    let source = Source::new(fields.present("source", sources(settings)).unwrap_or("phone"));
     let device_id = fields.present("client_device_id", Text::label());
     let platform = fields.present("client_platform", Text::label());
     let wanted_id = fields.present("client_conversation_id", Text::label()).and_then(|text| {
@@ -68,6 +70,7 @@ pub(crate) fn asks(fields: &mut Fields<'_>, settings: &Settings) -> Option<Asks>
         })
     });
     let stt = Choice::of([("disabled", false), ("enabled", true)]);
+    let stt = named("CustomSpeechRecognition", "Whether the client recognizes speech itself.", stt);
     let client_stt = fields.present("custom_stt", stt).unwrap_or(false);
     Some(Asks {
         uid: UserId::new(uid?),

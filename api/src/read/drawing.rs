@@ -5,11 +5,18 @@ use serde_json::{Map, Value, json};
 
 use super::{Fields, Report};
 
+/// Marks a schema that becomes a component of that name.
+pub(crate) const COMPONENT: &str = "x-component";
+/// The schema itself, beside the mark.
+pub(crate) const SCHEMA: &str = "x-schema";
+
 /// The fields that one function takes out of an object.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Drawing {
     fields: Vec<Drawn>,
     any_of: Vec<Value>,
+    /// What a field says of the kind of object: that field, and the schemas of the kinds.
+    kinds: Option<(&'static str, Vec<Value>)>,
 }
 
 /// One field of a drawing.
@@ -31,18 +38,15 @@ impl Drawing {
         drawing
     }
 
-    /// An object of which the field `tag` says which of several readers reads the rest.
-    pub(crate) fn either(tag: &'static str, kinds: Vec<(&'static str, Self)>) -> Self {
-        let names: Vec<&str> = kinds.iter().map(|(kind, _)| *kind).collect();
-        let mut whole = Self::default();
-        whole.required(tag, json!({ "type": "string", "enum": names }));
-        for (kind, drawing) in kinds {
-            let required: Vec<&str> =
-                drawing.fields.iter().filter(|field| field.required).map(|field| field.name).collect();
-            whole.any_of.push(json!({ "properties": { tag: { "const": kind } }, "required": required }));
-            whole.fields.extend(drawing.fields.into_iter().map(|field| Drawn { required: false, ..field }));
-        }
-        whole
+    /// An object of which the field `tag` says which of several readers reads the rest: each kind with the name of its
+    /// schema.
+    pub(crate) fn either(tag: &'static str, kinds: Vec<(&'static str, &'static str, Self)>) -> Self {
+        let part = |(kind, name, mut drawing): (&str, &str, Self)| {
+            let schema = json!({ "type": "string", "const": kind });
+            drawing.fields.insert(0, Drawn { name: tag, schema, required: true });
+            json!({ COMPONENT: name, SCHEMA: drawing.schema() })
+        };
+        Self { kinds: Some((tag, kinds.into_iter().map(part).collect())), ..Self::default() }
     }
 
     /// The fields in the order in which they are read.
@@ -52,6 +56,17 @@ impl Drawing {
 
     /// The whole object.
     pub(crate) fn schema(&self) -> Value {
+        if let Some((tag, kinds)) = &self.kinds {
+            let mapping: Map<String, Value> = kinds
+                .iter()
+                .filter_map(|kind| {
+                    let value = kind.pointer(&format!("/{SCHEMA}/properties/{tag}/const"))?.as_str()?;
+                    let name = kind.get(COMPONENT)?.as_str()?;
+                    Some((value.to_owned(), format!("#/components/schemas/{name}").into()))
+                })
+                .collect();
+            return json!({ "oneOf": kinds, "discriminator": { "propertyName": tag, "mapping": mapping } });
+        }
         let properties: Map<String, Value> =
             self.fields.iter().map(|field| (field.name.to_owned(), field.schema.clone())).collect();
         let required: Vec<&str> =
@@ -64,7 +79,8 @@ impl Drawing {
             schema.insert("required".to_owned(), json!(required));
         }
         if !self.any_of.is_empty() {
-            schema.insert("anyOf".to_owned(), json!(self.any_of));
+            // Generators make types of alternatives; a rule beside the fields is better hidden from them.
+            schema.insert("not".to_owned(), json!({ "not": { "anyOf": self.any_of } }));
         }
         schema.into()
     }
@@ -131,7 +147,7 @@ mod tests {
                 },
             },
             "required": ["a"],
-            "anyOf": [{ "required": ["b"] }, { "required": ["c"] }],
+            "not": { "not": { "anyOf": [{ "required": ["b"] }, { "required": ["c"] }] } },
         });
         assert_eq!(drawing.schema(), expected);
     }

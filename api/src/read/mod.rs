@@ -23,11 +23,11 @@ mod truth;
 
 pub(crate) use body::{Arrived, Body, exact_object, object, optional_object, whole};
 pub(crate) use choice::{Choice, CommaSeparated};
-pub(crate) use drawing::{Drawing, Drawn};
+pub(crate) use drawing::{COMPONENT, Drawing, Drawn, SCHEMA};
 pub(crate) use fields::{Fields, ListOf, Object, Take};
 pub(crate) use moment::{Instant, Moment, ZonedMoment, in_calendar};
 pub(crate) use number::{Float, Int, StrictInt};
-pub(crate) use page::{Page, date_range, page};
+pub(crate) use page::{Page, cursor, cursor_of, date_range, page};
 pub(crate) use query::{Query, query};
 pub(crate) use report::{Problem, Report};
 pub(crate) use text::Text;

@@ -1,8 +1,11 @@
 //! What all lists share: limit, offset, and a range of dates.
 
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use db::After;
 use records::Timestamp;
+use serde_json::{Value, json};
 
-use super::{Fields, Int, Moment};
+use super::{Fields, Int, Moment, Report, Take};
 
 /// A window of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +23,45 @@ pub(crate) fn page(fields: &mut Fields<'_>, default: i64, max: i64) -> Page {
     Page { limit, offset }
 }
 
+/// Reads `cursor`: where the page goes on, as a `Link` gave it. A page with one begins there, whatever its offset says.
+pub(crate) fn cursor(fields: &mut Fields<'_>) -> Option<After> {
+    fields.present("cursor", Cursor)
+}
+
+/// The cursor that goes on after a row.
+pub(crate) fn cursor_of(after: &After) -> String {
+    let After { created_at, position, id } = after;
+    URL_SAFE_NO_PAD.encode(format!("{}.{position}.{id}", created_at.timestamp_micros()))
+}
+
+struct Cursor;
+
+impl Cursor {
+    fn read(text: &str) -> Option<After> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let mut parts = std::str::from_utf8(&bytes).ok()?.splitn(3, '.');
+        let created_at = Timestamp::from_timestamp_micros(parts.next()?.parse().ok()?)?;
+        let position = parts.next()?.parse().ok()?;
+        let id = parts.next().filter(|id| !id.is_empty() && !id.contains('\0'))?.to_owned();
+        Some(After { created_at, position, id })
+    }
+}
+
+impl Take for Cursor {
+    type Out = After;
+
+    fn take(&self, value: &Value, report: &mut Report) -> Option<After> {
+        match value.as_str().and_then(Self::read) {
+            Some(after) => Some(after),
+            None => report.rule("the cursor is not one that a Link header gave"),
+        }
+    }
+
+    fn schema(&self) -> Value {
+        json!({ "type": "string" })
+    }
+}
+
 /// Reads `start_date` and `end_date`, both inclusive; a date without a time means the whole UTC day at that end.
 pub(crate) fn date_range(fields: &mut Fields<'_>) -> (Option<Timestamp>, Option<Timestamp>) {
     let start = fields.present("start_date", Moment).map(|start| start.at);
@@ -31,4 +73,22 @@ pub(crate) fn date_range(fields: &mut Fields<'_>) -> (Option<Timestamp>, Option<
             fields.report.at("end_date", |report| report.rule("end_date is before start_date"));
     }
     (start, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_read_as_it_was_written_and_anything_else_is_none() {
+        let after = |id: &str| After { created_at: Timestamp::UNIX_EPOCH, position: 3, id: id.to_owned() };
+        for id in ["a", "goal_1.2", "ä"] {
+            assert_eq!(Cursor::read(&cursor_of(&after(id))), Some(after(id)));
+        }
+        for wrong in
+            ["", "x", "!", "MQ", "MS4y", "MS4yLg", &URL_SAFE_NO_PAD.encode("9223372036854775807.0.a")]
+        {
+            assert_eq!(Cursor::read(wrong), None, "{wrong}");
+        }
+    }
 }

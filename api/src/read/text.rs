@@ -9,22 +9,30 @@ use super::{Report, Take};
 pub(crate) struct Text {
     min: usize,
     max: usize,
+    /// Whether the document says that it must not be blank.
+    not_blank: bool,
 }
 
 impl Text {
     /// Bounded on both sides.
     pub(crate) const fn between(min: usize, max: usize) -> Self {
-        Self { min, max }
+        Self { min, max, not_blank: false }
     }
 
     /// As long as labels, names and addresses of other people's making may be: bounded because lists repeat them.
     pub(crate) const fn label() -> Self {
-        Self { min: 0, max: 500 }
+        Self::between(0, 500)
     }
 
     /// As long as the body allows.
     pub(crate) const fn any() -> Self {
-        Self { min: 0, max: usize::MAX }
+        Self::between(0, usize::MAX)
+    }
+
+    /// Says in the document that it holds more than white space. Each field has words of its own for the refusal, so that
+    /// its reader looks.
+    pub(crate) const fn not_blank(self) -> Self {
+        Self { not_blank: true, ..self }
     }
 }
 
@@ -58,6 +66,9 @@ impl Take for Text {
         }
         if self.max < usize::MAX {
             schema.insert("maxLength".to_owned(), self.max.into());
+        }
+        if self.not_blank {
+            schema.insert("pattern".to_owned(), "\\S".into());
         }
         schema.into()
     }

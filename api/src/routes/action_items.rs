@@ -1,6 +1,7 @@
 //! `P/action-items`. There is no GET of a single one (spec): the router answers 405 for it.
 
 use axum::{Json, extract::State, http::Uri, response::Response};
+use futures::future::BoxFuture;
 use ledger::{ItemChange, NewActionItem};
 use records::{ActionItem, ActionItemId, ConversationId, UserId};
 use serde_json::{Value, json};
@@ -10,9 +11,11 @@ use super::{answer, links, path::Ids};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    endpoint::{Answer, CURSOR, Endpoint, Named, Note, takes},
     keys::Caller,
     read::{
-        Body, Bool, Fields, ListOf, Object, Page, Query, Text, ZonedMoment, date_range, object, page, query,
+        Body, Bool, Fields, ListOf, Object, Page, Query, Text, ZonedMoment, cursor, date_range, object, page,
+        query,
     },
     shapes,
 };
@@ -24,6 +27,64 @@ const DESCRIPTION: Text = Text::between(1, 500);
 /// In one batch (spec, "Limits").
 const BATCH: usize = 50;
 
+const ALL: &str = "/v1/dev/user/action-items";
+const ONE: &str = "/v1/dev/user/action-items/{action_item_id}";
+
+/// What is to be done.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    let example = json!({ "description": "Call the dentist", "due_at": "2026-11-27T17:00:00+01:00" });
+    vec![
+        Endpoint::get(ALL, Scope::ActionItemsRead, list)
+            .named("list_action_items", "List action items")
+            .says("Newest first.")
+            .query(takes(read_filter, FILTER))
+            .answers(Answer::page::<shapes::ActionItem>()),
+        Endpoint::post(ALL, Scope::ActionItemsWrite, create)
+            .named("create_action_item", "Create an action item")
+            .creates(again)
+            .body("NewActionItem", takes(read_draft, NEW), example.clone())
+            .answers(
+                Answer::one::<shapes::ActionItem>("The item.")
+                    .leads_to("update_action_item", "action_item_id", "/id")
+                    .leads_to("delete_action_item", "action_item_id", "/id"),
+            ),
+        Endpoint::post("/v1/dev/user/action-items/batch", Scope::ActionItemsWrite, create_batch)
+            .named("create_action_items", "Create several action items")
+            .says("All or none.")
+            .creates(batch_again)
+            .body("NewActionItems", takes(read_batch, SEVERAL), json!({ "action_items": [example] }))
+            .answers(Answer::one::<shapes::CreatedActionItems>("All of them.")),
+        Endpoint::patch(ONE, Scope::ActionItemsWrite, change)
+            .named("update_action_item", "Change an action item")
+            .says("At least one field. There is no reading of a single item: see the list.")
+            .body("ActionItemChange", takes(read_change, CHANGE), json!({ "completed": true }))
+            .answers(Answer::one::<shapes::ActionItem>("As it is now."))
+            .not_found(KIND),
+        Endpoint::delete(ONE, Scope::ActionItemsWrite, delete)
+            .named("delete_action_item", "Delete an action item")
+            .says("For good, with its reminder.")
+            .answers(Answer::one::<shapes::Success>("Deleted."))
+            .not_found(KIND),
+    ]
+}
+
+fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        let found = door.ledger.store().action_items_named(user, ids).await?;
+        Ok(json!(shapes::action_item(found.first().ok_or(Error::NotFound(KIND))?)))
+    })
+}
+
+fn batch_again<'a>(
+    door: &'a Door,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        Ok(json!(shapes::created_action_items(&door.ledger.store().action_items_named(user, ids).await?)))
+    })
+}
+
 /// GET: a page, newest first.
 pub(super) async fn list(
     State(door): State<Door>,
@@ -31,11 +92,20 @@ pub(super) async fn list(
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ActionItemsRead)?;
     let (page, filter) = query(&parameters, read_filter)?;
     let items = door.ledger.store().action_items(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &items, shapes::action_item))
 }
+
+const FILTER: &[Note] = &[
+    ("limit", "Maximum number of results.", "100"),
+    ("offset", "Number of results to skip.", "0"),
+    ("completed", "Only completed, or only open ones; all by default.", ""),
+    ("conversation_id", "Extracted from this conversation.", ""),
+    ("start_date", "Created at or after this moment; of a date, its whole UTC day.", ""),
+    ("end_date", "Created at or before this moment; of a date, its whole UTC day.", ""),
+    CURSOR,
+];
 
 /// Reads the query of the list.
 pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, ItemFilter)> {
@@ -43,7 +113,8 @@ pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, ItemFilter)>
     let completed = fields.present("completed", Bool);
     let conversation_id = fields.present("conversation_id", Text::any()).map(ConversationId::new);
     let (start, end) = date_range(fields);
-    let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset };
+    let after = cursor(fields);
+    let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset, after };
     Some((page, ItemFilter { page: dates, completed, conversation_id }))
 }
 
@@ -53,6 +124,16 @@ pub(super) struct Draft {
     completed: bool,
     due_at: Option<records::Timestamp>,
 }
+
+const NEW: &[Note] = &[
+    ("description", "The task.", ""),
+    ("completed", "Whether it is done.", "false"),
+    (
+        "due_at",
+        "When it is due, with a zone. A push notification goes out now, and again when the time has come.",
+        "",
+    ),
+];
 
 /// Reads an item of a create.
 pub(super) fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
@@ -67,8 +148,7 @@ pub(super) async fn create(
     Creating(door): Creating,
     caller: Caller,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ActionItemsWrite)?;
+) -> Result<Json<shapes::ActionItem>, Error> {
     let draft = object(body, read_draft)?;
     let made = store(&door, &caller.user, vec![draft]).await?;
     Ok(Json(shapes::action_item(answer::only(&made)?)))
@@ -79,24 +159,29 @@ pub(super) async fn create_batch(
     Creating(door): Creating,
     caller: Caller,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ActionItemsWrite)?;
+) -> Result<Json<shapes::CreatedActionItems>, Error> {
     let drafts = object(body, read_batch)?;
     let made = store(&door, &caller.user, drafts).await?;
-    Ok(Json(batch(&made)))
+    Ok(Json(shapes::created_action_items(&made)))
 }
 
-/// The answer to a batch.
-pub(super) fn batch(created: &[ActionItem]) -> Value {
-    json!({
-        "action_items": created.iter().map(shapes::action_item).collect::<Value>(),
-        "created_count": created.len(),
-    })
-}
+const SEVERAL: &[Note] = &[("action_items", "The items.", "")];
 
 /// Reads the body of a batch.
 pub(super) fn read_batch(fields: &mut Fields<'_>) -> Option<Vec<Draft>> {
-    fields.required("action_items", ListOf { item: Object(read_draft), min: 1, max: BATCH })
+    fields.required(
+        "action_items",
+        ListOf {
+            item: Named {
+                name: "NewActionItem",
+                words: "An action item that is to be created.",
+                notes: NEW,
+                take: Object(read_draft),
+            },
+            min: 1,
+            max: BATCH,
+        },
+    )
 }
 
 async fn store(door: &Door, user: &UserId, drafts: Vec<Draft>) -> Result<Vec<ActionItem>, Error> {
@@ -116,12 +201,17 @@ pub(super) async fn change(
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ActionItemsWrite)?;
+) -> Result<Json<shapes::ActionItem>, Error> {
     let change = object(body, read_change)?;
     let changed = door.ledger.change_action_item(&caller.user, &ActionItemId::new(id), &change).await?;
     changed.as_ref().map(|item| Json(shapes::action_item(item))).ok_or(Error::NotFound(KIND))
 }
+
+const CHANGE: &[Note] = &[
+    ("description", "The task.", ""),
+    ("completed", "`true` sets `completed_at`, `false` clears it.", ""),
+    ("due_at", "When it is due, with a zone; null clears it. A change is pushed.", ""),
+];
 
 /// Reads the body of a PATCH.
 pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<ItemChange> {
@@ -139,8 +229,7 @@ pub(super) async fn delete(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ActionItemsWrite)?;
+) -> Result<Json<shapes::Success>, Error> {
     let deleted = door.ledger.delete_action_item(&caller.user, &ActionItemId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }

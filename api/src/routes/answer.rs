@@ -1,17 +1,19 @@
 //! What several resources answer in the same words.
 
 use axum::Json;
-use serde_json::{Value, json};
 
-use crate::Error;
+use crate::{
+    Error,
+    shapes::{SUCCESS, Success},
+};
 
 /// To a DELETE: success, or that there is nothing of that `kind` to be deleted.
 ///
 /// # Errors
 /// [`Error::NotFound`].
-pub(super) fn deleted(was_there: bool, kind: &'static str) -> Result<Json<Value>, Error> {
+pub(super) fn deleted(was_there: bool, kind: &'static str) -> Result<Json<Success>, Error> {
     match was_there {
-        true => Ok(Json(json!({ "success": true }))),
+        true => Ok(Json(SUCCESS)),
         false => Err(Error::NotFound(kind)),
     }
 }

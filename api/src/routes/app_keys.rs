@@ -1,15 +1,18 @@
 //! `/v1/apps/{app_id}/keys`: what an app writes to its users with.
 
 use axum::{Json, extract::State, http::StatusCode};
+use futures::future::BoxFuture;
 use records::UserId;
 use secrecy::ExposeSecret;
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::{AppKeyRefusal, NewAppKey};
 
-use super::{apps, path::Ids};
+use super::{answer, apps, path::Ids};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    endpoint::{Answer, Endpoint, takes},
+    error::Code,
     keys::{Caller, generate_app_key},
     read::{Body, Fields, Text, optional_object},
     shapes,
@@ -18,13 +21,59 @@ use crate::{
 /// What a 404 says is missing.
 pub(super) const KIND: &str = "Key";
 
+const ALL: &str = "/v1/apps/{app_id}/keys";
+
+/// The keys of an app.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::post(ALL, Scope::AppsWrite, create)
+            .named("create_app_key", "Create a key of an app")
+            .says("The key's text is in this answer alone; only its hash is kept.")
+            .creates(again)
+            .optional_body(
+                "NewAppKey",
+                takes(read, &[("label", "What its owner calls it.", "\"key\"")]),
+                json!({ "label": "production" }),
+            )
+            .answers(Answer::one::<shapes::CreatedAppKey>("It works from now on.").leads_to(
+                "revoke_app_key",
+                "key_id",
+                "/id",
+            ))
+            .answers(apps::not_owner())
+            .not_found(apps::KIND)
+            .conflict("There are 20 live keys already"),
+        Endpoint::get(ALL, Scope::AppsRead, list)
+            .named("list_app_keys", "List the keys of an app")
+            .says("Newest first.")
+            .answers(Answer::all::<shapes::AppKey>())
+            .answers(apps::not_owner())
+            .not_found(apps::KIND),
+        Endpoint::delete("/v1/apps/{app_id}/keys/{key_id}", Scope::AppsWrite, revoke)
+            .named("revoke_app_key", "Revoke a key of an app")
+            .says("At once.")
+            .answers(Answer::bare(204, "It is no key any more."))
+            .answers(apps::not_owner())
+            .not_found(apps::KIND)
+            .not_found(KIND),
+    ]
+}
+
+/// The answer to a repeat: the key as it is now.
+fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        let keys = door.ledger.store().app_keys(user, answer::only(ids)?).await?;
+        let found = keys.iter().find(|one| ids.get(1) == Some(&one.id)).ok_or(Error::NotFound(KIND))?;
+        Ok(json!(shapes::app_key(found)))
+    })
+}
+
 /// GET: all keys of an app, newest first.
 pub(super) async fn list(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::AppsRead)?;
+) -> Result<Json<Vec<shapes::AppKey>>, Error> {
     let app = apps::owned(&door, &caller.user, &id).await?;
     let keys = door.ledger.store().app_keys(&caller.user, &app.id).await?;
     Ok(Json(keys.iter().map(shapes::app_key).collect()))
@@ -36,8 +85,7 @@ pub(super) async fn create(
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::AppsWrite)?;
+) -> Result<Json<shapes::CreatedAppKey>, Error> {
     let label = optional_object(body, read)?.flatten();
     let app = apps::owned(&door, &caller.user, &id).await?;
     let made = generate_app_key(door.ids.secret());
@@ -50,9 +98,9 @@ pub(super) async fn create(
     let stored = door.ledger.store().create_app_key(&caller.user, &app.id, &key).await?;
     let stored = stored.map_err(|refusal| match refusal {
         AppKeyRefusal::NoSuchApp => Error::NotFound(apps::KIND),
-        AppKeyRefusal::TooMany => Error::Conflict("There are 20 live keys already"),
+        AppKeyRefusal::TooMany => Error::Conflict(Code::TooManyAppKeys),
     })?;
-    Ok(Json(shapes::with(shapes::app_key(&stored), "secret", made.plaintext.expose_secret())))
+    Ok(Json(shapes::created_app_key(&stored, made.plaintext.expose_secret())))
 }
 
 /// DELETE: revokes a key at once.
@@ -61,7 +109,6 @@ pub(super) async fn revoke(
     caller: Caller,
     Ids((id, key)): Ids<(String, String)>,
 ) -> Result<StatusCode, Error> {
-    caller.require(Scope::AppsWrite)?;
     let app = apps::owned(&door, &caller.user, &id).await?;
     match door.ledger.store().revoke_app_key(&caller.user, &app.id, &key).await? {
         true => Ok(StatusCode::NO_CONTENT),
@@ -72,11 +119,4 @@ pub(super) async fn revoke(
 /// Reads the body of a create: its label, if it is given one.
 pub(super) fn read(fields: &mut Fields<'_>) -> Option<Option<String>> {
     Some(fields.optional("label", Text::between(1, 100)))
-}
-
-/// A key that a request made, as it is now.
-pub(super) async fn present(door: &Door, user: &UserId, app: &str, key: &str) -> Result<Value, Error> {
-    let keys = door.ledger.store().app_keys(user, app).await?;
-    let found = keys.iter().find(|one| one.id == key).ok_or(Error::NotFound(KIND))?;
-    Ok(shapes::app_key(found))
 }

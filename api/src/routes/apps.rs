@@ -8,6 +8,7 @@ use axum::{
     response::Response,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
+use futures::future::BoxFuture;
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
@@ -15,30 +16,127 @@ use store::{
     App, AppFields, AppFilter, AppVisibility, InstallRefusal, KeptManifest, NewApp, Stored, TooManyApps,
 };
 
-use super::{answer, links, path::Ids, tagged};
+use super::{
+    answer,
+    app_fields::{CHANGE, NEW, read_change, read_new},
+    links,
+    path::Ids,
+    tagged,
+};
 use crate::{
     AppsMode, Error, NoManifest, Scope,
     door::{Creating, Door},
+    endpoint::{Answer, Endpoint, Note, takes},
+    error::Code,
     keys::Caller,
-    read::{Body, Bool, Choice, Fields, Page, Problem, Query, Text, object, page, query},
+    read::{Body, Bool, Fields, Page, Problem, Query, Text, object, page, query},
     shapes,
 };
 
 /// What a 404 says is missing.
 pub(super) const KIND: &str = "App";
 
-/// What a PATCH may change.
-const FIELDS: [&str; 9] = [
-    "name",
-    "description",
-    "visibility",
-    "home_url",
-    "manifest_url",
-    "webhook_url",
-    "setup_url",
-    "setup_completed_url",
-    "summary_prompt",
-];
+const ALL: &str = "/v1/apps";
+const ONE: &str = "/v1/apps/{app_id}";
+
+/// Apps, from their making to their installation.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    let which = || takes(read_app_id, &[("app_id", "Which app.", "")]);
+    vec![
+        Endpoint::post(ALL, Scope::AppsWrite, create)
+            .named("create_app", "Create an app")
+            .says(
+                "The manifest is fetched and checked before anything is stored: everything that is wrong with it is answered \
+                 at once, with 422 at `manifest_url`.",
+            )
+            .creates(again)
+            .body(
+                "NewApp",
+                takes(|body| read_new(body, |_| true), NEW),
+                json!({
+                    "name": "Tasks", "home_url": "https://tasks.example",
+                    "manifest_url": "https://tasks.example/.well-known/service-tools.json",
+                }),
+            )
+            .answers(
+                Answer::one::<shapes::CreatedApp>("It can be installed from now on.")
+                    .leads_to("get_app", "app_id", "/id")
+                    .leads_to("update_app", "app_id", "/id")
+                    .leads_to("create_app_key", "app_id", "/id")
+                    .leads_to("delete_app", "app_id", "/id"),
+            )
+            .answers(Answer::refusal(403, "Not here.", "Public apps are not allowed on this instance"))
+            .conflict("There are 50 apps already"),
+        Endpoint::get(ALL, Scope::AppsRead, list)
+            .named("list_apps", "List apps")
+            .says("The user's own apps and public ones, newest first.")
+            .query(takes(read_filter, FILTER))
+            .answers(Answer::page::<shapes::App>()),
+        Endpoint::get("/v1/apps/enabled", Scope::AppsRead, enabled)
+            .named("list_enabled_apps", "List installed apps")
+            .says("The ids of the apps that the user installed and may use.")
+            .answers(Answer::one::<shapes::AppIds>("Their ids.")),
+        Endpoint::get(ONE, Scope::AppsRead, one)
+            .named("get_app", "Read an app")
+            .conditional()
+            .answers(Answer::one::<shapes::App>("The app."))
+            .not_found(KIND),
+        Endpoint::patch(ONE, Scope::AppsWrite, change)
+            .named("update_app", "Change an app")
+            .says("At least one field. Whatever it is, the manifest is fetched anew; where that fails, nothing changes.")
+            .body(
+                "AppChange",
+                takes(|body| read_change(body, |_| true), CHANGE),
+                json!({ "visibility": "public" }),
+            )
+            .answers(Answer::one::<shapes::App>("As it is now."))
+            .answers(not_owner())
+            .not_found(KIND)
+            .conflict("The app was changed by another request meanwhile"),
+        Endpoint::delete(ONE, Scope::AppsWrite, delete)
+            .named("delete_app", "Delete an app")
+            .says("With its keys; users who installed it have it no more.")
+            .answers(Answer::one::<shapes::Success>("Deleted."))
+            .answers(not_owner())
+            .not_found(KIND),
+        Endpoint::post("/v1/apps/{app_id}/refresh-manifest", Scope::AppsWrite, refresh)
+            .named("refresh_app_manifest", "Fetch the manifest of an app")
+            .says("What saving does, without a change.")
+            .can_refuse()
+            .answers(Answer::one::<shapes::App>("As it is now."))
+            .answers(not_owner())
+            .not_found(KIND)
+            .conflict("The app was changed by another request meanwhile"),
+        Endpoint::post("/v1/apps/enable", Scope::AppsWrite, enable)
+            .named("enable_app", "Install an app")
+            .says(
+                "For the user who asks. `uses` and `sends_to` of the app say what it gets. Doing so again changes nothing.",
+            )
+            .query(which())
+            .answers(Answer::one::<shapes::AppStatus>("Done."))
+            .answers(Answer::refusal(400, "The user has not connected to the app.", "App setup is not completed"))
+            .not_found(KIND)
+            .conflict("There are 50 installed apps already")
+            .conflict("The app is switched off"),
+        Endpoint::post("/v1/apps/disable", Scope::AppsWrite, disable)
+            .named("disable_app", "Uninstall an app")
+            .says("With the webhook that its installation made. Doing so again changes nothing.")
+            .query(which())
+            .answers(Answer::one::<shapes::AppStatus>("Done.")),
+    ]
+}
+
+/// 403 to everybody but its owner.
+pub(super) fn not_owner() -> Answer {
+    Answer::refusal(403, "Another user's app.", "Only its owner may do this with an app")
+}
+
+fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        let found = door.ledger.store().app(user, answer::only(ids)?).await?;
+        Ok(json!(shape(door, user, &found.ok_or(Error::NotFound(KIND))?)))
+    })
+}
 
 /// GET: the user's own apps and public ones, newest first.
 pub(super) async fn list(
@@ -47,11 +145,17 @@ pub(super) async fn list(
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
-    caller.require(Scope::AppsRead)?;
     let (page, filter) = query(&parameters, read_filter)?;
     let apps = door.ledger.store().apps(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &apps, |app| shape(&door, &caller.user, app)))
 }
+
+const FILTER: &[Note] = &[
+    ("limit", "At most this many.", "50"),
+    ("offset", "Skip this many.", "0"),
+    ("installed", "Installed ones only, or the others only.", ""),
+    ("mine", "The user's own only, or the others only.", ""),
+];
 
 /// Reads the query of the list.
 pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, AppFilter)> {
@@ -62,10 +166,9 @@ pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, AppFilter)> 
 }
 
 /// GET `…/enabled`: the ids of the apps that the user installed and may use.
-pub(super) async fn enabled(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
-    caller.require(Scope::AppsRead)?;
+pub(super) async fn enabled(State(door): State<Door>, caller: Caller) -> Result<Json<shapes::AppIds>, Error> {
     let installed = door.ledger.store().installed_apps(&caller.user).await?;
-    Ok(Json(installed.into_iter().map(|app| Value::from(app.id)).collect()))
+    Ok(Json(shapes::AppIds(installed.into_iter().map(|app| app.id).collect())))
 }
 
 /// GET one.
@@ -75,7 +178,6 @@ pub(super) async fn one(
     Ids(id): Ids<String>,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
-    caller.require(Scope::AppsRead)?;
     let app = door.ledger.store().app(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(tagged::answer(&asked, shape(&door, &caller.user, &app)))
 }
@@ -85,16 +187,15 @@ pub(super) async fn create(
     Creating(door): Creating,
     caller: Caller,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::AppsWrite)?;
+) -> Result<Json<shapes::CreatedApp>, Error> {
     let fields = object(body, |fields| read_new(fields, |url| (door.check_url)(url)))?;
     may_be_made(&door, fields.visibility)?;
     let manifest = fetch(&door, &caller.user, &fields, &["body", "manifest_url"]).await?;
     let secret = SecretString::from(format!("whsec_{}", STANDARD.encode(door.ids.secret())));
     let new = NewApp { id: door.ids.fresh().to_string(), fields, manifest, secret };
     let made = door.ledger.store().create_app(&caller.user, &new).await?;
-    let made = made.map_err(|TooManyApps| Error::Conflict("There are 50 apps already"))?;
-    Ok(Json(shapes::with(shape(&door, &caller.user, &made), "secret", new.secret.expose_secret())))
+    let made = made.map_err(|TooManyApps| Error::Conflict(Code::TooManyApps))?;
+    Ok(Json(shapes::created_app(shape(&door, &caller.user, &made), new.secret.expose_secret())))
 }
 
 /// PATCH: at least one field. Whatever it changes, the manifest is fetched anew.
@@ -103,8 +204,7 @@ pub(super) async fn change(
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::AppsWrite)?;
+) -> Result<Json<shapes::App>, Error> {
     let change = object(body, |fields| read_change(fields, |url| (door.check_url)(url)))?;
     let app = owned(&door, &caller.user, &id).await?;
     let mut fields = app.fields.clone();
@@ -118,8 +218,7 @@ pub(super) async fn refresh(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::AppsWrite)?;
+) -> Result<Json<shapes::App>, Error> {
     let app = owned(&door, &caller.user, &id).await?;
     let fields = app.fields.clone();
     save(&door, &caller.user, &app, fields, &["path", "app_id"]).await
@@ -130,8 +229,7 @@ pub(super) async fn delete(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::AppsWrite)?;
+) -> Result<Json<shapes::Success>, Error> {
     let app = owned(&door, &caller.user, &id).await?;
     let deleted = door.ledger.store().delete_app(&caller.user, &app.id).await?;
     follow(&door, &app.id).await;
@@ -143,8 +241,7 @@ pub(super) async fn enable(
     State(door): State<Door>,
     caller: Caller,
     parameters: Query,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::AppsWrite)?;
+) -> Result<Json<shapes::AppStatus>, Error> {
     let id = query(&parameters, read_app_id)?;
     if door.settings.apps == AppsMode::Off {
         return Err(Error::AppsNotAllowed("Apps are switched off on this instance"));
@@ -157,10 +254,10 @@ pub(super) async fn enable(
     }
     door.ledger.store().install_app(&caller.user, &id).await?.map_err(|refusal| match refusal {
         InstallRefusal::NoSuchApp => Error::NotFound(KIND),
-        InstallRefusal::SwitchedOff => Error::Conflict("The app is switched off"),
-        InstallRefusal::TooMany => Error::Conflict("There are 50 installed apps already"),
+        InstallRefusal::SwitchedOff => Error::Conflict(Code::AppSwitchedOff),
+        InstallRefusal::TooMany => Error::Conflict(Code::TooManyInstalls),
     })?;
-    Ok(Json(json!({ "status": "ok" })))
+    Ok(Json(shapes::DONE))
 }
 
 /// POST `…/disable?app_id=`: uninstalls it.
@@ -168,11 +265,10 @@ pub(super) async fn disable(
     State(door): State<Door>,
     caller: Caller,
     parameters: Query,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::AppsWrite)?;
+) -> Result<Json<shapes::AppStatus>, Error> {
     let id = query(&parameters, read_app_id)?;
     door.ledger.store().uninstall_app(&caller.user, &id).await?;
-    Ok(Json(json!({ "status": "ok" })))
+    Ok(Json(shapes::DONE))
 }
 
 /// Reads which app.
@@ -189,7 +285,7 @@ pub(super) async fn owned(door: &Door, user: &UserId, id: &str) -> Result<App, E
     if app.owner == *user { Ok(app) } else { Err(Error::NotOwner) }
 }
 
-pub(super) fn shape(door: &Door, user: &UserId, app: &App) -> Value {
+pub(super) fn shape(door: &Door, user: &UserId, app: &App) -> shapes::App {
     shapes::app(app, user, door.settings.follows_prompts)
 }
 
@@ -210,7 +306,7 @@ async fn save(
     app: &App,
     fields: AppFields,
     place: &[&'static str; 2],
-) -> Result<Json<Value>, Error> {
+) -> Result<Json<shapes::App>, Error> {
     let manifest = fetch(door, user, &fields, place).await?;
     let stored =
         door.ledger.store().store_app(user, &app.id, app.version, &fields, manifest.as_ref()).await?;
@@ -221,7 +317,7 @@ async fn save(
             }
             Ok(Json(shape(door, user, &stored)))
         }
-        Stored::Changed => Err(Error::Conflict("The app was changed by another request meanwhile")),
+        Stored::Changed => Err(Error::Conflict(Code::AppChanged)),
         Stored::Gone => Err(Error::NotFound(KIND)),
     }
 }
@@ -277,118 +373,5 @@ fn unread(why: NoManifest) -> String {
         NoManifest::Status(status) => format!("the manifest's server answered {status} instead of 200"),
         NoManifest::TooLong => "the manifest is longer than 256 KiB".to_owned(),
         NoManifest::Broken => "the manifest's answer broke off or is compressed".to_owned(),
-    }
-}
-
-/// What a PATCH changes; `None` leaves it.
-#[derive(Debug)]
-pub(super) struct Change {
-    name: Option<String>,
-    description: Option<String>,
-    visibility: Option<AppVisibility>,
-    home_url: Option<Option<String>>,
-    manifest_url: Option<Option<String>>,
-    webhook_url: Option<Option<String>>,
-    setup_url: Option<Option<String>>,
-    setup_completed_url: Option<Option<String>>,
-    summary_prompt: Option<Option<String>>,
-}
-
-impl Change {
-    fn apply(self, fields: &mut AppFields) {
-        fn put<T>(field: &mut T, change: Option<T>) {
-            if let Some(value) = change {
-                *field = value;
-            }
-        }
-        put(&mut fields.name, self.name);
-        put(&mut fields.description, self.description);
-        put(&mut fields.visibility, self.visibility);
-        put(&mut fields.home_url, self.home_url);
-        put(&mut fields.manifest_url, self.manifest_url);
-        put(&mut fields.webhook_url, self.webhook_url);
-        put(&mut fields.setup_url, self.setup_url);
-        put(&mut fields.setup_completed_url, self.setup_completed_url);
-        put(&mut fields.summary_prompt, self.summary_prompt);
-    }
-}
-
-/// Reads the body of a create.
-pub(super) fn read_new(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Option<AppFields> {
-    let name = fields.required("name", Text::between(1, 100));
-    refuse_blank(fields, "name", name.as_deref());
-    let description = fields.optional("description", Text::between(0, 1_000));
-    let visibility = fields.optional("visibility", visibility());
-    let mut url = |name| {
-        let url = fields.optional(name, Text::between(1, 2_048));
-        refuse_bad_url(fields, name, url.as_deref(), &may_call);
-        url
-    };
-    let (home_url, manifest_url, webhook_url) = (url("home_url"), url("manifest_url"), url("webhook_url"));
-    let (setup_url, setup_completed_url) = (url("setup_url"), url("setup_completed_url"));
-    let summary_prompt = fields.optional("summary_prompt", Text::between(1, 4_000));
-    refuse_blank(fields, "summary_prompt", summary_prompt.as_deref());
-    Some(AppFields {
-        name: name?,
-        description: description.unwrap_or_default(),
-        visibility: visibility.unwrap_or_default(),
-        home_url,
-        manifest_url,
-        webhook_url,
-        setup_url,
-        setup_completed_url,
-        summary_prompt,
-    })
-}
-
-/// Reads the body of a PATCH.
-pub(super) fn read_change(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Option<Change> {
-    let name = fields.present("name", Text::between(1, 100));
-    refuse_blank(fields, "name", name.as_deref());
-    let description = fields.nullable("description", Text::between(0, 1_000)).map(Option::unwrap_or_default);
-    let visibility = fields.present("visibility", visibility());
-    let mut url = |name| {
-        let url = fields.nullable(name, Text::between(1, 2_048));
-        refuse_bad_url(fields, name, url.as_ref().and_then(Option::as_deref), &may_call);
-        url
-    };
-    let (home_url, manifest_url, webhook_url) = (url("home_url"), url("manifest_url"), url("webhook_url"));
-    let (setup_url, setup_completed_url) = (url("setup_url"), url("setup_completed_url"));
-    let summary_prompt = fields.nullable("summary_prompt", Text::between(1, 4_000));
-    refuse_blank(fields, "summary_prompt", summary_prompt.as_ref().and_then(Option::as_deref));
-    fields.needs_any(&FIELDS)?;
-    Some(Change {
-        name,
-        description,
-        visibility,
-        home_url,
-        manifest_url,
-        webhook_url,
-        setup_url,
-        setup_completed_url,
-        summary_prompt,
-    })
-}
-
-fn visibility() -> Choice<&'static str, AppVisibility> {
-    Choice::of(AppVisibility::ALL.map(|one| (one.as_str(), one)))
-}
-
-fn refuse_blank(fields: &mut Fields<'_>, name: &'static str, text: Option<&str>) {
-    if text.is_some_and(|text| text.trim().is_empty()) {
-        let _: Option<()> =
-            fields.report.at(name, |report| report.rule(&format!("{name} must not be blank")));
-    }
-}
-
-fn refuse_bad_url(
-    fields: &mut Fields<'_>,
-    name: &'static str,
-    url: Option<&str>,
-    may_call: &impl Fn(&str) -> bool,
-) {
-    if url.is_some_and(|url| !may_call(url)) {
-        let words = format!("{name} must be an https URL of a public address");
-        let _: Option<()> = fields.report.at(name, |report| report.rule(&words));
     }
 }

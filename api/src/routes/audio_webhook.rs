@@ -3,12 +3,13 @@
 use axum::{Json, extract::State};
 use outbox::NewAudioWebhook;
 use secrecy::ExposeSecret;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::webhooks::{new_secret, refuse_bad_url};
 use crate::{
     Error, Scope,
     door::Door,
+    endpoint::{Answer, Endpoint, Note, takes},
     keys::Caller,
     read::{Body, Bool, Fields, Int, Text, object},
     shapes,
@@ -19,6 +20,42 @@ pub(super) const KIND: &str = "Audio webhook";
 /// Seconds of audio in each request where the user names none.
 const SECONDS: i64 = 5;
 
+const PATH: &str = "/v1/users/developer/webhook/audio_bytes";
+
+/// The audio webhook of a user.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::post(PATH, Scope::WebhooksWrite, set)
+            .named("set_audio_webhook", "Send raw audio to a server")
+            .says(
+                "Audio of the user's live sessions is posted there, so many seconds at a time: PCM16, little-endian, mono, \
+                 with `sample_rate` and `uid` added to the query, signed by the rules of Standard Webhooks. It is enabled from \
+                 now on. `secret` is in the answer where it is a new one: the first time, for another URL, and with \
+                 `new_secret`.",
+            )
+            .body(
+                "NewAudioWebhook",
+                takes(|fields| read(fields, |_| true), SET),
+                json!({ "url": "https://example.com/audio", "seconds": 5 }),
+            )
+            .answers(Answer::one::<shapes::ChangedAudioWebhook>("As it is now."))
+            .not_found(KIND),
+        Endpoint::get(PATH, Scope::WebhooksRead, one)
+            .named("get_audio_webhook", "Read where raw audio is sent")
+            .answers(Answer::one::<shapes::AudioWebhook>("What is set."))
+            .not_found(KIND),
+        Endpoint::post("/v1/users/developer/webhook/audio_bytes/enable", Scope::WebhooksWrite, enable)
+            .named("enable_audio_webhook", "Send raw audio again")
+            .says("Clears every mark of failure.")
+            .answers(Answer::one::<shapes::ChangedAudioWebhook>("As it is now."))
+            .not_found(KIND),
+        Endpoint::post("/v1/users/developer/webhook/audio_bytes/disable", Scope::WebhooksWrite, disable)
+            .named("disable_audio_webhook", "Send no raw audio")
+            .answers(Answer::one::<shapes::ChangedAudioWebhook>("As it is now."))
+            .not_found(KIND),
+    ]
+}
+
 /// What a POST asks for.
 pub(super) enum Asked {
     /// Audio goes to this URL, so many seconds at a time.
@@ -28,8 +65,11 @@ pub(super) enum Asked {
 }
 
 /// POST: sets it, and enables it. The answer carries `secret` where it is a new one.
-pub(super) async fn set(State(door): State<Door>, caller: Caller, body: Body) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+pub(super) async fn set(
+    State(door): State<Door>,
+    caller: Caller,
+    body: Body,
+) -> Result<Json<shapes::ChangedAudioWebhook>, Error> {
     let asked = object(body, |fields| read(fields, |url| (door.check_url)(url)))?;
     let Asked::Set { url, seconds, replace_secret } = asked else {
         return switched(&door, &caller, false).await;
@@ -39,44 +79,53 @@ pub(super) async fn set(State(door): State<Door>, caller: Caller, body: Body) ->
     let set = door.ledger.outbox().set_audio_webhook(&caller.user, &new).await?;
     // The user was deleted since the key was looked up.
     let set = set.ok_or(Error::NotAuthenticated)?;
-    let shape = ok(shapes::audio_webhook(&set));
-    Ok(Json(match set.is_new_secret {
-        true => shapes::with(shape, "secret", secret.expose_secret()),
-        false => shape,
-    }))
+    let secret = set.is_new_secret.then(|| secret.expose_secret());
+    Ok(Json(shapes::changed_audio_webhook(&set, secret)))
 }
 
 /// GET: what is set.
-pub(super) async fn one(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksRead)?;
+pub(super) async fn one(
+    State(door): State<Door>,
+    caller: Caller,
+) -> Result<Json<shapes::AudioWebhook>, Error> {
     let found = door.ledger.outbox().audio_webhook(&caller.user).await?.ok_or(Error::NotFound(KIND))?;
     Ok(Json(shapes::audio_webhook(&found)))
 }
 
 /// POST `…/enable`: clears every mark of failure.
-pub(super) async fn enable(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+pub(super) async fn enable(
+    State(door): State<Door>,
+    caller: Caller,
+) -> Result<Json<shapes::ChangedAudioWebhook>, Error> {
     switched(&door, &caller, true).await
 }
 
 /// POST `…/disable`.
-pub(super) async fn disable(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+pub(super) async fn disable(
+    State(door): State<Door>,
+    caller: Caller,
+) -> Result<Json<shapes::ChangedAudioWebhook>, Error> {
     switched(&door, &caller, false).await
 }
 
-async fn switched(door: &Door, caller: &Caller, enabled: bool) -> Result<Json<Value>, Error> {
+async fn switched(
+    door: &Door,
+    caller: &Caller,
+    enabled: bool,
+) -> Result<Json<shapes::ChangedAudioWebhook>, Error> {
     let switched = door.ledger.outbox().switch_audio_webhook(&caller.user, enabled).await?;
-    Ok(Json(ok(shapes::audio_webhook(&switched.ok_or(Error::NotFound(KIND))?))))
+    Ok(Json(shapes::changed_audio_webhook(&switched.ok_or(Error::NotFound(KIND))?, None)))
 }
 
-/// What clients of the original look for.
-fn ok(mut shape: Value) -> Value {
-    if let Some(fields) = shape.as_object_mut() {
-        fields.insert("status".to_owned(), json!("ok"));
-    }
-    shape
-}
+const SET: &[Note] = &[
+    (
+        "url",
+        "An https URL of a public address; its seconds may follow behind a comma. Empty: disables it.",
+        "",
+    ),
+    ("seconds", "Seconds of audio in each request.", "5"),
+    ("new_secret", "`true`: another secret signs from now on.", "false"),
+];
 
 /// Reads the body of a POST: the URL, which `may_call` judges, may have its seconds behind a comma.
 pub(super) fn read(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Option<Asked> {

@@ -2,6 +2,7 @@
 //! keyed runs of this process together with the job, and kept nowhere else.
 
 use axum::http::{HeaderMap, HeaderName};
+use futures::future::BoxFuture;
 use job::{JobId, WorkerId};
 use ledger::{Claimed, CreateOutcome, Ledger, LiveAdmission, NewConversation, WithKeys};
 use records::{ConversationId, Status, UserId};
@@ -136,22 +137,20 @@ pub(super) async fn create(
 ///
 /// # Errors
 /// As [`key_of`], and [`Error::KeyedRunsFull`].
-pub(crate) async fn resume(
-    door: &Door,
-    user: &UserId,
-    made: &ConversationId,
-    headers: &HeaderMap,
-) -> Result<(), Error> {
-    let Some(key) = key_of(headers)? else { return Ok(()) };
-    if let Some(job) = live_job(&door.ledger, user, made).await? {
-        place(door)?.wait(job, key);
-    }
-    Ok(())
+pub(super) fn resume<'a>(
+    door: &'a Door,
+    user: &'a UserId,
+    made: &'a ConversationId,
+    headers: &'a HeaderMap,
+) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        let Some(key) = key_of(headers)? else { return Ok(()) };
+        if let Some(job) = live_job(&door.ledger, user, made).await? {
+            place(door)?.wait(job, key);
+        }
+        Ok(())
+    })
 }
-
-/// The routes whose requests may bring keys and a name.
-pub(crate) const NAMED_WITH_KEYS: [&str; 2] =
-    ["/v1/dev/user/conversations", "/v1/dev/user/conversations/from-segments"];
 
 async fn live_job(ledger: &Ledger, user: &UserId, id: &ConversationId) -> Result<Option<JobId>, Error> {
     let newest = ledger.poll(user, id).await?;

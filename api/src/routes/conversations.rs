@@ -7,29 +7,74 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use records::{Category, ConversationId, FolderId, UserId};
-use serde_json::Value;
-use store::{ConversationChange, ConversationFilter, ConversationView, DatePage};
+use serde_json::json;
+use store::{ConversationChange, ConversationFilter, ConversationView, DatePage, StatusFilter};
 
 use super::{answer, links, path::Ids, tagged};
 use crate::{
     Error, Scope,
     door::{Door, Refused},
+    endpoint::{Answer, CURSOR, Endpoint, Named, Note, takes},
     keys::Caller,
-    read::{Body, Bool, Choice, CommaSeparated, Fields, Page, Query, Text, date_range, object, page, query},
-    shapes,
+    read::{
+        Body, Bool, Choice, CommaSeparated, Fields, Page, Query, Text, cursor, date_range, object, page,
+        query,
+    },
+    shapes::{
+        self,
+        words::{self, Words},
+    },
 };
 
 /// What a 404 says is missing.
 pub(super) const KIND: &str = "Conversation";
 
-/// GET: a page of completed, not discarded conversations, newest first.
+const ALL: &str = "/v1/dev/user/conversations";
+const ONE: &str = "/v1/dev/user/conversations/{conversation_id}";
+
+/// What is done with conversations that exist.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::get(ALL, Scope::ConversationsRead, list)
+            .named("list_conversations", "List conversations")
+            .says(
+                "Newest first; completed and not discarded ones, unless `status` asks for others. After a restart, a client finds \
+                 with `status=processing` and `status=failed` what it has to wait for or finalize again.",
+            )
+            .query(takes(read_filter, FILTER))
+            .answers(Answer::page::<shapes::Conversation<'_>>()),
+        Endpoint::get(ONE, Scope::ConversationsRead, one)
+            .named("get_conversation", "Read a conversation")
+            .says("Conversations of every status, discarded ones too.")
+            .conditional()
+            .query(takes(read_depth, &[TRANSCRIPT, ("include_photos", "With `photos`.", "false")]))
+            .answers(Answer::one::<shapes::Conversation<'_>>("The conversation."))
+            .not_found(KIND),
+        Endpoint::patch(ONE, Scope::ConversationsWrite, change)
+            .named("update_conversation", "Change a conversation")
+            .says("At least one field. What a person has set stays, also when the conversation is processed anew.")
+            .body("ConversationChange", takes(read_change, CHANGE), json!({ "title": "Dentist", "starred": true }))
+            .answers(Answer::one::<shapes::Conversation<'_>>("As it is now."))
+            .not_found(KIND)
+            .not_found("Folder"),
+        Endpoint::delete(ONE, Scope::ConversationsWrite, delete)
+            .named("delete_conversation", "Delete a conversation")
+            .says(
+                "For good, with its segments, photos, the action items and memories heard in it, and webhooks that are not \
+                 delivered yet. A run in progress is withdrawn.",
+            )
+            .answers(Answer::one::<shapes::Success>("Deleted."))
+            .not_found(KIND),
+    ]
+}
+
+/// GET: a page of conversations, newest first; without a `status` of completed, not discarded ones.
 pub(super) async fn list(
     State(door): State<Door>,
     caller: Caller,
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ConversationsRead)?;
     let (page, filter) = filter(&parameters)?;
     let reserve = |bytes| caller.account.hold_for_answer(bytes);
     let views =
@@ -53,6 +98,25 @@ fn filter(parameters: &Query) -> Result<(Page, ConversationFilter), Error> {
     query(parameters, read_filter)
 }
 
+const TRANSCRIPT: Note = ("include_transcript", "With `transcript_segments`.", "false");
+
+const FILTER: &[Note] = &[
+    ("limit", "Maximum number of results.", "25"),
+    ("offset", "Number of results to skip.", "0"),
+    ("start_date", "Created at or after this moment; of a date, its whole UTC day.", ""),
+    ("end_date", "Created at or before this moment; of a date, its whole UTC day.", ""),
+    TRANSCRIPT,
+    ("categories", "Any of these categories, separated by commas.", ""),
+    ("folder_id", "Filed in this folder.", ""),
+    ("starred", "Only starred, or only other ones; all by default.", ""),
+    (
+        "status",
+        "Conversations of this status: completed ones are those that are not discarded, `any` is every conversation.",
+        "\"completed\"",
+    ),
+    CURSOR,
+];
+
 /// Reads the query of the list.
 pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, ConversationFilter)> {
     let page = page(fields, 25, 100);
@@ -62,8 +126,20 @@ pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, Conversation
     let categories = fields.present("categories", CommaSeparated(known)).unwrap_or_default();
     let folder_id = fields.present("folder_id", Text::between(1, usize::MAX)).map(FolderId::new);
     let starred = fields.present("starred", Bool);
-    let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset };
-    Some((page, ConversationFilter { page: dates, categories, folder_id, starred, with_transcript }))
+    let status = fields.present("status", statuses()).unwrap_or_default();
+    let after = cursor(fields);
+    let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset, after };
+    Some((page, ConversationFilter { page: dates, status, categories, folder_id, starred, with_transcript }))
+}
+
+fn statuses() -> Named<Choice<&'static str, StatusFilter>> {
+    words::ConversationFilter::in_request(Choice::of([
+        ("completed", StatusFilter::Completed),
+        ("processing", StatusFilter::Processing),
+        ("failed", StatusFilter::Failed),
+        ("in_progress", StatusFilter::InProgress),
+        ("any", StatusFilter::Any),
+    ]))
 }
 
 /// Reads the query of one conversation: whether its transcript is wanted, and whether its pictures are.
@@ -80,7 +156,6 @@ pub(super) async fn one(
     parameters: Query,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ConversationsRead)?;
     let (with_transcript, with_photos) = query(&parameters, read_depth)?;
     let id = ConversationId::new(id);
     if with_photos {
@@ -106,7 +181,6 @@ pub(super) async fn change(
     Ids(id): Ids<String>,
     body: Body,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ConversationsWrite)?;
     let change = object(body, read_change)?;
     let id = ConversationId::new(id);
     if let Some(Some(folder)) = &change.folder_id
@@ -120,6 +194,13 @@ pub(super) async fn change(
     let view = find(&door, &caller.user, &id, false).await?;
     Ok(Json(shapes::conversation(&view, false)).into_response())
 }
+
+const CHANGE: &[Note] = &[
+    ("title", "A title set by the user; processing keeps it.", ""),
+    ("discarded", "`true` hides it from the list.", ""),
+    ("starred", "Marks it.", ""),
+    ("folder_id", "Files it; null takes it out of its folder.", ""),
+];
 
 /// Reads the body of a PATCH.
 pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<ConversationChange> {
@@ -138,8 +219,7 @@ pub(super) async fn delete(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ConversationsWrite)?;
+) -> Result<Json<shapes::Success>, Error> {
     let deleted = door.ledger.delete_conversation(&caller.user, &ConversationId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }

@@ -3,22 +3,82 @@
 
 use axum::{Json, http::HeaderMap};
 use chrono::TimeDelta;
+use futures::future::BoxFuture;
 use ledger::{CreateOutcome, NewContent, NewConversation};
-use records::{Conversation, ConversationId, Geolocation, Source, Timestamp, UserId};
+use records::{ConversationId, Geolocation, Source, Timestamp, UserId};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::{byok, geolocation::geolocation, location, segments, waiting};
+use super::{answer, byok, geolocation::place, location, segments, waiting};
 use crate::{
     Error, Scope, Settings,
-    door::{Creating, Door},
+    door::{Creating, Door, Wait},
+    endpoint::{Answer, Endpoint, Note, named, takes},
     ids::of_client_session,
     keys::Caller,
-    read::{Body, Bool, Choice, Fields, Moment, Object, Text, in_calendar, object},
+    read::{Body, Bool, Choice, Fields, Moment, Text, in_calendar, object},
+    shapes::{self, CreatedConversation, words::sources},
 };
 
-/// Why a time that follows from others is refused.
-pub(super) const OUT_OF_CALENDAR: &str = "the conversation must lie within the years 1 to 9999";
+const WAITS: &str = "Answers when it is processed, or, when that takes longer than a while (25 seconds unless configured), \
+    with the status `processing`; the work goes on, whatever becomes of the connection.";
+
+/// What creates conversations.
+pub(super) fn endpoints(settings: &Settings) -> Vec<Endpoint> {
+    let id = ConversationId::new("");
+    vec![
+        Endpoint::post("/v1/dev/user/conversations", Scope::ConversationsWrite, from_text)
+            .named("create_conversation", "Create a conversation from text")
+            .says(WAITS)
+            .waits(Wait::Job)
+            .creates(again)
+            .resumes(byok::resume)
+            .takes_model_key()
+            .body(
+                "NewConversationFromText",
+                takes(|fields| read_text(fields, &id), TEXT),
+                json!({
+                    "text": "I need to call the dentist by Friday. My sister lives in Porto.",
+                    "text_source": "message",
+                }),
+            )
+            .answers(created()),
+        Endpoint::post("/v1/dev/user/conversations/from-segments", Scope::ConversationsWrite, from_segments)
+            .named("create_conversation_from_segments", "Create a conversation from segments")
+            .says(WAITS)
+            .waits(Wait::Job)
+            .creates(again)
+            .resumes(byok::resume)
+            .takes_model_key()
+            .body(
+                "NewConversationFromSegments",
+                takes(|fields| read_segments(fields, &id, settings), SEGMENTS),
+                json!({ "transcript_segments": segments::example(), "client_session_id": "talk-1" }),
+            )
+            .answers(created()),
+    ]
+}
+
+fn created() -> Answer {
+    let pointer = "/id";
+    Answer::one::<shapes::CreatedConversation>("Stored, and processed or being processed.")
+        .leads_to("get_conversation", "conversation_id", pointer)
+        .leads_to("update_conversation", "conversation_id", pointer)
+        .leads_to("append_segments", "conversation_id", pointer)
+        .leads_to("finalize_conversation", "conversation_id", pointer)
+        .leads_to("reprocess_conversation", "conversation_id", pointer)
+        .leads_to("get_finalization", "conversation_id", pointer)
+        .leads_to("delete_conversation", "conversation_id", pointer)
+}
+
+/// The answer to a repeat: the conversation as it is now.
+fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        let id = ConversationId::new(answer::only(ids)?);
+        let view = door.ledger.store().conversation(user, &id, false).await?;
+        Ok(json!(view.map_or_else(|| shapes::deleted(&id), |view| shapes::created(&view.conversation))))
+    })
+}
 
 /// POST from plain text.
 pub(super) async fn from_text(
@@ -26,8 +86,7 @@ pub(super) async fn from_text(
     caller: Caller,
     headers: HeaderMap,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ConversationsWrite)?;
+) -> Result<Json<CreatedConversation>, Error> {
     let key = byok::key_of(&headers)?;
     let fresh = ConversationId::new(door.ids.fresh().to_string());
     let new = object(body, |fields| read_text(fields, &fresh))?;
@@ -40,8 +99,7 @@ pub(super) async fn from_segments(
     caller: Caller,
     headers: HeaderMap,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ConversationsWrite)?;
+) -> Result<Json<CreatedConversation>, Error> {
     let key = byok::key_of(&headers)?;
     let fresh = ConversationId::new(door.ids.fresh().to_string());
     let mut new = object(body, |fields| read_segments(fields, &fresh, &door.settings))?;
@@ -54,13 +112,35 @@ pub(super) async fn from_segments(
     create(&door, &caller, new, key).await
 }
 
+const TEXT: &[Note] = &[
+    (
+        "text",
+        "What was said or written. It is processed and not shown again. White space around it is dropped; more than that must be in it.",
+        "",
+    ),
+    ("text_source", "What kind of text it is; passed on to the model.", "\"other_text\""),
+    ("text_source_spec", "More about that: email, chat app, meeting notes.", ""),
+    ("started_at", "When it began. Without it: now, or five minutes before `finished_at`.", ""),
+    ("finished_at", "When it ended, not before it began. Without it: five minutes after it began.", ""),
+    LANGUAGE,
+    GEOLOCATION,
+];
+
+const LANGUAGE: Note = (
+    "language",
+    "A language code; without it that of the person's settings, which is `en` at first.",
+    "\"en\"",
+);
+const GEOLOCATION: Note = ("geolocation", "Where it took place.", "");
+
 /// Reads the body of a create from text.
 pub(super) fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Option<NewConversation> {
-    let text = fields.required("text", Text::between(1, 100_000));
+    let text = fields.required("text", Text::between(1, 100_000).not_blank());
     if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
         let _: Option<()> = fields.report.at("text", |report| report.rule("text must not be blank"));
     }
     let kinds = Choice::of(["audio_transcript", "message", "other_text"].map(|name| (name, name)));
+    let kinds = named("TextSource", "What kind of text it is.", kinds);
     let text_source = fields.present("text_source", kinds).unwrap_or("other_text").to_owned();
     let text_source_spec = fields.optional("text_source_spec", Text::label());
     let setting = setting(fields)?;
@@ -70,6 +150,23 @@ pub(super) fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Opti
     Some(setting.of(fresh, content, Source::new("external_integration")))
 }
 
+const SEGMENTS: &[Note] = &[
+    ("transcript_segments", "What was said, in order.", ""),
+    ("source", "Where it comes from.", "\"phone\""),
+    ("started_at", "When it began. Without it: now, or `finished_at` less the length.", ""),
+    ("finished_at", "When it ended. Without it: the largest `end` after it began.", ""),
+    LANGUAGE,
+    GEOLOCATION,
+    (
+        "client_session_id",
+        "The client's own name for this conversation: a repeat names the same conversation and never processes it twice.",
+        "",
+    ),
+    ("client_device_id", "The device, in the form `{platform}_{hash}`.", ""),
+    ("client_platform", "Such as `ios`, `android` or `macos`.", ""),
+    ("defer_processing", "Store it `in_progress`, to be appended to and finalized later.", "false"),
+];
+
 /// Reads the body of a create from segments.
 pub(super) fn read_segments(
     fields: &mut Fields<'_>,
@@ -77,9 +174,7 @@ pub(super) fn read_segments(
     settings: &Settings,
 ) -> Option<NewConversation> {
     let spoken = segments::list(fields);
-    let vendors = settings.vendor_sources.iter().map(String::as_str);
-    let known = Choice::of(Source::GENERIC.into_iter().chain(vendors).map(|name| (name, name)));
-    let source = Source::new(fields.optional("source", known).unwrap_or("phone"));
+    let source = Source::new(fields.optional("source", sources(settings)).unwrap_or("phone"));
     let setting = setting(fields);
     let client_session_id = fields.optional("client_session_id", Text::between(1, 200));
     let client_device_id = fields.optional("client_device_id", Text::label());
@@ -104,7 +199,7 @@ fn setting(fields: &mut Fields<'_>) -> Option<Setting> {
     let started_at = fields.optional("started_at", Moment).map(|started| started.at);
     let finished_at = fields.optional("finished_at", Moment).map(|finished| finished.at);
     let language = fields.optional("language", Text::between(1, 35));
-    let geolocation = fields.optional("geolocation", Object(geolocation));
+    let geolocation = fields.optional("geolocation", place());
     match (started_at, finished_at) {
         (Some(started), Some(finished)) if finished < started && fields.report.is_clean() => {
             fields.report.rule("finished_at must not be before started_at")
@@ -123,7 +218,7 @@ impl Setting {
         };
         match derived.is_some_and(in_calendar) {
             true => Some(()),
-            false => fields.report.rule(OUT_OF_CALENDAR),
+            false => fields.report.rule(segments::OUT_OF_CALENDAR),
         }
     }
 
@@ -143,7 +238,7 @@ async fn create(
     caller: &Caller,
     new: NewConversation,
     key: Option<SecretString>,
-) -> Result<Json<Value>, Error> {
+) -> Result<Json<CreatedConversation>, Error> {
     let (id, user) = (new.id.clone(), &caller.user);
     let place = new.geolocation.clone().map(|place| (place, new.started_at));
     let outcome = match key {
@@ -156,40 +251,20 @@ async fn create(
     }
     match outcome {
         CreateOutcome::Deferred(conversation) | CreateOutcome::Known(conversation) => {
-            Ok(answer(&conversation))
+            Ok(Json(shapes::created(&conversation)))
         }
-        CreateOutcome::Deleted => Ok(deleted(&id)),
+        CreateOutcome::Deleted => Ok(Json(shapes::deleted(&id))),
         CreateOutcome::Admitted(admitted) => {
             if admitted.fresh {
                 door.metrics.admissions.with_label_values(&["create"]).inc();
             }
             waiting::for_the_end(&door.ledger, user, &id, door.settings.create_wait).await;
-            Ok(match door.ledger.store().conversation(user, &id, false).await {
-                Ok(Some(view)) => answer(&view.conversation),
-                Ok(None) => deleted(&id),
+            Ok(Json(match door.ledger.store().conversation(user, &id, false).await {
+                Ok(Some(view)) => shapes::created(&view.conversation),
+                Ok(None) => shapes::deleted(&id),
                 // The commit happened: what is not known now is answered as it was.
-                Err(_) => answer(&admitted.conversation),
-            })
+                Err(_) => shapes::created(&admitted.conversation),
+            }))
         }
     }
-}
-
-/// The answer to a create, of a conversation as it is now.
-pub(super) async fn present(door: &Door, user: &UserId, id: &ConversationId) -> Result<Value, Error> {
-    let view = door.ledger.store().conversation(user, id, false).await?;
-    let Json(shape) = view.map_or_else(|| deleted(id), |view| answer(&view.conversation));
-    Ok(shape)
-}
-
-fn answer(conversation: &Conversation) -> Json<Value> {
-    Json(json!({
-        "id": conversation.id.as_str(),
-        "status": conversation.status.as_str(),
-        "discarded": conversation.discarded,
-    }))
-}
-
-/// Deleted by its owner, before or meanwhile (DECISIONS §3, "client_session_id").
-fn deleted(id: &ConversationId) -> Json<Value> {
-    Json(json!({ "id": id.as_str(), "status": "deleted", "discarded": true }))
 }

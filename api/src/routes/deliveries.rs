@@ -1,31 +1,96 @@
 //! `P/webhooks/{id}/…`: what was delivered, what failed, and redelivery.
 
 use axum::{Json, extract::State, http::Uri, response::Response};
+use futures::future::BoxFuture;
+use outbox::DeliveryPage;
 use records::UserId;
 use serde_json::{Value, json};
 
-use super::{links, path::Ids, webhooks::KIND};
+use super::{answer, links, path::Ids, webhooks::KIND};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    endpoint::{Answer, CURSOR, Endpoint, takes},
+    error::Code,
     keys::Caller,
-    read::{Body, Fields, Instant, Moment, Page, Query, object, page, query},
-    shapes,
+    read::{Body, Choice, Fields, Instant, Moment, Page, Problem, Query, cursor, object, page, query},
+    shapes::{
+        self,
+        words::{self, Words},
+    },
 };
+
+/// What was delivered to an endpoint, and delivering again.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::post("/v1/dev/user/webhooks/{endpoint_id}/test", Scope::WebhooksWrite, test)
+            .named("test_webhook", "Test a webhook")
+            .says("Writes a `webhook.test` event, which is delivered like any other.")
+            .creates(again)
+            .answers(Answer::one::<shapes::Delivery>("Being delivered."))
+            .not_found(KIND),
+        Endpoint::get("/v1/dev/user/webhooks/{endpoint_id}/deliveries", Scope::WebhooksRead, list)
+            .named("list_webhook_deliveries", "List the deliveries of a webhook")
+            .says("Newest first.")
+            .query(takes(
+                read_page,
+                &[
+                    ("limit", "Maximum number of results.", "25"),
+                    ("offset", "Number of results to skip.", "0"),
+                    ("status", "Deliveries of this status.", ""),
+                    CURSOR,
+                ],
+            ))
+            .answers(Answer::page::<shapes::Delivery>())
+            .not_found(KIND),
+        Endpoint::post(
+            "/v1/dev/user/webhooks/{endpoint_id}/deliveries/{delivery_id}/redeliver",
+            Scope::WebhooksWrite,
+            redeliver,
+        )
+        .named("redeliver_webhook_delivery", "Deliver once more")
+        .says("A finished delivery, under its own id.")
+        .answers(Answer::one::<shapes::Delivery>("Being delivered again."))
+        .not_found(KIND)
+        .not_found("Delivery")
+        .conflict("Delivery is still under way"),
+        Endpoint::post("/v1/dev/user/webhooks/{endpoint_id}/recover", Scope::WebhooksWrite, recover)
+            .named("recover_webhook", "Recover a webhook")
+            .says(
+                "Delivers once more what was given up, each under its own id. What is still being tried goes on as it is, and \
+                 what happened while the endpoint was disabled was not written down for it: ask for that by its time.",
+            )
+            .body(
+                "Recovery",
+                takes(read_since, &[("since", "Send what was given up since this moment.", "")]),
+                json!({ "since": "2026-11-20T00:00:00Z" }),
+            )
+            .answers(Answer::one::<shapes::Recovered>("Being delivered again."))
+            .not_found(KIND),
+    ]
+}
+
+/// The answer to a repeat of a test: its delivery as it is now.
+fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        let endpoint = answer::only(ids)?;
+        let delivery = ids.get(1).map(String::as_str).unwrap_or_default();
+        Ok(json!(tested(door, user, endpoint, delivery).await?))
+    })
+}
 
 /// POST `…/test`: writes a `webhook.test` delivery, which is sent like any other.
 pub(super) async fn test(
     Creating(door): Creating,
     caller: Caller,
     Ids(endpoint): Ids<String>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+) -> Result<Json<shapes::Delivery>, Error> {
     let delivery_id = door.ids.fresh().to_string();
     tested(&door, &caller.user, &endpoint, &delivery_id).await.map(Json)
 }
 
 /// A test delivery as it is now; one that is not there yet is written.
-pub(super) async fn tested(door: &Door, user: &UserId, endpoint: &str, id: &str) -> Result<Value, Error> {
+async fn tested(door: &Door, user: &UserId, endpoint: &str, id: &str) -> Result<shapes::Delivery, Error> {
     let written = door.ledger.outbox().test_delivery(user, endpoint, id).await?;
     Ok(shapes::delivery(&written.ok_or(Error::NotFound(KIND))?))
 }
@@ -38,29 +103,35 @@ pub(super) async fn list(
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
-    caller.require(Scope::WebhooksRead)?;
-    let page = query(&parameters, read_page)?;
+    let (page, filter) = query(&parameters, read_page)?;
     must_exist(&door, &caller.user, &endpoint).await?;
-    let rows =
-        door.ledger.outbox().deliveries(&caller.user, &endpoint, links::one_more(page), page.offset).await?;
+    let rows = door.ledger.outbox().deliveries(&caller.user, &endpoint, &filter).await?;
     Ok(links::answer(&uri, page, &rows, shapes::delivery))
 }
 
 /// Reads the query of the list.
-pub(super) fn read_page(fields: &mut Fields<'_>) -> Option<Page> {
-    Some(page(fields, 25, 100))
+pub(super) fn read_page(fields: &mut Fields<'_>) -> Option<(Page, DeliveryPage)> {
+    let page = page(fields, 25, 100);
+    let status = fields.present(
+        "status",
+        words::DeliveryStatus::in_request(Choice::of(STATUSES.map(|status| (status, status)))),
+    );
+    let after = cursor(fields);
+    Some((page, DeliveryPage { status, limit: links::one_more(page), offset: page.offset, after }))
 }
+
+/// What may have become of a delivery.
+pub(crate) const STATUSES: [&str; 5] = ["pending", "sending", "delivered", "exhausted", "cancelled"];
 
 /// POST `…/deliveries/{delivery}/redeliver`: a finished delivery once more, under its own id.
 pub(super) async fn redeliver(
     State(door): State<Door>,
     caller: Caller,
     Ids((endpoint, delivery)): Ids<(String, String)>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+) -> Result<Json<shapes::Delivery>, Error> {
     match door.ledger.outbox().redeliver(&caller.user, &endpoint, &delivery).await? {
         Some(Some(again)) => Ok(Json(shapes::delivery(&again))),
-        Some(None) => Err(Error::Conflict("Delivery is still under way")),
+        Some(None) => Err(Error::Conflict(Code::DeliveryUnderWay)),
         None => {
             must_exist(&door, &caller.user, &endpoint).await?;
             Err(Error::NotFound("Delivery"))
@@ -74,11 +145,15 @@ pub(super) async fn recover(
     caller: Caller,
     Ids(endpoint): Ids<String>,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+) -> Result<Json<shapes::Recovered>, Error> {
     let since = object(body, read_since)?;
+    must_exist(&door, &caller.user, &endpoint).await?;
+    if since.at > door.ledger.db().now().await? {
+        let loc = vec!["body".into(), "since".into()];
+        return Err(Error::Invalid(vec![Problem::rule(loc, "since must not be in the future")]));
+    }
     let recovered = door.ledger.outbox().recover(&caller.user, &endpoint, since.at).await?;
-    Ok(Json(json!({ "recovered": recovered.ok_or(Error::NotFound(KIND))? })))
+    Ok(Json(shapes::Recovered { recovered: recovered.ok_or(Error::NotFound(KIND))? }))
 }
 
 /// Reads the body of a recovery.

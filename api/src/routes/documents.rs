@@ -1,79 +1,73 @@
-//! `/openapi.json`, `/docs` and `/live`: what the service says of itself and the page to speak to, made once at start and compressed once when it is first
-//! asked for.
+//! `/openapi.json`, `/docs` and `/live`: what the service says of itself, the page that shows it, and the page to speak
+//! to.
 
 use std::{
-    io::Write,
+    io::{Read, Write},
     sync::{Arc, OnceLock},
 };
 
 use axum::{
     body::Bytes,
-    extract::{MatchedPath, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use flate2::{Compression, read::GzDecoder, write::GzEncoder};
+use serde_json::Value;
 
-use flate2::{Compression, write::GzEncoder};
-
-use super::tagged::{fingerprint, is_current};
+use super::{
+    docs::{self, Text},
+    tagged::{fingerprint, is_current},
+};
 use crate::{
-    Error, Settings, document,
-    door::{Door, takes_gzip},
-    live::page,
+    Settings,
+    door::{AsItIs, takes_gzip},
+    endpoint::{Access, Endpoint},
+    live,
 };
 
-/// The page's own style is all that it loads; nothing comes from elsewhere, and nothing runs.
-const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// A document is no page: a browser loads nothing for it.
+const POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
-/// The rendered documents of one service.
-pub(crate) struct Documents {
-    openapi: Document,
-    asyncapi: Document,
-    page: Document,
-    style: Document,
-    /// The page to speak to and its files, by path; none where it is switched off.
-    live: Vec<(&'static str, Document)>,
+const JSON: &str = "application/json";
+
+/// The document of these endpoints, the page that shows it, and the page to speak to. They need no key.
+pub(crate) fn pages(settings: &Settings, openapi: &Value) -> Vec<Endpoint> {
+    let openapi = Arc::new(Document::of(POLICY, JSON, Text::Plain(openapi.to_string().into())));
+    let documents = ["/openapi.json", "/v1/dev/openapi.json"].map(|path| (path, Arc::clone(&openapi)));
+    let frames = Text::Plain(Bytes::from_static(live::page::FRAMES.as_bytes()));
+    let frames = ("/asyncapi.json", Document::of(POLICY, JSON, frames));
+    let shown = docs::files().map(|(path, kind, text)| (path, Document::of(docs::POLICY, kind, text)));
+    let live = live::page::FILES.iter().filter(|_| settings.live.page).map(|&(path, kind, text)| {
+        (path, Document::of(live::page::POLICY, kind, Text::Plain(Bytes::from_static(text.as_bytes()))))
+    });
+    let pages =
+        shown.into_iter().chain([frames]).chain(live).map(|(path, document)| (path, Arc::new(document)));
+    documents.into_iter().chain(pages).map(|(path, document)| served(path, document)).collect()
 }
 
+fn served(path: &'static str, document: Arc<Document>) -> Endpoint {
+    Endpoint::get(path, Access::Open, async move |request: HeaderMap| document.answer(&request))
+}
+
+/// What is served at one address; compressed or unpacked once, when that is first asked for.
 struct Document {
     kind: &'static str,
     policy: &'static str,
-    text: Bytes,
-    /// The same, compressed. `None`: it could not be.
-    gzip: OnceLock<Option<Bytes>>,
+    text: Text,
+    /// The other form. `None`: it could not be made.
+    other: OnceLock<Option<Bytes>>,
     tag: String,
 }
 
-/// On an answer that is sent as it is, whatever its client takes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AsItIs;
-
-impl Documents {
-    /// Renders them for these settings.
-    pub(crate) fn of(settings: &Settings) -> Arc<Self> {
-        let openapi = document::document(settings);
-        let live = page::FILES.iter().filter(|_| settings.live.page);
-        let live =
-            live.map(|&(path, kind, text)| (path, Document::under(page::POLICY, kind, text.to_owned())));
-        Arc::new(Self {
-            live: live.collect(),
-            page: Document::of("text/html; charset=utf-8", document::page::render(&openapi)),
-            style: Document::of("text/css; charset=utf-8", document::page::STYLE.to_owned()),
-            asyncapi: Document::of("application/json", page::FRAMES.to_owned()),
-            openapi: Document::of("application/json", openapi.to_string()),
-        })
-    }
-}
-
 impl Document {
-    fn of(kind: &'static str, text: String) -> Self {
-        Self::under(PAGE_POLICY, kind, text)
-    }
-
-    fn under(policy: &'static str, kind: &'static str, text: String) -> Self {
+    fn of(policy: &'static str, kind: &'static str, text: Text) -> Self {
+        let held = match &text {
+            Text::Plain(text) => text.as_ref(),
+            Text::Gzip(text) => text,
+        };
         // Weak: what is sent may be compressed.
-        let tag = format!("W/\"{}\"", fingerprint(text.as_bytes()));
-        Self { kind, policy, text: text.into(), gzip: OnceLock::new(), tag }
+        let tag = format!("W/\"{}\"", fingerprint(held));
+        Self { kind, policy, text, other: OnceLock::new(), tag }
     }
 
     fn answer(&self, request: &HeaderMap) -> Response {
@@ -96,10 +90,18 @@ impl Document {
     }
 
     fn encoded(&self, request: &HeaderMap) -> Response {
-        let gzip = takes_gzip(request).then(|| self.gzip.get_or_init(|| compressed(&self.text)).clone());
-        match gzip.flatten() {
-            Some(gzip) => ([(header::CONTENT_ENCODING, "gzip")], gzip).into_response(),
-            None => self.text.clone().into_response(),
+        let zipped = |text: Bytes| ([(header::CONTENT_ENCODING, "gzip")], text).into_response();
+        match (&self.text, takes_gzip(request)) {
+            (Text::Plain(text), false) => text.clone().into_response(),
+            (Text::Plain(text), true) => match self.other.get_or_init(|| compressed(text)) {
+                Some(gzip) => zipped(gzip.clone()),
+                None => text.clone().into_response(),
+            },
+            (Text::Gzip(text), true) => zipped(Bytes::from_static(text)),
+            (Text::Gzip(text), false) => match self.other.get_or_init(|| unpacked(text)) {
+                Some(plain) => plain.clone().into_response(),
+                None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+            },
         }
     }
 }
@@ -110,36 +112,14 @@ fn compressed(text: &[u8]) -> Option<Bytes> {
     encoder.finish().ok().map(Bytes::from)
 }
 
+fn unpacked(gzip: &[u8]) -> Option<Bytes> {
+    let mut text = Vec::new();
+    GzDecoder::new(gzip).read_to_end(&mut text).ok()?;
+    Some(text.into())
+}
+
 fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
-    }
-}
-
-/// GET `/openapi.json`.
-pub(super) async fn openapi(State(door): State<Door>, request: HeaderMap) -> Response {
-    door.documents.openapi.answer(&request)
-}
-
-/// GET `/asyncapi.json`: the frames of the live sockets.
-pub(super) async fn asyncapi(State(door): State<Door>, request: HeaderMap) -> Response {
-    door.documents.asyncapi.answer(&request)
-}
-
-/// GET `/docs`.
-pub(super) async fn page(State(door): State<Door>, request: HeaderMap) -> Response {
-    door.documents.page.answer(&request)
-}
-
-/// GET `/docs/style.css`.
-pub(super) async fn style(State(door): State<Door>, request: HeaderMap) -> Response {
-    door.documents.style.answer(&request)
-}
-
-/// GET `/live` and its files: the page to speak to, where it is switched on.
-pub(super) async fn live(State(door): State<Door>, path: MatchedPath, request: HeaderMap) -> Response {
-    match door.documents.live.iter().find(|(served, _)| *served == path.as_str()) {
-        Some((_, document)) => document.answer(&request),
-        None => Error::UnknownPath.into_response(),
     }
 }

@@ -6,20 +6,22 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use futures::future::BoxFuture;
 use job::WorkerId;
 use ledger::{AdmitRefusal, FinalizedWithKeys, Ledger, Poll, WithKeys};
 use records::{ConversationId, UserId};
 use secrecy::SecretString;
-use serde::Serialize;
 use serde_json::{Value, json};
 use store::ConversationView;
 
-use super::{byok, conversations::KIND, path::Ids, tagged};
+use super::{answer, byok, conversations::KIND, path::Ids, tagged};
 use crate::{
     Error, Scope,
-    door::{Account, Door},
+    door::{Account, Creating, Door},
+    endpoint::{Answer, Endpoint, Named, Note, takes},
+    error::Code,
     keys::Caller,
-    read::{Body, Fields, Int, ListOf, Moment, Object, Problem, Text, optional_object},
+    read::{Body, Fields, Int, ListOf, Moment, Object, Problem, Take, Text, optional_object},
     shapes,
 };
 
@@ -33,15 +35,54 @@ const NOTES: Text = Text::between(0, 100_000);
 /// Where a meeting is joined: as long as an address that is called.
 const LINK: Text = Text::between(0, 2_048);
 
+/// Finalizing, and polling.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    let unavailable = "Durable dispatch is not configured (without `Retry-After`: repeating does not help), or the service is \
+        unavailable for the moment. Nothing was changed.";
+    vec![
+        Endpoint::post("/v1/conversations/{conversation_id}/finalize", Scope::ConversationsWrite, admit)
+            .named("finalize_conversation", "Finalize a conversation")
+            .says(
+                "Admits a stored conversation into the outbox and answers as soon as that is committed. It is processed durably, \
+                 without being judged worth keeping first. A repeat changes nothing; one that failed is admitted anew.",
+            )
+            .shown_anew(shown_again)
+            .resumes(byok::resume)
+            .takes_model_key()
+            .optional_body(
+                "Finalize",
+                takes(read_context, CONTEXT),
+                json!({ "calendar_meeting_context": { "title": "Stand-up" } }),
+            )
+            .answers(
+                Answer::one::<shapes::FinalizingConversation<'_>>("It is admitted, or was before.")
+                    .with_header("Location")
+                    .leads_to("get_finalization", "conversation_id", "/conversation/id"),
+            )
+            .not_found(KIND)
+            .answers(
+                Answer::refusal(503, unavailable, Code::FinalizationUnavailable.detail())
+                    .with_header("Retry-After"),
+            ),
+        Endpoint::get("/v1/conversations/{conversation_id}/finalization", Scope::ConversationsRead, poll)
+            .named("get_finalization", "Poll a finalization")
+            .says("The job of the newest revision. `Retry-After` says when to ask again, until it is terminal.")
+            .conditional()
+            .answers(
+                Answer::one::<shapes::FinalizationJob>("The state of the job.").with_header("Retry-After"),
+            )
+            .not_found("Conversation finalization job"),
+    ]
+}
+
 /// POST `…/finalize`: answers as soon as the admission is committed. A repeat changes nothing.
 pub(super) async fn admit(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     Ids(id): Ids<String>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ConversationsWrite)?;
     if !door.settings.finalize_enabled {
         return Err(Error::FinalizationUnavailable);
     }
@@ -119,8 +160,26 @@ async fn finalize_with(
     .await
 }
 
+/// The answer to a repeat: the conversation as it is now.
+pub(super) fn shown_again<'a>(
+    door: &'a Door,
+    caller: &'a Caller,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Response, Error>> {
+    Box::pin(async move {
+        caller.account.has_room()?;
+        let id = ConversationId::new(answer::only(ids)?);
+        let view =
+            door.ledger.store().conversation(&caller.user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
+        show(&caller.account, &view)
+    })
+}
+
 pub(super) fn show(account: &Account, view: &ConversationView) -> Result<Response, Error> {
-    let body = account.json(&Finalized { conversation: shapes::conversation(view, true), messages: [] })?;
+    let body = account.json(&shapes::FinalizingConversation {
+        conversation: shapes::conversation(view, true),
+        messages: [],
+    })?;
     let mut response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
     if let Ok(place) = HeaderValue::from_str(&poll_route(&view.conversation.id)) {
         response.headers_mut().insert(header::LOCATION, place);
@@ -128,19 +187,39 @@ pub(super) fn show(account: &Account, view: &ConversationView) -> Result<Respons
     Ok(response)
 }
 
-#[derive(Serialize)]
-struct Finalized<C> {
-    conversation: C,
-    messages: [(); 0],
-}
+/// Words for the optional body.
+pub(super) const CONTEXT: &[Note] = &[(
+    "calendar_meeting_context",
+    "The meeting it was, as a calendar knows it: a title, names and an agenda help to understand what was said.",
+    "",
+)];
 
 /// The optional body (DECISIONS §4, "body of finalize"), as it is kept: only known fields, in one form.
 pub(super) fn read_context(fields: &mut Fields<'_>) -> Option<Option<Value>> {
-    Some(fields.optional("calendar_meeting_context", Object(meeting)))
+    Some(fields.optional("calendar_meeting_context", meeting_of_calendar()))
 }
 
+fn meeting_of_calendar() -> Named<impl Take<Out = Value>> {
+    let words = "A meeting as a calendar knows it.";
+    Named { name: "CalendarMeeting", words, notes: MEETING, take: Object(meeting) }
+}
+
+const MEETING: &[Note] = &[
+    ("title", "Its title.", ""),
+    ("start_time", "Planned start.", ""),
+    ("duration_minutes", "Planned length, in minutes.", ""),
+    ("platform", "Where it was held.", ""),
+    ("participants", "Participants.", ""),
+    ("notes", "Its agenda.", ""),
+    ("meeting_link", "How to join.", ""),
+];
+
+const PARTICIPANT: &[Note] = &[("name", "A name.", ""), ("email", "An address.", "")];
+
 fn meeting(fields: &mut Fields<'_>) -> Option<Value> {
-    let people = ListOf { item: Object(participant), min: 0, max: 1_000 };
+    let words = "Who takes part in a meeting.";
+    let person = Named { name: "MeetingParticipant", words, notes: PARTICIPANT, take: Object(participant) };
+    let people = ListOf { item: person, min: 0, max: 1_000 };
     Some(json!({
         "title": fields.optional("title", Text::label()),
         "start_time": fields.optional("start_time", Moment).map(|start| shapes::moment(start.at)),
@@ -166,11 +245,11 @@ pub(super) async fn poll(
     Ids(id): Ids<String>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ConversationsRead)?;
     let found = door.ledger.poll(&caller.user, &ConversationId::new(id)).await?;
     let job = found.ok_or(Error::NotFound("Conversation finalization job"))?;
-    // The job's id names user, conversation and revision; its row's version every change.
-    let tag = format!("W/\"{}-{}\"", job.job_id.as_str(), job.version);
+    // The job's id names user, conversation and revision; its row's version every change of the job.
+    let again = if job.can_finalize_again { "-again" } else { "" };
+    let tag = format!("W/\"{}-{}{again}\"", job.job_id.as_str(), job.version);
     let mut response = match tagged::is_current(&headers, &tag) {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => Json(shapes::poll(&job)).into_response(),

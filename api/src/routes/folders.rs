@@ -1,13 +1,30 @@
 //! `P/folders`.
 
 use axum::{Json, extract::State};
-use serde_json::Value;
 
-use crate::{Error, Scope, door::Door, keys::Caller, shapes};
+use crate::{
+    Error, Scope,
+    door::Door,
+    endpoint::{Answer, Endpoint},
+    keys::Caller,
+    shapes,
+};
+
+/// The places for conversations.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::get("/v1/dev/user/folders", Scope::FoldersRead, list)
+            .named("list_folders", "List folders")
+            .says("In their order.")
+            .answers(Answer::all::<shapes::Folder>()),
+    ]
+}
 
 /// GET: all of them, in their order.
-pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
-    caller.require(Scope::FoldersRead)?;
+pub(super) async fn list(
+    State(door): State<Door>,
+    caller: Caller,
+) -> Result<Json<Vec<shapes::Folder>>, Error> {
     let folders = door.ledger.store().folders(&caller.user).await?;
     Ok(Json(folders.iter().map(shapes::folder).collect()))
 }

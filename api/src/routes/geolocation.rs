@@ -2,7 +2,24 @@
 
 use records::Geolocation;
 
-use crate::read::{Fields, Float, Text};
+use crate::{
+    endpoint::{Named, Note},
+    read::{Fields, Float, Object, Take, Text},
+};
+
+/// Words for its fields.
+pub(super) const PLACE: &[Note] = &[
+    ("latitude", "Degrees north.", ""),
+    ("longitude", "Degrees east.", ""),
+    ("address", "A postal address, when known.", ""),
+    ("google_place_id", "The place's id at its provider, when known.", ""),
+    ("location_type", "Such as `premise`, `street_address` or `approximate`.", ""),
+];
+
+/// A place in a body.
+pub(super) fn place() -> Named<impl Take<Out = Geolocation>> {
+    Named { name: "NewGeolocation", words: "Where it took place.", notes: PLACE, take: Object(geolocation) }
+}
 
 /// Reads a `Geolocation`; the bounds are enforced before anything is stored (DECISIONS §1).
 pub(super) fn geolocation(fields: &mut Fields<'_>) -> Option<Geolocation> {

@@ -6,35 +6,104 @@ use axum::{
     http::{HeaderMap, Uri},
     response::Response,
 };
-use records::{Goal, GoalId, GoalType};
-use serde_json::Value;
+use futures::future::BoxFuture;
+use records::{Goal, GoalId, GoalType, UserId};
+use serde_json::{Value, json};
 use store::{GoalChange, GoalFilter, NewGoal};
 
 use super::{
     answer, links,
-    measure::{Figure, HIGH_END, NUMBER, ends_in_order, refused_change, refused_progress},
+    measure::{Figure, HIGH_END, KIND, NUMBER, ends_in_order, refused_change, refused_progress},
     path::Ids,
     tagged,
 };
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    endpoint::{Answer, Endpoint, Named, Note, takes},
     keys::Caller,
     read::{
         Body, Bool, Choice, Fields, Int, Page, Problem, Query, Text, object, optional_object, page, query,
     },
-    shapes,
+    shapes::{
+        self,
+        words::{self, Words},
+    },
 };
 
-/// What a 404 says is missing.
-pub(super) const KIND: &str = "Goal";
 /// Of a title (DECISIONS §1, "goal").
 const TITLE: Text = Text::between(1, 500);
 /// Of what is counted.
 const UNIT: Text = Text::between(0, 100);
 
-fn types() -> Choice<&'static str, GoalType> {
-    Choice::of(GoalType::ALL.iter().map(|kind| (kind.as_str(), *kind)))
+const ALL: &str = "/v1/dev/user/goals";
+const ONE: &str = "/v1/dev/user/goals/{goal_id}";
+
+/// What the user strives for.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::get(ALL, Scope::GoalsRead, list)
+            .named("list_goals", "List goals")
+            .says("Active ones first, oldest first.")
+            .query(takes(read_filter, FILTER))
+            .answers(Answer::page::<shapes::Goal>()),
+        Endpoint::post(ALL, Scope::GoalsWrite, create)
+            .named("create_goal", "Create a goal")
+            .says("Created, and active. At most three goals are active: a fourth one deactivates the oldest.")
+            .creates(again)
+            .body(
+                "NewGoal",
+                takes(|fields| read_new(fields, &GoalId::new("")), NEW),
+                json!({ "title": "Read a book a month", "target_value": 12, "goal_type": "numeric" }),
+            )
+            .answers(
+                Answer::one::<shapes::Goal>("The goal.")
+                    .leads_to("get_goal", "goal_id", "/id")
+                    .leads_to("update_goal", "goal_id", "/id")
+                    .leads_to("set_goal_progress", "goal_id", "/id")
+                    .leads_to("get_goal_history", "goal_id", "/id")
+                    .leads_to("delete_goal", "goal_id", "/id"),
+            ),
+        Endpoint::get(ONE, Scope::GoalsRead, one)
+            .named("get_goal", "Read a goal")
+            .conditional()
+            .answers(Answer::one::<shapes::Goal>("The goal."))
+            .not_found(KIND),
+        Endpoint::patch(ONE, Scope::GoalsWrite, change)
+            .named("update_goal", "Change a goal")
+            .says("At least one field.")
+            .body("GoalChange", takes(read_change, CHANGE), json!({ "target_value": 24 }))
+            .answers(Answer::one::<shapes::Goal>("As it is now."))
+            .not_found(KIND),
+        Endpoint::patch("/v1/dev/user/goals/{goal_id}/progress", Scope::GoalsWrite, progress)
+            .named("set_goal_progress", "Set the progress of a goal")
+            .query(takes(read_progress, PROGRESS))
+            .optional_body("GoalProgress", takes(read_progress, PROGRESS), json!({ "current_value": 3 }))
+            .answers(Answer::one::<shapes::Goal>("As it is now."))
+            .not_found(KIND),
+        Endpoint::get("/v1/dev/user/goals/{goal_id}/history", Scope::GoalsRead, history)
+            .named("get_goal_history", "Read the history of a goal")
+            .says("A value for each day on which it was set, newest first.")
+            .query(takes(read_days, &[("days", "Days of history.", "30")]))
+            .answers(Answer::all::<shapes::GoalPoint>())
+            .not_found(KIND),
+        Endpoint::delete(ONE, Scope::GoalsWrite, delete)
+            .named("delete_goal", "Delete a goal")
+            .says("For good, with its history.")
+            .answers(Answer::one::<shapes::Success>("Deleted."))
+            .not_found(KIND),
+    ]
+}
+
+fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        let id = GoalId::new(answer::only(ids)?);
+        Ok(json!(shapes::goal(&door.ledger.store().goal(user, &id).await?.ok_or(Error::NotFound(KIND))?)))
+    })
+}
+
+fn types() -> Named<Choice<&'static str, GoalType>> {
+    words::GoalType::in_request(Choice::of(GoalType::ALL.iter().map(|kind| (kind.as_str(), *kind))))
 }
 
 /// GET: a page, active ones first, oldest first.
@@ -44,11 +113,16 @@ pub(super) async fn list(
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
-    caller.require(Scope::GoalsRead)?;
     let (page, filter) = query(&parameters, read_filter)?;
     let goals = door.ledger.store().goals(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &goals, shapes::goal))
 }
+
+const FILTER: &[Note] = &[
+    ("limit", "Maximum number of results.", "10"),
+    ("offset", "Number of results to skip.", "0"),
+    ("include_inactive", "With those that are not active any more.", "false"),
+];
 
 /// Reads the query of the list.
 pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, GoalFilter)> {
@@ -64,7 +138,6 @@ pub(super) async fn one(
     Ids(id): Ids<String>,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
-    caller.require(Scope::GoalsRead)?;
     let Json(shape) = shown(door.ledger.store().goal(&caller.user, &GoalId::new(id)).await?)?;
     Ok(tagged::answer(&asked, shape))
 }
@@ -74,12 +147,25 @@ pub(super) async fn create(
     Creating(door): Creating,
     caller: Caller,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::GoalsWrite)?;
+) -> Result<Json<shapes::Goal>, Error> {
     let id = GoalId::new(format!("goal_{}", door.ids.fresh()));
     let new = object(body, |fields| read_new(fields, &id))?;
     Ok(Json(shapes::goal(&door.ledger.store().create_goal(&caller.user, &new).await?)))
 }
+
+const NEW: &[Note] = &[
+    ("title", "What it is.", ""),
+    ("goal_type", "The kind of goal; the target and the value of a `boolean` are 0 or 1.", "\"scale\""),
+    ("target_value", "The target; it may lie beyond the scale.", ""),
+    ("current_value", "The current value; it may lie beyond the scale.", "0"),
+    ("min_value", "The lower end of the scale, not above the upper one; 0 of a `boolean`.", "0"),
+    (
+        "max_value",
+        "The upper end of the scale: 10 unless said otherwise. 1 of a `boolean`, for which a 10 is taken as 1.",
+        "",
+    ),
+    ("unit", "The unit.", ""),
+];
 
 /// Reads the body of a create.
 pub(super) fn read_new(fields: &mut Fields<'_>, id: &GoalId) -> Option<NewGoal> {
@@ -112,13 +198,26 @@ pub(super) async fn change(
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::GoalsWrite)?;
+) -> Result<Json<shapes::Goal>, Error> {
     let change = object(body, read_change)?;
     let changed = door.ledger.store().change_goal(&caller.user, &GoalId::new(id), &change).await?;
     let goal = changed.map_err(|refusal| refused_change(refusal, &change))?;
     Ok(Json(shapes::goal(&goal)))
 }
+
+const CHANGE: &[Note] = &[
+    ("title", "What it is.", ""),
+    (
+        "goal_type",
+        "The kind of goal. A `boolean` needs a target and a value of 0 or 1, and gets the ends 0 and 1.",
+        "",
+    ),
+    ("target_value", "The target; 0 or 1 of a `boolean`.", ""),
+    ("min_value", "The lower end of the scale, not above the upper one; 0 of a `boolean`.", ""),
+    ("max_value", "The upper end of the scale, not below the lower one; 1 of a `boolean`.", ""),
+    ("unit", "The unit; null for none.", ""),
+    ("is_active", "`true` deactivates the oldest of three others.", ""),
+];
 
 /// Reads the body of a PATCH.
 pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<GoalChange> {
@@ -145,8 +244,7 @@ pub(super) async fn progress(
     Ids(id): Ids<String>,
     parameters: Query,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::GoalsWrite)?;
+) -> Result<Json<shapes::Goal>, Error> {
     let asked = query(&parameters, read_progress)?;
     // A body that is wrong is wrong, also where the query has said enough.
     let sent = optional_object(body, read_progress)?.flatten();
@@ -156,6 +254,12 @@ pub(super) async fn progress(
     let goal = told.map_err(|refusal| refused_progress(refusal, part))?;
     Ok(Json(shapes::goal(&goal)))
 }
+
+const PROGRESS: &[Note] = &[(
+    "current_value",
+    "Where it stands now, 0 or 1 of a `boolean`: in the query or in the body; the query goes first.",
+    "",
+)];
 
 /// Reads the progress out of a query or a body; `None` inside: it is not there.
 pub(super) fn read_progress(fields: &mut Fields<'_>) -> Option<Option<f64>> {
@@ -178,8 +282,7 @@ pub(super) async fn history(
     caller: Caller,
     Ids(id): Ids<String>,
     parameters: Query,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::GoalsRead)?;
+) -> Result<Json<Vec<shapes::GoalPoint>>, Error> {
     let days = query(&parameters, read_days)?;
     let days = i32::try_from(days).unwrap_or(365);
     let points = door.ledger.store().goal_history(&caller.user, &GoalId::new(id), days).await?;
@@ -196,12 +299,11 @@ pub(super) async fn delete(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::GoalsWrite)?;
+) -> Result<Json<shapes::Success>, Error> {
     let deleted = door.ledger.store().delete_goal(&caller.user, &GoalId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }
 
-fn shown(goal: Option<Goal>) -> Result<Json<Value>, Error> {
+fn shown(goal: Option<Goal>) -> Result<Json<shapes::Goal>, Error> {
     goal.as_ref().map(|goal| Json(shapes::goal(goal))).ok_or(Error::NotFound(KIND))
 }

@@ -1,32 +1,80 @@
 //! `/v1/dev/keys` and `/v1/dev/key`.
 
 use axum::{Json, extract::State, http::StatusCode};
+use futures::future::BoxFuture;
 use records::{Timestamp, UserId};
 use secrecy::ExposeSecret;
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::{Key, KeyRefusal, NewKey};
 
-use super::path::Ids;
+use super::{answer, path::Ids};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    endpoint::{Access, Answer, Endpoint, Note, takes},
+    error::Code,
     keys::{Caller, generate},
     read::{Body, Choice, Fields, ListOf, Moment, Problem, Text, object},
-    shapes,
+    shapes::{
+        self,
+        words::{self, Words},
+    },
 };
 
 /// What a 404 says is missing.
 pub(super) const KIND: &str = "Key";
 
+const ALL: &str = "/v1/dev/keys";
+
+/// Creating, listing and revoking keys.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::get("/v1/dev/key", Access::AnyKey, own)
+            .named("get_own_key", "Read the key that asks")
+            .says("Any key may call it.")
+            .answers(Answer::one::<shapes::Key>("The key.")),
+        Endpoint::get(ALL, Scope::KeysRead, list)
+            .named("list_keys", "List keys")
+            .says("All keys of the user, newest first.")
+            .answers(Answer::all::<shapes::Key>()),
+        Endpoint::post(ALL, Scope::KeysWrite, create)
+            .named("create_key", "Create a key")
+            .says("The key's text is in this answer alone; only its hash is kept.")
+            .creates(again)
+            .body(
+                "NewKey",
+                takes(read, NEW),
+                json!({ "name": "laptop", "scopes": ["conversations:read", "conversations:write"] }),
+            )
+            .answers(Answer::one::<shapes::CreatedKey>("The key works from now on.").leads_to(
+                "revoke_key",
+                "key_id",
+                "/id",
+            ))
+            .conflict("There are 100 live keys already"),
+        Endpoint::delete("/v1/dev/keys/{key_id}", Scope::KeysWrite, revoke)
+            .named("revoke_key", "Revoke a key")
+            .says("At once.")
+            .answers(Answer::bare(204, "Revoked."))
+            .not_found(KIND),
+    ]
+}
+
+fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        let found = find(door, user, answer::only(ids)?).await?;
+        Ok(json!(shapes::key(&found.ok_or(Error::NotFound(KIND))?)))
+    })
+}
+
 /// GET: all of a person's keys, newest first.
-pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
-    caller.require(Scope::KeysRead)?;
+pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Vec<shapes::Key>>, Error> {
     let keys = door.ledger.store().keys(&caller.user).await?;
     Ok(Json(keys.iter().map(shapes::key).collect()))
 }
 
 /// GET `/v1/dev/key`: the key that asks. Every key may know what it is.
-pub(super) async fn own(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
+pub(super) async fn own(State(door): State<Door>, caller: Caller) -> Result<Json<shapes::Key>, Error> {
     // Revoked and pruned since the caller was let in: it is no key any more.
     let own = find(&door, &caller.user, &caller.key_id).await?.ok_or(Error::NotAuthenticated)?;
     Ok(Json(shapes::key(&own)))
@@ -37,8 +85,7 @@ pub(super) async fn create(
     Creating(door): Creating,
     caller: Caller,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::KeysWrite)?;
+) -> Result<Json<shapes::CreatedKey>, Error> {
     let wanted = object(body, read)?;
     for scope in &wanted.scopes {
         caller.require(*scope)?;
@@ -56,10 +103,10 @@ pub(super) async fn create(
     door.ledger.store().add_key(&caller.user, &key).await?.map_err(|refusal| match refusal {
         // A key of theirs has just been used. Gone meanwhile is gone.
         KeyRefusal::NoSuchPerson => Error::NotAuthenticated,
-        KeyRefusal::TooMany => Error::Conflict("There are 100 live keys already"),
+        KeyRefusal::TooMany => Error::Conflict(Code::TooManyKeys),
     })?;
     let stored = find(&door, &caller.user, &key.id).await?.ok_or(Error::NotFound(KIND))?;
-    Ok(Json(shapes::with(shapes::key(&stored), "key", made.plaintext.expose_secret())))
+    Ok(Json(shapes::created_key(&stored, made.plaintext.expose_secret())))
 }
 
 /// DELETE: revokes a key at once.
@@ -68,7 +115,6 @@ pub(super) async fn revoke(
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<StatusCode, Error> {
-    caller.require(Scope::KeysWrite)?;
     match door.ledger.store().revoke_key(&caller.user, &id).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(Error::NotFound(KIND)),
@@ -93,10 +139,24 @@ pub(super) struct Wanted {
     expires_at: Option<Timestamp>,
 }
 
+const NEW: &[Note] = &[
+    ("name", "What its owner calls it.", ""),
+    (
+        "scopes",
+        "What it may do, at most what the key that asks may (403). Without it: the `:read` of conversations, action items, memories and goals.",
+        "",
+    ),
+    (
+        "expires_at",
+        "When it stops working, not after the key that asks (422). Without it: when that key does.",
+        "",
+    ),
+];
+
 /// Reads the body of a create.
 pub(super) fn read(fields: &mut Fields<'_>) -> Option<Wanted> {
     let name = fields.required("name", Text::between(1, 100));
-    let known = Choice::of(Scope::ALL.iter().map(|scope| (scope.as_str(), *scope)));
+    let known = words::Scope::in_request(Choice::of(Scope::ALL.iter().map(|scope| (scope.as_str(), *scope))));
     let scopes = fields.optional("scopes", ListOf { item: known, min: 1, max: 100 });
     let expires_at = fields.optional("expires_at", Moment).map(|expires| expires.at);
     let mut scopes = scopes.unwrap_or_else(|| Scope::DEFAULT.to_vec());

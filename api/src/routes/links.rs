@@ -5,10 +5,18 @@ use axum::{
     http::{HeaderValue, Uri, header},
     response::{IntoResponse, Response},
 };
+use db::After;
+use outbox::DeliveryView;
+use records::{ActionItem, Goal, Memory};
 use serde::Serialize;
+use store::{App, ConversationView, KnownPerson};
 
 use super::tagged;
-use crate::{Error, door::Account, read::Page};
+use crate::{
+    Error,
+    door::Account,
+    read::{Page, cursor_of},
+};
 
 /// One more than a page holds: whether it comes says whether there is a next page.
 pub(super) fn one_more(page: Page) -> i64 {
@@ -16,20 +24,57 @@ pub(super) fn one_more(page: Page) -> i64 {
 }
 
 /// Answers a page out of rows that were read with [`one_more`].
-pub(super) fn answer<'r, T, S: Serialize>(
+pub(super) fn answer<'r, T: Row, S: Serialize>(
     uri: &Uri,
     page: Page,
     rows: &'r [T],
     shape: impl Fn(&'r T) -> S,
 ) -> Response {
-    linked(Json(shapes(page, rows, shape)).into_response(), uri, page, rows.len())
+    linked(Json(shapes(page, rows, shape)).into_response(), uri, page, rows)
 }
+
+/// A row of a list.
+pub(super) trait Row {
+    /// Where the next page goes on when this row is the last one; `None`: the list has no cursors.
+    fn place(&self) -> Option<After> {
+        None
+    }
+}
+
+impl Row for ConversationView {
+    fn place(&self) -> Option<After> {
+        let record = &self.conversation;
+        Some(After { created_at: record.created_at, position: 0, id: record.id.to_string() })
+    }
+}
+
+impl Row for ActionItem {
+    fn place(&self) -> Option<After> {
+        Some(After { created_at: self.created_at, position: self.position, id: self.id.to_string() })
+    }
+}
+
+impl Row for Memory {
+    fn place(&self) -> Option<After> {
+        Some(After { created_at: self.created_at, position: 0, id: self.id.to_string() })
+    }
+}
+
+impl Row for DeliveryView {
+    fn place(&self) -> Option<After> {
+        Some(After { created_at: self.created_at, position: 0, id: self.id.clone() })
+    }
+}
+
+impl Row for Goal {}
+impl Row for App {}
+impl Row for KnownPerson {}
 
 /// The same where the answer may be large: its memory is reserved before it is used.
 ///
 /// # Errors
 /// [`Error::Overloaded`].
-pub(super) fn answer_within<'r, T, S: Serialize>(
+pub(super) fn answer_within<'r, T: Row, S: Serialize>(
     account: &Account,
     uri: &Uri,
     page: Page,
@@ -38,7 +83,7 @@ pub(super) fn answer_within<'r, T, S: Serialize>(
 ) -> Result<Response, Error> {
     let body = account.json(&shapes(page, rows, shape))?;
     let response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
-    Ok(linked(response, uri, page, rows.len()))
+    Ok(linked(response, uri, page, rows))
 }
 
 fn shapes<'r, T, S>(page: Page, rows: &'r [T], shape: impl Fn(&'r T) -> S) -> Vec<S> {
@@ -49,16 +94,18 @@ fn size(page: Page) -> usize {
     usize::try_from(page.limit).unwrap_or(usize::MAX)
 }
 
-fn linked(mut response: Response, uri: &Uri, page: Page, rows: usize) -> Response {
-    if let Some(links) = links(uri, page, rows > size(page)) {
+fn linked<T: Row>(mut response: Response, uri: &Uri, page: Page, rows: &[T]) -> Response {
+    let has_next = rows.len() > size(page);
+    let cursor = size(page).checked_sub(1).and_then(|last| rows.get(last)?.place());
+    if let Some(links) = links(uri, page, has_next, cursor.as_ref().map(cursor_of).as_deref()) {
         response.headers_mut().insert(header::LINK, links);
     }
     response
 }
 
-fn links(uri: &Uri, page: Page, has_next: bool) -> Option<HeaderValue> {
-    let next = has_next.then(|| link(uri, page, page.offset.saturating_add(page.limit), "next"));
-    let prev = (page.offset > 0).then(|| link(uri, page, (page.offset - page.limit).max(0), "prev"));
+fn links(uri: &Uri, page: Page, has_next: bool, cursor: Option<&str>) -> Option<HeaderValue> {
+    let next = has_next.then(|| link(uri, page, cursor, page.offset.saturating_add(page.limit), "next"));
+    let prev = (page.offset > 0).then(|| link(uri, page, None, (page.offset - page.limit).max(0), "prev"));
     let links: Vec<String> = next.into_iter().chain(prev).collect();
     if links.is_empty() {
         return None;
@@ -66,13 +113,16 @@ fn links(uri: &Uri, page: Page, has_next: bool) -> Option<HeaderValue> {
     HeaderValue::from_str(&links.join(", ")).ok()
 }
 
-/// The same request with another offset; relative, so that it holds behind any proxy.
-fn link(uri: &Uri, page: Page, offset: i64, rel: &str) -> String {
-    let is_ours =
-        |pair: &&str| !pair.is_empty() && !pair.starts_with("limit=") && !pair.starts_with("offset=");
+/// The same request with another offset; relative, so that it holds behind any proxy. The next page's has a cursor, too, by which
+/// it misses and repeats nothing when rows were added meanwhile.
+fn link(uri: &Uri, page: Page, cursor: Option<&str>, offset: i64, rel: &str) -> String {
+    let is_ours = |pair: &&str| {
+        !pair.is_empty() && !["limit=", "offset=", "cursor="].iter().any(|name| pair.starts_with(name))
+    };
+    let cursor = cursor.map(|cursor| format!("cursor={cursor}&")).unwrap_or_default();
     let others: String =
         uri.query().unwrap_or_default().split('&').filter(is_ours).map(|pair| format!("{pair}&")).collect();
-    format!("<{}?{others}limit={}&offset={offset}>; rel=\"{rel}\"", uri.path(), page.limit)
+    format!("<{}?{others}{cursor}limit={}&offset={offset}>; rel=\"{rel}\"", uri.path(), page.limit)
 }
 
 #[cfg(test)]
@@ -80,14 +130,17 @@ mod tests {
     use super::*;
 
     fn header_of(uri: &'static str, limit: i64, offset: i64, has_next: bool) -> Option<String> {
-        let value = links(&Uri::from_static(uri), Page { limit, offset }, has_next)?;
+        let value = links(&Uri::from_static(uri), Page { limit, offset }, has_next, Some("c"))?;
         value.to_str().ok().map(str::to_owned)
     }
 
     #[test]
     fn a_page_in_the_middle_names_both_neighbours_and_keeps_its_filters() {
-        let expected = "</x?starred=true&limit=10&offset=15>; rel=\"next\", </x?starred=true&limit=10&offset=0>; rel=\"prev\"";
-        assert_eq!(header_of("/x?limit=10&starred=true&offset=5", 10, 5, true).as_deref(), Some(expected));
+        let expected = "</x?starred=true&cursor=c&limit=10&offset=15>; rel=\"next\", </x?starred=true&limit=10&offset=0>; rel=\"prev\"";
+        assert_eq!(
+            header_of("/x?limit=10&cursor=b&starred=true&offset=5", 10, 5, true).as_deref(),
+            Some(expected)
+        );
     }
 
     #[test]

@@ -16,8 +16,9 @@ use tokio::time::timeout;
 
 use super::byok::{key_from, key_of};
 use crate::{
-    Error, Scope,
+    Error, Scope, Settings,
     door::Door,
+    endpoint::{Access, Answer, Endpoint, Note, takes},
     keys::{Caller, hash_of},
     live::{Actor, Asks, LARGEST_FRAME, Seat, Start, asks},
     read::{Query, query},
@@ -30,6 +31,66 @@ const LARGEST_READ: usize = 4 * LARGEST_FRAME;
 /// How many names of the user's people a recognizer gets.
 const VOCABULARY: i64 = 100;
 
+/// The sockets: their addresses. Their frames are in `docs/live.md`.
+pub(super) fn endpoints(settings: &Settings) -> Vec<Endpoint> {
+    let parameters = || takes(|fields| asks(fields, settings), PARAMETERS);
+    let no_upgrade =
+        || Answer::refusal(426, "Not a WebSocket request.", "This address takes WebSocket connections only");
+    vec![
+        Endpoint::get("/v4/listen", Scope::ConversationsWrite, listen)
+            .named("listen", "Open a live session")
+            .says(
+                "A WebSocket: audio or transcripts in, segments out. The conversation is in progress from the first connection \
+                 on, is resumed after a reconnect, and is processed after `conversation_timeout` seconds of silence, or by \
+                 `POST /v1/conversations`. Whatever is wrong is answered before the upgrade. The frames are described in \
+                 `/asyncapi.json`, and in `docs/live.md`.",
+            )
+            .takes_model_key()
+            .query(parameters())
+            .answers(Answer::bare(101, "The socket is open."))
+            .answers(no_upgrade()),
+        Endpoint::get("/v4/web/listen", Access::Open, web_listen)
+            .named("listen_in_browser", "Open a live session from a browser")
+            .says(
+                "The same for browsers, which cannot set headers: the key comes in the first message, \
+                 `{\"type\": \"auth\", \"token\": \"lsk_…\"}`, within 5 seconds.",
+            )
+            .query(parameters())
+            .answers(Answer::bare(101, "The socket is open, and waits for the key."))
+            .answers(no_upgrade())
+            .answers(
+                Answer::refusal(503, "The process has as many sockets as it may.", "No live session is free")
+                    .with_header("Retry-After"),
+            ),
+    ]
+}
+
+const PARAMETERS: &[Note] = &[
+    ("uid", "The user of the key.", ""),
+    ("language", "What is spoken: a language tag; `multi` lets the engine decide.", "\"en\""),
+    (
+        "conversation_timeout",
+        "Seconds of silence that end a conversation: 2 to 14400; -1 is four hours.",
+        "120",
+    ),
+    (
+        "codec",
+        "How audio is encoded: 8-bit unsigned, 16-bit little-endian, G.711 µ-law, or one Opus packet in each frame.",
+        "\"pcm8\"",
+    ),
+    ("sample_rate", "Samples per second.", "8000"),
+    ("channels", "Two channels are two speakers.", "1"),
+    ("source", "Where it comes from.", "\"phone\""),
+    ("client_device_id", "The capture device: its conversation is resumed.", ""),
+    ("client_platform", "The client's platform.", ""),
+    (
+        "client_conversation_id",
+        "A UUID: that conversation is resumed if it is in progress; else a new one gets this id if it is free.",
+        "",
+    ),
+    ("custom_stt", "`enabled`: the client recognizes speech itself and sends transcripts.", "\"disabled\""),
+];
+
 /// GET `/v4/listen`: the key is in the header. Everything that is wrong is said before the upgrade.
 pub(super) async fn listen(
     State(door): State<Door>,
@@ -38,7 +99,6 @@ pub(super) async fn listen(
     parameters: Query,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ConversationsWrite)?;
     let asks = query(&parameters, |fields| asks(fields, &door.settings))?;
     let own_key = key_of(&headers)?;
     if asks.uid != caller.user {

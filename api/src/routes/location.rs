@@ -2,29 +2,56 @@
 
 use axum::{Json, extract::State};
 use records::UserId;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::geolocation::geolocation;
+use super::geolocation::{PLACE, geolocation};
 use crate::{
     Error, Scope,
     door::Door,
+    endpoint::{Answer, Endpoint, takes},
     keys::Caller,
     read::{Body, object},
+    shapes,
 };
 
+const PATH: &str = "/v1/users/geolocation";
+
+/// Where the user is.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::patch(PATH, Scope::ProfileWrite, note)
+            .named("note_location", "Say where the user is")
+            .says("For the tools of apps. It is known for 30 minutes, then forgotten.")
+            .body(
+                "UserLocation",
+                takes(geolocation, PLACE),
+                json!({ "latitude": 52.52, "longitude": 13.405 }),
+            )
+            .answers(Answer::one::<shapes::AppStatus>("Done.")),
+        Endpoint::delete(PATH, Scope::ProfileWrite, forget)
+            .named("forget_location", "Forget where the user is")
+            .answers(Answer::one::<shapes::AppStatus>("Done.")),
+    ]
+}
+
 /// PATCH: notes it, also when nothing changed.
-pub(super) async fn note(State(door): State<Door>, caller: Caller, body: Body) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ProfileWrite)?;
+pub(super) async fn note(
+    State(door): State<Door>,
+    caller: Caller,
+    body: Body,
+) -> Result<Json<shapes::AppStatus>, Error> {
     let place = object(body, geolocation)?;
     door.ledger.store().note_location(&caller.user, &place, None).await?;
-    Ok(Json(json!({ "status": "ok" })))
+    Ok(Json(shapes::DONE))
 }
 
 /// DELETE: forgets it.
-pub(super) async fn forget(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ProfileWrite)?;
+pub(super) async fn forget(
+    State(door): State<Door>,
+    caller: Caller,
+) -> Result<Json<shapes::AppStatus>, Error> {
     door.ledger.store().forget_location(&caller.user).await?;
-    Ok(Json(json!({ "status": "ok" })))
+    Ok(Json(shapes::DONE))
 }
 
 /// A conversation that just took place says where its user is. It is stored already, and this may fail.

@@ -3,20 +3,45 @@
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use chrono_tz::Tz;
 use records::APPS;
-use serde_json::Value;
+use serde_json::json;
 use store::UserChange;
 
 use super::tagged;
 use crate::{
     Error, Scope,
     door::Door,
+    endpoint::{Answer, Endpoint, Note, takes},
     keys::Caller,
     read::{Body, Bool, Choice, Fields, ListOf, Text, object},
-    shapes,
+    shapes::{
+        self,
+        words::{self, Words},
+    },
 };
 
 /// What a PATCH may change.
 const FIELDS: [&str; 5] = ["name", "time_zone", "language", "requires_byok", "apps"];
+
+const PATH: &str = "/v1/users/me";
+
+/// The user's settings.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::get(PATH, Scope::ProfileRead, show)
+            .named("get_profile", "Read the user's settings")
+            .conditional()
+            .answers(Answer::one::<shapes::Profile>("The settings.")),
+        Endpoint::patch(PATH, Scope::ProfileWrite, change)
+            .named("update_profile", "Change the user's settings")
+            .says("At least one field.")
+            .body(
+                "ProfileChange",
+                takes(read_change, CHANGE),
+                json!({ "time_zone": "Europe/London", "apps": ["minutes"] }),
+            )
+            .answers(Answer::one::<shapes::Profile>("As they are now.")),
+    ]
+}
 
 /// GET: the settings of the calling user.
 pub(super) async fn show(
@@ -24,7 +49,6 @@ pub(super) async fn show(
     caller: Caller,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ProfileRead)?;
     // The user was deleted since the key was looked up.
     let me = door.ledger.store().user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
     Ok(tagged::answer(&asked, shapes::user(&me)))
@@ -35,12 +59,23 @@ pub(super) async fn change(
     State(door): State<Door>,
     caller: Caller,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ProfileWrite)?;
+) -> Result<Json<shapes::Profile>, Error> {
     let change = object(body, read_change)?;
     let me = door.ledger.change_user(&caller.user, &change).await?.ok_or(Error::NotAuthenticated)?;
     Ok(Json(shapes::user(&me)))
 }
+
+const CHANGE: &[Note] = &[
+    ("name", "The user's name as a speaker; null removes it.", ""),
+    ("time_zone", "An IANA time zone, such as `Europe/Berlin`.", ""),
+    ("language", "A language code: that of conversations that come without one.", ""),
+    (
+        "requires_byok",
+        "Process conversations with the user's own model key only. `true` parks queued jobs.",
+        "",
+    ),
+    ("apps", "Summarization apps that are to be on.", ""),
+];
 
 /// Reads the body of a PATCH.
 pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<UserChange> {
@@ -53,7 +88,7 @@ pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<UserChange> {
     }
     let language = fields.present("language", Text::between(1, 35));
     let requires_byok = fields.present("requires_byok", Bool);
-    let known = Choice::of(APPS.map(|name| (name, name)));
+    let known = words::SummaryApp::in_request(Choice::of(APPS.map(|name| (name, name))));
     let apps = fields.present("apps", ListOf { item: known, min: 0, max: APPS.len() });
     if !fields.has_any(&FIELDS) {
         return fields.report.rule("at least one field must be provided");

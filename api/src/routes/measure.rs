@@ -4,11 +4,13 @@ use records::{GoalFault, GoalType, Measure};
 use serde_json::Value;
 use store::{GoalChange, GoalRefusal};
 
-use super::goals::KIND;
 use crate::{
     Error,
     read::{Fields, Float, Problem, Report, Take},
 };
+
+/// What a 404 says is missing.
+pub(super) const KIND: &str = "Goal";
 
 /// Any finite number.
 pub(super) const NUMBER: Float = Float::between(f64::MIN, f64::MAX);

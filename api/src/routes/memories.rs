@@ -1,6 +1,7 @@
 //! `P/memories`. There is no GET of a single one (spec): the router answers 405 for it.
 
 use axum::{Json, extract::State, http::Uri, response::Response};
+use futures::future::BoxFuture;
 use ledger::{MemoryChange, NewPersonMemory};
 use records::{Memory, MemoryCategory, MemoryId, UserId};
 use serde_json::{Value, json};
@@ -10,9 +11,15 @@ use super::{answer, links, path::Ids};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    endpoint::{Answer, CURSOR, Endpoint, Named, Note, takes},
     keys::Caller,
-    read::{Body, Choice, CommaSeparated, Fields, ListOf, Object, Page, Query, Text, object, page, query},
-    shapes,
+    read::{
+        Body, Choice, CommaSeparated, Fields, ListOf, Object, Page, Query, Text, cursor, object, page, query,
+    },
+    shapes::{
+        self,
+        words::{self, Words},
+    },
 };
 
 /// What a 404 says is missing.
@@ -24,13 +31,79 @@ const BATCH: usize = 25;
 /// Labels of one memory: a bound that no person meets, so that a list of a thousand stays an answer.
 const TAGS: ListOf<Text> = ListOf { item: Text::between(1, 100), min: 0, max: 100 };
 
+const ALL: &str = "/v1/dev/user/memories";
+const ONE: &str = "/v1/dev/user/memories/{memory_id}";
+
+/// What is known about the user.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    let example = json!({ "content": "Is allergic to cats", "tags": ["health"] });
+    vec![
+        Endpoint::get(ALL, Scope::MemoriesRead, list)
+            .named("list_memories", "List memories")
+            .says("Newest first.")
+            .query(takes(read_filter, FILTER))
+            .answers(Answer::page::<shapes::Memory>()),
+        Endpoint::post(ALL, Scope::MemoriesWrite, create)
+            .named("create_memory", "Create a memory")
+            .creates(again)
+            .body("NewMemory", takes(read_draft, NEW), example.clone())
+            .answers(
+                Answer::one::<shapes::Memory>("The memory.")
+                    .leads_to("update_memory", "memory_id", "/id")
+                    .leads_to("delete_memory", "memory_id", "/id"),
+            ),
+        Endpoint::post("/v1/dev/user/memories/batch", Scope::MemoriesWrite, create_batch)
+            .named("create_memories", "Create several memories")
+            .says("All or none.")
+            .creates(batch_again)
+            .body(
+                "NewMemories",
+                takes(read_batch, &[("memories", "The memories.", "")]),
+                json!({ "memories": [example] }),
+            )
+            .answers(Answer::one::<shapes::CreatedMemories>("All of them.")),
+        Endpoint::patch(ONE, Scope::MemoriesWrite, change)
+            .named("update_memory", "Change a memory")
+            .says("At least one field. There is no reading of a single memory: see the list.")
+            .body("MemoryChange", takes(read_change, CHANGE), json!({ "visibility": "public" }))
+            .answers(Answer::one::<shapes::Memory>("As it is now."))
+            .not_found(KIND),
+        Endpoint::delete(ONE, Scope::MemoriesWrite, delete)
+            .named("delete_memory", "Delete a memory")
+            .says("For good.")
+            .answers(Answer::one::<shapes::Success>("Deleted."))
+            .not_found(KIND),
+    ]
+}
+
+fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        let found = door.ledger.store().memories_named(user, ids).await?;
+        Ok(json!(shapes::memory(found.first().ok_or(Error::NotFound(KIND))?)))
+    })
+}
+
+fn batch_again<'a>(
+    door: &'a Door,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        Ok(json!(shapes::created_memories(&door.ledger.store().memories_named(user, ids).await?)))
+    })
+}
+
 fn categories() -> Choice<&'static str, MemoryCategory> {
     Choice::of(MemoryCategory::ALL.iter().map(|category| (category.as_str(), *category)))
 }
 
+fn category() -> Named<Choice<&'static str, MemoryCategory>> {
+    words::MemoryCategory::in_request(categories())
+}
+
 /// `true` for public.
-fn visibilities() -> Choice<&'static str, bool> {
-    Choice::of([("public", true), ("private", false)])
+fn visibility() -> Named<Choice<&'static str, bool>> {
+    words::MemoryVisibility::in_request(Choice::of([("public", true), ("private", false)]))
 }
 
 /// GET: a page, newest first.
@@ -40,17 +113,24 @@ pub(super) async fn list(
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
-    caller.require(Scope::MemoriesRead)?;
     let (page, filter) = query(&parameters, read_filter)?;
     let memories = door.ledger.store().memories(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &memories, shapes::memory))
 }
 
+const FILTER: &[Note] = &[
+    ("limit", "Maximum number of results.", "25"),
+    ("offset", "Number of results to skip.", "0"),
+    ("categories", "Any of these categories, separated by commas.", ""),
+    CURSOR,
+];
+
 /// Reads the query of the list.
 pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, MemoryFilter)> {
     let page = page(fields, 25, 1_000);
     let categories = fields.present("categories", CommaSeparated(categories())).unwrap_or_default();
-    Some((page, MemoryFilter { limit: links::one_more(page), offset: page.offset, categories }))
+    let after = cursor(fields);
+    Some((page, MemoryFilter { limit: links::one_more(page), offset: page.offset, after, categories }))
 }
 
 /// What a create says of a memory; its id is ours to give, and its category, where none is named, ours to find.
@@ -61,11 +141,18 @@ pub(super) struct Draft {
     tags: Vec<String>,
 }
 
+const NEW: &[Note] = &[
+    ("content", "The fact.", ""),
+    ("category", "Its kind; found by itself when it is left out.", ""),
+    ("visibility", "Who may see it.", "\"private\""),
+    ("tags", "Tags of the user's choice.", "[]"),
+];
+
 /// Reads a memory of a create.
 pub(super) fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
     let content = fields.required("content", CONTENT);
-    let category = fields.optional("category", categories());
-    let public = fields.optional("visibility", visibilities()).unwrap_or(false);
+    let category = fields.optional("category", category());
+    let public = fields.optional("visibility", visibility()).unwrap_or(false);
     let tags = fields.optional("tags", TAGS).unwrap_or_default();
     Some(Draft { content: content?, category, public, tags })
 }
@@ -75,8 +162,7 @@ pub(super) async fn create(
     Creating(door): Creating,
     caller: Caller,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::MemoriesWrite)?;
+) -> Result<Json<shapes::Memory>, Error> {
     let draft = object(body, read_draft)?;
     let made = store(&door, &caller.user, vec![draft]).await?;
     Ok(Json(shapes::memory(answer::only(&made)?)))
@@ -87,24 +173,27 @@ pub(super) async fn create_batch(
     Creating(door): Creating,
     caller: Caller,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::MemoriesWrite)?;
+) -> Result<Json<shapes::CreatedMemories>, Error> {
     let drafts = object(body, read_batch)?;
     let made = store(&door, &caller.user, drafts).await?;
-    Ok(Json(batch(&made)))
-}
-
-/// The answer to a batch.
-pub(super) fn batch(created: &[Memory]) -> Value {
-    json!({
-        "memories": created.iter().map(shapes::memory).collect::<Value>(),
-        "created_count": created.len(),
-    })
+    Ok(Json(shapes::created_memories(&made)))
 }
 
 /// Reads the body of a batch.
 pub(super) fn read_batch(fields: &mut Fields<'_>) -> Option<Vec<Draft>> {
-    fields.required("memories", ListOf { item: Object(read_draft), min: 1, max: BATCH })
+    fields.required(
+        "memories",
+        ListOf {
+            item: Named {
+                name: "NewMemory",
+                words: "A memory that is to be created.",
+                notes: NEW,
+                take: Object(read_draft),
+            },
+            min: 1,
+            max: BATCH,
+        },
+    )
 }
 
 async fn store(door: &Door, user: &UserId, drafts: Vec<Draft>) -> Result<Vec<Memory>, Error> {
@@ -126,19 +215,25 @@ pub(super) async fn change(
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::MemoriesWrite)?;
+) -> Result<Json<shapes::Memory>, Error> {
     let change = object(body, read_change)?;
     let changed = door.ledger.change_memory(&caller.user, &MemoryId::new(id), &change).await?;
     changed.as_ref().map(|memory| Json(shapes::memory(memory))).ok_or(Error::NotFound(KIND))
 }
 
+const CHANGE: &[Note] = &[
+    ("content", "The fact.", ""),
+    ("category", "Its kind.", ""),
+    ("visibility", "Who may see it.", ""),
+    ("tags", "Tags of the user's choice.", ""),
+];
+
 /// Reads the body of a PATCH.
 pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<MemoryChange> {
     let change = MemoryChange {
         content: fields.present("content", CONTENT),
-        category: fields.present("category", categories()),
-        public: fields.present("visibility", visibilities()),
+        category: fields.present("category", category()),
+        public: fields.present("visibility", visibility()),
         tags: fields.present("tags", TAGS),
     };
     fields.needs_any(&["content", "category", "visibility", "tags"])?;
@@ -150,8 +245,7 @@ pub(super) async fn delete(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::MemoriesWrite)?;
+) -> Result<Json<shapes::Success>, Error> {
     let deleted = door.ledger.delete_memory(&caller.user, &MemoryId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }

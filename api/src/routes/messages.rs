@@ -6,7 +6,7 @@ use std::{convert::Infallible, time::Duration};
 use assistant::Event;
 use axum::{
     Json,
-    body::{Body as Answer, Bytes},
+    body::{Body as Streamed, Bytes},
     extract::State,
     http::{HeaderMap, HeaderValue, Uri, header},
     response::{IntoResponse, Response},
@@ -20,18 +20,79 @@ use super::byok;
 use crate::{
     Error, Scope,
     chat::{self, Begun, Message, Reply},
-    door::{Door, run_to_completion},
+    door::{Door, Wait, run_to_completion},
+    endpoint::{Answer, Endpoint, Note, takes},
     keys::Caller,
     read::{Body, Fields, Int, Query, Report, Take, Text, object, query},
+    shapes,
 };
 
 /// What a 404 says is missing.
 pub(super) const KIND: &str = "App";
 /// Of a message (`docs/assistant.md`).
-const TEXT: Text = Text::between(1, 8_000);
+const TEXT: Text = Text::between(1, 8_000).not_blank();
 const ID: Text = Text::between(1, 128);
 /// Between two signs of life of a stream.
 const QUIET: Duration = Duration::from_secs(15);
+
+const PATH: &str = "/v2/messages";
+
+/// Asking, and what was asked.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    let busy = || {
+        Answer::refusal(409, "Right, but not now.", "A turn is already running in this chat")
+            .with_header("Retry-After")
+    };
+    vec![
+        Endpoint::post(PATH, Scope::ChatWrite, post)
+            .named("post_message", "Ask the assistant")
+            .says(
+                "Answers with the reply in one body when the request has `Accept: application/json`, and else with a stream of \
+                 events (`text/event-stream`): `status` {text}, `tool` {name, app_id, state}, `text` {delta}, `error` {code, \
+                 detail}, and at the end `done` {message}. The turn goes on when the client hangs up; its reply is in the list \
+                 of messages. The assistant does what the key may do: each of its tools needs its own scope.",
+            )
+            .waits(Wait::Turn)
+            .query(takes(
+                read_thread,
+                &[("app_id", "The chat of this installed app; the main chat when it is left out.", "")],
+            ))
+            .takes_model_key()
+            .body(
+                "NewMessage",
+                takes(read_message, MESSAGE),
+                json!({"text": "What did I talk about yesterday?"}),
+            )
+            .answers(Answer::one::<shapes::Message>("The reply.").also_streamed())
+            .not_found(KIND)
+            .answers(busy()),
+        Endpoint::get(PATH, Scope::ChatRead, list)
+            .named("list_messages", "List messages")
+            .says("The newest messages of a chat, oldest first. `Link` with `next` leads to those before them.")
+            .query(takes(read_list, LIST))
+            .answers(Answer::page::<shapes::Message>()),
+        Endpoint::delete(PATH, Scope::ChatWrite, clear)
+            .named("clear_messages", "Clear a chat")
+            .says("Removes all its messages for good. What the assistant wrote elsewhere (tasks, memories) stays.")
+            .query(takes(
+                read_thread,
+                &[("app_id", "The chat of this app; the main chat when it is left out.", "")],
+            ))
+            .answers(Answer::one::<shapes::Success>("Deleted."))
+            .answers(busy()),
+    ]
+}
+
+const MESSAGE: &[Note] = &[
+    ("text", "What is asked.", ""),
+    ("id", "A name of the client's own: a repeat asks nothing again and answers with what came of it.", ""),
+];
+
+const LIST: &[Note] = &[
+    ("app_id", "The chat of this app; the main chat when it is left out.", ""),
+    ("limit", "At most this many.", "100"),
+    ("before", "Only messages before this one.", ""),
+];
 
 /// Reads the query of a message.
 pub(super) fn read_thread(fields: &mut Fields<'_>) -> Option<Option<String>> {
@@ -57,7 +118,6 @@ pub(super) async fn post(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ChatWrite)?;
     let (text, id) = object(body, read_message)?;
     let app_id = query(&parameters, read_thread)?;
     let key = byok::key_of(&headers)?;
@@ -80,9 +140,9 @@ fn wants_one_body(headers: &HeaderMap) -> bool {
 }
 
 /// Waits for the end of a turn.
-async fn whole(begun: Begun) -> Value {
+async fn whole(begun: Begun) -> shapes::Message {
     match begun {
-        Begun::Known(message) => message,
+        Begun::Known(message) => *message,
         Begun::Runs(mut events, reply) => loop {
             match events.recv().await {
                 Some(Event::Over(over)) => return chat::ended(&reply, &over),
@@ -108,8 +168,8 @@ fn interrupted() -> assistant::Reply {
 /// The events of a turn as they happen (`docs/assistant.md`, "The stream").
 fn streamed(begun: Begun) -> Response {
     let body = match begun {
-        Begun::Known(message) => Answer::from(event("done", &json!({ "message": message }))),
-        Begun::Runs(events, reply) => Answer::from_stream(stream::unfold(Some((events, reply)), next)),
+        Begun::Known(message) => Streamed::from(event("done", &json!({ "message": message }))),
+        Begun::Runs(events, reply) => Streamed::from_stream(stream::unfold(Some((events, reply)), next)),
     };
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
@@ -140,7 +200,7 @@ fn last(reply: &Reply, over: &assistant::Reply) -> Bytes {
     let done = event("done", &json!({ "message": chat::ended(reply, over) }));
     match over.trouble {
         None => done,
-        Some(trouble) => [event("error", &chat::trouble(trouble)), done].concat().into(),
+        Some(trouble) => [event("error", &json!(shapes::message_error(trouble))), done].concat().into(),
     }
 }
 
@@ -186,7 +246,6 @@ pub(super) async fn list(
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ChatRead)?;
     let Asked { app_id, limit, before } = query(&parameters, read_list)?;
     let before = before.map(|id| id.to_string());
     let thread = chat::thread(app_id.as_deref());
@@ -196,7 +255,7 @@ pub(super) async fn list(
     let size = usize::try_from(limit).unwrap_or(usize::MAX);
     let has_more = newest.len() > size;
     let shown: Vec<_> = newest.into_iter().take(size).rev().collect();
-    let shapes: Value = shown.iter().map(|message| chat::shape(message, &names)).collect();
+    let shapes: Vec<_> = shown.iter().map(|message| shapes::message(message, &names)).collect();
     let mut answer = Json(shapes).into_response();
     if let Some(oldest) = shown.first().filter(|_| has_more) {
         let app = app_id.map(|app| format!("app_id={}&", encoded(&app))).unwrap_or_default();
@@ -224,11 +283,10 @@ pub(super) async fn clear(
     State(door): State<Door>,
     caller: Caller,
     parameters: Query,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ChatWrite)?;
+) -> Result<Json<shapes::Success>, Error> {
     let app_id = query(&parameters, read_thread)?;
     match door.ledger.store().clear_chat(&caller.user, chat::thread(app_id.as_deref())).await? {
-        None => Ok(Json(json!({ "success": true }))),
+        None => Ok(Json(shapes::SUCCESS)),
         Some(seconds) => Err(Error::TurnRunning { retry_after: seconds.min(5) }),
     }
 }

@@ -3,7 +3,7 @@
 use axum::{
     Json,
     extract::State,
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
     response::{IntoResponse, Response},
 };
 use db::RequestKey;
@@ -15,9 +15,11 @@ use sha2::{Digest, Sha256};
 use crate::{
     AppsMode, Error,
     door::{Door, IDEMPOTENCY_KEY, REPLAYED, name_in, refused},
-    error::detail,
+    endpoint::{Access, Answer, Endpoint, Note, takes},
+    error::{Code, refusal},
     keys::AppCaller,
     read::{Body, Fields, Text, object},
+    shapes,
 };
 
 /// The route's pattern, under which repeats are known.
@@ -25,6 +27,37 @@ const ROUTE: &str = "/v1/integrations/notification";
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LEFT: HeaderName = HeaderName::from_static("ratelimit");
 const HOUR_SECONDS: u32 = 3_600;
+
+/// What apps write.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    let refused = "A key of another app, a user who has not installed it or does not exist, or an app that may not write.";
+    vec![
+        Endpoint::post(ROUTE, Access::App, send)
+            .named("send_app_message", "Write into a user's chat")
+            .says(
+                "With a key of the app. The app's manifest says whether it may, in which chat the message appears, and whether \
+                 a push is sent, too. At most 10 messages within any hour to one user; the `RateLimit` fields say how that \
+                 stands.",
+            )
+            .creates_by_itself()
+            .body(
+                "AppMessage",
+                takes(read, MESSAGE),
+                json!({
+                    "uid": "ann", "aid": "01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90",
+                    "message": "Your report is ready.",
+                }),
+            )
+            .answers(Answer::one::<shapes::NotificationStatus>("It is written."))
+            .answers(Answer::refusal(403, refused, "The app may not write to this user")),
+    ]
+}
+
+const MESSAGE: &[Note] = &[
+    ("uid", "The user's id, as tools are sent it.", ""),
+    ("aid", "The app's id.", ""),
+    ("message", "The words.", ""),
+];
 
 /// A message as it is sent.
 pub(super) struct Sent {
@@ -58,8 +91,7 @@ pub(super) async fn send(
         Notified::Repeated => Ok(([(REPLAYED, HeaderValue::from_static("true"))], ok()).into_response()),
         Notified::OtherBody => Err(refused("the key was used for another message")),
         Notified::TooMany(hour) => {
-            let mut answer =
-                detail(StatusCode::TOO_MANY_REQUESTS, "An app may send 10 messages an hour to a user");
+            let mut answer = refusal(Code::TooManyMessages);
             answer.headers_mut().insert(header::RETRY_AFTER, whole_seconds(hour).into());
             Ok(counted(answer, hour))
         }
@@ -93,7 +125,7 @@ fn request_key(headers: &HeaderMap, user: &UserId, sent: &Sent) -> Result<Option
 }
 
 fn ok() -> Response {
-    Json(json!({ "status": "Ok" })).into_response()
+    Json(shapes::SENT).into_response()
 }
 
 /// Rounded up, so that a retry after so long is accepted.

@@ -6,12 +6,15 @@ use axum::{
     http::{HeaderMap, Uri},
     response::Response,
 };
-use serde_json::Value;
+use futures::future::BoxFuture;
+use records::UserId;
+use serde_json::{Value, json};
 
 use super::{answer, links, path::Ids, tagged};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    endpoint::{Answer, Endpoint, takes},
     keys::Caller,
     read::{Body, Fields, Page, Query, Text, object, page, query},
     shapes,
@@ -20,6 +23,60 @@ use crate::{
 /// What a 404 says is missing.
 pub(super) const KIND: &str = "Person";
 
+const ALL: &str = "/v1/users/me/people";
+const ONE: &str = "/v1/users/me/people/{person_id}";
+
+/// Whom the user knows.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    let named = || takes(name, &[("name", "A name; not blank.", "")]);
+    vec![
+        Endpoint::get(ALL, Scope::ProfileRead, list)
+            .named("list_people", "List known people")
+            .says("Newest first. Their names are those of speakers.")
+            .query(takes(
+                read_page,
+                &[
+                    ("limit", "Maximum number of results.", "100"),
+                    ("offset", "Number of results to skip.", "0"),
+                ],
+            ))
+            .answers(Answer::page::<shapes::Person>()),
+        Endpoint::post(ALL, Scope::ProfileWrite, create)
+            .named("create_person", "Add a known person")
+            .creates(again)
+            .body("NewPerson", named(), json!({ "name": "Helena" }))
+            .answers(
+                Answer::one::<shapes::Person>("The person.")
+                    .leads_to("get_person", "person_id", "/id")
+                    .leads_to("update_person", "person_id", "/id")
+                    .leads_to("delete_person", "person_id", "/id"),
+            ),
+        Endpoint::get(ONE, Scope::ProfileRead, one)
+            .named("get_person", "Read a known person")
+            .conditional()
+            .answers(Answer::one::<shapes::Person>("The person."))
+            .not_found(KIND),
+        Endpoint::patch(ONE, Scope::ProfileWrite, rename)
+            .named("update_person", "Rename a known person")
+            .says("In every conversation at once.")
+            .body("PersonChange", named(), json!({ "name": "Helena" }))
+            .answers(Answer::one::<shapes::Person>("As they are now."))
+            .not_found(KIND),
+        Endpoint::delete(ONE, Scope::ProfileWrite, delete)
+            .named("delete_person", "Forget a known person")
+            .says("Their segments stay, as `Speaker N`.")
+            .answers(Answer::one::<shapes::Success>("Deleted."))
+            .not_found(KIND),
+    ]
+}
+
+fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        let found = door.ledger.store().known_person(user, answer::only(ids)?).await?;
+        Ok(json!(shapes::person(&found.ok_or(Error::NotFound(KIND))?)))
+    })
+}
+
 /// GET: a page, newest first.
 pub(super) async fn list(
     State(door): State<Door>,
@@ -27,7 +84,6 @@ pub(super) async fn list(
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ProfileRead)?;
     let page = query(&parameters, read_page)?;
     let people = door.ledger.store().known_people(&caller.user, links::one_more(page), page.offset).await?;
     Ok(links::answer(&uri, page, &people, shapes::person))
@@ -38,8 +94,7 @@ pub(super) async fn create(
     Creating(door): Creating,
     caller: Caller,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ProfileWrite)?;
+) -> Result<Json<shapes::Person>, Error> {
     let name = object(body, name)?;
     let id = door.ids.fresh().to_string();
     Ok(Json(shapes::person(&door.ledger.store().know_person(&caller.user, &id, &name).await?)))
@@ -52,7 +107,6 @@ pub(super) async fn one(
     Ids(id): Ids<String>,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ProfileRead)?;
     let person = door.ledger.store().known_person(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(tagged::answer(&asked, shapes::person(&person)))
 }
@@ -63,8 +117,7 @@ pub(super) async fn rename(
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ProfileWrite)?;
+) -> Result<Json<shapes::Person>, Error> {
     let name = object(body, |fields| match fields.has_any(&["name"]) {
         true => name(fields),
         false => fields.report.rule("at least one field must be provided"),
@@ -79,8 +132,7 @@ pub(super) async fn delete(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ProfileWrite)?;
+) -> Result<Json<shapes::Success>, Error> {
     let deleted = door.ledger.store().forget_person(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }
@@ -92,7 +144,7 @@ pub(super) fn read_page(fields: &mut Fields<'_>) -> Option<Page> {
 
 /// Reads a name.
 pub(super) fn name(fields: &mut Fields<'_>) -> Option<String> {
-    let name = fields.required("name", Text::between(1, 100))?;
+    let name = fields.required("name", Text::between(1, 100).not_blank())?;
     if name.trim().is_empty() {
         return fields.report.at("name", |report| report.rule("name must not be blank"));
     }

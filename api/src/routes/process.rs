@@ -1,30 +1,33 @@
 //! The original's own routes: processing what is in progress, and processing again (DECISIONS §4).
 
 use axum::{
-    extract::State,
     http::{HeaderMap, HeaderValue, header},
     response::{IntoResponse, Response},
 };
+use futures::future::BoxFuture;
 use job::WorkerId;
 use ledger::{EndedBy, Ledger, LiveAdmission, ReprocessRefusal, WithKeys};
 use records::{ConversationId, UserId};
 use secrecy::SecretString;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{
     sync::oneshot,
     time::{Duration, timeout},
 };
 
 use super::{
-    byok::{admitted, ended_with_keys, key_of, place},
+    answer,
+    byok::{admitted, ended_with_keys, key_of, place, resume},
     conversations::KIND,
-    finalize::{finalize, no_content, poll_route, read_context, show},
+    finalize::{CONTEXT, finalize, no_content, poll_route, read_context, show, shown_again},
     path::Ids,
     tagged, waiting,
 };
 use crate::{
     Error, Scope,
-    door::Door,
+    door::{Creating, Door, Wait},
+    endpoint::{Answer, Endpoint, takes},
+    error::Code,
     keys::Caller,
     live::Command,
     read::{Body, optional_object},
@@ -36,15 +39,48 @@ const IN_PROGRESS: &str = "Conversation in progress";
 /// How long a session of this process may take to store what was said.
 const FLUSH: Duration = Duration::from_secs(4);
 
+/// The original's own routes.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::post("/v1/conversations", Scope::ConversationsWrite, in_progress)
+            .named("process_conversation_in_progress", "Process the conversation in progress")
+            .says(
+                "Ends the conversation that is in progress, the one that was active last if there are several. Of a live one, \
+                 what was said is stored first.",
+            )
+            .shown_anew(shown_again)
+            .resumes(resume)
+            .takes_model_key()
+            .optional_body("Finalize", takes(read_context, CONTEXT), json!({}))
+            .answers(
+                Answer::one::<shapes::FinalizingConversation<'_>>("Admitted.").with_header("Location"),
+            )
+            .not_found(IN_PROGRESS),
+        Endpoint::post("/v1/conversations/{conversation_id}/reprocess", Scope::ConversationsWrite, again)
+            .named("reprocess_conversation", "Process a conversation again")
+            .says(
+                "Processes a completed or failed conversation anew, and waits for that like a create. Until it is done, a \
+                 completed one is shown with its old results; what a person has touched stays.",
+            )
+            .waits(Wait::Job)
+            .shown_anew(reprocessed_again)
+            .resumes(resume)
+            .takes_model_key()
+            .answers(Answer::one::<shapes::Conversation<'_>>("As it is now.").with_header("Location"))
+            .not_found(KIND)
+            .conflict("Conversation is still in progress: finalize it first")
+            .conflict("This user's conversations are processed with the user's own keys only"),
+    ]
+}
+
 /// POST `/v1/conversations`: ends the conversation that is in progress, the one that was active last if there are several.
 /// It needs no durable dispatch. Of a live one, what was said is stored first where its socket is in this process.
 pub(super) async fn in_progress(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ConversationsWrite)?;
     let key = key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();
     let found = door.ledger.store().in_progress(&caller.user).await?.ok_or(Error::NotFound(IN_PROGRESS))?;
@@ -98,12 +134,11 @@ async fn end_live(
 /// POST `…/reprocess`: admits the next revision of a completed or failed conversation and waits for it like a create.
 /// Until it is done, a completed conversation is shown with its old results; `Location` says where to ask.
 pub(super) async fn again(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     headers: HeaderMap,
     Ids(id): Ids<String>,
 ) -> Result<Response, Error> {
-    caller.require(Scope::ConversationsWrite)?;
     caller.account.has_room()?;
     let id = ConversationId::new(id);
     let fresh = match key_of(&headers)? {
@@ -114,14 +149,28 @@ pub(super) async fn again(
         door.metrics.admissions.with_label_values(&["reprocess"]).inc();
     }
     waiting::for_the_end(&door.ledger, &caller.user, &id, door.settings.create_wait).await;
+    present(&door, &caller, &id).await
+}
+
+/// The answer to a reprocess, of a conversation as it is now.
+async fn present(door: &Door, caller: &Caller, id: &ConversationId) -> Result<Response, Error> {
+    caller.account.has_room()?;
     let view =
-        door.ledger.store().conversation(&caller.user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
+        door.ledger.store().conversation(&caller.user, id, true).await?.ok_or(Error::NotFound(KIND))?;
     let body = caller.account.json(&shapes::conversation(&view, true))?;
     let mut response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
-    if let Ok(place) = HeaderValue::from_str(&poll_route(&id)) {
+    if let Ok(place) = HeaderValue::from_str(&poll_route(id)) {
         response.headers_mut().insert(header::LOCATION, place);
     }
     Ok(response)
+}
+
+fn reprocessed_again<'a>(
+    door: &'a Door,
+    caller: &'a Caller,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Response, Error>> {
+    Box::pin(async move { present(door, caller, &ConversationId::new(answer::only(ids)?)).await })
 }
 
 /// Admits with the user's own key, or resumes the parked job that is there; whether the job is a new one.
@@ -145,12 +194,8 @@ async fn reprocess_with(
 fn refusal(refusal: ReprocessRefusal) -> Error {
     match refusal {
         ReprocessRefusal::NoConversation => Error::NotFound(KIND),
-        ReprocessRefusal::NotFinished => {
-            Error::Conflict("Conversation is still in progress: finalize it first")
-        }
-        ReprocessRefusal::KeysRequired => {
-            Error::Conflict("This user's conversations are processed with the user's own keys only")
-        }
+        ReprocessRefusal::NotFinished => Error::Conflict(Code::NotFinished),
+        ReprocessRefusal::KeysRequired => Error::Conflict(Code::KeysRequired),
         ReprocessRefusal::NoContent => no_content(),
     }
 }

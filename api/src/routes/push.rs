@@ -1,7 +1,9 @@
 //! `/v1/users/me/push-subscriptions`: where a person is reminded of action items (DECISIONS §3, "push").
 
 use axum::{Json, extract::State};
+use futures::future::BoxFuture;
 use outbox::{NewSubscription, SubscriptionKind, TooManySubscriptions};
+use records::UserId;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
@@ -9,26 +11,81 @@ use super::{answer, path::Ids};
 use crate::{
     Error, Scope, WebPush,
     door::{Creating, Door},
+    endpoint::{Answer, Endpoint, Named, Note, Takes},
+    error::Code,
     keys::Caller,
-    read::{Body, Choice, Fields, Object, Text, object},
+    read::{Body, Choice, Drawing, Fields, Object, Text, object},
     shapes,
 };
 
 /// What a 404 says is missing.
 pub(super) const KIND: &str = "Push subscription";
 
+const ALL: &str = "/v1/users/me/push-subscriptions";
+
+/// Where the user is reminded.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    let no_web_push = || {
+        let words = "The service sends no web push, or is unavailable for the moment.";
+        Answer::refusal(503, words, "Web push is not configured").with_header("Retry-After")
+    };
+    vec![
+        Endpoint::get(ALL, Scope::ProfileRead, list)
+            .named("list_push_subscriptions", "List push subscriptions")
+            .answers(Answer::all::<shapes::PushSubscription>()),
+        Endpoint::get("/v1/users/me/push-subscriptions/key", Scope::ProfileRead, key)
+            .named("get_push_key", "Read the key for browsers")
+            .says("A browser subscribes with it (`applicationServerKey`).")
+            .answers(Answer::one::<shapes::PushKey>("The key."))
+            .answers(no_web_push()),
+        Endpoint::post(ALL, Scope::ProfileWrite, create)
+            .named("create_push_subscription", "Subscribe to reminders")
+            .says(
+                "The same one again is renewed, not doubled. 20 at most. Reminders are posted as \
+                 `{type, action_item_id, description, due_at}`.",
+            )
+            .creates(again)
+            .body(
+                "NewPushSubscription",
+                Takes::new(either(), NEW),
+                json!({ "kind": "webhook", "url": "https://example.com/remind" }),
+            )
+            .answers(Answer::one::<shapes::PushSubscription>("It receives reminders from now on.").leads_to(
+                "delete_push_subscription",
+                "subscription_id",
+                "/id",
+            ))
+            .conflict("There are 20 push subscriptions already")
+            .answers(no_web_push()),
+        Endpoint::delete("/v1/users/me/push-subscriptions/{subscription_id}", Scope::ProfileWrite, delete)
+            .named("delete_push_subscription", "Unsubscribe from reminders")
+            .answers(Answer::one::<shapes::Success>("Deleted."))
+            .not_found(KIND),
+    ]
+}
+
+fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        let id = answer::only(ids)?;
+        let all = door.ledger.outbox().subscriptions(user).await?;
+        let found = all.iter().find(|subscription| subscription.id == *id);
+        Ok(json!(shapes::subscription(found.ok_or(Error::NotFound(KIND))?)))
+    })
+}
+
 /// GET: all of them, newest first.
-pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ProfileRead)?;
+pub(super) async fn list(
+    State(door): State<Door>,
+    caller: Caller,
+) -> Result<Json<Vec<shapes::PushSubscription>>, Error> {
     let subscriptions = door.ledger.outbox().subscriptions(&caller.user).await?;
     Ok(Json(subscriptions.iter().map(shapes::subscription).collect()))
 }
 
 /// GET `…/key`: the public key that a browser subscribes with (`applicationServerKey`).
-pub(super) async fn key(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ProfileRead)?;
+pub(super) async fn key(State(door): State<Door>) -> Result<Json<shapes::PushKey>, Error> {
     let web_push = door.settings.web_push.as_ref().ok_or(Error::WebPushUnavailable)?;
-    Ok(Json(json!({ "public_key": web_push.public_key })))
+    Ok(Json(shapes::PushKey { public_key: web_push.public_key.clone() }))
 }
 
 /// POST: a subscription. The same one again is renewed, not doubled, so a client may send it at every start.
@@ -36,15 +93,14 @@ pub(super) async fn create(
     Creating(door): Creating,
     caller: Caller,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ProfileWrite)?;
+) -> Result<Json<shapes::PushSubscription>, Error> {
     let new = object(body, |fields| read(fields, &door))?;
     if matches!(new.kind, SubscriptionKind::WebPush { .. }) && door.settings.web_push.is_none() {
         return Err(Error::WebPushUnavailable);
     }
     match door.ledger.outbox().subscribe(&caller.user, &new).await? {
         Ok(stored) => Ok(Json(shapes::subscription(&stored))),
-        Err(TooManySubscriptions) => Err(Error::Conflict("There are 20 push subscriptions already")),
+        Err(TooManySubscriptions) => Err(Error::Conflict(Code::TooManySubscriptions)),
     }
 }
 
@@ -53,10 +109,30 @@ pub(super) async fn delete(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ProfileWrite)?;
+) -> Result<Json<shapes::Success>, Error> {
     let deleted = door.ledger.outbox().unsubscribe(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
+}
+
+const NEW: &[Note] = &[
+    ("kind", "A browser or a webhook.", ""),
+    ("endpoint", "Of a browser: its push service's address, an https URL.", ""),
+    ("keys", "Of a browser: its keys.", ""),
+    ("url", "Of a webhook: an https URL of a public address.", ""),
+];
+
+fn either() -> Drawing {
+    Drawing::either(
+        "kind",
+        vec![
+            (
+                "webpush",
+                "NewBrowserSubscription",
+                Drawing::of(|fields| read_web_push(fields, |_| true, None)),
+            ),
+            ("webhook", "NewWebhookSubscription", Drawing::of(|fields| read_webhook(fields, |_| true))),
+        ],
+    )
 }
 
 #[derive(Clone, Copy)]
@@ -91,7 +167,15 @@ pub(super) fn read_web_push(
     check: Option<&WebPush>,
 ) -> Option<NewSubscription> {
     let url = address(fields, "endpoint", may_call);
-    let keys = fields.required("keys", Object(|keys: &mut Fields<'_>| read_keys(keys, check)));
+    let keys = fields.required(
+        "keys",
+        Named {
+            name: "PushKeys",
+            words: "The keys of a browser's subscription.",
+            notes: &[("p256dh", "Its public key.", ""), ("auth", "Its secret.", "")],
+            take: Object(|keys: &mut Fields<'_>| read_keys(keys, check)),
+        },
+    );
     Some(NewSubscription { kind: keys?, url: url? })
 }
 

@@ -14,14 +14,15 @@ use serde_json::{Value, json};
 
 use crate::{
     Delivered, Error, NotInvoker,
-    door::Door,
+    door::{Door, Wait},
+    endpoint::{Access, Endpoint},
     keys::bearer,
     read::{Body, Fields, StrictInt, Text, exact_object},
     shapes,
 };
 
 /// Where jobs are delivered.
-pub(crate) const PATH: &str = "/v1/conversation-finalization-jobs/run";
+const PATH: &str = "/v1/conversation-finalization-jobs/run";
 
 /// Seconds until keys may be there.
 const NO_KEYS_SECONDS: u64 = 10;
@@ -42,6 +43,11 @@ impl FromRequestParts<Door> for Invoker {
             Err(NotInvoker::NoKeys) => Err(Error::NoVerificationKeys { retry_after: NO_KEYS_SECONDS }),
         }
     }
+}
+
+/// Not in the document: whoever calls proves to be the invoker.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![Endpoint::post(PATH, Access::Open, run).waits(Wait::Run)]
 }
 
 /// POST `/v1/conversation-finalization-jobs/run`.

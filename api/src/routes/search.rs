@@ -2,16 +2,39 @@
 
 use axum::{Json, extract::State};
 use records::Timestamp;
-use serde_json::Value;
 use store::SearchQuery;
 
 use crate::{
     Error, Scope,
     chat::toolbox::result,
     door::Door,
+    endpoint::{Answer, Endpoint, Note, takes},
     keys::Caller,
     read::{Choice, CommaSeparated, Fields, Int, Query, Text, date_range, query},
+    shapes::SearchResult,
 };
+
+/// The search.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::get("/v1/dev/user/search", Scope::ConversationsRead, search)
+            .named("search", "Search everything")
+            .says(
+                "Full text over conversations (by passages, which are shown word for word), memories and action items, best \
+                 first: what holds all words before what holds some. A conversation is found a moment after its processing.",
+            )
+            .query(takes(read_search, ASKED))
+            .answers(Answer::all::<SearchResult>()),
+    ]
+}
+
+const ASKED: &[Note] = &[
+    ("q", "Words; \"double quotes\" keep words together, `or` and `-word` work.", ""),
+    ("kinds", "Any of these kinds, separated by commas; all that the key may read when it is left out.", ""),
+    ("start_date", "Not before this moment.", ""),
+    ("end_date", "Not after this moment; a date means the whole UTC day.", ""),
+    ("limit", "At most this many.", "20"),
+];
 
 /// The kinds of things that are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +74,7 @@ pub(super) struct Asked {
 
 /// Reads the query.
 pub(super) fn read_search(fields: &mut Fields<'_>) -> Option<Asked> {
-    let words = fields.required("q", Text::between(1, 500));
+    let words = fields.required("q", Text::between(1, 500).not_blank());
     let kinds = fields.present("kinds", CommaSeparated(kinds())).unwrap_or_default();
     let limit = fields.present("limit", Int::between(1, 100)).unwrap_or(20);
     let (start, end) = date_range(fields);
@@ -67,8 +90,7 @@ pub(super) async fn search(
     State(door): State<Door>,
     caller: Caller,
     parameters: Query,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ConversationsRead)?;
+) -> Result<Json<Vec<SearchResult>>, Error> {
     let asked = query(&parameters, read_search)?;
     for kind in &asked.kinds {
         caller.require(kind.scope())?;

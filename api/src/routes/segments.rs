@@ -1,21 +1,71 @@
 //! Transcript segments as they are sent, and appending them.
 
 use axum::Json;
+use futures::future::BoxFuture;
 use records::{ConversationId, Segment, Status, UserId};
 use serde_json::{Value, json};
 use store::AppendRefusal;
 
-use super::{conversations::KIND, create, path::Ids};
+use super::{answer, conversations::KIND, path::Ids};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    endpoint::{Answer, Endpoint, Named, Note, takes},
+    error::Code,
     keys::Caller,
-    read::{Body, Bool, Fields, Float, Int, ListOf, Object, Problem, Text, object},
+    read::{Body, Bool, Fields, Float, Int, ListOf, Object, Problem, Take, Text, object},
+    shapes,
 };
 
 /// Later than any talk ends, also for clients that count from the unix epoch: times are added to moments, and
 /// must stay moments.
 const LATEST_SECOND: f64 = 1e10;
+
+/// Why a time that follows from others is refused.
+pub(super) const OUT_OF_CALENDAR: &str = "the conversation must lie within the years 1 to 9999";
+
+const SAYS: &str = "While a conversation is `in_progress` (created with `defer_processing`). It holds at most 10,000 \
+    segments and 4 MiB of text. One that is not appended to for a day is finalized by itself.";
+
+/// Saying more in a conversation.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::post(
+            "/v1/dev/user/conversations/{conversation_id}/segments",
+            Scope::ConversationsWrite,
+            append,
+        )
+        .named("append_segments", "Append segments to a conversation")
+        .says(SAYS)
+        .creates(again)
+        .body(
+            "NewSegments",
+            takes(list, &[("transcript_segments", "What was said, in order.", "")]),
+            json!({ "transcript_segments": example() }),
+        )
+        .answers(Answer::one::<shapes::AppendedSegments>("Stored."))
+        .not_found(KIND)
+        .conflict("Conversation is no longer in progress"),
+    ]
+}
+
+/// What is said in two breaths.
+pub(super) fn example() -> Value {
+    json!([
+        { "text": "Can you send the report on Monday?", "speaker": "SPEAKER_01", "start": 0, "end": 4 },
+        { "id": "s2", "text": "Yes, I will.", "is_user": true, "start": 4, "end": 6 },
+    ])
+}
+
+/// The answer to a repeat: the conversation as it is now.
+fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        let id = ConversationId::new(answer::only(ids)?);
+        let view = door.ledger.store().conversation(user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
+        let count = view.segments.map_or(0, |segments| segments.len() as i64);
+        Ok(json!(shapes::appended(&id, view.conversation.status, count)))
+    })
+}
 
 /// POST `…/{id}/segments`: more words for a conversation that is still in progress.
 pub(super) async fn append(
@@ -23,16 +73,15 @@ pub(super) async fn append(
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::ConversationsWrite)?;
+) -> Result<Json<shapes::AppendedSegments>, Error> {
     let segments = object(body, list)?;
     let id = ConversationId::new(id);
     match door.ledger.store().append_segments(&caller.user, &id, &segments).await? {
-        Ok(count) => Ok(Json(answer(&id, Status::InProgress, count))),
+        Ok(count) => Ok(Json(shapes::appended(&id, Status::InProgress, count))),
         Err(AppendRefusal::NoConversation) => Err(Error::NotFound(KIND)),
-        Err(AppendRefusal::NotInProgress) => Err(Error::Conflict("Conversation is no longer in progress")),
+        Err(AppendRefusal::NotInProgress) => Err(Error::Conflict(Code::NotInProgress)),
         Err(AppendRefusal::TooLate) => {
-            Err(Error::Invalid(vec![Problem::rule(vec!["body".into()], create::OUT_OF_CALENDAR)]))
+            Err(Error::Invalid(vec![Problem::rule(vec!["body".into()], OUT_OF_CALENDAR)]))
         }
         Err(AppendRefusal::TooMuch) => Err(Error::Invalid(vec![Problem::rule(
             vec!["body".into(), "transcript_segments".into()],
@@ -41,25 +90,34 @@ pub(super) async fn append(
     }
 }
 
-/// The answer to an append, of a conversation as it is now.
-pub(super) async fn present(door: &Door, user: &UserId, id: &ConversationId) -> Result<Value, Error> {
-    let view = door.ledger.store().conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?;
-    let count = view.segments.map_or(0, |segments| segments.len() as i64);
-    Ok(answer(id, view.conversation.status, count))
-}
-
-fn answer(id: &ConversationId, status: Status, count: i64) -> Value {
-    json!({ "id": id.as_str(), "status": status.as_str(), "segment_count": count })
-}
-
 /// Reads `transcript_segments`: 1–500. Speakers whose number was not sent have none yet.
 pub(super) fn list(fields: &mut Fields<'_>) -> Option<Vec<Segment>> {
-    fields.required("transcript_segments", ListOf { item: Object(segment), min: 1, max: 500 })
+    fields.required("transcript_segments", ListOf { item: new_segment(), min: 1, max: 500 })
+}
+
+const SEGMENT: &[Note] = &[
+    ("text", "The words; not blank.", ""),
+    ("start", "Seconds from the beginning.", ""),
+    ("end", "Seconds from the beginning, not before `start`.", ""),
+    (
+        "speaker",
+        "The speaker's label. Labels other than `SPEAKER_n` get a number by first appearance.",
+        "\"SPEAKER_00\"",
+    ),
+    ("speaker_id", "The speaker's number. Without it: the `n` of the label.", ""),
+    ("is_user", "The user speaks.", "false"),
+    ("person_id", "A person whom they know.", ""),
+    ("id", "An id of the client's own: a segment that is already stored under it is left as it is.", ""),
+];
+
+fn new_segment() -> Named<impl Take<Out = Segment>> {
+    let words = "A segment of speech as it is sent.";
+    Named { name: "NewSegment", words, notes: SEGMENT, take: Object(segment) }
 }
 
 fn segment(fields: &mut Fields<'_>) -> Option<Segment> {
     let before = fields.report.len();
-    let text = fields.required("text", Text::any());
+    let text = fields.required("text", Text::any().not_blank());
     if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
         let _: Option<()> = fields.report.at("text", |report| report.rule("text must not be blank"));
     }

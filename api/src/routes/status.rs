@@ -2,13 +2,29 @@
 //! results are kept, so that one engine's output never passes for another's.
 
 use axum::{Json, extract::State};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
-use crate::door::Door;
+use crate::{
+    door::Door,
+    endpoint::{Access, Answer, Endpoint},
+    shapes,
+};
+
+/// What answers here.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::get("/v1/status", Access::Open, show)
+            .named("get_status", "Read which engine does what")
+            .says(
+                "Engines by the ids under which their results are kept. It needs no key and holds no secret.",
+            )
+            .answers(Answer::one::<shapes::Status>("As it is now.")),
+    ]
+}
 
 /// GET: the version, and which engine (with its model and prompt version) does what.
-pub(super) async fn show(State(door): State<Door>) -> Json<Value> {
+pub(super) async fn show(State(door): State<Door>) -> Json<shapes::Status> {
     let engines = door.settings.engines.iter().map(|(ability, id)| ((*ability).to_owned(), json!(id)));
-    let engines: Map<String, Value> = engines.collect();
-    Json(json!({"version": env!("CARGO_PKG_VERSION"), "engines": engines}))
+    let engines: Map<_, _> = engines.collect();
+    Json(shapes::Status { version: env!("CARGO_PKG_VERSION"), engines })
 }

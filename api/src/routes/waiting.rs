@@ -7,13 +7,6 @@ use ledger::{Ledger, Poll};
 use records::{ConversationId, UserId};
 use tokio::time::{Duration, Instant, sleep};
 
-/// The routes on which a POST waits so, and asks nothing of the database meanwhile.
-pub(crate) const ROUTES: [&str; 3] = [
-    "/v1/dev/user/conversations",
-    "/v1/dev/user/conversations/from-segments",
-    "/v1/conversations/{conversation_id}/reprocess",
-];
-
 /// How often the job's row is read: a worker of this process wakes us, one of another cannot.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -78,6 +71,8 @@ mod tests {
             updated_at: now,
             version: 1,
             backing_off: false,
+            cause: None,
+            can_finalize_again: false,
         };
         let leased = Poll { status: "leased", retryable: false, attempt_count: 1, ..queued.clone() };
         for (job, decided) in [

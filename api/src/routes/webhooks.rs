@@ -2,26 +2,107 @@
 
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use outbox::{EndpointChange, NewEndpoint, TooManyEndpoints};
+use futures::future::BoxFuture;
+use outbox::{EndpointChange, EndpointRefusal, NewEndpoint};
+use records::UserId;
 use records::{EventKind, WebhookFormat};
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{answer, path::Ids, tagged};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
+    endpoint::{Answer, Endpoint, Named, Note, named, takes},
+    error::Code,
     keys::Caller,
     read::{Body, Bool, Choice, Fields, ListOf, Text, object},
-    shapes,
+    shapes::{
+        self,
+        words::{self, Words},
+    },
 };
 
 /// What a 404 says is missing.
 pub(super) const KIND: &str = "Webhook";
 
+const ALL: &str = "/v1/dev/user/webhooks";
+const ONE: &str = "/v1/dev/user/webhooks/{endpoint_id}";
+
+/// Endpoints of the user and their secrets; what is delivered to them is in `deliveries.rs`.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::get(ALL, Scope::WebhooksRead, list)
+            .named("list_webhooks", "List webhooks")
+            .answers(Answer::all::<shapes::Webhook>()),
+        Endpoint::post(ALL, Scope::WebhooksWrite, create)
+            .named("create_webhook", "Create a webhook")
+            .says("Deliveries are signed by the rules of Standard Webhooks with the `secret`, which is shown this once.")
+            .creates(again)
+            .body(
+                "NewWebhook",
+                takes(|fields| read_new(fields, |_| true), NEW),
+                json!({ "url": "https://example.com/hook", "events": ["conversation.completed"] }),
+            )
+            .answers(
+                Answer::one::<shapes::CreatedWebhook>("It receives events from now on.")
+                    .leads_to("get_webhook", "endpoint_id", "/id")
+                    .leads_to("update_webhook", "endpoint_id", "/id")
+                    .leads_to("test_webhook", "endpoint_id", "/id")
+                    .leads_to("list_webhook_deliveries", "endpoint_id", "/id")
+                    .leads_to("recover_webhook", "endpoint_id", "/id")
+                    .leads_to("rotate_webhook_secret", "endpoint_id", "/id")
+                    .leads_to("delete_webhook", "endpoint_id", "/id"),
+            )
+            .conflict(Code::TooManyWebhooks.detail())
+            .conflict(Code::WebhookExists.detail()),
+        Endpoint::get(ONE, Scope::WebhooksRead, one)
+            .named("get_webhook", "Read a webhook")
+            .conditional()
+            .answers(Answer::one::<shapes::Webhook>("The endpoint."))
+            .not_found(KIND),
+        Endpoint::patch(ONE, Scope::WebhooksWrite, change)
+            .named("update_webhook", "Change a webhook")
+            .says("At least one field.")
+            .body(
+                "WebhookChange",
+                takes(|fields| read_change(fields, |_| true), CHANGE),
+                json!({ "enabled": true }),
+            )
+            .answers(Answer::one::<shapes::Webhook>("As it is now."))
+            .not_found(KIND)
+            .conflict(Code::WebhookOfApp.detail()),
+        Endpoint::delete(ONE, Scope::WebhooksWrite, delete)
+            .named("delete_webhook", "Delete a webhook")
+            .says("With its undelivered events.")
+            .answers(Answer::one::<shapes::Success>("Deleted."))
+            .not_found(KIND)
+            .conflict(Code::WebhookOfApp.detail()),
+        Endpoint::post("/v1/dev/user/webhooks/{endpoint_id}/rotate-secret", Scope::WebhooksWrite, rotate)
+            .named("rotate_webhook_secret", "Rotate the secret of a webhook")
+            .says(
+                "For a day, deliveries carry the signature of the old secret, too. Rotated again within that day, they carry \
+                 it until the day is over, and that of the newest one; the secret between, whose answer may have been lost, \
+                 signs no more.",
+            )
+            .answers(Answer::one::<shapes::CreatedWebhook>("The new secret, shown this once."))
+            .not_found(KIND)
+            .conflict(Code::WebhookOfApp.detail()),
+    ]
+}
+
+fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move {
+        let found = door.ledger.outbox().endpoint(user, answer::only(ids)?).await?;
+        Ok(json!(shapes::endpoint(&found.ok_or(Error::NotFound(KIND))?)))
+    })
+}
+
 /// GET: all of a person's endpoints.
-pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksRead)?;
+pub(super) async fn list(
+    State(door): State<Door>,
+    caller: Caller,
+) -> Result<Json<Vec<shapes::Webhook>>, Error> {
     let endpoints = door.ledger.outbox().endpoints(&caller.user).await?;
     Ok(Json(endpoints.iter().map(shapes::endpoint).collect()))
 }
@@ -31,32 +112,48 @@ pub(super) async fn create(
     Creating(door): Creating,
     caller: Caller,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
-    let (url, events, form) = object(body, |fields| read_new(fields, |url| (door.check_url)(url)))?;
+) -> Result<Json<shapes::CreatedWebhook>, Error> {
+    let (url, events, form, force) = object(body, |fields| read_new(fields, |url| (door.check_url)(url)))?;
     let new = NewEndpoint {
         id: door.ids.fresh().to_string(),
         url,
         events,
         format: form,
         secret: new_secret(&door),
+        force,
     };
     let stored = door.ledger.outbox().create_endpoint(&caller.user, &new).await?;
-    let stored = stored.map_err(|TooManyEndpoints| Error::Conflict("There are 20 webhooks already"))?;
-    Ok(Json(shapes::with(shapes::endpoint(&stored), "secret", new.secret.expose_secret())))
+    let stored = stored.map_err(|refusal| match refusal {
+        EndpointRefusal::TooMany => Error::Conflict(Code::TooManyWebhooks),
+        EndpointRefusal::SameUrl => Error::Conflict(Code::WebhookExists),
+    })?;
+    Ok(Json(shapes::created_endpoint(&stored, new.secret.expose_secret())))
 }
 
-/// Reads the body of a create: the URL, which `may_call` judges, the events, and the format.
+const NEW: &[Note] = &[
+    ("url", "An https URL of a public address.", ""),
+    ("events", "The events that it subscribes to.", "[\"conversation.completed\"]"),
+    ("format", "The whole conversation, or ids and status.", "\"full\""),
+    (
+        "force",
+        "Also where the user has a webhook with this URL already: every event is then sent to it twice.",
+        "false",
+    ),
+];
+
+/// Reads the body of a create: the URL, which `may_call` judges, the events, the format, and whether the URL may be that of
+/// another one.
 pub(super) fn read_new(
     fields: &mut Fields<'_>,
     may_call: impl Fn(&str) -> bool,
-) -> Option<(String, Vec<EventKind>, WebhookFormat)> {
+) -> Option<(String, Vec<EventKind>, WebhookFormat, bool)> {
     let url = fields.required("url", Text::between(1, 2_048));
     refuse_bad_url(fields, url.as_deref(), may_call);
     let wanted = fields.optional("events", events());
     let form = fields.optional("format", format()).unwrap_or(WebhookFormat::Full);
     let events = once_each(wanted.unwrap_or_else(|| vec![EventKind::ConversationCompleted]));
-    Some((url?, events, form))
+    let force = fields.optional("force", Bool).unwrap_or(false);
+    Some((url?, events, form, force))
 }
 
 /// POST `…/rotate-secret`: a new secret, shown this once. Deliveries carry the old one's signature, too, for a day, also
@@ -65,13 +162,12 @@ pub(super) async fn rotate(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+) -> Result<Json<shapes::CreatedWebhook>, Error> {
     refuse_of_app(&door, &caller, &id).await?;
     let secret = new_secret(&door);
     let rotated = door.ledger.outbox().rotate_secret(&caller.user, &id, &secret).await?;
-    let shape = shapes::endpoint(&rotated.ok_or(Error::NotFound(KIND))?);
-    Ok(Json(shapes::with(shape, "secret", secret.expose_secret())))
+    let rotated = rotated.ok_or(Error::NotFound(KIND))?;
+    Ok(Json(shapes::created_endpoint(&rotated, secret.expose_secret())))
 }
 
 /// As Standard Webhooks writes them.
@@ -86,7 +182,6 @@ pub(super) async fn one(
     Ids(id): Ids<String>,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
-    caller.require(Scope::WebhooksRead)?;
     let found = door.ledger.outbox().endpoint(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(tagged::answer(&asked, shapes::endpoint(&found)))
 }
@@ -97,13 +192,19 @@ pub(super) async fn change(
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+) -> Result<Json<shapes::Webhook>, Error> {
     let change = object(body, |fields| read_change(fields, |url| (door.check_url)(url)))?;
     refuse_of_app(&door, &caller, &id).await?;
     let changed = door.ledger.outbox().change_endpoint(&caller.user, &id, &change).await?;
     Ok(Json(shapes::endpoint(&changed.ok_or(Error::NotFound(KIND))?)))
 }
+
+const CHANGE: &[Note] = &[
+    ("url", "An https URL of a public address.", ""),
+    ("events", "The events that it subscribes to.", ""),
+    ("format", "The whole conversation, or ids and status.", ""),
+    ("enabled", "`true` clears every mark of failure.", ""),
+];
 
 /// Reads the body of a PATCH.
 pub(super) fn read_change(
@@ -129,8 +230,7 @@ pub(super) async fn delete(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
-    caller.require(Scope::WebhooksWrite)?;
+) -> Result<Json<shapes::Success>, Error> {
     refuse_of_app(&door, &caller, &id).await?;
     let deleted = door.ledger.outbox().delete_endpoint(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
@@ -139,21 +239,20 @@ pub(super) async fn delete(
 /// A webhook that an app's installation made goes with the app, and is as the app says.
 async fn refuse_of_app(door: &Door, caller: &Caller, id: &str) -> Result<(), Error> {
     match door.ledger.outbox().endpoint(&caller.user, id).await? {
-        Some(endpoint) if endpoint.app_id.is_some() => Err(Error::Conflict(OF_APP)),
+        Some(endpoint) if endpoint.app_id.is_some() => Err(Error::Conflict(Code::WebhookOfApp)),
         _ => Ok(()),
     }
 }
 
-/// Why an installed app's webhook is not changed.
-pub(super) const OF_APP: &str = "The webhook belongs to an installed app: uninstall the app instead";
-
-fn events() -> ListOf<Choice<&'static str, EventKind>> {
-    let known = Choice::of(EventKind::ALL.map(|event| (event.as_str(), event)));
+fn events() -> ListOf<Named<Choice<&'static str, EventKind>>> {
+    let known =
+        words::WebhookEvent::in_request(Choice::of(EventKind::ALL.map(|event| (event.as_str(), event))));
     ListOf { item: known, min: 1, max: EventKind::ALL.len() }
 }
 
-fn format() -> Choice<&'static str, WebhookFormat> {
-    Choice::of([WebhookFormat::Full, WebhookFormat::Thin].map(|format| (format.as_str(), format)))
+fn format() -> Named<Choice<&'static str, WebhookFormat>> {
+    let known = [WebhookFormat::Full, WebhookFormat::Thin].map(|format| (format.as_str(), format));
+    named("NewWebhookFormat", "The whole conversation, or ids and status.", Choice::of(known))
 }
 
 fn once_each(mut events: Vec<EventKind>) -> Vec<EventKind> {

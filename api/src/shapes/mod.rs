@@ -1,5 +1,5 @@
 //! What goes out: field lists as in the spec and DECISIONS §1; absent optional fields are left out, as the spec
-//! has it, except where it lists null as a value.
+//! has it, except where it lists null as a value. The document's schemas are derived from these types.
 
 use serde_json::Value;
 
@@ -7,34 +7,52 @@ mod action_item;
 mod app;
 mod audio_webhook;
 mod conversation;
+mod created;
 mod folder;
 mod goal;
 mod key;
 mod memory;
+mod message;
 mod poll;
+mod problem;
 mod profile;
 mod push_body;
+mod status;
 mod time;
 mod webhook;
 mod webhook_body;
+pub(crate) mod words;
 
-pub use action_item::action_item;
-pub use app::{app, app_key};
-pub use audio_webhook::audio_webhook;
-pub use conversation::conversation;
-pub(crate) use conversation::{conversation_with_photos, said};
-pub use folder::folder;
-pub use goal::{goal, goal_point};
-pub use key::key;
-pub use memory::memory;
-pub use poll::poll;
-pub use profile::{person, subscription, user};
+pub(crate) use action_item::created_action_items;
+pub use action_item::{ActionItem, CreatedActionItems, action_item};
+pub use app::{App, AppIds, AppKey, AppStatus, CreatedApp, CreatedAppKey, NotificationStatus, app, app_key};
+pub(crate) use app::{DONE, SENT, created_app, created_app_key};
+pub(crate) use audio_webhook::changed_audio_webhook;
+pub use audio_webhook::{AudioWebhook, ChangedAudioWebhook, audio_webhook};
+pub(crate) use conversation::{Conversation, conversation, conversation_with_photos, said};
+pub use created::{AppendedSegments, CreatedConversation};
+pub(crate) use created::{FinalizingConversation, appended, created, deleted};
+pub use folder::{Folder, folder};
+pub use goal::{Goal, GoalPoint, goal, goal_point};
+pub(crate) use key::created_key;
+pub use key::{CreatedKey, Key, key};
+pub(crate) use memory::created_memories;
+pub use memory::{CreatedMemories, Memory, memory};
+pub use message::{Message, MessageError, MessageSource, MessageTool, SearchResult};
+pub(crate) use message::{ended, message, message_error, message_source, message_tool};
+pub use poll::{FailureCause, FinalizationJob, poll};
+pub(crate) use problem::SUCCESS;
+pub use problem::{HTTPValidationError, Problem, Success, ValidationError};
+pub use profile::{Person, Profile, PushKey, PushSubscription, person, subscription, user};
 pub use push_body::{chat_push_body, push_body};
-pub use time::moment;
-pub use webhook::{delivery, endpoint};
+pub use status::Status;
+pub use time::{Time, moment};
+pub(crate) use webhook::created_endpoint;
+pub use webhook::{CreatedWebhook, Delivery, DeliveryTry, Recovered, Webhook, delivery, endpoint};
 pub use webhook_body::WebhookBodies;
+pub(crate) use webhook_body::{TestEventData, ThinCreatedData, ThinEventData};
 
-/// The same object with one field more; used for what is shown once.
+/// The same object with one field more.
 pub(crate) fn with(mut shape: Value, name: &str, value: &str) -> Value {
     if let Some(fields) = shape.as_object_mut() {
         fields.insert(name.to_owned(), value.into());

@@ -1,43 +1,157 @@
 //! What hangs on a person's profile: settings, known people, push subscriptions.
 
 use outbox::Subscription;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 use store::{KnownPerson, User};
 
-use super::moment;
+use super::{
+    Time,
+    words::{SubscriptionKind, SummaryApp},
+};
+use crate::endpoint::Shape;
+
+/// The user's settings.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Profile {
+    /// The person's id.
+    id: String,
+    /// The user's name as a speaker.
+    name: Option<String>,
+    /// An IANA time zone: due dates are resolved in it.
+    time_zone: String,
+    /// A language code.
+    language: String,
+    /// Their conversations are processed with their own model key only.
+    requires_byok: bool,
+    /// Summarization apps that are on.
+    #[schemars(with = "Vec<SummaryApp>")]
+    apps: Vec<String>,
+    /// When the user was created.
+    created_at: Time,
+}
+
+impl Shape for Profile {
+    fn example() -> Value {
+        json!({
+            "id": "ada",
+            "name": "Ada",
+            "time_zone": "Europe/London",
+            "language": "en",
+            "requires_byok": false,
+            "apps": ["minutes"],
+            "created_at": "2026-11-20T12:00:00Z",
+        })
+    }
+}
 
 /// A person's own settings (DECISIONS §2).
-pub fn user(user: &User) -> Value {
-    json!({
-        "id": user.id.as_str(),
-        "name": user.name,
-        "time_zone": user.time_zone,
-        "language": user.language,
-        "requires_byok": user.requires_byok,
-        "apps": user.apps,
-        "created_at": moment(user.created_at),
-    })
+pub fn user(user: &User) -> Profile {
+    Profile {
+        id: user.id.as_str().to_owned(),
+        name: user.name.clone(),
+        time_zone: user.time_zone.clone(),
+        language: user.language.clone(),
+        requires_byok: user.requires_byok,
+        apps: user.apps.clone(),
+        created_at: user.created_at.into(),
+    }
+}
+
+/// A person whom the user knows: `person_id` of segments.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Person {
+    /// Their id.
+    id: String,
+    /// Their name, 1–100 characters.
+    name: String,
+    /// When they were added.
+    created_at: Time,
+    /// When they were last renamed.
+    updated_at: Time,
+}
+
+impl Shape for Person {
+    fn example() -> Value {
+        json!({
+            "id": "01993b25-73b1-7076-81b9-4162b3c45678",
+            "name": "Helena",
+            "created_at": "2026-11-21T09:00:00Z",
+            "updated_at": "2026-11-21T09:00:00Z",
+        })
+    }
 }
 
 /// A person whom the user knows (DECISIONS §1, "a person of the user's").
-pub fn person(person: &KnownPerson) -> Value {
-    json!({
-        "id": person.id,
-        "name": person.name,
-        "created_at": moment(person.created_at),
-        "updated_at": moment(person.updated_at),
-    })
+pub fn person(person: &KnownPerson) -> Person {
+    Person {
+        id: person.id.clone(),
+        name: person.name.clone(),
+        created_at: person.created_at.into(),
+        updated_at: person.updated_at.into(),
+    }
+}
+
+/// Where the user gets reminders of action items.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PushSubscription {
+    /// Its id.
+    id: String,
+    /// A browser or a webhook.
+    #[schemars(with = "SubscriptionKind")]
+    kind: String,
+    /// Of a browser's: its push service's address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    endpoint: Option<String>,
+    /// Of a webhook: where to post.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    /// Since when deliveries fail.
+    failing_since: Option<Time>,
+    /// The last successful delivery.
+    last_success_at: Option<Time>,
+    /// When it was made.
+    created_at: Time,
+}
+
+impl Shape for PushSubscription {
+    fn example() -> Value {
+        json!({
+            "id": "8d1f6c1e-3f0b-5a0e-9a57-1e2c7c514f8d",
+            "kind": "webhook",
+            "url": "https://example.com/remind",
+            "failing_since": null,
+            "last_success_at": null,
+            "created_at": "2026-11-21T09:00:00Z",
+        })
+    }
 }
 
 /// A push subscription without its keys; its address has the name that it was sent under.
-pub fn subscription(subscription: &Subscription) -> Value {
-    let address = if subscription.kind == "webpush" { "endpoint" } else { "url" };
-    json!({
-        "id": subscription.id,
-        "kind": subscription.kind,
-        address: subscription.url,
-        "failing_since": subscription.failing_since.map(moment),
-        "last_success_at": subscription.last_success_at.map(moment),
-        "created_at": moment(subscription.created_at),
-    })
+pub fn subscription(subscription: &Subscription) -> PushSubscription {
+    let address = |kind| (subscription.kind == kind).then(|| subscription.url.clone());
+    PushSubscription {
+        id: subscription.id.clone(),
+        kind: subscription.kind.clone(),
+        endpoint: address("webpush"),
+        url: address("webhook"),
+        failing_since: subscription.failing_since.map(Time::from),
+        last_success_at: subscription.last_success_at.map(Time::from),
+        created_at: subscription.created_at.into(),
+    }
+}
+
+/// What a browser subscribes with.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PushKey {
+    /// `applicationServerKey`, base64url.
+    pub(crate) public_key: String,
+}
+
+impl Shape for PushKey {
+    fn example() -> Value {
+        json!({ "public_key": "BGsX0fLhLEJH-Lzm5WOkQPJ3A32BLeszoPShOUXYmMKWT-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU" })
+    }
 }

@@ -46,6 +46,7 @@ fn view() -> ConversationView {
             due_at: None,
             completed_at: None,
             conversation_id: Some(ConversationId::new("c")),
+            position: 0,
         }],
         segments: None,
         user_name: None,
@@ -105,7 +106,7 @@ fn a_bare_conversation_leaves_out_what_it_has_not_and_says_null_of_its_folder() 
     );
     assert_eq!(
         names(&shape["structured"]["action_items"][0]),
-        ["description", "completed", "created_at", "updated_at", "due_at", "completed_at"]
+        ["id", "description", "completed", "created_at", "updated_at", "due_at", "completed_at"]
     );
 }
 
@@ -229,7 +230,7 @@ fn a_full_webhook_about_a_memory_carries_the_memory_while_it_exists() {
     let delivery = delivery(Some(EventKind::MemoryCreated), WebhookFormat::Full, Some("m"));
     let told = WebhookBodies.body(&delivery, Some(&view()), Some(&fact()), None).unwrap();
     let told: Value = serde_json::from_slice(&told).unwrap();
-    assert_eq!(told["data"], memory(&fact()));
+    assert_eq!(told["data"], json!(memory(&fact())));
     assert_eq!(told["data"]["content"], "Alex lives in Porto");
     let gone = body(&delivery, Some(&view())).unwrap();
     assert_eq!(names(&gone["data"]), ["memory_id", "conversation_id", "status", "discarded"]);
@@ -246,13 +247,13 @@ fn what_a_person_made_is_told_without_a_conversation() {
         serde_json::from_slice(&WebhookBodies.body(delivery, None, memory, item).unwrap()).unwrap()
     };
     let full = made(EventKind::ActionItemCreated, WebhookFormat::Full, "a");
-    assert_eq!(of(&full, None, Some(item))["data"], action_item(item));
+    assert_eq!(of(&full, None, Some(item))["data"], json!(action_item(item)));
     let gone = of(&full, None, None);
     assert_eq!(gone["data"], json!({ "action_item_id": "a", "conversation_id": null }));
     let thin = made(EventKind::MemoryCreated, WebhookFormat::Thin, "m");
     assert_eq!(of(&thin, None, None)["data"], json!({ "memory_id": "m", "conversation_id": null }));
     let full = made(EventKind::MemoryCreated, WebhookFormat::Full, "m");
-    assert_eq!(of(&full, Some(&fact()), None)["data"], memory(&fact()));
+    assert_eq!(of(&full, Some(&fact()), None)["data"], json!(memory(&fact())));
 }
 
 fn fact() -> records::Memory {

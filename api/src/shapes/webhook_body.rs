@@ -1,11 +1,54 @@
 //! What receivers of webhooks read: `{type, timestamp, data}` (DECISIONS §6); an installed app reads the data alone.
 
 use outbox::ClaimedDelivery;
-use records::{ActionItem, EventKind, Memory, WebhookFormat};
-use serde_json::{Map, Value, json};
+
+use records::{EventKind, WebhookFormat};
+
+use records::{ActionItem, Memory};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
 use store::ConversationView;
 
-use super::{action_item, conversation, memory, moment};
+use super::{action_item, conversation, memory, moment, words::ConversationStatus};
+
+/// Ids and status, without a word that was said.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ThinEventData {
+    /// The item, of `action_item.created`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action_item_id: Option<String>,
+    /// The memory, of `memory.created`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_id: Option<String>,
+    /// The conversation.
+    conversation_id: String,
+    /// Its status.
+    #[schemars(with = "ConversationStatus")]
+    status: &'static str,
+    /// Whether it is hidden.
+    discarded: bool,
+}
+
+/// The id of what a user created, without its text.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ThinCreatedData {
+    /// The item, of `action_item.created`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action_item_id: Option<String>,
+    /// The memory, of `memory.created`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_id: Option<String>,
+    /// It belongs to no conversation.
+    conversation_id: (),
+}
+
+/// A test.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TestEventData {
+    /// The endpoint.
+    endpoint_id: String,
+}
 
 /// Renders deliveries. Pure: the same delivery and conversation always give the same bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,7 +66,7 @@ impl WebhookBodies {
         made: Option<&ActionItem>,
     ) -> Option<Vec<u8>> {
         let (name, data) = match (delivery.event, conversation) {
-            (None, _) => ("webhook.test", json!({ "endpoint_id": delivery.endpoint_id })),
+            (None, _) => ("webhook.test", json!(TestEventData { endpoint_id: delivery.endpoint_id.clone() })),
             (Some(event), Some(view)) => (event.as_str(), data(delivery, event, view, told)),
             (Some(event), None) if delivery.conversation_id.is_none() => {
                 (event.as_str(), of_no_conversation(delivery, event, told, made))
@@ -48,12 +91,12 @@ fn data(
     match (delivery.format, event) {
         (WebhookFormat::Thin, _) => ids_and_status(delivery, event, view),
         (WebhookFormat::Full | WebhookFormat::Bare, EventKind::MemoryCreated) => {
-            told.map_or_else(|| ids_and_status(delivery, event, view), memory)
+            told.map_or_else(|| ids_and_status(delivery, event, view), |told| json!(memory(told)))
         }
         (WebhookFormat::Full | WebhookFormat::Bare, EventKind::ActionItemCreated) => {
             let subject = delivery.subject_id.as_deref();
             let item = view.action_items.iter().find(|item| Some(item.id.as_str()) == subject);
-            item.map_or_else(|| ids_and_status(delivery, event, view), action_item)
+            item.map_or_else(|| ids_and_status(delivery, event, view), |item| json!(action_item(item)))
         }
         (WebhookFormat::Full | WebhookFormat::Bare, _) => json!(conversation(view, true)),
     }
@@ -68,30 +111,33 @@ fn of_no_conversation(
 ) -> Value {
     let shown = match delivery.format {
         WebhookFormat::Thin => None,
-        WebhookFormat::Full | WebhookFormat::Bare => told.map(memory).or_else(|| made.map(action_item)),
+        WebhookFormat::Full | WebhookFormat::Bare => {
+            told.map(|told| json!(memory(told))).or_else(|| made.map(|made| json!(action_item(made))))
+        }
     };
     shown.unwrap_or_else(|| {
-        let mut data = subject(delivery, event);
-        data.insert("conversation_id".to_owned(), Value::Null);
-        Value::Object(data)
+        let (action_item_id, memory_id) = subject(delivery, event);
+        json!(ThinCreatedData { action_item_id, memory_id, conversation_id: () })
     })
 }
 
 fn ids_and_status(delivery: &ClaimedDelivery, event: EventKind, view: &ConversationView) -> Value {
-    let mut data = subject(delivery, event);
-    data.insert("conversation_id".to_owned(), view.conversation.id.as_str().into());
-    data.insert("status".to_owned(), view.conversation.status.as_str().into());
-    data.insert("discarded".to_owned(), view.conversation.discarded.into());
-    Value::Object(data)
+    let (action_item_id, memory_id) = subject(delivery, event);
+    json!(ThinEventData {
+        action_item_id,
+        memory_id,
+        conversation_id: view.conversation.id.as_str().to_owned(),
+        status: view.conversation.status.as_str(),
+        discarded: view.conversation.discarded,
+    })
 }
 
-/// The id of the thing that the event is about, under its name.
-fn subject(delivery: &ClaimedDelivery, event: EventKind) -> Map<String, Value> {
-    let name = match event {
-        EventKind::ActionItemCreated => Some("action_item_id"),
-        EventKind::MemoryCreated => Some("memory_id"),
-        _ => None,
-    };
-    let id = delivery.subject_id.as_deref();
-    name.zip(id).into_iter().map(|(name, id)| (name.to_owned(), id.into())).collect()
+/// The id of the action item or the memory that the event is about.
+fn subject(delivery: &ClaimedDelivery, event: EventKind) -> (Option<String>, Option<String>) {
+    let id = delivery.subject_id.clone();
+    match event {
+        EventKind::ActionItemCreated => (id, None),
+        EventKind::MemoryCreated => (None, id),
+        _ => (None, None),
+    }
 }

@@ -100,7 +100,7 @@ async fn a_long_answer_is_compressed_for_who_asks() {
 #[tokio::test]
 async fn the_documents_are_compressed_once_and_not_for_each_client() {
     let bench = Bench::new().await;
-    for path in ["/openapi.json", "/docs", "/docs/style.css"] {
+    for path in ["/openapi.json", "/docs", "/docs/style.css", "/docs/swagger-ui-bundle.js"] {
         let body = async |encodings| {
             let answer = raw(&bench, Request::builder().uri(path).header("accept-encoding", encodings)).await;
             let header = |name| answer.headers().get(name).map_or("", |value| value.to_str().unwrap());
@@ -162,15 +162,20 @@ async fn a_slash_too_many_is_sent_on_to_the_path_without_it() {
 }
 
 #[tokio::test]
-async fn the_page_for_people_is_html_that_may_load_its_own_style_and_nothing_else() {
+async fn the_page_for_people_loads_its_own_files_and_calls_this_service_alone() {
     let bench = Bench::new().await;
     let page = raw(&bench, Request::builder().uri("/docs")).await;
     assert_eq!(page.headers()["content-type"], "text/html; charset=utf-8");
     let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
-    assert!(policy.starts_with("default-src 'none'; style-src 'self'"), "{policy}");
-    assert!(!policy.contains("script-src"));
+    assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"), "{policy}");
+    assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
     let text = String::from_utf8(to_bytes(page.into_body(), usize::MAX).await.unwrap().to_vec()).unwrap();
-    assert!(text.contains("href=\"/docs/style.css\""));
-    let style = raw(&bench, Request::builder().uri("/docs/style.css")).await;
-    assert_eq!(style.headers()["content-type"], "text/css; charset=utf-8");
+    let files: Vec<&str> =
+        text.split('"').filter(|value| value.starts_with("/docs/") || value.starts_with("http")).collect();
+    assert_eq!(files.len(), 5, "{files:?}");
+    for file in files {
+        let served = raw(&bench, Request::builder().uri(file)).await;
+        assert_eq!(served.status(), 200, "{file}");
+        assert!(served.headers()["content-type"].to_str().unwrap().starts_with("text/"), "{file}");
+    }
 }

@@ -52,9 +52,16 @@ async fn a_finalize_answers_processing_and_where_to_ask() {
             "outcome",
             "created_at",
             "updated_at",
+            "progress",
+            "can_finalize_again",
+            "cause",
         ]
     );
     assert_eq!((&poll.body["status"], &poll.body["retryable"]), (&json!("queued"), &json!(true)));
+    assert_eq!(
+        (&poll.body["progress"], &poll.body["can_finalize_again"]),
+        (&json!("waiting"), &json!(false))
+    );
     assert_eq!(poll.header("retry-after"), "2");
     assert_eq!(poll.header("cache-control"), "private, no-cache");
 
@@ -64,6 +71,7 @@ async fn a_finalize_answers_processing_and_where_to_ask() {
     assert_eq!(bench.complete_all(Queue::Finalization).await, 1);
     let done = bench.get(&place).await;
     assert_eq!((&done.body["terminal"], &done.body["outcome"]), (&json!(true), &json!("kept")));
+    assert_eq!(done.body["progress"], "done");
     assert_eq!(done.header("retry-after"), "");
 }
 
@@ -118,8 +126,9 @@ async fn without_durable_dispatch_finalize_and_deferring_are_503_and_change_noth
     ] {
         let answer = bench.ask(&bench.key, Method::POST, &path, body).await;
         assert_eq!(answer.status, 503, "{path}");
-        assert_eq!(answer.body, json!({ "detail": "Conversation finalization is temporarily unavailable" }));
-        assert_ne!(answer.header("retry-after"), "");
+        let words = "Durable dispatch is not configured: set LISTEN_FINALIZATION_DISPATCH_MODE to postgres";
+        assert_eq!(answer.body, json!({ "detail": words }));
+        assert_eq!(answer.header("retry-after"), "", "repeating does not help");
     }
     assert_eq!(bench.get(&path).await.body, before);
     assert_eq!(bench.complete_all(Queue::Finalization).await, 0);

@@ -8,7 +8,6 @@
 )]
 
 mod action_items;
-mod additive;
 mod apps;
 mod bench;
 mod budgets;
@@ -29,6 +28,7 @@ mod isolation;
 mod keys;
 mod lengths;
 mod listen;
+mod lists;
 mod live_page;
 mod lost;
 mod memories;
@@ -37,7 +37,9 @@ mod messages;
 mod notifications;
 mod processing;
 mod profile;
+mod refusals;
 mod reminders;
+mod repeats_of_finalize;
 mod repeats_of_parts;
 mod scopes;
 mod search;

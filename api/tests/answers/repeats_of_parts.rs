@@ -22,12 +22,14 @@ async fn named(bench: &Bench, path: &str, body: &Value) -> Answer {
 async fn routes(bench: &Bench) -> [(String, String, Value, String, &'static str); 2] {
     let said = json!({ "transcript_segments": [{ "text": "Hello.", "start": 0, "end": 1 }] });
     let mut ids = Vec::new();
-    for _ in 0..2 {
+    for number in 0..2 {
         let mut body = said.clone();
         body["defer_processing"] = json!(true);
         let made = bench.post(&format!("{P}/conversations/from-segments"), body).await;
         ids.push(format!("{P}/conversations/{}", made.body["id"].as_str().unwrap()));
-        let made = bench.post(&format!("{P}/webhooks"), json!({ "url": "https://example.org" })).await;
+        let made = bench
+            .post(&format!("{P}/webhooks"), json!({ "url": format!("https://example.org/{number}") }))
+            .await;
         ids.push(format!("{P}/webhooks/{}", made.body["id"].as_str().unwrap()));
     }
     [

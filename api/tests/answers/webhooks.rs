@@ -87,6 +87,7 @@ async fn a_refused_address_looks_to_its_owner_like_a_name_that_does_not_exist() 
         for own in ["id", "created_at", "next_at"] {
             listed[own].take();
         }
+        listed["history"][0]["at"].take();
         let endpoint = bench.get(&path).await.body;
         seen.push((listed, endpoint["failing_since"].is_string(), endpoint["disabled_reason"].clone()));
     }
@@ -116,6 +117,8 @@ async fn recovering_takes_a_moment_and_says_how_many() {
     let path = format!("{P}/webhooks/{}/recover", made.body["id"].as_str().unwrap());
     assert_eq!(bench.post(&path, json!({ "since": "2026-01-01" })).await.body, json!({ "recovered": 0 }));
     assert_eq!(bench.post(&path, json!({})).await.kinds(), [("missing", &json!(["body", "since"]))]);
+    let future = bench.post(&path, json!({ "since": "2996-01-01T00:00:00Z" })).await;
+    assert_eq!(future.kinds(), [("value_error", &json!(["body", "since"]))]);
     let late = bench.post(&path, json!({ "since": "yesterday" })).await;
     assert_eq!(late.kinds()[0].1, &json!(["body", "since"]));
     let unknown = bench.post(&format!("{P}/webhooks/x/recover"), json!({ "since": "2026-01-01" })).await;
@@ -126,16 +129,43 @@ async fn recovering_takes_a_moment_and_says_how_many() {
 async fn a_person_has_twenty_endpoints_and_a_twenty_first_is_409_until_one_is_deleted() {
     let bench = Bench::new().await;
     let path = format!("{P}/webhooks");
-    let hook = || json!({ "url": "https://example.org/hook" });
-    let first = bench.post(&path, hook()).await.body["id"].as_str().unwrap().to_owned();
-    for _ in 1..20 {
-        assert_eq!(bench.post(&path, hook()).await.status, 200);
+    let hook = |number: u32| json!({ "url": format!("https://example.org/hook/{number}") });
+    let first = bench.post(&path, hook(0)).await.body["id"].as_str().unwrap().to_owned();
+    for number in 1..20 {
+        assert_eq!(bench.post(&path, hook(number)).await.status, 200);
     }
-    let refused = bench.post(&path, hook()).await;
+    let refused = bench.post(&path, hook(20)).await;
     assert_eq!(
         (refused.status.as_u16(), &refused.body["detail"]),
         (409, &json!("There are 20 webhooks already"))
     );
     assert_eq!(bench.ask(&bench.key, Method::DELETE, &format!("{path}/{first}"), None).await.status, 200);
-    assert_eq!(bench.post(&path, hook()).await.status, 200);
+    assert_eq!(bench.post(&path, hook(20)).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_second_endpoint_with_one_url_is_made_only_by_force() {
+    let bench = Bench::new().await;
+    let path = format!("{P}/webhooks");
+    let hook = json!({ "url": "https://example.org/hook" });
+    assert_eq!(bench.post(&path, hook.clone()).await.status, 200);
+    let refused = bench.post(&path, hook.clone()).await;
+    assert_eq!((refused.status.as_u16(), refused.beside.as_deref()), (409, Some("webhook_exists")));
+    let bob = bench.person("bob", api::Scope::ALL).await;
+    assert_eq!(bench.ask(&bob, Method::POST, &path, Some(hook)).await.status, 200, "it is the user's own");
+    let forced = json!({ "url": "https://example.org/hook", "force": true });
+    assert_eq!(bench.post(&path, forced).await.status, 200);
+    assert_eq!(bench.get(&path).await.body.as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn deliveries_are_listed_by_status() {
+    let bench = Bench::new().await;
+    let made = bench.post(&format!("{P}/webhooks"), json!({ "url": "https://example.org/hook" })).await;
+    let path = format!("{P}/webhooks/{}", made.body["id"].as_str().unwrap());
+    bench.post(&format!("{path}/test"), json!({})).await;
+    let list = async |status: &str| bench.get(&format!("{path}/deliveries?status={status}")).await;
+    assert_eq!(list("pending").await.body[0]["history"], json!([]));
+    assert_eq!(list("delivered").await.body, json!([]));
+    assert_eq!(list("lost").await.kinds(), [("enum", &json!(["query", "status"]))]);
 }

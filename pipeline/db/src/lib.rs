@@ -3,6 +3,7 @@
 //! [`Db`] is the handle that every other crate with SQL is built on. It holds no statement about a user's data: those
 //! stand in `store`, `outbox`, `ledger` and `operations`.
 
+mod after;
 mod connect;
 mod deadline;
 mod error;
@@ -21,6 +22,7 @@ use sqlx::PgPool;
 
 use crate::{deadline::Doubts, release::Releases};
 
+pub use after::After;
 pub use connect::{MIGRATOR, Migrated, applied};
 pub use error::{Doing, Error, Trouble};
 pub use lock::lock_user;

@@ -88,6 +88,28 @@ impl Db {
         .map(drop)
     }
 
+    /// Notes that a request was answered whose answer is not kept, because it holds a whole transcript: from now on a repeat
+    /// finds [`Repeat::Made`].
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn mark_answered(&self, key: &RequestKey) -> Result<(), Error> {
+        sqlx::query(include_str!("../sql/idempotency/mark_answered.sql"))
+            .bind(key.user.as_str())
+            .bind(&key.route)
+            .bind(&key.key)
+            .bind(key.fingerprint.as_slice())
+            .execute(&self.pool)
+            .await
+            .doing("noting that a request was answered")
+            .map(drop)
+    }
+
+    /// Whether this handle notes a request's name ([`Db::under_key`]).
+    pub fn has_request_key(&self) -> bool {
+        self.request_key.is_some()
+    }
+
     /// Begins a verb that makes `made`. Under a request's name ([`Ledger::under_key`]) the name is noted first, with
     /// what is made, and lives or dies with the transaction.
     pub async fn begin_creating(

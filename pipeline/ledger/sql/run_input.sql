@@ -20,7 +20,7 @@ cross join lateral (
           where a.user_id = $1
             and a.created_at > statement_timestamp() - interval '2 days'
             and a.conversation_id is distinct from $2
-          order by a.created_at desc, a.action_item_id
+          order by a.created_at desc, a.position, a.action_item_id
           limit 500) o) i
 cross join lateral (
     select array_agg(o.content) as memories

@@ -137,6 +137,12 @@ fn detail(after: &Job, stages: &[(&'static str, u32)]) -> String {
     stages.iter().map(|(stage, millis)| format!("{stage}={millis}")).collect::<Vec<_>>().join(",")
 }
 
+/// What lies behind the last failure or release; `None` where something else happened since, besides a claim.
+pub(crate) fn last_cause(lines: &[String]) -> Option<Cause> {
+    let mut newest_first = lines.iter().rev().filter_map(|line| read_line(line));
+    newest_first.find(|event| event.verb != "claim")?.cause
+}
+
 /// Reads the lines of a row; an unreadable one is left out, because no decision depends on history.
 pub fn read(lines: &[String]) -> Vec<Event> {
     lines.iter().filter_map(|line| read_line(line)).collect()

@@ -1,11 +1,11 @@
 //! The poll: what a client sees of its newest job.
 
 use db::{Doing, Error};
-use job::{Generation, JobId, State, Timestamp};
-use records::{ConversationId, UserId};
+use job::{Cause, Generation, JobId, State, Timestamp};
+use records::{ConversationId, Status, UserId};
 
 use crate::{
-    Ledger,
+    Ledger, history,
     row::{JobRow, Stored},
 };
 
@@ -38,6 +38,19 @@ pub struct Poll {
     pub version: i64,
     /// Whether it waits for a later moment (a back-off, or a release with a delay).
     pub backing_off: bool,
+    /// What lies behind the last failure or release of a job that is not completed.
+    pub cause: Option<Cause>,
+    /// Whether a finalize would admit the next revision: the conversation failed.
+    pub can_finalize_again: bool,
+}
+
+/// The job, its history, and what its conversation says.
+#[derive(sqlx::FromRow)]
+struct PollRow {
+    #[sqlx(flatten)]
+    job: JobRow,
+    history: Vec<String>,
+    conversation_status: String,
 }
 
 impl Ledger {
@@ -47,21 +60,27 @@ impl Ledger {
     /// When the database does not answer, or the row cannot be read.
     pub async fn poll(&self, user: &UserId, conversation: &ConversationId) -> Result<Option<Poll>, Error> {
         let read = async {
-            let row: Option<JobRow> = sqlx::query_as(include_str!("../sql/jobs/newest_of_conversation.sql"))
+            let row: Option<PollRow> = sqlx::query_as(include_str!("../sql/jobs/newest_of_conversation.sql"))
                 .bind(user.as_str())
                 .bind(conversation.as_str())
                 .fetch_optional(self.db.pool())
                 .await
                 .doing("polling a job")?;
-            Ok(row.map(Stored::try_from).transpose()?.map(poll))
+            row.map(poll).transpose()
         };
         self.db.in_time(read).await
     }
 }
 
-fn poll(stored: Stored) -> Poll {
+fn poll(row: PollRow) -> Result<Poll, Error> {
+    let stored = Stored::try_from(row.job)?;
     let job = stored.job;
-    Poll {
+    Ok(Poll {
+        cause: match job.state {
+            State::Completed { .. } => None,
+            _ => history::last_cause(&row.history),
+        },
+        can_finalize_again: row.conversation_status == Status::Failed.as_str(),
         status: job.state.status(),
         terminal: job.state.is_terminal(),
         retryable: matches!(job.state, State::Queued { .. }),
@@ -81,5 +100,5 @@ fn poll(stored: Stored) -> Poll {
         version: stored.version,
         backing_off: matches!(job.state, State::Queued { ready_at } if ready_at > stored.updated_at),
         job_id: job.id,
-    }
+    })
 }

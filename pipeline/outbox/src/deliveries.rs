@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use db::{Doing, Error};
+use db::{After, Doing, Error};
 use records::{ConversationId, EventKind, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
 use trace::TraceContext;
@@ -12,12 +12,14 @@ use crate::Outbox;
 mod claim;
 mod fair;
 pub(crate) mod finish;
+mod history;
 mod read;
 pub mod recover;
 pub mod things;
 pub mod waiting;
 
 pub use fair::SenderLoad;
+pub use history::{DeliveryTry, TRIES_KEPT};
 pub use read::{make_due, share_endpoint};
 
 /// What a claim does, for errors.
@@ -158,6 +160,28 @@ pub struct DeliveryView {
     pub created_at: Timestamp,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
+    /// The newest tries, oldest first; at most [`TRIES_KEPT`]. A delivery that was older than its column has none of before.
+    pub history: Vec<DeliveryTry>,
+}
+
+/// Which of an endpoint's deliveries to list.
+#[derive(Clone, Debug, Default)]
+pub struct DeliveryPage {
+    /// Of this status; `None` is all.
+    pub status: Option<&'static str>,
+    /// At most this many.
+    pub limit: i64,
+    /// Skip this many.
+    pub offset: i64,
+    /// Go on after this row, and skip none.
+    pub after: Option<After>,
+}
+
+impl DeliveryPage {
+    /// The newest deliveries, whatever became of them.
+    pub fn first(limit: i64) -> Self {
+        Self { limit, ..Self::default() }
+    }
 }
 
 impl Outbox {
@@ -228,10 +252,9 @@ impl Outbox {
         &self,
         user: &UserId,
         endpoint: &str,
-        limit: i64,
-        offset: i64,
+        page: &DeliveryPage,
     ) -> Result<Vec<DeliveryView>, Error> {
-        self.list_deliveries(user, endpoint, limit, offset).await
+        self.list_deliveries(user, endpoint, page).await
     }
 
     /// Writes a test delivery (`webhook.test`); `None`: no such endpoint.

@@ -10,7 +10,7 @@ mod create;
 pub mod row;
 mod secret;
 
-pub use create::TooManyEndpoints;
+pub use create::EndpointRefusal;
 use row::EndpointRow;
 
 /// An endpoint to be created.
@@ -26,6 +26,8 @@ pub struct NewEndpoint {
     pub format: WebhookFormat,
     /// `whsec_…`.
     pub secret: SecretString,
+    /// Also where the user has one with this URL already.
+    pub force: bool,
 }
 
 /// A stored endpoint, without its secret.

@@ -17,8 +17,11 @@ use db::Db;
 
 pub use audio_webhooks::{AudioOutcome, AudioReceiver, AudioWebhook, NewAudioWebhook};
 pub use chat::{AppMessage, ClaimedChatPush, MESSAGES_PER_HOUR, Notified, SentThisHour};
-pub use deliveries::{ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPolicy, DeliveryView, SenderLoad};
-pub use endpoints::{Endpoint, EndpointChange, NewEndpoint, TooManyEndpoints};
+pub use deliveries::{
+    ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPage, DeliveryPolicy, DeliveryTry, DeliveryView,
+    SenderLoad, TRIES_KEPT,
+};
+pub use endpoints::{Endpoint, EndpointChange, EndpointRefusal, NewEndpoint};
 pub use pushes::{ClaimedPush, PushPolicy};
 pub use reminders::Notice;
 pub use subscriptions::{NewSubscription, Subscription, SubscriptionKind, TooManySubscriptions};

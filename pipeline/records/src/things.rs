@@ -21,6 +21,8 @@ pub struct ActionItem {
     pub completed_at: Option<Timestamp>,
     /// The conversation it was heard in; `None` for standalone items.
     pub conversation_id: Option<ConversationId>,
+    /// Its place among the items that were made at the same moment: the order in which they were said or sent.
+    pub position: i32,
 }
 
 /// Something worth remembering about the person (DECISIONS §1).

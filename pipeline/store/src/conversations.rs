@@ -16,12 +16,30 @@ use records::{ActionItem, Category, Conversation, ConversationId, FolderId, Segm
 
 use crate::{DatePage, Store, folders::hold_folder};
 
-/// Which conversations to list: only completed, not discarded ones (spec).
+/// Which status the conversations of a list have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatusFilter {
+    /// Completed, and not discarded (spec).
+    #[default]
+    Completed,
+    /// Being processed.
+    Processing,
+    /// Given up; they are discarded.
+    Failed,
+    /// Not finalized yet.
+    InProgress,
+    /// Every status, discarded ones too.
+    Any,
+}
+
+/// Which conversations to list: by default only completed, not discarded ones (spec).
 #[derive(Clone, Debug, Default)]
 pub struct ConversationFilter {
     /// Dates and paging.
     pub page: DatePage,
-    /// Any of these; empty is all.
+    /// In this status.
+    pub status: StatusFilter,
+    /// Any of these categories; empty is all.
     pub categories: Vec<Category>,
     /// In this folder.
     pub folder_id: Option<FolderId>,
@@ -72,7 +90,7 @@ impl ConversationFilter {
 }
 
 impl Store {
-    /// A page of completed, not discarded conversations, created_at descending, then id.
+    /// A page of conversations, created_at descending, then id.
     ///
     /// # Errors
     /// When the database does not answer, or a row cannot be read.

@@ -8,7 +8,7 @@ use sqlx::QueryBuilder;
 
 use crate::{
     Store,
-    paging::{DatePage, push_rows},
+    paging::{DatePage, push_after, push_page},
 };
 
 /// Which action items to list.
@@ -42,16 +42,16 @@ impl Store {
         if let Some(conversation) = &filter.conversation_id {
             query.push(" and conversation_id = ").push_bind(conversation.as_str());
         }
-        query.push(" order by created_at desc, action_item_id");
-        push_rows(&mut query, filter.page.limit, filter.page.offset);
+        push_after(&mut query, filter.page.after.as_ref(), "(position, action_item_id)");
+        query.push(" order by created_at desc, position, action_item_id");
+        push_page(&mut query, &filter.page);
         let rows: Vec<ItemRow> = self.rows_of(query, "listing action items").await?;
         Ok(rows.into_iter().map(ActionItem::from).collect())
     }
 }
 
 /// What [`ItemRow`] reads.
-pub const ITEM_COLUMNS: &str =
-    "action_item_id, description, completed, created_at, updated_at, due_at, completed_at, conversation_id";
+pub const ITEM_COLUMNS: &str = "action_item_id, description, completed, created_at, updated_at, due_at, completed_at, conversation_id, position";
 
 /// The columns as the table holds them.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -64,6 +64,7 @@ pub struct ItemRow {
     due_at: Option<Timestamp>,
     completed_at: Option<Timestamp>,
     conversation_id: Option<String>,
+    position: i32,
 }
 
 impl From<ItemRow> for ActionItem {
@@ -77,6 +78,7 @@ impl From<ItemRow> for ActionItem {
             due_at: row.due_at,
             completed_at: row.completed_at,
             conversation_id: row.conversation_id.map(ConversationId::new),
+            position: row.position,
         }
     }
 }

@@ -30,7 +30,7 @@ pub use apps::{
     InstalledApp, KeptManifest, NewApp, NewAppKey, Stored, TooManyApps, Uninstalled,
 };
 pub use budgets::{Budgets, LimitsChange, OwnLimits, UserBudget};
-pub use conversations::{ConversationChange, ConversationFilter, ConversationView, InProgress};
+pub use conversations::{ConversationChange, ConversationFilter, ConversationView, InProgress, StatusFilter};
 pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};
 pub use goals::{GoalChange, GoalFilter, GoalPoint, GoalRefusal, NewGoal};
 pub use items::ItemFilter;

@@ -2,11 +2,14 @@
 
 mod made;
 
-use db::{Doing, Error};
+use db::{After, Doing, Error};
 use records::{ConversationId, Memory, MemoryCategory, MemoryId, Timestamp, UserId};
 use sqlx::QueryBuilder;
 
-use crate::{Store, paging::push_rows};
+use crate::{
+    Store,
+    paging::{push_after, push_rows},
+};
 
 /// Which memories to list.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +18,8 @@ pub struct MemoryFilter {
     pub limit: i64,
     /// Skip this many.
     pub offset: i64,
+    /// Go on after this row, and skip none.
+    pub after: Option<After>,
     /// Any of these; empty is all.
     pub categories: Vec<MemoryCategory>,
 }
@@ -31,8 +36,9 @@ impl Store {
             let names: Vec<&str> = filter.categories.iter().map(|category| category.as_str()).collect();
             query.push(" and category = any(").push_bind(names).push(")");
         }
+        push_after(&mut query, filter.after.as_ref(), "(0, memory_id)");
         query.push(" order by created_at desc, memory_id");
-        push_rows(&mut query, filter.limit, filter.offset);
+        push_rows(&mut query, filter.limit, if filter.after.is_some() { 0 } else { filter.offset });
         let rows: Vec<MemoryRow> = self.rows_of(query, "listing memories").await?;
         rows.into_iter().map(Memory::try_from).collect()
     }

@@ -1,6 +1,6 @@
 //! How lists are cut into pages.
 
-use db::{Doing, Error};
+use db::{After, Doing, Error};
 use records::Timestamp;
 use sqlx::{FromRow, Postgres, QueryBuilder, postgres::PgRow};
 
@@ -15,8 +15,17 @@ pub struct DatePage {
     pub end: Option<Timestamp>,
     /// At most this many.
     pub limit: i64,
-    /// Skip this many.
+    /// Skip this many; of a page that goes on `after` a row, none.
     pub offset: i64,
+    /// Go on after this row.
+    pub after: Option<After>,
+}
+
+impl DatePage {
+    /// How many rows are read and not shown.
+    pub(crate) fn skipped(&self) -> i64 {
+        if self.after.is_some() { 0 } else { self.offset }
+    }
 }
 
 impl Store {
@@ -41,4 +50,19 @@ pub(crate) fn push_rows(query: &mut QueryBuilder<Postgres>, limit: i64, offset: 
     if offset > 0 {
         query.push(" offset ").push_bind(offset);
     }
+}
+
+/// Ends the statement of a page, as [`push_rows`] does.
+pub(crate) fn push_page(query: &mut QueryBuilder<Postgres>, page: &DatePage) {
+    push_rows(query, page.limit, page.skipped());
+}
+
+/// The condition that a row comes behind `after` in a list that is ordered by `created_at desc` and then by `place`, a pair of
+/// place and id.
+pub(crate) fn push_after(query: &mut QueryBuilder<Postgres>, after: Option<&After>, place: &'static str) {
+    let Some(after) = after else { return };
+    query.push(" and created_at <= ").push_bind(after.created_at);
+    query.push(" and (created_at < ").push_bind(after.created_at);
+    query.push(" or ").push(place).push(" > (").push_bind(after.position);
+    query.push(", ").push_bind(after.id.clone()).push("))");
 }

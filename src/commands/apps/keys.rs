@@ -85,7 +85,11 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
             let owner = UserId::new(owner);
             let keys = ledger.store().app_keys(&owner, &app).await?;
             if as_json {
-                return table::print_page("keys", keys.iter().map(api::shapes::app_key).collect(), None);
+                return table::print_page(
+                    "keys",
+                    keys.iter().map(|key| json!(api::shapes::app_key(key))).collect(),
+                    None,
+                );
             }
             let now = ledger.db().now().await?;
             let never = || "never".to_owned();

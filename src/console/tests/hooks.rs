@@ -12,6 +12,7 @@ async fn with_one_lost() -> World {
     let world = World::with_keys().await;
     let ann = UserId::new("ann");
     let new = NewEndpoint {
+        force: true,
         id: "w".to_owned(),
         url: "https://ann:pass@hooks.example/of/ann?token=secret".to_owned(),
         events: vec![EventKind::ConversationCompleted],

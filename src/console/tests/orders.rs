@@ -104,6 +104,7 @@ async fn deliveries_to_an_endpoint_that_is_back_are_tried_at_once() {
     let world = World::with_keys().await;
     let ann = UserId::new("ann");
     let new = NewEndpoint {
+        force: true,
         id: "w".to_owned(),
         url: "https://hooks.example".to_owned(),
         events: vec![EventKind::ConversationCompleted],

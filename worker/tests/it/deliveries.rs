@@ -25,6 +25,7 @@ fn hurried(bench: &Bench) -> Working {
 async fn endpoint(bench: &Bench, id: &str, url: &str) -> SecretString {
     let secret = outside::new_secret([7; 32]);
     let new = NewEndpoint {
+        force: true,
         id: id.to_owned(),
         url: url.to_owned(),
         events: vec![EventKind::ConversationCompleted],
@@ -61,7 +62,10 @@ async fn a_completion_is_told_signed_and_retried_under_the_same_id() {
 
     let registry = working.registry.clone();
     working.stop().await;
-    let [delivery] = &bench.ledger.outbox().deliveries(&bench.user, "e1", 10, 0).await.unwrap()[..] else {
+    let [delivery] =
+        &bench.ledger.outbox().deliveries(&bench.user, "e1", &outbox::DeliveryPage::first(10)).await.unwrap()
+            [..]
+    else {
         panic!("one delivery")
     };
     assert_eq!((delivery.status.as_str(), delivery.tries, delivery.last_status), ("delivered", 2, Some(204)));
@@ -146,7 +150,10 @@ async fn a_delivery_that_panics_has_had_a_try() {
     working.until_counted("listen_webhook_deliveries_total{outcome=\"retry\"} 1").await;
 
     working.stop().await;
-    let [delivery] = &bench.ledger.outbox().deliveries(&bench.user, "e1", 10, 0).await.unwrap()[..] else {
+    let [delivery] =
+        &bench.ledger.outbox().deliveries(&bench.user, "e1", &outbox::DeliveryPage::first(10)).await.unwrap()
+            [..]
+    else {
         panic!("one delivery")
     };
     assert_eq!((delivery.status.as_str(), delivery.tries), ("pending", 1));
@@ -234,7 +241,7 @@ async fn a_thin_delivery_reads_nothing_of_what_it_is_about() {
     for (id, format) in [("full", WebhookFormat::Full), ("thin", WebhookFormat::Thin)] {
         let receiver = Receiver::answering(&[]).await;
         let (url, secret) = (receiver.url.clone(), outside::new_secret([7; 32]));
-        let new = NewEndpoint { id: id.to_owned(), url, events: events.clone(), format, secret };
+        let new = NewEndpoint { force: true, id: id.to_owned(), url, events: events.clone(), format, secret };
         bench.ledger.outbox().create_endpoint(&bench.user, &new).await.unwrap().unwrap();
         heard.push(receiver);
     }
@@ -287,7 +294,8 @@ async fn what_no_longer_exists_is_not_told() {
     let heard = receiver.next().await;
     assert_eq!(heard.header("webhook-id"), "d2");
     working.stop().await;
-    let told = bench.ledger.outbox().deliveries(&bench.user, "e1", 10, 0).await.unwrap();
+    let told =
+        bench.ledger.outbox().deliveries(&bench.user, "e1", &outbox::DeliveryPage::first(10)).await.unwrap();
     let cancelled = told.iter().find(|delivery| delivery.id == "d1").unwrap();
     assert_eq!(cancelled.status, "cancelled");
 }

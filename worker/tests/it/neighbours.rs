@@ -28,6 +28,7 @@ async fn slow() -> String {
 
 async fn endpoint(bench: &Bench, user: &UserId, id: &str, url: &str) {
     let new = NewEndpoint {
+        force: true,
         id: id.to_owned(),
         url: url.to_owned(),
         events: vec![EventKind::ConversationCompleted],

@@ -125,6 +125,7 @@ async fn a_full_webhook_about_a_memory_is_rendered_from_the_memory() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
     let new = NewEndpoint {
+        force: true,
         id: "e1".to_owned(),
         url: receiver.url.clone(),
         events: vec![records::EventKind::MemoryCreated],
@@ -145,6 +146,7 @@ async fn an_endpoint_that_asked_is_told_of_an_item_and_a_memory_that_a_person_ma
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
     let new = NewEndpoint {
+        force: true,
         id: "e1".to_owned(),
         url: receiver.url.clone(),
         events: vec![records::EventKind::MemoryCreated, records::EventKind::ActionItemCreated],

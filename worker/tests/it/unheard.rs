@@ -104,6 +104,7 @@ async fn a_delivery_whose_end_was_told_and_not_heard_is_not_lost() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
     let new = NewEndpoint {
+        force: true,
         id: "e1".to_owned(),
         url: receiver.url.clone(),
         events: vec![EventKind::ConversationCompleted],

@@ -110,7 +110,7 @@ async fn a_caller_is_checked_before_the_body_is_read() {
     }
     let (router, _) = router(Delivered::Done, false);
     let (.., body) = ask(&router, PATH, None, Sent::empty()).await;
-    assert_eq!(body, json!({ "detail": "Not authenticated" }));
+    assert_eq!(body["detail"], "Not authenticated");
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 -- The job of a conversation's newest revision; none once the conversation is deleted.
-select j.*
+select j.*, c.status as conversation_status
 from finalization_jobs j
 join conversations c using (user_id, conversation_id)
 where j.user_id = $1

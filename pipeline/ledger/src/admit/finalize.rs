@@ -143,9 +143,18 @@ impl Ledger {
         Ok(self.finalize_in_batch(request).await?.is_ok_and(|admission| admission.fresh))
     }
 
+    /// Admits in a batch. A request under an idempotency key shares no commit: its key may be taken, and only it would fail.
     async fn finalize_in_batch(&self, request: FinalizeRequest) -> Result<Finalized, Error> {
         let span = admission();
         let request = FinalizeRequest { trace: span.in_scope(TraceContext::current), ..request };
+        if self.db.has_request_key() {
+            let batch = [Arc::new(request)];
+            let alone = self.db.in_time(self.finalize_all(&batch, Locks::Wait)).instrument(span).await?;
+            return Ok(match alone.into_iter().next() {
+                Some(Outcome::Done(finalized)) => finalized,
+                Some(Outcome::Locked) | None => Err(AdmitRefusal::NoConversation),
+            });
+        }
         let all = async |ledger: Self, batch: Vec<_>, locks| {
             ledger.db().in_time(ledger.finalize_all(&batch, locks)).await
         };
@@ -176,7 +185,12 @@ impl Ledger {
         batch: &[Arc<FinalizeRequest>],
         locks: Locks,
     ) -> Result<(Vec<Outcome<Finalized>>, Vec<Claimed>), Abort> {
-        let mut transaction = self.db.begin_without_clock(DOING).await?;
+        let mut transaction = match batch {
+            [only] if self.db.has_request_key() => {
+                self.db.begin_creating(DOING, &[only.conversation.as_str()]).await?.0
+            }
+            _ => self.db.begin_without_clock(DOING).await?,
+        };
         if locks == Locks::Wait {
             wait_for_locks(&mut transaction, batch).await?;
         }
@@ -220,6 +234,10 @@ impl Ledger {
                     Ok(Admission { job, fresh })
                 }
             }));
+        }
+        // What is refused holds no idempotency key.
+        if self.db.has_request_key() && !matches!(outcomes.as_slice(), [Outcome::Done(Ok(_))]) {
+            return Ok((outcomes, Vec::new()));
         }
         let Some(now) = found.values().next().map(|conversation| conversation.now) else {
             return Ok((outcomes, Vec::new()));

@@ -90,10 +90,14 @@ impl Ledger {
         by: EndedBy<'_>,
         keys: Option<WithKeys<'_>>,
     ) -> Result<LiveAdmission, Abort> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin_creating(DOING, &[id.as_str()]).await?;
         let Some(owner) = owner(&mut transaction, user).await? else { return Ok(LiveAdmission::Ended) };
         let Some(standing) = lock(&mut transaction, user, id).await? else { return Ok(LiveAdmission::Ended) };
         if let Some(refused) = standing.refuses(by, now) {
+            // A repeat must not end the next conversation instead: the key of this request is kept.
+            if self.db.has_request_key() {
+                transaction.commit().await.doing(DOING)?;
+            }
             return Ok(refused);
         }
         if !standing.has_content {

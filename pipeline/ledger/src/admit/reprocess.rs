@@ -59,7 +59,7 @@ impl Ledger {
         id: &ConversationId,
         keys: Option<WithKeys<'_>>,
     ) -> Result<Result<Admitted, ReprocessRefusal>, Abort> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin_creating(DOING, &[id.as_str()]).await?;
         let Some(owner) = owner(&mut transaction, user).await? else {
             return Ok(Err(ReprocessRefusal::NoConversation));
         };
@@ -73,6 +73,9 @@ impl Ledger {
                 return Ok(Err(ReprocessRefusal::KeysRequired));
             }
             let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Abort::Conflict)?;
+            if self.db.has_request_key() {
+                transaction.commit().await.doing(DOING)?;
+            }
             return Ok(Ok(Admitted { conversation, job_id: live.job.id, fresh: false, claimed: None }));
         }
         if standing.status != Status::Completed.as_str() && standing.status != Status::Failed.as_str() {

@@ -200,8 +200,10 @@ async fn insert(
 ) -> Result<(), Error> {
     let (mut users, mut conversations, mut revisions) = (Vec::new(), Vec::new(), Vec::new());
     let (mut ids, mut descriptions, mut dues) = (Vec::new(), Vec::new(), Vec::new());
+    let mut positions = Vec::new();
     for (claimed, sorted) in kept.iter().map(|completion| &completion.claimed).zip(sorted) {
-        for (id, item) in &sorted.fresh {
+        for (position, (id, item)) in (0_i32..).zip(&sorted.fresh) {
+            positions.push(position);
             users.push(claimed.user_id.as_str());
             conversations.push(claimed.conversation_id.as_str());
             revisions.push(claimed.revision);
@@ -215,10 +217,10 @@ async fn insert(
     }
     sqlx::query(
         "insert into action_items (user_id, action_item_id, description, due_at, conversation_id, revision, \
-             created_at, updated_at) \
-         select t.user_id, t.id, t.description, t.due_at, t.conversation_id, t.revision, $1, $1 \
-         from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::timestamptz[]) \
-             t (user_id, conversation_id, revision, id, description, due_at) \
+             position, created_at, updated_at) \
+         select t.user_id, t.id, t.description, t.due_at, t.conversation_id, t.revision, t.position, $1, $1 \
+         from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::timestamptz[], $8::integer[]) \
+             t (user_id, conversation_id, revision, id, description, due_at, position) \
          on conflict do nothing",
     )
     .bind(now)
@@ -228,6 +230,7 @@ async fn insert(
     .bind(&ids)
     .bind(&descriptions)
     .bind(&dues)
+    .bind(&positions)
     .execute(connection)
     .await
     .doing("writing action items")

@@ -56,8 +56,8 @@ async fn insert(
 ) -> Result<Vec<ActionItem>, sqlx::Error> {
     let sql = format!(
         "insert into action_items (user_id, action_item_id, description, completed, due_at, completed_at, by_person, \
-             created_at, updated_at) \
-         select $1, t.id, t.description, t.completed, t.due_at, case when t.completed then $2 end, true, $2, $2 \
+             position, created_at, updated_at) \
+         select $1, t.id, t.description, t.completed, t.due_at, case when t.completed then $2 end, true, t.ordinal - 1, $2, $2 \
          from unnest($3::text[], $4::text[], $5::boolean[], $6::timestamptz[]) \
              with ordinality t (id, description, completed, due_at, ordinal) \
          order by t.ordinal returning {ITEM_COLUMNS}"

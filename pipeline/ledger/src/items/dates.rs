@@ -99,6 +99,7 @@ mod tests {
             due_at: due.map(at),
             completed_at: completed.then(|| at(1)),
             conversation_id: None,
+            position: 0,
         }
     }
 

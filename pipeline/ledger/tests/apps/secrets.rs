@@ -22,6 +22,7 @@ impl World {
     async fn furnish(&self) {
         self.app().await;
         let endpoint = NewEndpoint {
+            force: true,
             id: "e".to_owned(),
             url: "https://hook.example/".to_owned(),
             events: vec![EventKind::ConversationCompleted],

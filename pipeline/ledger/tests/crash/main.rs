@@ -149,7 +149,10 @@ crashes! { crash_everywhere:
 }
 
 crashes! { whole::crash_everywhere:
-    no_statement_of_an_append_or_a_named_request_is_half_done: Words { Append, AppendNamed, CreateNamed, DeferNamed, KeepAnswer, ForgetAnswer, ForgetNames };
+    no_statement_of_an_append_or_a_named_request_is_half_done: Words {
+        Append, AppendNamed, CreateNamed, DeferNamed, FinalizeNamed, EndLiveNamed, ReprocessNamed, KeepAnswer,
+        ForgetAnswer, ForgetNames
+    };
     no_statement_of_a_reminder_can_lose_or_double_a_push: Push { Fire, FireLate, Claim, ClaimDead, ClaimClosed, GiveUp, Deliver, Fail, LoseSubscription };
     no_statement_of_a_bulk_replay_can_lose_or_double_an_item: Bulk { Start, Take, TakeOver, Step, StepRefused, StepRest, StepDone, Pause, Resume, Cancel, Follow };
     no_statement_of_an_app_is_half_done: App { Create, Store, Delete, Install, Uninstall, CreateKey, ShowKey, RevokeKey, SwitchOff, SwitchOn, Fail, Send, ClaimPush, FinishPush, Locate, Forget };

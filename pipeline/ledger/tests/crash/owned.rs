@@ -99,14 +99,24 @@ impl Said for Owned {
             Self::Redeliver | Self::RedeliverForOperator | Self::Recover | Self::RecoverForOperator => {
                 complete(world, &ledger, user).await;
                 world.run(GIVEN_UP, user).await;
-                let all = ledger.outbox().deliveries(user, &hook(user), 9, 0).await.unwrap();
+                let all = ledger
+                    .outbox()
+                    .deliveries(user, &hook(user), &outbox::DeliveryPage::first(9))
+                    .await
+                    .unwrap();
                 let told = all.into_iter().find(|delivery| delivery.event == "conversation.completed");
                 scene.of = told.expect("it was told of").id;
             }
             Self::TryDelivery | Self::TryEndpoint => {
                 complete(world, &ledger, user).await;
                 world.run(BACKING_OFF, user).await;
-                scene.of = ledger.outbox().deliveries(user, &hook(user), 1, 0).await.unwrap().remove(0).id;
+                scene.of = ledger
+                    .outbox()
+                    .deliveries(user, &hook(user), &outbox::DeliveryPage::first(1))
+                    .await
+                    .unwrap()
+                    .remove(0)
+                    .id;
             }
             Self::Unsubscribe => {
                 remind(&ledger, user).await;
@@ -169,10 +179,10 @@ impl Said for Owned {
                     .map(drop)
             }
             Self::TryDelivery => {
-                Operations::new(&ledger).try_delivery_now(user, &hook, of, &action(user)).await.map(drop)
+                Operations::new(ledger).try_delivery_now(user, &hook, of, &action(user)).await.map(drop)
             }
             Self::TryEndpoint => {
-                Operations::new(&ledger).try_endpoint_now(user, &hook, &action(user)).await.map(drop)
+                Operations::new(ledger).try_endpoint_now(user, &hook, &action(user)).await.map(drop)
             }
             Self::Subscribe => named().outbox().subscribe(user, &subscription(user)).await.map(drop),
             Self::Unsubscribe => ledger.outbox().unsubscribe(user, of).await.map(drop),
@@ -227,6 +237,7 @@ fn key(user: &UserId) -> NewKey {
 
 fn endpoint(user: &UserId) -> NewEndpoint {
     NewEndpoint {
+        force: true,
         id: format!("second-{user}"),
         url: "https://example.com/second".to_owned(),
         events: vec![EventKind::ConversationCompleted],

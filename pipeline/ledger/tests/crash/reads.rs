@@ -63,7 +63,7 @@ reads! { db, store, outbox, ledger, operations, about:
     store.known_people(&about.user, 9, 0); store.known_person(&about.user, "b");
     outbox.subscriptions(&about.user);
     outbox.endpoints(&about.user); outbox.endpoint(&about.user, "hook-Reader");
-    outbox.deliveries(&about.user, "hook-Reader", 9, 0);
+    outbox.deliveries(&about.user, "hook-Reader", &outbox::DeliveryPage::first(9));
     outbox.audio_webhook(&about.user); outbox.audio_receiver(&about.user);
     outbox.next_delivery_in(); outbox.next_push_in(&PushPolicy::default());
     ledger.poll(&about.user, &conversation(&about.user));

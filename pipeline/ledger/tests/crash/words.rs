@@ -1,12 +1,13 @@
 //! What a person says and asks for under a name: appended segments, and requests with an `Idempotency-Key`.
 
 use db::{Error, Repeat, RequestKey};
-use ledger::{Ledger, NewConversation};
+use ledger::{EndedBy, Ledger, NewConversation};
 use operations::Operations;
 use records::{Segment, UserId};
 
 use crate::{
     Said,
+    verbs::complete,
     world::{World, conversation, talk},
 };
 
@@ -16,6 +17,9 @@ pub(crate) enum Words {
     AppendNamed,
     CreateNamed,
     DeferNamed,
+    FinalizeNamed,
+    EndLiveNamed,
+    ReprocessNamed,
     KeepAnswer,
     ForgetAnswer,
     ForgetNames,
@@ -35,6 +39,8 @@ impl Said for Words {
         let ledger = world.ledger();
         match self {
             Self::Append | Self::AppendNamed => world.deferred(&user).await,
+            Self::FinalizeNamed | Self::EndLiveNamed => world.deferred(&user).await,
+            Self::ReprocessNamed => complete(world, &ledger, &user).await,
             Self::CreateNamed | Self::DeferNamed => {}
             Self::KeepAnswer | Self::ForgetAnswer | Self::ForgetNames => {
                 Self::DeferNamed.say(&ledger, &user).await.unwrap();
@@ -72,6 +78,15 @@ impl Said for Words {
                 let new = NewConversation { deferred: true, client_session_id: None, ..talk(user) };
                 ledger.under_key(name(user)).create_conversation(user, new).await.map(drop)
             }
+            Self::FinalizeNamed => {
+                let finalized = ledger.under_key(name(user)).finalize_and_show(user, &id, None).await?;
+                finalized.map(drop).map_err(|refusal| panic!("{refusal:?}"))
+            }
+            Self::EndLiveNamed => {
+                let by = EndedBy::Owner { calendar_meeting_context: None };
+                ledger.under_key(name(user)).admit_live(user, &id, by, None).await.map(drop)
+            }
+            Self::ReprocessNamed => ledger.under_key(name(user)).reprocess(user, &id, None).await.map(drop),
             Self::KeepAnswer => ledger.db().store_answer(&name(user), 200, "{\"id\": 1}").await,
             Self::ForgetAnswer => ledger.delete_conversation(user, &id).await.map(drop),
             Self::ForgetNames => {
@@ -83,7 +98,15 @@ impl Said for Words {
     /// A repeat under an idempotency key gets what the first request created, or its answer; one whose transaction never
     /// committed holds no name.
     async fn afterwards(self, world: &World, user: &UserId, position: &str) {
-        if !matches!(self, Self::AppendNamed | Self::CreateNamed | Self::DeferNamed) {
+        if !matches!(
+            self,
+            Self::AppendNamed
+                | Self::CreateNamed
+                | Self::DeferNamed
+                | Self::FinalizeNamed
+                | Self::EndLiveNamed
+                | Self::ReprocessNamed
+        ) {
             return;
         }
         let ledger = world.ledger();

@@ -53,6 +53,7 @@ impl World {
         let user = UserId::new(id);
         assert!(self.clean.store().create_user(&user, &Default::default()).await.unwrap());
         let endpoint = NewEndpoint {
+            force: true,
             id: format!("hook-{id}"),
             url: "https://example.com/hook".to_owned(),
             events: vec![

@@ -53,6 +53,7 @@ impl World {
     /// An endpoint that asks for `events`.
     pub(crate) async fn endpoint(&self, user: &UserId, id: &str, events: &[EventKind]) {
         let new = NewEndpoint {
+            force: true,
             id: id.into(),
             url: format!("https://example.com/{id}"),
             events: events.to_vec(),

@@ -2,7 +2,7 @@
 //! once.
 
 use db::{Repeat, RequestKey};
-use outbox::{NewEndpoint, TooManyEndpoints};
+use outbox::{EndpointRefusal, NewEndpoint};
 use records::{EventKind, UserId, WebhookFormat};
 use secrecy::SecretString;
 use store::{KeyRefusal, NewKey};
@@ -11,6 +11,7 @@ use crate::world::World;
 
 fn endpoint() -> NewEndpoint {
     NewEndpoint {
+        force: true,
         id: "new".to_owned(),
         url: "https://example.com/new".to_owned(),
         events: vec![EventKind::ConversationCompleted],
@@ -34,7 +35,7 @@ async fn a_person_has_twenty_endpoints_and_somebody_elses_are_not_counted() {
     world.database.run(&endpoints("bob", 1, 20)).await;
     assert_eq!(
         world.ledger.outbox().create_endpoint(&world.bob, &endpoint()).await.unwrap(),
-        Err(TooManyEndpoints)
+        Err(EndpointRefusal::TooMany)
     );
     assert!(world.ledger.outbox().create_endpoint(&world.ann, &endpoint()).await.unwrap().is_ok());
     assert!(world.ledger.outbox().delete_endpoint(&world.bob, "e7").await.unwrap());
@@ -49,7 +50,7 @@ async fn whose_endpoint_is_made_while_another_is_counts_after_it() {
         format!("select from users where user_id = 'ann' for no key update; {}", endpoints("ann", 20, 20));
     let verb = async { world.ledger.outbox().create_endpoint(&world.ann, &endpoint()).await.unwrap() };
     let done = world.database.overtaken_by(&twentieth, verb).await;
-    assert_eq!(done, Err(TooManyEndpoints));
+    assert_eq!(done, Err(EndpointRefusal::TooMany));
     assert_eq!(world.count("select count(*) from webhook_endpoints").await, 20);
 }
 

@@ -68,7 +68,13 @@ async fn a_late_word_of_the_same_failure_as_an_earlier_trys_is_lost() {
         !world.ledger.outbox().finish_delivery(&died, refused, &policy).await.unwrap(),
         "its claim is over"
     );
-    let shown = world.ledger.outbox().deliveries(&world.ann, "w", 9, 0).await.unwrap().remove(0);
+    let shown = world
+        .ledger
+        .outbox()
+        .deliveries(&world.ann, "w", &outbox::DeliveryPage::first(9))
+        .await
+        .unwrap()
+        .remove(0);
     assert_eq!((shown.status.as_str(), shown.last_error.as_deref()), ("pending", Some("abandoned")));
 }
 

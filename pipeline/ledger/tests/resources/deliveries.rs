@@ -35,7 +35,14 @@ async fn finish(world: &World, claimed: &ClaimedDelivery, outcome: DeliveryOutco
 }
 
 async fn view(world: &World) -> DeliveryView {
-    world.ledger.outbox().deliveries(&world.ann, "w", 1, 0).await.unwrap().pop().unwrap()
+    world
+        .ledger
+        .outbox()
+        .deliveries(&world.ann, "w", &outbox::DeliveryPage::first(1))
+        .await
+        .unwrap()
+        .pop()
+        .unwrap()
 }
 
 /// Lets time pass: everything that waits is due, every sender has died.
@@ -120,6 +127,18 @@ async fn a_delivery_is_exhausted_when_its_schedule_is_over() {
         (view.status.as_str(), view.tries, view.last_error.as_deref()),
         ("exhausted", 11, Some("status"))
     );
+    let tries: Vec<i32> = view.history.iter().map(|tried| tried.number).collect();
+    assert_eq!(tries, (1..=11).collect::<Vec<_>>());
+    assert!(view.history.iter().all(|tried| tried.error.as_deref() == Some("status")));
+    // The newest stay when a redelivery begins another round.
+    for _ in 0..2 {
+        world.ledger.outbox().redeliver(&world.ann, "w", "w_0").await.unwrap();
+        assert!(finish(&world, &claim(&world).await, DeliveryOutcome::Delivered { status: 204 }).await);
+    }
+    let again = self::view(&world).await.history;
+    let numbers: Vec<i32> = again.iter().map(|tried| tried.number).collect();
+    assert_eq!(numbers, [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 1]);
+    assert_eq!((again[11].status, again[11].error.as_deref()), (Some(204), None));
     assert!(
         world
             .ledger

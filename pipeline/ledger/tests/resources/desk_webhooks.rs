@@ -199,7 +199,8 @@ async fn an_endpoints_deliveries_are_shown_to_its_owner_and_to_operators_without
     world.run("delete from webhook_deliveries where endpoint_id = 'v' and delivery_id = 'got'").await;
     world.run("delete from webhook_deliveries where user_id = 'bob' and delivery_id in ('got', 'old')").await;
     for (user, endpoint, many) in [(&world.ann, "w", 5), (&world.ann, "v", 4), (&world.bob, "w", 3)] {
-        let shown = world.ledger.outbox().deliveries(user, endpoint, 99, 0).await.unwrap();
+        let shown =
+            world.ledger.outbox().deliveries(user, endpoint, &outbox::DeliveryPage::first(99)).await.unwrap();
         let filter = DeliveryFilter { limit: 99, ..DeliveryFilter::default() };
         let lines =
             Operations::new(&world.ledger).endpoint_deliveries(user, endpoint, &filter).await.unwrap();

@@ -116,7 +116,7 @@ async fn the_list_page_of_memories_uses_its_index() {
     let user = records::UserId::new("u3");
     for categories in [vec![], vec![records::MemoryCategory::Work]] {
         assert_uses(&world, "memories", "memories_listed", async |ledger| {
-            let filter = MemoryFilter { limit: 25, offset: 0, categories };
+            let filter = MemoryFilter { limit: 25, categories, ..MemoryFilter::default() };
             assert_eq!(ledger.store().memories(&user, &filter).await.unwrap().len(), 25);
         })
         .await;

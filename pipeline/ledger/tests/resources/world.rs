@@ -84,6 +84,7 @@ impl World {
     /// An endpoint that asks for `events`.
     pub(crate) async fn endpoint_for(&self, user: &UserId, id: &str, events: &[EventKind]) {
         let new = NewEndpoint {
+            force: true,
             id: id.to_owned(),
             url: format!("https://example.com/{id}"),
             events: events.to_vec(),

@@ -8,7 +8,7 @@ use records::Timestamp;
 use sqlx::PgConnection;
 
 use super::{
-    ClaimedDelivery, DeliveryOutcome, DeliveryPolicy,
+    ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, history,
     waiting::{cancel, park},
 };
 use crate::Outbox;
@@ -176,7 +176,9 @@ async fn write(
              next_at = case when $6::timestamptz is null or e.enabled then $6 else 'infinity' end, \
              last_status = coalesce($7, case when $5 = 'cancelled' then last_status end), last_error = $8, \
              finished_at = case when $5 <> 'pending' then $9::timestamptz end, \
-             body = case when $5 in ('delivered', 'cancelled') then null else body end \
+             body = case when $5 in ('delivered', 'cancelled') then null else body end, \
+             history = case when $10::text is null then history \
+                 when cardinality(history) >= $11 then history[2:] || $10 else history || $10 end \
          from webhook_endpoints e \
          where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = $3 and d.epoch = $4 and d.status = 'sending' \
              and e.user_id = d.user_id and e.endpoint_id = d.endpoint_id",
@@ -190,6 +192,11 @@ async fn write(
     .bind(verdict.last_status.map(i32::from))
     .bind(verdict.last_error)
     .bind(now)
+    // What was cancelled was not tried.
+    .bind((verdict.status != "cancelled").then(|| {
+        history::line(claimed.try_number, now, verdict.last_status, verdict.last_error)
+    }))
+    .bind(history::TRIES_KEPT)
     .execute(connection)
     .await
     .doing(DOING)?;

@@ -6,7 +6,7 @@ use db::{Doing, Error};
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 
-use super::{DeliveryView, TEST_EVENT};
+use super::{DeliveryPage, DeliveryView, TEST_EVENT, history};
 use crate::Outbox;
 
 /// What a row shows of itself, as a literal, so that whole statements stay static. A delivery that waits for its
@@ -14,7 +14,7 @@ use crate::Outbox;
 macro_rules! view_columns {
     () => {
         "delivery_id, event, conversation_id, status, tries, last_status, last_error, \
-         nullif(next_at, 'infinity') as next_at, created_at, finished_at"
+         nullif(next_at, 'infinity') as next_at, created_at, finished_at, history"
     };
 }
 
@@ -30,6 +30,7 @@ struct ViewRow {
     next_at: Option<Timestamp>,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
+    history: Vec<String>,
 }
 
 impl From<ViewRow> for DeliveryView {
@@ -45,6 +46,7 @@ impl From<ViewRow> for DeliveryView {
             next_at: row.next_at,
             created_at: row.created_at,
             finished_at: row.finished_at,
+            history: history::read(&row.history),
         }
     }
 }
@@ -72,19 +74,25 @@ impl Outbox {
         &self,
         user: &UserId,
         endpoint: &str,
-        limit: i64,
-        offset: i64,
+        page: &DeliveryPage,
     ) -> Result<Vec<DeliveryView>, Error> {
+        let after = page.after.as_ref();
         let rows: Vec<ViewRow> = sqlx::query_as(concat!(
             "select ",
             view_columns!(),
             " from webhook_deliveries where user_id = $1 and endpoint_id = $2 \
+                 and ($5::text is null or status = $5) \
+                 and created_at <= coalesce($6::timestamptz, 'infinity') \
+                 and ($6 is null or created_at < $6 or delivery_id > $7) \
              order by created_at desc, delivery_id limit $3 offset $4"
         ))
         .bind(user.as_str())
         .bind(endpoint)
-        .bind(limit)
-        .bind(offset)
+        .bind(page.limit)
+        .bind(if after.is_some() { 0 } else { page.offset })
+        .bind(page.status)
+        .bind(after.map(|after| after.created_at))
+        .bind(after.map(|after| after.id.as_str()))
         .fetch_all(self.db.pool())
         .await
         .doing("listing deliveries")?;

@@ -10,9 +10,14 @@ const DOING: &str = "storing an endpoint";
 /// How many a user may have (DECISIONS §6): every event is sent to each of them, at the cost of all users' turns.
 const MOST: i64 = 20;
 
-/// The person has as many endpoints as one may have.
+/// Why an endpoint is not made. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooManyEndpoints;
+pub enum EndpointRefusal {
+    /// The user has as many endpoints as one may have.
+    TooMany,
+    /// The user has one with this URL, and `force` was not asked for.
+    SameUrl,
+}
 
 impl Outbox {
     /// Stores an endpoint. Those of installed apps do not count; those that are switched off count, too: they can be switched on again at any time.
@@ -23,20 +28,25 @@ impl Outbox {
         &self,
         user: &UserId,
         new: &NewEndpoint,
-    ) -> Result<Result<Endpoint, TooManyEndpoints>, Error> {
+    ) -> Result<Result<Endpoint, EndpointRefusal>, Error> {
         let events: Vec<&str> = new.events.iter().map(|event| event.as_str()).collect();
         let secret = self.db.secrets().seal(Place::endpoint(user.as_str(), &new.id), &new.secret)?;
         let (mut transaction, _) = self.db.begin_creating(DOING, &[&new.id]).await?;
         lock_user(&mut transaction, user).await?;
-        let others: i64 = sqlx::query_scalar(
-            "select count(*) from webhook_endpoints where user_id = $1 and app_id is null",
+        let (others, same_url): (i64, bool) = sqlx::query_as(
+            "select count(*), coalesce(bool_or(url = $2), false) from webhook_endpoints \
+             where user_id = $1 and app_id is null",
         )
         .bind(user.as_str())
+        .bind(&new.url)
         .fetch_one(&mut *transaction)
         .await
         .doing(DOING)?;
+        if same_url && !new.force {
+            return Ok(Err(EndpointRefusal::SameUrl));
+        }
         if others >= MOST {
-            return Ok(Err(TooManyEndpoints));
+            return Ok(Err(EndpointRefusal::TooMany));
         }
         let row: EndpointRow = sqlx::query_as(
             "insert into webhook_endpoints (user_id, endpoint_id, url, events, format, secret) \

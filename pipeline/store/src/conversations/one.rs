@@ -87,7 +87,7 @@ const CONVERSATIONS: &str = for_each!(
 );
 const ITEMS: &str = for_each!(
     "select * from action_items i where i.user_id = k.user_id and i.conversation_id = k.conversation_id \
-     order by i.created_at, i.action_item_id"
+     order by i.created_at, i.position, i.action_item_id"
 );
 
 /// What was found of one.

@@ -6,13 +6,13 @@ use records::{ActionItem, ActionItemId, Conversation, ConversationId, Segment, T
 use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder, postgres::PgRow};
 
 use super::{
-    ConversationFilter, ConversationView,
+    ConversationFilter, ConversationView, StatusFilter,
     row::{CONVERSATION_COLUMNS, ConversationRow},
     spoken::read_spoken,
 };
 use crate::{
     Store,
-    paging::push_rows,
+    paging::{push_after, push_page},
     reading::{Cells, column},
 };
 
@@ -46,7 +46,7 @@ impl Store {
 pub(super) fn page(user: &UserId, filter: &ConversationFilter) -> QueryBuilder<Postgres> {
     let mut query = QueryBuilder::new("with page as materialized (select ");
     query.push(CONVERSATION_COLUMNS).push(" from conversations where ");
-    match filter.page.offset {
+    match filter.page.skipped() {
         0 => listed(&mut query, user, filter),
         _ => {
             // What is skipped is read from the index alone; only the page's rows are fetched.
@@ -65,11 +65,11 @@ pub(super) fn page(user: &UserId, filter: &ConversationFilter) -> QueryBuilder<P
         " and f.folder_id = page.folder_id \
          left join lateral (select array_agg(a.action_item_id), array_agg(a.description), \
              array_agg(a.completed), array_agg(a.created_at), array_agg(a.updated_at), array_agg(a.due_at), \
-             array_agg(a.completed_at) \
+             array_agg(a.completed_at), array_agg(a.position) \
              from (select * from action_items o where o.user_id = ",
     );
     query.push_bind(user.as_str()).push(
-        " and o.conversation_id = page.conversation_id order by o.created_at, o.action_item_id) a) i on true \
+        " and o.conversation_id = page.conversation_id order by o.created_at, o.position, o.action_item_id) a) i on true \
          order by page.created_at desc, page.conversation_id",
     );
     query
@@ -77,7 +77,14 @@ pub(super) fn page(user: &UserId, filter: &ConversationFilter) -> QueryBuilder<P
 
 /// The list's conditions, order and rows; the order and the two constant conditions are those of its index.
 fn listed(query: &mut QueryBuilder<Postgres>, user: &UserId, filter: &ConversationFilter) {
-    query.push("status = 'completed' and not discarded and user_id = ").push_bind(user.as_str());
+    query.push(match filter.status {
+        StatusFilter::Completed => "status = 'completed' and not discarded",
+        StatusFilter::Processing => "status = 'processing'",
+        StatusFilter::Failed => "status = 'failed'",
+        StatusFilter::InProgress => "status = 'in_progress'",
+        StatusFilter::Any => "true",
+    });
+    query.push(" and user_id = ").push_bind(user.as_str());
     if let Some(start) = filter.page.start {
         query.push(" and created_at >= ").push_bind(start);
     }
@@ -95,8 +102,9 @@ fn listed(query: &mut QueryBuilder<Postgres>, user: &UserId, filter: &Conversati
         // In the text: a partial index holds the starred ones, and one plan serves every such list.
         query.push(if starred { " and starred" } else { " and not starred" });
     }
+    push_after(query, filter.page.after.as_ref(), "(0, conversation_id)");
     query.push(" order by created_at desc, conversation_id");
-    push_rows(query, filter.page.limit, filter.page.offset);
+    push_page(query, &filter.page);
 }
 
 /// A conversation with the names and the action items that a list shows.
@@ -122,6 +130,7 @@ impl<'r> FromRow<'r, PgRow> for PageRow {
                 updated_at: cells.next()?,
                 due_at: cells.next()?,
                 completed_at: cells.next()?,
+                positions: cells.next()?,
             },
         })
     }
@@ -152,6 +161,7 @@ struct Items {
     updated_at: Option<Vec<Timestamp>>,
     due_at: Option<Vec<Option<Timestamp>>>,
     completed_at: Option<Vec<Option<Timestamp>>>,
+    positions: Option<Vec<i32>>,
 }
 
 impl Items {
@@ -159,7 +169,7 @@ impl Items {
         let (mut ids, mut descriptions) = (column(self.ids), column(self.descriptions));
         let (mut completed, mut completed_at) = (column(self.completed), column(self.completed_at));
         let (mut created_at, mut updated_at) = (column(self.created_at), column(self.updated_at));
-        let mut due_at = column(self.due_at);
+        let (mut due_at, mut positions) = (column(self.due_at), column(self.positions));
         let next = || {
             Some(ActionItem {
                 id: ActionItemId::new(ids.next()?),
@@ -170,6 +180,7 @@ impl Items {
                 due_at: due_at.next()?,
                 completed_at: completed_at.next()?,
                 conversation_id: Some(conversation.clone()),
+                position: positions.next()?,
             })
         };
         std::iter::from_fn(next).collect()

@@ -176,6 +176,8 @@ async fn scraped() -> Scrape {
     let world = World::new().await;
     let process = Process::serve(&world.url, &[]).await;
     let _not_found = world.client(&process).ask(Method::GET, "/v1/dev/user/conversations/none", None).await;
+    // Web push is not configured: 503.
+    let _failed = world.client(&process).ask(Method::GET, "/v1/users/me/push-subscriptions/key", None).await;
     vacuum(&world.url).await;
     let (status, text) = page(&format!("{}/metrics", process.admin)).await;
     assert!(status.is_success(), "{status}: {text}");

@@ -36,8 +36,9 @@ fn every_alert_has_a_runbook_and_every_runbook_an_alert() {
     for page in pages {
         let text = read(&format!("docs/runbooks/{page}"));
         let parts: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
-        assert_eq!(parts, ["What it means", "How to look", "What to do"], "{page}");
+        assert_eq!(parts, ["Impact", "Check", "Act", "Verify"], "{page}");
         assert_eq!(text.lines().next(), page.strip_suffix(".md").map(|name| format!("# {name}")).as_deref());
+        assert!(text.contains("`/console"), "{page} names the console's page");
         for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
             assert!(root().join("docs/runbooks").join(link).exists(), "{page} links to {link}");
         }

@@ -1,0 +1,171 @@
+//! What owners say of their apps: the bodies of a create and of a change.
+
+use store::{AppFields, AppVisibility};
+
+use crate::{
+    endpoint::{Named, Note},
+    read::{Choice, Fields, Text},
+    shapes::words::{self, Words},
+};
+
+/// What a PATCH may change.
+const FIELDS: [&str; 9] = [
+    "name",
+    "description",
+    "visibility",
+    "home_url",
+    "manifest_url",
+    "webhook_url",
+    "setup_url",
+    "setup_completed_url",
+    "summary_prompt",
+];
+
+const fn notes(visibility: &'static str) -> [Note; 9] {
+    [
+        ("name", "What it is called.", ""),
+        ("description", "What it is for.", ""),
+        (
+            "visibility",
+            "Who sees it and may install it: its owner alone, or every user of this instance.",
+            visibility,
+        ),
+        (
+            "home_url",
+            "What paths of its manifest are resolved against. An https URL of a public address.",
+            "",
+        ),
+        (
+            "manifest_url",
+            "Where its manifest is, usually `/.well-known/service-tools.json`. It is fetched by every save.",
+            "",
+        ),
+        ("webhook_url", "Where every processed conversation of its users is posted, with `?uid=`.", ""),
+        ("setup_url", "Where a user connects to it.", ""),
+        (
+            "setup_completed_url",
+            "Asked with `?uid=` before it is installed: it must answer `{\"is_setup_completed\": true}`.",
+            "",
+        ),
+        ("summary_prompt", "The prompt of a summary that it writes of every conversation of its users.", ""),
+    ]
+}
+
+/// Words for the fields of a create.
+pub(super) const NEW: &[Note] = &notes("\"private\"");
+/// Words for the fields of a change.
+pub(super) const CHANGE: &[Note] = &notes("");
+
+/// What a PATCH changes; `None` leaves it.
+#[derive(Debug)]
+pub(super) struct Change {
+    name: Option<String>,
+    description: Option<String>,
+    visibility: Option<AppVisibility>,
+    home_url: Option<Option<String>>,
+    manifest_url: Option<Option<String>>,
+    webhook_url: Option<Option<String>>,
+    setup_url: Option<Option<String>>,
+    setup_completed_url: Option<Option<String>>,
+    summary_prompt: Option<Option<String>>,
+}
+
+impl Change {
+    /// Puts it over the fields as they are.
+    pub(super) fn apply(self, fields: &mut AppFields) {
+        fn put<T>(field: &mut T, change: Option<T>) {
+            if let Some(value) = change {
+                *field = value;
+            }
+        }
+        put(&mut fields.name, self.name);
+        put(&mut fields.description, self.description);
+        put(&mut fields.visibility, self.visibility);
+        put(&mut fields.home_url, self.home_url);
+        put(&mut fields.manifest_url, self.manifest_url);
+        put(&mut fields.webhook_url, self.webhook_url);
+        put(&mut fields.setup_url, self.setup_url);
+        put(&mut fields.setup_completed_url, self.setup_completed_url);
+        put(&mut fields.summary_prompt, self.summary_prompt);
+    }
+}
+
+/// Reads the body of a create.
+pub(super) fn read_new(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Option<AppFields> {
+    let name = fields.required("name", Text::between(1, 100));
+    refuse_blank(fields, "name", name.as_deref());
+    let description = fields.optional("description", Text::between(0, 1_000));
+    let visibility = fields.optional("visibility", visibility());
+    let mut url = |name| {
+        let url = fields.optional(name, Text::between(1, 2_048));
+        refuse_bad_url(fields, name, url.as_deref(), &may_call);
+        url
+    };
+    let (home_url, manifest_url, webhook_url) = (url("home_url"), url("manifest_url"), url("webhook_url"));
+    let (setup_url, setup_completed_url) = (url("setup_url"), url("setup_completed_url"));
+    let summary_prompt = fields.optional("summary_prompt", Text::between(1, 4_000));
+    refuse_blank(fields, "summary_prompt", summary_prompt.as_deref());
+    Some(AppFields {
+        name: name?,
+        description: description.unwrap_or_default(),
+        visibility: visibility.unwrap_or_default(),
+        home_url,
+        manifest_url,
+        webhook_url,
+        setup_url,
+        setup_completed_url,
+        summary_prompt,
+    })
+}
+
+/// Reads the body of a PATCH.
+pub(super) fn read_change(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Option<Change> {
+    let name = fields.present("name", Text::between(1, 100));
+    refuse_blank(fields, "name", name.as_deref());
+    let description = fields.nullable("description", Text::between(0, 1_000)).map(Option::unwrap_or_default);
+    let visibility = fields.present("visibility", visibility());
+    let mut url = |name| {
+        let url = fields.nullable(name, Text::between(1, 2_048));
+        refuse_bad_url(fields, name, url.as_ref().and_then(Option::as_deref), &may_call);
+        url
+    };
+    let (home_url, manifest_url, webhook_url) = (url("home_url"), url("manifest_url"), url("webhook_url"));
+    let (setup_url, setup_completed_url) = (url("setup_url"), url("setup_completed_url"));
+    let summary_prompt = fields.nullable("summary_prompt", Text::between(1, 4_000));
+    refuse_blank(fields, "summary_prompt", summary_prompt.as_ref().and_then(Option::as_deref));
+    fields.needs_any(&FIELDS)?;
+    Some(Change {
+        name,
+        description,
+        visibility,
+        home_url,
+        manifest_url,
+        webhook_url,
+        setup_url,
+        setup_completed_url,
+        summary_prompt,
+    })
+}
+
+fn visibility() -> Named<Choice<&'static str, AppVisibility>> {
+    words::AppVisibility::in_request(Choice::of(AppVisibility::ALL.map(|one| (one.as_str(), one))))
+}
+
+fn refuse_blank(fields: &mut Fields<'_>, name: &'static str, text: Option<&str>) {
+    if text.is_some_and(|text| text.trim().is_empty()) {
+        let _: Option<()> =
+            fields.report.at(name, |report| report.rule(&format!("{name} must not be blank")));
+    }
+}
+
+fn refuse_bad_url(
+    fields: &mut Fields<'_>,
+    name: &'static str,
+    url: Option<&str>,
+    may_call: &impl Fn(&str) -> bool,
+) {
+    if url.is_some_and(|url| !may_call(url)) {
+        let words = format!("{name} must be an https URL of a public address");
+        let _: Option<()> = fields.report.at(name, |report| report.rule(&words));
+    }
+}

@@ -1,0 +1,45 @@
+//! The whole interface as one service: the registered endpoints behind the front door.
+
+use std::sync::Arc;
+
+use axum::Router;
+use ledger::Ledger;
+use serde_json::Value;
+
+use crate::{
+    Metrics, Settings,
+    document::write,
+    door::{self, CheckUrl, Door, Patterns},
+    endpoint,
+    ids::{Ids, SystemIds},
+    routes,
+};
+
+/// The whole public interface as one service.
+pub fn router(ledger: Ledger, check_url: CheckUrl, settings: Settings, metrics: Metrics) -> Router {
+    router_with_ids(ledger, check_url, settings, metrics, Arc::new(SystemIds))
+}
+
+/// The same, with ids and secrets from elsewhere.
+pub fn router_with_ids(
+    ledger: Ledger,
+    check_url: CheckUrl,
+    settings: Settings,
+    metrics: Metrics,
+    ids: Arc<dyn Ids>,
+) -> Router {
+    let mut endpoints = routes::deliveries();
+    if !settings.only_deliveries {
+        let public = routes::endpoints(&settings);
+        endpoints.extend(routes::pages(&settings, &write(&public)));
+        endpoints.extend(public);
+    }
+    let patterns = endpoints.iter().map(|endpoint| (endpoint.path, endpoint.method, endpoint.wait));
+    let door = Door::new(ledger, check_url, settings, metrics, ids, Patterns::of(patterns));
+    door::before(endpoint::router(endpoints, &door), door)
+}
+
+/// The OpenAPI document of the public interface as a service with these settings serves it.
+pub fn document(settings: &Settings) -> Value {
+    write(&routes::endpoints(settings))
+}
