@@ -60,7 +60,7 @@ const EXAMPLES: [(&str, &[&str]); 59] = [
     ("audit list", &["listen audit list --operator olga --limit 20", "listen audit list --job 89abcdef"]),
     ("verify", &["listen verify", "listen verify --fix-totals --reason \"the totals were wrong\""]),
     ("doctor", &["listen doctor", "listen doctor --json"]),
-    ("explain", &["listen explain", "listen explain model_rejected", "listen explain ListenModelsFailing"]),
+    ("explain", &["listen explain", "listen explain model_rejected"]),
     ("healthcheck", &["listen healthcheck --admin-addr 127.0.0.1:8081"]),
     ("users list", &["listen users list --limit 100 --json"]),
     ("users create", &["listen users create --id ada --time-zone Europe/London"]),
