@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 /// The boards, by their files' names.
-pub(crate) const NAMES: [&str; 5] = ["engines", "finalization", "postgres", "reconciler", "webhooks"];
+pub(crate) const NAMES: [&str; 6] = ["engines", "finalization", "live", "postgres", "reconciler", "webhooks"];
 
 /// One board.
 pub(crate) struct Board {
