@@ -110,7 +110,7 @@ impl Db {
         self.request_key.is_some()
     }
 
-    /// Begins a verb that makes `made`. Under a request's name ([`Ledger::under_key`]) the name is noted first, with
+    /// Begins a verb that makes `made`. Under a request's name (`under_key`) the name is noted first, with
     /// what is made, and lives or dies with the transaction.
     pub async fn begin_creating(
         &self,

@@ -1,7 +1,7 @@
 //! What a job's row remembers of its edges: a line per edge, written in the update that stores the edge.
 //!
 //! A line is `version at_micros verb from>to epoch generation worker code detail cause`, parted by single spaces, `-` for
-//! what there is not; a cause is `code,stage,class,status,circuit`, and older lines have none. Renewals leave none: they say nothing that the lease does not. The newest [`KEPT`] lines stay.
+//! what there is not; a cause is `code,stage,class,status,circuit`, and older lines have none. Renewals leave none: they say nothing that the lease does not. The newest 64 lines stay.
 
 use job::{Cause, Command, ErrorClass, FailureCode, Job, State, Timestamp};
 

@@ -29,7 +29,7 @@ pub(crate) use gone;
 /// What a batch removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Finished jobs (never an unsettled dead letter: see [`Ledger::prune_dead_letters`]).
+    /// Finished jobs (never an unsettled dead letter: see `prune_dead_letters`).
     pub jobs: u64,
     /// Finished deliveries, of webhooks and of pushes.
     pub deliveries: u64,

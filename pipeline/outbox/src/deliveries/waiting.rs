@@ -36,7 +36,7 @@ pub(crate) async fn park(
 }
 
 /// A batch of what was parked is due now. Where more is left the endpoint is marked, and claims wake the rest
-/// ([`wake_more`]). The caller holds the endpoint's row.
+/// (`wake_more`). The caller holds the endpoint's row.
 pub async fn wake(
     connection: &mut PgConnection,
     user: &str,
