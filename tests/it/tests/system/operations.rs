@@ -1,5 +1,7 @@
 //! What operators look at.
 
+use std::time::Duration;
+
 use reqwest::StatusCode;
 use testbed::TestDatabase;
 
@@ -26,7 +28,14 @@ async fn readiness_tells_the_database() {
 
     binary::printed(&database.url(), &["migrate"]);
 
-    assert_eq!(page(&ready).await, (StatusCode::OK, "ready\n".to_owned()));
+    // The worker is started within a second.
+    let until = tokio::time::Instant::now() + Duration::from_secs(20);
+    let mut said = page(&ready).await;
+    while said.0 != StatusCode::OK && tokio::time::Instant::now() < until {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        said = page(&ready).await;
+    }
+    assert_eq!(said, (StatusCode::OK, "ready\n".to_owned()));
 }
 
 #[tokio::test]
