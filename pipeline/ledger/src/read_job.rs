@@ -49,7 +49,7 @@ pub struct Poll {
 struct PollRow {
     #[sqlx(flatten)]
     job: JobRow,
-    history: Vec<String>,
+    history: Option<Vec<String>>,
     conversation_status: String,
 }
 
@@ -78,7 +78,7 @@ fn poll(row: PollRow) -> Result<Poll, Error> {
     Ok(Poll {
         cause: match job.state {
             State::Completed { .. } => None,
-            _ => history::last_cause(&row.history),
+            _ => history::last_cause(row.history.as_deref().unwrap_or_default()),
         },
         can_finalize_again: row.conversation_status == Status::Failed.as_str(),
         status: job.state.status(),
