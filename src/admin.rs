@@ -54,7 +54,10 @@ impl Readiness {
     /// Why it does not take work, as a line.
     pub(crate) async fn check(&self) -> Result<(), &'static str> {
         self.process()?;
-        // Before the worker, which is started when the schema is there.
+        if self.worker.get().is_some() {
+            self.worker()?;
+        }
+        // Before a worker that is not started yet: it waits for the schema.
         self.database().await?;
         self.worker()
     }
@@ -181,8 +184,9 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_process_that_stops_is_not_ready_whatever_the_database_says() {
+    async fn a_process_that_stops_or_has_no_worker_is_not_ready_whatever_the_database_says() {
         let stopping = CancellationToken::new();
+        assert_eq!(said(Some(Health::default()), stopping.clone()).await, unready("no worker runs\n"));
         stopping.cancel();
         assert_eq!(said(Some(Health::default()), stopping).await, unready("stopping\n"));
     }

@@ -19,7 +19,7 @@ pub(super) fn tidy(value: &mut Value, components: &mut Map<String, Value>) {
                     tidy(inner, components);
                 }
             }
-            // Rust's own formats of numbers are none of OpenAPI's.
+            // OpenAPI does not know Rust's formats of unsigned numbers.
             if object.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
                 object.shift_remove("format");
             }

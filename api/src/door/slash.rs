@@ -36,7 +36,7 @@ pub(super) async fn fallback(
     }
 }
 
-/// A browser is led to the documents; a program is told that there is nothing.
+/// A browser is led to the documents; a program gets the 404.
 fn wants_a_page(headers: &HeaderMap) -> bool {
     let sent = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     sent.flat_map(|list| list.split(',')).any(|kind| kind.trim().starts_with("text/html"))

@@ -28,7 +28,7 @@ use crate::{
 pub(crate) enum Access {
     /// Anyone, without a key. The handler itself asks for whatever it needs.
     Open,
-    /// Whoever has a developer key.
+    /// Any developer key.
     AnyKey,
     /// Developer keys with this scope.
     Scope(Scope),

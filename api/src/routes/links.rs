@@ -36,32 +36,32 @@ pub(super) fn answer<'r, T: Row, S: Serialize>(
 /// A row of a list.
 pub(super) trait Row {
     /// Where the next page goes on when this row is the last one; `None`: the list has no cursors.
-    fn place(&self) -> Option<After> {
+    fn after(&self) -> Option<After> {
         None
     }
 }
 
 impl Row for ConversationView {
-    fn place(&self) -> Option<After> {
+    fn after(&self) -> Option<After> {
         let record = &self.conversation;
         Some(After { created_at: record.created_at, position: 0, id: record.id.to_string() })
     }
 }
 
 impl Row for ActionItem {
-    fn place(&self) -> Option<After> {
+    fn after(&self) -> Option<After> {
         Some(After { created_at: self.created_at, position: self.position, id: self.id.to_string() })
     }
 }
 
 impl Row for Memory {
-    fn place(&self) -> Option<After> {
+    fn after(&self) -> Option<After> {
         Some(After { created_at: self.created_at, position: 0, id: self.id.to_string() })
     }
 }
 
 impl Row for DeliveryView {
-    fn place(&self) -> Option<After> {
+    fn after(&self) -> Option<After> {
         Some(After { created_at: self.created_at, position: 0, id: self.id.clone() })
     }
 }
@@ -96,7 +96,7 @@ fn size(page: Page) -> usize {
 
 fn linked<T: Row>(mut response: Response, uri: &Uri, page: Page, rows: &[T]) -> Response {
     let has_next = rows.len() > size(page);
-    let cursor = size(page).checked_sub(1).and_then(|last| rows.get(last)?.place());
+    let cursor = size(page).checked_sub(1).and_then(|last| rows.get(last)?.after());
     if let Some(links) = links(uri, page, has_next, cursor.as_ref().map(cursor_of).as_deref()) {
         response.headers_mut().insert(header::LINK, links);
     }

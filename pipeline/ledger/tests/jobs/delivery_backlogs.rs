@@ -43,7 +43,6 @@ async fn parked(world: &World) -> i64 {
 }
 
 #[tokio::test]
-#[ignore = "without statistics the planner reads a user's ended deliveries since they have a column more"]
 async fn an_endpoint_is_switched_off_and_on_without_reading_what_ended_or_waits_for_others() {
     let world = seeded(&[PEOPLE, ENDPOINTS, ENDED, DUE]).await;
     let more = reading_more_than(&world, 4_000, async |ledger| {

@@ -89,7 +89,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     (
         "webhook_deliveries",
         "conversation_id revision subject_id next_at sending_until last_status last_error body \
-         finished_at trace_context",
+         finished_at trace_context history",
     ),
     (
         "webhook_endpoints",

@@ -14,7 +14,7 @@ use crate::Outbox;
 macro_rules! view_columns {
     () => {
         "delivery_id, event, conversation_id, status, tries, last_status, last_error, \
-         nullif(next_at, 'infinity') as next_at, created_at, finished_at, history"
+         nullif(next_at, 'infinity') as next_at, created_at, finished_at, coalesce(history, '{}') as history"
     };
 }
 
