@@ -9,17 +9,19 @@ use crate::process::Process;
 use crate::prometheus::Prometheus;
 use crate::receiver::Receiver;
 use crate::rule;
+use crate::talker;
 use crate::world::{GARDEN, World};
 
 /// How long the service works before it is asked: a few scrapes more than a rate's interval.
 const AT_WORK: Duration = Duration::from_secs(20);
 
-/// A service with a model to ask and an endpoint to tell.
-async fn at_work(world: &World, model: &str) -> Process {
+/// A service with a model and a speech engine to ask, and an endpoint to tell.
+async fn at_work(world: &World, model: &str, speech: &str) -> Process {
     let settings = [
         ("LISTEN_TEXT_ENGINE", "openai"),
         ("LISTEN_OPENAI_BASE_URL", model),
         ("LISTEN_OPENAI_MODEL", "small"),
+        ("LISTEN_SPEECH_BASE_URL", speech),
         ("LISTEN_RATE_PER_MINUTE", "0"),
     ];
     Process::serve(&world.url, &settings).await
@@ -30,7 +32,8 @@ async fn at_work(world: &World, model: &str) -> Process {
 async fn every_panel_of_a_service_at_work_has_an_answer() {
     let world = World::new().await;
     let (model, receiver) = (model::start().await, Receiver::start().await);
-    let process = at_work(&world, &model).await;
+    let speech = mock_speech::Transcriber::start().await;
+    let process = at_work(&world, &model, &speech.base_url()).await;
     let client = world.client(&process);
     client.tell(&receiver.url()).await;
     let prometheus = Prometheus::of(&process.admin, 1).await;
@@ -55,6 +58,7 @@ async fn every_panel_of_a_service_at_work_has_an_answer() {
     };
     let wrong = tokio::select! {
         () = working => vec!["it stopped working".to_owned()],
+        () = talker::speak(&world, &process) => vec!["it is spoken to no longer".to_owned()],
         wrong = asking => wrong,
     };
     assert_eq!(wrong, Vec::<String>::new());

@@ -32,6 +32,7 @@ mod expression;
 mod model;
 mod prometheus;
 mod rule;
+mod talker;
 
 mod boards;
 mod commands;
