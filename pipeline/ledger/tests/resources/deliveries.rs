@@ -19,15 +19,7 @@ async fn with_one() -> World {
 }
 
 async fn claim(world: &World) -> ClaimedDelivery {
-    world
-        .ledger
-        .outbox()
-        .claim_deliveries(1, &DeliveryPolicy::default(), None)
-        .await
-        .unwrap()
-        .claimed
-        .pop()
-        .expect("one is due")
+    world.claim_deliveries(1).await.pop().expect("one is due")
 }
 
 async fn finish(world: &World, claimed: &ClaimedDelivery, outcome: DeliveryOutcome) -> bool {
@@ -66,16 +58,7 @@ async fn a_delivery_is_claimed_once_rendered_once_and_delivered() {
         (Some(EventKind::ConversationCompleted), WebhookFormat::Full)
     );
     assert_eq!(claimed.secret.expose_secret(), "whsec_c2VjcmV0");
-    assert!(
-        world
-            .ledger
-            .outbox()
-            .claim_deliveries(9, &DeliveryPolicy::default(), None)
-            .await
-            .unwrap()
-            .claimed
-            .is_empty()
-    );
+    assert!(world.claim_deliveries(9).await.is_empty());
     assert!(world.ledger.outbox().keep_body(&claimed, b"{}").await.unwrap());
     assert!(finish(&world, &claimed, DeliveryOutcome::Delivered { status: 204 }).await);
     let view = view(&world).await;
@@ -139,16 +122,7 @@ async fn a_delivery_is_exhausted_when_its_schedule_is_over() {
     let numbers: Vec<i32> = again.iter().map(|tried| tried.number).collect();
     assert_eq!(numbers, [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 1]);
     assert_eq!((again[11].status, again[11].error.as_deref()), (Some(204), None));
-    assert!(
-        world
-            .ledger
-            .outbox()
-            .claim_deliveries(1, &DeliveryPolicy::default(), None)
-            .await
-            .unwrap()
-            .claimed
-            .is_empty()
-    );
+    assert!(world.claim_deliveries(1).await.is_empty());
 }
 
 #[tokio::test]
@@ -211,16 +185,7 @@ async fn the_end_of_another_try_is_not_taken_for_ones_own() {
     world.run("update webhook_deliveries set tries = 10").await;
     let last = claim(&world).await;
     later(&world).await;
-    assert!(
-        world
-            .ledger
-            .outbox()
-            .claim_deliveries(1, &DeliveryPolicy::default(), None)
-            .await
-            .unwrap()
-            .claimed
-            .is_empty()
-    );
+    assert!(world.claim_deliveries(1).await.is_empty());
     assert_eq!(view(&world).await.last_error.as_deref(), Some("abandoned"));
     assert!(!finish(&world, &last, RETRY).await, "it was given up for a sender that died");
 }
@@ -232,16 +197,7 @@ async fn a_delivery_that_kills_its_sender_every_time_ends() {
         claim(&world).await;
         later(&world).await;
     }
-    assert!(
-        world
-            .ledger
-            .outbox()
-            .claim_deliveries(1, &DeliveryPolicy::default(), None)
-            .await
-            .unwrap()
-            .claimed
-            .is_empty()
-    );
+    assert!(world.claim_deliveries(1).await.is_empty());
     let view = view(&world).await;
     assert_eq!((view.status.as_str(), view.last_error.as_deref()), ("exhausted", Some("abandoned")));
 }
@@ -258,16 +214,7 @@ async fn final_and_cancelled_tries_are_never_repeated() {
         assert!(finish(&world, &claimed, outcome).await);
         later(&world).await;
         assert_eq!(view(&world).await.status, status);
-        assert!(
-            world
-                .ledger
-                .outbox()
-                .claim_deliveries(1, &DeliveryPolicy::default(), None)
-                .await
-                .unwrap()
-                .claimed
-                .is_empty()
-        );
+        assert!(world.claim_deliveries(1).await.is_empty());
     }
 }
 
@@ -328,8 +275,7 @@ async fn an_event_of_a_newer_version_stops_nobody_elses_delivery() {
         .await;
     world.endpoint(&world.ann, "other").await;
     world.pending(&world.ann, "other", 1).await;
-    let claimed =
-        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed = world.claim_deliveries(9).await;
     assert_eq!(claimed.len(), 1);
     assert_eq!(claimed[0].endpoint_id, "other");
 }

@@ -106,14 +106,7 @@ async fn what_a_410_cancelled_is_recovered_but_not_what_was_about_a_conversation
     world.conversation(&world.bob, "nowhere", "completed", 0).await;
     world.pending(&world.ann, "w", 2).await;
     world.run("update webhook_deliveries set conversation_id = 'there'").await;
-    let claimed = world
-        .ledger
-        .outbox()
-        .claim_deliveries(1, &DeliveryPolicy::default(), None)
-        .await
-        .unwrap()
-        .claimed
-        .remove(0);
+    let claimed = world.claim_deliveries(1).await.remove(0);
     world
         .ledger
         .outbox()

@@ -12,8 +12,7 @@ async fn under_way() -> (World, ClaimedDelivery) {
     let world = World::new().await;
     world.endpoint(&world.ann, "w").await;
     world.pending(&world.ann, "w", 1).await;
-    let claimed =
-        world.ledger.outbox().claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed = world.claim_deliveries(1).await;
     (world, claimed.into_iter().next().unwrap())
 }
 
@@ -226,8 +225,7 @@ async fn an_endpoint_is_held_while_what_was_parked_there_is_woken_and_one_that_i
         .await;
     let held = "select from webhook_endpoints where user_id = 'ann' and endpoint_id = 'w' for update";
     let holder = world.database.holding(held).await;
-    let claimed =
-        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed = world.claim_deliveries(9).await;
     assert_eq!(claimed.len(), 1, "what waits elsewhere is sent");
     holder.close().await.unwrap();
     let (free, claimed) = free_while_a_claim_moves(&world, "old.next_at = 'infinity'").await;
@@ -270,8 +268,7 @@ async fn what_is_sent_goes_to_the_url_of_that_persons_endpoint() {
     for (user, id) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
         world.pending(user, id, 1).await;
     }
-    let claimed =
-        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed = world.claim_deliveries(9).await;
     assert_eq!(claimed.len(), 3);
     for one in claimed {
         assert_eq!(one.url, format!("{} {}", one.user_id, one.endpoint_id));
@@ -286,15 +283,5 @@ async fn a_test_of_a_disabled_endpoint_waits_for_it() {
     assert!(world.ledger.outbox().test_delivery(&world.ann, "w", "d").await.unwrap().is_some());
     assert_eq!(world.ledger.outbox().next_delivery_in().await.unwrap(), None);
     set(&world, true).await;
-    assert_eq!(
-        world
-            .ledger
-            .outbox()
-            .claim_deliveries(9, &DeliveryPolicy::default(), None)
-            .await
-            .unwrap()
-            .claimed
-            .len(),
-        1
-    );
+    assert_eq!(world.claim_deliveries(9).await.len(), 1);
 }

@@ -1,6 +1,6 @@
 //! Webhook endpoints.
 
-use outbox::{DeliveryPolicy, EndpointChange};
+use outbox::EndpointChange;
 use records::{EventKind, WebhookFormat};
 
 use crate::world::World;
@@ -53,16 +53,7 @@ async fn deliveries_of_a_disabled_endpoint_wait_until_it_is_enabled() {
         world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap()
     };
     assert_eq!(set(false).await.disabled_reason.as_deref(), Some("by_owner"));
-    assert!(
-        world
-            .ledger
-            .outbox()
-            .claim_deliveries(9, &DeliveryPolicy::default(), None)
-            .await
-            .unwrap()
-            .claimed
-            .is_empty()
-    );
+    assert!(world.claim_deliveries(9).await.is_empty());
     assert_eq!(
         world.ledger.outbox().next_delivery_in().await.unwrap(),
         None,
@@ -75,15 +66,5 @@ async fn deliveries_of_a_disabled_endpoint_wait_until_it_is_enabled() {
     world.run("update webhook_endpoints set failing_since = now(), consecutive_failures = 7").await;
     let enabled = set(true).await;
     assert!(enabled.enabled && enabled.disabled_reason.is_none() && enabled.failing_since.is_none());
-    assert_eq!(
-        world
-            .ledger
-            .outbox()
-            .claim_deliveries(9, &DeliveryPolicy::default(), None)
-            .await
-            .unwrap()
-            .claimed
-            .len(),
-        2
-    );
+    assert_eq!(world.claim_deliveries(9).await.len(), 2);
 }

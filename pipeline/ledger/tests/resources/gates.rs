@@ -121,8 +121,7 @@ async fn many_senders_that_died_at_a_full_endpoint_hide_nobody_elses_deliveries(
         .await;
     world.endpoint(&world.ann, "calm").await;
     world.pending(&world.ann, "calm", 1).await;
-    let claimed =
-        world.ledger.outbox().claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed = world.claim_deliveries(1).await;
     assert_eq!(endpoints(&claimed), ["calm"]);
 }
 

@@ -40,8 +40,7 @@ async fn all_that_did_not_get_through_since_a_moment_is_due_again() {
     assert_eq!(world.ledger.outbox().recover(&world.bob, "w", since).await.unwrap(), None);
     assert_eq!(world.ledger.outbox().recover(&world.ann, "nothing", since).await.unwrap(), None);
     assert_eq!(world.ledger.outbox().recover(&world.ann, "w", since).await.unwrap(), Some(3));
-    let claimed =
-        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed = world.claim_deliveries(9).await;
     let mut ids: Vec<&str> = claimed.iter().map(|one| one.delivery_id.as_str()).collect();
     ids.sort_unstable();
     assert_eq!(ids, ["gone", "lost", "test"]);
@@ -87,16 +86,7 @@ async fn at_a_disabled_endpoint_they_wait_for_it() {
     };
     set(false).await;
     assert_eq!(world.ledger.outbox().recover(&world.ann, "w", since(&world).await).await.unwrap(), Some(3));
-    let claim = async || {
-        world
-            .ledger
-            .outbox()
-            .claim_deliveries(9, &DeliveryPolicy::default(), None)
-            .await
-            .unwrap()
-            .claimed
-            .len()
-    };
+    let claim = async || world.claim_deliveries(9).await.len();
     assert_eq!(claim().await, 0);
     set(true).await;
     assert_eq!(claim().await, 4, "with the one that waited already");
@@ -159,14 +149,7 @@ async fn a_replaced_secret_signs_beside_its_successor_for_a_day() {
 
 /// What the one delivery of `w` would be signed with: the secret, and the one before.
 async fn secrets(world: &World) -> (String, Option<String>) {
-    let claimed = world
-        .ledger
-        .outbox()
-        .claim_deliveries(1, &DeliveryPolicy::default(), None)
-        .await
-        .unwrap()
-        .claimed
-        .remove(0);
+    let claimed = world.claim_deliveries(1).await.remove(0);
     let again = DeliveryOutcome::Final { status: None, error: "status" };
     world.ledger.outbox().finish_delivery(&claimed, again, &DeliveryPolicy::default()).await.unwrap();
     world.ledger.outbox().redeliver(&world.ann, "w", &claimed.delivery_id).await.unwrap();

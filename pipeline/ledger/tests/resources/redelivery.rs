@@ -2,7 +2,6 @@
 
 use ledger::OperatorAction;
 use operations::{ActionFilter, DeliveryFilter, Operations, Redelivered, delivery_subject};
-use outbox::DeliveryPolicy;
 
 use crate::world::World;
 
@@ -43,8 +42,7 @@ async fn what_was_given_up_is_due_again_and_it_stands_in_the_audit_why() {
     let line =
         Operations::new(&world.ledger).delivery_line(&world.ann, "w", "exhausted").await.unwrap().unwrap();
     assert_eq!((line.status.as_str(), line.tries, line.epoch, line.parked), ("pending", 0, 11, false));
-    let claimed =
-        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed = world.claim_deliveries(9).await;
     assert_eq!(claimed.len(), 1);
 
     assert_eq!(delivery_subject("w", "exhausted"), "w/exhausted");

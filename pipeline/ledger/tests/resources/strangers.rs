@@ -46,16 +46,14 @@ async fn with_deliveries() -> World {
 
 /// The claim of Ann's first.
 async fn claim(world: &World) -> ClaimedDelivery {
-    let claimed =
-        world.ledger.outbox().claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed = world.claim_deliveries(1).await;
     assert_eq!((claimed[0].user_id.as_str(), claimed[0].delivery_id.as_str()), ("ann", "w_0"));
     claimed.into_iter().next().unwrap()
 }
 
 /// The claims of all six.
 async fn claim_all(world: &World) -> Vec<ClaimedDelivery> {
-    let claimed =
-        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed = world.claim_deliveries(9).await;
     assert_eq!(claimed.len(), 6);
     claimed
 }
@@ -169,16 +167,7 @@ async fn a_last_try_that_is_still_under_way_is_left_to_its_sender() {
     world
         .run("update webhook_deliveries set next_at = now() + interval '1 hour' where status = 'pending'")
         .await;
-    assert!(
-        world
-            .ledger
-            .outbox()
-            .claim_deliveries(9, &DeliveryPolicy::default(), None)
-            .await
-            .unwrap()
-            .claimed
-            .is_empty()
-    );
+    assert!(world.claim_deliveries(9).await.is_empty());
     assert!(finish(&world, &claimed, DeliveryOutcome::Delivered { status: 200 }).await);
 }
 
@@ -192,8 +181,7 @@ async fn a_closed_endpoint_moves_its_own_deliveries_alone() {
              update webhook_deliveries set next_at = now() + interval '1 hour' where delivery_id = 'w_1'",
         )
         .await;
-    let claimed =
-        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed = world.claim_deliveries(9).await;
     assert_eq!(claimed.len(), 2, "Ann's `v` and Bob's `w`");
     let later = "select count(*) from webhook_deliveries where next_at > now() + interval '59 minutes'";
     assert_eq!(world.count(later).await, 3, "what was not due stays where it was");

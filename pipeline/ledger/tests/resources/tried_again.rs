@@ -13,8 +13,7 @@ async fn waits_for_its_own(world: &World, endpoints: [(&UserId, &str); 2], disab
         world.endpoint(user, endpoint).await;
         world.pending(user, endpoint, 1).await;
     }
-    let claimed =
-        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let claimed = world.claim_deliveries(9).await;
     assert_eq!(claimed.len(), 2);
     world
         .database

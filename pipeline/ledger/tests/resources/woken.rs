@@ -29,8 +29,7 @@ async fn with_one_lost() -> World {
 }
 
 async fn lose(world: &World) {
-    let mut claims =
-        world.ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
+    let mut claims = world.claim_deliveries(9).await;
     let outcome = DeliveryOutcome::Final { status: Some(404), error: "status" };
     world
         .ledger

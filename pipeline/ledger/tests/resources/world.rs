@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ledger::{Ledger, Settings};
 use operations::{Operations, Pruned};
-use outbox::NewEndpoint;
+use outbox::{ClaimedDelivery, DeliveryPolicy, NewEndpoint};
 use records::{ConversationId, EventKind, Segment, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
 use sqlx::PgPool;
@@ -108,6 +108,12 @@ impl World {
         .execute(&self.pool)
         .await
         .unwrap();
+    }
+
+    /// Claims at most `most` of the deliveries that are due.
+    pub(crate) async fn claim_deliveries(&self, most: i64) -> Vec<ClaimedDelivery> {
+        let policy = DeliveryPolicy::default();
+        self.ledger.outbox().claim_deliveries(most, &policy, None).await.unwrap().claimed
     }
 
     /// A batch of everything that may go, and a walk past all dead letters, of which `jobs` counts what went, too.
