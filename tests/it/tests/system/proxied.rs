@@ -5,7 +5,7 @@ use mock_model::{Mock, Options};
 use reqwest::Method;
 use serde_json::json;
 
-use crate::process::Process;
+use crate::process::{Process, until};
 use crate::receiver::Receiver;
 use crate::tunnel::{MODELS, Tunnel};
 use crate::world::{GARDEN, World};
@@ -38,6 +38,8 @@ async fn a_model_server_behind_a_tunnel_is_asked_and_webhooks_take_no_proxy() {
     let client = world.client(&process);
     let receiver = Receiver::start().await;
     client.tell(&receiver.url()).await;
+    // The process has asked whether the server is there: the run finds that connection.
+    until(async || !tunnel.requests().is_empty()).await;
 
     let id = client.admit(GARDEN).await;
 
@@ -57,7 +59,8 @@ async fn a_proxy_is_no_way_around_the_guard() {
     let mock = Mock::start(Options::default()).await.expect("a port is free");
     let tunnel = Tunnel::to(mock.addr()).await;
     let world = World::new().await;
-    let process = serve(&world, &tunnel, &[]).await;
+    // Without a model server, which is the operator's and may be asked for through the proxy at any time.
+    let process = serve(&world, &tunnel, &[("LISTEN_TEXT_ENGINE", "embedded")]).await;
     let client = world.client(&process);
 
     // Literals that are refused, and a name that only the proxy could resolve.
