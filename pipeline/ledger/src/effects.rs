@@ -161,8 +161,8 @@ impl Ledger {
 
 /// The row to store after a step: its version is raised by the statement, its history entry is added here.
 pub(crate) fn after(read: &Stored, step: &Step, now: Timestamp, said: Said<'_>) -> Stored {
-    let line = history::line(&read.job, &step.job, read.version + 1, now, said);
-    Stored { job: step.job.clone(), line, ..read.clone() }
+    let event = history::event(&read.job, &step.job, read.version + 1, now, said);
+    Stored { job: step.job.clone(), event, ..read.clone() }
 }
 
 /// A dead letter's conversation is failed and discarded, whichever edge led here; the completed conversation

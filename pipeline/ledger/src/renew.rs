@@ -128,7 +128,7 @@ impl Ledger {
         let said = Said { verb: history::verb(&proof), stages: &[], cause: None };
         // Refused: it was no crash that ended the lease.
         if let Ok(step) = decide(&stored.job, proof, now, &self.policy) {
-            stored.line = history::line(&stored.job, &step.job, stored.version + 1, now, said);
+            stored.event = history::event(&stored.job, &step.job, stored.version + 1, now, said);
             stored.job = step.job;
             tracing::info!(job_id = %holding.job_id, epoch = holding.epoch.0, "a lease was lost by a late process, not by a crash");
         }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use db::{Doing, Error};
 use records::Timestamp;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, types::Json};
 
 use super::{
-    ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, history,
+    ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, DeliveryTry, TRIES_KEPT,
     waiting::{cancel, park},
 };
 use crate::Outbox;
@@ -177,8 +177,9 @@ async fn write(
              last_status = coalesce($7, case when $5 = 'cancelled' then last_status end), last_error = $8, \
              finished_at = case when $5 <> 'pending' then $9::timestamptz end, \
              body = case when $5 in ('delivered', 'cancelled') then null else body end, \
-             history = case when $10::text is null then history \
-                 when cardinality(history) >= $11 then history[2:] || $10 else history || $10 end \
+             history = case when $10::jsonb is null then history \
+                 when jsonb_array_length(history) >= $11 then (history - 0) || $10 \
+                 else coalesce(history, '[]') || $10 end \
          from webhook_endpoints e \
          where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = $3 and d.epoch = $4 and d.status = 'sending' \
              and e.user_id = d.user_id and e.endpoint_id = d.endpoint_id",
@@ -194,9 +195,14 @@ async fn write(
     .bind(now)
     // What was cancelled was not tried.
     .bind((verdict.status != "cancelled").then(|| {
-        history::line(claimed.try_number, now, verdict.last_status, verdict.last_error)
+        Json(DeliveryTry {
+            number: claimed.try_number,
+            at: now,
+            status: verdict.last_status.map(i32::from),
+            error: verdict.last_error.map(str::to_owned),
+        })
     }))
-    .bind(history::TRIES_KEPT)
+    .bind(TRIES_KEPT)
     .execute(connection)
     .await
     .doing(DOING)?;

@@ -6,7 +6,7 @@ use db::{Doing, Error};
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 
-use super::{DeliveryPage, DeliveryView, TEST_EVENT, history};
+use super::{DeliveryPage, DeliveryView, TEST_EVENT, history::History};
 use crate::Outbox;
 
 /// What a row shows of itself, as a literal, so that whole statements stay static. A delivery that waits for its
@@ -14,7 +14,7 @@ use crate::Outbox;
 macro_rules! view_columns {
     () => {
         "delivery_id, event, conversation_id, status, tries, last_status, last_error, \
-         nullif(next_at, 'infinity') as next_at, created_at, finished_at, coalesce(history, '{}') as history"
+         nullif(next_at, 'infinity') as next_at, created_at, finished_at, history"
     };
 }
 
@@ -30,7 +30,7 @@ struct ViewRow {
     next_at: Option<Timestamp>,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
-    history: Vec<String>,
+    history: History,
 }
 
 impl From<ViewRow> for DeliveryView {
@@ -46,7 +46,7 @@ impl From<ViewRow> for DeliveryView {
             next_at: row.next_at,
             created_at: row.created_at,
             finished_at: row.finished_at,
-            history: history::read(&row.history),
+            history: row.history.tries(),
         }
     }
 }
