@@ -22,7 +22,7 @@ use crate::fetcher::{Assignment, Fetcher, Running};
 use crate::heartbeat::{Holdings, beat};
 use crate::material::same;
 use crate::metrics::Metrics;
-use crate::push::{ChatPushes, Pushes};
+use crate::push::Pushes;
 use crate::run::Runner;
 use crate::settings::Settings;
 
@@ -133,11 +133,10 @@ impl Worker {
         );
         let fan_out = keep(self.fan_out(&chance, &hard), &runner).keep_running(&tracker);
         let pushes = keep(self.pushes(&chance, &hard), &runner).keep_running(&tracker);
-        let chat_pushes = keep(ChatPushes(self.pushes(&chance, &hard)), &runner).keep_running(&tracker);
         let work = async {
             let queues = queues(&self.settings).iter();
             let queues = join_all(queues.map(|queue| self.tend(*queue, &runner, &chance, &tracker)));
-            futures::join!(queues, fan_out, pushes, chat_pushes);
+            futures::join!(queues, fan_out, pushes);
             tracker.close();
             tracker.wait().await;
         };

@@ -130,13 +130,7 @@ pub(crate) struct Said<'a> {
 
 /// The entry of a transition from `before` to `after`, stored at `at` as `version`; `None` where nothing happened that
 /// an operator would look for (a reconciler that only looks again later).
-pub(crate) fn event(
-    before: &Job,
-    after: &Job,
-    version: i64,
-    at: Timestamp,
-    said: Said<'_>,
-) -> Option<Event> {
+pub(crate) fn event(before: &Job, after: &Job, version: i64, at: Timestamp, said: Said<'_>) -> Option<Event> {
     let verb = said.verb?;
     let (from, to) = (before.state.status(), after.state.status());
     if verb == Verb::Reconcile && from == to && before.generation == after.generation {

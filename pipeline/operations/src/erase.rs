@@ -32,8 +32,7 @@ pub enum ErasureStep {
 }
 
 /// The tables that hold rows of a user, children before what they belong to.
-pub(super) const TABLES: [&str; 31] = [
-    "chat_pushes",
+pub(super) const TABLES: [&str; 30] = [
     "app_installs",
     "app_keys",
     "apps",

@@ -43,10 +43,11 @@ impl JobPage {
         if matches!(self.view.job.state, State::Completed { .. }) {
             return None;
         }
-        let mut causes = self.history.iter().rev().filter(|event| event.verb != Verb::Claim).map_while(|event| {
-            let cause = event.cause.as_ref()?;
-            Some((cause, event.at))
-        });
+        let mut causes =
+            self.history.iter().rev().filter(|event| event.verb != Verb::Claim).map_while(|event| {
+                let cause = event.cause.as_ref()?;
+                Some((cause, event.at))
+            });
         let (last, at) = causes.next()?;
         let same = causes.take_while(|(cause, _)| cause.code == last.code && cause.class == last.class);
         Some((last, same.last().map_or(at, |(_, first)| first)))

@@ -183,7 +183,11 @@ fn event_lines(event: &Event) -> String {
 pub(super) fn event_words(event: &Event) -> String {
     let mut words = format!(
         "{:<12} {} → {}, epoch {}, generation {}",
-        event.verb.as_str(), event.from, event.to, event.epoch, event.generation
+        event.verb.as_str(),
+        event.from,
+        event.to,
+        event.epoch,
+        event.generation
     );
     if let Some(code) = &event.code {
         words.push_str(&format!(", {code}"));

@@ -49,10 +49,7 @@ fn claim() -> Command {
 fn a_completion_is_read_back_with_its_worker_and_stages() {
     let (leased, claimed) = said(&admitted(), claim(), 2, &[]);
     let claimed = claimed.unwrap();
-    assert_eq!(
-        (claimed.verb, claimed.from.as_str(), claimed.to.as_str()),
-        (Verb::Claim, "queued", "leased")
-    );
+    assert_eq!((claimed.verb, claimed.from.as_str(), claimed.to.as_str()), (Verb::Claim, "queued", "leased"));
     assert_eq!(claimed.worker.as_deref(), Some("a host:1/finalization"));
     let complete = Command::Complete { epoch: Epoch(1), outcome: Outcome::Kept };
     let (_, completed) = said(&leased, complete, 3, &[("describe", 61), ("embed", 0)]);

@@ -38,7 +38,7 @@ impl Outbox {
 }
 
 /// What a try says of its subscription: one that is gone, or that failed for days, is removed.
-pub(crate) async fn note_health(
+async fn note_health(
     connection: &mut PgConnection,
     user: &str,
     subscription: &str,
@@ -58,7 +58,7 @@ pub(crate) async fn note_health(
 }
 
 /// `false`: it was removed.
-pub(crate) async fn lock_subscription(
+async fn lock_subscription(
     connection: &mut PgConnection,
     user: &str,
     subscription: &str,
@@ -80,23 +80,19 @@ async fn write(
     verdict: &Verdict,
     now: Timestamp,
 ) -> Result<bool, Error> {
-    let written = sqlx::query(
-        "update push_deliveries set status = $5, next_at = $6, sending_until = null, last_status = $7, last_error = $8, \
-             finished_at = case when $5 <> 'pending' then $9::timestamptz end \
-         where user_id = $1 and subscription_id = $2 and delivery_id = $3 and epoch = $4 and status = 'sending'",
-    )
-    .bind(claimed.user_id.as_str())
-    .bind(&claimed.subscription_id)
-    .bind(&claimed.delivery_id)
-    .bind(claimed.epoch)
-    .bind(verdict.status)
-    .bind(verdict.next_at)
-    .bind(verdict.last_status.map(i32::from))
-    .bind(verdict.last_error)
-    .bind(now)
-    .execute(connection)
-    .await
-    .doing(DOING)?;
+    let written = sqlx::query(include_str!("../../sql/pushes/finish.sql"))
+        .bind(claimed.user_id.as_str())
+        .bind(&claimed.subscription_id)
+        .bind(&claimed.delivery_id)
+        .bind(claimed.epoch)
+        .bind(verdict.status)
+        .bind(verdict.next_at)
+        .bind(verdict.last_status.map(i32::from))
+        .bind(verdict.last_error)
+        .bind(now)
+        .execute(connection)
+        .await
+        .doing(DOING)?;
     Ok(written.rows_affected() > 0)
 }
 
@@ -106,20 +102,16 @@ async fn is_written(
     claimed: &ClaimedPush,
     verdict: &Verdict,
 ) -> Result<bool, Error> {
-    sqlx::query_scalar(
-        "select exists (select from push_deliveries \
-             where user_id = $1 and subscription_id = $2 and delivery_id = $3 and epoch = $4 and status = $5 \
-                 and last_error is not distinct from $6)",
-    )
-    .bind(claimed.user_id.as_str())
-    .bind(&claimed.subscription_id)
-    .bind(&claimed.delivery_id)
-    .bind(claimed.epoch)
-    .bind(verdict.status)
-    .bind(verdict.last_error)
-    .fetch_one(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_scalar(include_str!("../../sql/pushes/is_finished.sql"))
+        .bind(claimed.user_id.as_str())
+        .bind(&claimed.subscription_id)
+        .bind(&claimed.delivery_id)
+        .bind(claimed.epoch)
+        .bind(verdict.status)
+        .bind(verdict.last_error)
+        .fetch_one(connection)
+        .await
+        .doing(DOING)
 }
 
 async fn note_success(
