@@ -117,7 +117,7 @@ async fn nothing_belongs_to_what_is_not_there() {
     // The row that is there is of a reminder.
     let of_a_message = "insert into push_deliveries (user_id, subscription_id, delivery_id, message_id, app_name, target, \
              status, next_at, created_at) \
-         select user_id, 's', 'm', message_id, 'Tasks', 'main', 'pending', now(), now() from chat_messages";
+         select user_id, 's', 'm', message_id, 'Tasks', 'main', 'pending', now(), now() from chat_messages limit 1";
     world.run(of_a_message).await;
     let keys: Vec<(String, String, String, bool)> = sqlx::query_as(
         "select c.relname::text, r.conname::text, a.attname::text, a.atttypid = 'uuid'::regtype from pg_constraint r \

@@ -1,4 +1,4 @@
--- How a try ended, under the claim's epoch.
+-- How a try of a push ended, under the claim's epoch.
 update push_deliveries
 set status = $5,
     next_at = $6,
