@@ -7,9 +7,9 @@ use ledger::Claimed;
 use secrecy::SecretString;
 
 /// The keyed runs of this process, as its API reaches them.
-pub(crate) struct Keyed(pub(crate) worker::KeyedRuns);
+pub(crate) struct Keyed(pub(crate) worker::ByokRuns);
 
-struct Place(worker::Place);
+struct Place(worker::Reservation);
 
 impl fmt::Debug for Keyed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -19,7 +19,7 @@ impl fmt::Debug for Keyed {
 
 impl api::KeyedRuns for Keyed {
     fn place(&self) -> Option<Box<dyn api::KeyedPlace>> {
-        Some(Box::new(Place(self.0.place()?)))
+        Some(Box::new(Place(self.0.reserve()?)))
     }
 }
 

@@ -3,7 +3,7 @@
 use db::{Doing, Error};
 
 use crate::{
-    Holding, Ledger, Spent,
+    LeaseToken, Ledger, Spent,
     usage::{bind_spent, fence, write_spent},
 };
 
@@ -25,15 +25,15 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn recall(
         &self,
-        holding: &Holding,
+        token: &LeaseToken,
         key: &CheckpointKey,
     ) -> Result<Option<serde_json::Value>, Error> {
         sqlx::query_scalar(
             "select output from stage_checkpoints \
              where user_id = $1 and job_id = $2 and stage = $3 and version = $4 and digest = $5",
         )
-        .bind(holding.user_id.as_str())
-        .bind(holding.job_id.as_str())
+        .bind(token.user_id.as_str())
+        .bind(token.job_id.as_str())
         .bind(key.stage)
         .bind(i32::from(key.version))
         .bind(key.digest.as_slice())
@@ -49,12 +49,12 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn record(
         &self,
-        holding: &Holding,
+        token: &LeaseToken,
         key: &CheckpointKey,
         output: &serde_json::Value,
         spent: &[Spent],
     ) -> Result<bool, Error> {
-        self.write_checkpoint(RECORD, holding, key, output, spent).await
+        self.write_checkpoint(RECORD, token, key, output, spent).await
     }
 
     /// Records an output over one that was recalled and could not be read, under the same fence: the next run would
@@ -64,27 +64,27 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn record_anew(
         &self,
-        holding: &Holding,
+        token: &LeaseToken,
         key: &CheckpointKey,
         output: &serde_json::Value,
         spent: &[Spent],
     ) -> Result<bool, Error> {
-        self.write_checkpoint(RECORD_ANEW, holding, key, output, spent).await
+        self.write_checkpoint(RECORD_ANEW, token, key, output, spent).await
     }
 
     async fn write_checkpoint(
         &self,
         statement: &'static str,
-        holding: &Holding,
+        token: &LeaseToken,
         key: &CheckpointKey,
         output: &serde_json::Value,
         spent: &[Spent],
     ) -> Result<bool, Error> {
         let (mut transaction, _) = self.db.begin("recording a checkpoint").await?;
         let statement = sqlx::query_scalar(statement)
-            .bind(holding.user_id.as_str())
-            .bind(holding.job_id.as_str())
-            .bind(holding.epoch.0)
+            .bind(token.user_id.as_str())
+            .bind(token.job_id.as_str())
+            .bind(token.epoch.0)
             .bind(key.stage)
             .bind(i32::from(key.version))
             .bind(key.digest.as_slice())

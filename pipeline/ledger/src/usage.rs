@@ -4,7 +4,7 @@ use db::{Doing, Error};
 use records::UserId;
 use sqlx::{PgConnection, Postgres, postgres::PgArguments, query::QueryScalar};
 
-use crate::{Holding, Ledger};
+use crate::{LeaseToken, Ledger};
 
 /// What one stage of one run has spent so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
@@ -31,13 +31,13 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn spend(&self, holding: &Holding, spent: &[Spent]) -> Result<bool, Error> {
+    pub async fn spend(&self, token: &LeaseToken, spent: &[Spent]) -> Result<bool, Error> {
         const DOING: &str = "writing what a run spent";
         let (mut transaction, _) = self.db.begin(DOING).await?;
         let statement = sqlx::query_scalar(SPEND)
-            .bind(holding.user_id.as_str())
-            .bind(holding.job_id.as_str())
-            .bind(holding.epoch.0);
+            .bind(token.user_id.as_str())
+            .bind(token.job_id.as_str())
+            .bind(token.epoch.0);
         let fenced: i64 = bind_spent(statement, spent).fetch_one(&mut *transaction).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(fenced > 0)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use db::{
     Doing, Error,
-    walk::{self, Place, Walked, cutoff},
+    cursor::{self, Cursor, KeysetPage, cutoff},
 };
 use job::Timestamp;
 use sqlx::PgConnection;
@@ -75,12 +75,12 @@ impl Operations {
     pub async fn prune_dead_letters(
         &self,
         age: Duration,
-        after: Option<&Place>,
+        after: Option<&Cursor>,
         limit: i64,
-    ) -> Result<Walked<u64>, Error> {
+    ) -> Result<KeysetPage<u64>, Error> {
         let age = TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX);
         let (mut transaction, now) = self.db.begin(LETTERS).await?;
-        let (at, user, id) = walk::bound(after);
+        let (at, user, id) = cursor::bound(after);
         let page: Vec<(Timestamp, String, String)> = sqlx::query_as(
             "select finished_at, user_id, job_id from finalization_jobs \
              where status = 'dead_letter' and settled_at is null and finished_at < $1 \
@@ -98,7 +98,7 @@ impl Operations {
         .doing(LETTERS)?;
         let found = remove_needless(&mut transaction, &page).await?;
         transaction.commit().await.doing(LETTERS)?;
-        Ok(Walked { found, next: walk::behind(page.len(), limit, page.into_iter().next_back()) })
+        Ok(KeysetPage { found, next: cursor::next_cursor(page.len(), limit, page.into_iter().next_back()) })
     }
 
     /// Jobs, with their checkpoints; the stripes of the totals are lowered by what went. A replayed dead letter is not one

@@ -16,7 +16,7 @@ pub use self::{
     progress::GoalPoint,
 };
 use crate::Store;
-use db::{Doing, Error, lock_user, repeats::forget_answers};
+use db::{Doing, Error, idempotency::forget_answers, lock_user};
 
 /// A goal to be created; it is active.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Action items.
 
-mod made;
+mod by_id;
 
 use db::Error;
 use records::{ActionItem, ActionItemId, ConversationId, Timestamp, UserId};

@@ -1,6 +1,6 @@
 //! Memories.
 
-mod made;
+mod by_id;
 
 use db::{After, Doing, Error};
 use records::{ConversationId, Memory, MemoryCategory, MemoryId, Timestamp, UserId};

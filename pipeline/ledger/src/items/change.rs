@@ -1,6 +1,6 @@
 //! A person's changes of action items.
 
-use db::{Doing, Error, repeats::forget_answers};
+use db::{Doing, Error, idempotency::forget_answers};
 use outbox::{deliveries::things::forget_things, reminders::hold_subscriptions};
 use records::{ActionItem, ActionItemId, Timestamp, UserId};
 use sqlx::{AssertSqlSafe, PgConnection};

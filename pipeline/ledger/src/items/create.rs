@@ -39,9 +39,9 @@ impl Ledger {
         let items = insert(&mut transaction, user, new, now).await.doing(DOING)?;
         let changes: Vec<Changed> =
             items.iter().map(|item| Changed { before: None, after: item.clone() }).collect();
-        let told = announce_made(&mut transaction, user, EventKind::ActionItemCreated, &ids, now).await?;
+        let entries = announce_made(&mut transaction, user, EventKind::ActionItemCreated, &ids, now).await?;
         self.commit_changed(transaction, user, &changes, now, DOING).await?;
-        if told > 0 {
+        if entries > 0 {
             self.db.waker().deliveries_written();
         }
         Ok(items)

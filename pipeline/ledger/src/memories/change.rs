@@ -1,6 +1,6 @@
 //! A person's changes of memories.
 
-use db::{Doing, Error, repeats::forget_answers};
+use db::{Doing, Error, idempotency::forget_answers};
 use outbox::deliveries::things::forget_things;
 use records::{Memory, MemoryCategory, MemoryId, UserId};
 use sqlx::AssertSqlSafe;

@@ -59,9 +59,9 @@ impl Ledger {
                 .doing(DOING)?;
             memories.push(row.try_into()?);
         }
-        let told = announce_made(&mut transaction, user, EventKind::MemoryCreated, &ids, now).await?;
+        let entries = announce_made(&mut transaction, user, EventKind::MemoryCreated, &ids, now).await?;
         transaction.commit().await.doing(DOING)?;
-        if told > 0 {
+        if entries > 0 {
             self.db.waker().deliveries_written();
         }
         Ok(memories)

@@ -1,6 +1,6 @@
 //! Managing folders. Locks: the person's row, the folder, its conversations.
 
-use db::{Doing, Error, lock_user, repeats::forget_answers};
+use db::{Doing, Error, idempotency::forget_answers, lock_user};
 use records::{FolderId, UserId};
 use sqlx::PgConnection;
 

@@ -61,11 +61,11 @@ impl GoalChange {
             max_value: self.max_value.or(Some(stored.max_value)),
         };
         let mut faults = whole.faults();
-        faults.retain(|fault| self.concerns(*fault));
+        faults.retain(|fault| self.judges(*fault));
         faults
     }
 
-    fn concerns(&self, fault: GoalFault) -> bool {
+    fn judges(&self, fault: GoalFault) -> bool {
         let (min, max) = (self.min_value.is_some(), self.max_value.is_some());
         match fault {
             GoalFault::Target => self.goal_type.is_some() || self.target_value.is_some(),

@@ -1,4 +1,4 @@
-//! Room for one more waiting job of a user: a finalize beyond the user's limit is refused.
+//! How many jobs of a user may wait: a finalize beyond the user's limit is refused.
 //!
 //! What is counted of a user's live jobs is of the moment of the count. Far from the limit that is close enough; near it, the
 //! user's account is locked and the jobs are counted again, as every create does, so that of two at once the second sees
@@ -15,7 +15,7 @@ use store::budgets::JOB_SECONDS;
 const NEAR: i64 = 1_000;
 
 /// How many more jobs of each user of a batch may wait.
-pub(super) struct Room(HashMap<String, Waiting>);
+pub(super) struct WaitingLimit(HashMap<String, Waiting>);
 
 #[derive(sqlx::FromRow)]
 struct Waiting {
@@ -26,26 +26,26 @@ struct Waiting {
     most_waiting: i64,
 }
 
-impl Room {
-    /// The room of `users`; `most_waiting` is the limit of users without their own.
+impl WaitingLimit {
+    /// Counts the waiting jobs of `users`; `most_waiting` is the limit of users without their own.
     pub(super) async fn of<'a>(
         connection: &mut PgConnection,
         users: impl Iterator<Item = &'a UserId>,
         most_waiting: i64,
     ) -> Result<Self, Error> {
         let users: BTreeSet<&str> = users.map(UserId::as_str).collect();
-        let mut room = count(connection, &users, most_waiting).await?;
+        let mut waiting = count(connection, &users, most_waiting).await?;
         let is_near = |user: &Waiting| user.most_waiting > 0 && user.waiting + NEAR > user.most_waiting;
         let near: BTreeSet<&str> =
-            room.iter().filter(|user| is_near(user)).map(|user| user.user_id.as_str()).collect();
+            waiting.iter().filter(|user| is_near(user)).map(|user| user.user_id.as_str()).collect();
         if !near.is_empty() {
             lock_accounts(connection, &near).await?;
-            room = count(connection, &users, most_waiting).await?;
+            waiting = count(connection, &users, most_waiting).await?;
         }
-        Ok(Self(room.into_iter().map(|user| (user.user_id.clone(), user)).collect()))
+        Ok(Self(waiting.into_iter().map(|user| (user.user_id.clone(), user)).collect()))
     }
 
-    /// Takes room for one more job of `user`.
+    /// Counts one more job of `user`, or refuses it.
     pub(super) fn take(&mut self, user: &UserId) -> Result<(), OverBudget> {
         let Some(user) = self.0.get_mut(user.as_str()) else { return Ok(()) };
         if user.most_waiting > 0 && user.waiting >= user.most_waiting {

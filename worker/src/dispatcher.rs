@@ -8,14 +8,14 @@ use records::UserId;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{answered::BackOff, chance::Chance, slots::Slots};
+use crate::{chance::Chance, retry::BackOff, slots::Slots};
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Something may be due that cannot be claimed (a full endpoint): it is asked for again, not in a tight loop.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
 
 /// One kind of thing that is sent: webhooks' deliveries, or pushes.
-pub(crate) trait Errand: Clone + Send + Sync + 'static {
+pub(crate) trait Outbound: Clone + Send + Sync + 'static {
     /// What is claimed, and sent once.
     type Claimed: Send + Sync + 'static;
 
@@ -33,7 +33,7 @@ pub(crate) trait Errand: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<Self::Claimed>, db::Error>> + Send;
 
     /// One try, with its outcome recorded. A try that is dropped is due again by itself.
-    fn tell(&self, claimed: &Self::Claimed) -> impl Future<Output = ()> + Send;
+    fn deliver(&self, claimed: &Self::Claimed) -> impl Future<Output = ()> + Send;
 
     /// How long until something is due.
     fn next_in(&self) -> impl Future<Output = Result<Option<Duration>, db::Error>> + Send;
@@ -44,14 +44,14 @@ pub(crate) trait Errand: Clone + Send + Sync + 'static {
 
 /// Runs dispatchers of one kind. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Errands<E> {
-    pub(crate) errand: E,
+pub(crate) struct Dispatcher<E> {
+    pub(crate) outbound: E,
     pub(crate) chance: Chance,
     pub(crate) soft: CancellationToken,
     pub(crate) hard: CancellationToken,
 }
 
-impl<E: Errand> Errands<E> {
+impl<E: Outbound> Dispatcher<E> {
     /// Keeps the loop running until the process stops: what breaks it must not break the runs.
     pub(crate) async fn keep_running(self, tracker: &TaskTracker) {
         let mut back_off = BackOff::new(&self.chance);
@@ -71,7 +71,7 @@ impl<E: Errand> Errands<E> {
         let slots = Slots::new();
         let mut back_off = BackOff::new(&self.chance);
         while let Some(free) = self.soft.run_until_cancelled(slots.free()).await.flatten() {
-            match self.errand.claim(limit(&free), slots.load(&free)).await {
+            match self.outbound.claim(limit(&free), slots.load(&free)).await {
                 Ok(claimed) => {
                     back_off.reset();
                     let nothing_due = claimed.is_empty();
@@ -98,19 +98,19 @@ impl<E: Errand> Errands<E> {
     ) {
         for one in claimed {
             let (slot, counted, slots) = (free.split(1), slots.count(E::user(&one)), slots.clone());
-            let (errand, hard) = (self.errand.clone(), self.hard.clone());
+            let (outbound, hard) = (self.outbound.clone(), self.hard.clone());
             tracker.spawn(async move {
-                hard.run_until_cancelled(slots.hold(counted, slot, errand.tell(&one))).await;
+                hard.run_until_cancelled(slots.hold(counted, slot, outbound.deliver(&one))).await;
             });
         }
     }
 
     async fn sleep(&self) {
-        let until_next = match self.errand.next_in().await {
+        let until_next = match self.outbound.next_in().await {
             Ok(Some(wait)) => wait.clamp(SHORTEST_SLEEP, POLL_INTERVAL),
             Ok(None) | Err(_) => POLL_INTERVAL,
         };
-        self.soft.run_until_cancelled(tokio::time::timeout(until_next, self.errand.written())).await;
+        self.soft.run_until_cancelled(tokio::time::timeout(until_next, self.outbound.written())).await;
     }
 }
 
@@ -151,7 +151,7 @@ mod tests {
         soft: CancellationToken,
     }
 
-    impl Errand for Noted {
+    impl Outbound for Noted {
         type Claimed = ();
 
         const NAME: &'static str = "notes";
@@ -177,7 +177,7 @@ mod tests {
             }
         }
 
-        async fn tell(&self, (): &()) {}
+        async fn deliver(&self, (): &()) {}
 
         async fn next_in(&self) -> Result<Option<Duration>, db::Error> {
             Ok(self.next_in)
@@ -191,7 +191,7 @@ mod tests {
     /// When the loop claimed in its first ten seconds.
     async fn claims(first: Claim, then: Claim, next_in: Option<Duration>) -> Vec<Duration> {
         let (soft, claims) = (CancellationToken::new(), Arc::default());
-        let errand = Noted {
+        let outbound = Noted {
             first,
             then,
             next_in,
@@ -200,8 +200,8 @@ mod tests {
             soft: soft.clone(),
         };
         let hard = CancellationToken::new();
-        let errands = Errands { errand, chance: Chance::new(5), soft: soft.clone(), hard };
-        let running = tokio::spawn(async move { errands.keep_running(&TaskTracker::new()).await });
+        let dispatcher = Dispatcher { outbound, chance: Chance::new(5), soft: soft.clone(), hard };
+        let running = tokio::spawn(async move { dispatcher.keep_running(&TaskTracker::new()).await });
         tokio::time::sleep(Duration::from_secs(10)).await;
         soft.cancel();
         running.await.unwrap();

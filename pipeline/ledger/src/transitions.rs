@@ -1,4 +1,4 @@
-//! The other edges of a job: release, fail, park, reconcile, and parking by its user's mark.
+//! The other transitions of a job: release, fail, park, reconcile, and parking by its user's mark.
 
 use chrono::Duration;
 use db::{Doing, Error};
@@ -10,7 +10,7 @@ use store::budgets::refund;
 
 use crate::{
     Ledger,
-    claim::{Holding, defer},
+    claim::{LeaseToken, defer},
     effects::{Abort, Written, after},
     history::{self, Said},
     retry_conflicts,
@@ -22,7 +22,7 @@ const AT_ONCE: usize = 500;
 
 /// What a holder says of its run when it did not succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edge {
+pub enum Transition {
     /// Given back unharmed, at once or later.
     Release {
         /// Zero for at once.
@@ -45,18 +45,18 @@ pub enum Edge {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunEnd {
     /// What the holder says.
-    pub edge: Edge,
+    pub transition: Transition,
     /// For operators.
     pub cause: Option<Cause>,
 }
 
-impl From<Edge> for RunEnd {
-    fn from(edge: Edge) -> Self {
-        Self { edge, cause: None }
+impl From<Transition> for RunEnd {
+    fn from(transition: Transition) -> Self {
+        Self { transition, cause: None }
     }
 }
 
-/// What came of an edge.
+/// What came of a transition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Stored.
@@ -74,9 +74,9 @@ pub enum Answer {
     Missing,
 }
 
-impl Edge {
-    fn command(self, holding: &Holding) -> Command {
-        let epoch = holding.epoch;
+impl Transition {
+    fn command(self, token: &LeaseToken) -> Command {
+        let epoch = token.epoch;
         match self {
             Self::Release { delay } => Command::Release { epoch, delay },
             Self::Fail { code, retry_after, jitter_permille } => {
@@ -107,17 +107,25 @@ impl From<&Written> for Answer {
 }
 
 impl Ledger {
-    /// Records the end of the run whose lease is `holding`.
+    /// Records the end of the run whose lease is `token`.
     ///
     /// # Errors
     /// When the database does not answer: the holder repeats the same call.
-    pub async fn settle(&self, holding: &Holding, end: impl Into<RunEnd>) -> Result<Answer, Error> {
-        let RunEnd { edge, cause } = end.into();
-        let command = edge.command(holding);
-        retry_conflicts!("settling a run", self.try_edge(&holding.job_id, command.clone(), cause.as_ref()))
+    pub async fn settle(&self, token: &LeaseToken, end: impl Into<RunEnd>) -> Result<Answer, Error> {
+        let RunEnd { transition, cause } = end.into();
+        let command = transition.command(token);
+        retry_conflicts!(
+            "settling a run",
+            self.try_transition(&token.job_id, command.clone(), cause.as_ref())
+        )
     }
 
-    async fn try_edge(&self, job: &JobId, command: Command, cause: Option<&Cause>) -> Result<Answer, Abort> {
+    async fn try_transition(
+        &self,
+        job: &JobId,
+        command: Command,
+        cause: Option<&Cause>,
+    ) -> Result<Answer, Abort> {
         let (mut transaction, now) = self.db.begin("settling a run").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
         let already =

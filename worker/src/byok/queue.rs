@@ -7,15 +7,15 @@ use prometheus::IntGauge;
 
 /// Counts those who wait, and shows how many they are.
 #[derive(Clone)]
-pub(super) struct Room {
+pub(super) struct Queue {
     there: Arc<AtomicUsize>,
     shown: IntGauge,
 }
 
 /// A waiting run, for as long as this lives.
-pub(super) struct Waiting(Room);
+pub(super) struct Waiting(Queue);
 
-impl Room {
+impl Queue {
     pub(super) fn new(shown: IntGauge) -> Self {
         Self { there: Arc::default(), shown }
     }
@@ -24,16 +24,16 @@ impl Room {
     pub(super) fn enter_below(&self, most: usize) -> Option<Waiting> {
         let one_more = |there| (there < most).then_some(there + 1);
         self.there.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).ok()?;
-        Some(self.seat())
+        Some(self.joined())
     }
 
     /// A run that was let in before comes back; never refused.
     pub(super) fn enter(&self) -> Waiting {
         self.there.fetch_add(1, Ordering::AcqRel);
-        self.seat()
+        self.joined()
     }
 
-    fn seat(&self) -> Waiting {
+    fn joined(&self) -> Waiting {
         self.shown.inc();
         Waiting(self.clone())
     }
@@ -55,14 +55,14 @@ mod tests {
     #[test]
     fn the_room_refuses_newcomers_when_it_is_full_and_never_those_who_come_back() {
         let shown = IntGauge::new("waiting", "help").unwrap();
-        let room = Room::new(shown.clone());
-        let one = room.enter_below(2).unwrap();
-        let _two = room.enter_below(2).unwrap();
-        assert!(room.enter_below(2).is_none());
-        let back = room.enter();
+        let queue = Queue::new(shown.clone());
+        let one = queue.enter_below(2).unwrap();
+        let _two = queue.enter_below(2).unwrap();
+        assert!(queue.enter_below(2).is_none());
+        let back = queue.enter();
         assert_eq!(shown.get(), 3);
         drop((one, back));
-        assert!(room.enter_below(2).is_some());
+        assert!(queue.enter_below(2).is_some());
         assert_eq!(shown.get(), 1);
     }
 }

@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::{JobId, Policy};
-use ledger::{Answer, Claimed, Edge, KeyedClaim};
+use ledger::{Answer, Claimed, KeyedClaim, Transition};
 use stages::Stages;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::House;
-use super::permit::{Keys, Ticket};
+use super::Registry;
+use super::permit::{Keys, Permit};
 use super::queue::Waiting;
-use crate::answered::until_answered;
 use crate::material::same;
+use crate::observer::Ended;
+use crate::retry::with_retries;
 use crate::run::{End, Runner};
-use crate::watch::Ended;
 
 /// No stage begins in the last minutes of the keys: what is under way then is done before they are forgotten.
 const LAST_MINUTES: Duration = Duration::from_secs(120);
@@ -33,9 +33,9 @@ pub(super) enum Start {
 }
 
 /// The holder of one job's keys.
-pub(super) struct Holder {
+pub(super) struct Session {
     pub(super) job: JobId,
-    pub(super) ticket: Arc<Ticket>,
+    pub(super) permit: Arc<Permit>,
     pub(super) start: Start,
 }
 
@@ -58,50 +58,50 @@ impl Next {
     }
 }
 
-impl Holder {
+impl Session {
     /// Goes on until the job has no more use for the keys, they are too old, or the process stops. What the row says
     /// is always right: parked while no run has it.
-    pub(super) async fn hold(
+    pub(super) async fn run(
         self,
-        house: &House,
+        registry: &Registry,
         slot: Option<OwnedSemaphorePermit>,
         waiting: Option<Waiting>,
     ) {
-        let Self { job, ticket, start } = self;
+        let Self { job, permit, start } = self;
         let mut lease = match start {
             Start::Run(claimed) => Some(*claimed),
             Start::Claim => None,
         };
-        let (mut slot, mut seat) = (slot, waiting);
+        let (mut slot, mut waiting) = (slot, waiting);
         loop {
             let (slot, keys) = match slot.take() {
-                Some(slot) => (Some(slot), ticket.keys()),
-                None => house.slot(&ticket).await,
+                Some(slot) => (Some(slot), permit.keys()),
+                None => registry.slot(&permit).await,
             };
-            drop(seat.take());
+            drop(waiting.take());
             let next = match slot {
-                Some(slot) => house.go(&job, lease.take(), slot, &keys).await.within(&keys),
+                Some(slot) => registry.go(&job, lease.take(), slot, &keys).await.within(&keys),
                 None => Next::Over,
             };
-            if house.soft.is_cancelled() {
+            if registry.soft.is_cancelled() {
                 return;
             }
             match next {
-                Next::Over if house.tickets.give_back(&job, &ticket, &keys) => return,
-                Next::Over => seat = Some(house.room.enter()),
+                Next::Over if registry.permits.give_back(&job, &permit, &keys) => return,
+                Next::Over => waiting = Some(registry.queue.enter()),
                 Next::Again(wait) => {
-                    seat = Some(house.room.enter());
-                    house.pause(wait, &ticket, &keys).await;
+                    waiting = Some(registry.queue.enter());
+                    registry.pause(wait, &permit, &keys).await;
                 }
             }
         }
     }
 }
 
-impl House {
+impl Registry {
     /// A free slot and the newest keys once it is there: those that come meanwhile wait in the place of older ones. No slot
     /// when these keys have got too old for a run, or the process stops.
-    async fn slot(&self, entry: &Ticket) -> (Option<OwnedSemaphorePermit>, Keys) {
+    async fn slot(&self, entry: &Permit) -> (Option<OwnedSemaphorePermit>, Keys) {
         let mut free = std::pin::pin!(Arc::clone(&self.slots).acquire_owned());
         loop {
             let keys = entry.keys();
@@ -116,7 +116,7 @@ impl House {
     }
 
     /// Waits for another go; newer keys end the wait.
-    async fn pause(&self, wait: Duration, entry: &Ticket, keys: &Keys) {
+    async fn pause(&self, wait: Duration, entry: &Permit, keys: &Keys) {
         tokio::select! {
             biased;
             () = self.soft.cancelled() => {}
@@ -131,16 +131,16 @@ impl House {
             return self.run(claimed, slot, keys).await;
         }
         let verb = || self.ledger.db().in_time(self.ledger.claim_with_keys(job, &self.worker));
-        match until_answered(&self.chance, &self.hard, verb).await {
+        match with_retries(&self.chance, &self.hard, verb).await {
             Ok(KeyedClaim::Granted { claimed, retry }) => {
-                self.metrics.count_edge(retry, false);
+                self.metrics.count_transition(retry, false);
                 self.run(*claimed, slot, keys).await
             }
             // Who holds it may have died with its keys: then the job is parked before long.
             Ok(KeyedClaim::Held { wait }) => Next::Again(positive(wait)),
             Ok(KeyedClaim::Paused) => Next::Again(self.chance.around(PAUSED)),
             Ok(KeyedClaim::Over { dead_letter }) => {
-                self.metrics.count_edge(false, dead_letter);
+                self.metrics.count_transition(false, dead_letter);
                 Next::Over
             }
             Err(_) => Next::Over,
@@ -157,13 +157,13 @@ impl House {
             stages: Arc::new(Stages::new(engines.clone())),
             same: same(&engines),
             engines,
-            holdings: self.holdings.clone(),
+            leases: self.leases.clone(),
             // A keyed run keeps its slot to the end: at most four of them hold keys at once.
             finishing: Arc::new(Semaphore::new(0)),
             metrics: self.metrics.clone(),
-            watch: Arc::clone(&self.settings.watch),
+            observer: Arc::clone(&self.settings.observer),
             pause: self.settings.pause_after.clone(),
-            farewell: self.settings.farewell,
+            grace_period: self.settings.grace_period,
             chance: self.chance.clone(),
             soft: soft.clone(),
             hard: self.hard.clone(),
@@ -174,9 +174,9 @@ impl House {
 
     /// No provider can be asked with this key: as if it had refused it.
     async fn refuse(&self, claimed: &Claimed) -> Next {
-        let holding = claimed.holding();
-        let verb = || self.ledger.db().in_time(self.ledger.settle(&holding, Edge::Park));
-        let answer = until_answered(&self.chance, &self.hard, verb).await;
+        let token = claimed.lease_token();
+        let verb = || self.ledger.db().in_time(self.ledger.settle(&token, Transition::Park));
+        let answer = with_retries(&self.chance, &self.hard, verb).await;
         tracing::info!(job_id = %claimed.job.id, granted = matches!(answer, Ok(Answer::Granted { .. })), "the key cannot be sent");
         Next::Over
     }
@@ -202,7 +202,7 @@ async fn ended_in_time<T>(keys: &Keys, soft: &CancellationToken, run: impl Futur
 fn after(end: End, attempts: u32, policy: &Policy, jitter_permille: i32) -> Next {
     let back_off = |attempts| positive(policy.back_off_after(attempts, jitter_permille));
     match end.ended {
-        Ended::Failed(code) if code.is_retryable() && !end.buried => {
+        Ended::Failed(code) if code.is_retryable() && !end.dead_letter => {
             let back_off = back_off(attempts.saturating_add(1));
             Next::Again(end.wait.map_or(back_off, |asked| asked.max(back_off)))
         }
@@ -226,8 +226,8 @@ fn positive(wait: chrono::Duration) -> Duration {
 struct Running(prometheus::IntGauge);
 
 impl Running {
-    fn new(setup: &House) -> Self {
-        let shown = setup.metrics.keyed("running");
+    fn new(registry: &Registry) -> Self {
+        let shown = registry.metrics.keyed("running");
         shown.inc();
         Self(shown)
     }
@@ -246,13 +246,13 @@ mod tests {
     use job::FailureCode;
     use secrecy::SecretString;
 
-    use super::super::permit::{KEYS_LIVE, Tickets};
+    use super::super::permit::{KEYS_LIVE, Permits};
     use super::*;
 
     /// Keys that came a moment ago.
     fn keys() -> Keys {
         let key = SecretString::from("sk-1".to_owned());
-        Tickets::default().issue(&JobId::derive("u", "c", 1), key).keys()
+        Permits::default().issue(&JobId::derive("u", "c", 1), key).keys()
     }
 
     #[tokio::test(start_paused = true)]
@@ -282,7 +282,7 @@ mod tests {
             (failed(passing), Next::Again(second)),
             (asked(failed(passing), Duration::ZERO), Next::Again(second)),
             (asked(failed(passing), longer), Next::Again(longer)),
-            (End { buried: true, ..failed(passing) }, Next::Over),
+            (End { dead_letter: true, ..failed(passing) }, Next::Over),
             (failed(fatal), Next::Over),
             (End::from(Ended::Lost), Next::Again(first)),
             (End::from(Ended::Released), Next::Over),

@@ -12,7 +12,7 @@ use ledger::{KeyedClaim, OperatorAction};
 use operations::Operations;
 use setup::{REFUSED, Setup, UNANSWERED, key, until_told};
 use stages::Failure;
-use worker::{Ended, Moment, Place, Settings};
+use worker::{Ended, Reservation, RunEvent, Settings};
 
 use crate::{
     bench::{Bench, PATIENCE, slots},
@@ -23,7 +23,7 @@ use crate::{
 async fn a_job_that_came_with_keys_is_leased_at_once_and_run_with_them() {
     let bench = Bench::new().await;
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
-    let place = setup.place();
+    let place = setup.reserve();
     let (id, claimed) = bench.keyed("c1", place.claimant()).await;
     let claimed = claimed.expect("a slot is free");
     assert_eq!(
@@ -63,7 +63,7 @@ async fn a_keyed_run_keeps_its_slot_while_it_waits_for_its_commit() {
     let mut setup = Setup::open(bench.ledger.clone(), &script);
     let fifth = bench.fifth(&mut setup, "sk-ben").await;
     let held = "select from conversations where conversation_id <> 'c4' for update";
-    let holder = bench.database.holding(held).await;
+    let holder = bench.database.hold_locks(held).await;
 
     script.gate.add_permits(5);
 
@@ -83,7 +83,7 @@ async fn the_lease_of_a_keyed_run_is_renewed() {
     let script = Script::held();
     let settings = Settings { heartbeat: Duration::from_millis(20), ..slots(1) };
     let mut setup = Setup::open_by(bench.ledger.clone(), &script, settings);
-    let place = setup.place();
+    let place = setup.reserve();
     let (id, claimed) = bench.keyed("c1", place.claimant()).await;
     let claimed = claimed.unwrap();
     let ends = claimed.job.state.clone();
@@ -108,7 +108,7 @@ async fn a_hard_stop_waits_for_no_keyed_run() {
     let bench = Bench::new().await;
     let script = Script::held();
     let mut setup = Setup::open(bench.ledger.clone(), &script);
-    let place = setup.place();
+    let place = setup.reserve();
     let (_, claimed) = bench.keyed("c1", place.claimant()).await;
     place.run(claimed.unwrap(), key("sk-ann"));
     script.until_asked().await;
@@ -128,7 +128,7 @@ async fn keys_that_were_replaced_while_they_waited_for_a_slot_are_not_sent() {
     // The task with the keys has its turn, and waits.
     tokio::task::yield_now().await;
 
-    setup.place().wait(fifth.clone(), key("sk-new"));
+    setup.reserve().wait(fifth.clone(), key("sk-new"));
 
     script.gate.add_permits(5);
     for _ in 0..5 {
@@ -142,18 +142,18 @@ async fn keys_that_were_replaced_while_they_waited_for_a_slot_are_not_sent() {
 async fn a_hundred_may_wait_and_no_more() {
     let bench = Bench::new().await;
     let setup = Setup::open(bench.ledger.clone(), &Script::open());
-    let places: Vec<Place> = (0..104).map(|_| setup.place()).collect();
+    let places: Vec<Reservation> = (0..104).map(|_| setup.reserve()).collect();
     assert_eq!(places.iter().filter(|place| place.claimant().is_some()).count(), 4);
-    assert!(setup.runs.place().is_none());
+    assert!(setup.runs.reserve().is_none());
     drop(places);
-    assert!(setup.runs.place().is_some(), "a place that is not used is given back");
+    assert!(setup.runs.reserve().is_some(), "a place that is not used is given back");
 }
 
 #[tokio::test]
 async fn a_refused_key_parks_the_job_and_a_better_one_finishes_it() {
     let bench = Bench::new().await;
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
-    let place = setup.place();
+    let place = setup.reserve();
     let (id, claimed) = bench.keyed("c1", place.claimant()).await;
     place.run(claimed.unwrap(), key(REFUSED));
     assert_eq!(setup.ended().await, Ended::Parked);
@@ -161,7 +161,7 @@ async fn a_refused_key_parks_the_job_and_a_better_one_finishes_it() {
     assert_eq!((job.state, job.last_code), (State::BlockedByok, Some(FailureCode::ByokKeyRejected)));
     assert_eq!(job.attempts, 0);
 
-    setup.place().wait(id.clone(), key("sk-good"));
+    setup.reserve().wait(id.clone(), key("sk-good"));
 
     assert_eq!(setup.ended().await, Ended::Completed);
     assert!(bench.job(&id).await.job.state.is_terminal());
@@ -173,7 +173,7 @@ async fn after_a_failure_the_holder_claims_again_when_the_back_off_is_over() {
     let policy = job::Policy { back_off: [chrono::Duration::milliseconds(5); 4], ..job::Policy::default() };
     let bench = Bench::deciding_by(policy).await;
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
-    let place = setup.place();
+    let place = setup.reserve();
     let (id, claimed) = bench.keyed("c1", place.claimant()).await;
 
     place.run(claimed.unwrap(), key(UNANSWERED));
@@ -192,7 +192,7 @@ async fn while_a_circuit_is_open_the_holder_keeps_the_keys_and_claims_again_at_n
     let bench = Bench::new().await;
     let open = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_millis(1));
     let mut setup = Setup::open(bench.ledger.clone(), &Script::failing(open));
-    let place = setup.place();
+    let place = setup.reserve();
     let (id, claimed) = bench.keyed("c1", place.claimant()).await;
 
     place.run(claimed.unwrap(), key("sk-ann"));
@@ -211,14 +211,14 @@ async fn a_providers_retry_after_lengthens_the_holders_back_off() {
     let asked = Duration::from_secs(2);
     let failure = Failure::after(FailureCode::ModelRateLimited, Some(asked));
     let mut setup = Setup::open(bench.ledger.clone(), &Script::failing(failure));
-    let place = setup.place();
+    let place = setup.reserve();
     let (_, claimed) = bench.keyed("c1", place.claimant()).await;
     place.run(claimed.unwrap(), key("sk-ann"));
     assert_eq!(setup.ended().await, Ended::Failed(FailureCode::ModelRateLimited));
     let failed = Instant::now();
     assert_eq!(setup.ended().await, Ended::Completed);
     let waited = failed.elapsed();
-    // The failure is heard of a moment after the wait has begun.
+    // The failure is reported a moment after the wait has begun.
     assert!(waited >= asked / 2, "asked for {asked:?}, waited {waited:?}");
 }
 
@@ -226,13 +226,13 @@ async fn a_providers_retry_after_lengthens_the_holders_back_off() {
 async fn newer_keys_end_the_back_off_of_older_ones() {
     let bench = Bench::new().await;
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
-    let place = setup.place();
+    let place = setup.reserve();
     let (id, claimed) = bench.keyed("c1", place.claimant()).await;
     place.run(claimed.unwrap(), key(UNANSWERED));
     assert_eq!(setup.ended().await, Ended::Failed(FailureCode::ModelTimeout));
     assert_eq!(bench.job(&id).await.job.state, State::BlockedByok, "the back-off of 30 s has begun");
 
-    setup.place().wait(id.clone(), key("sk-good"));
+    setup.reserve().wait(id.clone(), key("sk-good"));
 
     assert_eq!(setup.ended().await, Ended::Completed);
     assert_eq!(setup.used(), [UNANSWERED, "sk-good"]);
@@ -251,7 +251,7 @@ async fn a_holder_waits_for_a_lease_that_died_with_its_keys() {
         KeyedClaim::Held { .. }
     ));
 
-    setup.place().wait(id.clone(), key("sk-ann"));
+    setup.reserve().wait(id.clone(), key("sk-ann"));
 
     assert_eq!(setup.ended().await, Ended::Completed);
     let job = bench.job(&id).await.job;
@@ -264,7 +264,7 @@ async fn a_holder_keeps_the_keys_while_the_queue_is_paused() {
     let olga = OperatorAction { operator: "olga".to_owned(), reason: "fire".to_owned() };
     assert!(Operations::new(&bench.ledger).pause(Queue::Creation, &olga).await.unwrap());
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
-    let place = setup.place();
+    let place = setup.reserve();
     let (id, claimed) = bench.keyed("c1", place.claimant()).await;
     assert_eq!(claimed, None);
     place.wait(id, key("sk-ann"));
@@ -284,7 +284,7 @@ async fn a_process_that_stops_parks_its_run_and_forgets_who_waits() {
     let mut setup = Setup::open(bench.ledger.clone(), &script);
     let mut ids = Vec::new();
     for number in 0..5 {
-        let place = setup.place();
+        let place = setup.reserve();
         let (id, claimed) = bench.keyed(&format!("c{number}"), place.claimant()).await;
         match claimed {
             Some(claimed) => {
@@ -314,7 +314,7 @@ async fn a_process_that_stops_waits_for_no_back_off_of_a_holder() {
     let policy = job::Policy { back_off: [chrono::Duration::minutes(10); 4], ..job::Policy::default() };
     let bench = Bench::deciding_by(policy).await;
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
-    let place = setup.place();
+    let place = setup.reserve();
     let (id, claimed) = bench.keyed("c1", place.claimant()).await;
     place.run(claimed.unwrap(), key(UNANSWERED));
     assert_eq!(setup.ended().await, Ended::Failed(FailureCode::ModelTimeout));
@@ -335,7 +335,7 @@ async fn keys_never_take_a_job_out_of_its_queue() {
     let worker = WorkerId("w".to_owned());
     let over = KeyedClaim::Over { dead_letter: false };
     assert_eq!(bench.ledger.claim_with_keys(&id, &worker).await.unwrap(), over);
-    setup.place().wait(id.clone(), key("sk-ann"));
+    setup.reserve().wait(id.clone(), key("sk-ann"));
     setup.stop().await;
     assert_eq!(bench.job(&id).await, before);
 }
@@ -351,6 +351,6 @@ async fn workers_never_run_what_requires_keys() {
     let (claimed, end) = working.until_ended().await;
     assert_eq!((claimed.job.id, end), (other, Ended::Completed));
     let rest = working.stop().await;
-    assert!(!rest.contains(&Moment::RunStarted), "{rest:?}");
+    assert!(!rest.contains(&RunEvent::RunStarted), "{rest:?}");
     assert_eq!(bench.job(&id).await.job.state, State::BlockedByok);
 }

@@ -5,11 +5,11 @@ use job::{JobId, Timestamp};
 use records::UserId;
 
 /// A due row: when it was due, whose, and which.
-pub type Passed = (Timestamp, UserId, JobId);
+pub type DueRow = (Timestamp, UserId, JobId);
 
 /// How far a walk has come: the row that was looked at last.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Cursor {
     /// What the walk is ordered by.
     pub at: Timestamp,
     /// Whose row.
@@ -20,28 +20,28 @@ pub struct Place {
 
 /// What a page of a walk brought.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Walked<T> {
+pub struct KeysetPage<T> {
     /// What was found on it.
     pub found: T,
     /// Where the next page begins; `None` behind the last one.
-    pub next: Option<Place>,
+    pub next: Option<Cursor>,
 }
 
 /// A cursor as a statement's parameters; all `None` before the first page.
 pub type Bound<'a> = (Option<Timestamp>, Option<&'a str>, Option<&'a str>);
 
 /// What a statement compares with.
-pub fn bound(place: Option<&Place>) -> Bound<'_> {
-    match place {
-        Some(place) => (Some(place.at), Some(place.user_id.as_str()), Some(&place.id)),
+pub fn bound(cursor: Option<&Cursor>) -> Bound<'_> {
+    match cursor {
+        Some(cursor) => (Some(cursor.at), Some(cursor.user_id.as_str()), Some(&cursor.id)),
         None => (None, None, None),
     }
 }
 
-/// The place behind a page of at most `limit` rows, unless it was the last.
-pub fn behind(page: usize, limit: i64, last: Option<(Timestamp, String, String)>) -> Option<Place> {
+/// The cursor behind a page of at most `limit` rows, unless it was the last.
+pub fn next_cursor(page: usize, limit: i64, last: Option<(Timestamp, String, String)>) -> Option<Cursor> {
     let (at, user, id) = last.filter(|_| i64::try_from(page).is_ok_and(|page| page >= limit))?;
-    Some(Place { at, user_id: UserId::new(user), id })
+    Some(Cursor { at, user_id: UserId::new(user), id })
 }
 
 /// The moment before which things are old; an age beyond all calendars makes nothing old.

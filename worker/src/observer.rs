@@ -13,7 +13,7 @@ use crate::spending::Account;
 
 /// What a run does, reported as it happens. Never a user's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum RunEvent {
     /// It was claimed and begins.
     RunStarted,
     /// A stage begins, or is about to be recalled.
@@ -78,24 +78,24 @@ impl Ended {
 }
 
 /// A port for those who show the progress of runs. Called from the run itself: must return at once.
-pub trait Watch: Send + Sync {
-    /// `moment` happened in the run of `claimed`.
-    fn see(&self, claimed: &Claimed, moment: Moment);
+pub trait RunObserver: Send + Sync {
+    /// `event` happened in the run of `claimed`.
+    fn observe(&self, claimed: &Claimed, event: RunEvent);
 }
 
 /// An observer that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Unwatched;
+pub struct NoObserver;
 
-impl Watch for Unwatched {
-    fn see(&self, _: &Claimed, _: Moment) {}
+impl RunObserver for NoObserver {
+    fn observe(&self, _: &Claimed, _: RunEvent) {}
 }
 
 /// The observer of one run: log lines, metrics, the watcher, and the demo's pause.
-pub(crate) struct Witness {
+pub(crate) struct RunReporter {
     pub(crate) claimed: Claimed,
     pub(crate) metrics: Metrics,
-    pub(crate) watch: Arc<dyn Watch>,
+    pub(crate) observer: Arc<dyn RunObserver>,
     pub(crate) pause: Option<(String, Duration)>,
     /// Stages that ran and their milliseconds, in the order in which they ended.
     pub(crate) stages: Mutex<Vec<(StageName, u32)>>,
@@ -105,7 +105,7 @@ pub(crate) struct Witness {
     pub(crate) account: Arc<Account>,
 }
 
-impl Witness {
+impl RunReporter {
     /// What the job's history is to remember of this run.
     pub(crate) fn stages(&self) -> Vec<(StageName, u32)> {
         self.stages.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -119,7 +119,7 @@ impl Witness {
 
     pub(crate) fn run_started(&self) {
         tracing::info!("run started");
-        self.watch.see(&self.claimed, Moment::RunStarted);
+        self.observer.observe(&self.claimed, RunEvent::RunStarted);
     }
 
     pub(crate) fn run_ended(&self, end: Ended, elapsed: Duration) {
@@ -130,14 +130,14 @@ impl Witness {
         self.metrics.observe_run(elapsed, end.as_str(), code);
         let failure_code = code.map_or("", FailureCode::as_str);
         tracing::info!(end = end.as_str(), failure_code, elapsed_ms = millis(elapsed), "run ended");
-        self.watch.see(&self.claimed, Moment::RunEnded { end, elapsed });
+        self.observer.observe(&self.claimed, RunEvent::RunEnded { end, elapsed });
     }
 }
 
-impl Observer for Witness {
+impl Observer for RunReporter {
     fn stage_started(&self, stage: StageName) {
         tracing::debug!(stage, "stage started");
-        self.watch.see(&self.claimed, Moment::StageStarted { stage });
+        self.observer.observe(&self.claimed, RunEvent::StageStarted { stage });
     }
 
     fn stage_done(&self, stage: StageName, elapsed: Duration, recalled: bool) -> BoxFuture<'_, ()> {
@@ -148,7 +148,7 @@ impl Observer for Witness {
             self.stages.lock().unwrap_or_else(PoisonError::into_inner).push((stage, took));
         }
         tracing::info!(stage, recalled, elapsed_ms = millis(elapsed), "stage done");
-        self.watch.see(&self.claimed, Moment::StageDone { stage, elapsed, recalled });
+        self.observer.observe(&self.claimed, RunEvent::StageDone { stage, elapsed, recalled });
         let pause = self.pause.as_ref().filter(|(paused, _)| paused == stage).map(|(_, pause)| *pause);
         Box::pin(async move {
             if let Some(pause) = pause {
@@ -161,7 +161,7 @@ impl Observer for Witness {
         self.metrics.observe_stage(stage, elapsed);
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).push((stage, code));
         tracing::warn!(stage, failure_code = code.as_str(), elapsed_ms = millis(elapsed), "stage failed");
-        self.watch.see(&self.claimed, Moment::StageFailed { stage, elapsed, code });
+        self.observer.observe(&self.claimed, RunEvent::StageFailed { stage, elapsed, code });
     }
 }
 

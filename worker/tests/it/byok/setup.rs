@@ -12,7 +12,7 @@ use stages::{Describe, Engine, Structure};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use worker::{Ended, KeyedRuns, Metrics, Moment, Place, Settings};
+use worker::{ByokRuns, Ended, Metrics, Reservation, RunEvent, Settings};
 
 use crate::bench::{Bench, PATIENCE, recorded, slots, until};
 use crate::engines::Script;
@@ -23,9 +23,9 @@ pub(super) const UNANSWERED: &str = "sk-unanswered";
 
 /// The keyed runs of one process, and what they were seen to do.
 pub(super) struct Setup {
-    pub(super) runs: KeyedRuns,
+    pub(super) runs: ByokRuns,
     used: Arc<Mutex<Vec<String>>>,
-    moments: mpsc::UnboundedReceiver<(Claimed, Moment)>,
+    events: mpsc::UnboundedReceiver<(Claimed, RunEvent)>,
     registry: Registry,
     pub(super) soft: CancellationToken,
     pub(super) hard: CancellationToken,
@@ -50,21 +50,21 @@ impl Setup {
                 _ => engines.clone(),
             })
         };
-        let (settings, moments) = recorded(settings);
-        let runs = KeyedRuns::new(ledger, Arc::new(with_key), Metrics::new(&registry).unwrap(), settings);
+        let (settings, events) = recorded(settings);
+        let runs = ByokRuns::new(ledger, Arc::new(with_key), Metrics::new(&registry).unwrap(), settings);
         let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
         let task = tokio::spawn(runs.clone().run(soft.clone(), hard.clone()));
-        Self { runs, used, moments, registry, soft, hard, task }
+        Self { runs, used, events, registry, soft, hard, task }
     }
 
-    pub(super) fn place(&self) -> Place {
-        self.runs.place().expect("there is a place")
+    pub(super) fn reserve(&self) -> Reservation {
+        self.runs.reserve().expect("there is a place")
     }
 
     pub(super) async fn ended(&mut self) -> Ended {
         loop {
-            let next = tokio::time::timeout(PATIENCE, self.moments.recv()).await;
-            if let (_, Moment::RunEnded { end, .. }) = next.expect("no run ends").unwrap() {
+            let next = tokio::time::timeout(PATIENCE, self.events.recv()).await;
+            if let (_, RunEvent::RunEnded { end, .. }) = next.expect("no run ends").unwrap() {
                 return end;
             }
         }
@@ -72,8 +72,8 @@ impl Setup {
 
     pub(super) async fn started(&mut self, wanted: &str) {
         loop {
-            let next = tokio::time::timeout(PATIENCE, self.moments.recv()).await;
-            if let (_, Moment::StageStarted { stage }) = next.expect("no stage begins").unwrap()
+            let next = tokio::time::timeout(PATIENCE, self.events.recv()).await;
+            if let (_, RunEvent::StageStarted { stage }) = next.expect("no stage begins").unwrap()
                 && stage == wanted
             {
                 return;
@@ -105,8 +105,8 @@ impl Setup {
 }
 
 /// Until the process that is being stopped gives no more places.
-pub(super) async fn until_told(runs: &KeyedRuns) {
-    while runs.place().is_some() {
+pub(super) async fn until_told(runs: &ByokRuns) {
+    while runs.reserve().is_some() {
         tokio::task::yield_now().await;
     }
 }
@@ -129,12 +129,12 @@ impl Bench {
     /// Fills the slots of `setup`, whose script holds its runs, and hands it keys for a fifth job.
     pub(super) async fn fifth(&self, setup: &mut Setup, fifth: &str) -> JobId {
         for number in 0..4 {
-            let place = setup.place();
+            let place = setup.reserve();
             let (_, claimed) = self.keyed(&format!("c{number}"), place.claimant()).await;
             place.run(claimed.unwrap(), key("sk-ann"));
             setup.started("describe").await;
         }
-        let place = setup.place();
+        let place = setup.reserve();
         assert_eq!(place.claimant(), None);
         let (id, claimed) = self.keyed("c4", place.claimant()).await;
         assert_eq!(claimed, None);

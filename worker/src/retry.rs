@@ -45,7 +45,7 @@ pub(crate) enum Unanswered {
 }
 
 /// Repeats `verb` on passing errors until it is answered, or until `stop`.
-pub(crate) async fn until_answered<T, F>(
+pub(crate) async fn with_retries<T, F>(
     chance: &Chance,
     stop: &CancellationToken,
     mut verb: impl FnMut() -> F,
@@ -89,7 +89,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_passing_error_is_repeated_until_it_has_passed() {
         let tries = AtomicU32::new(0);
-        let answer = until_answered(&Chance::new(1), &CancellationToken::new(), || async {
+        let answer = with_retries(&Chance::new(1), &CancellationToken::new(), || async {
             match tries.fetch_add(1, Ordering::Relaxed) {
                 0..20 => Err(contended()),
                 tries => Ok(tries),
@@ -102,7 +102,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_error_that_does_not_pass_is_said_once() {
         let tries = AtomicU32::new(0);
-        let answer: Result<(), _> = until_answered(&Chance::new(1), &CancellationToken::new(), || async {
+        let answer: Result<(), _> = with_retries(&Chance::new(1), &CancellationToken::new(), || async {
             tries.fetch_add(1, Ordering::Relaxed);
             Err(impossible())
         })
@@ -114,7 +114,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_hard_stop_ends_the_repeating() {
         let stop = CancellationToken::new();
-        let answer: Result<(), _> = until_answered(&Chance::new(1), &stop, || {
+        let answer: Result<(), _> = with_retries(&Chance::new(1), &stop, || {
             stop.cancel();
             async { Err(contended()) }
         })

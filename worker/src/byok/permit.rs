@@ -1,4 +1,4 @@
-//! Keys in memory: one ticket per job, with the newest keys that came for it.
+//! Keys in memory: one permit per job, with the newest keys that came for it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 pub(super) const KEYS_LIVE: Duration = Duration::from_secs(3_600);
 
 /// The keys of one job.
-pub(super) struct Ticket {
+pub(super) struct Permit {
     keys: Mutex<Keys>,
     renewed: Notify,
 }
@@ -24,11 +24,11 @@ pub(super) struct Keys {
     pub(super) key: Arc<SecretString>,
     /// When they are forgotten.
     pub(super) until: Instant,
-    /// Counts the keys that came for this ticket.
+    /// Counts the keys that came for this permit.
     edition: u64,
 }
 
-impl Ticket {
+impl Permit {
     fn new(key: SecretString) -> Self {
         let keys = Keys { key: Arc::new(key), until: Instant::now() + KEYS_LIVE, edition: 0 };
         Self { keys: Mutex::new(keys), renewed: Notify::new() }
@@ -63,39 +63,39 @@ impl Ticket {
     }
 }
 
-/// The tickets of one process, by job.
+/// The permits of one process, by job.
 #[derive(Default)]
-pub(super) struct Tickets(Mutex<HashMap<JobId, Arc<Ticket>>>);
+pub(super) struct Permits(Mutex<HashMap<JobId, Arc<Permit>>>);
 
-impl Tickets {
-    /// A ticket for a job that was admitted with these keys a moment ago.
-    pub(super) fn issue(&self, job: &JobId, key: SecretString) -> Arc<Ticket> {
-        let ticket = Arc::new(Ticket::new(key));
-        self.lock().insert(job.clone(), Arc::clone(&ticket));
-        ticket
+impl Permits {
+    /// A permit for a job that was admitted with these keys a moment ago.
+    pub(super) fn issue(&self, job: &JobId, key: SecretString) -> Arc<Permit> {
+        let permit = Arc::new(Permit::new(key));
+        self.lock().insert(job.clone(), Arc::clone(&permit));
+        permit
     }
 
-    /// A ticket for a job whose keys are not here yet; else `None`, and the waiting run has the newer keys.
-    pub(super) fn issue_or_renew(&self, job: &JobId, key: SecretString) -> Option<Arc<Ticket>> {
-        let mut tickets = self.lock();
-        if let Some(held) = tickets.get(job) {
+    /// A permit for a job whose keys are not here yet; else `None`, and the waiting run has the newer keys.
+    pub(super) fn issue_or_renew(&self, job: &JobId, key: SecretString) -> Option<Arc<Permit>> {
+        let mut permits = self.lock();
+        if let Some(held) = permits.get(job) {
             held.renew(key);
             return None;
         }
-        let ticket = Arc::new(Ticket::new(key));
-        tickets.insert(job.clone(), Arc::clone(&ticket));
-        Some(ticket)
+        let permit = Arc::new(Permit::new(key));
+        permits.insert(job.clone(), Arc::clone(&permit));
+        Some(permit)
     }
 
-    /// Gives `ticket` back, unless newer keys than `keys` came for it: `false`, and the holder goes on with those.
-    pub(super) fn give_back(&self, job: &JobId, entry: &Arc<Ticket>, keys: &Keys) -> bool {
-        let mut tickets = self.lock();
+    /// Gives `permit` back, unless newer keys than `keys` came for it: `false`, and the holder goes on with those.
+    pub(super) fn give_back(&self, job: &JobId, entry: &Arc<Permit>, keys: &Keys) -> bool {
+        let mut permits = self.lock();
         if entry.lock().edition != keys.edition {
             return false;
         }
-        // A ticket that was issued anew is its new holder's.
-        if tickets.get(job).is_some_and(|held| Arc::ptr_eq(held, entry)) {
-            tickets.remove(job);
+        // A permit that was issued anew is its new holder's.
+        if permits.get(job).is_some_and(|held| Arc::ptr_eq(held, entry)) {
+            permits.remove(job);
         }
         true
     }
@@ -105,7 +105,7 @@ impl Tickets {
         self.lock().is_empty()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<JobId, Arc<Ticket>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<JobId, Arc<Permit>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -125,25 +125,25 @@ mod tests {
 
     #[tokio::test]
     async fn newer_keys_reach_the_holder_and_keep_the_ticket_from_being_given_back() {
-        let (tickets, job) = (Tickets::default(), JobId::derive("u", "c", 1));
-        let ticket = tickets.issue_or_renew(&job, key("old")).unwrap();
-        let old = ticket.keys();
-        assert!(ticket.renewed_since(&old).now_or_never().is_none());
-        assert!(tickets.issue_or_renew(&job, key("new")).is_none(), "one holder per job");
-        assert!(ticket.renewed_since(&old).now_or_never().is_some());
-        assert!(!tickets.give_back(&job, &ticket, &old));
-        let new = ticket.keys();
+        let (permits, job) = (Permits::default(), JobId::derive("u", "c", 1));
+        let permit = permits.issue_or_renew(&job, key("old")).unwrap();
+        let old = permit.keys();
+        assert!(permit.renewed_since(&old).now_or_never().is_none());
+        assert!(permits.issue_or_renew(&job, key("new")).is_none(), "one holder per job");
+        assert!(permit.renewed_since(&old).now_or_never().is_some());
+        assert!(!permits.give_back(&job, &permit, &old));
+        let new = permit.keys();
         assert_eq!(new.key.expose_secret(), "new");
-        assert!(tickets.give_back(&job, &ticket, &new));
-        assert!(tickets.issue_or_renew(&job, key("later")).is_some());
+        assert!(permits.give_back(&job, &permit, &new));
+        assert!(permits.issue_or_renew(&job, key("later")).is_some());
     }
 
     #[tokio::test]
     async fn a_ticket_that_was_issued_anew_is_not_given_back_by_its_old_holder() {
-        let (tickets, job) = (Tickets::default(), JobId::derive("u", "c", 1));
-        let old = tickets.issue(&job, key("old"));
-        let _new = tickets.issue(&job, key("new"));
-        assert!(tickets.give_back(&job, &old, &old.keys()));
-        assert!(tickets.issue_or_renew(&job, key("newest")).is_none(), "the new holder still has it");
+        let (permits, job) = (Permits::default(), JobId::derive("u", "c", 1));
+        let old = permits.issue(&job, key("old"));
+        let _new = permits.issue(&job, key("new"));
+        assert!(permits.give_back(&job, &old, &old.keys()));
+        assert!(permits.issue_or_renew(&job, key("newest")).is_none(), "the new holder still has it");
     }
 }

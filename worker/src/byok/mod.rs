@@ -20,13 +20,13 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::chance::Chance;
-use crate::heartbeat::{Holdings, beat};
+use crate::heartbeat::{LeaseRegistry, beat};
 use crate::metrics::Metrics;
 use crate::settings::Settings;
 
-use permit::Tickets;
-use queue::{Room, Waiting};
-use session::{Holder, Start};
+use permit::Permits;
+use queue::{Queue, Waiting};
+use session::{Session, Start};
 
 /// Runs with keys at once in one process.
 const SLOTS: usize = 4;
@@ -38,125 +38,125 @@ pub type EnginesWithKey = Arc<dyn Fn(&SecretString) -> Option<Engines> + Send + 
 
 /// The keyed runs of one process. Cheap to clone; [`run`](Self::run) must be running while they are used.
 #[derive(Clone)]
-pub struct KeyedRuns {
-    house: Arc<House>,
+pub struct ByokRuns {
+    registry: Arc<Registry>,
 }
 
 /// What all keyed runs of the process share.
-struct House {
+struct Registry {
     ledger: Ledger,
     engines: EnginesWithKey,
     metrics: Metrics,
     settings: Settings,
     worker: WorkerId,
     chance: Chance,
-    holdings: Holdings,
+    leases: LeaseRegistry,
     slots: Arc<Semaphore>,
-    room: Room,
-    tickets: Tickets,
+    queue: Queue,
+    permits: Permits,
     tracker: TaskTracker,
     soft: CancellationToken,
     hard: CancellationToken,
 }
 
 /// A place for one more job, kept until it is used or dropped.
-pub struct Place {
-    house: Arc<House>,
+pub struct Reservation {
+    registry: Arc<Registry>,
     slot: Option<OwnedSemaphorePermit>,
     waiting: Option<Waiting>,
     /// A stopping process waits for those who have been given a place.
     _awaited: TaskTrackerToken,
 }
 
-impl KeyedRuns {
+impl ByokRuns {
     /// Nothing runs yet. Of `settings`, the heartbeat, the grace period, the name, the pause, the seed and the watch are used.
     pub fn new(ledger: Ledger, engines: EnginesWithKey, metrics: Metrics, settings: Settings) -> Self {
-        let house = House {
+        let registry = Registry {
             ledger,
             engines,
             worker: WorkerId(format!("{}/keyed", settings.worker_name)),
             chance: Chance::new(settings.seed),
-            holdings: Holdings::default(),
+            leases: LeaseRegistry::default(),
             slots: Arc::new(Semaphore::new(SLOTS)),
-            room: Room::new(metrics.keyed("waiting")),
-            tickets: Tickets::default(),
+            queue: Queue::new(metrics.keyed("waiting")),
+            permits: Permits::default(),
             tracker: TaskTracker::new(),
             soft: CancellationToken::new(),
             hard: CancellationToken::new(),
             metrics,
             settings,
         };
-        Self { house: Arc::new(house) }
+        Self { registry: Arc::new(registry) }
     }
 
     /// Renews the leases of keyed runs until stopped. `soft`: no more places; what runs ends at its next checkpoint
     /// and is parked, what waits stays parked, and all keys are forgotten. `hard`: returns at once.
     pub async fn run(self, soft: CancellationToken, hard: CancellationToken) {
-        let house = self.house;
+        let registry = self.registry;
         let beat = beat(
-            house.ledger.clone(),
-            house.holdings.clone(),
-            house.settings.heartbeat,
-            house.chance.clone(),
-            house.metrics.clone(),
+            registry.ledger.clone(),
+            registry.leases.clone(),
+            registry.settings.heartbeat,
+            registry.chance.clone(),
+            registry.metrics.clone(),
         );
         let work = async {
             soft.cancelled().await;
-            house.soft.cancel();
-            house.tracker.close();
-            house.tracker.wait().await;
+            registry.soft.cancel();
+            registry.tracker.close();
+            registry.tracker.wait().await;
         };
         tokio::select! {
             () = work => {}
             () = beat => {}
             () = hard.cancelled() => {}
         }
-        house.soft.cancel();
-        house.hard.cancel();
+        registry.soft.cancel();
+        registry.hard.cancel();
     }
 
     /// A place for one more job: in a free slot, or among those that wait for one. `None` when too many wait, or
     /// the process is stopping.
-    pub fn place(&self) -> Option<Place> {
-        let house = Arc::clone(&self.house);
-        if house.soft.is_cancelled() {
+    pub fn reserve(&self) -> Option<Reservation> {
+        let registry = Arc::clone(&self.registry);
+        if registry.soft.is_cancelled() {
             return None;
         }
-        let slot = Arc::clone(&house.slots).try_acquire_owned().ok();
+        let slot = Arc::clone(&registry.slots).try_acquire_owned().ok();
         let waiting = match slot {
             Some(_) => None,
-            None => Some(house.room.enter_below(MOST_WAITING)?),
+            None => Some(registry.queue.enter_below(MOST_WAITING)?),
         };
-        let _awaited = house.tracker.token();
-        Some(Place { house, slot, waiting, _awaited })
+        let _awaited = registry.tracker.token();
+        Some(Reservation { registry, slot, waiting, _awaited })
     }
 }
 
-impl Place {
+impl Reservation {
     /// Under which name a lease may be taken at once; `None` while no slot is free.
     pub fn claimant(&self) -> Option<&WorkerId> {
-        self.slot.as_ref().map(|_| &self.house.worker)
+        self.slot.as_ref().map(|_| &self.registry.worker)
     }
 
     /// Runs a job whose lease was taken in this place's name.
     pub fn run(self, claimed: Claimed, key: SecretString) {
-        let ticket = self.house.tickets.issue(&claimed.job.id, key);
+        let permit = self.registry.permits.issue(&claimed.job.id, key);
         let job = claimed.job.id.clone();
-        self.begin(Holder { job, ticket, start: Start::Run(Box::new(claimed)) });
+        self.begin(Session { job, permit, start: Start::Run(Box::new(claimed)) });
     }
 
     /// Claims and runs a parked job as soon as a slot is free. Where this process holds keys for it already, the newer
     /// ones take their place, and what it was waiting for is over.
     pub fn wait(self, job: JobId, key: SecretString) {
-        if let Some(ticket) = self.house.tickets.issue_or_renew(&job, key) {
-            self.begin(Holder { job, ticket, start: Start::Claim });
+        if let Some(permit) = self.registry.permits.issue_or_renew(&job, key) {
+            self.begin(Session { job, permit, start: Start::Claim });
         }
     }
 
-    fn begin(self, holder: Holder) {
-        let Self { house, slot, waiting, .. } = self;
-        let tracker = house.tracker.clone();
-        tracker.spawn(async move { holder.hold(&house, slot, waiting).await });
+    fn begin(self, session: Session) {
+        let Self { registry, slot, waiting, .. } = self;
+        let tracker = registry.tracker.clone();
+        tracker.spawn(async move { session.run(&registry, slot, waiting).await });
     }
 }
 
@@ -172,24 +172,24 @@ mod tests {
     use super::*;
 
     /// Keyed runs of which no slot is ever free, so that the database is never asked, and the places that are taken.
-    fn full() -> (KeyedRuns, Vec<Place>) {
+    fn full() -> (ByokRuns, Vec<Reservation>) {
         let ledger =
             Ledger::new(sqlx::postgres::PgConnectOptions::new_without_pgpass(), ledger::Settings::default());
         let metrics = Metrics::new(&Registry::new()).unwrap();
-        let runs = KeyedRuns::new(ledger, Arc::new(|_| None), metrics, Settings::default());
-        let slots = (0..SLOTS).map(|_| runs.place().unwrap()).collect();
+        let runs = ByokRuns::new(ledger, Arc::new(|_| None), metrics, Settings::default());
+        let slots = (0..SLOTS).map(|_| runs.reserve().unwrap()).collect();
         (runs, slots)
     }
 
     /// Hands over keys for the one job of these tests, and lets its holder have its turn.
-    async fn bring(runs: &KeyedRuns) {
-        runs.place().unwrap().wait(JobId::derive("u", "c", 1), SecretString::from("sk-1".to_owned()));
+    async fn bring(runs: &ByokRuns) {
+        runs.reserve().unwrap().wait(JobId::derive("u", "c", 1), SecretString::from("sk-1".to_owned()));
         tokio::task::yield_now().await;
-        assert_eq!(runs.house.metrics.keyed("waiting").get(), 1);
+        assert_eq!(runs.registry.metrics.keyed("waiting").get(), 1);
     }
 
-    async fn until_nobody_waits(runs: &KeyedRuns) {
-        while runs.house.metrics.keyed("waiting").get() > 0 {
+    async fn until_nobody_waits(runs: &ByokRuns) {
+        while runs.registry.metrics.keyed("waiting").get() > 0 {
             tokio::time::sleep(Duration::from_secs(30)).await;
         }
     }
@@ -201,7 +201,7 @@ mod tests {
         bring(&runs).await;
         until_nobody_waits(&runs).await;
         assert!(began.elapsed() <= permit::KEYS_LIVE);
-        assert!(runs.house.tickets.is_empty());
+        assert!(runs.registry.permits.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
@@ -214,7 +214,7 @@ mod tests {
         until_nobody_waits(&runs).await;
         let waited = began.elapsed();
         assert!(permit::KEYS_LIVE / 2 < waited && waited <= permit::KEYS_LIVE, "{waited:?}");
-        assert!(runs.house.tickets.is_empty());
+        assert!(runs.registry.permits.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
