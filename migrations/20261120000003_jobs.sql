@@ -38,8 +38,8 @@ create table finalization_jobs (
     updated_at         timestamptz not null,
     finished_at        timestamptz,
     -- An array of at most 64 transitions, oldest first, the newest kept; its shape is `Event` in `pipeline/ledger/src/history.rs`.
-    -- Null before the first one. It stands in the row, because an entry in the update that is made anyway costs less than
-    -- half of the log that a row of its own costs.
+    -- Null before the first one. It stands in the row: an entry is part of the update that is made anyway, without a row, an
+    -- index entry and a statement of its own.
     history            jsonb,
     trace_context      text,
     crashed_epoch      bigint,

@@ -10,7 +10,7 @@ with chosen as (
         attempts = case code when 'poison_crash' then 0 else 5 end,
         crashes = case code when 'poison_crash' then 5 else 0 end,
         history = (history - -1) || ((history -> -1) || jsonb_build_object('verb', 'fail', 'to', 'dead_letter',
-            'code', code, 'stages', '[["describe", 1240], ["survey", 2210]]'::jsonb))
+            'code', code, 'stages', '["describe", 1240, "survey", 2210]'::jsonb))
     from chosen c where j.user_id = c.user_id and j.job_id = c.job_id
     returning j.user_id, j.conversation_id
 )

@@ -1,10 +1,16 @@
 //! What a job's row remembers of its transitions: an entry for each, written in the update that stores the transition.
 //!
-//! The column `history` is a `jsonb` array of [`Event`]s, oldest first, and null before the first one. An entry has
-//! `version`, `at`, `verb`, `from`, `to`, `epoch` and `generation`; and where there are such, `worker`, `code`, `stages`
-//! (`[["describe", 61], …]`, in milliseconds), `ready_at` and `cause` (`code`, `stage`, `class`, `http_status`,
-//! `circuit_open`). Times are RFC 3339. A renewal leaves no entry: it says nothing that the lease does not.
+//! The column `history` is a `jsonb` array of [`Event`]s, oldest first, and null before the first one. Every job has some and
+//! keeps them for as long as its row, so the names are short, and what is as usual is left out:
+//!
+//! - always: `v` (the row's version), `at` (microseconds since 1970), `verb`, `from`, `to` and `epoch`;
+//! - `gen` where the generation is not 1; `by`, the worker; `code`, the failure; `ready_at` (microseconds);
+//! - `stages` of a completion: each stage and its milliseconds in turn, `["describe", 61, "embed", 7]`;
+//! - `cause` of a failure or a release: `code`, `stage`, `class`, `http_status`, `circuit_open`.
+//!
+//! A renewal leaves no entry: it says nothing that the lease does not.
 
+use chrono::serde::{ts_microseconds, ts_microseconds_option};
 use job::{Cause, Command, ErrorClass, FailureCode, Job, State, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -70,8 +76,10 @@ impl Verb {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// The row's version after the transition.
+    #[serde(rename = "v")]
     pub version: i64,
     /// When, by the database's clock.
+    #[serde(with = "ts_microseconds")]
     pub at: Timestamp,
     /// What was asked.
     pub verb: Verb,
@@ -82,22 +90,32 @@ pub struct Event {
     /// The newest claim after the transition.
     pub epoch: i64,
     /// The newest generation after the transition.
+    #[serde(rename = "gen", default = "first", skip_serializing_if = "is_first")]
     pub generation: i64,
     /// The worker of the lease that a claim began, or that any other transition found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "by", default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
     /// The failure that the transition recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// Milliseconds per stage, of a completion; stages whose output was recalled are not among them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "stages")]
     pub stages: Vec<(String, u32)>,
     /// When the job is ready again, where the transition queued it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "ts_microseconds_option")]
     pub ready_at: Option<Timestamp>,
     /// What lies behind a failure or a release.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "cause")]
     pub cause: Option<Cause>,
+}
+
+const fn first() -> i64 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_first(generation: &i64) -> bool {
+    *generation == first()
 }
 
 /// The verb under which a granted command is remembered; `None`: it is not.
@@ -187,6 +205,41 @@ impl History {
     /// What lies behind the last failure or release; `None` where something else happened since, besides a claim.
     pub(crate) fn last_cause(&self) -> Option<Cause> {
         self.events().rev().find(|event| event.verb != Verb::Claim)?.cause
+    }
+}
+
+/// Stages and their milliseconds in turn: half as long as a list of pairs.
+mod stages {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Part {
+        Stage(String),
+        Millis(u32),
+    }
+
+    pub(super) fn serialize<S: Serializer>(stages: &[(String, u32)], to: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeSeq;
+
+        let mut list = to.serialize_seq(Some(stages.len() * 2))?;
+        for (stage, millis) in stages {
+            list.serialize_element(stage)?;
+            list.serialize_element(millis)?;
+        }
+        list.end()
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, u32)>, D::Error> {
+        let mut parts = Vec::<Part>::deserialize(from)?.into_iter();
+        let mut stages = Vec::with_capacity(parts.len() / 2);
+        while let Some(part) = parts.next() {
+            let (Part::Stage(stage), Some(Part::Millis(millis))) = (part, parts.next()) else {
+                return Err(D::Error::custom("stages and milliseconds do not take turns"));
+            };
+            stages.push((stage, millis));
+        }
+        Ok(stages)
     }
 }
 

@@ -119,11 +119,11 @@ pub const CHECKS: [Check; 14] = [
         name: "numbers_only_grow",
         promise: "versions, epochs and generations only grow, and no checkpoint is of a claim that was never made",
         query: "select job_id || ' at version ' || version from (select job_id, n, \
-                (event -> 'version')::bigint as version, (event -> 'epoch')::bigint as epoch, \
-                (event -> 'generation')::bigint as generation, \
-                lag((event -> 'version')::bigint) over w as version_before, \
+                (event -> 'v')::bigint as version, (event -> 'epoch')::bigint as epoch, \
+                coalesce((event -> 'gen')::bigint, 1) as generation, \
+                lag((event -> 'v')::bigint) over w as version_before, \
                 lag((event -> 'epoch')::bigint) over w as epoch_before, \
-                lag((event -> 'generation')::bigint) over w as generation_before \
+                lag(coalesce((event -> 'gen')::bigint, 1)) over w as generation_before \
                 from finalization_jobs, jsonb_array_elements(history) with ordinality h (event, n) \
                 window w as (partition by user_id, job_id order by n)) edges \
             where version <= version_before or epoch < epoch_before or generation < generation_before \

@@ -80,8 +80,8 @@ async fn each_broken_promise_is_found_by_its_check() {
             vec!["numbers_only_grow"],
         ),
         (
-            "update finalization_jobs set history = '[{\"version\": 2, \"verb\": \"complete\", \"epoch\": 1, \"generation\": 1}, \
-                 {\"version\": 3, \"verb\": \"complete\", \"epoch\": 1, \"generation\": 1}]' where status = 'leased'",
+            "update finalization_jobs set history = '[{\"v\": 2, \"verb\": \"complete\", \"epoch\": 1, \"gen\": 1}, \
+                 {\"v\": 3, \"verb\": \"complete\", \"epoch\": 1, \"gen\": 1}]' where status = 'leased'",
             vec!["one_completion"],
         ),
         (

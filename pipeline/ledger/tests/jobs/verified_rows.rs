@@ -232,18 +232,18 @@ async fn a_checkpoint_of_a_claim_that_was_never_made_is_found() {
 async fn each_number_that_shrank_is_found_by_itself() {
     expect(&[
         (
-            "update finalization_jobs set history = '[{\"version\": 3, \"verb\": \"claim\", \"epoch\": 1, \"generation\": 1}, \
-                 {\"version\": 2, \"verb\": \"release\", \"epoch\": 1, \"generation\": 1}]' where status = 'leased'",
+            "update finalization_jobs set history = '[{\"v\": 3, \"verb\": \"claim\", \"epoch\": 1, \"gen\": 1}, \
+                 {\"v\": 2, \"verb\": \"release\", \"epoch\": 1, \"gen\": 1}]' where status = 'leased'",
             &[("numbers_only_grow", 1)],
         ),
         (
-            "update finalization_jobs set history = '[{\"version\": 2, \"verb\": \"claim\", \"epoch\": 2, \"generation\": 1}, \
-                 {\"version\": 3, \"verb\": \"release\", \"epoch\": 1, \"generation\": 1}]' where status = 'leased'",
+            "update finalization_jobs set history = '[{\"v\": 2, \"verb\": \"claim\", \"epoch\": 2, \"gen\": 1}, \
+                 {\"v\": 3, \"verb\": \"release\", \"epoch\": 1, \"gen\": 1}]' where status = 'leased'",
             &[("numbers_only_grow", 1)],
         ),
         (
-            "update finalization_jobs set history = '[{\"version\": 2, \"verb\": \"claim\", \"epoch\": 1, \"generation\": 2}, \
-                 {\"version\": 3, \"verb\": \"release\", \"epoch\": 1, \"generation\": 1}]' where status = 'leased'",
+            "update finalization_jobs set history = '[{\"v\": 2, \"verb\": \"claim\", \"epoch\": 1, \"gen\": 2}, \
+                 {\"v\": 3, \"verb\": \"release\", \"epoch\": 1, \"gen\": 1}]' where status = 'leased'",
             &[("numbers_only_grow", 1)],
         ),
     ])
