@@ -140,7 +140,7 @@ pub(crate) fn verb(command: &Command) -> Option<Verb> {
 
 /// What a transition is remembered by, beyond the two states.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Said<'a> {
+pub(crate) struct Detail<'a> {
     pub(crate) verb: Option<Verb>,
     pub(crate) stages: &'a [(&'static str, u32)],
     pub(crate) cause: Option<&'a Cause>,
@@ -148,8 +148,14 @@ pub(crate) struct Said<'a> {
 
 /// The entry of a transition from `before` to `after`, stored at `at` as `version`; `None` where nothing happened that
 /// an operator would look for (a reconciler that only looks again later).
-pub(crate) fn event(before: &Job, after: &Job, version: i64, at: Timestamp, said: Said<'_>) -> Option<Event> {
-    let verb = said.verb?;
+pub(crate) fn event(
+    before: &Job,
+    after: &Job,
+    version: i64,
+    at: Timestamp,
+    detail: Detail<'_>,
+) -> Option<Event> {
+    let verb = detail.verb?;
     let (from, to) = (before.state.status(), after.state.status());
     if verb == Verb::Reconcile && from == to && before.generation == after.generation {
         return None;
@@ -164,12 +170,12 @@ pub(crate) fn event(before: &Job, after: &Job, version: i64, at: Timestamp, said
         generation: after.generation.0,
         worker: worker(after).or_else(|| worker(before)).map(str::to_owned),
         code: recorded_code(before, after, verb).map(|code| code.as_str().to_owned()),
-        stages: said.stages.iter().map(|(stage, millis)| ((*stage).to_owned(), *millis)).collect(),
+        stages: detail.stages.iter().map(|(stage, millis)| ((*stage).to_owned(), *millis)).collect(),
         ready_at: match after.state {
             State::Queued { ready_at } => Some(ready_at),
             _ => None,
         },
-        cause: said.cause.cloned(),
+        cause: detail.cause.cloned(),
     })
 }
 

@@ -16,7 +16,7 @@ mod health;
 mod history;
 mod read;
 pub mod recover;
-pub mod things;
+pub mod subjects;
 pub mod waiting;
 
 pub use fair::SenderLoad;

@@ -31,9 +31,9 @@ fn admitted() -> Job {
 
 /// Says `command`, and answers the job afterwards with what its row would remember.
 fn said(job: &Job, command: Command, seconds: i64, stages: &[(&'static str, u32)]) -> (Job, Option<Event>) {
-    let said = Said { verb: verb(&command), stages, cause: None };
+    let detail = Detail { verb: verb(&command), stages, cause: None };
     let after = decide(job, command, at(seconds), &Policy::default()).unwrap().job;
-    let event = event(job, &after, seconds, at(seconds), said);
+    let event = event(job, &after, seconds, at(seconds), detail);
     (after, event.map(|event| stored(&[json!(event)]).pop().unwrap()))
 }
 
@@ -126,8 +126,8 @@ fn what_lies_behind_a_release_is_read_back() {
     let release = Command::Release { epoch: Epoch(1), delay: chrono::Duration::seconds(60) };
     let released = decide(&leased, release, at(3), &Policy::default()).unwrap().job;
     let written = |cause| {
-        let said = Said { verb: Some(Verb::Release), stages: &[], cause };
-        let event = event(&leased, &released, 3, at(3), said).unwrap();
+        let detail = Detail { verb: Some(Verb::Release), stages: &[], cause };
+        let event = event(&leased, &released, 3, at(3), detail).unwrap();
         stored(&[json!(event)]).pop().unwrap().cause
     };
     assert_eq!(written(Some(&cause)), Some(cause.clone()));

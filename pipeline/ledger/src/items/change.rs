@@ -1,7 +1,7 @@
 //! A person's changes of action items.
 
 use db::{Doing, Error, idempotency::forget_answers};
-use outbox::{deliveries::things::forget_things, reminders::hold_subscriptions};
+use outbox::{deliveries::subjects::forget_subjects, reminders::lock_subscriptions};
 use records::{ActionItem, ActionItemId, Timestamp, UserId};
 use sqlx::{AssertSqlSafe, PgConnection};
 use store::items::{ITEM_COLUMNS, ItemRow};
@@ -50,7 +50,7 @@ impl Ledger {
         let (mut transaction, _) = self.db.begin(DOING).await?;
         let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(false) };
         // Its reminder and its pushes go with it.
-        hold_subscriptions(&mut transaction, user).await?;
+        lock_subscriptions(&mut transaction, user).await?;
         sqlx::query("delete from action_items where user_id = $1 and action_item_id = $2")
             .bind(user.as_str())
             .bind(item.as_str())
@@ -60,7 +60,7 @@ impl Ledger {
         let conversation = before.conversation_id.as_ref().map(|id| id.as_str());
         let held_by: Vec<&str> = [Some(item.as_str()), conversation].into_iter().flatten().collect();
         forget_answers(&mut transaction, user, &held_by).await.doing(DOING)?;
-        forget_things(&mut transaction, user, conversation, &[item.as_str()]).await.doing(DOING)?;
+        forget_subjects(&mut transaction, user, conversation, &[item.as_str()]).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(true)
     }

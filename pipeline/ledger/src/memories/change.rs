@@ -1,7 +1,7 @@
 //! A person's changes of memories.
 
 use db::{Doing, Error, idempotency::forget_answers};
-use outbox::deliveries::things::forget_things;
+use outbox::deliveries::subjects::forget_subjects;
 use records::{Memory, MemoryCategory, MemoryId, UserId};
 use sqlx::AssertSqlSafe;
 use store::memories::{MEMORY_COLUMNS, MemoryRow};
@@ -73,7 +73,7 @@ impl Ledger {
         .doing(DOING)?;
         forget_answers(&mut transaction, user, &[memory.as_str()]).await.doing(DOING)?;
         if let Some(of) = &conversation {
-            forget_things(&mut transaction, user, of.as_deref(), &[memory.as_str()]).await.doing(DOING)?;
+            forget_subjects(&mut transaction, user, of.as_deref(), &[memory.as_str()]).await.doing(DOING)?;
         }
         transaction.commit().await.doing(DOING)?;
         Ok(conversation.is_some())
