@@ -2,10 +2,7 @@
 
 use db::{Doing, Error};
 
-use crate::{
-    LeaseToken, Ledger, Spent,
-    usage::{bind_spent, fence, write_spent},
-};
+use crate::{LeaseToken, Ledger, Spent, usage::bind_spent};
 
 /// Under which a stage's output is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +51,7 @@ impl Ledger {
         output: &serde_json::Value,
         spent: &[Spent],
     ) -> Result<bool, Error> {
-        self.write_checkpoint(RECORD, token, key, output, spent).await
+        self.write_checkpoint(SAVE, token, key, output, spent).await
     }
 
     /// Records an output over one that was recalled and could not be read, under the same fence: the next run would
@@ -69,7 +66,7 @@ impl Ledger {
         output: &serde_json::Value,
         spent: &[Spent],
     ) -> Result<bool, Error> {
-        self.write_checkpoint(RECORD_ANEW, token, key, output, spent).await
+        self.write_checkpoint(OVERWRITE, token, key, output, spent).await
     }
 
     async fn write_checkpoint(
@@ -98,22 +95,5 @@ impl Ledger {
     }
 }
 
-/// The fence, and behind it the row and what was spent; what happens to a row that is there already is said in it.
-macro_rules! fenced {
-    ($conflict:literal) => {
-        concat!(
-            fence!(),
-            "kept as (insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
-                 select user_id, job_id, $4, $5, $6, $7, $3 from fence on conflict ",
-            $conflict,
-            "), ",
-            write_spent!("$8", "$9", "$10", "$11", "$12", "$13"),
-            "select count(*) from fence"
-        )
-    };
-}
-
-const RECORD: &str = fenced!("do nothing");
-const RECORD_ANEW: &str = fenced!(
-    "on constraint stage_checkpoints_pkey do update set output = excluded.output, epoch = excluded.epoch"
-);
+const SAVE: &str = include_str!("../sql/checkpoints/save.sql");
+const OVERWRITE: &str = include_str!("../sql/checkpoints/overwrite.sql");

@@ -12,11 +12,11 @@ use crate::{DeliveryOutcome, Outbox};
 mod claim;
 mod fair;
 mod finish;
+pub mod forget;
 mod health;
 mod history;
 mod read;
 pub mod recover;
-pub mod subjects;
 pub mod waiting;
 
 pub use fair::SenderLoad;

@@ -9,7 +9,7 @@ use db::{Doing, Error};
 use job::{Command, Job, Refusal, Timestamp, decide};
 use outbox::{
     announce::{Event, Events, announce},
-    deliveries::subjects::forget_subjects,
+    deliveries::forget::forget_objects,
     reminders,
 };
 use records::EventKind;
@@ -281,7 +281,7 @@ async fn forget_taken_back(
 ) -> Result<(), Error> {
     let Completion { claimed, .. } = completion;
     let things: Vec<&str> = things.iter().map(String::as_str).collect();
-    forget_subjects(connection, &claimed.user_id, Some(claimed.conversation_id.as_str()), &things)
+    forget_objects(connection, &claimed.user_id, Some(claimed.conversation_id.as_str()), &things)
         .await
         .doing("taking back deliveries")
 }

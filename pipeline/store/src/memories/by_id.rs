@@ -2,9 +2,8 @@
 
 use db::{Doing, Error};
 use records::{Memory, UserId};
-use sqlx::AssertSqlSafe;
 
-use super::{MEMORY_COLUMNS, MemoryRow};
+use super::MemoryRow;
 use crate::Store;
 
 impl Store {
@@ -13,12 +12,7 @@ impl Store {
     /// # Errors
     /// When the database does not answer.
     pub async fn memories_named(&self, user: &UserId, ids: &[String]) -> Result<Vec<Memory>, Error> {
-        let sql = format!(
-            "select {MEMORY_COLUMNS} from memories where user_id = $1 and memory_id = any($2) \
-             order by array_position($2, memory_id)"
-        );
-        // Only constants of ours are in the text.
-        let rows: Vec<MemoryRow> = sqlx::query_as(AssertSqlSafe(sql))
+        let rows: Vec<MemoryRow> = sqlx::query_as(include_str!("../../sql/memories/by_ids.sql"))
             .bind(user.as_str())
             .bind(ids)
             .fetch_all(self.db.pool())
