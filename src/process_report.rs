@@ -41,7 +41,7 @@ impl RunCounter {
             Ended::Lost => ended.lost += 1,
         }
         let place = RUN_MILLIS.iter().position(|bound| elapsed.as_millis() <= u128::from(*bound));
-        // A run that was given back is no run in "length of runs": a server that is away would make them short.
+        // A released run does not count in "length of runs": an unreachable server would make them look short.
         if !matches!(end, Ended::Completed | Ended::Failed(_)) {
             return;
         }

@@ -138,7 +138,7 @@ pub(crate) fn number(yaml: &Yaml) -> i64 {
 }
 
 /// What the program makes of an environment: `listen config --json`. A setting that cannot work fails here.
-pub(crate) fn effective(place: &str, env: &Env) -> Value {
+pub(crate) fn effective(path: &str, env: &Env) -> Value {
     let output = Command::new(binary::path())
         .args(["config", "--json"])
         .env_clear()
