@@ -146,7 +146,7 @@ pub(crate) fn effective(path: &str, env: &Env) -> Value {
         .output()
         .expect("the program can be run");
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{place}: {said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{path}: {said}{}", String::from_utf8_lossy(&output.stderr));
     let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
     document["settings"].clone()
 }
