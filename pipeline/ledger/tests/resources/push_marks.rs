@@ -1,12 +1,23 @@
 //! What a subscription's row remembers: since when nothing gets through, and when something last did.
 
-use outbox::{ClaimedPush, DeliveryOutcome, PushPolicy, Subscription};
+use outbox::{ClaimedPush, DeliveryOutcome, PushPolicy, Pushed, Subscription};
+use records::Timestamp;
 
 use crate::{push_strangers::with_pushes, world::World};
 
 const DELIVERED: DeliveryOutcome = DeliveryOutcome::Delivered { status: 201 };
 const AGAIN: DeliveryOutcome =
     DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: None, jitter_permille: 0 };
+
+/// The item, the words and the date of a reminder.
+pub(crate) fn reminder(push: &ClaimedPush) -> (&str, &str, Timestamp) {
+    match &push.pushed {
+        Pushed::Reminder { action_item_id, description, due_at } => {
+            (action_item_id.as_str(), description, *due_at)
+        }
+        Pushed::Message { .. } => panic!("no app writes here"),
+    }
+}
 
 /// The claims of the two pushes of Ann's `s`.
 async fn claim(world: &World) -> Vec<ClaimedPush> {

@@ -6,8 +6,8 @@ use outbox::{ClaimedPush, PushPolicy};
 use records::ActionItemId;
 
 use crate::{
+    push_marks::reminder,
     push_strangers::{S, with_pushes},
-    reminders::reminder,
     strangers::spared,
     world::World,
 };

@@ -7,13 +7,13 @@ use futures::FutureExt;
 use job::{Outcome, Queue, WorkerId};
 use ledger::{ClaimRequest, Completion, CreateOutcome, NewContent, NewConversation, NewItem, Results, Same};
 use outbox::{
-    ClaimedPush, DeliveryOutcome, NewSubscription, PushPolicy, Pushed, SubscriptionKind, TooManySubscriptions,
+    ClaimedPush, DeliveryOutcome, NewSubscription, PushPolicy, SubscriptionKind, TooManySubscriptions,
 };
 use records::{ConversationId, Source, Timestamp, UserId};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Barrier;
 
-use crate::{strangers::spared, world::World};
+use crate::{push_marks::reminder, strangers::spared, world::World};
 
 pub(crate) async fn subscribe(world: &World, user: &UserId, url: &str) -> String {
     let new = NewSubscription { kind: SubscriptionKind::Webhook, url: url.to_owned() };
@@ -51,16 +51,6 @@ pub(crate) async fn complete(world: &World, task: &str, due_at: Timestamp) {
 
 pub(crate) async fn in_an_hour(world: &World) -> Timestamp {
     world.ledger.db().now().await.unwrap() + TimeDelta::hours(1)
-}
-
-/// The item, the words and the date of a reminder.
-pub(crate) fn reminder(push: &ClaimedPush) -> (&str, &str, Timestamp) {
-    match &push.pushed {
-        Pushed::Reminder { action_item_id, description, due_at } => {
-            (action_item_id.as_str(), description, *due_at)
-        }
-        Pushed::Message { .. } => panic!("no app writes here"),
-    }
 }
 
 async fn claim(world: &World) -> Vec<ClaimedPush> {
