@@ -24,6 +24,5 @@ pub use metrics::{Counts, Metrics};
 pub use plan::apart;
 pub use replays::work_off_replays;
 pub use round::{Reconciler, run};
-pub use settings::{Dispatch, Settings};
-pub use tasks::TaskQueue;
+pub use settings::{Dispatch, Settings, TaskQueue};
 pub use watch::watch_leases;

@@ -1,8 +1,20 @@
 //! The numbers of a round.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt::Debug, sync::Arc, time::Duration};
 
-use crate::TaskQueue;
+use futures::future::BoxFuture;
+use job::{Generation, JobId};
+
+/// The task queue, as far as the reconciler asks it.
+pub trait TaskQueue: Debug + Send + Sync {
+    /// Whether the task of a dispatch still waits there, or is being delivered; `None` when the queue does not say.
+    fn holds<'a>(
+        &'a self,
+        job: &'a JobId,
+        generation: Generation,
+        dispatch: job::Dispatch,
+    ) -> BoxFuture<'a, Option<bool>>;
+}
 
 /// What a process repairs, and how much of it at once (DECISIONS §4, "reconciler"; §7).
 #[derive(Clone, Debug)]

@@ -1,29 +1,15 @@
 //! What the reconciler does about tasks: it asks the task queue before it dispatches a job anew. Without the question, a backlog that
 //! takes longer than the staleness limit would never drain: every pass would make the tasks at its head stale.
 
-use std::fmt::Debug;
-
 use db::{DueRow, Error};
-use futures::{StreamExt, future::BoxFuture, stream};
-use job::{Dispatch, Generation, JobId};
+use futures::{StreamExt, stream};
 use outbox::DueTask;
 use tokio::time::Instant;
 
-use crate::{Reconciler, plan::goes_on, repair::Repairs};
+use crate::{Reconciler, TaskQueue, plan::goes_on, repair::Repairs};
 
 /// How many questions are asked at once.
 const AT_ONCE: usize = 8;
-
-/// The task queue, as far as the reconciler asks it.
-pub trait TaskQueue: Debug + Send + Sync {
-    /// Whether the task of a dispatch still waits there, or is being delivered; `None` when the queue does not say.
-    fn holds<'a>(
-        &'a self,
-        job: &'a JobId,
-        generation: Generation,
-        dispatch: Dispatch,
-    ) -> BoxFuture<'a, Option<bool>>;
-}
 
 impl Reconciler {
     /// Asks for the tasks that should have been delivered by now, page by page, as [`pass`](Self::pass) does. A job whose task is gone
@@ -70,6 +56,8 @@ async fn is_waiting(queue: &dyn TaskQueue, task: &DueTask) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use futures::future::BoxFuture;
+    use job::{Dispatch, Generation, JobId};
     use records::{Timestamp, UserId};
 
     use super::*;

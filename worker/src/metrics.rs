@@ -1,5 +1,6 @@
 //! What this process counts. Counters are per process and born at zero, so that the first failure shows.
 
+use apps::ToolFailure;
 use std::time::Duration;
 
 use job::FailureCode;
@@ -271,7 +272,7 @@ impl Metrics {
         self.push_deliveries.with_label_values(&[outcome]).inc_by(tries);
     }
 
-    /// `outcome` is one of `tools::outcomes`.
+    /// `outcome` is one of [`tool_outcomes`].
     pub(crate) fn count_tool_call(&self, outcome: &'static str) {
         self.tool_calls.with_label_values(&[outcome]).inc();
     }
@@ -291,7 +292,7 @@ impl Metrics {
             self.webhook_deliveries.with_label_values(&[outcome]);
             self.push_deliveries.with_label_values(&[outcome]);
         }
-        for outcome in crate::tools::outcomes() {
+        for outcome in tool_outcomes() {
             self.tool_calls.with_label_values(&[outcome]);
         }
         for stage in STAGES {
@@ -329,6 +330,13 @@ fn labelled(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> Res
 fn registered<M: Collector + Clone + 'static>(registry: &Registry, metric: M) -> Result<M, Error> {
     registry.register(Box::new(metric.clone()))?;
     Ok(metric)
+}
+
+/// Every outcome of a call of an app's tool.
+fn tool_outcomes() -> impl Iterator<Item = &'static str> {
+    ["result", "app_error", "bad_arguments", "unknown"]
+        .into_iter()
+        .chain(ToolFailure::ALL.into_iter().map(ToolFailure::code))
 }
 
 #[cfg(test)]

@@ -280,7 +280,7 @@ impl Runner {
                     State::Queued { ready_at } => Some(ready_at),
                     _ => None,
                 };
-                End { dead_letter: dead_letter, ready_at, ..end(transition) }
+                End { dead_letter, ready_at, ..end(transition) }
             }
             Ok(Answer::Refused(refusal)) => {
                 tracing::info!(?refusal, "the ledger refused the run's end");

@@ -181,10 +181,3 @@ fn outcome(answered: &Answered) -> &'static str {
         Answered::Failed(failure) => failure.code(),
     }
 }
-
-/// Every value of `outcome`.
-pub(crate) fn outcomes() -> impl Iterator<Item = &'static str> {
-    ["result", "app_error", "bad_arguments", "unknown"]
-        .into_iter()
-        .chain(ToolFailure::ALL.into_iter().map(ToolFailure::code))
-}

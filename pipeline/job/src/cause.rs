@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{FailureCode, state::named};
+use crate::{FailureCode, named::named};
 
 named! {
     /// What a model server's answer, or its silence, was.

@@ -21,6 +21,7 @@ mod why;
 
 mod code;
 mod id;
+mod named;
 mod policy;
 
 pub use admit::Admission;

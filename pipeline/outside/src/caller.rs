@@ -10,8 +10,8 @@ use reqwest::{Method, Response, Url};
 
 use crate::clients::{CannotSend, Clients};
 use crate::guard::{Guard, Reach};
+use crate::lookup::{Lookup, SystemLookup};
 use crate::names::Names;
-use crate::resolver::{Lookup, SystemLookup};
 use crate::sender::{header_map, is_refused_address};
 
 /// How a server is called.

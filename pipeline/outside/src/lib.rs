@@ -11,6 +11,7 @@
 mod caller;
 mod clients;
 mod guard;
+mod lookup;
 mod names;
 mod resolver;
 mod retry_after;
@@ -22,9 +23,9 @@ mod web_push;
 pub use caller::{Call, Caller, Heard, Verb};
 pub use clients::CannotSend;
 pub use guard::{Guard, Refused};
+pub use lookup::{Lookup, SystemLookup};
 /// The URL type of [`Guard::check_url`] and [`Sender::post`].
 pub use reqwest::Url;
-pub use resolver::{Lookup, SystemLookup};
 pub use retry_after::{MAX_RETRY_AFTER, retry_after};
 pub use sender::{Answer, Sender};
 pub use signature::{BadSecret, new_secret, sign};

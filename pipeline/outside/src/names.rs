@@ -18,7 +18,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use crate::resolver::Lookup;
+use crate::lookup::Lookup;
 
 /// How long a caller waits for an answer.
 const TIME_LIMIT: Duration = Duration::from_secs(3);

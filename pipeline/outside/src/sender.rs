@@ -11,8 +11,9 @@ use reqwest::{Response, Url};
 
 use crate::clients::{CannotSend, Clients};
 use crate::guard::{Guard, Reach};
+use crate::lookup::{Lookup, SystemLookup};
 use crate::names::Names;
-use crate::resolver::{Lookup, NoPermittedAddress, SystemLookup};
+use crate::resolver::NoPermittedAddress;
 use crate::retry_after::retry_after;
 
 /// The whole call, the reading of the answer included.

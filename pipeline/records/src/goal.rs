@@ -2,7 +2,7 @@
 
 use crate::{
     GoalId, Timestamp,
-    conversation::{UnknownName, named},
+    named::{UnknownName, named},
 };
 
 named! {

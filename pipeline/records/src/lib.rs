@@ -11,6 +11,7 @@ mod extracted;
 mod goal;
 mod ids;
 mod known;
+mod named;
 mod segment;
 mod talk;
 mod webhook;
@@ -18,13 +19,12 @@ mod webhook;
 pub use apps::APPS;
 pub use budget::{Budget, OverBudget};
 pub use category::{Category, MemoryCategory};
-pub use conversation::{
-    Conversation, Event, Geolocation, Source, Status, Structured, UnknownName, Visibility,
-};
+pub use conversation::{Conversation, Event, Geolocation, Source, Status, Structured, Visibility};
 pub use extracted::{ActionItem, Folder, Memory};
 pub use goal::{Goal, GoalFault, GoalType, Measure};
 pub use ids::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId, UserId};
 pub use known::{KnownTexts, pairwise};
+pub use named::UnknownName;
 pub use segment::Segment;
 pub use talk::{Background, Line, Meeting, Talk};
 pub use webhook::{EventKind, WebhookFormat};

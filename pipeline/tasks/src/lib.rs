@@ -6,6 +6,7 @@
 
 mod dispatcher;
 mod queue;
+mod settings;
 
 mod credentials;
 mod task;
@@ -13,6 +14,7 @@ mod task;
 mod examine;
 
 mod keys;
+mod refusal;
 mod token;
 mod verifier;
 
@@ -23,8 +25,10 @@ pub use dispatcher::{HandOverSettings, hand_over};
 pub use examine::{Finding, examine};
 pub use keys::Keys;
 pub use metrics::{CREATE_OUTCOMES, Metrics, REFRESH_OUTCOMES};
-pub use queue::{Holds, QueueName, TaskQueue, TaskQueueSettings};
+pub use queue::{Holds, TaskQueue};
+pub use refusal::{REFUSALS, Refusal};
 pub use reqwest::Url;
+pub use settings::{QueueName, TaskQueueSettings};
 pub use task::task_id;
 pub use upstream::{base_url, is_here};
-pub use verifier::{Clock, Expected, REFUSALS, Refusal, Verifier};
+pub use verifier::{Clock, Expected, Verifier};

@@ -2,7 +2,7 @@
 
 use prometheus::{Error, Gauge, IntCounter, IntCounterVec, Opts, Registry};
 
-use crate::verifier::REFUSALS;
+use crate::refusal::REFUSALS;
 
 /// How a try to create a task can end.
 pub const CREATE_OUTCOMES: [&str; 9] = [

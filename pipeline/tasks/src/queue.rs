@@ -1,15 +1,15 @@
 //! The task queue's REST API, as much of it as is used: create a task, look whether one is there, look at the queue.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::time::Duration;
 
 use job::{Dispatch, Generation, JobId};
 use outbox::HandOver;
-use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
+use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::Value;
 use upstream::{asked_for, read_at_most};
 
 use crate::{
-    Access,
+    Access, TaskQueueSettings,
     task::{create_request, task_id},
 };
 
@@ -19,53 +19,6 @@ const CREATE: Duration = Duration::from_secs(10);
 const ASK: Duration = Duration::from_secs(5);
 /// How long an answer may be.
 const LONGEST: usize = 64 * 1_024;
-
-/// `projects/P/locations/L/queues/Q`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QueueName(String);
-
-impl FromStr for QueueName {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let parts: Vec<&str> = text.split('/').collect();
-        let is_name = |part: &&str| {
-            !part.is_empty()
-                && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
-        };
-        match parts.as_slice() {
-            ["projects", project, "locations", location, "queues", queue]
-                if [project, location, queue].into_iter().all(is_name) =>
-            {
-                Ok(Self(text.to_owned()))
-            }
-            _ => Err(()),
-        }
-    }
-}
-
-impl fmt::Display for QueueName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// What tasks are made of, besides their jobs.
-#[derive(Clone, Debug)]
-pub struct TaskQueueSettings {
-    /// The API, without a path.
-    pub api_url: Url,
-    /// The queue.
-    pub queue: QueueName,
-    /// Where tasks are delivered.
-    pub handler_url: String,
-    /// For whom their tokens are issued.
-    pub audience: String,
-    /// The service account whose tokens they carry.
-    pub invoker: String,
-    /// How long a delivery may take.
-    pub deadline: Duration,
-}
 
 /// The task queue. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -188,6 +141,7 @@ fn created(status: StatusCode, wait: Option<Duration>) -> Created {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::QueueName;
 
     #[test]
     fn a_queue_is_named_with_its_project_and_location() {

@@ -8,7 +8,7 @@ use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::verifier::Refusal;
+use crate::refusal::Refusal;
 
 /// A longer token is refused unread.
 const LONGEST: usize = 8 * 1_024;

@@ -6,21 +6,7 @@ use std::path::Path;
 use crate::tree::{Crate, crates, product_of};
 
 /// Crates whose modules still import each other in circles. The list may only become shorter.
-const CIRCULAR: [&str; 13] = [
-    "api",
-    "assistant",
-    "chaos",
-    "engines",
-    "job",
-    "listen",
-    "outside",
-    "reconciler",
-    "records",
-    "speech",
-    "task-queue",
-    "tasks",
-    "worker",
-];
+const CIRCULAR: [&str; 7] = ["api", "assistant", "chaos", "engines", "listen", "speech", "task-queue"];
 
 /// A module by its path from the crate's root, which is empty itself.
 type Module = Vec<String>;
