@@ -15,6 +15,7 @@ mod own_server;
 mod process;
 mod queue;
 mod receiver;
+mod socket;
 mod tunnel;
 mod world;
 
@@ -31,6 +32,7 @@ mod languages;
 mod last_words;
 mod listings;
 mod live;
+mod live_outage;
 mod operations;
 mod outbox;
 mod people;
