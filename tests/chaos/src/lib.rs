@@ -24,6 +24,7 @@ mod people;
 mod plan;
 mod postgres;
 mod program;
+mod queue;
 mod receiver;
 mod recovery;
 mod report;
@@ -32,6 +33,11 @@ mod settle;
 
 pub use attack::{Attacked, attack};
 pub use neighbours::{Neighbours, neighbours};
-pub use plan::Plan;
+pub use plan::{Dispatch, Plan};
 pub use report::Report;
 pub use run::run;
+
+/// The program under test, brought up to date; `LISTEN_BINARY` names another one.
+pub fn program() -> &'static std::path::Path {
+    program::path()
+}
