@@ -49,9 +49,11 @@ impl Report {
             counts.push(("  deliveries", deliveries.len() as i64));
             for (name, status) in [
                 ("    answered 200", 200),
+                ("    answered 401", 401),
                 ("    answered 409", 409),
                 ("    answered 503", 503),
-                ("    by none (502)", 502),
+                ("    answered 502", 502),
+                ("    not answered", 0),
             ] {
                 counts.push((name, answered(status)));
             }

@@ -106,7 +106,8 @@ async fn say_lines(mut socket: Socket) -> Socket {
 
 /// Speaks every tone twice, and is silent for a while.
 async fn say_tones(mut socket: Socket) -> Socket {
-    let words = TONES.iter().cycle().take(SPOKEN).flat_map(|hertz| [tone(*hertz, 1.4), silence(1.0)].concat());
+    let words =
+        TONES.iter().cycle().take(SPOKEN).flat_map(|hertz| [tone(*hertz, 1.4), silence(1.0)].concat());
     let all: Vec<i16> = words.chain(silence(2.0)).collect();
     for frame in all.chunks(RATE / 5) {
         let bytes: Vec<u8> = frame.iter().flat_map(|sample| sample.to_le_bytes()).collect();

@@ -42,6 +42,7 @@ mod secrecy;
 mod settings_file;
 mod tasks;
 mod tasks_credentials;
+mod tasks_outage;
 mod tasks_refused;
 mod traces;
 mod traces_aside;

@@ -19,7 +19,9 @@ pub(crate) async fn open(base: &str, user: &str, key: &str, query: &str) -> Resu
 }
 
 /// The next frame that is JSON; `None` when the socket is closed or lost.
-pub(crate) async fn next(socket: &mut (impl StreamExt<Item = Result<Message, Error>> + Unpin)) -> Option<Value> {
+pub(crate) async fn next(
+    socket: &mut (impl StreamExt<Item = Result<Message, Error>> + Unpin),
+) -> Option<Value> {
     loop {
         match socket.next().await {
             Some(Ok(Message::Text(text))) => {
