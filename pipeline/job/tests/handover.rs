@@ -29,17 +29,9 @@ struct System {
     /// Dispatches under which a run began.
     begun: BTreeSet<Dispatch>,
     failures: u32,
-    budget: Budget,
+    /// How many tasks may still be lost, delivered twice or taken without an answer: what keeps the model finite.
+    bad_luck: u8,
     seen: Seen,
-}
-
-/// How often what costs nothing may still happen: what keeps the model finite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Budget {
-    lost: u8,
-    doubled: u8,
-    unanswered: u8,
-    releases: u8,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -68,10 +60,12 @@ enum Action {
     DeliverTwice(Task),
     Complete,
     Fail,
-    Release,
     Die,
     Reconcile,
 }
+
+/// The clock stops here.
+const HORIZON: i64 = 2;
 
 struct World;
 
@@ -96,13 +90,13 @@ impl Model for World {
             run: None,
             begun: BTreeSet::new(),
             failures: 0,
-            budget: Budget { lost: 1, doubled: 1, unanswered: 1, releases: 1 },
+            bad_luck: 2,
             seen: Seen::default(),
         }]
     }
 
     fn actions(&self, system: &System, actions: &mut Vec<Action>) {
-        if system.now < 4 {
+        if system.now < HORIZON {
             actions.push(Action::Tick);
         }
         for index in 0..2 {
@@ -111,7 +105,7 @@ impl Model for World {
                 None => {}
                 Some((_, false)) => {
                     actions.extend([Action::Create(index), Action::Forget(index)]);
-                    if system.budget.unanswered > 0 {
+                    if system.bad_luck > 0 {
                         actions.push(Action::CreateUnanswered(index));
                     }
                 }
@@ -120,15 +114,12 @@ impl Model for World {
         }
         for &task in &system.tasks {
             actions.push(Action::Deliver(task));
-            if system.budget.lost > 0 {
-                actions.push(Action::Lose(task));
-            }
-            if system.budget.doubled > 0 {
-                actions.push(Action::DeliverTwice(task));
+            if system.bad_luck > 0 {
+                actions.extend([Action::Lose(task), Action::DeliverTwice(task)]);
             }
         }
         if system.run.is_some() {
-            actions.extend([Action::Complete, Action::Fail, Action::Release, Action::Die]);
+            actions.extend([Action::Complete, Action::Fail, Action::Die]);
         }
         actions.push(Action::Reconcile);
     }
@@ -136,6 +127,8 @@ impl Model for World {
     fn next_state(&self, before: &System, action: Action) -> Option<System> {
         let mut system = before.clone();
         system.act(action);
+        // The two dispatchers are alike: of two states that differ only in who is who, one stands for both.
+        system.dispatchers.sort();
         (system != *before).then_some(system)
     }
 
@@ -191,7 +184,7 @@ impl System {
                 }
             }
             Action::CreateUnanswered(index) => {
-                self.budget.unanswered -= 1;
+                self.bad_luck -= 1;
                 if let Some((task, _)) = self.dispatchers[index].take()
                     && self.names.insert(task)
                 {
@@ -206,13 +199,13 @@ impl System {
             }
             Action::Forget(index) => self.dispatchers[index] = None,
             Action::Lose(task) => {
-                self.budget.lost -= 1;
+                self.bad_luck -= 1;
                 self.tasks.remove(&task);
                 self.seen.lost = true;
             }
             Action::Deliver(task) => self.deliver(task, true),
             Action::DeliverTwice(task) => {
-                self.budget.doubled -= 1;
+                self.bad_luck -= 1;
                 self.seen.doubled = true;
                 self.deliver(task, false);
             }
@@ -223,11 +216,6 @@ impl System {
                 self.end(|epoch| Command::Fail { epoch, code, retry_after: None, jitter_permille: 0 });
                 self.failures += self.job.attempts - before;
             }
-            Action::Release if self.budget.releases > 0 => {
-                self.budget.releases -= 1;
-                self.end(|epoch| Command::Release { epoch, delay: Duration::zero() });
-            }
-            Action::Release => {}
             Action::Die => self.run = None,
             Action::Reconcile => self.reconcile(),
         }

@@ -57,7 +57,6 @@ pub(super) const RULES: &[Rule] = &[
     (
         "there were live conversations to check",
         "select 'no line was confirmed' where not exists (select from chaos.spoken where confirmed) \
-         union all select 'no line was said again' where not exists (select from chaos.spoken where sends > 1) \
          union all select 'no live conversation was ended on request' where not exists (select from chaos.answers \
              where verb = 'end' and status = 200) \
          union all select 'no live conversation ended by silence' where not exists (select from finalization_jobs j \

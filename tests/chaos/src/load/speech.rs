@@ -25,6 +25,8 @@ const SILENCE: u64 = 3;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a client insists on what was not confirmed when the run is over.
 const INSISTS: Duration = Duration::from_secs(90);
+/// A run that is long enough to leave conversations to the reconciler.
+const LONG: Duration = Duration::from_secs(60);
 /// Lines that a client says before it waits for them to be confirmed.
 const AHEAD: usize = 4;
 
@@ -52,7 +54,8 @@ pub(crate) async fn speak(world: Arc<World>, index: usize, stop: CancellationTok
     while !speaker.open.is_empty() && begun.elapsed() < INSISTS {
         speaker.confirm().await;
     }
-    if speaker.chance.random_bool(0.5) {
+    // What is left is ended by the reconciler, which a short run does not wait for.
+    if speaker.world.plan.length < LONG || speaker.chance.random_bool(0.5) {
         speaker.end().await;
     }
     while let Some(line) = speaker.open.pop_front() {

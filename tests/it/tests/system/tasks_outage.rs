@@ -1,4 +1,4 @@
-//! Creates of tasks that are taken and never answered, and a task queue that is away for long.
+//! Creates of tasks that are taken and never answered, and a task queue that is down for minutes.
 
 use std::time::Duration;
 
