@@ -134,7 +134,10 @@ impl Model for World {
 
     fn properties(&self) -> Vec<Property<Self>> {
         let mut all = vec![
-            Property::<Self>::always("a dispatch is run once", |_, system: &System| !system.seen.run_twice),
+            Property::<Self>::always(
+                "a dispatch is run once, unless its lease ran out",
+                |_, system: &System| !system.seen.run_twice,
+            ),
             Property::always("a failure alone spends an attempt", |_, system: &System| {
                 system.job.attempts == system.failures
             }),
@@ -226,10 +229,11 @@ impl System {
         let claim = Command::Claim { generation: task.0, worker: WorkerId("w".into()), keys: false };
         match decide(&self.job, claim, at(self.now), &policy()) {
             Ok(step) => {
+                let takes_over = matches!(self.job.state, State::Leased(_));
                 self.job = step.job;
                 if matches!(self.job.state, State::Leased(_)) {
                     self.run = Some(self.job.epoch);
-                    self.seen.run_twice |= !self.begun.insert(self.job.dispatch);
+                    self.seen.run_twice |= !self.begun.insert(self.job.dispatch) && !takes_over;
                 }
             }
             Err(Refusal::LeaseHeld { .. } | Refusal::NotYet { .. } | Refusal::Blocked) => return,

@@ -95,11 +95,14 @@ pub(super) const RULES: &[Rule] = &[
         ),
     ),
     (
-        // A job that waits for keys is claimed by sessions that bring them, without a dispatch of its own.
-        "a dispatch is run once",
+        // A delivery may find the lease of another one expired. A job that waits for keys is claimed by sessions that bring
+        // them, without a dispatch of its own.
+        "a dispatch is run once, unless its lease ran out",
         "select format('%s g%s d%s: %s claims', job_id, generation, dispatch, count(*)) from (select h.*, \
-             lag(epoch) over (partition by job_id order by version, seq) p_epoch from chaos.history h) h \
+             lag(epoch) over w p_epoch, lag(crashes) over w p_crashes from chaos.history h \
+             window w as (partition by job_id order by version, seq)) h \
          where status = 'leased' and epoch > coalesce(p_epoch, 0) and not requires_keys \
+             and crashes <= coalesce(p_crashes, 0) \
          group by job_id, generation, dispatch having count(*) > 1",
     ),
     (
