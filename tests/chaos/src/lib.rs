@@ -1,7 +1,7 @@
 //! Chaos: the real binary on a real, durable PostgreSQL, under load, while things break; then a checker that
 //! trusts no part of the service.
 //!
-//! Nothing of ours is linked in. The history of every job comes from triggers that only this kit installs; what
+//! Nothing of the service is linked in. The history of every job comes from triggers that only this kit installs; what
 //! clients were answered, what receivers got and what the model was asked is written down by the kit itself. The
 //! rules in `check` read these and the tables, and a run with one offending row has failed.
 #![allow(
