@@ -8,7 +8,7 @@ use std::{
 use ledger::{Claimed, Ledger};
 use operations::{Operations, Process, RUN_MILLIS, RunCounts};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use worker::{Ended, Moment, Watch};
+use worker::{Ended, RunEvent, RunObserver};
 
 use crate::{
     config::{Config, Dispatch, Role},
@@ -55,9 +55,9 @@ impl RunCounter {
     }
 }
 
-impl Watch for RunCounter {
-    fn see(&self, _: &Claimed, moment: Moment) {
-        if let Moment::RunEnded { end, elapsed } = moment {
+impl RunObserver for RunCounter {
+    fn observe(&self, _: &Claimed, event: RunEvent) {
+        if let RunEvent::RunEnded { end, elapsed } = event {
             self.count(end, elapsed);
         }
     }
