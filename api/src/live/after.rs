@@ -26,7 +26,7 @@ pub(super) async fn follow(
     conversation: ConversationId,
     frames: mpsc::Sender<ServerFrame>,
 ) {
-    if let Some(memory) = shown(&ledger, &user, &conversation).await
+    if let Ok(Some(memory)) = shown(&ledger, &user, &conversation).await
         && frames.send(ServerFrame::ProcessingStarted(memory)).await.is_err()
     {
         return;
@@ -35,10 +35,15 @@ pub(super) async fn follow(
         let mut wait = LOOK_EVERY;
         match ledger.poll(&user, &conversation).await {
             Ok(Some(job)) if job.status == "completed" => {
-                if let Some(memory) = shown(&ledger, &user, &conversation).await {
-                    let _ = frames.send(ServerFrame::Created(memory)).await;
+                match shown(&ledger, &user, &conversation).await {
+                    Ok(Some(memory)) => {
+                        let _ = frames.send(ServerFrame::Created(memory)).await;
+                        return;
+                    }
+                    Ok(None) => return,
+                    // The database does not answer: it is read again.
+                    Err(_) => {}
                 }
-                return;
             }
             Ok(Some(job)) if job.terminal => return,
             Ok(Some(job)) if job.backing_off || job.status == "blocked_byok" => wait = LOOK_SLOWLY,
@@ -64,7 +69,12 @@ pub(super) async fn last(ledger: Ledger, user: UserId, frames: mpsc::Sender<Serv
     }
 }
 
-async fn shown(ledger: &Ledger, user: &UserId, conversation: &ConversationId) -> Option<Value> {
-    let view = ledger.store().conversation(user, conversation, true).await.ok()??;
-    serde_json::to_value(shapes::conversation(&view, true)).ok()
+/// The conversation as the developer interface shows it; `None` when it was deleted.
+async fn shown(
+    ledger: &Ledger,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Option<Value>, db::Error> {
+    let view = ledger.store().conversation(user, conversation, true).await?;
+    Ok(view.and_then(|view| serde_json::to_value(shapes::conversation(&view, true)).ok()))
 }

@@ -4,7 +4,8 @@
 //! `cargo run --release -p bench` runs all tables on a private, durable PostgreSQL; `-- admission drain deliveries
 //! latency history lists text` picks some. `pgbench` comes with the server's programs; the peer is built on the way. `-- peers` is
 //! a run of its own, beside queues that need npm and Python too; `-- peers --help` says how much of it may be had. `-- neighbours SECONDS`
-//! measures what a quiet user notices of one who does its worst.
+//! measures what a quiet user notices of one who does its worst; `-- live` measures live sessions on the real binary, and
+//! `-- live --help` says how many.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,11 +18,13 @@ mod admission;
 mod deliveries;
 mod drain;
 mod figures;
+mod handover;
 mod history;
 mod http;
 mod idle;
 mod latency;
 mod lists;
+mod live;
 mod operators;
 mod peers;
 mod setup;
@@ -46,11 +49,18 @@ async fn main() {
         [first, sizes @ ..] if first == "peers" => {
             return beside_peers(peers::Sizes::parse_from(sizes)).await;
         }
+        [first, sizes @ ..] if first == "live" => {
+            return with_live_sessions(&live::Sizes::parse_from(["live".to_owned()].iter().chain(sizes)))
+                .await;
+        }
         [first, seconds @ ..] if first == "neighbours" => return beside_a_neighbour(seconds).await,
         _ => {}
     }
     if let Some(unknown) = wanted.iter().find(|name| !TABLES.contains(&name.as_str())) {
-        eprintln!("no table is called {unknown}; there are {}, and peers and neighbours", TABLES.join(", "));
+        eprintln!(
+            "no table is called {unknown}; there are {}, and live, peers and neighbours",
+            TABLES.join(", ")
+        );
         std::process::exit(2);
     }
     let is_wanted = |table: &str| wanted.is_empty() || wanted.iter().any(|name| name == table);
@@ -64,6 +74,7 @@ async fn main() {
     }
     if is_wanted("deliveries") {
         deliveries::table(&setup).await;
+        handover::table(&setup).await;
     }
     if is_wanted("latency") {
         latency::table(&setup).await;
@@ -94,6 +105,13 @@ async fn beside_a_neighbour(arguments: &[String]) {
     if !measured.is_clean() {
         std::process::exit(1);
     }
+}
+
+async fn with_live_sessions(sizes: &live::Sizes) {
+    let setup = Setup::build().await;
+    println!("{}\n", setup.settings().await);
+    live::table(&setup, sizes).await;
+    setup.tear_down().await;
 }
 
 async fn beside_peers(sizes: peers::Sizes) {

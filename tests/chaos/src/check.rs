@@ -6,6 +6,7 @@ mod bulks;
 mod effects;
 mod history;
 mod keys;
+mod live;
 mod named;
 mod pushes;
 mod tables;
@@ -44,7 +45,7 @@ pub(crate) fn count() -> usize {
 }
 
 fn rules() -> impl Iterator<Item = Rule> {
-    let made = [named::RULES, words::RULES, pushes::RULES, bulks::RULES];
+    let made = [named::RULES, words::RULES, pushes::RULES, bulks::RULES, live::RULES];
     [history::RULES, answers::RULES, effects::RULES, keys::RULES, tables::RULES]
         .into_iter()
         .chain(made)
@@ -60,6 +61,7 @@ pub(crate) async fn write_down(world: &World) {
     write_calls(pool, journal, world.origin).await;
     write_named(pool, journal, world.origin).await;
     write_added(pool, journal).await;
+    live::write_spoken(pool, journal).await;
     write_pushed(pool, journal, world.origin).await;
     let said = journal.said.all();
     let insert = sqlx::query(

@@ -4,10 +4,12 @@ mod clients;
 mod database;
 mod neighbours;
 mod process;
+mod tasks;
 
 use std::time::Duration;
 
 use rand::{RngExt, rngs::StdRng};
+use task_queue::Kind;
 
 use crate::journal::Broken;
 use crate::model::Mood;
@@ -36,11 +38,19 @@ pub(crate) enum Fault {
     HooksRedirecting,
     HookGone,
     ClientsHangUp,
+    TasksLost,
+    TasksDoubled,
+    TasksLate,
+    TasksRefused,
+    TasksUnanswered,
+    TasksTakenUnanswered,
+    TasksUnknown,
+    TokensRotated,
 }
 
 impl Fault {
     /// Every one.
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 27] = [
         Self::Kill,
         Self::Terminate,
         Self::Freeze,
@@ -60,6 +70,14 @@ impl Fault {
         Self::HooksRedirecting,
         Self::HookGone,
         Self::ClientsHangUp,
+        Self::TasksLost,
+        Self::TasksDoubled,
+        Self::TasksLate,
+        Self::TasksRefused,
+        Self::TasksUnanswered,
+        Self::TasksTakenUnanswered,
+        Self::TasksUnknown,
+        Self::TokensRotated,
     ];
 
     /// What it is called.
@@ -84,7 +102,30 @@ impl Fault {
             Self::HooksRedirecting => "hooks-redirecting",
             Self::HookGone => "hook-gone",
             Self::ClientsHangUp => "clients-hang-up",
+            Self::TasksLost => "tasks-lost",
+            Self::TasksDoubled => "tasks-doubled",
+            Self::TasksLate => "tasks-late",
+            Self::TasksRefused => "tasks-refused",
+            Self::TasksUnanswered => "tasks-unanswered",
+            Self::TasksTakenUnanswered => "tasks-taken-unanswered",
+            Self::TasksUnknown => "tasks-unknown",
+            Self::TokensRotated => "tokens-rotated",
         }
+    }
+
+    /// Whether it needs a task queue.
+    pub(crate) const fn is_of_task_queue(self) -> bool {
+        matches!(
+            self,
+            Self::TasksLost
+                | Self::TasksDoubled
+                | Self::TasksLate
+                | Self::TasksRefused
+                | Self::TasksUnanswered
+                | Self::TasksTakenUnanswered
+                | Self::TasksUnknown
+                | Self::TokensRotated
+        )
     }
 }
 
@@ -124,6 +165,16 @@ pub(crate) async fn inject(fault: Fault, world: &World, chance: &mut StdRng) -> 
         Fault::HooksRedirecting => neighbours::hooks(world, Manner::Redirecting, hold).await,
         Fault::HookGone => neighbours::gone(world, chance).await,
         Fault::ClientsHangUp => clients::hang_up(world, chance, hold).await,
+        Fault::TasksLost => tasks::go_wrong(world, &[Kind::Lose], hold).await,
+        Fault::TasksDoubled => tasks::go_wrong(world, &[Kind::Double], hold).await,
+        Fault::TasksLate => tasks::go_wrong(world, &[Kind::Late { millis: 9_000 }], hold).await,
+        Fault::TasksRefused => tasks::refuse(world, chance, hold).await,
+        Fault::TasksUnanswered => tasks::go_wrong(world, &[Kind::CreateHang], hold).await,
+        Fault::TasksTakenUnanswered => tasks::go_wrong(world, &[Kind::CreateHangAfterCommit], hold).await,
+        Fault::TasksUnknown => {
+            tasks::go_wrong(world, &[Kind::Lose, Kind::GetStatus { status: 503 }], hold).await
+        }
+        Fault::TokensRotated => tasks::rotate(world, hold).await,
     };
     let lifted = lifted.unwrap_or_else(|| world.journal.now());
     Broken { name: fault.name(), began, lifted, pid }

@@ -8,11 +8,14 @@ use rustix::process::Signal;
 use tokio::sync::Mutex;
 
 use crate::journal::{Journal, Ran};
+use crate::plan::{Dispatch, Plan};
 use crate::postgres::Postgres;
 use crate::program::Process;
 
-/// Minutes by which the clocks of the processes are apart.
+/// Seconds by which the clocks of the processes are apart. A task queue's tokens are read by these clocks: those of a process
+/// that is minutes slow would all be of the future.
 const SKEWS: [i64; 3] = [0, 7 * 60, -7 * 60];
+const SKEWS_WITH_TOKENS: [i64; 3] = [0, 7 * 60, -40];
 
 /// All processes of a run.
 #[derive(Debug)]
@@ -20,6 +23,7 @@ pub(crate) struct Fleet {
     slots: Vec<Mutex<Slot>>,
     /// Who can be asked, by slot.
     doors: RwLock<Vec<Option<Door>>>,
+    skews: [i64; 3],
     settings: Vec<(String, String)>,
     postgres: Arc<Postgres>,
     journal: Arc<Journal>,
@@ -42,16 +46,21 @@ pub(crate) struct Door {
 
 impl Fleet {
     pub(crate) async fn start(
-        number: usize,
+        plan: &Plan,
         settings: Vec<(String, String)>,
         postgres: Arc<Postgres>,
         journal: Arc<Journal>,
     ) -> Self {
         let logs = postgres.home().join("logs");
+        let number = plan.processes;
         std::fs::create_dir_all(&logs).expect("a directory for logs can be made");
         let fleet = Self {
             slots: (0..number).map(|_| Mutex::default()).collect(),
             doors: RwLock::new(vec![None; number]),
+            skews: match plan.dispatch {
+                Dispatch::Postgres => SKEWS,
+                Dispatch::CloudTasks => SKEWS_WITH_TOKENS,
+            },
             settings,
             postgres,
             journal,
@@ -87,7 +96,7 @@ impl Fleet {
         held.lives += 1;
         let name = format!("p{slot}.{}", held.lives);
         let log = self.logs.join(format!("{name}.jsonl"));
-        let skew = SKEWS[slot % SKEWS.len()];
+        let skew = self.skews[slot % self.skews.len()];
         let process =
             Process::serve(&name, &self.postgres.url(&name), &self.settings, skew, None, &log).await;
         self.journal.ran.note(Ran { name: name.clone(), pid: process.pid });

@@ -14,10 +14,15 @@ create table chaos.history (
 );
 create index on chaos.history (job_id, version);
 
+create function chaos.handed() returns text[] language sql immutable as $$
+    select array['handed_dispatch', 'handed_at', 'hand_after', 'hand_tries']
+$$;
 create function chaos.note_job() returns trigger language plpgsql as $$
 declare r finalization_jobs;
 begin
     if tg_op = 'DELETE' then r := old; else r := new; end if;
+    -- What the hand-over to a task queue writes is no version of a job: no decision reads it.
+    if tg_op = 'UPDATE' and to_jsonb(new) - chaos.handed() = to_jsonb(old) - chaos.handed() then return null; end if;
     insert into chaos.history (op, user_id, job_id, conversation_id, revision, version, epoch, generation, dispatch, status,
         worker, lease_expires_at, ready_at, outcome, dead_code, attempts, crashes, requires_keys, reconcile_after_at)
     values (tg_op, r.user_id, r.job_id, r.conversation_id, r.revision, r.version, r.epoch, r.generation, r.dispatch, r.status,

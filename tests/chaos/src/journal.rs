@@ -12,7 +12,7 @@ pub(crate) struct Answer {
     pub(crate) at: f64,
     pub(crate) user: String,
     pub(crate) conversation: String,
-    /// `ingest`, `create`, `finalize`, `reprocess`, `patch`, `delete`.
+    /// `ingest`, `create`, `finalize`, `reprocess`, `patch`, `delete`, `end`.
     pub(crate) verb: &'static str,
     /// The HTTP status; 0 when none came.
     pub(crate) status: i32,
@@ -63,6 +63,20 @@ pub(crate) struct Added {
     pub(crate) word: String,
     /// The last HTTP status; 0 when none came.
     pub(crate) status: i32,
+}
+
+/// A line that was said into a live socket.
+#[derive(Clone, Debug)]
+pub(crate) struct Spoken {
+    pub(crate) user: String,
+    /// The segment's id, which is in its words.
+    pub(crate) word: String,
+    /// Lines are numbered in the order in which they are said.
+    pub(crate) number: i64,
+    /// How often it was sent: again on each socket that did not confirm it.
+    pub(crate) sends: i32,
+    /// A socket showed it as stored.
+    pub(crate) confirmed: bool,
 }
 
 /// A reminder that a receiver got.
@@ -128,6 +142,7 @@ pub(crate) struct Journal {
     pub(crate) named: Kept<Named>,
     pub(crate) added: Kept<Added>,
     pub(crate) pushed: Kept<Pushed>,
+    pub(crate) spoken: Kept<Spoken>,
     pub(crate) calls: Kept<Call>,
     pub(crate) said: Kept<Said>,
     pub(crate) broken: Kept<Broken>,
@@ -150,6 +165,7 @@ impl Journal {
             named: Kept::default(),
             added: Kept::default(),
             pushed: Kept::default(),
+            spoken: Kept::default(),
             calls: Kept::default(),
             said: Kept::default(),
             broken: Kept::default(),

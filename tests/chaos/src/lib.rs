@@ -1,7 +1,7 @@
 //! Chaos: the real binary on a real, durable PostgreSQL, under load, while things break; then a checker that
 //! trusts no part of the service.
 //!
-//! Nothing of ours is linked in. The history of every job comes from triggers that only this kit installs; what
+//! Nothing of the service is linked in. The history of every job comes from triggers that only this kit installs; what
 //! clients were answered, what receivers got and what the model was asked is written down by the kit itself. The
 //! rules in `check` read these and the tables, and a run with one offending row has failed.
 #![allow(
@@ -24,6 +24,7 @@ mod people;
 mod plan;
 mod postgres;
 mod program;
+mod queue;
 mod receiver;
 mod recovery;
 mod report;
@@ -32,6 +33,11 @@ mod settle;
 
 pub use attack::{Attacked, attack};
 pub use neighbours::{Neighbours, neighbours};
-pub use plan::Plan;
+pub use plan::{Dispatch, Plan};
 pub use report::Report;
 pub use run::run;
+
+/// The program under test, brought up to date; `LISTEN_BINARY` names another one.
+pub fn program() -> &'static std::path::Path {
+    program::path()
+}

@@ -2,6 +2,7 @@
 
 mod dues;
 mod named;
+pub(crate) mod speech;
 mod words;
 pub(crate) mod writes;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use chaos::Plan;
+use chaos::{Dispatch, Plan};
 use clap::Parser;
 
 /// Kills, freezes, restarts and lies, under load, and checks afterwards that nothing was lost and nothing came twice.
@@ -18,6 +18,9 @@ struct Words {
     /// Draws the faults and the load; the same seed gives the same scenario.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Who carries jobs to the processes: `postgres` or `cloud_tasks` (the emulator, with faults of its own).
+    #[arg(long, default_value = "postgres", value_parser = ["postgres", "cloud_tasks"])]
+    dispatch: String,
     /// Processes of the service.
     #[arg(long, default_value_t = 3)]
     processes: usize,
@@ -47,7 +50,9 @@ struct Words {
 #[tokio::main]
 async fn main() -> ExitCode {
     let words = Words::parse();
+    let dispatch = if words.dispatch == "cloud_tasks" { Dispatch::CloudTasks } else { Dispatch::Postgres };
     let plan = Plan {
+        dispatch,
         processes: words.processes.max(1),
         clients: words.clients.max(1),
         lease: (words.lease, words.heartbeat),

@@ -5,6 +5,15 @@ use std::time::Duration;
 
 use crate::fault::Fault;
 
+/// Who carries jobs to the processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dispatch {
+    /// The job table.
+    Postgres,
+    /// A task queue: the emulator, which loses, doubles, delays and refuses tasks.
+    CloudTasks,
+}
+
 /// One run. The seed draws the order of the faults, their lengths and what clients do; the threads of the
 /// processes under test keep their own time, so a seed repeats a scenario and not an interleaving.
 #[derive(Clone, Debug)]
@@ -13,6 +22,8 @@ pub struct Plan {
     pub length: Duration,
     /// What is drawn.
     pub seed: u64,
+    /// Who carries jobs to the processes.
+    pub dispatch: Dispatch,
     /// Processes of the service, at least 1.
     pub processes: usize,
     /// Clients at once, each a person of her own.
@@ -35,6 +46,7 @@ impl Plan {
         Self {
             length,
             seed,
+            dispatch: Dispatch::Postgres,
             processes: 3,
             clients: 6,
             lease: (3, 1),
@@ -54,8 +66,10 @@ impl Plan {
         for name in &self.only {
             assert!(known.contains(&name.as_str()), "{name} is none of {}", known.join(", "));
         }
-        let wanted =
-            |fault: &Fault| self.only.is_empty() || self.only.iter().any(|name| name == fault.name());
+        let wanted = |fault: &Fault| {
+            (self.dispatch == Dispatch::CloudTasks || !fault.is_of_task_queue())
+                && (self.only.is_empty() || self.only.iter().any(|name| name == fault.name()))
+        };
         Fault::ALL.iter().copied().filter(wanted).collect()
     }
 

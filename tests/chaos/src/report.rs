@@ -7,8 +7,9 @@ use sqlx::PgPool;
 
 use crate::check;
 use crate::journal::Journal;
-use crate::plan::Plan;
+use crate::plan::{Dispatch, Plan};
 use crate::program;
+use crate::queue::TaskQueue;
 use crate::recovery::Samples;
 
 /// The outcome of a run: what was done, what broke, and how long recovery took.
@@ -30,6 +31,7 @@ impl Report {
         breaches: Vec<(&'static str, String)>,
         recovery: BTreeMap<String, Samples>,
         pool: &PgPool,
+        queue: Option<&TaskQueue>,
     ) -> Self {
         let mut faults = BTreeMap::new();
         for broken in journal.broken.all() {
@@ -40,15 +42,38 @@ impl Report {
             let count = sqlx::query_scalar(query).fetch_one(pool).await;
             counts.push((name, count.unwrap_or_else(|error| panic!("{name}: {error}"))));
         }
+        if let Some(queue) = queue {
+            counts.push(("tasks created", i64::try_from(queue.emulator.created()).unwrap_or_default()));
+            let deliveries = queue.emulator.deliveries();
+            let answered = |status: u16| deliveries.iter().filter(|one| one.status == status).count() as i64;
+            counts.push(("  deliveries", deliveries.len() as i64));
+            for (name, status) in [
+                ("    answered 200", 200),
+                ("    answered 401", 401),
+                ("    answered 409", 409),
+                ("    answered 503", 503),
+                ("    answered 502", 502),
+                ("    not answered", 0),
+            ] {
+                counts.push((name, answered(status)));
+            }
+        }
         counts.push(("writes read back", journal.acknowledged.all().len() as i64));
         counts.push(("requests hung up on", journal.hung_up.all().iter().sum::<u64>() as i64));
         let clocks = if program::fake_clock().is_some() {
-            "0, +7 and -7 minutes off"
+            match plan.dispatch {
+                Dispatch::Postgres => "0, +7 and -7 minutes off",
+                Dispatch::CloudTasks => "0, +7 minutes and -40 seconds off",
+            }
         } else {
             "together (faketime is not installed)"
         };
+        let by = match plan.dispatch {
+            Dispatch::Postgres => "",
+            Dispatch::CloudTasks => "by a task queue, ",
+        };
         let settings = format!(
-            "{} processes, lease {} s, heartbeat {} s, {} attempts, {} clients; clocks {clocks}",
+            "{by}{} processes, lease {} s, heartbeat {} s, {} attempts, {} clients; clocks {clocks}",
             plan.processes, plan.lease.0, plan.lease.1, plan.max_attempts, plan.clients
         );
         let seconds = journal.now() as u64;
@@ -66,7 +91,7 @@ impl Report {
     }
 }
 
-const COUNTS: [(&str, &str); 19] = [
+const COUNTS: [(&str, &str); 23] = [
     ("answers of the service", "select count(*) from chaos.answers"),
     ("of these 200", "select count(*) from chaos.answers where status = 200"),
     ("revisions admitted", "select count(*) from finalization_admissions"),
@@ -101,6 +126,10 @@ const COUNTS: [(&str, &str); 19] = [
         "  paused or cancelled",
         "select count(*) from operator_actions where action in ('pause_bulk', 'cancel_bulk')",
     ),
+    ("lines spoken and confirmed", "select count(*) from chaos.spoken where confirmed"),
+    ("  said again", "select count(*) from chaos.spoken where sends > 1"),
+    ("live conversations", "select count(*) from conversations where user_id like 'speaker%'"),
+    ("  opened again", "select count(*) from conversations where user_id like 'speaker%' and live_epoch > 1"),
     ("questions to the model", "select count(*) from chaos.calls"),
     ("  with people's own keys", "select count(*) from chaos.calls where key_of like 'keyed%'"),
     ("  with refused keys", "select count(*) from chaos.calls where key_of = 'refused'"),

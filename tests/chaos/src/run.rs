@@ -14,8 +14,9 @@ use crate::fleet::{Door, Fleet};
 use crate::journal::Journal;
 use crate::model::{self, Model};
 use crate::people::{self, Person};
-use crate::plan::Plan;
+use crate::plan::{Dispatch, Plan};
 use crate::postgres::Postgres;
+use crate::queue::{self, TaskQueue};
 use crate::receiver::Receivers;
 use crate::report::Report;
 use crate::{check, load, operator, program, recovery, settle};
@@ -30,9 +31,13 @@ pub(crate) struct World {
     pub(crate) model: Model,
     pub(crate) receivers: Arc<Receivers>,
     pub(crate) fleet: Fleet,
+    /// What carries jobs in `cloud_tasks` mode.
+    pub(crate) queue: Option<TaskQueue>,
     pub(crate) people: Vec<Person>,
     /// Whose writes are read back one by one.
     pub(crate) writers: Vec<Person>,
+    /// Who speaks into live sockets.
+    pub(crate) speakers: Vec<Person>,
     pub(crate) client: Client,
     /// The moment at which the kit's time was 0, in seconds of the database's epoch.
     pub(crate) origin: f64,
@@ -44,12 +49,16 @@ pub(crate) struct World {
 /// When the kit itself cannot work: no PostgreSQL, no program.
 pub async fn run(plan: &Plan) -> Report {
     let world = Arc::new(set_up(plan).await);
+    queue::balance(&world);
     let (stop, mut tasks) = (CancellationToken::new(), Vec::new());
     for index in 0..world.people.len() {
         tasks.push(tokio::spawn(load::live(Arc::clone(&world), index, stop.clone())));
     }
     for index in 0..world.writers.len() {
         tasks.push(tokio::spawn(load::writes::write(Arc::clone(&world), index, stop.clone())));
+    }
+    for index in 0..world.speakers.len() {
+        tasks.push(tokio::spawn(load::speech::speak(Arc::clone(&world), index, stop.clone())));
     }
     tasks.push(tokio::spawn(operator::operate(Arc::clone(&world), stop.clone())));
     break_things(&world).await;
@@ -68,8 +77,9 @@ pub async fn run(plan: &Plan) -> Report {
     if let Some(left) = settled {
         breaches.push(("everything comes to rest once nothing is broken", left));
     }
+    let recovery = recovery::measure(&world).await;
     let report =
-        Report::new(plan, &world.journal, breaches, recovery::measure(&world).await, &world.pool).await;
+        Report::new(plan, &world.journal, breaches, recovery, &world.pool, world.queue.as_ref()).await;
     world.pool.close().await;
     report
 }
@@ -97,9 +107,16 @@ async fn set_up(plan: &Plan) -> World {
     for id in ["writer0", "writer1", "writer2"] {
         writers.push(people::one(&postgres.url("cli"), id).await);
     }
-    let fleet =
-        Fleet::start(plan.processes, settings(plan, &model), Arc::clone(&postgres), Arc::clone(&journal))
-            .await;
+    let mut speakers = Vec::new();
+    for id in ["speaker0", "speaker1", "speaker2", "speaker3"] {
+        speakers.push(people::one(&postgres.url("cli"), id).await);
+    }
+    let queue = match plan.dispatch {
+        Dispatch::Postgres => None,
+        Dispatch::CloudTasks => Some(TaskQueue::start().await),
+    };
+    let settings = settings(plan, &model, queue.as_ref());
+    let fleet = Fleet::start(plan, settings, Arc::clone(&postgres), Arc::clone(&journal)).await;
     let world = World {
         plan: plan.clone(),
         postgres,
@@ -108,8 +125,10 @@ async fn set_up(plan: &Plan) -> World {
         model,
         receivers,
         fleet,
+        queue,
         people,
         writers,
+        speakers,
         client: Client::new(),
         origin,
     };
@@ -118,7 +137,7 @@ async fn set_up(plan: &Plan) -> World {
 }
 
 /// What all processes are started with.
-fn settings(plan: &Plan, model: &Model) -> Vec<(String, String)> {
+fn settings(plan: &Plan, model: &Model, queue: Option<&TaskQueue>) -> Vec<(String, String)> {
     let all = [
         ("LISTEN_ADDR", "127.0.0.1:0".to_owned()),
         ("LISTEN_ADMIN_ADDR", "127.0.0.1:0".to_owned()),
@@ -138,7 +157,8 @@ fn settings(plan: &Plan, model: &Model) -> Vec<(String, String)> {
         ("LISTEN_OPENAI_MODEL", "kit".to_owned()),
         ("LISTEN_LOG", "debug".to_owned()),
     ];
-    all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    let all = all.into_iter().map(|(name, value)| (name.to_owned(), value));
+    all.chain(queue.map(TaskQueue::settings).unwrap_or_default()).collect()
 }
 
 /// A steady endpoint and a subscription to pushes for every user; they misbehave when the fault says so.

@@ -23,10 +23,12 @@ const DEAD: &str = "select j.user_id, j.conversation_id, c.status = 'completed' 
      where j.revision = c.finalization_revision and ((j.status = 'dead_letter' and not j.requires_keys) \
          or (j.status in ('dead_letter', 'blocked_byok') and j.user_id like 'keyed%')) limit 200";
 
-/// What else is under way: tries of deliveries and pushes, reminders whose moment is near, bulk replays and what they replayed.
+/// What else is under way: tries of deliveries and pushes, reminders whose moment is near, live conversations, bulk replays
+/// and what they replayed.
 const UNDER_WAY: &str = "select (select count(*) from webhook_deliveries where status = 'sending') \
      + (select count(*) from push_deliveries where status = 'sending') \
      + (select count(*) from reminders where fire_at is not null) \
+     + (select count(*) from conversations where status = 'in_progress' and user_id like 'speaker%') \
      + (select count(*) from replay_operations where status in ('running', 'paused') \
          or completed + died_again + parked < replayed)";
 
@@ -60,7 +62,9 @@ async fn finalize_dead(world: &World) {
     let dead: Vec<(String, String, bool)> =
         sqlx::query_as(DEAD).fetch_all(&world.pool).await.unwrap_or_default();
     for (user, conversation, stays) in dead {
-        let Some(person) = world.people.iter().find(|person| person.id == user) else { continue };
+        let Some(person) = world.people.iter().chain(&world.speakers).find(|person| person.id == user) else {
+            continue;
+        };
         let Some(door) = world.fleet.doors().into_iter().next() else { return };
         // A completed conversation is finalized already: its dead letter is of a reprocess.
         let verb = if stays { "reprocess" } else { "finalize" };
@@ -104,7 +108,7 @@ pub(crate) async fn leaks(world: &World) -> Vec<String> {
 }
 
 fn canary_in<'a>(world: &'a World, text: &str) -> Option<&'a str> {
-    let keys = world.people.iter().map(|person| person.key.as_str());
+    let keys = world.people.iter().chain(&world.speakers).map(|person| person.key.as_str());
     ["zq0", KEY, OWN_KEY, REFUSED_KEY, PROVIDER_WORDS]
         .into_iter()
         .chain(keys)

@@ -87,5 +87,6 @@ create table chaos.subscriptions (user_id text, subscription_id text);
 create table chaos.named (
     at timestamptz, user_id text, name text, makes text, number bigint, status integer, made text, process text
 );
+create table chaos.spoken (user_id text, word text, number bigint, sends integer, confirmed boolean);
 create table chaos.added (user_id text, conversation_id text, word text, status integer);
 create table chaos.pushed (at timestamptz, endpoint text, delivery_id text, item text, due_at text, status integer);

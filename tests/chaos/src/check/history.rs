@@ -89,6 +89,23 @@ pub(super) const RULES: &[Rule] = &[
          where op <> 'DELETE' and (reconcile_after_at is null) <> (status in ('completed', 'dead_letter'))",
     ),
     (
+        "an attempt is spent by a run alone, and never by a delivery that did not run",
+        steps!(
+            "p_status <> 'leased' and attempts > p_attempts or p_status <> 'leased' and crashes > p_crashes"
+        ),
+    ),
+    (
+        // A delivery may find the lease of another one expired. A job that waits for keys is claimed by sessions that bring
+        // them, without a dispatch of its own.
+        "a dispatch is run once, unless its lease ran out",
+        "select format('%s g%s d%s: %s claims', job_id, generation, dispatch, count(*)) from (select h.*, \
+             lag(epoch) over w p_epoch, lag(crashes) over w p_crashes from chaos.history h \
+             window w as (partition by job_id order by version, seq)) h \
+         where status = 'leased' and epoch > coalesce(p_epoch, 0) and not requires_keys \
+             and crashes <= coalesce(p_crashes, 0) \
+         group by job_id, generation, dispatch having count(*) > 1",
+    ),
+    (
         "a job begins queued, parked or leased, once",
         "select format('%s inserted %s times', job_id, count(*)) from chaos.history where op = 'INSERT' \
          group by job_id having count(*) > 1 or bool_or(status not in ('queued', 'blocked_byok', 'leased'))",

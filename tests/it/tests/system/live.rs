@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{SinkExt, StreamExt};
+use futures::SinkExt;
 use serde_json::{Value, json};
 use tokio::sync::{Barrier, watch};
 use tokio::time::timeout;
-use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::binary::printed;
 use crate::client::Client;
 use crate::process::{PATIENCE, Process, until};
+use crate::socket::{Socket, next, open};
 use crate::world::World;
 
 /// How many speak at once, and how many lines each of them says. The process is killed when all have said half of them.
@@ -27,8 +27,6 @@ struct Speaker {
     /// Where the service is now.
     address: watch::Receiver<String>,
 }
-
-type Socket = WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>;
 
 impl Speaker {
     /// Says every line until it is confirmed, through as many sockets as that takes.
@@ -60,13 +58,9 @@ impl Speaker {
     }
 
     async fn connect(&self) -> Option<Socket> {
-        let base = self.address.borrow().replacen("http", "ws", 1);
-        let query =
-            format!("uid={}&custom_stt=enabled&conversation_timeout=600&client_device_id=d", self.user);
-        let mut request = format!("{base}/v4/listen?{query}").into_client_request().expect("a URL");
-        let bearer = format!("Bearer {}", self.key).parse().expect("a header");
-        request.headers_mut().insert("authorization", bearer);
-        connect_async(request).await.ok().map(|(socket, _)| socket)
+        let base = self.address.borrow().clone();
+        let query = "custom_stt=enabled&conversation_timeout=600&client_device_id=d";
+        open(&base, &self.user, &self.key, query).await.ok()
     }
 
     /// `None`: the socket is lost, and the line may be stored or not.
@@ -78,8 +72,7 @@ impl Speaker {
         ] });
         socket.send(Message::text(frame.to_string())).await.ok()?;
         loop {
-            let Some(Ok(Message::Text(text))) = socket.next().await else { return None };
-            let shown: Value = serde_json::from_str(&text).unwrap_or_default();
+            let shown: Value = next(socket).await?;
             if shown.as_array().into_iter().flatten().any(|segment| segment["id"] == id.as_str()) {
                 return Some(());
             }

@@ -32,8 +32,13 @@ impl OwnServer {
     /// A migrated database with the person `u1`: her key.
     pub(crate) fn with_a_person(&self) -> String {
         printed(&self.url(), &["migrate"]);
-        printed(&self.url(), &["users", "create", "--id", "u1"]);
-        printed(&self.url(), &["keys", "create", "--user", "u1"])
+        self.with("u1")
+    }
+
+    /// One more person: her key.
+    pub(crate) fn with(&self, user: &str) -> String {
+        printed(&self.url(), &["users", "create", "--id", user]);
+        printed(&self.url(), &["keys", "create", "--user", user])
     }
 
     pub(crate) fn url(&self) -> String {
@@ -42,11 +47,17 @@ impl OwnServer {
 
     /// Crashes it, and starts it again: it recovers from its log.
     pub(crate) fn crash_and_recover(&self) {
-        self.run("pg_ctl", &["-D", &self.data(), "-w", "-m", "immediate", "stop"]);
+        self.down("immediate");
         self.up();
     }
 
-    fn up(&self) {
+    /// Stops it: `fast` rolls sessions back, `immediate` is a crash.
+    pub(crate) fn down(&self, mode: &str) {
+        self.run("pg_ctl", &["-D", &self.data(), "-w", "-m", mode, "stop"]);
+    }
+
+    /// Starts it, and waits until it takes connections.
+    pub(crate) fn up(&self) {
         let settings = format!("-c listen_addresses= -k {}", self.home.display());
         let log = self.home.join("server.log").display().to_string();
         self.run("pg_ctl", &["-D", &self.data(), "-w", "-l", &log, "-o", &settings, "start"]);

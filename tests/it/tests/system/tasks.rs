@@ -19,7 +19,7 @@ const FRONT: (&str, &str) = ("LISTEN_ROLES", "api,reconciler");
 const WORKER: (&str, &str) = ("LISTEN_ROLES", "worker");
 
 /// Every job of the database is completed, in that many runs.
-async fn all_completed(world: &World, jobs: usize, patience: Duration) {
+pub(crate) async fn all_completed(world: &World, jobs: usize, patience: Duration) {
     let begun = Instant::now();
     let open = "select count(*) from finalization_jobs where status <> 'completed'";
     while world.count(open).await > 0 {
@@ -34,7 +34,7 @@ async fn all_completed(world: &World, jobs: usize, patience: Duration) {
     assert_eq!(usize::try_from(all).expect("a count"), jobs);
 }
 
-async fn admit(client: &Client, jobs: usize) {
+pub(crate) async fn admit(client: &Client, jobs: usize) {
     for _ in 0..jobs {
         client.admit(GARDEN).await;
     }
