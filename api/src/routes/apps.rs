@@ -167,6 +167,9 @@ pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, AppFilter)> 
 
 /// GET `…/enabled`: the ids of the apps that the user installed and may use.
 pub(super) async fn enabled(State(door): State<Door>, caller: Caller) -> Result<Json<shapes::AppIds>, Error> {
+    if door.settings.apps == AppsMode::Off {
+        return Ok(Json(shapes::AppIds(Vec::new())));
+    }
     let installed = door.ledger.store().installed_apps(&caller.user).await?;
     Ok(Json(shapes::AppIds(installed.into_iter().map(|app| app.id).collect())))
 }
@@ -220,6 +223,7 @@ pub(super) async fn refresh(
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::App>, Error> {
     let app = owned(&door, &caller.user, &id).await?;
+    may_be_made(&door, AppVisibility::Private)?;
     let fields = app.fields.clone();
     save(&door, &caller.user, &app, fields, &["path", "app_id"]).await
 }

@@ -331,3 +331,25 @@ async fn an_installed_app_is_sent_the_conversation_itself_without_an_envelope() 
     assert_eq!((&body["id"], &body["transcript_segments"][0]["text"]), (&json!(talk), &json!("Hello there")));
     assert!(body.get("type").is_none() && body.get("data").is_none(), "{body}");
 }
+
+#[tokio::test]
+async fn switched_off_apps_stay_as_they_are_and_nobody_may_use_them() {
+    let servers = Servers::new();
+    servers.answer(Ok(json!({ "tools": [] })));
+    let mut bench = Bench::with(settings(&servers)).await;
+    let mut new = new_app();
+    new["manifest_url"] = json!("https://tasks.example/m");
+    let app = bench.post("/v1/apps", new).await.body["id"].as_str().unwrap().to_owned();
+    assert_eq!(bench.bare_post(&bench.key, &format!("/v1/apps/enable?app_id={app}")).await.status, 200);
+    bench.start_again(Settings { apps: AppsMode::Off, ..settings(&servers) });
+    assert_eq!(bench.get("/v1/apps/enabled").await.body, json!([]));
+    for (method, path) in [
+        (Method::POST, format!("/v1/apps/{app}/refresh-manifest")),
+        (Method::POST, format!("/v1/apps/enable?app_id={app}")),
+    ] {
+        assert_eq!(bench.ask(&bench.key, method, &path, None).await.status, 403, "{path}");
+    }
+    assert_eq!(bench.get(&format!("/v1/apps/{app}")).await.body["installed"], true);
+    bench.start_again(settings(&servers));
+    assert_eq!(bench.get("/v1/apps/enabled").await.body, json!([app]), "and they are there again");
+}

@@ -78,6 +78,8 @@ pub struct ClaimedDelivery {
     pub secret: SecretString,
     /// Signs it, too, for a while after its owner had the secret replaced.
     pub previous_secret: Option<SecretString>,
+    /// Its endpoint belongs to an installed app, and not to the user alone.
+    pub for_app: bool,
     /// Full or thin.
     pub format: WebhookFormat,
     /// What happened. `None` for a test event (`webhook.test`).
@@ -133,7 +135,7 @@ pub enum DeliveryOutcome {
     },
     /// 410: final, and the endpoint is disabled.
     Gone,
-    /// What it was about no longer exists: cancelled.
+    /// What it was about no longer exists, or apps are switched off: cancelled.
     Cancelled,
 }
 
