@@ -18,7 +18,7 @@ use super::{
     jobs::{filter::ago, show::time},
     paging::Paging,
     stdout::say,
-    table::{self, Asked, Column, field, id, number, print_json, text, word},
+    table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
     users::nobody,
 };
 use crate::exit::Exit;
@@ -27,7 +27,7 @@ use crate::exit::Exit;
 #[derive(Args, Debug)]
 pub(crate) struct Apps {
     #[command(flatten)]
-    asked: Asked,
+    common: CommonArgs,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -88,8 +88,8 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, there is no such user or app, or it cannot be done.
 pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
-    let ledger = apps.asked.ledger().await?;
-    let as_json = apps.asked.json;
+    let ledger = apps.common.ledger().await?;
+    let as_json = apps.common.json;
     match apps.verb {
         Verb::List { user, paging } => {
             list(&ledger, ids::any_user(&ledger, user.as_deref()).await?, &paging, as_json).await?

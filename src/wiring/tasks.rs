@@ -13,7 +13,7 @@ use super::{App, chance};
 use crate::{
     config::{Config, Dispatch, Role},
     lifecycle::Lifecycle,
-    tasks::{Asked, Deliveries, Invokers},
+    tasks::{Deliveries, Invokers, ReconcilerQueue},
 };
 
 /// What one process has to do with a task queue.
@@ -57,9 +57,9 @@ impl TaskParts {
     }
 
     /// The queue, as the reconciler asks it.
-    pub(super) fn asked(&self) -> Option<Arc<dyn reconciler::TaskQueue>> {
+    pub(super) fn for_reconciler(&self) -> Option<Arc<dyn reconciler::TaskQueue>> {
         let queue = self.queue.clone()?;
-        Some(Arc::new(Asked(queue)))
+        Some(Arc::new(ReconcilerQueue(queue)))
     }
 }
 

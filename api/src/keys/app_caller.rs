@@ -7,7 +7,7 @@ use axum::{extract::FromRequestParts, http::request::Parts};
 use super::{caller::bearer, text::hash_of_presented_app_key};
 use crate::{
     Error,
-    door::{Account, Door},
+    app::{Account, AppState},
 };
 
 /// The app behind a request.
@@ -17,18 +17,18 @@ pub(crate) struct AppCaller {
     pub(crate) app_id: String,
 }
 
-impl FromRequestParts<Door> for AppCaller {
+impl FromRequestParts<AppState> for AppCaller {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, door: &Door) -> Result<Self, Error> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Error> {
         if let Some(known) = parts.extensions.get::<Self>() {
             return Ok(known.clone());
         }
         let hash =
             bearer(&parts.headers).and_then(hash_of_presented_app_key).ok_or(Error::NotAuthenticated)?;
-        let key = door.ledger.store().app_key_owner(&hash).await?.ok_or(Error::NotAuthenticated)?;
-        if let Some(per_minute) = NonZeroU32::new(door.settings.app_rate_per_minute)
-            && let Some(seconds) = door.ledger.store().admit_app_request(&key, per_minute).await?
+        let key = state.ledger.store().app_key_owner(&hash).await?.ok_or(Error::NotAuthenticated)?;
+        if let Some(per_minute) = NonZeroU32::new(state.settings.app_rate_per_minute)
+            && let Some(seconds) = state.ledger.store().admit_app_request(&key, per_minute).await?
         {
             return Err(Error::TooManyRequests { retry_after: (seconds.ceil() as u64).max(1) });
         }
