@@ -28,6 +28,7 @@ mod fan_out;
 mod indexing;
 mod push;
 
+mod mcp;
 mod metrics;
 mod settings;
 mod slots;
@@ -40,6 +41,7 @@ pub use delivered::{Delivered, DeliveredRuns};
 pub use fan_out::Render;
 pub use indexing::index_conversations;
 pub use keyed::{EnginesWithKey, KeyedRuns, Place};
+pub use mcp::{McpFailure, McpServer};
 pub use metrics::{ANSWERS, CALL_OUTCOMES, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
 pub use settings::Settings;
 pub use tools::Tools;
