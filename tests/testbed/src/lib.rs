@@ -20,6 +20,7 @@
 mod app_server;
 mod bed;
 mod leftovers;
+mod mcp_server;
 mod place;
 mod template;
 mod wall;

@@ -13,6 +13,7 @@ mod cut;
 mod deliveries;
 mod engines;
 mod keyed;
+mod mcp;
 mod neighbours;
 mod pushes;
 mod receiver;
