@@ -8,7 +8,7 @@ use std::{
 use ledger::{Claimed, Ledger};
 use operations::{Operations, Process, RUN_MILLIS, RunCounts};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use worker::{Ended, Moment, Watch};
+use worker::{Ended, RunEvent, RunObserver};
 
 use crate::{
     config::{Config, Dispatch, Role},
@@ -41,7 +41,7 @@ impl RunCounter {
             Ended::Lost => ended.lost += 1,
         }
         let place = RUN_MILLIS.iter().position(|bound| elapsed.as_millis() <= u128::from(*bound));
-        // A run that was given back is no run in "length of runs": a server that is away would make them short.
+        // A released run does not count in "length of runs": an unreachable server would make them look short.
         if !matches!(end, Ended::Completed | Ended::Failed(_)) {
             return;
         }
@@ -55,9 +55,9 @@ impl RunCounter {
     }
 }
 
-impl Watch for RunCounter {
-    fn see(&self, _: &Claimed, moment: Moment) {
-        if let Moment::RunEnded { end, elapsed } = moment {
+impl RunObserver for RunCounter {
+    fn observe(&self, _: &Claimed, event: RunEvent) {
+        if let RunEvent::RunEnded { end, elapsed } = event {
             self.count(end, elapsed);
         }
     }

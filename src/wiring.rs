@@ -23,7 +23,7 @@ use secrecy::SecretString;
 use sqlx::postgres::PgConnectOptions;
 use stages::Engines;
 use tokio_util::task::TaskTracker;
-use worker::{DeliveredRuns, EnginesWithKey, Health, KeyedRuns, Tools, Watch, Worker};
+use worker::{ByokRuns, DeliveredRuns, EnginesWithKey, Health, RunObserver, Tools, Worker};
 
 use self::{
     live::LiveParts,
@@ -57,7 +57,7 @@ pub(crate) struct App {
     caller: Caller,
     vapid: Option<Vapid>,
     engines: Engines,
-    keyed: KeyedRuns,
+    keyed: ByokRuns,
     live: LiveParts,
     tasks: TaskParts,
     /// The turns of the assistant in this process.
@@ -101,7 +101,7 @@ impl App {
         let settings = run_settings(&config, &process_name(), run_counter.clone());
         let runs = DeliveredRuns::new(ledger.clone(), engines.clone(), worker_metrics.clone(), &settings);
         let tasks = TaskParts::wire(&config, &registry, &worker_metrics, runs)?;
-        let keyed = KeyedRuns::new(ledger.clone(), with_key, worker_metrics.clone(), settings);
+        let keyed = ByokRuns::new(ledger.clone(), with_key, worker_metrics.clone(), settings);
         let live = LiveParts::wire(&config, &registry, &ledger, &guard)?;
         Ok(Self {
             config,
@@ -177,10 +177,10 @@ impl App {
     ///
     /// # Errors
     /// When the outgoing client cannot be made.
-    pub(crate) fn worker(&self, name: &str, watch: Arc<dyn Watch>) -> anyhow::Result<Worker> {
+    pub(crate) fn worker(&self, name: &str, observer: Arc<dyn RunObserver>) -> anyhow::Result<Worker> {
         let sender = Sender::new(self.guard.clone()).context("making the outgoing client")?;
         let settings =
-            worker::Settings { vapid: self.vapid.clone(), ..run_settings(&self.config, name, watch) };
+            worker::Settings { vapid: self.vapid.clone(), ..run_settings(&self.config, name, observer) };
         Ok(Worker::new(
             self.ledger.clone(),
             self.engines.clone(),
@@ -269,12 +269,12 @@ impl App {
         &self,
         tasks: &TaskTracker,
         lifecycle: &Lifecycle,
-        watch: Arc<dyn Watch>,
+        observer: Arc<dyn RunObserver>,
     ) -> anyhow::Result<Option<Health>> {
         if !self.config.has(Role::Worker) {
             return Ok(None);
         }
-        let worker = self.worker(&process_name(), watch)?;
+        let worker = self.worker(&process_name(), observer)?;
         tasks.spawn(worker::index_conversations(self.ledger.clone(), lifecycle.soft.clone()));
         let health = worker.health();
         tasks.spawn(worker.run(lifecycle.soft.clone(), lifecycle.hard.clone()));
@@ -312,7 +312,7 @@ pub(crate) fn install_crypto() {
 }
 
 /// How runs go in this process, those of the worker as well as keyed ones.
-fn run_settings(config: &Config, name: &str, watch: Arc<dyn Watch>) -> worker::Settings {
+fn run_settings(config: &Config, name: &str, observer: Arc<dyn RunObserver>) -> worker::Settings {
     worker::Settings {
         finalization_concurrency: config.finalization_concurrency,
         claims_finalizations: config.finalization_dispatch_mode != Dispatch::CloudTasks,
@@ -322,7 +322,7 @@ fn run_settings(config: &Config, name: &str, watch: Arc<dyn Watch>) -> worker::S
         pause_after: config.pause_after(),
         apps: config.apps.are_on(),
         seed: chance().next_u64(),
-        watch,
+        observer,
         ..worker::Settings::default()
     }
 }

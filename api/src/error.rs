@@ -125,7 +125,7 @@ pub(crate) enum Error {
     Unwritable,
     /// 503: too many jobs wait in this process for a run with their users' keys; nothing was changed.
     #[error("too many keyed runs wait")]
-    KeyedRunsFull,
+    ByokRunsFull,
     /// 503 when it may pass, else 500.
     #[error(transparent)]
     Ledger(#[from] db::Error),
@@ -185,7 +185,7 @@ impl IntoResponse for Error {
             Self::NoAnswer => return unavailable(),
             Self::Overloaded => return later(refusal(Code::Overloaded), PASSING_SECONDS),
             Self::Unwritable => return internal(),
-            Self::KeyedRunsFull => return later(refusal(Code::KeyedRunsFull), FULL_SECONDS),
+            Self::ByokRunsFull => return later(refusal(Code::ByokRunsFull), FULL_SECONDS),
             Self::Ledger(error) => return broken(error),
             // Repeating never helps: there is no Retry-After.
             Self::FinalizationUnavailable => Code::FinalizationUnavailable,

@@ -8,7 +8,7 @@ use ledger::Claimed;
 use secrecy::SecretString;
 
 /// The keyed runs of this process.
-pub trait KeyedRuns: Debug + Send + Sync {
+pub trait ByokRuns: Debug + Send + Sync {
     /// A place for one more job, kept until it is used or dropped; `None` when too many wait.
     fn permit(&self) -> Option<Box<dyn ByokPermit>>;
 }
@@ -27,9 +27,9 @@ pub trait ByokPermit: Send + Sync {
 
 /// A process without keyed runs: there is never a place.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NoKeyedRuns;
+pub struct NoByokRuns;
 
-impl KeyedRuns for NoKeyedRuns {
+impl ByokRuns for NoByokRuns {
     fn permit(&self) -> Option<Box<dyn ByokPermit>> {
         None
     }

@@ -37,7 +37,7 @@ pub use chat::{Chat, ChatApps, ChatSettings, EngineWithKey, NoChatApps};
 pub use deliveries::{Delivered, Deliveries, Invokers, NoDeliveries, NotInvoker};
 use error::Error;
 pub use error::page as error_codes;
-pub use keyed::{ByokPermit, KeyedRuns, NoKeyedRuns};
+pub use keyed::{ByokPermit, ByokRuns, NoByokRuns};
 pub use keys::Scope;
 pub use live::{Live, LiveSettings};
 pub use metrics::Metrics;

@@ -170,7 +170,7 @@ pub(crate) const TOOLS: [Column; 4] =
 /// An app by its id.
 ///
 /// # Errors
-/// When there is none.
+/// When no app has this id.
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<OperatorApp> {
     let id = whole(ledger, id).await?;
     Operations::new(ledger).operator_apps(None, Some(&id), 1).await?.pop().ok_or_else(|| unknown(&id).into())
@@ -240,7 +240,7 @@ async fn uninstall(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> a
     }
 }
 
-/// The webhooks of the app's users follow: none is told while it is off.
+/// The webhooks of the app's users follow: no delivery is sent while it is off.
 async fn switched(ledger: &Ledger, id: &str, done: bool, to: &str, as_json: bool) -> anyhow::Result<()> {
     if !done {
         return Err(unknown(id).into());

@@ -97,7 +97,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was done to what comes first, then by whom and why.
+/// The action and its target come first, then the operator and the reason.
 pub(crate) const COLUMNS: [Column; 6] =
     [word("age", 2), word("operator", 3), word("action", 1), id("on", 0), text("from", 5), text("reason", 4)];
 

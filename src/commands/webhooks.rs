@@ -162,7 +162,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: b
     Ok(())
 }
 
-/// Which endpoint of whom, and how it is; its owner may have called its host anything.
+/// The endpoint, its user and its state; the host's name is the user's own text.
 pub(crate) const COLUMNS: [Column; 7] = [
     id("endpoint", 0),
     id("user", 1),

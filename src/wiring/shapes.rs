@@ -1,9 +1,9 @@
-//! What the API is told of web push and of memories' categories, and the bodies that receivers are sent.
+//! The ports of the API for web push and memories' categories, and the bodies that receivers get.
 
 use std::sync::Arc;
 
 use engines::Embedded;
-use outbox::{ClaimedChatPush, ClaimedDelivery, ClaimedPush};
+use outbox::{ClaimedDelivery, ClaimedPush};
 use outside::{BrowserKeys, Vapid};
 use records::{ActionItem, Memory};
 use store::ConversationView;
@@ -49,9 +49,5 @@ impl worker::Render for Bodies {
 
     fn push(&self, push: &ClaimedPush) -> Vec<u8> {
         api::shapes::push_body(push)
-    }
-
-    fn chat_push(&self, push: &ClaimedChatPush) -> Vec<u8> {
-        api::shapes::chat_push_body(push)
     }
 }

@@ -51,7 +51,7 @@ impl TaskParts {
         Ok(Self { metrics, keys, verifier, queue, runs })
     }
 
-    /// What the API is told of them.
+    /// The ports of the API.
     pub(super) fn ports(&self) -> (Arc<dyn api::Invokers>, Arc<dyn api::Deliveries>) {
         (Arc::new(Invokers(self.verifier.clone())), Arc::new(Deliveries(self.runs.clone())))
     }

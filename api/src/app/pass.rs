@@ -48,7 +48,7 @@ pub(super) async fn attend(State(state): State<AppState>, mut request: Request, 
             answer = work.as_mut() => answer,
             () = since.overdue(longest) => {
                 // Before the work is dropped with the session that it waits for.
-                state.ledger.db().doubt();
+                state.ledger.db().suspect_connections();
                 Error::NoAnswer.into_response()
             }
         };
@@ -112,7 +112,7 @@ pub(super) fn catch_panics() -> CatchPanicLayer<fn(Box<dyn Any + Send>) -> Respo
 
 fn finish(mut answer: Response, id: &str, ledger: &Ledger) -> Response {
     if let Some(Cause(error)) = answer.extensions_mut().remove::<Cause>() {
-        ledger.db().heed(&error);
+        ledger.db().note_error(&error);
         // The error's own words never include the database's.
         match error.is_passing() {
             true => tracing::warn!(%error, "the ledger is unavailable"),

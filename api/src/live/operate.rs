@@ -12,7 +12,7 @@ use store::{Appended, LiveLost, LiveUsage, NewLive, PhotoRefusal};
 use tracing::Instrument;
 
 use crate::{
-    Error, KeyedRuns,
+    ByokRuns, Error,
     app::run_to_completion,
     ids::Ids,
     routes::{admitted, ended_with_keys},
@@ -34,7 +34,7 @@ pub(super) struct Operator {
     pub(super) ledger: Ledger,
     pub(super) user: UserId,
     pub(super) ids: Arc<dyn Ids>,
-    pub(super) keyed: Arc<dyn KeyedRuns>,
+    pub(super) keyed: Arc<dyn ByokRuns>,
     pub(super) own_key: Option<SecretString>,
     /// What is opened; its `fresh_id` is made anew every time.
     pub(super) opens: NewLive,

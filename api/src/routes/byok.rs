@@ -48,9 +48,9 @@ pub(crate) type Left<T> = (T, Option<JobId>, Option<Claimed>);
 /// A permit for a run with own keys, taken before anything is changed.
 ///
 /// # Errors
-/// [`Error::KeyedRunsFull`].
+/// [`Error::ByokRunsFull`].
 pub(super) fn permit(state: &AppState) -> Result<Box<dyn ByokPermit>, Error> {
-    state.settings.keyed.permit().ok_or(Error::KeyedRunsFull)
+    state.settings.keyed.permit().ok_or(Error::ByokRunsFull)
 }
 
 /// Admits a request that brings keys, for which a slot is reserved: `admit` gets the worker that may take the lease at once, and the
@@ -96,7 +96,7 @@ pub(crate) fn ended_with_keys(mut ended: LiveAdmission) -> Left<LiveAdmission> {
 /// Creates a conversation whose job runs with `key`, or resumes the parked job of a repeat.
 ///
 /// # Errors
-/// [`Error::KeyedRunsFull`], and when the database does not answer.
+/// [`Error::ByokRunsFull`], and when the database does not answer.
 pub(super) async fn create(
     state: &AppState,
     user: &UserId,
@@ -136,7 +136,7 @@ pub(super) async fn create(
 /// given again without asking a handler; keys must not be lost with it.
 ///
 /// # Errors
-/// As [`key_of`], and [`Error::KeyedRunsFull`].
+/// As [`key_of`], and [`Error::ByokRunsFull`].
 pub(super) fn resume<'a>(
     state: &'a AppState,
     user: &'a UserId,

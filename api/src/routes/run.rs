@@ -45,7 +45,7 @@ impl FromRequestParts<AppState> for Invoker {
     }
 }
 
-/// Not in the document: whoever calls proves to be the invoker.
+/// Not in the document: the caller must prove that it is the invoker.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![Endpoint::post(PATH, Access::Open, run).waits(Wait::Run)]
 }

@@ -4,7 +4,7 @@ mod create;
 pub(crate) mod finalize;
 mod live;
 mod reprocess;
-mod room;
+mod waiting_limit;
 
 pub use finalize::FinalizedWithKeys;
 pub use live::{EndedBy, LiveAdmission};
@@ -171,7 +171,7 @@ impl Ledger {
                 updated_at: now,
                 job: Job { epoch: Epoch(admitting.first_epoch), ..step.job.clone() },
                 trace: admitting.trace,
-                line: None,
+                event: None,
             };
             (step, stored)
         };

@@ -14,7 +14,7 @@ use trace::TraceContext;
 use crate::{
     Ledger,
     effects::after,
-    history::{self, Said},
+    history::{self, Detail},
     row::{self, JobRow, Stored},
 };
 
@@ -72,7 +72,7 @@ pub struct Claimed {
 
 /// A lease that this process holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Holding {
+pub struct LeaseToken {
     /// Whose job.
     pub user_id: UserId,
     /// Which job.
@@ -230,9 +230,9 @@ impl Ledger {
     /// The job under a lease, as it is to be stored; `None` where the decision refuses.
     fn lease(&self, stored: &Stored, worker: &WorkerId, now: Timestamp) -> Option<Stored> {
         let claim = Command::Claim { generation: stored.job.generation, worker: worker.clone(), keys: false };
-        let said = Said { verb: history::verb(&claim), stages: &[], cause: None };
+        let detail = Detail { verb: history::verb(&claim), stages: &[], cause: None };
         let step = decide(&stored.job, claim, now, &self.policy).ok()?;
-        Some(Stored { updated_at: now, ..after(stored, &step, now, said) })
+        Some(Stored { updated_at: now, ..after(stored, &step, now, detail) })
     }
 
     /// A claim that failed as a whole is repeated one job at a time, so that one row stops no other. What is committed is
@@ -338,8 +338,8 @@ impl From<Stored> for Claimed {
 
 impl Claimed {
     /// The lease that this claim holds.
-    pub fn holding(&self) -> Holding {
-        Holding { user_id: self.user_id.clone(), job_id: self.job.id.clone(), epoch: self.job.epoch }
+    pub fn lease_token(&self) -> LeaseToken {
+        LeaseToken { user_id: self.user_id.clone(), job_id: self.job.id.clone(), epoch: self.job.epoch }
     }
 }
 

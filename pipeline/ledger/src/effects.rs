@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use db::{Doing, Error};
 use job::{Cause, Command, Effect, Job, Refusal, State, Step, Timestamp, decide};
-use outbox::announce::{About, Told, announce};
+use outbox::announce::{Event, Events, announce};
 use records::{ConversationId, EventKind, UserId};
 use sqlx::PgConnection;
 use trace::TraceContext;
 
 use crate::{
     Ledger,
-    history::{self, Said},
+    history::{self, Detail},
     row::{self, Stored},
 };
 
@@ -95,12 +95,12 @@ impl Ledger {
         cause: Option<&Cause>,
         now: Timestamp,
     ) -> Result<Result<Written, Refusal>, Abort> {
-        let said = Said { verb: history::verb(&command), stages: &[], cause };
+        let detail = Detail { verb: history::verb(&command), stages: &[], cause };
         let step = match decide(&read.job, command, now, &self.policy) {
             Ok(step) => step,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let stored = after(read, &step, now, said);
+        let stored = after(read, &step, now, detail);
         let kept = row::store(connection, &[&stored], now, &self.policy).await.doing("storing a job")?;
         if kept.is_empty() {
             return Err(Abort::Conflict);
@@ -160,12 +160,12 @@ impl Ledger {
 }
 
 /// The row to store after a step: its version is raised by the statement, its history entry is added here.
-pub(crate) fn after(read: &Stored, step: &Step, now: Timestamp, said: Said<'_>) -> Stored {
-    let line = history::line(&read.job, &step.job, read.version + 1, now, said);
-    Stored { job: step.job.clone(), line, ..read.clone() }
+pub(crate) fn after(read: &Stored, step: &Step, now: Timestamp, detail: Detail<'_>) -> Stored {
+    let event = history::event(&read.job, &step.job, read.version + 1, now, detail);
+    Stored { job: step.job.clone(), event, ..read.clone() }
 }
 
-/// A dead letter's conversation is failed and discarded, whichever edge led here; the completed conversation
+/// A dead letter's conversation is failed and discarded, whichever transition led here; the completed conversation
 /// of a reprocess stays as it was and no webhook is sent (DECISIONS §4).
 async fn fail_conversation(
     connection: &mut PgConnection,
@@ -187,19 +187,19 @@ async fn fail_conversation(
         return Ok(0);
     }
     let about = (&job.user_id, &job.conversation_id, job.revision);
-    tell_failed(connection, about, job.trace, now).await
+    announce_failed(connection, about, job.trace, now).await
 }
 
 /// Writes the `conversation.failed` deliveries of a revision, as part of the trace of its admission.
-pub(crate) async fn tell_failed(
+pub(crate) async fn announce_failed(
     connection: &mut PgConnection,
     (user, conversation, revision): (&UserId, &ConversationId, i64),
     trace: Option<TraceContext>,
     now: Timestamp,
 ) -> Result<u64, Error> {
-    let abouts = vec![About { event: EventKind::ConversationFailed, subject: None }];
-    let told = [Told { user, of: Some((conversation, revision)), abouts, trace }];
-    Ok(announce(connection, &told, now).await?.into_iter().sum())
+    let events = vec![Event { event: EventKind::ConversationFailed, subject: None }];
+    let entries = [Events { user, of: Some((conversation, revision)), events, trace }];
+    Ok(announce(connection, &entries, now).await?.into_iter().sum())
 }
 
 async fn reopen_conversation(
@@ -221,7 +221,7 @@ async fn reopen_conversation(
     .map(drop)
 }
 
-/// Totals of finished jobs follow every edge into and out of rest, in one of sixteen stripes: that of the first job
+/// Totals of finished jobs follow every transition into and out of rest, in one of sixteen stripes: that of the first job
 /// that changed, as only their sum means something.
 pub(crate) async fn count_totals(
     connection: &mut PgConnection,

@@ -7,13 +7,13 @@ use ledger::{
     OperatorAction,
     operator::{Audited, write_action},
 };
-use outbox::reminders::hold_subscriptions;
+use outbox::reminders::lock_subscriptions;
 use records::{ConversationId, UserId};
 use sqlx::{AssertSqlSafe, PgConnection};
 
 use crate::{
     Operations,
-    prune::{Gone, gone, uncount},
+    prune::{Gone, uncount},
 };
 
 const DOING: &str = "erasing a user";
@@ -32,8 +32,7 @@ pub enum ErasureStep {
 }
 
 /// The tables that hold rows of a user, children before what they belong to.
-pub(super) const TABLES: [&str; 31] = [
-    "chat_pushes",
+pub(super) const TABLES: [&str; 30] = [
     "app_installs",
     "app_keys",
     "apps",
@@ -230,7 +229,7 @@ async fn erase(connection: &mut PgConnection, user: &UserId, table: &str) -> Res
         return erase_jobs(connection, user).await;
     }
     // An item takes its pushes along.
-    hold_subscriptions(connection, user).await?;
+    lock_subscriptions(connection, user).await?;
     // Photos are large.
     let limit = if table == "photos" { BATCH / 20 } else { BATCH };
     // A bitmap would be made of all rows of the user, each time.
@@ -255,19 +254,11 @@ async fn erase(connection: &mut PgConnection, user: &UserId, table: &str) -> Res
 /// Removes jobs with their admissions, tasks, checkpoints and costs; totals follow. Jobs of a user who is created again under the
 /// same id may have the same ids: their epochs begin above those that are removed.
 async fn erase_jobs(connection: &mut PgConnection, user: &UserId) -> Result<u64, Error> {
-    let removed: Vec<Gone> = sqlx::query_as(concat!(
-        "with doomed as materialized (select user_id, job_id, conversation_id, revision, epoch \
-             from finalization_jobs where user_id = $1 order by job_id limit $2 for update), \
-         admissions as (delete from finalization_admissions a using doomed d where a.user_id = d.user_id \
-             and a.conversation_id = d.conversation_id and a.revision = d.revision), \
-         floor as (update epoch_floor set epoch = greatest(epoch, (select max(epoch) + 1 from doomed)) \
-             where exists (select from doomed)), ",
-        gone!()
-    ))
-    .bind(user.as_str())
-    .bind(BATCH)
-    .fetch_all(&mut *connection)
-    .await
-    .doing(DOING)?;
+    let removed: Vec<Gone> = sqlx::query_as(include_str!("../sql/erase/jobs.sql"))
+        .bind(user.as_str())
+        .bind(BATCH)
+        .fetch_all(&mut *connection)
+        .await
+        .doing(DOING)?;
     uncount(connection, &removed).await.doing(DOING)
 }

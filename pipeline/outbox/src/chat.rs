@@ -1,14 +1,10 @@
 //! What apps write into their users' chats, and the pushes that go with it.
 
-use db::{Doing, Error, Repeat, RequestKey, repeats};
+use db::{Doing, Error, Repeat, RequestKey, idempotency};
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 
 use crate::Outbox;
-
-mod pushes;
-
-pub use pushes::ClaimedChatPush;
 
 const DOING: &str = "sending an app's message";
 /// How many messages an app may send to one user within an hour (spec, "Limits").
@@ -95,7 +91,7 @@ impl Outbox {
             return Ok(Notified::NotEnabled);
         }
         if let Some(key) = &message.key {
-            match repeats::known(&mut transaction, key).await? {
+            match idempotency::known(&mut transaction, key).await? {
                 Some(Repeat::OtherBody) => return Ok(Notified::OtherBody),
                 Some(_) => return Ok(Notified::Repeated),
                 None => {}
@@ -117,16 +113,14 @@ impl Outbox {
             return Ok(Notified::TooMany(hour));
         }
         if let Some(key) = &message.key {
-            repeats::note(&mut transaction, key, &[message.id], sent.now).await.doing(DOING)?;
+            idempotency::note(&mut transaction, key, &[message.id], sent.now).await.doing(DOING)?;
         }
         let pushes = match install.chat_notify {
             true => write_pushes(&mut transaction, message, &install, sent.now).await?,
             false => 0,
         };
         transaction.commit().await.doing(DOING)?;
-        if pushes > 0 {
-            self.db.waker().chat_pushes_written();
-        }
+        self.wake_pushes(pushes);
         Ok(Notified::Sent { hour, pushes })
     }
 }

@@ -3,7 +3,7 @@
 //! An app belongs to its owner's rows, an install to those of the user who installed it: no transaction writes both. An install
 //! whose app is gone, switched off or no longer public is ignored, and pruned by the round.
 
-use db::{Doing, Error, secrets::Place};
+use db::{Doing, Error, secrets::Context};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 
@@ -302,8 +302,9 @@ struct InstalledRow {
 impl InstalledRow {
     fn app(self, store: &Store) -> InstalledApp {
         let (secrets, owner, id) = (store.db.secrets(), &*self.user_id, &*self.app_id);
-        let token = self.mcp_token.map(|token| secrets.open(Place::mcp_token(owner, id), &token)).transpose();
-        let secret = secrets.open(Place::app(owner, id), &self.secret).ok().filter(|_| token.is_ok());
+        let token =
+            self.mcp_token.map(|token| secrets.open(Context::mcp_token(owner, id), &token)).transpose();
+        let secret = secrets.open(Context::app(owner, id), &self.secret).ok().filter(|_| token.is_ok());
         if secret.is_none() {
             tracing::error!(
                 app_id = self.app_id,

@@ -8,7 +8,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::FutureExt;
 use ledger::Ledger;
-use outbox::{ClaimedChatPush, ClaimedDelivery, ClaimedPush, DeliveryOutcome, DeliveryPolicy, SenderLoad};
+use outbox::{ClaimedDelivery, ClaimedPush, DeliveryOutcome, DeliveryPolicy, SenderLoad};
 use outside::Sender;
 use records::{ActionItem, EventKind, Memory, MemoryId, UserId, WebhookFormat};
 use store::ConversationView;
@@ -16,10 +16,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::{
-    answered::{Unanswered, until_answered},
     chance::Chance,
-    errand::Errand,
+    dispatcher::Outbound,
     metrics::Metrics,
+    retry::{Unanswered, with_retries},
     traces,
 };
 
@@ -38,9 +38,6 @@ pub trait Render: Send + Sync {
 
     /// The words of `push`, before they are encrypted.
     fn push(&self, push: &ClaimedPush) -> Vec<u8>;
-
-    /// The words of the push of an app's message, before they are encrypted.
-    fn chat_push(&self, push: &ClaimedChatPush) -> Vec<u8>;
 }
 
 /// Tells endpoints. Cheap to clone.
@@ -57,7 +54,7 @@ pub(crate) struct FanOut {
     pub(crate) hard: CancellationToken,
 }
 
-impl Errand for FanOut {
+impl Outbound for FanOut {
     type Claimed = ClaimedDelivery;
 
     const NAME: &'static str = "deliveries";
@@ -78,11 +75,11 @@ impl Errand for FanOut {
 
     /// One try. Whatever ends it without an answer of the ledger, the delivery is due again at its `until`;
     /// a panic counts as a try, or it would be repeated for ever.
-    async fn tell(&self, delivery: &ClaimedDelivery) {
+    async fn deliver(&self, delivery: &ClaimedDelivery) {
         let span = traces::delivery(delivery);
         let told = self.tell_once(delivery).instrument(span.clone()).await;
         if let Some((outcome, counted)) = told {
-            traces::told(&span, outcome, counted);
+            traces::delivered(&span, outcome, counted);
         }
     }
 
@@ -114,7 +111,7 @@ impl FanOut {
         let verb = || {
             self.ledger.db().in_time(self.ledger.outbox().finish_delivery(delivery, outcome, &self.policy))
         };
-        let counted = match until_answered(&self.chance, &self.hard, verb).await {
+        let counted = match with_retries(&self.chance, &self.hard, verb).await {
             Ok(true) => outcome::label(outcome, delivery.try_number, &self.policy.schedule),
             Ok(false) | Err(_) => outcome::LOST,
         };
@@ -146,7 +143,7 @@ impl FanOut {
             return Ok(Some(DeliveryOutcome::Cancelled));
         };
         let verb = || self.ledger.db().in_time(self.ledger.outbox().keep_body(delivery, &body));
-        match until_answered(&self.chance, &self.hard, verb).await? {
+        match with_retries(&self.chance, &self.hard, verb).await? {
             true => Ok(Some(self.post(delivery, body).await)),
             // Another process may have the delivery by now: sending what was not kept could send two different bodies.
             false => Ok(None),
@@ -173,7 +170,7 @@ impl FanOut {
         id: &records::ConversationId,
     ) -> Result<Option<ConversationView>, Unanswered> {
         let verb = || self.ledger.store().conversation(&delivery.user_id, id, true);
-        until_answered(&self.chance, &self.hard, verb).await
+        with_retries(&self.chance, &self.hard, verb).await
     }
 
     /// The memory that a full delivery shows.
@@ -183,7 +180,7 @@ impl FanOut {
         let Some(id) = delivery.subject_id.as_ref().filter(|_| is_shown) else { return Ok(None) };
         let id = MemoryId::new(id.as_str());
         let verb = || self.ledger.db().in_time(self.ledger.store().memory_to_tell(&delivery.user_id, &id));
-        until_answered(&self.chance, &self.hard, verb).await
+        with_retries(&self.chance, &self.hard, verb).await
     }
 
     /// The action item that a full delivery shows, when a person made it: a conversation's own come with the
@@ -196,7 +193,7 @@ impl FanOut {
         let named = [id];
         let verb =
             || self.ledger.db().in_time(self.ledger.store().action_items_named(&delivery.user_id, &named));
-        Ok(until_answered(&self.chance, &self.hard, verb).await?.pop())
+        Ok(with_retries(&self.chance, &self.hard, verb).await?.pop())
     }
 
     async fn post(&self, delivery: &ClaimedDelivery, body: Vec<u8>) -> DeliveryOutcome {

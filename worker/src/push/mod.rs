@@ -1,9 +1,7 @@
-//! Reminding people of action items: in the browsers and at the webhooks that they subscribed (DECISIONS §3, "push").
+//! Pushes to the browsers and webhooks that users subscribed: reminders of action items, and what apps write into chats
+//! (DECISIONS §3, "push").
 
-mod chat;
 mod request;
-
-pub(crate) use chat::ChatPushes;
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -13,16 +11,15 @@ use ledger::Ledger;
 use outbox::{ClaimedPush, DeliveryOutcome, PushPolicy, SenderLoad, SubscriptionKind};
 use outside::{Answer, Sender, Vapid};
 use records::UserId;
-use request::Pushed;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::{
-    answered::until_answered,
     chance::Chance,
-    errand::Errand,
+    dispatcher::Outbound,
     fan_out::{Render, outcome},
     metrics::Metrics,
+    retry::with_retries,
     traces,
 };
 
@@ -42,7 +39,7 @@ pub(crate) struct Pushes {
     pub(crate) hard: CancellationToken,
 }
 
-impl Errand for Pushes {
+impl Outbound for Pushes {
     type Claimed = ClaimedPush;
 
     const NAME: &'static str = "pushes";
@@ -61,10 +58,10 @@ impl Errand for Pushes {
 
     /// One try. Whatever ends it without an answer of the ledger, the push is due again at its `until`; a panic counts
     /// as a try, or it would be repeated for ever.
-    async fn tell(&self, push: &ClaimedPush) {
+    async fn deliver(&self, push: &ClaimedPush) {
         let span = traces::push(push);
         let (outcome, counted) = self.tell_once(push).instrument(span.clone()).await;
-        traces::told(&span, outcome, counted);
+        traces::delivered(&span, outcome, counted);
     }
 
     async fn next_in(&self) -> Result<Option<Duration>, Error> {
@@ -87,7 +84,7 @@ impl Pushes {
             }
         };
         let verb = || self.ledger.db().in_time(self.ledger.outbox().finish_push(push, outcome, &self.policy));
-        let counted = match until_answered(&self.chance, &self.hard, verb).await {
+        let counted = match with_retries(&self.chance, &self.hard, verb).await {
             Ok(true) => outcome::label(outcome, push.try_number, &self.policy.schedule),
             Ok(false) | Err(_) => outcome::LOST,
         };
@@ -104,7 +101,7 @@ impl Pushes {
 
     async fn attempt(&self, push: &ClaimedPush) -> DeliveryOutcome {
         let body = self.render.push(push);
-        match request::of(&Pushed::reminder(push), body, self.vapid.as_ref()) {
+        match request::of(push, body, self.vapid.as_ref()) {
             Ok((url, headers, body)) => {
                 let answer = self.sender.post(push.user_id.as_str(), &url, headers, body, push.now).await;
                 outcome_of(&push.kind, answer, &self.chance)

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use api::{ByokPermit, KeyedRuns, Settings};
+use api::{ByokPermit, ByokRuns, Settings};
 use job::{JobId, WorkerId};
 use ledger::Claimed;
 use secrecy::{ExposeSecret, SecretString};
@@ -44,7 +44,7 @@ async fn a_database_that_drops_its_connections_loses_and_doubles_no_segment() {
 #[derive(Clone, Debug, Default)]
 struct Waiting(Arc<Mutex<Vec<(JobId, String)>>>);
 
-impl KeyedRuns for Waiting {
+impl ByokRuns for Waiting {
     fn permit(&self) -> Option<Box<dyn ByokPermit>> {
         Some(Box::new(self.clone()))
     }

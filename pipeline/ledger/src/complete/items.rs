@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use db::{Doing, Error};
 use job::Timestamp;
-use outbox::reminders::{Due, hold_subscriptions};
+use outbox::reminders::{Due, lock_subscriptions};
 use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -41,7 +41,7 @@ async fn take_back_earlier(
         return Ok(Vec::new());
     }
     // Their pushes go with them.
-    hold_subscriptions(connection, &claimed.user_id).await?;
+    lock_subscriptions(connection, &claimed.user_id).await?;
     sqlx::query_as(
         "delete from action_items where user_id = $1 and conversation_id = $2 and revision < $3 and not by_person \
          returning action_item_id, description, due_at",
@@ -91,15 +91,16 @@ fn written(
     handed_over: Vec<Due>,
 ) -> Written {
     let mut written = Written { dated: handed_over, ..Written::default() };
-    let mut told: HashMap<Timestamp, Box<dyn KnownTexts>> = HashMap::new();
+    let mut entries: HashMap<Timestamp, Box<dyn KnownTexts>> = HashMap::new();
     for (_, words, due) in &taken_back {
         if let Some(due) = due {
-            told.entry(*due).or_insert_with(|| (completion.same.task)()).add(words);
+            entries.entry(*due).or_insert_with(|| (completion.same.task)()).add(words);
         }
     }
     for (id, item) in sorted.fresh {
         if let Some(due_at) = item.due_at {
-            let was_told = told.get(&due_at).is_some_and(|told| told.find(&item.description).is_some());
+            let was_told =
+                entries.get(&due_at).is_some_and(|entries| entries.find(&item.description).is_some());
             let dues = if was_told { &mut written.dated_again } else { &mut written.dated };
             dues.push(Due::of(&id, due_at));
         }

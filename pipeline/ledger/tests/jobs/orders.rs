@@ -1,7 +1,7 @@
 //! An operator's orders as the rest of the service meets them.
 
 use job::{FailureCode, State};
-use ledger::{CheckpointKey, OperatorAction};
+use ledger::{CheckpointKey, OperatorAction, history::Verb};
 use operations::{JobFilter, Operations};
 
 use crate::world::World;
@@ -17,9 +17,9 @@ async fn nothing_that_a_run_writes_after_its_cancellation_is_taken() {
     let job = world.ledger.cancel(&claimed.job.id, &olga()).await.unwrap().unwrap().unwrap();
     assert_eq!(job.state, State::DeadLetter { code: FailureCode::CancelledByOperator });
     let key = CheckpointKey { stage: "describe", version: 1, digest: [0; 32] };
-    let kept = world.ledger.record(&claimed.holding(), &key, &serde_json::json!(1), &[]).await.unwrap();
+    let kept = world.ledger.record(&claimed.lease_token(), &key, &serde_json::json!(1), &[]).await.unwrap();
     assert!(!kept, "its next checkpoint is refused");
-    let renewal = world.ledger.renew(&[claimed.holding()]).await.unwrap()[0];
+    let renewal = world.ledger.renew(&[claimed.lease_token()]).await.unwrap()[0];
     assert_eq!(renewal, ledger::Renewal::Lost, "and so is its next heartbeat");
     let status: String = sqlx::query_scalar("select status || discarded from conversations")
         .fetch_one(&world.pool)
@@ -53,13 +53,16 @@ async fn a_cancelled_job_needs_no_attention_and_no_bulk_replay_takes_it_along() 
 async fn an_order_is_told_in_the_history_and_in_the_audit() {
     let world = World::new().await;
     let claimed = world.claimed("c").await;
-    let edge =
-        ledger::Edge::Fail { code: FailureCode::ModelUnavailable, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&claimed.holding(), edge).await.unwrap();
+    let transition = ledger::Transition::Fail {
+        code: FailureCode::ModelUnavailable,
+        retry_after: None,
+        jitter_permille: 0,
+    };
+    world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
     world.ledger.run_now(&claimed.job.id, &olga()).await.unwrap().unwrap().unwrap();
     let page = Operations::new(&world.ledger).job_page(&claimed.job.id).await.unwrap().unwrap();
     let last = page.history.last().unwrap();
-    assert_eq!((last.verb.as_str(), last.from.as_str(), last.to.as_str()), ("run_now", "queued", "queued"));
+    assert_eq!((last.verb, last.from.as_str(), last.to.as_str()), (Verb::RunNow, "queued", "queued"));
     let action = &page.actions[0];
     assert_eq!((action.action.as_str(), action.from_code.as_deref()), ("run_now", Some("model_unavailable")));
     assert_eq!((action.from_generation, action.to_generation), (Some(1), Some(2)));

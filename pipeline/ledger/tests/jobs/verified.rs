@@ -1,7 +1,7 @@
 //! `verify` finds what was broken by hand, each check its own, and nothing in a database that only verbs wrote.
 
 use job::FailureCode;
-use ledger::{Edge, OperatorAction};
+use ledger::{OperatorAction, Transition};
 use operations::{CHECKS, Operations};
 
 use crate::world::World;
@@ -42,8 +42,9 @@ async fn the_totals_follow_a_job_that_dies_is_replayed_dies_again_and_is_settled
     world.ledger.replay(&job, &action).await.unwrap().unwrap().unwrap();
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "replayed");
     let run = world.claim(&job).await;
-    let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&run.holding(), edge).await.unwrap();
+    let transition =
+        Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&run.lease_token(), transition).await.unwrap();
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "dead again");
     world.ledger.discard(&job, &action).await.unwrap().unwrap().unwrap();
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "settled");
@@ -75,12 +76,12 @@ async fn each_broken_promise_is_found_by_its_check() {
             vec!["keys_never_queue"],
         ),
         (
-            "update finalization_jobs set history = history || history[1] where status = 'leased'",
+            "update finalization_jobs set history = history || (history -> 0) where status = 'leased'",
             vec!["numbers_only_grow"],
         ),
         (
-            "update finalization_jobs set history = '{\"2 1 complete leased>completed 1 1 - - -\", \
-                 \"3 1 complete leased>completed 1 1 - - -\"}' where status = 'leased'",
+            "update finalization_jobs set history = '[{\"v\": 2, \"verb\": \"complete\", \"epoch\": 1, \"gen\": 1}, \
+                 {\"v\": 3, \"verb\": \"complete\", \"epoch\": 1, \"gen\": 1}]' where status = 'leased'",
             vec!["one_completion"],
         ),
         (

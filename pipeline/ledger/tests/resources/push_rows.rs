@@ -7,6 +7,7 @@ use records::ActionItemId;
 
 use crate::{
     push_strangers::{S, with_pushes},
+    reminders::reminder,
     strangers::spared,
     world::World,
 };
@@ -108,7 +109,7 @@ async fn a_push_that_somebody_gives_up_keeps_no_other_waiting() {
         .await;
     let held = "select from push_deliveries where user_id = 'ann' and subscription_id = 's' \
         and delivery_id = 'd_0' for update";
-    let mut holder = world.database.holding(held).await;
+    let mut holder = world.database.hold_locks(held).await;
     assert_eq!(claim(&world).await.len(), 5);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert!(claim(&world).await.is_empty());
@@ -133,8 +134,8 @@ async fn each_push_says_its_own_persons_words_to_its_own_receiver() {
     assert_eq!(claimed.len(), 6);
     for push in claimed {
         let item = if push.delivery_id == "d_0" { "i" } else { "h" };
-        assert_eq!(push.action_item_id.as_str(), item);
-        assert_eq!(push.description, format!("{} {item}", push.user_id));
+        let (id, words, _) = reminder(&push);
+        assert_eq!((id, words), (item, format!("{} {item}", push.user_id).as_str()));
         assert_eq!(push.url, format!("https://example.com/{}{}", push.user_id, push.subscription_id));
     }
 }
@@ -147,7 +148,7 @@ async fn whoever_takes_pushes_back_holds_their_persons_subscriptions_before() {
         ItemChange { due_at: later, ..ItemChange::default() },
     ] {
         let world = with_pushes().await;
-        let mut holder = world.database.holding("select from push_deliveries for update").await;
+        let mut holder = world.database.hold_locks("select from push_deliveries for update").await;
         let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
         let changed = tokio::spawn(async move {
             ledger.change_action_item(&ann, &ActionItemId::new("i"), &change).await.unwrap()
@@ -179,7 +180,7 @@ async fn another_date_of_the_same_item_is_told_anew() {
         world.ledger.change_action_item(&world.ann, &item, &dated).await.unwrap().unwrap();
         let told = claim(&world).await;
         assert_eq!(told.len(), 2, "one for each of Ann's subscriptions");
-        assert!(told.iter().all(|push| (push.due_at - due_at).num_milliseconds() == 0));
+        assert!(told.iter().all(|push| (reminder(push).2 - due_at).num_milliseconds() == 0));
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) struct Gate {
     pub(super) user_id: String,
     pub(super) endpoint_id: String,
     /// Tries that may begin now.
-    pub(super) room: i64,
+    pub(super) capacity: i64,
     /// Closed until the breaker's moment, or (`Some(None)`) until the owner enables the endpoint.
     pub(super) closed_until: Option<Option<Timestamp>>,
     /// It said 410: it wants nothing of what is due.
@@ -39,18 +39,18 @@ pub(super) struct Gate {
 impl Gate {
     /// Whether all that it may have at once is under way; what is due at a closed one is to be cleared away instead.
     fn is_full(&self) -> bool {
-        self.closed_until.is_none() && self.room == 0
+        self.closed_until.is_none() && self.capacity == 0
     }
 }
 
 /// Endpoints and users that this claim looks past from now on.
 #[derive(Debug, Default)]
-pub(super) struct Passed {
+pub(super) struct DueRow {
     endpoints: HashSet<(String, String)>,
     users: HashSet<String>,
 }
 
-impl Passed {
+impl DueRow {
     /// (user ids, endpoint ids), for `unnest`.
     pub(super) fn columns(&self) -> (Vec<&str>, Vec<&str>) {
         self.endpoints.iter().map(|(user, endpoint)| (user.as_str(), endpoint.as_str())).unzip()
@@ -116,14 +116,14 @@ struct Busy {
 }
 
 /// Endpoints that are open and full already: a claim looks past them from its beginning, so that however many they are, and
-/// however much waits for them, its pages are spent on those that take something. Read without locks: of one that has room
+/// however much waits for them, its pages are spent on those that take something. Read without locks: of one that has capacity
 /// again a moment later the next claim takes, and what is let through is counted once more under the locks ([`gates`]).
 /// What is read is bounded by what all processes have under way at once.
 pub(super) async fn full(
     connection: &mut PgConnection,
     policy: &DeliveryPolicy,
     now: Timestamp,
-) -> Result<Passed, Error> {
+) -> Result<DueRow, Error> {
     let busy: Vec<Busy> = sqlx::query_as(
         "select user_id, endpoint_id, enabled, disabled_reason, consecutive_failures, open_until, under_way \
          from (select user_id, endpoint_id, count(*) as under_way from webhook_deliveries \
@@ -134,7 +134,7 @@ pub(super) async fn full(
     .fetch_all(connection)
     .await
     .doing(CLAIMING)?;
-    let mut passed = Passed::default();
+    let mut passed = DueRow::default();
     for gate in busy.into_iter().map(|busy| busy.state.gate(busy.under_way, policy, now)) {
         if gate.is_full() {
             passed.add((&gate.user_id, &gate.endpoint_id));
@@ -181,9 +181,9 @@ impl EndpointState {
         };
         // Half open: one try finds out whether the endpoint lives again.
         let most = if self.consecutive_failures >= policy.breaker_after { 1 } else { policy.per_endpoint };
-        let room = if closed_until.is_some() { 0 } else { (most - busy).max(0) };
+        let capacity = if closed_until.is_some() { 0 } else { (most - busy).max(0) };
         let gone = self.disabled_reason.as_deref() == Some("gone");
-        Gate { user_id: self.user_id, endpoint_id: self.endpoint_id, room, closed_until, gone }
+        Gate { user_id: self.user_id, endpoint_id: self.endpoint_id, capacity, closed_until, gone }
     }
 }
 
@@ -209,7 +209,7 @@ async fn under_way(
     Ok(counts.into_iter().map(|(user, endpoint, count)| ((user, endpoint), count)).collect())
 }
 
-/// Deals at most `wanted` due rows, in their order, to the gates that have room, of users who have not their share already.
+/// Deals at most `wanted` due rows, in their order, to the gates that have capacity, of users who have not their share already.
 /// Endpoints that are locked by others, closed, or full afterwards are skipped from now on, and so are users who have their share.
 /// Without a load, users have no shares.
 pub(super) fn deal<'a>(
@@ -217,19 +217,21 @@ pub(super) fn deal<'a>(
     gates: &[Gate],
     wanted: i64,
     share: &mut Option<SenderLoad>,
-    passed: &mut Passed,
+    passed: &mut DueRow,
 ) -> Vec<&'a Due> {
-    let mut room: HashMap<(&str, &str), i64> =
-        gates.iter().map(|gate| ((gate.user_id.as_str(), gate.endpoint_id.as_str()), gate.room)).collect();
+    let mut capacity: HashMap<(&str, &str), i64> = gates
+        .iter()
+        .map(|gate| ((gate.user_id.as_str(), gate.endpoint_id.as_str()), gate.capacity))
+        .collect();
     let mut dealt = Vec::new();
     for row in due {
         if share.as_ref().is_some_and(|share| !share.admits(&row.user_id)) {
             passed.users.insert(row.user_id.clone());
             continue;
         }
-        match room.get_mut(&row.endpoint()).filter(|room| **room > 0) {
-            Some(room) if i64::try_from(dealt.len()).is_ok_and(|taken| taken < wanted) => {
-                *room -= 1;
+        match capacity.get_mut(&row.endpoint()).filter(|capacity| **capacity > 0) {
+            Some(capacity) if i64::try_from(dealt.len()).is_ok_and(|taken| taken < wanted) => {
+                *capacity -= 1;
                 if let Some(share) = share {
                     share.begin(&row.user_id);
                 }
@@ -250,8 +252,8 @@ mod tests {
         Due { user_id: "u".into(), endpoint_id: endpoint.into(), delivery_id: delivery.to_string() }
     }
 
-    fn gate(endpoint: &str, room: i64) -> Gate {
-        Gate { user_id: "u".into(), endpoint_id: endpoint.into(), room, closed_until: None, gone: false }
+    fn gate(endpoint: &str, capacity: i64) -> Gate {
+        Gate { user_id: "u".into(), endpoint_id: endpoint.into(), capacity, closed_until: None, gone: false }
     }
 
     #[test]
@@ -260,7 +262,7 @@ mod tests {
         let later = now + chrono::TimeDelta::seconds(1);
         let policy = DeliveryPolicy::default();
         let failed = policy.breaker_after;
-        for (enabled, failures, open_until, busy, room, closed_until) in [
+        for (enabled, failures, open_until, busy, capacity, closed_until) in [
             (true, 0, None, 0, 4, None),
             (true, failed - 1, None, 1, 3, None),
             (true, 0, None, 4, 0, None),
@@ -280,7 +282,7 @@ mod tests {
                 open_until,
             };
             let gate = state.gate(busy, &policy, now);
-            assert_eq!((gate.room, gate.closed_until), (room, closed_until));
+            assert_eq!((gate.capacity, gate.closed_until), (capacity, closed_until));
         }
     }
 
@@ -288,7 +290,7 @@ mod tests {
     fn a_full_endpoint_is_passed_by_and_the_rest_is_dealt_in_order() {
         let rows: Vec<Due> =
             (0..4).map(|n| due("full", n)).chain([due("free", 4), due("locked", 5)]).collect();
-        let mut passed = Passed::default();
+        let mut passed = DueRow::default();
         let dealt = deal(&rows, &[gate("full", 2), gate("free", 4)], 10, &mut None, &mut passed);
         let ids: Vec<_> = dealt.iter().map(|due| due.delivery_id.as_str()).collect();
         assert_eq!(ids, ["0", "1", "4"]);
@@ -309,7 +311,7 @@ mod tests {
             .iter()
             .map(|row| Gate { user_id: row.user_id.clone(), ..gate(&row.endpoint_id, 4) })
             .collect();
-        let (mut share, mut passed) = (Some(load), Passed::default());
+        let (mut share, mut passed) = (Some(load), DueRow::default());
         let dealt = deal(&rows, &gates, 16, &mut share, &mut passed);
         let of = |user: &&str| dealt.iter().filter(|row| row.user_id == **user).count();
         users.iter().map(of).collect()
@@ -333,8 +335,8 @@ mod tests {
     #[test]
     fn no_more_is_dealt_than_wanted() {
         let rows: Vec<Due> = (0..4).map(|n| due("free", n)).collect();
-        let mut passed = Passed::default();
+        let mut passed = DueRow::default();
         assert_eq!(deal(&rows, &[gate("free", 4)], 3, &mut None, &mut passed).len(), 3);
-        assert!(passed.columns().0.is_empty(), "an endpoint with room left is not passed by");
+        assert!(passed.columns().0.is_empty(), "an endpoint with capacity left is not passed by");
     }
 }

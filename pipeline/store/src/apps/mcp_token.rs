@@ -1,6 +1,6 @@
 //! The token with which an app's MCP server is called: written, and never shown again.
 
-use db::{Doing, Error, secrets::Place};
+use db::{Doing, Error, secrets::Context};
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 
@@ -43,7 +43,7 @@ impl Store {
                 .fetch_optional(self.db.pool())
                 .await
                 .doing("reading an app's token")?;
-        let open = |token: String| self.db.secrets().open(Place::mcp_token(owner.as_str(), id), &token);
+        let open = |token: String| self.db.secrets().open(Context::mcp_token(owner.as_str(), id), &token);
         stored.flatten().map(open).transpose().map_err(Into::into)
     }
 
@@ -55,6 +55,6 @@ impl Store {
         token: &McpToken,
     ) -> Result<Option<String>, Error> {
         let McpToken::Replace(token) = token else { return Ok(None) };
-        self.db.secrets().seal(Place::mcp_token(owner.as_str(), id), token).map(Some).map_err(Into::into)
+        self.db.secrets().seal(Context::mcp_token(owner.as_str(), id), token).map(Some).map_err(Into::into)
     }
 }
