@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use api::{AppServers, NoManifest};
+use api::{AppServers, NoManifest, NoMcpTools};
 use futures::future::BoxFuture;
 use outside::{Call, Caller, Heard, Url, Verb};
 use records::UserId;
+use secrecy::SecretString;
 use serde_json::Value;
+use worker::{McpFailure, McpServer};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Of what says whether a user is connected.
@@ -30,13 +32,26 @@ impl AppServers for Servers {
             let url = Url::parse(url).map_err(|_| NoManifest::Unreachable)?;
             match self.get(user, url, apps::MAX_MANIFEST_BYTES).await {
                 Heard::Answer { status: 200, body } => Ok(body),
-                Heard::Answer { status: 300..=399, .. } => Err(NoManifest::Redirect),
-                Heard::Answer { status, .. } => Err(NoManifest::Status(status)),
-                Heard::TooLong => Err(NoManifest::TooLong),
-                Heard::Broken => Err(NoManifest::Broken),
-                Heard::Timeout => Err(NoManifest::Timeout),
-                Heard::Refused | Heard::RefusedAddress | Heard::Unreachable => Err(NoManifest::Unreachable),
+                other => Err(unread(&other)),
             }
+        })
+    }
+
+    fn mcp_tools<'a>(
+        &'a self,
+        user: &'a UserId,
+        url: &'a str,
+        token: Option<&'a SecretString>,
+    ) -> BoxFuture<'a, Result<Vec<Value>, NoMcpTools>> {
+        Box::pin(async move {
+            let url = Url::parse(url).map_err(|_| NoMcpTools::Unread(NoManifest::Unreachable))?;
+            let (caller, user, max_bytes) = (&self.0, user.as_str(), apps::MAX_MANIFEST_BYTES);
+            let server = McpServer { caller, user, url, token, timeout: TIMEOUT, max_bytes };
+            server.tools().await.map_err(|failure| match failure {
+                McpFailure::Heard(heard) => NoMcpTools::Unread(unread(&heard)),
+                McpFailure::Malformed => NoMcpTools::Malformed,
+                McpFailure::Refused(words) => NoMcpTools::Refused(words),
+            })
         })
     }
 
@@ -50,5 +65,16 @@ impl AppServers for Servers {
             let answer: Option<Value> = serde_json::from_slice(&body).ok();
             answer.is_some_and(|answer| answer["is_setup_completed"] == true)
         })
+    }
+}
+
+fn unread(heard: &Heard) -> NoManifest {
+    match heard {
+        Heard::Answer { status: 300..=399, .. } => NoManifest::Redirect,
+        Heard::Answer { status, .. } => NoManifest::Status(*status),
+        Heard::TooLong => NoManifest::TooLong,
+        Heard::Broken => NoManifest::Broken,
+        Heard::Timeout => NoManifest::Timeout,
+        Heard::Refused | Heard::RefusedAddress | Heard::Unreachable => NoManifest::Unreachable,
     }
 }

@@ -147,14 +147,14 @@ impl App {
             false => self.config.vendor_sources.clone(),
         };
         let (invokers, deliveries) = self.tasks.ports();
-        let run_timeout = u64::try_from(self.config.finalization_run_timeout_seconds).unwrap_or_default();
         let settings = api::Settings {
             invokers,
             deliveries,
-            run_timeout: Duration::from_secs(run_timeout),
+            run_timeout: Duration::from_secs(self.config.finalization_run_timeout_seconds.unsigned_abs()),
             only_deliveries: !self.config.has(Role::Api),
             create_wait: Duration::from_secs(self.config.create_wait_seconds),
             rate_per_minute: self.config.rate_per_minute,
+            app_rate_per_minute: self.config.apps.app_rate_per_minute,
             memory_budget: self.config.memory_budget.bytes(),
             vendor_sources: vendors,
             finalize_enabled: self.config.finalization_dispatch_mode != Dispatch::Inline,
@@ -193,11 +193,10 @@ impl App {
 
     /// The apps of users, for the assistant.
     fn chat_apps(&self) -> Arc<dyn api::ChatApps> {
-        let timeout = Duration::from_secs(self.config.apps.tool_timeout_seconds);
-        let metrics = self.worker_metrics.clone();
-        let allowed = self.config.apps.mode() != api::AppsMode::Off;
-        let (ledger, caller) = (self.ledger.clone(), self.caller.clone());
-        let tools = Tools::new(ledger.clone(), caller, timeout, metrics, chance().next_u64());
+        let (ledger, allowed) = (self.ledger.clone(), self.config.apps.are_on());
+        let (caller, metrics) = (self.caller.clone(), self.worker_metrics.clone());
+        let (timeout, seed) = (self.config.apps.tool_timeout(), chance().next_u64());
+        let tools = Tools::new(ledger.clone(), caller, timeout, metrics, seed);
         Arc::new(ChatApps { ledger, caller: Arc::new(tools.allowed(allowed)), allowed })
     }
 
@@ -321,6 +320,7 @@ fn run_settings(config: &Config, name: &str, observer: Arc<dyn RunObserver>) -> 
         heartbeat: config.heartbeat(),
         worker_name: name.to_owned(),
         pause_after: config.pause_after(),
+        apps: config.apps.are_on(),
         seed: chance().next_u64(),
         observer,
         ..worker::Settings::default()
@@ -368,9 +368,9 @@ fn engines(
         Arc::new(ModelMeter(metrics.clone())),
         key,
     )
-    .context("setting up the OpenAI-compatible engine")?;
-    let embeds = config.openai_embed_model.is_some();
-    let asked = openai.clone();
+    .context("setting up the OpenAI-compatible engine")?
+    .following_prompts(config.apps.are_on());
+    let (embeds, asked) = (config.openai_embed_model.is_some(), openai.clone());
     let assistant = AssistantEngines {
         engine: Arc::new(openai.clone()),
         embedded,

@@ -30,7 +30,7 @@ mod settings;
 pub mod shapes;
 
 pub use app::{CheckUrl, run_requests_to_completion};
-pub use app_servers::{AppServers, NoAppServers, NoManifest};
+pub use app_servers::{AppServers, NoAppServers, NoManifest, NoMcpTools};
 pub use audio_webhooks::{AudioTap, AudioWebhooks, NoAudioWebhooks};
 pub use categorize::{Categorize, Uncategorized};
 pub use chat::{Chat, ChatApps, ChatSettings, EngineWithKey, NoChatApps};

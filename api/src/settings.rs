@@ -23,6 +23,8 @@ pub struct Settings {
     pub database_wait: Duration,
     /// Requests per minute, user and process (`LISTEN_RATE_PER_MINUTE`); 0 switches the limit off.
     pub rate_per_minute: u32,
+    /// Requests per minute of one app, over all its keys and processes (`LISTEN_APP_RATE_PER_MINUTE`); 0 switches the limit off.
+    pub app_rate_per_minute: u32,
     /// How many bytes of request bodies and unsent answers the process holds at most (`LISTEN_MEMORY_BUDGET`), small ones
     /// not counted; a quarter of it for one user.
     pub memory_budget: usize,
@@ -73,6 +75,7 @@ impl Default for Settings {
             body_wait: Duration::from_secs(60),
             database_wait: Duration::from_secs(20),
             rate_per_minute: 600,
+            app_rate_per_minute: 600,
             memory_budget: Self::MEMORY_BUDGET,
             vendor_sources: Source::VENDORS.map(str::to_owned).to_vec(),
             finalize_enabled: true,

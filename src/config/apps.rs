@@ -1,5 +1,7 @@
 //! Apps of third parties, and the key under which secrets are stored.
 
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 use db::{BadSecretsKey, Secrets};
 use secrecy::SecretString;
@@ -25,6 +27,9 @@ pub(crate) struct AppsConfig {
     /// How long a call of an app's tool may take, in seconds.
     #[arg(long, env = "LISTEN_TOOL_TIMEOUT_SECONDS", default_value_t = 30, value_name = "S")]
     pub(crate) tool_timeout_seconds: u64,
+    /// Requests per minute for one app, by all its keys and in all processes together; 0 is no limit.
+    #[arg(long, env = "LISTEN_APP_RATE_PER_MINUTE", default_value_t = 600, value_name = "N")]
+    pub(crate) app_rate_per_minute: u32,
     /// Encrypts the secrets of webhooks, push subscriptions and apps in the database: 32 bytes in base64; several, separated by
     /// commas, while one replaces another (`listen secrets rotate`).
     #[arg(long, env = "LISTEN_SECRETS_KEY", hide_env_values = true, value_name = "KEY")]
@@ -39,6 +44,16 @@ impl AppsConfig {
             Apps::Private => api::AppsMode::Private,
             Apps::Off => api::AppsMode::Off,
         }
+    }
+
+    /// Whether there are apps at all.
+    pub(crate) fn are_on(&self) -> bool {
+        self.apps != Apps::Off
+    }
+
+    /// How long a call of a tool may take.
+    pub(crate) fn tool_timeout(&self) -> Duration {
+        Duration::from_secs(self.tool_timeout_seconds)
     }
 
     /// The keys under which secrets are stored.

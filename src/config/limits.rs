@@ -66,6 +66,7 @@ impl Config {
             ("LISTEN_FINALIZATION_MAX_ATTEMPTS", self.finalization_max_attempts.into(), 1..=1_000),
             ("LISTEN_FINALIZATION_MAX_CRASHES", self.finalization_max_crashes.into(), 1..=1_000),
             ("LISTEN_RATE_PER_MINUTE", self.rate_per_minute.into(), 0..=10_000_000),
+            ("LISTEN_APP_RATE_PER_MINUTE", self.apps.app_rate_per_minute.into(), 0..=10_000_000),
             ("LISTEN_USER_CONVERSATIONS_PER_DAY", self.user_conversations_per_day.into(), 0..=1_000_000_000),
             ("LISTEN_USER_WAITING_JOBS", self.user_waiting_jobs.into(), 0..=1_000_000),
             ("LISTEN_CONNECTIONS", count(self.connections), 16..=100_000),

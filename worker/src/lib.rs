@@ -28,6 +28,7 @@ mod fan_out;
 mod indexing;
 mod push;
 
+mod mcp;
 mod metrics;
 mod observer;
 mod settings;
@@ -40,6 +41,7 @@ pub use byok::{ByokRuns, EnginesWithKey, Reservation};
 pub use delivered::{Delivered, DeliveredRuns};
 pub use fan_out::Render;
 pub use indexing::index_conversations;
+pub use mcp::{McpFailure, McpServer};
 pub use metrics::{ANSWERS, CALL_OUTCOMES, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
 pub use observer::{Ended, NoObserver, RunEvent, RunObserver};
 pub use settings::Settings;

@@ -32,6 +32,8 @@ pub struct Settings {
     pub deliveries: DeliveryPolicy,
     /// How pushes are tried.
     pub pushes: PushPolicy,
+    /// Whether apps of third parties are sent anything (`LISTEN_APPS`).
+    pub apps: bool,
     /// The sender's key for browsers' push services; without it browsers are not reminded.
     pub vapid: Option<Vapid>,
     /// Who is shown the progress of runs.
@@ -51,6 +53,7 @@ impl Default for Settings {
             seed: 0,
             deliveries: DeliveryPolicy::default(),
             pushes: PushPolicy::default(),
+            apps: true,
             vapid: None,
             observer: Arc::new(NoObserver),
         }

@@ -5,12 +5,12 @@ use std::{sync::Arc, time::Duration};
 use apps::{Answered, Manifest, Method, Outgoing, Tool, ToolCaller, ToolFailure};
 use futures::{FutureExt, future::BoxFuture};
 use ledger::Ledger;
-use outside::{Call, Caller, Heard, Verb, sign};
+use outside::{Call, Caller, Heard, Url, Verb, sign};
 use records::UserId;
 use serde_json::{Map, Value};
 use store::InstalledApp;
 
-use crate::{breaker::Breaker, chance::Chance, metrics::Metrics};
+use crate::{breaker::Breaker, chance::Chance, mcp::McpServer, metrics::Metrics};
 
 /// How much of an answer is read.
 const MAX_ANSWER_BYTES: usize = 64 * 1_024;
@@ -67,6 +67,9 @@ impl Tools {
         if let Err(problems) = apps::check_arguments(tool, arguments) {
             return Answered::BadArguments(problems);
         }
+        if tool.input.is_some() {
+            return self.call_mcp(user, &app, tool, arguments).await;
+        }
         let place = match self.ledger.db().in_time(self.ledger.store().location(user)).await {
             Ok(place) => place,
             Err(error) => return internal(&error),
@@ -81,6 +84,35 @@ impl Tools {
         let heard = self.caller.call(user.as_str(), call).await;
         let answered = read(tool, heard, app.setup_url.as_deref());
         self.note(&app, is_outage(&answered)).await;
+        answered
+    }
+
+    /// The call of a tool that the app's MCP server lends.
+    async fn call_mcp(
+        &self,
+        user: &UserId,
+        app: &InstalledApp,
+        tool: &Tool,
+        arguments: &Map<String, Value>,
+    ) -> Answered {
+        // A token that cannot be opened is not left out: the server would be asked as a stranger.
+        let (Some(_), Ok(url)) = (&app.secret, Url::parse(&tool.endpoint)) else {
+            return Answered::Failed(ToolFailure::Internal);
+        };
+        if !self.breaker.admits(&app.id) {
+            return Answered::Failed(ToolFailure::Unreachable);
+        }
+        let server = McpServer {
+            caller: &self.caller,
+            user: user.as_str(),
+            url,
+            token: app.mcp_token.as_ref(),
+            timeout: self.timeout,
+            max_bytes: MAX_ANSWER_BYTES,
+        };
+        let message = apps::mcp::call_tool(&tool.name, user.as_str(), &app.id, arguments);
+        let answered = server.call(&message).await;
+        self.note(app, is_outage(&answered)).await;
         answered
     }
 

@@ -211,6 +211,7 @@ impl Worker {
             sender: self.sender.clone(),
             render: Arc::clone(&self.render),
             policy: self.settings.deliveries.clone(),
+            apps: self.settings.apps,
             metrics: self.metrics.clone(),
             chance: chance.clone(),
             hard: hard.clone(),

@@ -1,5 +1,7 @@
 //! Which app calls: its key, looked up anew every time.
 
+use std::num::NonZeroU32;
+
 use axum::{extract::FromRequestParts, http::request::Parts};
 
 use super::{caller::bearer, text::hash_of_presented_app_key};
@@ -25,6 +27,11 @@ impl FromRequestParts<AppState> for AppCaller {
         let hash =
             bearer(&parts.headers).and_then(hash_of_presented_app_key).ok_or(Error::NotAuthenticated)?;
         let key = state.ledger.store().app_key_owner(&hash).await?.ok_or(Error::NotAuthenticated)?;
+        if let Some(per_minute) = NonZeroU32::new(state.settings.app_rate_per_minute)
+            && let Some(seconds) = state.ledger.store().admit_app_request(&key, per_minute).await?
+        {
+            return Err(Error::TooManyRequests { retry_after: (seconds.ceil() as u64).max(1) });
+        }
         // The request's memory is on the account of the app's owner.
         if let Some(account) = parts.extensions.get::<Account>() {
             account.open(&key.owner);

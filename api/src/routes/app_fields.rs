@@ -1,6 +1,7 @@
 //! What owners say of their apps: the bodies of a create and of a change.
 
-use store::{AppFields, AppVisibility};
+use secrecy::SecretString;
+use store::{AppFields, AppVisibility, McpToken};
 
 use crate::{
     endpoint::{Named, Note},
@@ -9,7 +10,7 @@ use crate::{
 };
 
 /// What a PATCH may change.
-const FIELDS: [&str; 9] = [
+const FIELDS: [&str; 11] = [
     "name",
     "description",
     "visibility",
@@ -19,9 +20,11 @@ const FIELDS: [&str; 9] = [
     "setup_url",
     "setup_completed_url",
     "summary_prompt",
+    "mcp_url",
+    "mcp_token",
 ];
 
-const fn notes(visibility: &'static str) -> [Note; 9] {
+const fn notes(visibility: &'static str) -> [Note; 11] {
     [
         ("name", "What it is called.", ""),
         ("description", "What it is for.", ""),
@@ -48,6 +51,12 @@ const fn notes(visibility: &'static str) -> [Note; 9] {
             "",
         ),
         ("summary_prompt", "The prompt of a summary that it writes of every conversation of its users.", ""),
+        (
+            "mcp_url",
+            "An MCP server (streamable HTTP) whose tools it lends, beside those of its manifest. They are listed by every save.",
+            "",
+        ),
+        ("mcp_token", "Sent to that server as bearer token. Never shown again.", ""),
     ]
 }
 
@@ -68,6 +77,8 @@ pub(super) struct Change {
     setup_url: Option<Option<String>>,
     setup_completed_url: Option<Option<String>>,
     summary_prompt: Option<Option<String>>,
+    mcp_url: Option<Option<String>>,
+    mcp_token: McpToken,
 }
 
 impl Change {
@@ -87,6 +98,11 @@ impl Change {
         put(&mut fields.setup_url, self.setup_url);
         put(&mut fields.setup_completed_url, self.setup_completed_url);
         put(&mut fields.summary_prompt, self.summary_prompt);
+        put(&mut fields.mcp_url, self.mcp_url);
+        fields.mcp_token = match fields.mcp_url {
+            Some(_) => self.mcp_token,
+            None => McpToken::Remove,
+        };
     }
 }
 
@@ -103,6 +119,9 @@ pub(super) fn read_new(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool)
     };
     let (home_url, manifest_url, webhook_url) = (url("home_url"), url("manifest_url"), url("webhook_url"));
     let (setup_url, setup_completed_url) = (url("setup_url"), url("setup_completed_url"));
+    let mcp_url = url("mcp_url");
+    let mcp_token = fields.optional("mcp_token", Text::between(1, 2_048));
+    refuse_bad_token(fields, mcp_token.as_deref());
     let summary_prompt = fields.optional("summary_prompt", Text::between(1, 4_000));
     refuse_blank(fields, "summary_prompt", summary_prompt.as_deref());
     Some(AppFields {
@@ -115,6 +134,8 @@ pub(super) fn read_new(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool)
         setup_url,
         setup_completed_url,
         summary_prompt,
+        mcp_url,
+        mcp_token: mcp_token.map_or(McpToken::Keep, replaced),
     })
 }
 
@@ -131,6 +152,9 @@ pub(super) fn read_change(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bo
     };
     let (home_url, manifest_url, webhook_url) = (url("home_url"), url("manifest_url"), url("webhook_url"));
     let (setup_url, setup_completed_url) = (url("setup_url"), url("setup_completed_url"));
+    let mcp_url = url("mcp_url");
+    let mcp_token = fields.nullable("mcp_token", Text::between(1, 2_048));
+    refuse_bad_token(fields, mcp_token.as_ref().and_then(Option::as_deref));
     let summary_prompt = fields.nullable("summary_prompt", Text::between(1, 4_000));
     refuse_blank(fields, "summary_prompt", summary_prompt.as_ref().and_then(Option::as_deref));
     fields.needs_any(&FIELDS)?;
@@ -144,7 +168,17 @@ pub(super) fn read_change(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bo
         setup_url,
         setup_completed_url,
         summary_prompt,
+        mcp_url,
+        mcp_token: match mcp_token {
+            None => McpToken::Keep,
+            Some(None) => McpToken::Remove,
+            Some(Some(token)) => replaced(token),
+        },
     })
+}
+
+fn replaced(token: String) -> McpToken {
+    McpToken::Replace(SecretString::from(token))
 }
 
 fn visibility() -> Named<Choice<&'static str, AppVisibility>> {
@@ -155,6 +189,14 @@ fn refuse_blank(fields: &mut Fields<'_>, name: &'static str, text: Option<&str>)
     if text.is_some_and(|text| text.trim().is_empty()) {
         let _: Option<()> =
             fields.report.at(name, |report| report.rule(&format!("{name} must not be blank")));
+    }
+}
+
+/// It is sent in a header.
+fn refuse_bad_token(fields: &mut Fields<'_>, token: Option<&str>) {
+    if token.is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {
+        let words = "mcp_token must be visible ASCII characters";
+        let _: Option<()> = fields.report.at("mcp_token", |report| report.rule(words));
     }
 }
 

@@ -1,6 +1,5 @@
 //! `/v1/apps`: apps of third parties, their manifests, and who installed them.
 
-use apps::Manifest;
 use axum::{
     Json,
     extract::State,
@@ -13,23 +12,24 @@ use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use store::{
-    App, AppFields, AppFilter, AppVisibility, InstallRefusal, KeptManifest, NewApp, Stored, TooManyApps,
+    App, AppFields, AppFilter, AppVisibility, InstallRefusal, McpToken, NewApp, Stored, TooManyApps,
 };
 
 use super::{
     answer,
     app_fields::{CHANGE, NEW, read_change, read_new},
+    app_manifest::{Saved, fetch},
     links,
     path::Ids,
     tagged,
 };
 use crate::{
-    AppsMode, Error, NoManifest, Scope,
+    AppsMode, Error, Scope,
     app::{AppState, Creating},
     endpoint::{Answer, Endpoint, Note, takes},
     error::Code,
     keys::Caller,
-    read::{Body, Bool, Fields, Page, Problem, Query, Text, object, page, query},
+    read::{Body, Bool, Fields, Page, Query, Text, object, page, query},
     shapes,
 };
 
@@ -47,7 +47,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .named("create_app", "Create an app")
             .says(
                 "The manifest is fetched and checked before anything is stored: everything that is wrong with it is answered \
-                 at once, with 422 at `manifest_url`.",
+                 at once, with 422 at `manifest_url`, or at `mcp_url` for the tools of its MCP server.",
             )
             .creates(again)
             .body(
@@ -174,6 +174,9 @@ pub(super) async fn enabled(
     State(state): State<AppState>,
     caller: Caller,
 ) -> Result<Json<shapes::AppIds>, Error> {
+    if state.settings.apps == AppsMode::Off {
+        return Ok(Json(shapes::AppIds(Vec::new())));
+    }
     let installed = state.ledger.store().installed_apps(&caller.user).await?;
     Ok(Json(shapes::AppIds(installed.into_iter().map(|app| app.id).collect())))
 }
@@ -197,7 +200,11 @@ pub(super) async fn create(
 ) -> Result<Json<shapes::CreatedApp>, Error> {
     let fields = object(body, |fields| read_new(fields, |url| (state.check_url)(url)))?;
     may_be_made(&state, fields.visibility)?;
-    let manifest = fetch(&state, &caller.user, &fields, &["body", "manifest_url"]).await?;
+    let token = match &fields.mcp_token {
+        McpToken::Replace(token) => Some(token.clone()),
+        McpToken::Keep | McpToken::Remove => None,
+    };
+    let manifest = fetch(&state, &caller.user, &fields, token.as_ref(), Saved::Body).await?;
     let secret = SecretString::from(format!("whsec_{}", STANDARD.encode(state.ids.secret())));
     let new = NewApp { id: state.ids.fresh().to_string(), fields, manifest, secret };
     let made = state.ledger.store().create_app(&caller.user, &new).await?;
@@ -217,7 +224,7 @@ pub(super) async fn change(
     let mut fields = app.fields.clone();
     change.apply(&mut fields);
     may_be_made(&state, fields.visibility)?;
-    save(&state, &caller.user, &app, fields, &["body", "manifest_url"]).await
+    save(&state, &caller.user, &app, fields, Saved::Body).await
 }
 
 /// POST `…/refresh-manifest`: what saving without a change does.
@@ -227,8 +234,9 @@ pub(super) async fn refresh(
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::App>, Error> {
     let app = owned(&state, &caller.user, &id).await?;
+    may_be_made(&state, AppVisibility::Private)?;
     let fields = app.fields.clone();
-    save(&state, &caller.user, &app, fields, &["path", "app_id"]).await
+    save(&state, &caller.user, &app, fields, Saved::Path).await
 }
 
 /// DELETE: the app and its keys. It is no longer installed for any user.
@@ -312,9 +320,15 @@ async fn save(
     user: &UserId,
     app: &App,
     fields: AppFields,
-    place: &[&'static str; 2],
+    saved: Saved,
 ) -> Result<Json<shapes::App>, Error> {
-    let manifest = fetch(state, user, &fields, place).await?;
+    let token = match &fields.mcp_token {
+        McpToken::Replace(token) => Some(token.clone()),
+        McpToken::Remove => None,
+        McpToken::Keep if fields.mcp_url.is_none() => None,
+        McpToken::Keep => state.ledger.store().app_mcp_token(user, &app.id).await?,
+    };
+    let manifest = fetch(state, user, &fields, token.as_ref(), saved).await?;
     let stored =
         state.ledger.store().store_app(user, &app.id, app.version, &fields, manifest.as_ref()).await?;
     match stored {
@@ -333,52 +347,5 @@ async fn save(
 async fn follow(state: &AppState, id: &str) {
     if let Err(error) = state.ledger.db().in_time(state.ledger.store().follow_apps(Some(id))).await {
         tracing::warn!(%error, "the webhooks of an app are left to the round");
-    }
-}
-
-/// The checked manifest of an app with these fields; `None` where it names none. Nothing is held while its server is asked.
-///
-/// # Errors
-/// 422 with everything that is wrong, at `place`.
-async fn fetch(
-    state: &AppState,
-    user: &UserId,
-    fields: &AppFields,
-    place: &[&'static str; 2],
-) -> Result<Option<KeptManifest>, Error> {
-    let Some(url) = &fields.manifest_url else { return Ok(None) };
-    let loc = || place.iter().map(|step| (*step).into()).collect::<Vec<_>>();
-    let body = state.settings.app_servers.manifest(user, url).await;
-    let body = body.map_err(|why| Error::Invalid(vec![Problem::rule(loc(), &unread(why))]))?;
-    let checked = apps::check(&body, fields.home_url.as_deref(), |url| (state.check_url)(url));
-    match checked {
-        Ok(manifest) => Ok(Some(kept(&manifest))),
-        Err(problems) => {
-            Err(Error::Invalid(problems.iter().map(|problem| Problem::rule(loc(), &problem.text)).collect()))
-        }
-    }
-}
-
-fn kept(manifest: &Manifest) -> KeptManifest {
-    KeptManifest {
-        text: manifest.to_text(),
-        sha256: manifest.sha256(),
-        chat_enabled: manifest.chat_messages.enabled,
-        chat_target: manifest.chat_messages.target.as_str(),
-        chat_notify: manifest.chat_messages.notify,
-    }
-}
-
-fn unread(why: NoManifest) -> String {
-    match why {
-        NoManifest::Unreachable => "the manifest's server could not be reached".to_owned(),
-        NoManifest::Timeout => "the manifest's server did not answer within 10 seconds".to_owned(),
-        NoManifest::Redirect => {
-            "the manifest's server answered with a redirect, which is not followed: enter the final URL"
-                .to_owned()
-        }
-        NoManifest::Status(status) => format!("the manifest's server answered {status} instead of 200"),
-        NoManifest::TooLong => "the manifest is longer than 256 KiB".to_owned(),
-        NoManifest::Broken => "the manifest's answer broke off or is compressed".to_owned(),
     }
 }

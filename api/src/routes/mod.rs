@@ -4,6 +4,7 @@ mod action_items;
 mod answer;
 mod app_fields;
 mod app_keys;
+mod app_manifest;
 mod apps;
 mod audio_webhook;
 mod byok;

@@ -51,7 +51,9 @@ pub struct App {
     setup_completed_url: Option<String>,
     /// The prompt of the summary that it writes of every conversation.
     summary_prompt: Option<String>,
-    /// What the assistant may call.
+    /// An MCP server whose tools it lends; shown to its owner.
+    mcp_url: Option<String>,
+    /// What the assistant may call: the tools of its manifest, then those of its MCP server.
     tools: Vec<AppTool>,
     /// Whether and how it writes to its users.
     chat_messages: AppChatMessages,
@@ -74,7 +76,7 @@ impl Shape for App {
             "mine": true, "installed": false, "uses": ["tool_calls"], "sends_to": ["https://tasks.example"],
             "needs_model": false, "home_url": "https://tasks.example",
             "manifest_url": "https://tasks.example/.well-known/service-tools.json", "webhook_url": null,
-            "setup_url": null, "setup_completed_url": null, "summary_prompt": null,
+            "setup_url": null, "setup_completed_url": null, "summary_prompt": null, "mcp_url": null,
             "tools": [{
                 "name": "add_task", "description": "Adds a task. Use it when the user asks for one.", "method": "POST",
                 "parameters": {
@@ -161,6 +163,7 @@ pub fn app(app: &Record, viewer: &UserId, follows_prompts: bool) -> App {
         setup_url: fields.setup_url.clone(),
         setup_completed_url: own(&fields.setup_completed_url),
         summary_prompt: fields.summary_prompt.clone(),
+        mcp_url: own(&fields.mcp_url),
         tools: manifest.tools.iter().map(|one| tool(one, is_mine)).collect(),
         chat_messages: AppChatMessages {
             enabled: manifest.chat_messages.enabled,

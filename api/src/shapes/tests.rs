@@ -181,6 +181,7 @@ fn delivery(event: Option<EventKind>, format: WebhookFormat, subject: Option<&st
         url: "https://example.org".to_owned(),
         secret: secrecy::SecretString::from("whsec_"),
         previous_secret: None,
+        for_app: false,
         format,
         event,
         occurred_at: noon(),

@@ -5,10 +5,11 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use api::{AppServers, AppsMode, NoManifest, Scope, Settings};
+use api::{AppServers, AppsMode, NoManifest, NoMcpTools, Scope, Settings};
 use axum::http::Method;
 use futures::future::{BoxFuture, ready};
 use records::UserId;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
 use crate::bench::{Answer, Bench, P, quick};
@@ -17,13 +18,20 @@ use crate::bench::{Answer, Bench, P, quick};
 #[derive(Debug)]
 pub(crate) struct Servers {
     manifest: Mutex<Result<Value, NoManifest>>,
+    mcp: Mutex<Result<Value, NoMcpTools>>,
+    tokens: Mutex<Vec<Option<String>>>,
     is_set_up: AtomicBool,
 }
 
 impl Servers {
     pub(crate) fn new() -> Arc<Self> {
         let manifest = Mutex::new(Ok(json!({ "tools": [tool("add_task")] })));
-        Arc::new(Self { manifest, is_set_up: AtomicBool::new(true) })
+        Arc::new(Self {
+            manifest,
+            mcp: Mutex::new(Ok(json!([]))),
+            tokens: Mutex::default(),
+            is_set_up: AtomicBool::new(true),
+        })
     }
 
     pub(crate) fn answer(&self, manifest: Result<Value, NoManifest>) {
@@ -35,6 +43,17 @@ impl AppServers for Servers {
     fn manifest<'a>(&'a self, _: &'a UserId, _: &'a str) -> BoxFuture<'a, Result<Vec<u8>, NoManifest>> {
         let answer = self.manifest.lock().unwrap().clone();
         Box::pin(ready(answer.map(|manifest| manifest.to_string().into_bytes())))
+    }
+
+    fn mcp_tools<'a>(
+        &'a self,
+        _: &'a UserId,
+        _: &'a str,
+        token: Option<&'a SecretString>,
+    ) -> BoxFuture<'a, Result<Vec<Value>, NoMcpTools>> {
+        self.tokens.lock().unwrap().push(token.map(|token| token.expose_secret().to_owned()));
+        let answer = self.mcp.lock().unwrap().clone();
+        Box::pin(ready(answer.map(|tools| tools.as_array().unwrap().clone())))
     }
 
     fn is_set_up<'a>(&'a self, _: &'a UserId, _: &'a str) -> BoxFuture<'a, bool> {
@@ -330,4 +349,75 @@ async fn an_installed_app_is_sent_the_conversation_itself_without_an_envelope() 
     let body: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!((&body["id"], &body["transcript_segments"][0]["text"]), (&json!(talk), &json!("Hello there")));
     assert!(body.get("type").is_none() && body.get("data").is_none(), "{body}");
+}
+
+#[tokio::test]
+async fn switched_off_apps_stay_as_they_are_and_nobody_may_use_them() {
+    let servers = Servers::new();
+    servers.answer(Ok(json!({ "tools": [] })));
+    let mut bench = Bench::with(settings(&servers)).await;
+    let mut new = new_app();
+    new["manifest_url"] = json!("https://tasks.example/m");
+    let app = bench.post("/v1/apps", new).await.body["id"].as_str().unwrap().to_owned();
+    assert_eq!(bench.bare_post(&bench.key, &format!("/v1/apps/enable?app_id={app}")).await.status, 200);
+    bench.start_again(Settings { apps: AppsMode::Off, ..settings(&servers) });
+    assert_eq!(bench.get("/v1/apps/enabled").await.body, json!([]));
+    for (method, path) in [
+        (Method::POST, format!("/v1/apps/{app}/refresh-manifest")),
+        (Method::POST, format!("/v1/apps/enable?app_id={app}")),
+    ] {
+        assert_eq!(bench.ask(&bench.key, method, &path, None).await.status, 403, "{path}");
+    }
+    assert_eq!(bench.get(&format!("/v1/apps/{app}")).await.body["installed"], true);
+    bench.start_again(settings(&servers));
+    assert_eq!(bench.get("/v1/apps/enabled").await.body, json!([app]), "and they are there again");
+}
+
+#[tokio::test]
+async fn tools_of_an_mcp_server_are_listed_by_every_save_and_its_token_is_never_shown() {
+    let servers = Servers::new();
+    let bench = Bench::with(settings(&servers)).await;
+    let listed = |name: &str| Ok(json!([{ "name": name, "inputSchema": { "type": "object" } }]));
+    *servers.mcp.lock().unwrap() = listed("add_note");
+    let mut new = new_app();
+    new["mcp_url"] = json!("https://mcp.example/mcp?secret=1");
+    new["mcp_token"] = json!("t0ken-of-the-app");
+    let made = bench.post("/v1/apps", new.clone()).await;
+    let names = |answer: &Answer| -> Vec<String> {
+        let tools = answer.body["tools"].as_array().unwrap_or_else(|| panic!("{answer:?}"));
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&made), ["add_task", "add_note"]);
+    assert_eq!(made.body["sends_to"], json!(["https://mcp.example", "https://tasks.example"]));
+    assert_eq!(made.body["uses"], json!(["tool_calls", "conversations"]));
+    assert!(!made.body.to_string().contains("t0ken"), "{made:?}");
+
+    let one = format!("/v1/apps/{}", id_of(&made));
+    *servers.mcp.lock().unwrap() = listed("find_note");
+    assert_eq!(
+        names(&bench.bare_post(&bench.key, &format!("{one}/refresh-manifest")).await),
+        ["add_task", "find_note"]
+    );
+    assert_eq!(bench.patch(&one, json!({ "mcp_token": "an0ther" })).await.status, 200);
+    *servers.mcp.lock().unwrap() = listed("add_task");
+    let clash = bench.patch(&one, json!({ "name": "Clash" })).await;
+    assert_eq!((clash.status.as_u16(), clash.kinds()[0].1), (422, &json!(["body", "mcp_url"])));
+    *servers.mcp.lock().unwrap() = Err(NoMcpTools::Malformed);
+    let refresh = bench.bare_post(&bench.key, &format!("{one}/refresh-manifest")).await;
+    assert_eq!((refresh.status.as_u16(), refresh.kinds()[0].1), (422, &json!(["path", "app_id"])));
+    assert_eq!(names(&bench.get(&one).await), ["add_task", "find_note"], "what is refused changes nothing");
+    let own = bench.patch(&one, json!({ "mcp_url": null })).await;
+    assert_eq!((names(&own), &own.body["mcp_url"]), (vec!["add_task".to_owned()], &json!(null)));
+    *servers.mcp.lock().unwrap() = listed("add_note");
+    assert_eq!(bench.patch(&one, json!({ "mcp_url": "https://mcp.example/mcp" })).await.status, 200);
+    let (first, other) = (Some("t0ken-of-the-app".to_owned()), Some("an0ther".to_owned()));
+    let sent = [first.clone(), first, other.clone(), other.clone(), other, None];
+    assert_eq!(*servers.tokens.lock().unwrap(), sent, "a token goes with its server");
+
+    for (field, bad) in [("mcp_url", "http://mcp.example"), ("mcp_token", "with space")] {
+        new[field] = json!(bad);
+        let refused = bench.post("/v1/apps", new.clone()).await;
+        assert_eq!(refused.kinds().last().unwrap().1, &json!(["body", field]), "{refused:?}");
+        new[field] = json!(null);
+    }
 }

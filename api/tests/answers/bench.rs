@@ -60,6 +60,12 @@ impl Answer {
     }
 }
 
+fn service(ledger: &Ledger, settings: Settings) -> Router {
+    let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
+    let check: CheckUrl = Arc::new(|url| url.starts_with("https://"));
+    api::router(ledger.clone(), check, settings, metrics)
+}
+
 pub(crate) struct Bench {
     pub(crate) ledger: Ledger,
     pub(crate) app: Router,
@@ -81,12 +87,15 @@ impl Bench {
 
     /// A service whose ledger reaches `database` in a way of the test's own.
     pub(crate) async fn over(database: TestDatabase, ledger: Ledger, settings: Settings) -> Self {
-        let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
-        let check: CheckUrl = Arc::new(|url| url.starts_with("https://"));
-        let app = api::router(ledger.clone(), check, settings, metrics);
+        let app = service(&ledger, settings);
         let mut bench = Self { ledger, app, key: String::new(), database };
         bench.key = bench.person("ann", Scope::ALL).await;
         bench
+    }
+
+    /// The service is started again with other settings.
+    pub(crate) fn start_again(&mut self, settings: Settings) {
+        self.app = service(&self.ledger, settings);
     }
 
     /// Runs a statement of the test's own.

@@ -1,5 +1,6 @@
 //! `POST /v1/integrations/notification`.
 
+use api::Settings;
 use axum::{
     body::Body,
     http::{Method, Request},
@@ -20,9 +21,14 @@ struct Scene {
 
 impl Scene {
     async fn new(chat: Value) -> Self {
+        Self::at_rate(chat, 0).await
+    }
+
+    /// The same where an app may send so many requests a minute.
+    async fn at_rate(chat: Value, app_rate_per_minute: u32) -> Self {
         let servers = Servers::new();
         servers.answer(Ok(json!({ "tools": [], "chat_messages": chat })));
-        let bench = Bench::with(settings(&servers)).await;
+        let bench = Bench::with(Settings { app_rate_per_minute, ..settings(&servers) }).await;
         let new =
             json!({ "name": "Writer", "manifest_url": "https://writer.example/m", "visibility": "public" });
         let app = bench.post("/v1/apps", new).await.body["id"].as_str().unwrap().to_owned();
@@ -160,4 +166,22 @@ async fn uninstalling_and_installing_again_does_not_renew_the_hour() {
     let path = format!("/v1/apps/enable?app_id={}", scene.app);
     assert_eq!(scene.bench.ask(&bob, Method::POST, &path, None).await.status, 200);
     assert_eq!(scene.send(scene.body("bob", "hello")).await.status.as_u16(), 429);
+}
+
+#[tokio::test]
+async fn an_app_that_tries_many_users_is_slowed_down_over_all_its_keys() {
+    let scene = Scene::at_rate(json!({ "enabled": true }), 5).await;
+    for stranger in 0..5 {
+        assert_eq!(scene.send(scene.body(&format!("stranger-{stranger}"), "hello")).await.status, 403);
+    }
+    let other_key = scene.bench.post(&format!("/v1/apps/{}/keys", scene.app), json!({})).await;
+    let other_key = other_key.body["secret"].as_str().unwrap();
+    for key in [scene.key.as_str(), other_key] {
+        let refused = scene.bench.ask(key, Method::POST, PATH, Some(scene.body("bob", "hello"))).await;
+        let wait: u64 = refused.header("retry-after").parse().unwrap();
+        assert_eq!((refused.status.as_u16(), (1..=12).contains(&wait)), (429, true), "{refused:?}");
+    }
+    assert_eq!(scene.messages().await, 0);
+    scene.bench.run("update apps set requests_full_at = requests_full_at - interval '12 seconds'").await;
+    assert_eq!(scene.send(scene.body("bob", "hello")).await.status, 200);
 }

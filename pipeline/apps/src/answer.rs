@@ -61,7 +61,7 @@ fn error_text(body: &[u8]) -> Option<String> {
 
 /// One line, without control and format characters, without secrets, at most [`MAX_ERROR`] characters. Secrets are masked
 /// before the text is cut, so that no half of one is left.
-fn fit(text: &str) -> String {
+pub(crate) fn fit(text: &str) -> String {
     let clean: String = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
     let visible: String = clean.chars().filter(|letter| !is_hidden(*letter)).collect();
     let words: Vec<&str> = visible.split_whitespace().collect();

@@ -12,6 +12,9 @@ const MOST: usize = 20;
 /// # Errors
 /// The problems, when there are any.
 pub fn check_arguments(tool: &Tool, arguments: &Map<String, Value>) -> Result<(), Vec<String>> {
+    if let Some(input) = &tool.input {
+        return check_whole(input, arguments);
+    }
     let mut problems = Vec::new();
     for parameter in &tool.parameters {
         match arguments.get(&parameter.name).filter(|value| !value.is_null()) {
@@ -28,6 +31,30 @@ pub fn check_arguments(tool: &Tool, arguments: &Map<String, Value>) -> Result<()
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
+/// The same for a tool of an MCP server, whose schema is one for all arguments.
+fn check_whole(input: &Value, arguments: &Map<String, Value>) -> Result<(), Vec<String>> {
+    let Ok(schema) = compile(input) else { return Err(vec!["arguments: cannot be checked".to_owned()]) };
+    let required = input.get("required").and_then(Value::as_array).into_iter().flatten();
+    let missing = required.filter_map(Value::as_str).filter(|name| !arguments.contains_key(*name));
+    let mut problems: Vec<String> = missing.map(|name| format!("{}: is required", short(name))).collect();
+    if problems.is_empty() {
+        let arguments = Value::Object(arguments.clone());
+        problems.extend(schema.iter_errors(&arguments).map(|error| {
+            let place = error.instance_path().to_string().replace('/', ".");
+            let place = place.trim_start_matches('.');
+            let place = if place.is_empty() { "arguments" } else { place };
+            format!("{}: breaks the rule `{}`", short(place), rule(&error.schema_path().to_string()))
+        }));
+    }
+    problems.truncate(MOST);
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+/// The keyword at the end of a schema's path.
+fn rule(path: &str) -> &str {
+    path.rsplit('/').find(|part| part.parse::<usize>().is_err()).unwrap_or("schema")
+}
+
 /// The validator's messages repeat the value, which may be long: the place and the rule are enough for one repair.
 fn wrong(parameter: &Parameter, value: &Value) -> Vec<String> {
     let name = &parameter.name;
@@ -39,10 +66,7 @@ fn wrong(parameter: &Parameter, value: &Value) -> Vec<String> {
         .iter_errors(value)
         .map(|error| {
             let place = error.instance_path().to_string().replace('/', ".");
-            let rule = error.schema_path().to_string();
-            let rule =
-                rule.rsplit('/').find(|part| part.parse::<usize>().is_err()).unwrap_or("schema").to_owned();
-            match rule.as_str() {
+            match rule(&error.schema_path().to_string()) {
                 "type" => format!("{name}{place}: must be of type {}", parameter.kind.as_str()),
                 rule => format!("{name}{place}: breaks the rule `{rule}`"),
             }

@@ -1,5 +1,6 @@
 //! Whether a fetched manifest may be kept: every problem at once, each with the place where it is.
 
+mod mcp;
 mod schema;
 
 use std::collections::BTreeSet;
@@ -9,6 +10,7 @@ use url::Url;
 
 use crate::{ChatMessages, Manifest, Method, Parameter, ParameterType, Target, Tool};
 
+pub use mcp::add_mcp_tools;
 use schema::check_schema;
 pub(crate) use schema::compile;
 
@@ -16,7 +18,8 @@ pub(crate) use schema::compile;
 pub const MAX_MANIFEST_BYTES: usize = 256 * 1_024;
 /// How long a manifest may be once it is checked and written out.
 const MAX_KEPT_BYTES: usize = 128 * 1_024;
-const MAX_TOOLS: usize = 64;
+/// How many tools an app may have.
+pub const MAX_TOOLS: usize = 64;
 const MAX_PARAMETERS: usize = 32;
 const MAX_DESCRIPTION: usize = 1_024;
 const MAX_STATUS_MESSAGE: usize = 200;
@@ -121,6 +124,7 @@ impl Checking<'_> {
             auth_required,
             status_message,
             name,
+            input: None,
         })
     }
 

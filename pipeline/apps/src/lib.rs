@@ -11,11 +11,12 @@ mod arguments;
 mod call;
 mod check;
 mod manifest;
+pub mod mcp;
 mod port;
 
 pub use answer::read_answer;
 pub use arguments::check_arguments;
 pub use call::{Outgoing, TooLong, tool_request};
-pub use check::{MAX_MANIFEST_BYTES, Problem, check};
+pub use check::{MAX_MANIFEST_BYTES, MAX_TOOLS, Problem, add_mcp_tools, check};
 pub use manifest::{ChatMessages, Manifest, Method, Parameter, ParameterType, Target, Tool, origin};
 pub use port::{Answered, ToolCaller, ToolFailure};

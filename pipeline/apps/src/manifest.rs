@@ -30,11 +30,18 @@ pub struct Tool {
     pub auth_required: bool,
     /// Shown while the tool runs.
     pub status_message: String,
+    /// Of a tool of an MCP server: the schema of its arguments as that server has it. `parameters` are empty then, and the
+    /// endpoint is the server's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
 }
 
 impl Tool {
     /// The parameters as one JSON Schema, as models are shown them.
     pub fn schema(&self) -> Value {
+        if let Some(input) = &self.input {
+            return input.clone();
+        }
         let properties: Map<String, Value> =
             self.parameters.iter().map(|one| (one.name.clone(), one.schema.clone())).collect();
         let required: Vec<Value> =

@@ -75,6 +75,11 @@ impl<'a> Context<'a> {
         Self { table: "apps", column: "secret", user: owner, id }
     }
 
+    /// The token with which an app's MCP server is called.
+    pub const fn mcp_token(owner: &'a str, id: &'a str) -> Self {
+        Self { table: "apps", column: "mcp_token", user: owner, id }
+    }
+
     /// Lengths first, so that no two places share their bytes.
     fn bytes(&self) -> Vec<u8> {
         let Self { table, column, user, id } = self;

@@ -31,7 +31,7 @@ pub struct Resealed {
 }
 
 /// The tables that hold secrets: how a page of one is read, and how a row is written.
-const TABLES: [Table; 4] = [
+const TABLES: [Table; 5] = [
     Table {
         page: include_str!("../sql/secrets/endpoints.sql"),
         store: "update webhook_endpoints set secret = $3, previous_secret = $4 where user_id = $1 and endpoint_id = $2",
@@ -46,6 +46,11 @@ const TABLES: [Table; 4] = [
         page: include_str!("../sql/secrets/apps.sql"),
         store: "update apps set secret = $3 where user_id = $1 and app_id = $2 and $4::text is null",
         context: |row| Context::app(&row.user_id, &row.id),
+    },
+    Table {
+        page: include_str!("../sql/secrets/mcp_tokens.sql"),
+        store: "update apps set mcp_token = $3 where user_id = $1 and app_id = $2 and $4::text is null",
+        context: |row| Context::mcp_token(&row.user_id, &row.id),
     },
     Table {
         page: include_str!("../sql/secrets/audio.sql"),

@@ -79,6 +79,8 @@ pub struct ClaimedDelivery {
     pub secret: SecretString,
     /// Signs it, too, for a while after its owner had the secret replaced.
     pub previous_secret: Option<SecretString>,
+    /// Its endpoint belongs to an installed app, and not to the user alone.
+    pub for_app: bool,
     /// Full or thin.
     pub format: WebhookFormat,
     /// What happened. `None` for a test event (`webhook.test`).

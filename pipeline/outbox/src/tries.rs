@@ -36,7 +36,7 @@ pub enum DeliveryOutcome {
     },
     /// 410: final, and the endpoint is disabled.
     Gone,
-    /// What it was about no longer exists: cancelled.
+    /// What it was about no longer exists, or apps are switched off: cancelled.
     Cancelled,
 }
 

@@ -14,6 +14,9 @@ use crate::lookup::{Lookup, SystemLookup};
 use crate::names::Names;
 use crate::sender::{header_map, is_refused_address};
 
+/// The longest header that is kept.
+const MAX_HEADER: usize = 512;
+
 /// How a server is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
@@ -99,13 +102,19 @@ impl Caller {
 
     /// Calls once, never twice, for `user`, whose names share a bounded part of the look-ups.
     pub async fn call(&self, user: &str, call: Call) -> Heard {
-        match tokio::time::timeout(call.timeout, self.call_in_time(user, call)).await {
-            Ok(heard) => heard,
-            Err(_) => Heard::Timeout,
+        self.call_for(user, call, "").await.0
+    }
+
+    /// The same, and what the answer's header `kept` says, if it has it once, in visible characters, and not too long.
+    pub async fn call_for(&self, user: &str, call: Call, kept: &str) -> (Heard, Option<String>) {
+        let mut value = None;
+        match tokio::time::timeout(call.timeout, self.call_in_time(user, call, kept, &mut value)).await {
+            Ok(heard) => (heard, value),
+            Err(_) => (Heard::Timeout, None),
         }
     }
 
-    async fn call_in_time(&self, user: &str, call: Call) -> Heard {
+    async fn call_in_time(&self, user: &str, call: Call, kept: &str, value: &mut Option<String>) -> Heard {
         // Again, since an app may be older than today's allowed ranges.
         let (Ok(()), Some(reach), Some(mut headers)) =
             (self.guard.check(&call.url), Reach::of(&call.url), header_map(call.headers))
@@ -127,7 +136,10 @@ impl Caller {
             None => request,
         };
         match request.send().await {
-            Ok(response) => read(response, call.max_bytes).await,
+            Ok(response) => {
+                *value = header_of(&response, kept);
+                read(response, call.max_bytes).await
+            }
             Err(error) if is_refused_address(&error) => Heard::RefusedAddress,
             Err(error) if error.is_timeout() => Heard::Timeout,
             Err(_) => Heard::Unreachable,
@@ -143,6 +155,12 @@ fn method(verb: Verb) -> Method {
         Verb::Patch => Method::PATCH,
         Verb::Delete => Method::DELETE,
     }
+}
+
+fn header_of(response: &Response, name: &str) -> Option<String> {
+    let mut values = response.headers().get_all(name).iter();
+    let (only, None) = (values.next()?, values.next()) else { return None };
+    only.to_str().ok().filter(|text| (1..=MAX_HEADER).contains(&text.len())).map(str::to_owned)
 }
 
 /// Reads the body as it comes, and no byte more than allowed: what a server announces counts only where it is too much.

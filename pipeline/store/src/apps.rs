@@ -12,10 +12,12 @@ use crate::Store;
 mod endpoints;
 mod install;
 mod keys;
+mod mcp_token;
 mod save;
 
 pub use install::{InstallRefusal, Uninstalled};
 pub use keys::{AppKey, AppKeyOwner, AppKeyRefusal, NewAppKey};
+pub use mcp_token::McpToken;
 pub use save::{NewApp, Stored, TooManyApps};
 
 /// Who sees an app, and may install it.
@@ -62,6 +64,10 @@ pub struct AppFields {
     pub setup_completed_url: Option<String>,
     /// The prompt of a summary that it writes of every conversation.
     pub summary_prompt: Option<String>,
+    /// An MCP server whose tools it lends.
+    pub mcp_url: Option<String>,
+    /// What becomes of the token for that server.
+    pub mcp_token: McpToken,
 }
 
 /// A checked manifest as it is kept.
@@ -134,6 +140,8 @@ pub struct InstalledApp {
     pub setup_url: Option<String>,
     /// The prompt of its summaries.
     pub summary_prompt: Option<String>,
+    /// The token for its MCP server.
+    pub mcp_token: Option<SecretString>,
     /// Signs what is sent to it; `None` when no key that is set opens it.
     pub secret: Option<SecretString>,
     /// The database's clock at the reading.
@@ -232,6 +240,7 @@ struct AppRow {
     setup_url: Option<String>,
     setup_completed_url: Option<String>,
     summary_prompt: Option<String>,
+    mcp_url: Option<String>,
     manifest: Option<String>,
     manifest_fetched_at: Option<Timestamp>,
     version: i64,
@@ -260,6 +269,8 @@ impl TryFrom<AppRow> for App {
                 setup_url: row.setup_url,
                 setup_completed_url: row.setup_completed_url,
                 summary_prompt: row.summary_prompt,
+                mcp_url: row.mcp_url,
+                mcp_token: McpToken::Keep,
             },
             id: row.app_id,
             owner: UserId::new(row.user_id),
@@ -283,13 +294,17 @@ struct InstalledRow {
     manifest: Option<String>,
     setup_url: Option<String>,
     secret: String,
+    mcp_token: Option<String>,
     summary_prompt: Option<String>,
     now: Timestamp,
 }
 
 impl InstalledRow {
     fn app(self, store: &Store) -> InstalledApp {
-        let secret = store.db.secrets().open(Context::app(&self.user_id, &self.app_id), &self.secret).ok();
+        let (secrets, owner, id) = (store.db.secrets(), &*self.user_id, &*self.app_id);
+        let token =
+            self.mcp_token.map(|token| secrets.open(Context::mcp_token(owner, id), &token)).transpose();
+        let secret = secrets.open(Context::app(owner, id), &self.secret).ok().filter(|_| token.is_ok());
         if secret.is_none() {
             tracing::error!(
                 app_id = self.app_id,
@@ -303,6 +318,7 @@ impl InstalledRow {
             manifest: self.manifest,
             setup_url: self.setup_url,
             summary_prompt: self.summary_prompt,
+            mcp_token: token.ok().flatten(),
             secret,
             now: self.now,
         }

@@ -27,7 +27,7 @@ use db::Db;
 
 pub use apps::{
     App, AppFields, AppFilter, AppKey, AppKeyOwner, AppKeyRefusal, AppVisibility, InstallRefusal,
-    InstalledApp, KeptManifest, NewApp, NewAppKey, Stored, TooManyApps, Uninstalled,
+    InstalledApp, KeptManifest, McpToken, NewApp, NewAppKey, Stored, TooManyApps, Uninstalled,
 };
 pub use budgets::{Budgets, LimitsChange, OwnLimits, UserBudget};
 pub use conversations::{ConversationChange, ConversationFilter, ConversationView, InProgress, StatusFilter};

@@ -146,6 +146,7 @@ impl Create {
             setup_url: self.setup_url.clone(),
             setup_completed_url: None,
             summary_prompt: self.summary_prompt.clone(),
+            ..AppFields::default()
         }
     }
 }

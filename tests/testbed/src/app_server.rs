@@ -18,6 +18,8 @@ use axum::{
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use crate::mcp_server;
+
 /// What the server was sent.
 #[derive(Clone, Debug)]
 pub struct Received {
@@ -64,6 +66,7 @@ impl AppServer {
             .route("/tools/{how}", any(tool_called))
             .route("/setup", any(setup))
             .route("/hook", any(hook))
+            .route("/mcp/{how}", any(mcp_server::asked))
             .with_state(server.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         server
@@ -93,7 +96,7 @@ impl AppServer {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn record(&self, method: &Method, uri: &Uri, headers: HeaderMap, body: &Bytes) {
+    pub(crate) fn record(&self, method: &Method, uri: &Uri, headers: HeaderMap, body: &Bytes) {
         self.lock().received.push(Received {
             method: method.to_string(),
             path: uri.path().to_owned(),
@@ -200,11 +203,11 @@ async fn hook(
     StatusCode::OK
 }
 
-fn moved() -> Response {
+pub(crate) fn moved() -> Response {
     (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, "http://127.0.0.1:1/")]).into_response()
 }
 
-async fn hang() -> Response {
+pub(crate) async fn hang() -> Response {
     tokio::time::sleep(Duration::from_secs(600)).await;
     StatusCode::OK.into_response()
 }

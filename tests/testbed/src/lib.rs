@@ -21,6 +21,7 @@ mod app_server;
 mod bed;
 mod directory;
 mod leftovers;
+mod mcp_server;
 mod template;
 mod wall;
 

@@ -47,6 +47,8 @@ pub(crate) struct FanOut {
     pub(crate) sender: Sender,
     pub(crate) render: Arc<dyn Render>,
     pub(crate) policy: DeliveryPolicy,
+    /// Whether webhooks of installed apps are sent.
+    pub(crate) apps: bool,
     pub(crate) metrics: Metrics,
     pub(crate) chance: Chance,
     pub(crate) hard: CancellationToken,
@@ -131,6 +133,9 @@ impl FanOut {
     /// How the try ended; `None` when its claim was over before anything was sent. The body of every try is the same:
     /// rendered once, and kept before it is sent first.
     async fn attempt(&self, delivery: &ClaimedDelivery) -> Result<Option<DeliveryOutcome>, Unanswered> {
+        if delivery.for_app && !self.apps {
+            return Ok(Some(DeliveryOutcome::Cancelled));
+        }
         if let Some(body) = &delivery.body {
             return Ok(Some(self.post(delivery, body.clone()).await));
         }

@@ -57,6 +57,7 @@ mod tests {
             url: url.to_owned(),
             secret: SecretString::from(secret),
             previous_secret: None,
+            for_app: false,
             format: WebhookFormat::Full,
             event: None,
             occurred_at: now,

@@ -6,7 +6,7 @@ use outbox::{DeliveryPolicy, NewEndpoint};
 use records::{ActionItemId, EventKind, MemoryCategory, MemoryId, WebhookFormat};
 use secrecy::{ExposeSecret, SecretString};
 use standardwebhooks::Webhook;
-use store::ConversationChange;
+use store::{AppFields, ConversationChange, NewApp};
 use worker::{Ended, Settings};
 
 use crate::{
@@ -298,4 +298,40 @@ async fn what_no_longer_exists_is_not_told() {
         bench.ledger.outbox().deliveries(&bench.user, "e1", &outbox::DeliveryPage::first(10)).await.unwrap();
     let cancelled = told.iter().find(|delivery| delivery.id == "d1").unwrap();
     assert_eq!(cancelled.status, "cancelled");
+}
+
+#[tokio::test]
+async fn apps_are_sent_nothing_while_they_are_switched_off_and_their_users_webhooks_are() {
+    let bench = Bench::new().await;
+    let (mut own, mut of_app) = (Receiver::answering(&[]).await, Receiver::answering(&[]).await);
+    endpoint(&bench, "e1", &own.url).await;
+    let app = "01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90";
+    let fields =
+        AppFields { name: "Fake".to_owned(), webhook_url: Some(of_app.url.clone()), ..AppFields::default() };
+    let secret = outside::new_secret([7; 32]);
+    let new = NewApp { id: app.to_owned(), fields, manifest: None, secret };
+    bench.ledger.store().create_app(&bench.user, &new).await.unwrap().unwrap();
+    bench.ledger.store().install_app(&bench.user, app).await.unwrap().unwrap();
+    let statuses = async || {
+        let endpoints = bench.ledger.outbox().endpoints(&bench.user).await.unwrap();
+        let endpoint = endpoints.into_iter().find(|endpoint| endpoint.id != "e1").unwrap();
+        let page = outbox::DeliveryPage::first(10);
+        let deliveries = bench.ledger.outbox().deliveries(&bench.user, &endpoint.id, &page).await.unwrap();
+        deliveries.into_iter().map(|delivery| delivery.status).collect::<Vec<_>>()
+    };
+
+    let mut off = work(bench.ledger.clone(), &Script::open(), Settings { apps: false, ..slots(1) });
+    bench.admit("c1").await;
+    assert_eq!(off.until_ended().await.1, Ended::Completed);
+    own.next().await;
+    off.until_counted("listen_webhook_deliveries_total{outcome=\"cancelled\"} 1").await;
+    off.stop().await;
+    assert_eq!(statuses().await, ["cancelled"]);
+
+    let mut on = work(bench.ledger.clone(), &Script::open(), slots(1));
+    bench.admit("c2").await;
+    assert_eq!(on.until_ended().await.1, Ended::Completed);
+    of_app.next().await;
+    on.stop().await;
+    assert_eq!(statuses().await, ["delivered", "cancelled"], "what was cancelled is not sent later");
 }

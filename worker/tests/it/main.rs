@@ -13,6 +13,7 @@ mod byok;
 mod cut;
 mod deliveries;
 mod engines;
+mod mcp;
 mod neighbours;
 mod pushes;
 mod receiver;

@@ -5,6 +5,8 @@ use serde_json::Value;
 
 const MAX_BYTES: usize = 8 * 1_024;
 const MAX_LEVELS: usize = 5;
+const MAX_WHOLE_BYTES: usize = 16 * 1_024;
+const MAX_WHOLE_LEVELS: usize = 12;
 
 /// What is wrong with a parameter's schema.
 pub(super) fn check_schema(schema: &Value) -> Option<String> {
@@ -19,6 +21,17 @@ pub(super) fn check_schema(schema: &Value) -> Option<String> {
     }
     if is_plain(schema) {
         return None;
+    }
+    compile(schema).err().map(|NoSchema| "is not a JSON Schema that can be checked".to_owned())
+}
+
+/// What is wrong with the whole schema of an MCP tool's arguments, which may refer to parts of itself.
+pub(super) fn check_whole(schema: &Value) -> Option<String> {
+    if schema.to_string().len() > MAX_WHOLE_BYTES {
+        return Some(format!("is longer than {} KiB", MAX_WHOLE_BYTES / 1_024));
+    }
+    if levels(schema) > MAX_WHOLE_LEVELS {
+        return Some(format!("is nested deeper than {MAX_WHOLE_LEVELS} levels"));
     }
     compile(schema).err().map(|NoSchema| "is not a JSON Schema that can be checked".to_owned())
 }

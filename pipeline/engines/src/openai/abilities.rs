@@ -123,7 +123,7 @@ impl RunApp for OpenAi {
     }
 
     fn follows_prompts(&self) -> bool {
-        true
+        self.follows_prompts
     }
 
     fn run_prompt<'a>(

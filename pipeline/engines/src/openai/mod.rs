@@ -98,6 +98,7 @@ pub struct OpenAi {
     manners: Arc<Manners>,
     ways: Arc<assistant::Ways>,
     marks: Marks,
+    follows_prompts: bool,
 }
 
 impl OpenAi {
@@ -118,7 +119,14 @@ impl OpenAi {
             manners: Arc::default(),
             ways: Arc::default(),
             marks: Marks::new(chance),
+            follows_prompts: true,
         })
+    }
+
+    /// The same engine, which does or does not do what prompts of apps ask for.
+    #[must_use]
+    pub fn following_prompts(self, follows_prompts: bool) -> Self {
+        Self { follows_prompts, ..self }
     }
 
     /// The same engine with a user's own key, for that user's runs only. Should the server refuse the key,

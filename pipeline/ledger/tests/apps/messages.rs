@@ -1,12 +1,13 @@
 //! Ten messages within any hour, however many processes send them at once.
 
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
 use db::Secrets;
 use futures::future::join_all;
 use ledger::Ledger;
 use outbox::{AppMessage, DeliveryOutcome, NewSubscription, Notified, PushPolicy, Pushed, SubscriptionKind};
 use records::UserId;
+use store::NewAppKey;
 use tokio::sync::Barrier;
 
 use crate::world::{APP, World, process};
@@ -146,4 +147,36 @@ async fn messages_a_second() {
     });
     join_all(senders).await.into_iter().for_each(|sender| sender.unwrap());
     println!("{:.0} messages a second", 4_000.0 / begun.elapsed().as_secs_f64());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn exactly_ten_of_twelve_requests_of_an_app_at_once_from_three_processes_pass() {
+    let world = World::new().await;
+    world.app().await;
+    let key = NewAppKey {
+        id: "01993b1e-6f0a-7c31-9d55-00000000000a".to_owned(),
+        label: String::new(),
+        prefix: "lak_ab12…wxyz".to_owned(),
+        sha256: [7; 32],
+    };
+    world.ledger.store().create_app_key(&world.ann, APP, &key).await.unwrap().unwrap();
+    let key = world.ledger.store().app_key_owner(&key.sha256).await.unwrap().unwrap();
+    let processes = [0; 3].map(|_| process(&world.database, Secrets::default()));
+    let barrier = Arc::new(Barrier::new(12));
+    let asks = (0..12).map(|nth| {
+        let (ledger, key, barrier) = (processes[nth % 3].clone(), key.clone(), Arc::clone(&barrier));
+        tokio::spawn(async move {
+            // Connected before, so that all ask within the six seconds after which the bucket holds one more.
+            ledger.store().app_key_owner(&[7; 32]).await.unwrap();
+            barrier.wait().await;
+            ledger.store().admit_app_request(&key, NonZeroU32::new(10).unwrap()).await.unwrap()
+        })
+    });
+    let waits: Vec<f64> = join_all(asks).await.into_iter().filter_map(Result::unwrap).collect();
+    assert_eq!(waits.len(), 2, "ten pass: {waits:?}");
+    assert!(waits.iter().all(|seconds| (0.1..=6.0).contains(seconds)), "{waits:?}");
+
+    world.run("update apps set requests_full_at = requests_full_at - interval '6 seconds'").await;
+    let ask = || world.ledger.store().admit_app_request(&key, NonZeroU32::new(10).unwrap());
+    assert_eq!(ask().await.unwrap(), None, "one more every six seconds");
 }

@@ -1,5 +1,7 @@
 //! Apps of third parties, what they write, and where users are.
 
+use std::num::NonZeroU32;
+
 use db::Error;
 use ledger::{Ledger, OperatorAction};
 use operations::Operations;
@@ -19,6 +21,7 @@ pub(crate) enum App {
     Uninstall,
     CreateKey,
     ShowKey,
+    Admit,
     RevokeKey,
     SwitchOff,
     SwitchOn,
@@ -52,7 +55,7 @@ impl Said for App {
             Self::Forget => &[Self::Locate],
             Self::Uninstall | Self::Send => &[Self::Create, Self::Install],
             Self::ClaimPush | Self::FinishPush => &[Self::Create, Self::Install, Self::Send],
-            Self::ShowKey | Self::RevokeKey => &[Self::Create, Self::CreateKey],
+            Self::ShowKey | Self::Admit | Self::RevokeKey => &[Self::Create, Self::CreateKey],
             Self::SwitchOn => &[Self::Create, Self::SwitchOff],
             _ => &[Self::Create],
         };
@@ -85,6 +88,10 @@ impl Said for App {
             Self::Uninstall => ledger.store().uninstall_app(user, &app).await.map(drop),
             Self::CreateKey => named().store().create_app_key(user, &app, &key(user)).await.map(drop),
             Self::ShowKey => ledger.store().app_key_owner(&key(user).sha256).await.map(drop),
+            Self::Admit => {
+                let key = ledger.store().app_key_owner(&key(user).sha256).await?.expect("it lives");
+                ledger.store().admit_app_request(&key, NonZeroU32::MIN).await.map(drop)
+            }
             Self::RevokeKey => ledger.store().revoke_app_key(user, &app, &key(user).id).await.map(drop),
             Self::SwitchOff => Operations::new(ledger).switch_off_app(&app, &action(user)).await.map(drop),
             Self::SwitchOn => Operations::new(ledger).switch_on_app(&app, &action(user)).await.map(drop),

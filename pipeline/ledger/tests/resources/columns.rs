@@ -49,7 +49,8 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     (
         "apps",
         "home_url manifest_url webhook_url setup_url setup_completed_url summary_prompt manifest \
-         manifest_sha256 manifest_fetched_at failing_since switched_off_at switched_off_reason",
+         manifest_sha256 manifest_fetched_at failing_since switched_off_at switched_off_reason \
+         requests_full_at mcp_url mcp_token",
     ),
     ("audio_webhooks", "disabled_reason failing_since last_success_at"),
     ("chat_messages", "app_id"),

@@ -6,4 +6,5 @@ from (
     union all select previous_secret from webhook_endpoints where previous_secret is not null
     union all select auth from push_subscriptions where auth is not null
     union all select secret from audio_webhooks
+    union all select mcp_token from apps where mcp_token is not null
     union all select secret from apps) s (secret)

@@ -33,6 +33,7 @@ struct TakenRow {
     url: String,
     secret: String,
     previous_secret: Option<String>,
+    for_app: bool,
     format: String,
     event: String,
     occurred_at: Timestamp,
@@ -148,7 +149,7 @@ async fn take(
          from picked p join webhook_endpoints e using (user_id, endpoint_id) \
          where d.user_id = p.user_id and d.endpoint_id = p.endpoint_id and d.delivery_id = p.delivery_id \
          returning d.user_id, d.endpoint_id, d.delivery_id, d.epoch, d.tries, e.url, e.secret, \
-             case when e.previous_secret_until > $4 then e.previous_secret end as previous_secret, e.format, d.event, \
+             case when e.previous_secret_until > $4 then e.previous_secret end as previous_secret, e.app_id is not null as for_app, e.format, d.event, \
              d.occurred_at, d.conversation_id, d.subject_id, d.body, d.trace_context",
     )
     .bind(of(|due| &due.user_id))
@@ -198,6 +199,7 @@ fn claimed(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedDe
         url: row.url,
         secret,
         previous_secret,
+        for_app: row.for_app,
         format,
         event,
         occurred_at: row.occurred_at,

@@ -1,5 +1,7 @@
 //! Keys of apps: with one an app writes to its users. SHA-256 at rest, as developers' keys.
 
+use std::num::NonZeroU32;
+
 use db::{Doing, Error, idempotency::forget_answers, lock_user};
 use records::{Timestamp, UserId};
 
@@ -186,6 +188,49 @@ impl Store {
             Ok(Some(AppKeyOwner { owner: UserId::new(row.user_id), key_id: row.key_id, app_id: row.app_id }))
         };
         self.db.in_time(read).await
+    }
+
+    /// Counts a request of an app, over all its keys and in every process: `per_minute` at once, and as many in a minute.
+    /// `Some`: there were too many, and the next one may come after so many seconds.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn admit_app_request(
+        &self,
+        key: &AppKeyOwner,
+        per_minute: NonZeroU32,
+    ) -> Result<Option<f64>, Error> {
+        const DOING: &str = "counting an app's request";
+        let size = f64::from(per_minute.get());
+        let count = async {
+            let mut transaction = self.db.begin_without_clock(DOING).await?;
+            sqlx::query("set local synchronous_commit = off")
+                .execute(&mut *transaction)
+                .await
+                .doing(DOING)?;
+            let admitted = sqlx::query(include_str!("../../sql/apps/admit_request.sql"))
+                .bind(key.owner.as_str())
+                .bind(&key.app_id)
+                .bind(size)
+                .execute(&mut *transaction)
+                .await
+                .doing(DOING)?;
+            transaction.commit().await.doing(DOING)?;
+            if admitted.rows_affected() > 0 {
+                return Ok(None);
+            }
+            // An app that was deleted meanwhile has no row: its key is refused the next time.
+            let next: Option<Option<f64>> =
+                sqlx::query_scalar(include_str!("../../sql/apps/next_request_in.sql"))
+                    .bind(key.owner.as_str())
+                    .bind(&key.app_id)
+                    .bind(size)
+                    .fetch_optional(self.db.pool())
+                    .await
+                    .doing(DOING)?;
+            Ok(Some(next.flatten().unwrap_or_default()))
+        };
+        self.db.in_time(count).await
     }
 
     async fn note_app_key_use(&self, key: &OwnerRow) -> Result<(), Error> {

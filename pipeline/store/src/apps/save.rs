@@ -1,11 +1,11 @@
 //! Making, changing and deleting an app.
 
 use db::{Doing, Error, idempotency::forget_answers, lock_user, secrets::Context};
-use records::{Timestamp, UserId};
+use records::UserId;
 use secrecy::SecretString;
-use sqlx::{PgConnection, Postgres, postgres::PgArguments, query::Query};
+use sqlx::{Postgres, postgres::PgArguments, query::Query};
 
-use super::{App, AppFields, KeptManifest};
+use super::{App, AppFields, KeptManifest, McpToken};
 use crate::Store;
 
 /// How many apps a user may own.
@@ -47,6 +47,7 @@ impl Store {
     pub async fn create_app(&self, owner: &UserId, new: &NewApp) -> Result<Result<App, TooManyApps>, Error> {
         const DOING: &str = "making an app";
         let secret = self.db.secrets().seal(Context::app(owner.as_str(), &new.id), &new.secret)?;
+        let token = self.sealed_token(owner, &new.id, &new.fields.mcp_token)?;
         let (mut transaction, now) = self.db.begin_creating(DOING, &[&new.id]).await?;
         lock_user(&mut transaction, owner).await?;
         let owned: i64 = sqlx::query_scalar("select count(*) from apps where user_id = $1")
@@ -61,6 +62,8 @@ impl Store {
         bound(query, &new.fields, new.manifest.as_ref())
             .bind(&secret)
             .bind(now)
+            .bind(new.fields.mcp_url.as_deref())
+            .bind(token.as_deref())
             .execute(&mut *transaction)
             .await
             .doing(DOING)?;
@@ -86,10 +89,20 @@ impl Store {
         manifest: Option<&KeptManifest>,
     ) -> Result<Stored, Error> {
         const DOING: &str = "storing an app";
+        let token = self.sealed_token(owner, id, &fields.mcp_token)?;
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        let stored = store(&mut transaction, owner, id, version, fields, manifest, now).await.doing(DOING)?;
+        let query = sqlx::query(include_str!("../../sql/apps/store.sql")).bind(owner.as_str()).bind(id);
+        let stored = bound(query, fields, manifest)
+            .bind(now)
+            .bind(version)
+            .bind(fields.mcp_url.as_deref())
+            .bind(fields.mcp_token == McpToken::Keep)
+            .bind(token.as_deref())
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
-        match (stored, self.app(owner, id).await?) {
+        match (stored.rows_affected() > 0, self.app(owner, id).await?) {
             (true, Some(app)) => Ok(Stored::Stored(Box::new(app))),
             (false, Some(_)) => Ok(Stored::Changed),
             (_, None) => Ok(Stored::Gone),
@@ -113,20 +126,6 @@ impl Store {
         transaction.commit().await.doing(DOING)?;
         Ok(deleted.rows_affected() > 0)
     }
-}
-
-async fn store(
-    connection: &mut PgConnection,
-    owner: &UserId,
-    id: &str,
-    version: i64,
-    fields: &AppFields,
-    manifest: Option<&KeptManifest>,
-    now: Timestamp,
-) -> Result<bool, sqlx::Error> {
-    let query = sqlx::query(include_str!("../../sql/apps/store.sql")).bind(owner.as_str()).bind(id);
-    let stored = bound(query, fields, manifest).bind(now).bind(version).execute(connection).await?;
-    Ok(stored.rows_affected() > 0)
 }
 
 /// Both statements have the same columns in the same order.

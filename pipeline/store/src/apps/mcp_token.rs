@@ -1,0 +1,60 @@
+//! The token with which an app's MCP server is called: written, and never shown again.
+
+use db::{Doing, Error, secrets::Context};
+use records::UserId;
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::Store;
+
+/// What a save does with the token.
+#[derive(Clone, Debug, Default)]
+pub enum McpToken {
+    /// It stays as it is.
+    #[default]
+    Keep,
+    /// It is forgotten.
+    Remove,
+    /// It is replaced.
+    Replace(SecretString),
+}
+
+impl PartialEq for McpToken {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Replace(one), Self::Replace(other)) => one.expose_secret() == other.expose_secret(),
+            (Self::Keep, Self::Keep) | (Self::Remove, Self::Remove) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for McpToken {}
+
+impl Store {
+    /// The token of an app of the user's.
+    ///
+    /// # Errors
+    /// When the database does not answer, or no key that is set opens the token.
+    pub async fn app_mcp_token(&self, owner: &UserId, id: &str) -> Result<Option<SecretString>, Error> {
+        let stored: Option<Option<String>> =
+            sqlx::query_scalar("select mcp_token from apps where user_id = $1 and app_id = $2")
+                .bind(owner.as_str())
+                .bind(id)
+                .fetch_optional(self.db.pool())
+                .await
+                .doing("reading an app's token")?;
+        let open = |token: String| self.db.secrets().open(Context::mcp_token(owner.as_str(), id), &token);
+        stored.flatten().map(open).transpose().map_err(Into::into)
+    }
+
+    /// How the new token of an app is stored, if there is one.
+    pub(super) fn sealed_token(
+        &self,
+        owner: &UserId,
+        id: &str,
+        token: &McpToken,
+    ) -> Result<Option<String>, Error> {
+        let McpToken::Replace(token) = token else { return Ok(None) };
+        self.db.secrets().seal(Context::mcp_token(owner.as_str(), id), token).map(Some).map_err(Into::into)
+    }
+}

@@ -1,0 +1,189 @@
+//! A client of the MCP servers that apps name: streamable HTTP through `outside`, a session for each use. Only what is needed:
+//! listing tools and calling one. What the server asks of its client is not answered.
+
+use std::time::Duration;
+
+use apps::{
+    Answered, MAX_TOOLS, ToolFailure,
+    mcp::{self, Response},
+};
+use outside::{Call, Caller, Heard, Url, Verb};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use tokio::time::{Instant, timeout};
+
+/// Pages of tools that are read.
+const MAX_PAGES: usize = 16;
+/// How long the end of a session may take: its answer does not matter.
+const CLOSING: Duration = Duration::from_secs(1);
+const SESSION: &str = "mcp-session-id";
+
+/// An MCP server, and how it is asked.
+#[derive(Debug)]
+pub struct McpServer<'a> {
+    /// Calls it.
+    pub caller: &'a Caller,
+    /// For whom.
+    pub user: &'a str,
+    /// Where it is.
+    pub url: Url,
+    /// The app's token for it.
+    pub token: Option<&'a SecretString>,
+    /// For all that is asked of it, the opening of the session included.
+    pub timeout: Duration,
+    /// How long each answer may be.
+    pub max_bytes: usize,
+}
+
+/// Why something was not answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum McpFailure {
+    /// There was no answer, or one with another status than 2xx.
+    Heard(Heard),
+    /// It is no answer of an MCP server.
+    Malformed,
+    /// The server refused, in words that were made fit to be shown.
+    Refused(String),
+}
+
+/// A session that is open.
+struct Session<'a> {
+    server: &'a McpServer<'a>,
+    ends: Instant,
+    id: Option<String>,
+    version: String,
+}
+
+impl McpServer<'_> {
+    /// The tools that the server lists, unchecked; of more than an app may have, one more.
+    ///
+    /// # Errors
+    /// [`McpFailure`].
+    pub async fn tools(&self) -> Result<Vec<Value>, McpFailure> {
+        let session = self.open().await?;
+        let listed = session.tools().await;
+        session.close().await;
+        listed
+    }
+
+    /// Calls a tool: `message` is the whole request.
+    pub async fn call(&self, message: &Value) -> Answered {
+        let session = match self.open().await {
+            Ok(session) => session,
+            Err(failure) => return unanswered(failure),
+        };
+        let answered = match session.ask(message).await {
+            Ok(response) => mcp::answered(response),
+            Err(failure) => unanswered(failure),
+        };
+        session.close().await;
+        answered
+    }
+
+    async fn open(&self) -> Result<Session<'_>, McpFailure> {
+        let mut session =
+            Session { server: self, ends: Instant::now() + self.timeout, id: None, version: String::new() };
+        let (heard, id) = session.send(Verb::Post, Some(&mcp::initialize())).await;
+        let begun = result(mcp::response(&body(heard)?))?;
+        session.version = mcp::version(&begun).to_owned();
+        session.id = id;
+        // Accepted or not: a server that minds it says so at the next request.
+        session.send(Verb::Post, Some(&mcp::initialized())).await;
+        Ok(session)
+    }
+}
+
+impl Session<'_> {
+    async fn tools(&self) -> Result<Vec<Value>, McpFailure> {
+        let (mut tools, mut cursor) = (Vec::new(), None::<String>);
+        for _ in 0..MAX_PAGES {
+            let response = self.ask(&mcp::list_tools(cursor.as_deref())).await?;
+            let (page, next) = mcp::page(result(response)?).ok_or(McpFailure::Malformed)?;
+            tools.extend(page.into_iter().take((MAX_TOOLS + 1).saturating_sub(tools.len())));
+            cursor = next;
+            if cursor.is_none() || tools.len() > MAX_TOOLS {
+                return Ok(tools);
+            }
+        }
+        Err(McpFailure::Malformed)
+    }
+
+    async fn ask(&self, message: &Value) -> Result<Option<Response>, McpFailure> {
+        Ok(mcp::response(&body(self.send(Verb::Post, Some(message)).await.0)?))
+    }
+
+    /// Sends once, never twice; with the session's id of the answer.
+    async fn send(&self, verb: Verb, message: Option<&Value>) -> (Heard, Option<String>) {
+        let mut headers = vec![("accept".to_owned(), "application/json, text/event-stream".to_owned())];
+        let mut head = |name: &str, value: &str| headers.push((name.to_owned(), value.to_owned()));
+        if message.is_some() {
+            head("content-type", "application/json");
+        }
+        if let Some(token) = self.server.token {
+            head("authorization", &format!("Bearer {}", token.expose_secret()));
+        }
+        if let Some(id) = &self.id {
+            head(SESSION, id);
+        }
+        if !self.version.is_empty() {
+            head("mcp-protocol-version", &self.version);
+        }
+        let call = Call {
+            verb,
+            url: self.server.url.clone(),
+            headers,
+            body: message.map(|message| message.to_string().into_bytes()),
+            timeout: self.ends.saturating_duration_since(Instant::now()),
+            max_bytes: self.server.max_bytes,
+        };
+        self.server.caller.call_for(self.server.user, call, SESSION).await
+    }
+
+    /// A server that keeps sessions is told that this one is over.
+    async fn close(self) {
+        if self.id.is_some() {
+            let _ = timeout(CLOSING, self.send(Verb::Delete, None)).await;
+        }
+    }
+}
+
+fn body(heard: Heard) -> Result<Vec<u8>, McpFailure> {
+    match heard {
+        Heard::Answer { status: 200..=299, body } => Ok(body),
+        // Some servers answer 4xx with what is wrong; it is as good as a refusal.
+        Heard::Answer { status, body } => match mcp::response(&body) {
+            Some(Response::Refused(words)) if status >= 400 && !words.is_empty() => {
+                Err(McpFailure::Refused(words))
+            }
+            _ => Err(McpFailure::Heard(Heard::Answer { status, body: Vec::new() })),
+        },
+        other => Err(McpFailure::Heard(other)),
+    }
+}
+
+fn result(response: Option<Response>) -> Result<serde_json::Map<String, Value>, McpFailure> {
+    match response {
+        Some(Response::Result(result)) => Ok(result),
+        Some(Response::Refused(words)) => Err(McpFailure::Refused(words)),
+        None => Err(McpFailure::Malformed),
+    }
+}
+
+fn unanswered(failure: McpFailure) -> Answered {
+    Answered::Failed(match failure {
+        McpFailure::Refused(text) if !text.is_empty() => {
+            return Answered::AppError { text, setup_url: None };
+        }
+        McpFailure::Refused(_) | McpFailure::Malformed => ToolFailure::Malformed,
+        McpFailure::Heard(heard) => match heard {
+            Heard::Answer { status: 300..=399, .. } => ToolFailure::Redirect,
+            Heard::Answer { status: 400..=499, .. } => ToolFailure::Status4xx,
+            Heard::Answer { status: 500..=599, .. } => ToolFailure::Status5xx,
+            Heard::Answer { .. } | Heard::Broken => ToolFailure::Malformed,
+            Heard::TooLong => ToolFailure::TooLong,
+            Heard::Refused => ToolFailure::RefusedAddress,
+            Heard::Timeout => ToolFailure::Timeout,
+            Heard::RefusedAddress | Heard::Unreachable => ToolFailure::Unreachable,
+        },
+    })
+}
