@@ -160,7 +160,10 @@ fn begins(before: &str) -> bool {
     let mut from_last = before.trim_end().rsplit(' ').skip(1);
     // "I told Pat I'd bring it", "let mum call the doctor".
     let reports = from_last.next().is_some_and(|word| {
-        matches!(word, "told" | "promised" | "asked" | "let" | "make" | "help" | "have" | "so" | "know" | "to" | "phone")
+        matches!(
+            word,
+            "told" | "promised" | "asked" | "let" | "make" | "help" | "have" | "so" | "know" | "to" | "phone"
+        )
     });
     before.split_whitespace().nth(1).is_some()
         && !reports

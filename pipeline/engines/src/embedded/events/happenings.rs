@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::phrase::{DETERMINERS, Said, Word, last_person, noun_phrase_before, noun_phrase_from, titled};
-use crate::embedded::lexicon::{is_stop_word, is_task_verb};
+use crate::embedded::lexicon::{is_stop_word, is_task_verb, trades};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{capitalised, pattern, third_person};
 
@@ -93,6 +93,132 @@ static SEES: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?P<who>(?:(?:Doctor|Dr\.?|Professor|Mr\.?|Ms\.?|Mrs\.?)\s\p{Lu}[\p{L}-]+|the\s(?:doctor|dentist|physio|consultant|lawyer|vet|nurse)))\s+(?:can|will|could|is\s+going\s+to)\s+see\s+(?:you|me|us|him|her|them)\b",
     )
 });
+
+/// "They will send a surveyor": who comes.
+static SENT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:we|they|he|she|i)(?:'re|'ll|'m|'s|\s+are|\s+will|\s+is|\s+am)?\s+(?:be\s+)?(?:send|sending|get|getting|have|having)\s+(?:(?:you|us|me|round|in)\s+)?(?:an?|the|our|some)\s+(?P<who>(?:[\p{L}-]+\s+)?[\p{L}-]+)(?:\s+(?:out|round|over|in|along|to|coming|come|here))?\b",
+    )
+});
+/// "A loss adjuster will call you": what another does.
+static DOES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?P<who>(?:the|an?|my|our|your)\s+(?:[\p{L}-]+\s+){0,2}[\p{L}-]+|(?-i:\p{Lu}\p{Ll}+))(?:'ll|'s|\s+will|\s+is|\s+is\s+going\s+to)\s+(?:also\s+|then\s+)?(?P<verb>call|ring|phone|collect|fit|install|inspect|repair|fix|pick|clean|measure|paint|read|examine|operate|calling|ringing|phoning|collecting|fitting|installing|inspecting|repairing|fixing|picking|cleaning|measuring|painting|operating)\s+(?P<object>you|me|us|on|up|(?:the|my|our|your)\s+[\p{L}-]+|it|them)\b",
+    )
+});
+
+/// What people other than the speakers do: those whom somebody sends, and tradespeople who call or repair.
+pub(super) fn of_others(said: &Said<'_>) -> Option<String> {
+    let text = joined(&said.all);
+    if let Some(found) = SENT.captures(&text) {
+        let mut who = found["who"].to_owned();
+        if !who.split(' ').next_back().is_some_and(|last| is_trade(&last.to_lowercase())) {
+            who = who.split(' ').next().unwrap_or_default().to_owned();
+        }
+        return is_trade(&who.split(' ').next_back()?.to_lowercase())
+            .then(|| capitalised(&format!("{who} comes")));
+    }
+    let found = DOES.captures(&text)?;
+    let who = found["who"].split_once(' ').map_or(&found["who"], |(_, who)| who);
+    let last = who.split(' ').next_back()?.to_lowercase();
+    let person = is_trade(&last) || found["who"].starts_with(char::is_uppercase) && !is_stop_word(&last);
+    let object = match &found["object"] {
+        "you" | "me" | "us" | "it" | "them" | "up" | "on" => String::new(),
+        thing => format!(" {thing}"),
+    };
+    let verb = found["verb"].to_lowercase();
+    let verb = if verb.ends_with("ing") { verb } else { third_person(&verb) };
+    (person && !is_task_verb(&last)).then(|| capitalised(&format!("{who} {verb}{object}")))
+}
+
+fn is_trade(word: &str) -> bool {
+    trades().any(|trade| trade == word)
+        || ["er", "or", "ist", "ian", "man", "men"]
+            .iter()
+            .any(|ending| word.len() > 5 && word.ends_with(ending))
+            && !NO_TRADES.contains(&word)
+}
+
+/// Words with the endings of trades that are none.
+const NO_TRADES: &[&str] = &[
+    "letter",
+    "number",
+    "order",
+    "dinner",
+    "supper",
+    "summer",
+    "winter",
+    "paper",
+    "newspaper",
+    "shower",
+    "cover",
+    "corner",
+    "quarter",
+    "computer",
+    "printer",
+    "folder",
+    "poster",
+    "offer",
+    "answer",
+    "weather",
+    "water",
+    "flower",
+    "flyer",
+    "trailer",
+    "container",
+    "matter",
+    "master",
+    "sister",
+    "brother",
+    "mother",
+    "father",
+    "daughter",
+    "former",
+    "longer",
+    "bigger",
+    "smaller",
+    "better",
+    "error",
+    "mirror",
+    "floor",
+    "elevator",
+    "monitor",
+    "calculator",
+    "reminder",
+    "transfer",
+    "sweater",
+    "checklist",
+    "playlist",
+    "shortlist",
+    "specimen",
+    "another",
+    "sticker",
+    "cooker",
+    "boiler",
+    "charger",
+    "sampler",
+    "silver",
+    "whether",
+    "either",
+    "neither",
+    "colour",
+    "harbor",
+    "trousers",
+    "butter",
+    "burger",
+    "freezer",
+    "drawer",
+    "laser",
+    "router",
+    "server",
+    "counter",
+    "chapter",
+    "center",
+    "cluster",
+    "filter",
+    "buffer",
+    "starter",
+];
 
 /// Whether the clause assigns a task: its date says when.
 pub(super) fn is_task(said: &Said<'_>) -> bool {
@@ -246,14 +372,27 @@ pub(super) fn act(said: &Said<'_>, earlier: &str) -> Option<String> {
         };
         let own = subject.is_any("i we you i'm we're you're i'll we'll you'll");
         if own {
+            // What one finishes oneself is work.
+            if matches!(verb, "finish" | "end" | "close") {
+                return None;
+            }
+            if rest.is_empty() && matches!(verb, "leave" | "depart" | "fly") {
+                return Some(if verb == "fly" { "Flying" } else { "Leaving" }.to_owned());
+            }
             let object = !rest.is_empty() || matches!(verb, "visit" | "marry" | "graduate");
             let said = if form == Form::Gerund { words.get(at)?.plain.clone() } else { verb.to_owned() };
             return object.then(|| capitalised(format!("{said} {rest}").trim()));
         }
         let bare = subject.plain.trim_end_matches("'s").trim_end_matches("'ll").trim_end_matches("'re");
         if matches!(bare, "he" | "she" | "they" | "it" | "who") {
-            let who = meant(said, earlier, at)?;
-            return Some(acts(&who));
+            let who = meant(said, earlier, at);
+            // "They're delivering the manure."
+            let unnamed = bare == "they" && form == Form::Gerund && !rest.is_empty();
+            return match who {
+                Some(who) => Some(acts(&who)),
+                None if unnamed => Some(capitalised(&format!("{} {rest}", words.get(at)?.plain))),
+                None => None,
+            };
         }
         let phrase = noun_phrase_before(words, subject_end)?;
         let who = joined(phrase);
@@ -278,7 +417,7 @@ fn tail(said: &Said<'_>, at: usize) -> String {
     let rest = words.get(at + 1..).unwrap_or_default();
     let ends = |word: &&Word<'_>| {
         !word.is_any(
-            "and but so because if when who which that until till for from by i we he she they it then since",
+            "and but so because if when who which that until till for from by i we he she they it then since is are was isn't right",
         )
     };
     let kept: Vec<&str> = rest
@@ -332,6 +471,10 @@ pub(super) fn location(said: &Said<'_>) -> Option<String> {
     }
     if !tie.is_any("at in on off") {
         return None;
+    }
+    if tie.plain == "off" && words.get(at + 2).is_some_and(|word| word.plain == "to") {
+        let phrase = noun_phrase_from(words, at + 3);
+        return (!phrase.is_empty()).then(|| format!("Trip to {}", joined(phrase)));
     }
     let phrase = noun_phrase_from(words, at + 2);
     (!phrase.is_empty()).then(|| titled(phrase))

@@ -60,9 +60,12 @@ fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
         "try" => rest.first().is_some_and(|next| {
             matches!(next.as_str(), "the" | "a" | "an" | "some" | "this" | "these" | "your" | "our")
         }),
-        "look" => dated || matches!(rest.first().map(String::as_str), Some("into" | "after" | "up" | "for"))
-            && rest.len() > 1
-            || rest.first().is_some_and(|next| next != "at"),
+        "look" => {
+            dated
+                || matches!(rest.first().map(String::as_str), Some("into" | "after" | "up" | "for"))
+                    && rest.len() > 1
+                || rest.first().is_some_and(|next| next != "at")
+        }
         "follow" | "check" => true,
         "have" => is_done_by_others(rest) || dated && is_for_others(rest),
         "stop" => rest.first().is_some_and(|next| next.ends_with("ing")) && rest.len() > 1,
@@ -113,10 +116,48 @@ fn gives_nothing(rest: &[String]) -> bool {
 
 /// What is given in talk alone.
 const NO_GIFTS: &[&str] = &[
-    "idea", "example", "sense", "hint", "minute", "second", "sec", "moment", "chance", "break", "clue",
-    "picture", "bit", "hard", "tip", "little", "quick", "rough", "brief", "feel", "taste", "try", "go", "choice",
-    "lot", "background", "overview", "summary", "hand", "point", "benefit", "creeps", "impression", "credit",
-    "same", "whole", "short", "long", "big", "small", "good", "reason",
+    "idea",
+    "example",
+    "sense",
+    "hint",
+    "minute",
+    "second",
+    "sec",
+    "moment",
+    "chance",
+    "break",
+    "clue",
+    "picture",
+    "bit",
+    "hard",
+    "tip",
+    "little",
+    "quick",
+    "rough",
+    "brief",
+    "feel",
+    "taste",
+    "try",
+    "go",
+    "choice",
+    "lot",
+    "background",
+    "overview",
+    "summary",
+    "hand",
+    "point",
+    "benefit",
+    "creeps",
+    "impression",
+    "credit",
+    "same",
+    "whole",
+    "short",
+    "long",
+    "big",
+    "small",
+    "good",
+    "reason",
 ];
 
 /// "Talk about", "start with", "move on", "call it a day": conduct of the conversation itself.
@@ -131,7 +172,10 @@ fn is_idle_talk(verb: &str, rest: &[String]) -> bool {
             | ("call", "it" | "that")
             | ("tell", "you")
             | ("give", "it")
-            | ("walk", "down" | "to" | "up" | "over" | "through" | "around" | "along" | "back" | "away" | "home")
+            | (
+                "walk",
+                "down" | "to" | "up" | "over" | "through" | "around" | "along" | "back" | "away" | "home"
+            )
             | ("get", "it" | "there" | "going" | "started" | "into" | "used" | "better")
             | ("run", "through" | "out" | "with")
             | ("make", "it" | "sense")

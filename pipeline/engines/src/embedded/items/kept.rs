@@ -41,7 +41,9 @@ static TAKES_ON: LazyLock<Pattern> = LazyLock::new(|| {
 
 /// "Sure, by Friday", "yes, tomorrow".
 static DATES_IT: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^\W*(?:ok|okay|yes|yeah|yep|sure|of course|no problem|will do)\W+(?:by|on|before|tomorrow|today|tonight|next|this|at|in|first\s+thing)\b(?:\W*[\p{L}\d:'-]+){0,4}\W*$")
+    pattern(
+        r"(?i)^\W*(?:ok|okay|yes|yeah|yep|sure|of course|no problem|will do)\W+(?:by|on|before|tomorrow|today|tonight|next|this|at|in|first\s+thing)\b(?:\W*[\p{L}\d:'-]+){0,4}\W*$",
+    )
 });
 
 /// "Please do", "that would be great": an offer is accepted.
@@ -59,7 +61,8 @@ impl Kept {
         let taken = another && TAKES_ON.is_match(&sentence.text);
         let owner = sentence.speaker.map(str::to_owned);
         // "Sure, by Friday."
-        let dated = (another && DATES_IT.is_match(&sentence.text)).then(|| reference.due(&sentence.text)).flatten();
+        let dated =
+            (another && DATES_IT.is_match(&sentence.text)).then(|| reference.due(&sentence.text)).flatten();
         match open {
             Open::Asked(at) if taken || dated.is_some() => {
                 if let Some(item) = self.all.get_mut(at) {

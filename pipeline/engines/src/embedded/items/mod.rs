@@ -242,8 +242,7 @@ fn draft(
         _ => wording::description(&task, contact, reference)?,
     };
     let due_at = due.map(|(_, moment)| moment);
-    let proposed =
-        claim.force == Force::Question || claim.force == Force::Suggestion && due_at.is_none();
+    let proposed = claim.force == Force::Question || claim.force == Force::Suggestion && due_at.is_none();
     let item = ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None };
     Some(Made { item, refers, proposed })
 }
@@ -285,14 +284,16 @@ static COURTESY: LazyLock<Pattern> = LazyLock::new(|| {
 });
 
 /// "A new one", "another one".
-static ANOTHER: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)\b(?P<kind>an?\s+(?:new|different|second|bigger|smaller|better)|another)\s+one\b"));
+static ANOTHER: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?P<kind>an?\s+(?:new|different|second|bigger|smaller|better)|another)\s+one\b")
+});
 
 /// How many tasks back "it" may reach.
 const WITHIN_REACH: usize = 3;
 
 /// "I'll collect it on my way": the verb, and a pronoun for the object.
-static REFERRING: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(
+static REFERRING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
         r"(?i)^(?P<verb>\p{L}+(?:\s+(?:into|after|at|over|through|for|up|off|out|back))?)\s+(?:(?:it|them)\b|(?:that|those|these)(?P<next>\W*$|\s+(?:to|for|by|on|in|at|with|up|out|off|over|back|down|away|from|about|into|before|after|tomorrow|today|tonight|this|next|when|if|and|as|first|now|then|too|all|again|the|ready|done|printed|sorted|fixed|checked|signed|cleaned|delivered|repaired|sent|here|there|home|round|through|properly|myself|yourself|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b))",
-    ));
+    )
+});

@@ -59,7 +59,9 @@ pub(super) fn report(task: &str, reference: &Reference) -> Option<String> {
 }
 
 static TAIL_OF_REPORT: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)(?:,\s+(?:he|she|they|it|there|that|we|i|you|but|so|and|or|please|thanks|okay|yes|no)\b|\s+(?:because|so\s+that|so\s+(?:we|i|you))\b|[.;?!]\s|\s+[-–—]+\s).*$")
+    pattern(
+        r"(?i)(?:,\s+(?:he|she|they|it|there|that|we|i|you|but|so|and|or|please|thanks|okay|yes|no)\b|\s+(?:because|so\s+that|so\s+(?:we|i|you))\b|[.;?!]\s|\s+[-–—]+\s).*$",
+    )
 });
 
 fn without_date(task: &str, reference: &Reference) -> String {
