@@ -16,7 +16,7 @@ static OUT_OF: LazyLock<Pattern> = LazyLock::new(|| {
 /// "We need boxes", "the kids need new shoes", "you'll need an adapter".
 static NEED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<who>i|we|you'll|we'll|i'll|he|she|they|(?:the|my|our|your|his|her)\s+\p{L}+|(?-i:\p{Lu}\p{Ll}+))\s+(?:(?:also|still|really|definitely|just|both|all|will)\s+)*needs?\s+(?P<what>(?:an?|some|more|new|another|two|three|four|five|six|ten|twelve|a\s+couple\s+of|a\s+few|loads\s+of|our\s+own)\s+\p{L}.*|\p{L}+s\b.*)$",
+        r"(?i)^(?P<before>.*?)\b(?P<who>i|we|you'll|we'll|i'll|he|she|they|(?:the|my|our)\s+\p{L}+)\s+(?:(?:also|still|really|definitely|just|both|all|will)\s+)*needs?\s+(?P<what>(?:an?|some|more|new|another|two|three|four|five|six|ten|twelve|a\s+couple\s+of|a\s+few|loads\s+of|our\s+own)\s+\p{L}.*|\p{L}+s\b.*)$",
     )
 });
 /// "There's the insurance to sort out".
