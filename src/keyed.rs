@@ -7,9 +7,9 @@ use ledger::Claimed;
 use secrecy::SecretString;
 
 /// The keyed runs of this process, as its API reaches them.
-pub(crate) struct Keyed(pub(crate) worker::KeyedRuns);
+pub(crate) struct Keyed(pub(crate) worker::ByokRuns);
 
-struct Place(worker::Place);
+struct Permit(worker::Reservation);
 
 impl fmt::Debug for Keyed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -17,13 +17,13 @@ impl fmt::Debug for Keyed {
     }
 }
 
-impl api::KeyedRuns for Keyed {
-    fn place(&self) -> Option<Box<dyn api::KeyedPlace>> {
-        Some(Box::new(Place(self.0.place()?)))
+impl api::ByokRuns for Keyed {
+    fn permit(&self) -> Option<Box<dyn api::ByokPermit>> {
+        Some(Box::new(Permit(self.0.reserve()?)))
     }
 }
 
-impl api::KeyedPlace for Place {
+impl api::ByokPermit for Permit {
     fn claimant(&self) -> Option<WorkerId> {
         self.0.claimant().cloned()
     }

@@ -36,7 +36,7 @@ async fn report(ledger: Ledger, engines: Engines, soft: CancellationToken) {
             }
         }
         let server = server(engines.describe.id(), &engines.describe.server().unwrap_or(health));
-        // The report of the process itself says loudly when the database is away.
+        // The process's own report logs it when the database is unreachable.
         let _ = ledger.db().in_time(Operations::new(&ledger).report_servers(&process, &[server])).await;
         if soft.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_none() {
             return;

@@ -23,7 +23,7 @@ use secrecy::SecretString;
 use sqlx::postgres::PgConnectOptions;
 use stages::Engines;
 use tokio_util::task::TaskTracker;
-use worker::{DeliveredRuns, EnginesWithKey, Health, KeyedRuns, Tools, Watch, Worker};
+use worker::{ByokRuns, DeliveredRuns, EnginesWithKey, Health, RunObserver, Tools, Worker};
 
 use self::{
     live::LiveParts,
@@ -38,7 +38,7 @@ use crate::{
     exit,
     keyed::Keyed,
     lifecycle::Lifecycle,
-    presence::Tally,
+    process_report::RunCounter,
     schedule::longest_gap,
     traces::SpanCounts,
 };
@@ -51,13 +51,13 @@ pub(crate) struct App {
     pub(crate) compute: Pool,
     pub(crate) registry: Registry,
     /// How runs ended in this process, in every kind of worker.
-    pub(crate) tally: Arc<Tally>,
+    pub(crate) run_counter: Arc<RunCounter>,
     guard: Guard,
     /// Calls apps' servers.
     caller: Caller,
     vapid: Option<Vapid>,
     engines: Engines,
-    keyed: KeyedRuns,
+    keyed: ByokRuns,
     live: LiveParts,
     tasks: TaskParts,
     /// The turns of the assistant in this process.
@@ -97,18 +97,18 @@ impl App {
         let guard = Guard::new(config.allow_outgoing.clone());
         let caller = Caller::new(guard.clone()).context("making the client for apps")?;
         let vapid = config.vapid()?;
-        let tally = Arc::new(Tally::default());
-        let settings = run_settings(&config, &process_name(), tally.clone());
+        let run_counter = Arc::new(RunCounter::default());
+        let settings = run_settings(&config, &process_name(), run_counter.clone());
         let runs = DeliveredRuns::new(ledger.clone(), engines.clone(), worker_metrics.clone(), &settings);
         let tasks = TaskParts::wire(&config, &registry, &worker_metrics, runs)?;
-        let keyed = KeyedRuns::new(ledger.clone(), with_key, worker_metrics.clone(), settings);
+        let keyed = ByokRuns::new(ledger.clone(), with_key, worker_metrics.clone(), settings);
         let live = LiveParts::wire(&config, &registry, &ledger, &guard)?;
         Ok(Self {
             config,
             ledger,
             compute,
             registry,
-            tally,
+            run_counter,
             guard,
             caller,
             vapid,
@@ -134,7 +134,7 @@ impl App {
     }
 
     /// How long requests in flight may take once the process is to stop: as long as a create waits, and a little more.
-    pub(crate) fn farewell(&self) -> Duration {
+    pub(crate) fn shutdown_grace(&self) -> Duration {
         Duration::from_secs(self.config.create_wait_seconds + 2)
     }
 
@@ -177,10 +177,10 @@ impl App {
     ///
     /// # Errors
     /// When the outgoing client cannot be made.
-    pub(crate) fn worker(&self, name: &str, watch: Arc<dyn Watch>) -> anyhow::Result<Worker> {
+    pub(crate) fn worker(&self, name: &str, observer: Arc<dyn RunObserver>) -> anyhow::Result<Worker> {
         let sender = Sender::new(self.guard.clone()).context("making the outgoing client")?;
         let settings =
-            worker::Settings { vapid: self.vapid.clone(), ..run_settings(&self.config, name, watch) };
+            worker::Settings { vapid: self.vapid.clone(), ..run_settings(&self.config, name, observer) };
         Ok(Worker::new(
             self.ledger.clone(),
             self.engines.clone(),
@@ -236,7 +236,7 @@ impl App {
             retention: Duration::from_secs(self.config.retention_days * 86_400),
             apart: reconciler::apart(chance().next_u64(), between(&schedule)),
             every: longest_gap(&schedule),
-            tasks: self.tasks.asked().filter(|_| self.config.has(Role::Reconciler)),
+            tasks: self.tasks.for_reconciler().filter(|_| self.config.has(Role::Reconciler)),
             ..reconciler::Settings::default()
         };
         if self.config.has(Role::Reconciler) {
@@ -270,12 +270,12 @@ impl App {
         &self,
         tasks: &TaskTracker,
         lifecycle: &Lifecycle,
-        watch: Arc<dyn Watch>,
+        observer: Arc<dyn RunObserver>,
     ) -> anyhow::Result<Option<Health>> {
         if !self.config.has(Role::Worker) {
             return Ok(None);
         }
-        let worker = self.worker(&process_name(), watch)?;
+        let worker = self.worker(&process_name(), observer)?;
         tasks.spawn(worker::index_conversations(self.ledger.clone(), lifecycle.soft.clone()));
         let health = worker.health();
         tasks.spawn(worker.run(lifecycle.soft.clone(), lifecycle.hard.clone()));
@@ -313,7 +313,7 @@ pub(crate) fn install_crypto() {
 }
 
 /// How runs go in this process, those of the worker as well as keyed ones.
-fn run_settings(config: &Config, name: &str, watch: Arc<dyn Watch>) -> worker::Settings {
+fn run_settings(config: &Config, name: &str, observer: Arc<dyn RunObserver>) -> worker::Settings {
     worker::Settings {
         finalization_concurrency: config.finalization_concurrency,
         claims_finalizations: config.finalization_dispatch_mode != Dispatch::CloudTasks,
@@ -322,7 +322,7 @@ fn run_settings(config: &Config, name: &str, watch: Arc<dyn Watch>) -> worker::S
         worker_name: name.to_owned(),
         pause_after: config.pause_after(),
         seed: chance().next_u64(),
-        watch,
+        observer,
         ..worker::Settings::default()
     }
 }

@@ -8,13 +8,13 @@ use ledger::Claimed;
 use secrecy::SecretString;
 
 /// The keyed runs of this process.
-pub trait KeyedRuns: Debug + Send + Sync {
+pub trait ByokRuns: Debug + Send + Sync {
     /// A place for one more job, kept until it is used or dropped; `None` when too many wait.
-    fn place(&self) -> Option<Box<dyn KeyedPlace>>;
+    fn permit(&self) -> Option<Box<dyn ByokPermit>>;
 }
 
 /// A place among the keyed runs of this process.
-pub trait KeyedPlace: Send + Sync {
+pub trait ByokPermit: Send + Sync {
     /// Under which name the admission may take the lease at once; `None` while no slot is free.
     fn claimant(&self) -> Option<WorkerId>;
 
@@ -27,10 +27,10 @@ pub trait KeyedPlace: Send + Sync {
 
 /// A process without keyed runs: there is never a place.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NoKeyedRuns;
+pub struct NoByokRuns;
 
-impl KeyedRuns for NoKeyedRuns {
-    fn place(&self) -> Option<Box<dyn KeyedPlace>> {
+impl ByokRuns for NoByokRuns {
+    fn permit(&self) -> Option<Box<dyn ByokPermit>> {
         None
     }
 }

@@ -6,8 +6,8 @@ use records::Source;
 
 use crate::categorize::{Categorize, Uncategorized};
 use crate::{
-    AppServers, ChatSettings, Deliveries, Invokers, KeyedRuns, LiveSettings, NoAppServers, NoDeliveries,
-    NoKeyedRuns,
+    AppServers, ByokRuns, ChatSettings, Deliveries, Invokers, LiveSettings, NoAppServers, NoByokRuns,
+    NoDeliveries,
 };
 
 /// The settings of the API role.
@@ -36,7 +36,7 @@ pub struct Settings {
     /// Web push, when the operator has set a key for it; without, such subscriptions are answered 503.
     pub web_push: Option<WebPush>,
     /// Who runs jobs with their users' own keys in this process.
-    pub keyed: Arc<dyn KeyedRuns>,
+    pub keyed: Arc<dyn ByokRuns>,
     /// Who may deliver jobs to the run route.
     pub invokers: Arc<dyn Invokers>,
     /// Who runs the jobs that are delivered to this process.
@@ -78,7 +78,7 @@ impl Default for Settings {
             finalize_enabled: true,
             cors_origins: Vec::new(),
             web_push: None,
-            keyed: Arc::new(NoKeyedRuns),
+            keyed: Arc::new(NoByokRuns),
             invokers: Arc::new(NoDeliveries),
             deliveries: Arc::new(NoDeliveries),
             run_timeout: Duration::from_secs(1_500),

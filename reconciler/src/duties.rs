@@ -61,23 +61,23 @@ impl Reconciler {
     /// Marks conversations that stand in `processing` without a live job. There should be none.
     async fn sweep(&self) -> Result<(), Error> {
         let began = Instant::now();
-        let mut place = self.places.swept.lock().await;
+        let mut cursor = self.cursors.swept.lock().await;
         while !self.stop.is_cancelled() {
-            let walked = self
+            let page = self
                 .ledger
                 .db()
-                .in_time(self.ledger.sweep_processing(place.as_ref(), self.settings.page))
+                .in_time(self.ledger.sweep_processing(cursor.as_ref(), self.settings.page))
                 .await?;
-            for found in &walked.found {
+            for found in &page.found {
                 let conversation_id = found.conversation_id.as_str();
                 tracing::error!(
                     conversation_id,
                     "a conversation stood in processing without a job; it is marked failed"
                 );
             }
-            self.metrics.count(Action::Swept, walked.found.len() as u64);
-            *place = walked.next;
-            if place.is_none() || began.elapsed() >= self.settings.budget {
+            self.metrics.count(Action::Swept, page.found.len() as u64);
+            *cursor = page.next;
+            if cursor.is_none() || began.elapsed() >= self.settings.budget {
                 return Ok(());
             }
         }
@@ -102,17 +102,17 @@ impl Reconciler {
     /// Removes dead letters that are older than the retention and can never be replayed.
     async fn prune_dead_letters(&self) -> Result<(), Error> {
         let began = Instant::now();
-        let mut place = self.places.pruned.lock().await;
+        let mut cursor = self.cursors.pruned.lock().await;
         while !self.stop.is_cancelled() {
             let (age, page) = (self.settings.retention, self.settings.page);
-            let walked = self
+            let page = self
                 .ledger
                 .db()
-                .in_time(self.operations.prune_dead_letters(age, place.as_ref(), page))
+                .in_time(self.operations.prune_dead_letters(age, cursor.as_ref(), page))
                 .await?;
-            self.metrics.count(Action::Pruned, walked.found);
-            *place = walked.next;
-            if place.is_none() || began.elapsed() >= self.settings.budget {
+            self.metrics.count(Action::Pruned, page.found);
+            *cursor = page.next;
+            if cursor.is_none() || began.elapsed() >= self.settings.budget {
                 return Ok(());
             }
         }

@@ -1,6 +1,6 @@
 //! The pass: everything that is due, in bounded pages, oldest first.
 
-use db::{Error, Passed};
+use db::{DueRow, Error};
 use tokio::time::Instant;
 
 use crate::{Reconciler, plan::goes_on, repair::Repairs};
@@ -14,7 +14,7 @@ impl Reconciler {
     pub async fn pass(&self) -> Result<(), Error> {
         let began = Instant::now();
         let mut repairs = Repairs::new(&self.ledger, &self.metrics);
-        let mut after: Option<Passed> = None;
+        let mut after: Option<DueRow> = None;
         while !self.stop.is_cancelled() {
             let page =
                 self.ledger.db().in_time(self.ledger.due_page(after.as_ref(), self.settings.page)).await?;

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use apalis::prelude::{Data, WorkerBuilder, WorkerError};
 use apalis_cron::{CronScheduler, Schedule, Tick};
 use chrono::Utc;
-use db::{Error, Place};
+use db::{Cursor, Error};
 use ledger::Ledger;
 use operations::Operations;
 use tokio::sync::Mutex;
@@ -29,18 +29,18 @@ pub struct Reconciler {
     pub(crate) metrics: Metrics,
     pub(crate) stop: CancellationToken,
     /// Where walks go on that no round has finished.
-    pub(crate) places: Places,
+    pub(crate) cursors: Cursors,
     /// Held by the round that is being made.
     busy: Mutex<()>,
 }
 
 /// How far walks have come: one that took longer than a round's budget goes on in the next.
 #[derive(Default)]
-pub(crate) struct Places {
+pub(crate) struct Cursors {
     /// The sweep of what stands in `processing`.
-    pub(crate) swept: Mutex<Option<Place>>,
+    pub(crate) swept: Mutex<Option<Cursor>>,
     /// The pruning of dead letters.
-    pub(crate) pruned: Mutex<Option<Place>>,
+    pub(crate) pruned: Mutex<Option<Cursor>>,
 }
 
 impl Reconciler {
@@ -52,7 +52,7 @@ impl Reconciler {
             settings,
             metrics,
             stop,
-            places: Places::default(),
+            cursors: Cursors::default(),
             busy: Mutex::default(),
         }
     }

@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use db::{Error, Passed};
+use db::{DueRow, Error};
 use futures::{StreamExt, future::BoxFuture, stream};
 use job::{Dispatch, Generation, JobId};
 use outbox::DueTask;
@@ -35,7 +35,7 @@ impl Reconciler {
         let Some(queue) = &self.settings.tasks else { return Ok(()) };
         let began = Instant::now();
         let mut repairs = Repairs::new(&self.ledger, &self.metrics);
-        let mut after: Option<Passed> = None;
+        let mut after: Option<DueRow> = None;
         while !self.stop.is_cancelled() {
             let page = self
                 .ledger

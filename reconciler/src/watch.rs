@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use db::{Error, Passed};
+use db::{DueRow, Error};
 use ledger::Ledger;
 use tokio_util::sync::CancellationToken;
 
@@ -51,7 +51,7 @@ struct Calm(bool);
 
 async fn look(ledger: &Ledger, metrics: &Metrics, stop: &CancellationToken) -> Result<Calm, Error> {
     let mut repairs = Repairs::new(ledger, metrics);
-    let mut after: Option<Passed> = None;
+    let mut after: Option<DueRow> = None;
     loop {
         let page = ledger.db().in_time(ledger.expired_leases(after.as_ref(), PAGE)).await?;
         for (_, user, job) in &page {

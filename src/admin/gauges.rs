@@ -127,7 +127,7 @@ mod tests {
             Ledger::new(through, Settings { connections: 1, ..Settings::default() }),
             Pool::new(1).unwrap(),
         );
-        let held = database.holding("lock table finalization_jobs in access exclusive mode").await;
+        let held = database.hold_locks("lock table finalization_jobs in access exclusive mode").await;
         let is_silent = Cell::new(false);
         // The server itself ends what waits for a lock: then once more.
         let scrape = async {

@@ -10,9 +10,9 @@ use operations::{JobFilter, Operations};
 
 use super::{
     Console,
-    asked::Asked,
     confirm::Confirm,
     fault::{Fault, Undone},
+    filter_form::FilterForm,
     job::read,
     one::granted,
     typed::{Path, Query},
@@ -101,11 +101,11 @@ pub(super) fn waits(job: &Job, now: Timestamp) -> bool {
 pub(super) async fn ask_many(
     visitor: Visitor,
     State(console): State<Console>,
-    Query(asked): Query<Asked>,
+    Query(form): Query<FilterForm>,
 ) -> Result<Response, Fault> {
     let ledger = &console.ledger;
-    let filter = queued(&asked, ledger.db().in_time(ledger.db().now()).await?)?;
-    let asked = asked.fixed(&filter);
+    let filter = queued(&form, ledger.db().in_time(ledger.db().now()).await?)?;
+    let form = form.fixed(&filter);
     let found = console.in_time(waiting(ledger, filter)).await?;
     if found.is_empty() {
         return Err(Fault::Missing(
@@ -121,9 +121,9 @@ pub(super) async fn ask_many(
                 .to_owned(),
         ],
         action: "/console/run-now".to_owned(),
-        hidden: asked.pairs().into_iter().map(|(name, value)| (name, value.to_owned())).collect(),
+        hidden: form.pairs().into_iter().map(|(name, value)| (name, value.to_owned())).collect(),
         button: "Run now",
-        back: format!("/console/jobs?{}", asked.query()),
+        back: format!("/console/jobs?{}", form.query()),
         ..Confirm::new(visitor, "jobs", title)
     }
     .page())
@@ -132,8 +132,8 @@ pub(super) async fn ask_many(
 /// `POST /console/run-now`. A transaction per job; one that has begun meanwhile is left alone.
 pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let (action, ledger) = (acting.action()?, &console.ledger);
-    let asked = Asked::of(acting.fields());
-    let filter = queued(&asked, ledger.db().in_time(ledger.db().now()).await?)?;
+    let form = FilterForm::of(acting.fields());
+    let filter = queued(&form, ledger.db().in_time(ledger.db().now()).await?)?;
     let mut word = "unchanged";
     for job in console.in_time(waiting(ledger, filter)).await? {
         if let Some(Ok(_)) = ledger.db().in_time(ledger.run_now(&job, &action)).await? {
@@ -143,8 +143,8 @@ pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting)
     Ok(Redirect::to(&format!("/console/jobs?status=queued&done={word}")))
 }
 
-fn queued(asked: &Asked, now: Timestamp) -> Result<JobFilter, Fault> {
-    let filter = asked.filter(now, AT_ONCE)?;
+fn queued(form: &FilterForm, now: Timestamp) -> Result<JobFilter, Fault> {
+    let filter = form.filter(now, AT_ONCE)?;
     Ok(JobFilter { status: Some("queued".to_owned()), after: None, ..filter })
 }
 

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use job::FailureCode;
-use ledger::{CheckpointKey, Holding, Ledger};
+use ledger::{CheckpointKey, LeaseToken, Ledger};
 use serde_json::Value;
-use stages::{Engines, Interrupted, Notebook, StepKey};
+use stages::{CheckpointStore, Engines, Interrupted, StepKey};
 use tokio_util::sync::CancellationToken;
 
-use crate::answered::{Unanswered, until_answered};
 use crate::chance::Chance;
+use crate::retry::{Unanswered, with_retries};
 use crate::spending::Account;
 
 /// The checkpoints of one run.
 pub(crate) struct Checkpoints {
     pub(crate) ledger: Ledger,
-    pub(crate) holding: Holding,
+    pub(crate) token: LeaseToken,
     /// What the run spends is written with what it records.
     pub(crate) account: Arc<Account>,
     pub(crate) engines: Engines,
@@ -25,12 +25,12 @@ pub(crate) struct Checkpoints {
     pub(crate) hard: CancellationToken,
 }
 
-impl Notebook for Checkpoints {
+impl CheckpointStore for Checkpoints {
     fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
         let key = checkpoint(key);
         Box::pin(async move {
-            let verb = || self.ledger.db().in_time(self.ledger.recall(&self.holding, &key));
-            until_answered(&self.chance, &self.hard, verb).await.map_err(interrupted)
+            let verb = || self.ledger.db().in_time(self.ledger.recall(&self.token, &key));
+            with_retries(&self.chance, &self.hard, verb).await.map_err(interrupted)
         })
     }
 
@@ -39,8 +39,8 @@ impl Notebook for Checkpoints {
         Box::pin(async move {
             let due = self.account.statement(&self.engines);
             let verb =
-                || self.ledger.db().in_time(self.ledger.record(&self.holding, &key, &output, &due.spent));
-            let written = fenced(until_answered(&self.chance, &self.hard, verb).await);
+                || self.ledger.db().in_time(self.ledger.record(&self.token, &key, &output, &due.spent));
+            let written = fenced(with_retries(&self.chance, &self.hard, verb).await);
             written.inspect(|()| self.account.saved(&due))
         })
     }
@@ -49,10 +49,9 @@ impl Notebook for Checkpoints {
         let key = checkpoint(key);
         Box::pin(async move {
             let due = self.account.statement(&self.engines);
-            let verb = || {
-                self.ledger.db().in_time(self.ledger.record_anew(&self.holding, &key, &output, &due.spent))
-            };
-            let written = fenced(until_answered(&self.chance, &self.hard, verb).await);
+            let verb =
+                || self.ledger.db().in_time(self.ledger.record_anew(&self.token, &key, &output, &due.spent));
+            let written = fenced(with_retries(&self.chance, &self.hard, verb).await);
             written.inspect(|()| self.account.saved(&due))
         })
     }

@@ -12,16 +12,16 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::chance::Chance;
-use crate::heartbeat::{Holdings, beat};
+use crate::heartbeat::{LeaseRegistry, beat};
 use crate::material::same;
 use crate::metrics::Metrics;
+use crate::observer::Ended;
 use crate::run::{End, Runner};
 use crate::settings::Settings;
-use crate::watch::Ended;
 
 /// So long before the task queue gives a delivery up it is answered, whatever the run does.
 const BEFORE_DEADLINE: Duration = Duration::from_secs(5);
-/// How long whoever delivers a job is to wait for the end of a run.
+/// How long the sender of a delivery waits for the end of a run.
 const RUNNING: Duration = Duration::from_secs(30);
 
 /// How a delivery ended.
@@ -41,7 +41,7 @@ pub enum Delivered {
     Leased(Duration),
     /// It may not be claimed before this is over.
     NotYet(Duration),
-    /// No slot is free, the process stops, or the database is away.
+    /// No slot is free, the process stops, or the database does not answer.
     Busy,
 }
 
@@ -70,13 +70,13 @@ impl DeliveredRuns {
             stages: Arc::new(Stages::new(engines.clone())),
             same: same(&engines),
             engines,
-            holdings: Holdings::default(),
+            leases: LeaseRegistry::default(),
             // A delivery occupies its slot until it is answered: the task queue limits how many there are.
             finishing: Arc::new(Semaphore::new(0)),
             metrics: metrics.clone(),
-            watch: Arc::clone(&settings.watch),
+            observer: Arc::clone(&settings.observer),
             pause: settings.pause_after.clone(),
-            farewell: settings.farewell,
+            grace_period: settings.grace_period,
             chance: Chance::new(settings.seed),
             soft: soft.clone(),
             hard: hard.clone(),
@@ -100,7 +100,7 @@ impl DeliveredRuns {
         let inner = &self.0;
         let beat = beat(
             inner.ledger.clone(),
-            inner.runner.holdings.clone(),
+            inner.runner.leases.clone(),
             inner.heartbeat,
             inner.runner.chance.clone(),
             inner.metrics.clone(),
@@ -143,13 +143,13 @@ impl DeliveredRuns {
         inner.metrics.count_delivery(claim.answer());
         match claim {
             DeliveryClaim::Granted { claimed, retry } => {
-                inner.metrics.count_edge(retry, false);
+                inner.metrics.count_transition(retry, false);
                 let delivered = self.run_claimed(*claimed, slot).await;
                 drop(token);
                 delivered
             }
             DeliveryClaim::GivenUp => {
-                inner.metrics.count_edge(false, true);
+                inner.metrics.count_transition(false, true);
                 Delivered::DeadLetter
             }
             DeliveryClaim::Leased(wait) => Delivered::Leased(wait),
@@ -180,11 +180,11 @@ impl DeliveredRuns {
     }
 }
 
-/// What the end of a run means for whoever delivered its job.
+/// What the end of a run means for the sender of its delivery.
 fn after(end: End) -> Delivered {
     match (end.ended, end.ready_at) {
         (Ended::Completed, _) => Delivered::Done,
-        (Ended::Failed(_), _) if end.buried => Delivered::DeadLetter,
+        (Ended::Failed(_), _) if end.dead_letter => Delivered::DeadLetter,
         (Ended::Failed(_) | Ended::Released, Some(ready_at)) => Delivered::Retry(ready_at),
         // It requires its user's keys by now.
         (Ended::Failed(_) | Ended::Released | Ended::Parked, None) | (Ended::Parked, Some(_)) => {
@@ -208,7 +208,7 @@ mod tests {
         let failed = Ended::Failed(FailureCode::ModelTimeout);
         let rows = [
             (End::from(Ended::Completed), Delivered::Done),
-            (End { buried: true, ..End::from(failed) }, Delivered::DeadLetter),
+            (End { dead_letter: true, ..End::from(failed) }, Delivered::DeadLetter),
             (queued(failed), Delivered::Retry(at)),
             (queued(Ended::Released), Delivered::Retry(at)),
             (End::from(failed), Delivered::Dropped("blocked_byok")),

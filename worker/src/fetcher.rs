@@ -9,7 +9,7 @@ use std::{
 
 use apalis_core::worker::context::WorkerContext;
 use job::{Queue, WorkerId};
-use ledger::{Answer, ClaimRequest, Claimed, Edge, JobClaims, Ledger};
+use ledger::{Answer, ClaimRequest, Claimed, JobClaims, Ledger, Transition};
 use records::UserId;
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc},
@@ -18,9 +18,9 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    answered::{BackOff, until_answered},
     chance::Chance,
     metrics::Metrics,
+    retry::{BackOff, with_retries},
 };
 
 /// How often the queue is read without a wake-up: polling is the truth, a wake-up only saves time.
@@ -122,7 +122,7 @@ impl Running {
 }
 
 /// How many of so many slots one user may have, without those of a claim in flight: one is left for users who have none, so
-/// that long runs of one user never make all others wait. With one or two slots there is none to spare, and no limit.
+/// that long runs of one user never make all others wait. With one or two slots no slot can be spared, and there is no limit.
 fn most_of_one_user(slots: usize, in_flight: u32) -> u32 {
     match u32::try_from(slots) {
         Ok(slots) if slots > 2 => (slots - 1).saturating_sub(in_flight),
@@ -252,13 +252,13 @@ impl Fetcher {
 
     /// Releases a job that was not started; it costs nothing (DESIGN §3, `Release`).
     pub(crate) async fn release(&self, claimed: &Claimed) {
-        let holding = claimed.holding();
-        let edge = Edge::Release { delay: chrono::Duration::zero() };
-        let answer = until_answered(&self.chance, &self.hard, || {
-            self.ledger.db().in_time(self.ledger.settle(&holding, edge))
+        let token = claimed.lease_token();
+        let transition = Transition::Release { delay: chrono::Duration::zero() };
+        let answer = with_retries(&self.chance, &self.hard, || {
+            self.ledger.db().in_time(self.ledger.settle(&token, transition))
         })
         .await;
-        tracing::info!(job_id = %holding.job_id, epoch = %holding.epoch, granted = matches!(answer, Ok(Answer::Granted { .. })), "released unstarted");
+        tracing::info!(job_id = %token.job_id, epoch = %token.epoch, granted = matches!(answer, Ok(Answer::Granted { .. })), "released unstarted");
     }
 
     /// `in_flight`: the slots of a claim that has not answered yet. All of them may become one user's, so they come off what

@@ -4,85 +4,85 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ledger::{Holding, Ledger, Renewal};
+use ledger::{LeaseToken, Ledger, Renewal};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use crate::answered::BackOff;
 use crate::chance::Chance;
 use crate::metrics::Metrics;
+use crate::retry::BackOff;
 
 /// What the ledger said of a lease that cannot be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum LeaseStatus {
     /// Another run has the job, or it is terminal: the run writes nothing more.
     Lost,
     /// The run limit is over: the run ends in `Fail(run_timeout)`.
     RunLimit,
 }
 
-type Told = watch::Sender<Option<Fate>>;
+type StatusSender = watch::Sender<Option<LeaseStatus>>;
 
 /// The registry of this process's leases. Cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct Holdings(Arc<Mutex<HashMap<Holding, Told>>>);
+pub(crate) struct LeaseRegistry(Arc<Mutex<HashMap<LeaseToken, StatusSender>>>);
 
 /// A lease in the registry, for as long as this lives.
-pub(crate) struct Held {
-    holding: Holding,
-    told: watch::Receiver<Option<Fate>>,
-    holdings: Holdings,
+pub(crate) struct HeldLease {
+    token: LeaseToken,
+    status: watch::Receiver<Option<LeaseStatus>>,
+    registry: LeaseRegistry,
 }
 
-impl Held {
+impl HeldLease {
     /// The lease.
-    pub(crate) fn holding(&self) -> &Holding {
-        &self.holding
+    pub(crate) fn lease_token(&self) -> &LeaseToken {
+        &self.token
     }
 
-    /// Waits until the heartbeat says `fate`, also when it said another one before; for ever, when it never does.
-    pub(crate) async fn told(&self, fate: Fate) {
-        let mut told = self.told.clone();
-        if told.wait_for(|told| *told == Some(fate)).await.is_err() {
+    /// Waits until the heartbeat says `status`, also when it said another one before; for ever, when it never does.
+    pub(crate) async fn until(&self, status: LeaseStatus) {
+        let mut watched = self.status.clone();
+        if watched.wait_for(|reported| *reported == Some(status)).await.is_err() {
             std::future::pending().await
         }
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldLease {
     fn drop(&mut self) {
-        self.holdings.lock().remove(&self.holding);
+        self.registry.lock().remove(&self.token);
     }
 }
 
-impl Holdings {
+impl LeaseRegistry {
     /// Registers a lease, to be renewed from now on.
-    pub(crate) fn hold(&self, lease: Holding) -> Held {
-        let (tell, told) = watch::channel(None);
-        self.lock().insert(lease.clone(), tell);
-        Held { holding: lease, told, holdings: self.clone() }
+    pub(crate) fn hold(&self, lease: LeaseToken) -> HeldLease {
+        let (sender, status) = watch::channel(None);
+        self.lock().insert(lease.clone(), sender);
+        HeldLease { token: lease, status, registry: self.clone() }
     }
 
-    fn present(&self) -> Vec<Holding> {
+    fn present(&self) -> Vec<LeaseToken> {
         self.lock().keys().cloned().collect()
     }
 
-    fn tell(&self, leases: &[Holding], renewals: &[Renewal]) {
+    fn notify(&self, leases: &[LeaseToken], renewals: &[Renewal]) {
         let registry = self.lock();
-        for (holding, renewal) in leases.iter().zip(renewals) {
-            let fate = match renewal {
+        for (token, renewal) in leases.iter().zip(renewals) {
+            let status = match renewal {
                 // A completion that is committed is answered to the run itself, now or when it asks again.
                 Renewal::Renewed { .. } | Renewal::Done => continue,
-                Renewal::Lost => Fate::Lost,
-                Renewal::RunLimit => Fate::RunLimit,
+                Renewal::Lost => LeaseStatus::Lost,
+                Renewal::RunLimit => LeaseStatus::RunLimit,
             };
-            if let Some(tell) = registry.get(holding) {
-                tell.send_replace(Some(fate));
+            if let Some(sender) = registry.get(token) {
+                sender.send_replace(Some(status));
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Holding, Told>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<LeaseToken, StatusSender>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -91,7 +91,7 @@ impl Holdings {
 /// the leases is the time in which it must get through.
 pub(crate) async fn beat(
     ledger: Ledger,
-    holdings: Holdings,
+    registry: LeaseRegistry,
     every: Duration,
     chance: Chance,
     metrics: Metrics,
@@ -103,10 +103,10 @@ pub(crate) async fn beat(
         let asked_at = Instant::now();
         // The runtime's threads were busy with something else.
         metrics.heartbeat_late(asked_at - next);
-        let present = holdings.present();
+        let present = registry.present();
         let renewed = renewed(&ledger, &present).await;
         match &renewed {
-            Ok(renewals) => holdings.tell(&present, renewals),
+            Ok(renewals) => registry.notify(&present, renewals),
             Err(error) => tracing::warn!(%error, leases = present.len(), "leases could not be renewed"),
         }
         next = next_try(renewed.is_ok(), asked_at, every, &mut back_off);
@@ -122,7 +122,7 @@ fn next_try(answered: bool, asked_at: Instant, every: Duration, back_off: &mut B
     Instant::now() + back_off.wait().min(every)
 }
 
-async fn renewed(ledger: &Ledger, present: &[Holding]) -> Result<Vec<Renewal>, db::Error> {
+async fn renewed(ledger: &Ledger, present: &[LeaseToken]) -> Result<Vec<Renewal>, db::Error> {
     match present {
         [] => Ok(Vec::new()),
         _ => ledger.db().in_time(ledger.renew(present)).await,
@@ -140,28 +140,28 @@ mod tests {
 
     use super::*;
 
-    fn holding(epoch: i64) -> Holding {
-        Holding { user_id: UserId::new("u"), job_id: JobId::derive("u", "c", 1), epoch: Epoch(epoch) }
+    fn token(epoch: i64) -> LeaseToken {
+        LeaseToken { user_id: UserId::new("u"), job_id: JobId::derive("u", "c", 1), epoch: Epoch(epoch) }
     }
 
     #[tokio::test]
     async fn a_run_hears_of_its_own_lease_alone() {
-        let holdings = Holdings::default();
-        let (lost, overdue) = (holdings.hold(holding(1)), holdings.hold(holding(2)));
-        holdings.tell(&[holding(2), holding(1)], &[Renewal::RunLimit, Renewal::Lost]);
-        lost.told(Fate::Lost).await;
-        overdue.told(Fate::RunLimit).await;
-        assert!(overdue.told(Fate::Lost).now_or_never().is_none());
+        let registry = LeaseRegistry::default();
+        let (lost, overdue) = (registry.hold(token(1)), registry.hold(token(2)));
+        registry.notify(&[token(2), token(1)], &[Renewal::RunLimit, Renewal::Lost]);
+        lost.until(LeaseStatus::Lost).await;
+        overdue.until(LeaseStatus::RunLimit).await;
+        assert!(overdue.until(LeaseStatus::Lost).now_or_never().is_none());
     }
 
     #[tokio::test]
     async fn a_lease_that_is_lost_after_the_run_limit_is_heard_of() {
-        let holdings = Holdings::default();
-        let held = holdings.hold(holding(1));
+        let registry = LeaseRegistry::default();
+        let held = registry.hold(token(1));
         for renewal in [Renewal::RunLimit, Renewal::Lost] {
-            holdings.tell(&[holding(1)], &[renewal]);
+            registry.notify(&[token(1)], &[renewal]);
         }
-        held.told(Fate::Lost).await;
+        held.until(LeaseStatus::Lost).await;
     }
 
     #[tokio::test(start_paused = true)]
@@ -182,7 +182,7 @@ mod tests {
         let metrics = Metrics::new(&registry).unwrap();
         let ledger = Ledger::new(Default::default(), ledger::Settings::default());
         let every = Duration::from_secs(2);
-        let beating = beat(ledger, Holdings::default(), every, Chance::new(3), metrics);
+        let beating = beat(ledger, LeaseRegistry::default(), every, Chance::new(3), metrics);
         tokio::pin!(beating);
         assert!((&mut beating).now_or_never().is_none());
         // The runtime's only thread is busy for seven seconds.
@@ -197,11 +197,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_run_that_ended_is_renewed_no_more() {
-        let holdings = Holdings::default();
-        let first = holdings.hold(holding(1));
-        let _second = holdings.hold(holding(2));
+        let registry = LeaseRegistry::default();
+        let first = registry.hold(token(1));
+        let _second = registry.hold(token(2));
         drop(first);
-        assert_eq!(holdings.present(), [holding(2)]);
-        holdings.tell(&[holding(1)], &[Renewal::Lost]);
+        assert_eq!(registry.present(), [token(2)]);
+        registry.notify(&[token(1)], &[Renewal::Lost]);
     }
 }

@@ -14,34 +14,34 @@ mod material;
 mod run;
 mod spending;
 
+mod byok;
 mod delivered;
-mod keyed;
 
-mod answered;
 mod breaker;
 mod chance;
 mod heartbeat;
+mod retry;
 
 mod audio;
-mod errand;
+mod dispatcher;
 mod fan_out;
 mod indexing;
 mod push;
 
 mod metrics;
+mod observer;
 mod settings;
 mod slots;
 mod tools;
 mod traces;
-mod watch;
 
 pub use audio::{AudioMetrics, AudioTap, AudioWebhooks};
+pub use byok::{ByokRuns, EnginesWithKey, Reservation};
 pub use delivered::{Delivered, DeliveredRuns};
 pub use fan_out::Render;
 pub use indexing::index_conversations;
-pub use keyed::{EnginesWithKey, KeyedRuns, Place};
 pub use metrics::{ANSWERS, CALL_OUTCOMES, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
+pub use observer::{Ended, NoObserver, RunEvent, RunObserver};
 pub use settings::Settings;
 pub use tools::Tools;
-pub use watch::{Ended, Moment, Unwatched, Watch};
 pub use worker::{Health, Worker};

@@ -195,7 +195,7 @@ impl Metrics {
         &self.retries
     }
 
-    /// The counter of jobs given up; every edge into a dead letter raises the same one.
+    /// The counter of jobs given up; every transition into a dead letter raises the same one.
     pub fn dead_letters(&self) -> &IntCounter {
         &self.dead_letters
     }
@@ -243,7 +243,7 @@ impl Metrics {
         self.fallback.with_label_values(&["pusher", "enqueue_failed"])
     }
 
-    pub(crate) fn count_edge(&self, retry: bool, dead_letter: bool) {
+    pub(crate) fn count_transition(&self, retry: bool, dead_letter: bool) {
         self.retries.inc_by(retry.into());
         self.dead_letters.inc_by(dead_letter.into());
     }

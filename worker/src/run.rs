@@ -8,23 +8,23 @@ use std::time::Duration;
 use compute::on_behalf_of;
 use futures::FutureExt;
 use job::{Cause, FailureCode, Outcome, Refusal, State, Timestamp};
-use ledger::{Answer, Claimed, Completion, Edge, Finished, Ledger, Results, RunEnd, Same};
+use ledger::{Answer, Claimed, Completion, Finished, Ledger, Results, RunEnd, Same, Transition};
 use stages::{Engines, Failure, Finalized, Interrupted, Run, Stages};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use crate::answered::{Unanswered, until_answered};
 use crate::chance::Chance;
 use crate::checkpoints::Checkpoints;
 use crate::fetcher::Slot;
-use crate::heartbeat::{Fate, Held, Holdings};
+use crate::heartbeat::{HeldLease, LeaseRegistry, LeaseStatus};
 use crate::material::{material, results};
 use crate::metrics::Metrics;
+use crate::observer::{Ended, RunObserver, RunReporter};
+use crate::retry::{Unanswered, with_retries};
 use crate::spending::{Account, counted};
 use crate::traces;
-use crate::watch::{Ended, Watch, Witness};
 
 /// Runs claimed jobs, one call per job. Cheap to clone.
 #[derive(Clone)]
@@ -34,14 +34,14 @@ pub(crate) struct Runner {
     /// How completion compares new things with what is kept.
     pub(crate) same: Same,
     pub(crate) stages: Arc<Stages>,
-    pub(crate) holdings: Holdings,
+    pub(crate) leases: LeaseRegistry,
     /// Places of runs that have nothing but their commit left to do.
     pub(crate) finishing: Arc<Semaphore>,
     pub(crate) metrics: Metrics,
-    pub(crate) watch: Arc<dyn Watch>,
+    pub(crate) observer: Arc<dyn RunObserver>,
     pub(crate) pause: Option<(String, Duration)>,
     pub(crate) chance: Chance,
-    pub(crate) farewell: Duration,
+    pub(crate) grace_period: Duration,
     pub(crate) soft: CancellationToken,
     pub(crate) hard: CancellationToken,
 }
@@ -72,14 +72,14 @@ pub(crate) struct End {
     /// The delay with which it was released, or what the provider asked for when it failed.
     pub(crate) wait: Option<Duration>,
     /// The job is a dead letter: keys can do nothing for it any more.
-    pub(crate) buried: bool,
+    pub(crate) dead_letter: bool,
     /// From when on the job is queued again, if it is.
     pub(crate) ready_at: Option<Timestamp>,
 }
 
 impl From<Ended> for End {
     fn from(ended: Ended) -> Self {
-        Self { ended, wait: None, buried: false, ready_at: None }
+        Self { ended, wait: None, dead_letter: false, ready_at: None }
     }
 }
 
@@ -89,10 +89,10 @@ impl Unfinished {
     }
 
     /// What lies behind it, for operators.
-    fn cause(self, witness: &Witness) -> Option<Cause> {
+    fn cause(self, reporter: &RunReporter) -> Option<Cause> {
         let (Self::Waiting(failure) | Self::Failed(failure)) = self else { return None };
         let Failure { code, circuit_open, class, http_status, .. } = failure;
-        let stage = witness.failed_stage(code).map(str::to_owned);
+        let stage = reporter.failed_stage(code).map(str::to_owned);
         Some(Cause { code, stage, class, http_status, circuit_open })
     }
 }
@@ -121,37 +121,37 @@ impl Runner {
 
     async fn watched(self, claimed: Claimed, slot: Slot) -> End {
         let began = Instant::now();
-        let held = self.holdings.hold(claimed.holding());
-        let witness = Witness {
+        let held = self.leases.hold(claimed.lease_token());
+        let reporter = RunReporter {
             claimed,
             metrics: self.metrics.clone(),
-            watch: Arc::clone(&self.watch),
+            observer: Arc::clone(&self.observer),
             pause: self.pause.clone(),
             stages: Mutex::default(),
             failed: Mutex::default(),
             account: Arc::default(),
         };
-        witness.run_started();
-        let user = witness.claimed.user_id.as_str();
-        let work = on_behalf_of(user, self.guarded(&witness, &held, slot));
-        let work = counted(Arc::clone(&witness.account), work);
+        reporter.run_started();
+        let user = reporter.claimed.user_id.as_str();
+        let work = on_behalf_of(user, self.guarded(&reporter, &held, slot));
+        let work = counted(Arc::clone(&reporter.account), work);
         let end = match work.await {
             Ok(()) => Ended::Completed.into(),
             Err(unfinished) => {
-                self.settle_account(&held, &witness.account, unfinished).await;
-                self.settle(&held, &witness, unfinished).await
+                self.settle_account(&held, &reporter.account, unfinished).await;
+                self.settle(&held, &reporter, unfinished).await
             }
         };
         if end.ended == Ended::Lost && !self.hard.is_cancelled() {
             self.prove_alive(&held).await;
         }
-        witness.run_ended(end.ended, began.elapsed());
+        reporter.run_ended(end.ended, began.elapsed());
         end
     }
 
     /// The work, until it is done, or the heartbeat, the run limit or a hard stop ends it. The limit ends no commit: it
     /// may have landed, and the run would be reported as what it is not.
-    async fn guarded(&self, observer: &Witness, held: &Held, slot: Slot) -> Result<(), Unfinished> {
+    async fn guarded(&self, observer: &RunReporter, held: &HeldLease, slot: Slot) -> Result<(), Unfinished> {
         let limit = self.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
         let commits = AtomicBool::new(false);
         // On the heap: the stages are large, and each layer around them would hold them once more.
@@ -163,38 +163,38 @@ impl Runner {
                 Err(Unfinished::failed(FailureCode::Internal))
             }),
             () = self.hard.cancelled() => Err(Unfinished::Silent),
-            () = held.told(Fate::Lost) => Err(Unfinished::Silent),
+            () = held.until(LeaseStatus::Lost) => Err(Unfinished::Silent),
             () = overdue(held, limit, &commits) => Err(Unfinished::failed(FailureCode::RunTimeout)),
         }
     }
 
     async fn work(
         &self,
-        witness: &Witness,
-        held: &Held,
+        reporter: &RunReporter,
+        held: &HeldLease,
         slot: Slot,
         commits: &AtomicBool,
     ) -> Result<(), Unfinished> {
-        let claimed = &witness.claimed;
+        let claimed = &reporter.claimed;
         if claimed.job.hurried {
             self.engines.ask_again();
         }
-        let input = self.until_answered(|| self.ledger.run_input(claimed)).await?;
+        let input = self.with_retries(|| self.ledger.run_input(claimed)).await?;
         let material = material(input.ok_or(Unfinished::failed(FailureCode::ConversationMissing))?);
-        let notebook = Checkpoints {
+        let checkpoints = Checkpoints {
             ledger: self.ledger.clone(),
-            holding: held.holding().clone(),
-            account: Arc::clone(&witness.account),
+            token: held.lease_token().clone(),
+            account: Arc::clone(&reporter.account),
             engines: self.engines.clone(),
             chance: self.chance.clone(),
             soft: self.soft.clone(),
             hard: self.hard.clone(),
         };
-        let run = Run::new(&notebook, witness, &material.talk);
+        let run = Run::new(&checkpoints, reporter, &material.talk);
         let finalized = tokio::select! {
             biased;
             finalized = stages::finalize(&run, &self.stages, &material, claimed.job.force_process) => finalized?,
-            () = self.farewell_is_over() => return Err(Unfinished::Stopping),
+            () = self.grace_period_is_over() => return Err(Unfinished::Stopping),
         };
         let outcome = match finalized {
             Finalized::Discarded => Outcome::Discarded,
@@ -209,14 +209,14 @@ impl Runner {
             }
             Err(_) => slot,
         };
-        let results = Results { stages: witness.stages(), ..results(finalized, &self.engines) };
+        let results = Results { stages: reporter.stages(), ..results(finalized, &self.engines) };
         commits.store(true, Ordering::Relaxed);
         self.complete(claimed, outcome, results).instrument(traces::completion(outcome)).await
     }
 
-    async fn farewell_is_over(&self) {
+    async fn grace_period_is_over(&self) {
         self.soft.cancelled().await;
-        tokio::time::sleep(self.farewell).await;
+        tokio::time::sleep(self.grace_period).await;
     }
 
     async fn complete(
@@ -227,7 +227,7 @@ impl Runner {
     ) -> Result<(), Unfinished> {
         let same = self.same.clone();
         let completion = Arc::new(Completion { claimed: traces::going_on(claimed), outcome, results, same });
-        match self.until_answered(|| self.ledger.complete(&completion)).await? {
+        match self.with_retries(|| self.ledger.complete(&completion)).await? {
             Finished::Completed { items, memories, deliveries } => {
                 tracing::info!(outcome = outcome.as_str(), items, memories, deliveries, "committed");
                 Ok(())
@@ -242,45 +242,45 @@ impl Runner {
 
     /// Writes what the run spent on answers of which it recorded nothing: a refused answer was paid for, too. Asked
     /// once, because how the run ended matters more; what is not written then stands in the log alone.
-    async fn settle_account(&self, held: &Held, account: &Account, unfinished: Unfinished) {
+    async fn settle_account(&self, held: &HeldLease, account: &Account, unfinished: Unfinished) {
         if unfinished == Unfinished::Silent || !account.owes() {
             return;
         }
         let due = account.statement(&self.engines);
-        if self.ledger.db().in_time(self.ledger.spend(held.holding(), &due.spent)).await.is_err() {
+        if self.ledger.db().in_time(self.ledger.spend(held.lease_token(), &due.spent)).await.is_err() {
             tracing::warn!("what the run spent could not be written");
         }
     }
 
     /// The lease is lost while this process lives: the crash that was counted for it is taken back.
-    async fn prove_alive(&self, held: &Held) {
-        if let Err(error) = self.ledger.db().in_time(self.ledger.prove_alive(held.holding())).await {
+    async fn prove_alive(&self, held: &HeldLease) {
+        if let Err(error) = self.ledger.db().in_time(self.ledger.prove_alive(held.lease_token())).await {
             tracing::info!(%error, "the crash that was counted for a lost lease could not be taken back");
         }
     }
 
     /// Tells the ledger how the run ended; the answer, not the wish, is what is reported.
-    async fn settle(&self, held: &Held, witness: &Witness, unfinished: Unfinished) -> End {
-        let edge = match unfinished {
+    async fn settle(&self, held: &HeldLease, reporter: &RunReporter, unfinished: Unfinished) -> End {
+        let transition = match unfinished {
             Unfinished::Silent => return Ended::Lost.into(),
-            Unfinished::Stopping => Edge::Release { delay: chrono::Duration::zero() },
-            Unfinished::KeyRefused => Edge::Park,
+            Unfinished::Stopping => Transition::Release { delay: chrono::Duration::zero() },
+            Unfinished::KeyRefused => Transition::Park,
             Unfinished::Waiting(failure) => {
                 // Spread, so that what was given back together does not come back together.
                 let wait = self.chance.around(failure.retry_after.unwrap_or(LEAST_WAIT).max(LEAST_WAIT));
-                Edge::Release { delay: chrono_of(wait) }
+                Transition::Release { delay: chrono_of(wait) }
             }
             Unfinished::Failed(failure) => self.fail(failure),
         };
-        match self.say(held, RunEnd { edge, cause: unfinished.cause(witness) }).await {
-            Ok(Answer::Refused(Refusal::TooLate)) => self.settle_too_late(held, witness, unfinished).await,
+        match self.say(held, RunEnd { transition, cause: unfinished.cause(reporter) }).await {
+            Ok(Answer::Refused(Refusal::TooLate)) => self.settle_too_late(held, reporter, unfinished).await,
             Ok(Answer::Granted { retry, dead_letter, state }) => {
-                self.metrics.count_edge(retry, dead_letter);
+                self.metrics.count_transition(retry, dead_letter);
                 let ready_at = match state {
                     State::Queued { ready_at } => Some(ready_at),
                     _ => None,
                 };
-                End { buried: dead_letter, ready_at, ..end(edge) }
+                End { dead_letter: dead_letter, ready_at, ..end(transition) }
             }
             Ok(Answer::Refused(refusal)) => {
                 tracing::info!(?refusal, "the ledger refused the run's end");
@@ -291,17 +291,17 @@ impl Runner {
     }
 
     /// The circuit has been open for a day: from now on it costs an attempt like any other failure.
-    async fn settle_too_late(&self, held: &Held, witness: &Witness, unfinished: Unfinished) -> End {
+    async fn settle_too_late(&self, held: &HeldLease, reporter: &RunReporter, unfinished: Unfinished) -> End {
         match unfinished {
             Unfinished::Waiting(failure) => {
-                Box::pin(self.settle(held, witness, Unfinished::Failed(failure))).await
+                Box::pin(self.settle(held, reporter, Unfinished::Failed(failure))).await
             }
             _ => Ended::Lost.into(),
         }
     }
 
-    fn fail(&self, failure: Failure) -> Edge {
-        Edge::Fail {
+    fn fail(&self, failure: Failure) -> Transition {
+        Transition::Fail {
             code: failure.code,
             retry_after: failure.retry_after.map(chrono_of),
             jitter_permille: self.chance.permille(200),
@@ -310,20 +310,20 @@ impl Runner {
 
     /// Repeats `end` until it is answered, or another run is known to have the job. What ended the lease may
     /// be this very end, whose answer is still on its way: the ledger is asked once more.
-    async fn say(&self, held: &Held, end: RunEnd) -> Result<Answer, Unanswered> {
-        let verb = || self.ledger.db().in_time(self.ledger.settle(held.holding(), end.clone()));
+    async fn say(&self, held: &HeldLease, end: RunEnd) -> Result<Answer, Unanswered> {
+        let verb = || self.ledger.db().in_time(self.ledger.settle(held.lease_token(), end.clone()));
         tokio::select! {
             biased;
-            answer = until_answered(&self.chance, &self.hard, verb) => answer,
-            () = held.told(Fate::Lost) => Ok(verb().await.unwrap_or(Answer::Refused(Refusal::LeaseLost))),
+            answer = with_retries(&self.chance, &self.hard, verb) => answer,
+            () = held.until(LeaseStatus::Lost) => Ok(verb().await.unwrap_or(Answer::Refused(Refusal::LeaseLost))),
         }
     }
 
-    async fn until_answered<T, F>(&self, verb: impl FnMut() -> F) -> Result<T, Unfinished>
+    async fn with_retries<T, F>(&self, verb: impl FnMut() -> F) -> Result<T, Unfinished>
     where
         F: Future<Output = Result<T, db::Error>>,
     {
-        until_answered(&self.chance, &self.hard, verb).await.map_err(|unanswered| match unanswered {
+        with_retries(&self.chance, &self.hard, verb).await.map_err(|unanswered| match unanswered {
             Unanswered::Stopped => Unfinished::Silent,
             Unanswered::Broken => Unfinished::failed(FailureCode::Internal),
         })
@@ -332,9 +332,9 @@ impl Runner {
 
 /// Waits until the run limit is over, by the database's clock or, when it does not answer, by ours; for ever, when the run
 /// commits by then.
-async fn overdue(held: &Held, limit: Duration, commits: &AtomicBool) {
+async fn overdue(held: &HeldLease, limit: Duration, commits: &AtomicBool) {
     tokio::select! {
-        () = held.told(Fate::RunLimit) => {}
+        () = held.until(LeaseStatus::RunLimit) => {}
         () = tokio::time::sleep(limit) => {}
     }
     if commits.load(Ordering::Relaxed) {
@@ -347,16 +347,16 @@ fn chrono_of(wait: Duration) -> chrono::Duration {
     chrono::Duration::from_std(wait).unwrap_or_default()
 }
 
-fn end(edge: Edge) -> End {
-    match edge {
-        Edge::Release { delay } => {
+fn end(transition: Transition) -> End {
+    match transition {
+        Transition::Release { delay } => {
             let wait = delay.to_std().ok().filter(|wait| !wait.is_zero());
             End { wait, ..Ended::Released.into() }
         }
-        Edge::Fail { code, retry_after, .. } => {
+        Transition::Fail { code, retry_after, .. } => {
             End { wait: retry_after.and_then(|asked| asked.to_std().ok()), ..Ended::Failed(code).into() }
         }
-        Edge::Park => Ended::Parked.into(),
+        Transition::Park => Ended::Parked.into(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use outbox::{DeliveryPolicy, PushPolicy};
 use outside::Vapid;
 
-use crate::watch::{Unwatched, Watch};
+use crate::observer::{NoObserver, RunObserver};
 
 /// How a process works (DECISIONS §7). Defaults are the documented ones.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ pub struct Settings {
     pub heartbeat: Duration,
     /// How long a run may go on towards its next checkpoint after a soft stop: 20 s, within what platforms grant. What it
     /// waits for then, a model that says nothing, is given up, and the job given back.
-    pub farewell: Duration,
+    pub grace_period: Duration,
     /// What this process is called in leases, so that an operator finds it: host and process id, say.
     pub worker_name: String,
     /// Waits after every end of this stage: (stage, how long). For the demo and for tests that need to
@@ -35,7 +35,7 @@ pub struct Settings {
     /// The sender's key for browsers' push services; without it browsers are not reminded.
     pub vapid: Option<Vapid>,
     /// Who is shown the progress of runs.
-    pub watch: Arc<dyn Watch>,
+    pub observer: Arc<dyn RunObserver>,
 }
 
 impl Default for Settings {
@@ -45,14 +45,14 @@ impl Default for Settings {
             claims_finalizations: true,
             creation_concurrency: 4,
             heartbeat: Duration::from_secs(10),
-            farewell: Duration::from_secs(20),
+            grace_period: Duration::from_secs(20),
             worker_name: "listen".to_owned(),
             pause_after: None,
             seed: 0,
             deliveries: DeliveryPolicy::default(),
             pushes: PushPolicy::default(),
             vapid: None,
-            watch: Arc::new(Unwatched),
+            observer: Arc::new(NoObserver),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a worker adds to a trace: the wait for a claim, the run, its completion, and every try to tell an endpoint or
+//! What a worker adds to a trace: the wait for a claim, the run, its completion, and every try to deliver to an endpoint or
 //! a push.
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use outbox::{ClaimedDelivery, ClaimedPush, DeliveryOutcome};
 use trace::{TARGET, TraceContext};
 use tracing::{Span, field::Empty};
 
-use crate::watch::Ended;
+use crate::observer::Ended;
 
 /// A run: a child of the wait for its claim, which is a child of its admission. A parent and not a link, so that what
 /// became of a request is one trace, also when a replay or a takeover runs it again.
@@ -61,7 +61,7 @@ pub(crate) fn going_on(claimed: &Claimed) -> Claimed {
     Claimed { trace: TraceContext::current().or(claimed.trace), ..claimed.clone() }
 }
 
-/// A try to tell an endpoint: a child of the completion that wrote the delivery. Receivers are sent no `traceparent`:
+/// A try to deliver to an endpoint: a child of the completion that wrote the delivery. Receivers are sent no `traceparent`:
 /// our ids are of no use to others.
 pub(crate) fn delivery(delivery: &ClaimedDelivery) -> Span {
     let span = tracing::info_span!(
@@ -98,7 +98,7 @@ pub(crate) fn push(push: &ClaimedPush) -> Span {
 }
 
 /// How a try ended.
-pub(crate) fn told(delivery: &Span, outcome: DeliveryOutcome, counted: &'static str) {
+pub(crate) fn delivered(delivery: &Span, outcome: DeliveryOutcome, counted: &'static str) {
     delivery.record("outcome", counted);
     let status = match outcome {
         DeliveryOutcome::Delivered { status } => Some(status),

@@ -13,16 +13,16 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::answered::BackOff;
 use crate::backend::JobQueue;
 use crate::chance::Chance;
-use crate::errand::{Errand, Errands};
+use crate::dispatcher::{Dispatcher, Outbound};
 use crate::fan_out::{FanOut, Render};
 use crate::fetcher::{Assignment, Fetcher, Running};
-use crate::heartbeat::{Holdings, beat};
+use crate::heartbeat::{LeaseRegistry, beat};
 use crate::material::same;
 use crate::metrics::Metrics;
 use crate::push::{ChatPushes, Pushes};
+use crate::retry::BackOff;
 use crate::run::Runner;
 use crate::settings::Settings;
 
@@ -122,15 +122,10 @@ impl Worker {
     pub async fn run(self, soft: CancellationToken, hard: CancellationToken) {
         let tracker = TaskTracker::new();
         let chance = Chance::new(self.settings.seed);
-        let holdings = Holdings::default();
-        let runner = self.runner(&holdings, &chance, &soft, &hard);
-        let beat = beat(
-            self.ledger.clone(),
-            holdings,
-            self.settings.heartbeat,
-            chance.clone(),
-            self.metrics.clone(),
-        );
+        let leases = LeaseRegistry::default();
+        let runner = self.runner(&leases, &chance, &soft, &hard);
+        let beat =
+            beat(self.ledger.clone(), leases, self.settings.heartbeat, chance.clone(), self.metrics.clone());
         let fan_out = keep(self.fan_out(&chance, &hard), &runner).keep_running(&tracker);
         let pushes = keep(self.pushes(&chance, &hard), &runner).keep_running(&tracker);
         let chat_pushes = keep(ChatPushes(self.pushes(&chance, &hard)), &runner).keep_running(&tracker);
@@ -189,7 +184,7 @@ impl Worker {
 
     fn runner(
         &self,
-        holdings: &Holdings,
+        leases: &LeaseRegistry,
         chance: &Chance,
         soft: &CancellationToken,
         hard: &CancellationToken,
@@ -199,12 +194,12 @@ impl Worker {
             stages: Arc::new(Stages::new(self.engines.clone())),
             engines: self.engines.clone(),
             same: same(&self.engines),
-            holdings: holdings.clone(),
+            leases: leases.clone(),
             finishing: Arc::new(Semaphore::new(FINISHING)),
             metrics: self.metrics.clone(),
-            watch: Arc::clone(&self.settings.watch),
+            observer: Arc::clone(&self.settings.observer),
             pause: self.settings.pause_after.clone(),
-            farewell: self.settings.farewell,
+            grace_period: self.settings.grace_period,
             chance: chance.clone(),
             soft: soft.clone(),
             hard: hard.clone(),
@@ -238,8 +233,13 @@ impl Worker {
 }
 
 /// Dispatchers stop when the runs do.
-fn keep<E: Errand>(errand: E, runner: &Runner) -> Errands<E> {
-    Errands { errand, chance: runner.chance.clone(), soft: runner.soft.clone(), hard: runner.hard.clone() }
+fn keep<E: Outbound>(outbound: E, runner: &Runner) -> Dispatcher<E> {
+    Dispatcher {
+        outbound,
+        chance: runner.chance.clone(),
+        soft: runner.soft.clone(),
+        hard: runner.hard.clone(),
+    }
 }
 
 /// One life of an apalis worker. Runs are the tracker's: a worker that ends takes none of them with it.

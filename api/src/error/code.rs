@@ -135,7 +135,7 @@ codes! {
         "The process has as many live sockets as it may, or is stopping.", "Connect again after `Retry-After`.";
     NoTurnFree = "assistant_busy" 503 "The assistant is busy",
         "The process answers as many messages as it may, or is stopping.", "Send the message again after `Retry-After`.";
-    KeyedRunsFull = "own_key_runs_full" 503 "Too many conversations wait for a run with their own keys",
+    ByokRunsFull = "own_key_runs_full" 503 "Too many conversations wait for a run with their own keys",
         "Nothing was changed.", "Repeat after `Retry-After`.";
     Overloaded = "overloaded" 503 "Too much data is in flight: try again later",
         "Request bodies and unsent answers hold all the memory that they may.", "Repeat after `Retry-After`, with smaller pages.";

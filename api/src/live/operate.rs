@@ -12,8 +12,8 @@ use store::{Appended, LiveLost, LiveUsage, NewLive, PhotoRefusal};
 use tracing::Instrument;
 
 use crate::{
-    Error, KeyedRuns,
-    door::run_to_completion,
+    ByokRuns, Error,
+    app::run_to_completion,
     ids::Ids,
     routes::{admitted, ended_with_keys},
 };
@@ -34,7 +34,7 @@ pub(super) struct Operator {
     pub(super) ledger: Ledger,
     pub(super) user: UserId,
     pub(super) ids: Arc<dyn Ids>,
-    pub(super) keyed: Arc<dyn KeyedRuns>,
+    pub(super) keyed: Arc<dyn ByokRuns>,
     pub(super) own_key: Option<SecretString>,
     /// What is opened; its `fresh_id` is made anew every time.
     pub(super) opens: NewLive,
@@ -163,12 +163,12 @@ impl Operator {
         let Some(key) = self.own_key.clone() else {
             return Ok(ledger.admit_live(user, &id, by, None).await?);
         };
-        let Some(place) = self.keyed.place() else {
+        let Some(permit) = self.keyed.permit() else {
             // The job is parked, and this session resumes it later.
             return Ok(ledger.admit_live(user, &id, by, Some(WithKeys { claimant: None })).await?);
         };
         let user = user.clone();
-        admitted(place, ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
+        admitted(permit, ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
             let keys = WithKeys { claimant: claimant.as_ref() };
             Ok(ended_with_keys(ledger.admit_live(&user, &id, by, Some(keys)).await?))
         })

@@ -5,13 +5,13 @@ use std::{
     time::Duration,
 };
 
-use api::{KeyedPlace, KeyedRuns, Settings};
+use api::{ByokPermit, ByokRuns, Settings};
 use axum::{
     body::Body,
     http::{Method, Request},
 };
 use job::{Epoch, FailureCode, JobId, Queue, WorkerId};
-use ledger::{Claimed, Edge, Holding};
+use ledger::{Claimed, LeaseToken, Transition};
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
@@ -41,14 +41,14 @@ struct Seat {
     handed: Arc<Mutex<Vec<Handed>>>,
 }
 
-impl KeyedRuns for Written {
-    fn place(&self) -> Option<Box<dyn KeyedPlace>> {
+impl ByokRuns for Written {
+    fn permit(&self) -> Option<Box<dyn ByokPermit>> {
         let seat = Seat { has_slot: self.has_slot, handed: Arc::clone(&self.handed) };
-        self.has_place.then(|| Box::new(seat) as Box<dyn KeyedPlace>)
+        self.has_place.then(|| Box::new(seat) as Box<dyn ByokPermit>)
     }
 }
 
-impl KeyedPlace for Seat {
+impl ByokPermit for Seat {
     fn claimant(&self) -> Option<WorkerId> {
         self.has_slot.then(|| WorkerId("keyed".to_owned()))
     }
@@ -185,7 +185,7 @@ async fn what_is_in_progress_and_what_is_processed_again_run_with_the_keys_that_
 async fn a_client_that_hangs_up_leaves_no_lease_that_nobody_runs() {
     let setup = Setup::open().await;
     let id = setup.deferred().await;
-    let holder = setup.bench.database.holding("select from conversations for update").await;
+    let holder = setup.bench.database.hold_locks("select from conversations for update").await;
     tokio::select! {
         answer = setup.finalize(&id, &[KEY]) => panic!("it waits for whoever holds it: {answer:?}"),
         () = setup.bench.database.until_somebody_waits() => {}
@@ -276,9 +276,9 @@ async fn a_repeat_of_a_create_with_keys_resumes_it_in_inline_mode_too() {
 
 /// A run with keys ends for good.
 async fn die(setup: &Setup, job: &JobId) {
-    let holding = Holding { user_id: UserId::new("ann"), job_id: job.clone(), epoch: Epoch(1) };
-    let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    setup.bench.ledger.settle(&holding, edge).await.unwrap();
+    let token = LeaseToken { user_id: UserId::new("ann"), job_id: job.clone(), epoch: Epoch(1) };
+    let edge = Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    setup.bench.ledger.settle(&token, edge).await.unwrap();
 }
 
 #[tokio::test]

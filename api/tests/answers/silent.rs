@@ -26,7 +26,7 @@ async fn clients_that_hang_up_on_a_silent_database_leave_no_session_behind() {
         async move { bench.post(&format!("{P}/memories"), json!({ "content": "x" })).await.status }
     };
     assert_eq!(write(&bench).await, 200);
-    let held = bench.database.holding("lock table memories in access exclusive mode").await;
+    let held = bench.database.hold_locks("lock table memories in access exclusive mode").await;
     let mut clients = JoinSet::new();
     (0..CONNECTIONS).for_each(|_| drop(clients.spawn(write(&bench))));
     bench.database.until_as_many_wait(CONNECTIONS).await;

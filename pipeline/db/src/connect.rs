@@ -11,7 +11,7 @@ use sqlx::{
 
 use crate::{
     Db, Doing, Error, Secrets, Waker,
-    deadline::{BELIEVED, Doubts},
+    deadline::{BELIEVED, SuspectConnections},
     release::Releases,
 };
 
@@ -29,16 +29,16 @@ impl Db {
             Some(_) => options,
             None => options.application_name(APPLICATION),
         };
-        let doubts = Doubts::default();
+        let suspects = SuspectConnections::default();
         let releases = Releases::default();
-        let pool = |size| sessions(size, &doubts, &releases).connect_lazy_with(options.clone());
+        let pool = |size| sessions(size, &suspects, &releases).connect_lazy_with(options.clone());
         Self {
             pool: pool(connections),
             renewals: pool(RENEWALS),
             secrets,
             waker: Waker::default(),
             request_key: None,
-            doubts,
+            suspects,
             releases,
         }
     }
@@ -206,22 +206,22 @@ async fn lock_migrations(session: &mut PgConnection) -> Result<(), sqlx::Error> 
 }
 
 /// A pool of `size` sessions, each checked when it is handed out and when it is released.
-fn sessions(size: u32, doubts: &Doubts, releases: &Releases) -> PgPoolOptions {
-    let (before, releases) = (doubts.clone(), releases.clone());
+fn sessions(size: u32, suspects: &SuspectConnections, releases: &Releases) -> PgPoolOptions {
+    let (before, releases) = (suspects.clone(), releases.clone());
     PgPoolOptions::new()
         .max_connections(size)
         .acquire_timeout(ACQUIRING)
         .after_connect(|connection, _| Box::pin(async move { connection.execute(SESSION).await.map(drop) }))
         .test_before_acquire(false)
         .before_acquire(move |session, state| {
-            let doubts = before.clone();
+            let suspects = before.clone();
             Box::pin(async move {
-                if doubts.is_outdated(state.age) {
+                if suspects.is_outdated(state.age) {
                     return Ok(false);
                 }
-                match state.idle_for < BELIEVED && !doubts.are_raised() {
+                match state.idle_for < BELIEVED && !suspects.are_raised() {
                     true => Ok(true),
-                    false => doubts.ask(session).await,
+                    false => suspects.ask(session).await,
                 }
             })
         })

@@ -30,11 +30,11 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 const READERS: Duration = Duration::from_secs(3);
 
 /// How many of the sessions that are handed on next are doubted: the one that was given up is among them.
-const ASKED: u32 = 64;
+const SUSPECTED: u32 = 64;
 
 /// Sessions whose operation was given up. The pool would wait for them for ever before it hands them on.
 #[derive(Clone, Default)]
-pub(crate) struct Doubts(Arc<Raised>);
+pub(crate) struct SuspectConnections(Arc<Raised>);
 
 #[derive(Default)]
 struct Raised {
@@ -44,9 +44,9 @@ struct Raised {
     replanned: Mutex<Option<Instant>>,
 }
 
-impl Doubts {
+impl SuspectConnections {
     fn raise(&self) {
-        self.0.asked.store(ASKED, Ordering::Release);
+        self.0.asked.store(SUSPECTED, Ordering::Release);
     }
 
     /// Whether there are any.
@@ -117,9 +117,9 @@ impl Db {
         async move {
             // It is dropped after the sessions are marked suspect, and its session with it.
             if let Ok(answer) = tokio::time::timeout(wait, verb.as_mut()).await {
-                return answer.inspect_err(|error| self.heed(error));
+                return answer.inspect_err(|error| self.note_error(error));
             }
-            self.doubts.raise();
+            self.suspects.raise();
             Err(Error::Unavailable { doing: "waiting for its answer", source: silence() })
         }
     }
@@ -127,8 +127,9 @@ impl Db {
     /// Hears what a verb failed of that was not waited for by [`in_time`](Self::in_time): whether it is time to
     /// [`replan`](Self::replan), or to leave a server that only reads. When no server accepts writes, sessions are replaced
     /// once every few seconds and not with every write.
-    pub fn heed(&self, error: &Error) {
-        if error.is_of_an_old_plan() || error.is_of_a_reader() && !self.doubts.is_replanned_within(READERS) {
+    pub fn note_error(&self, error: &Error) {
+        if error.is_of_an_old_plan() || error.is_of_a_reader() && !self.suspects.is_replanned_within(READERS)
+        {
             self.replan();
         }
     }
@@ -136,12 +137,12 @@ impl Db {
     /// A migration has changed a table beneath this process ([`Error::is_of_an_old_plan`]): the sessions that are open now,
     /// which planned by the older schema, are replaced before they are used again, and a repeat is answered.
     pub fn replan(&self) {
-        self.doubts.replan();
+        self.suspects.replan();
     }
 
     /// A caller stopped waiting for an operation in the middle: its session may be why.
-    pub fn doubt(&self) {
-        self.doubts.raise();
+    pub fn suspect_connections(&self) {
+        self.suspects.raise();
     }
 }
 
@@ -161,11 +162,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_doubt_is_about_so_many_sessions_and_no_more() {
-        let doubts = Doubts::default();
-        assert!(!doubts.are_any());
-        doubts.raise();
-        assert!((0..ASKED).all(|_| doubts.are_any()));
-        assert!(!doubts.are_any());
+    fn a_timeout_makes_a_bounded_number_of_sessions_suspect() {
+        let suspects = SuspectConnections::default();
+        assert!(!suspects.are_any());
+        suspects.raise();
+        assert!((0..SUSPECTED).all(|_| suspects.are_any()));
+        assert!(!suspects.are_any());
     }
 }

@@ -5,32 +5,32 @@
 
 mod after;
 mod connect;
+pub mod cursor;
 mod deadline;
 mod error;
+pub mod idempotency;
 mod lock;
 mod refusal;
 mod release;
-pub mod repeats;
 pub mod secrets;
 mod waker;
 mod wakes;
-pub mod walk;
 
 use std::sync::Arc;
 
 use sqlx::PgPool;
 
-use crate::{deadline::Doubts, release::Releases};
+use crate::{deadline::SuspectConnections, release::Releases};
 
 pub use after::After;
 pub use connect::{MIGRATOR, Migrated, applied};
+pub use cursor::{Cursor, DueRow, KeysetPage};
 pub use error::{Doing, Error, Trouble};
+pub use idempotency::{Repeat, RequestKey};
 pub use lock::lock_user;
 pub use release::ClosedSessions;
-pub use repeats::{Repeat, RequestKey};
 pub use secrets::{BadSecretsKey, Secrets};
 pub use waker::{Waker, index_of};
-pub use walk::{Passed, Place, Walked};
 
 /// The database of one process: its sessions, the keys of stored secrets, and the waker of its workers. Cheap to clone.
 #[derive(Clone)]
@@ -42,6 +42,6 @@ pub struct Db {
     waker: Waker,
     /// The idempotency key of the request on whose behalf this handle creates.
     request_key: Option<Arc<RequestKey>>,
-    doubts: Doubts,
+    suspects: SuspectConnections,
     releases: Releases,
 }

@@ -43,7 +43,7 @@ struct Key {
 
 /// Where a secret is stored: a sealed one opens nowhere else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct Context<'a> {
     /// The table.
     pub table: &'static str,
     /// The column.
@@ -54,8 +54,8 @@ pub struct Place<'a> {
     pub id: &'a str,
 }
 
-impl<'a> Place<'a> {
-    /// An endpoint's secret. The one that was replaced is bound to the same place: it moves between the two columns.
+impl<'a> Context<'a> {
+    /// An endpoint's secret. The one that was replaced is bound to the same context, because it moves between the two columns.
     pub const fn endpoint(user: &'a str, id: &'a str) -> Self {
         Self { table: "webhook_endpoints", column: "secret", user, id }
     }
@@ -110,17 +110,17 @@ impl Secrets {
     }
 
     /// The text to be stored.
-    pub fn seal(&self, place: Place<'_>, secret: &SecretString) -> Result<String, Error> {
+    pub fn seal(&self, context: Context<'_>, secret: &SecretString) -> Result<String, Error> {
         let Some(Key { id, key }) = self.keys.first() else { return Ok(secret.expose_secret().to_owned()) };
         let mut nonce = [0; NONCE_LEN];
-        SystemRandom::new().fill(&mut nonce).map_err(|_| Error::Unsealed { table: place.table })?;
+        SystemRandom::new().fill(&mut nonce).map_err(|_| Error::Unsealed { table: context.table })?;
         let mut sealed = secret.expose_secret().as_bytes().to_vec();
         key.seal_in_place_append_tag(
             Nonce::assume_unique_for_key(nonce),
-            Aad::from(place.bytes()),
+            Aad::from(context.bytes()),
             &mut sealed,
         )
-        .map_err(|_| Error::Unsealed { table: place.table })?;
+        .map_err(|_| Error::Unsealed { table: context.table })?;
         let bytes = [nonce.as_slice(), &sealed].concat();
         Ok(format!("{FORM}{id}.{}", STANDARD.encode(bytes)))
     }
@@ -129,12 +129,12 @@ impl Secrets {
     ///
     /// # Errors
     /// [`Error::Unsealed`]: its key is not set, or it is not this row's.
-    pub fn open(&self, place: Place<'_>, stored: &str) -> Result<SecretString, Error> {
+    pub fn open(&self, context: Context<'_>, stored: &str) -> Result<SecretString, Error> {
         let Some(sealed) = stored.strip_prefix(FORM) else { return Ok(SecretString::from(stored)) };
-        self.decrypt(place, sealed).map(SecretString::from).ok_or(Error::Unsealed { table: place.table })
+        self.decrypt(context, sealed).map(SecretString::from).ok_or(Error::Unsealed { table: context.table })
     }
 
-    fn decrypt(&self, place: Place<'_>, sealed: &str) -> Option<String> {
+    fn decrypt(&self, context: Context<'_>, sealed: &str) -> Option<String> {
         let (id, text) = sealed.split_once('.')?;
         let bytes = STANDARD.decode(text).ok()?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;
@@ -142,7 +142,7 @@ impl Secrets {
         self.keys.iter().filter(|key| key.id == id).find_map(|Key { key, .. }| {
             let mut sealed = sealed.to_vec();
             let nonce = Nonce::assume_unique_for_key(*nonce);
-            let opened = key.open_in_place(nonce, Aad::from(place.bytes()), &mut sealed).ok()?;
+            let opened = key.open_in_place(nonce, Aad::from(context.bytes()), &mut sealed).ok()?;
             String::from_utf8(opened.to_vec()).ok()
         })
     }
@@ -176,41 +176,44 @@ mod tests {
     fn a_sealed_secret_opens_in_its_own_row_alone() {
         let secrets = secrets(&[[1; 32]]);
         let secret = SecretString::from("whsec_abc");
-        let sealed = secrets.seal(Place::endpoint("ann", "e1"), &secret).unwrap();
+        let sealed = secrets.seal(Context::endpoint("ann", "e1"), &secret).unwrap();
         assert!(sealed.starts_with(&secrets.newest_form()) && !sealed.contains("whsec"), "{sealed}");
-        assert_eq!(secrets.open(Place::endpoint("ann", "e1"), &sealed).unwrap().expose_secret(), "whsec_abc");
+        assert_eq!(
+            secrets.open(Context::endpoint("ann", "e1"), &sealed).unwrap().expose_secret(),
+            "whsec_abc"
+        );
         for elsewhere in [
-            Place::endpoint("ann", "e2"),
-            Place::endpoint("ann:", "e1"),
-            Place::app("ann", "e1"),
-            Place::endpoint("anne", "1"),
+            Context::endpoint("ann", "e2"),
+            Context::endpoint("ann:", "e1"),
+            Context::app("ann", "e1"),
+            Context::endpoint("anne", "1"),
         ] {
             assert!(secrets.open(elsewhere, &sealed).is_err(), "{elsewhere:?}");
         }
         assert_ne!(
             sealed,
-            secrets.seal(Place::endpoint("ann", "e1"), &secret).unwrap(),
+            secrets.seal(Context::endpoint("ann", "e1"), &secret).unwrap(),
             "a nonce of its own"
         );
     }
 
     #[test]
     fn an_older_key_opens_and_the_newest_seals() {
-        let place = Place::app("ann", "a");
+        let context = Context::app("ann", "a");
         let secret = SecretString::from("s");
-        let old = secrets(&[[1; 32]]).seal(place, &secret).unwrap();
+        let old = secrets(&[[1; 32]]).seal(context, &secret).unwrap();
         let both = secrets(&[[2; 32], [1; 32]]);
-        assert_eq!(both.open(place, &old).unwrap().expose_secret(), "s");
-        assert!(both.seal(place, &secret).unwrap().starts_with(&secrets(&[[2; 32]]).newest_form()));
-        assert!(secrets(&[[2; 32]]).open(place, &old).is_err());
-        assert!(Secrets::default().open(place, &old).is_err());
+        assert_eq!(both.open(context, &old).unwrap().expose_secret(), "s");
+        assert!(both.seal(context, &secret).unwrap().starts_with(&secrets(&[[2; 32]]).newest_form()));
+        assert!(secrets(&[[2; 32]]).open(context, &old).is_err());
+        assert!(Secrets::default().open(context, &old).is_err());
     }
 
     #[test]
     fn what_was_stored_before_a_key_was_set_is_read_as_it_is() {
-        let place = Place::app("ann", "a");
-        assert_eq!(secrets(&[[1; 32]]).open(place, "whsec_x").unwrap().expose_secret(), "whsec_x");
-        assert_eq!(Secrets::default().seal(place, &SecretString::from("whsec_x")).unwrap(), "whsec_x");
+        let context = Context::app("ann", "a");
+        assert_eq!(secrets(&[[1; 32]]).open(context, "whsec_x").unwrap().expose_secret(), "whsec_x");
+        assert_eq!(Secrets::default().seal(context, &SecretString::from("whsec_x")).unwrap(), "whsec_x");
     }
 
     #[test]
@@ -225,12 +228,12 @@ mod tests {
     proptest! {
         #[test]
         fn one_changed_character_opens_nothing(key: [u8; 32], at in 0usize..80, with in "[A-Za-z0-9]") {
-            let (secrets, place) = (secrets(&[key]), Place::app("ann", "a"));
-            let sealed = secrets.seal(place, &SecretString::from("a secret of some length")).unwrap();
+            let (secrets, context) = (secrets(&[key]), Context::app("ann", "a"));
+            let sealed = secrets.seal(context, &SecretString::from("a secret of some length")).unwrap();
             prop_assume!(at >= 14 && at < sealed.trim_end_matches('=').len() - 1 && sealed[at..=at] != with);
             let mut changed = sealed;
             changed.replace_range(at..=at, &with);
-            prop_assert!(secrets.open(place, &changed).is_err());
+            prop_assert!(secrets.open(context, &changed).is_err());
         }
     }
 }

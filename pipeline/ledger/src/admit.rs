@@ -4,7 +4,7 @@ mod create;
 pub(crate) mod finalize;
 mod live;
 mod reprocess;
-mod room;
+mod waiting_limit;
 
 pub use finalize::FinalizedWithKeys;
 pub use live::{EndedBy, LiveAdmission};

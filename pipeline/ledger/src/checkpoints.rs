@@ -2,10 +2,7 @@
 
 use db::{Doing, Error};
 
-use crate::{
-    Holding, Ledger, Spent,
-    usage::{bind_spent, fence, write_spent},
-};
+use crate::{LeaseToken, Ledger, Spent, usage::bind_spent};
 
 /// Under which a stage's output is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,15 +22,15 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn recall(
         &self,
-        holding: &Holding,
+        token: &LeaseToken,
         key: &CheckpointKey,
     ) -> Result<Option<serde_json::Value>, Error> {
         sqlx::query_scalar(
             "select output from stage_checkpoints \
              where user_id = $1 and job_id = $2 and stage = $3 and version = $4 and digest = $5",
         )
-        .bind(holding.user_id.as_str())
-        .bind(holding.job_id.as_str())
+        .bind(token.user_id.as_str())
+        .bind(token.job_id.as_str())
         .bind(key.stage)
         .bind(i32::from(key.version))
         .bind(key.digest.as_slice())
@@ -49,12 +46,12 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn record(
         &self,
-        holding: &Holding,
+        token: &LeaseToken,
         key: &CheckpointKey,
         output: &serde_json::Value,
         spent: &[Spent],
     ) -> Result<bool, Error> {
-        self.write_checkpoint(RECORD, holding, key, output, spent).await
+        self.write_checkpoint(SAVE, token, key, output, spent).await
     }
 
     /// Records an output over one that was recalled and could not be read, under the same fence: the next run would
@@ -64,27 +61,27 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn record_anew(
         &self,
-        holding: &Holding,
+        token: &LeaseToken,
         key: &CheckpointKey,
         output: &serde_json::Value,
         spent: &[Spent],
     ) -> Result<bool, Error> {
-        self.write_checkpoint(RECORD_ANEW, holding, key, output, spent).await
+        self.write_checkpoint(OVERWRITE, token, key, output, spent).await
     }
 
     async fn write_checkpoint(
         &self,
         statement: &'static str,
-        holding: &Holding,
+        token: &LeaseToken,
         key: &CheckpointKey,
         output: &serde_json::Value,
         spent: &[Spent],
     ) -> Result<bool, Error> {
         let (mut transaction, _) = self.db.begin("recording a checkpoint").await?;
         let statement = sqlx::query_scalar(statement)
-            .bind(holding.user_id.as_str())
-            .bind(holding.job_id.as_str())
-            .bind(holding.epoch.0)
+            .bind(token.user_id.as_str())
+            .bind(token.job_id.as_str())
+            .bind(token.epoch.0)
             .bind(key.stage)
             .bind(i32::from(key.version))
             .bind(key.digest.as_slice())
@@ -98,22 +95,5 @@ impl Ledger {
     }
 }
 
-/// The fence, and behind it the row and what was spent; what happens to a row that is there already is said in it.
-macro_rules! fenced {
-    ($conflict:literal) => {
-        concat!(
-            fence!(),
-            "kept as (insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
-                 select user_id, job_id, $4, $5, $6, $7, $3 from fence on conflict ",
-            $conflict,
-            "), ",
-            write_spent!("$8", "$9", "$10", "$11", "$12", "$13"),
-            "select count(*) from fence"
-        )
-    };
-}
-
-const RECORD: &str = fenced!("do nothing");
-const RECORD_ANEW: &str = fenced!(
-    "on constraint stage_checkpoints_pkey do update set output = excluded.output, epoch = excluded.epoch"
-);
+const SAVE: &str = include_str!("../sql/checkpoints/save.sql");
+const OVERWRITE: &str = include_str!("../sql/checkpoints/overwrite.sql");

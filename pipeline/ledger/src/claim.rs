@@ -72,7 +72,7 @@ pub struct Claimed {
 
 /// A lease that this process holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Holding {
+pub struct LeaseToken {
     /// Whose job.
     pub user_id: UserId,
     /// Which job.
@@ -338,8 +338,8 @@ impl From<Stored> for Claimed {
 
 impl Claimed {
     /// The lease that this claim holds.
-    pub fn holding(&self) -> Holding {
-        Holding { user_id: self.user_id.clone(), job_id: self.job.id.clone(), epoch: self.job.epoch }
+    pub fn lease_token(&self) -> LeaseToken {
+        LeaseToken { user_id: self.user_id.clone(), job_id: self.job.id.clone(), epoch: self.job.epoch }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Bounded pages for the lease watch and the reconciler, and the sweep.
 
 use db::{
-    Doing, Error, Passed,
-    walk::{self, Place, Walked},
+    Doing, DueRow, Error,
+    cursor::{self, Cursor, KeysetPage},
 };
 use job::{JobId, Timestamp};
 use records::{ConversationId, UserId};
@@ -26,7 +26,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn due_page(&self, after: Option<&Passed>, limit: i64) -> Result<Vec<Passed>, Error> {
+    pub async fn due_page(&self, after: Option<&DueRow>, limit: i64) -> Result<Vec<DueRow>, Error> {
         self.page(include_str!("../sql/reconcile/due.sql"), after, limit).await
     }
 
@@ -34,16 +34,16 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn expired_leases(&self, after: Option<&Passed>, limit: i64) -> Result<Vec<Passed>, Error> {
+    pub async fn expired_leases(&self, after: Option<&DueRow>, limit: i64) -> Result<Vec<DueRow>, Error> {
         self.page(include_str!("../sql/reconcile/expired_leases.sql"), after, limit).await
     }
 
     async fn page(
         &self,
         statement: &'static str,
-        after: Option<&Passed>,
+        after: Option<&DueRow>,
         limit: i64,
-    ) -> Result<Vec<Passed>, Error> {
+    ) -> Result<Vec<DueRow>, Error> {
         let rows: Vec<(Timestamp, String, String)> = sqlx::query_as(statement)
             .bind(after.map(|(at, ..)| at))
             .bind(after.map(|(.., job)| job.as_str()))
@@ -63,11 +63,11 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn sweep_processing(
         &self,
-        after: Option<&Place>,
+        after: Option<&Cursor>,
         limit: i64,
-    ) -> Result<Walked<Vec<Swept>>, Error> {
+    ) -> Result<KeysetPage<Vec<Swept>>, Error> {
         let (mut transaction, now) = self.db.begin("sweeping conversations").await?;
-        let (at, user, id) = walk::bound(after);
+        let (at, user, id) = cursor::bound(after);
         let looked: Vec<LookedAt> = sqlx::query_as(
             "with looked as materialized (select user_id, conversation_id, updated_at from conversations \
                  where status = 'processing' and updated_at < $1 - interval '900 seconds' \
@@ -97,8 +97,8 @@ impl Ledger {
         .fetch_all(&mut *transaction)
         .await
         .doing("sweeping conversations")?;
-        let last = looked.last().map(LookedAt::place);
-        let next = walk::behind(looked.len(), limit, last);
+        let last = looked.last().map(LookedAt::position);
+        let next = cursor::next_cursor(looked.len(), limit, last);
         let mut found = Vec::new();
         for row in looked {
             let Some(revision) = row.swept else { continue };
@@ -108,7 +108,7 @@ impl Ledger {
             found.push(Swept { user_id, conversation_id });
         }
         transaction.commit().await.doing("sweeping conversations")?;
-        Ok(Walked { found, next })
+        Ok(KeysetPage { found, next })
     }
 
     /// At most `limit` deferred conversations after `after` whose last append is 24 h old, oldest first.
@@ -144,7 +144,7 @@ struct LookedAt {
 }
 
 impl LookedAt {
-    fn place(&self) -> (Timestamp, String, String) {
+    fn position(&self) -> (Timestamp, String, String) {
         (self.updated_at, self.user_id.clone(), self.conversation_id.clone())
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use db::{Doing, Error};
 use job::{Cause, Command, Effect, Job, Refusal, State, Step, Timestamp, decide};
-use outbox::announce::{About, Told, announce};
+use outbox::announce::{Event, Events, announce};
 use records::{ConversationId, EventKind, UserId};
 use sqlx::PgConnection;
 use trace::TraceContext;
@@ -165,7 +165,7 @@ pub(crate) fn after(read: &Stored, step: &Step, now: Timestamp, said: Said<'_>) 
     Stored { job: step.job.clone(), line, ..read.clone() }
 }
 
-/// A dead letter's conversation is failed and discarded, whichever edge led here; the completed conversation
+/// A dead letter's conversation is failed and discarded, whichever transition led here; the completed conversation
 /// of a reprocess stays as it was and no webhook is sent (DECISIONS §4).
 async fn fail_conversation(
     connection: &mut PgConnection,
@@ -197,9 +197,9 @@ pub(crate) async fn tell_failed(
     trace: Option<TraceContext>,
     now: Timestamp,
 ) -> Result<u64, Error> {
-    let abouts = vec![About { event: EventKind::ConversationFailed, subject: None }];
-    let told = [Told { user, of: Some((conversation, revision)), abouts, trace }];
-    Ok(announce(connection, &told, now).await?.into_iter().sum())
+    let events = vec![Event { event: EventKind::ConversationFailed, subject: None }];
+    let entries = [Events { user, of: Some((conversation, revision)), events, trace }];
+    Ok(announce(connection, &entries, now).await?.into_iter().sum())
 }
 
 async fn reopen_conversation(
@@ -221,7 +221,7 @@ async fn reopen_conversation(
     .map(drop)
 }
 
-/// Totals of finished jobs follow every edge into and out of rest, in one of sixteen stripes: that of the first job
+/// Totals of finished jobs follow every transition into and out of rest, in one of sixteen stripes: that of the first job
 /// that changed, as only their sum means something.
 pub(crate) async fn count_totals(
     connection: &mut PgConnection,

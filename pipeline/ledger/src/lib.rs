@@ -10,7 +10,6 @@ mod claim;
 mod claim_delivery;
 mod complete;
 mod due;
-mod edges;
 pub mod effects;
 pub mod history;
 mod items;
@@ -25,6 +24,7 @@ mod renew;
 mod repair;
 pub mod row;
 mod run_input;
+mod transitions;
 mod turns;
 pub mod usage;
 mod users;
@@ -49,11 +49,10 @@ pub use admit::{
     NewConversation, ReprocessRefusal,
 };
 pub use checkpoints::CheckpointKey;
-pub use claim::{ClaimRequest, Claimed, Holding, JobClaims};
+pub use claim::{ClaimRequest, Claimed, JobClaims, LeaseToken};
 pub use claim_delivery::DeliveryClaim;
 pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
 pub use due::{Abandoned, Swept};
-pub use edges::{Answer, Edge, RunEnd};
 pub use history::Event;
 pub use items::{ItemChange, NewActionItem};
 pub use keyed::{KeyedClaim, WithKeys};
@@ -62,6 +61,7 @@ pub use operator::{JobView, OperatorAction};
 pub use read_job::Poll;
 pub use renew::Renewal;
 pub use run_input::{Content, RecentItem, RunInput};
+pub use transitions::{Answer, RunEnd, Transition};
 pub use usage::Spent;
 
 /// How a process talks to its database.
@@ -147,7 +147,7 @@ impl Ledger {
         &self.store
     }
 
-    /// What others are told.
+    /// The outbox: what is sent to others.
     pub fn outbox(&self) -> &Outbox {
         &self.outbox
     }

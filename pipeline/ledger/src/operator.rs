@@ -149,7 +149,7 @@ impl Ledger {
         }
     }
 
-    /// An operator's edge on a job that was read, with its record, inside the caller's transaction.
+    /// An operator's transition on a job that was read, with its record, inside the caller's transaction.
     pub async fn operate_on(
         &self,
         connection: &mut PgConnection,
@@ -277,7 +277,7 @@ async fn record(
 /// The namespace of operator actions; part of the durable contract.
 pub const ACTIONS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f61_6374_696f_6e73_0000);
 
-/// An action that is not an edge of one job, and what it is about.
+/// An action that is not a transition of one job, and what it is about.
 pub struct Audited<'a> {
     /// Whose data it is about; `None`: the service.
     pub user: Option<&'a UserId>,

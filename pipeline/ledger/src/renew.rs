@@ -6,7 +6,7 @@ use db::{Doing, Error};
 use job::{Command, JobId, Refusal, State, Timestamp, decide};
 
 use crate::{
-    Holding, Ledger,
+    LeaseToken, Ledger,
     history::{self, Said},
     row::{self, JobRow, Stored},
 };
@@ -34,13 +34,13 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer: the holder repeats until it is answered.
-    pub async fn renew(&self, holdings: &[Holding]) -> Result<Vec<Renewal>, Error> {
-        if holdings.is_empty() {
+    pub async fn renew(&self, tokens: &[LeaseToken]) -> Result<Vec<Renewal>, Error> {
+        if tokens.is_empty() {
             return Ok(Vec::new());
         }
         let (mut transaction, now) = self.db.begin_renewing("renewing leases").await?;
-        let users: Vec<&str> = holdings.iter().map(|holding| holding.user_id.as_str()).collect();
-        let ids: Vec<&str> = holdings.iter().map(|holding| holding.job_id.as_str()).collect();
+        let users: Vec<&str> = tokens.iter().map(|token| token.user_id.as_str()).collect();
+        let ids: Vec<&str> = tokens.iter().map(|token| token.job_id.as_str()).collect();
         let free: Vec<JobRow> = sqlx::query_as(
             "select j.* from finalization_jobs j where j.user_id = any($1) and j.job_id = any($2) \
              order by j.user_id, j.job_id for no key update skip locked",
@@ -55,8 +55,8 @@ impl Ledger {
         for row in free {
             let Some(read) = readable(row) else { continue };
             let mut stored = read.clone();
-            for holding in of_job(holdings, &read.job.id) {
-                answers.insert(holding, self.renewal(holding, &mut stored, now));
+            for token in of_job(tokens, &read.job.id) {
+                answers.insert(token, self.renewal(token, &mut stored, now));
             }
             if stored != read {
                 renewed.push(stored);
@@ -65,7 +65,7 @@ impl Ledger {
         row::store(&mut transaction, &renewed.iter().collect::<Vec<_>>(), now, &self.policy)
             .await
             .doing("storing renewals")?;
-        let passed: Vec<&str> = holdings
+        let passed: Vec<&str> = tokens
             .iter()
             .filter(|held| !answers.contains_key(held))
             .map(|held| held.job_id.as_str())
@@ -78,13 +78,13 @@ impl Ledger {
                 .doing("reading held leases")?;
             for row in held {
                 let Some(stored) = readable(row) else { continue };
-                for holding in of_job(holdings, &stored.job.id) {
-                    answers.insert(holding, standing(holding, &stored));
+                for token in of_job(tokens, &stored.job.id) {
+                    answers.insert(token, standing(token, &stored));
                 }
             }
         }
         transaction.commit().await.doing("renewing leases")?;
-        Ok(holdings.iter().map(|held| answers.get(held).copied().unwrap_or(Renewal::Lost)).collect())
+        Ok(tokens.iter().map(|held| answers.get(held).copied().unwrap_or(Renewal::Lost)).collect())
     }
 
     /// The last word of a run that has lost its lease: its process lives, so what was counted as a crash is taken back. Waits
@@ -92,13 +92,13 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer; the crash then stays counted.
-    pub async fn prove_alive(&self, holding: &Holding) -> Result<(), Error> {
+    pub async fn prove_alive(&self, token: &LeaseToken) -> Result<(), Error> {
         const DOING: &str = "taking a crash back";
         let (mut transaction, now) = self.db.begin_renewing(DOING).await?;
-        let mut rows = row::read_locked(&mut transaction, &[holding.job_id.as_str()]).await?;
-        let Some(read) = rows.remove(holding.job_id.as_str()) else { return Ok(()) };
+        let mut rows = row::read_locked(&mut transaction, &[token.job_id.as_str()]).await?;
+        let Some(read) = rows.remove(token.job_id.as_str()) else { return Ok(()) };
         let mut stored = read.clone();
-        self.take_back_crash(holding, &mut stored, now);
+        self.take_back_crash(token, &mut stored, now);
         if stored != read {
             row::store(&mut transaction, &[&stored], now, &self.policy).await.doing(DOING)?;
             transaction.commit().await.doing(DOING)?;
@@ -107,37 +107,37 @@ impl Ledger {
     }
 
     /// Renews one lease in `stored`. A holder that comes too late has lost it, and proves with its word that it lives.
-    fn renewal(&self, holding: &Holding, stored: &mut Stored, now: Timestamp) -> Renewal {
-        let renew = Command::Renew { epoch: holding.epoch };
+    fn renewal(&self, token: &LeaseToken, stored: &mut Stored, now: Timestamp) -> Renewal {
+        let renew = Command::Renew { epoch: token.epoch };
         match decide(&stored.job, renew.clone(), now, &self.policy) {
             Ok(step) => {
                 stored.job = step.job;
-                standing(holding, stored)
+                standing(token, stored)
             }
             Err(Refusal::RunLimit) => Renewal::RunLimit,
             Err(_) if stored.job.has_heard(&renew) => Renewal::Done,
             Err(_) => {
-                self.take_back_crash(holding, stored, now);
+                self.take_back_crash(token, stored, now);
                 Renewal::Lost
             }
         }
     }
 
-    fn take_back_crash(&self, holding: &Holding, stored: &mut Stored, now: Timestamp) {
-        let proof = Command::ProveAlive { epoch: holding.epoch };
+    fn take_back_crash(&self, token: &LeaseToken, stored: &mut Stored, now: Timestamp) {
+        let proof = Command::ProveAlive { epoch: token.epoch };
         let said = Said { verb: history::verb(&proof), stages: &[], cause: None };
         // Refused: it was no crash that ended the lease.
         if let Ok(step) = decide(&stored.job, proof, now, &self.policy) {
             stored.line = history::line(&stored.job, &step.job, stored.version + 1, now, said);
             stored.job = step.job;
-            tracing::info!(job_id = %holding.job_id, epoch = holding.epoch.0, "a lease was lost by a late process, not by a crash");
+            tracing::info!(job_id = %token.job_id, epoch = token.epoch.0, "a lease was lost by a late process, not by a crash");
         }
     }
 }
 
 /// The claims on one job: by the run that has it, and for a moment also by one that has lost it and does not know yet.
-fn of_job<'a>(holdings: &'a [Holding], job: &JobId) -> impl Iterator<Item = &'a Holding> {
-    holdings.iter().filter(move |holding| holding.job_id == *job)
+fn of_job<'a>(tokens: &'a [LeaseToken], job: &JobId) -> impl Iterator<Item = &'a LeaseToken> {
+    tokens.iter().filter(move |token| token.job_id == *job)
 }
 
 /// An unreadable row costs its own lease, never the others of the process.
@@ -149,10 +149,10 @@ fn readable(row: JobRow) -> Option<Stored> {
 }
 
 /// What a lease is worth as it stands.
-fn standing(holding: &Holding, stored: &Stored) -> Renewal {
+fn standing(token: &LeaseToken, stored: &Stored) -> Renewal {
     match &stored.job.state {
-        State::Leased(lease) if lease.epoch == holding.epoch => Renewal::Renewed { until: lease.expires_at },
-        _ if stored.job.has_heard(&Command::Renew { epoch: holding.epoch }) => Renewal::Done,
+        State::Leased(lease) if lease.epoch == token.epoch => Renewal::Renewed { until: lease.expires_at },
+        _ if stored.job.has_heard(&Command::Renew { epoch: token.epoch }) => Renewal::Done,
         _ => Renewal::Lost,
     }
 }

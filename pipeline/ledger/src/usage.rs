@@ -4,7 +4,7 @@ use db::{Doing, Error};
 use records::UserId;
 use sqlx::{PgConnection, Postgres, postgres::PgArguments, query::QueryScalar};
 
-use crate::{Holding, Ledger};
+use crate::{LeaseToken, Ledger};
 
 /// What one stage of one run has spent so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
@@ -31,20 +31,20 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn spend(&self, holding: &Holding, spent: &[Spent]) -> Result<bool, Error> {
+    pub async fn spend(&self, token: &LeaseToken, spent: &[Spent]) -> Result<bool, Error> {
         const DOING: &str = "writing what a run spent";
         let (mut transaction, _) = self.db.begin(DOING).await?;
         let statement = sqlx::query_scalar(SPEND)
-            .bind(holding.user_id.as_str())
-            .bind(holding.job_id.as_str())
-            .bind(holding.epoch.0);
+            .bind(token.user_id.as_str())
+            .bind(token.job_id.as_str())
+            .bind(token.epoch.0);
         let fenced: i64 = bind_spent(statement, spent).fetch_one(&mut *transaction).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(fenced > 0)
     }
 }
 
-/// Binds the columns of `spent` as the arrays that [`write_spent!`] reads.
+/// Binds the columns of `spent` as arrays, in the order in which the statements read them.
 pub(crate) fn bind_spent<'q>(
     statement: QueryScalar<'q, Postgres, i64, PgArguments>,
     spent: &[Spent],
@@ -77,41 +77,4 @@ pub async fn spent_by(
     .await
 }
 
-/// The fence of a run whose user, job and epoch are `$1`, `$2` and `$3`.
-macro_rules! fence {
-    () => {
-        "with fence as (select user_id, job_id from finalization_jobs \
-             where user_id = $1 and job_id = $2 and status = 'leased' and epoch = $3 for share), "
-    };
-}
-
-/// Behind the fence, what was spent, in six arrays from the named parameters on.
-macro_rules! write_spent {
-    ($stage:literal, $engine:literal, $calls:literal, $prompt:literal, $cached:literal, $completion:literal) => {
-        concat!(
-            "spent as (insert into engine_usage as u (user_id, job_id, epoch, stage, engine, calls, prompt_tokens, \
-                 cached_tokens, completion_tokens) \
-                 select f.user_id, f.job_id, $3, t.* from fence f, unnest(",
-            $stage,
-            "::text[], ",
-            $engine,
-            "::text[], ",
-            $calls,
-            "::bigint[], ",
-            $prompt,
-            "::bigint[], ",
-            $cached,
-            "::bigint[], ",
-            $completion,
-            "::bigint[]) t \
-                 on conflict on constraint engine_usage_pkey do update set calls = greatest(u.calls, excluded.calls), \
-                     prompt_tokens = greatest(u.prompt_tokens, excluded.prompt_tokens), \
-                     cached_tokens = greatest(u.cached_tokens, excluded.cached_tokens), \
-                     completion_tokens = greatest(u.completion_tokens, excluded.completion_tokens)) "
-        )
-    };
-}
-pub(crate) use {fence, write_spent};
-
-const SPEND: &str =
-    concat!(fence!(), write_spent!("$4", "$5", "$6", "$7", "$8", "$9"), "select count(*) from fence");
+const SPEND: &str = include_str!("../sql/checkpoints/spend.sql");

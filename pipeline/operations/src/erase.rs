@@ -13,7 +13,7 @@ use sqlx::{AssertSqlSafe, PgConnection};
 
 use crate::{
     Operations,
-    prune::{Gone, gone, uncount},
+    prune::{Gone, uncount},
 };
 
 const DOING: &str = "erasing a user";
@@ -255,19 +255,11 @@ async fn erase(connection: &mut PgConnection, user: &UserId, table: &str) -> Res
 /// Removes jobs with their admissions, tasks, checkpoints and costs; totals follow. Jobs of a user who is created again under the
 /// same id may have the same ids: their epochs begin above those that are removed.
 async fn erase_jobs(connection: &mut PgConnection, user: &UserId) -> Result<u64, Error> {
-    let removed: Vec<Gone> = sqlx::query_as(concat!(
-        "with doomed as materialized (select user_id, job_id, conversation_id, revision, epoch \
-             from finalization_jobs where user_id = $1 order by job_id limit $2 for update), \
-         admissions as (delete from finalization_admissions a using doomed d where a.user_id = d.user_id \
-             and a.conversation_id = d.conversation_id and a.revision = d.revision), \
-         floor as (update epoch_floor set epoch = greatest(epoch, (select max(epoch) + 1 from doomed)) \
-             where exists (select from doomed)), ",
-        gone!()
-    ))
-    .bind(user.as_str())
-    .bind(BATCH)
-    .fetch_all(&mut *connection)
-    .await
-    .doing(DOING)?;
+    let removed: Vec<Gone> = sqlx::query_as(include_str!("../sql/erase/jobs.sql"))
+        .bind(user.as_str())
+        .bind(BATCH)
+        .fetch_all(&mut *connection)
+        .await
+        .doing(DOING)?;
     uncount(connection, &removed).await.doing(DOING)
 }

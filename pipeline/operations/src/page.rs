@@ -161,7 +161,7 @@ async fn surroundings(
     .bind(now)
     .bind(LIVING)
     .bind(view.job.queue.as_str())
-    .bind(holder(&view.job))
+    .bind(process_of(&view.job))
     .bind(UserId::as_str(&view.user_id))
     .bind(ConversationId::as_str(&view.conversation_id))
     .bind(view.revision)
@@ -209,7 +209,7 @@ async fn ahead(
 }
 
 /// The process of the worker that holds a job's lease.
-fn holder(job: &Job) -> Option<&str> {
+fn process_of(job: &Job) -> Option<&str> {
     match &job.state {
         State::Leased(lease) => lease.worker.0.rsplit_once('/').map(|(process, _)| process),
         _ => None,

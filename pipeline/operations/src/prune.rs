@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use db::{
     Doing, Error,
-    walk::{self, Place, Walked, cutoff},
+    cursor::{self, Cursor, KeysetPage, cutoff},
 };
 use job::Timestamp;
 use sqlx::PgConnection;
@@ -13,18 +13,6 @@ use sqlx::PgConnection;
 use crate::Operations;
 
 const LETTERS: &str = "pruning dead letters";
-
-/// How a statement removes the jobs that are `doomed` and counts them by what the totals count them by.
-macro_rules! gone {
-    () => {
-        "gone as (delete from finalization_jobs j using doomed d \
-             where j.user_id = d.user_id and j.job_id = d.job_id \
-             returning j.status, j.job_id, j.dead_code, j.settled_at is not null as settled) \
-         select status, abs(hashtext(job_id) % 16)::smallint as stripe, dead_code, settled, count(*) from gone \
-         group by 1, 2, 3, 4 order by 1, 2, 3, 4"
-    };
-}
-pub(crate) use gone;
 
 /// What a batch removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,12 +64,12 @@ impl Operations {
     pub async fn prune_dead_letters(
         &self,
         age: Duration,
-        after: Option<&Place>,
+        after: Option<&Cursor>,
         limit: i64,
-    ) -> Result<Walked<u64>, Error> {
+    ) -> Result<KeysetPage<u64>, Error> {
         let age = TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX);
         let (mut transaction, now) = self.db.begin(LETTERS).await?;
-        let (at, user, id) = walk::bound(after);
+        let (at, user, id) = cursor::bound(after);
         let page: Vec<(Timestamp, String, String)> = sqlx::query_as(
             "select finished_at, user_id, job_id from finalization_jobs \
              where status = 'dead_letter' and settled_at is null and finished_at < $1 \
@@ -99,7 +87,7 @@ impl Operations {
         .doing(LETTERS)?;
         let found = remove_needless(&mut transaction, &page).await?;
         transaction.commit().await.doing(LETTERS)?;
-        Ok(Walked { found, next: walk::behind(page.len(), limit, page.into_iter().next_back()) })
+        Ok(KeysetPage { found, next: cursor::next_cursor(page.len(), limit, page.into_iter().next_back()) })
     }
 
     /// Jobs, with their checkpoints; the stripes of the totals are lowered by what went. A replayed dead letter is not one
@@ -107,17 +95,12 @@ impl Operations {
     async fn prune_jobs(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
         const DOING: &str = "pruning jobs";
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        let gone: Vec<Gone> = sqlx::query_as(concat!(
-            "with doomed as (select user_id, job_id from finalization_jobs j \
-                 where finished_at < $1 and (status = 'completed' or settled_at is not null) \
-                 order by finished_at limit $2 for update skip locked), ",
-            gone!()
-        ))
-        .bind(cutoff(now, age))
-        .bind(batch)
-        .fetch_all(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let gone: Vec<Gone> = sqlx::query_as(include_str!("../sql/prune/jobs.sql"))
+            .bind(cutoff(now, age))
+            .bind(batch)
+            .fetch_all(&mut *transaction)
+            .await
+            .doing(DOING)?;
         let jobs = uncount(&mut transaction, &gone).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(jobs)
@@ -226,23 +209,13 @@ async fn remove_needless(
     if page.is_empty() {
         return Ok(0);
     }
-    let gone: Vec<Gone> = sqlx::query_as(concat!(
-        "with doomed as (select j.user_id, j.job_id from finalization_jobs j \
-             join unnest($1::timestamptz[], $2::text[], $3::text[]) k (finished_at, user_id, job_id) \
-                 using (user_id, job_id, finished_at) \
-             where exists (select from finalization_admissions a where a.user_id = j.user_id \
-                     and a.conversation_id = j.conversation_id and a.revision > j.revision) \
-                 or not exists (select from conversations c where c.user_id = j.user_id \
-                     and c.conversation_id = j.conversation_id) \
-             for update of j skip locked), ",
-        gone!()
-    ))
-    .bind(page.iter().map(|(at, ..)| *at).collect::<Vec<_>>())
-    .bind(page.iter().map(|(_, user, _)| user.as_str()).collect::<Vec<_>>())
-    .bind(page.iter().map(|(.., id)| id.as_str()).collect::<Vec<_>>())
-    .fetch_all(&mut *connection)
-    .await
-    .doing(LETTERS)?;
+    let gone: Vec<Gone> = sqlx::query_as(include_str!("../sql/prune/dead_letters.sql"))
+        .bind(page.iter().map(|(at, ..)| *at).collect::<Vec<_>>())
+        .bind(page.iter().map(|(_, user, _)| user.as_str()).collect::<Vec<_>>())
+        .bind(page.iter().map(|(.., id)| id.as_str()).collect::<Vec<_>>())
+        .fetch_all(&mut *connection)
+        .await
+        .doing(LETTERS)?;
     uncount(connection, &gone).await.doing(LETTERS)
 }
 

@@ -4,7 +4,7 @@ use db::{Doing, Error};
 use sqlx::PgConnection;
 
 use crate::Operations;
-use db::secrets::{Place, Secrets};
+use db::secrets::{Context, Secrets};
 
 const DOING: &str = "sealing secrets";
 /// Rows of one transaction.
@@ -35,29 +35,29 @@ const TABLES: [Table; 4] = [
     Table {
         page: include_str!("../sql/secrets/endpoints.sql"),
         store: "update webhook_endpoints set secret = $3, previous_secret = $4 where user_id = $1 and endpoint_id = $2",
-        place: |row| Place::endpoint(&row.user_id, &row.id),
+        context: |row| Context::endpoint(&row.user_id, &row.id),
     },
     Table {
         page: include_str!("../sql/secrets/subscriptions.sql"),
         store: "update push_subscriptions set auth = $3 where user_id = $1 and subscription_id = $2 and $4::text is null",
-        place: |row| Place::subscription(&row.user_id, &row.id),
+        context: |row| Context::subscription(&row.user_id, &row.id),
     },
     Table {
         page: include_str!("../sql/secrets/apps.sql"),
         store: "update apps set secret = $3 where user_id = $1 and app_id = $2 and $4::text is null",
-        place: |row| Place::app(&row.user_id, &row.id),
+        context: |row| Context::app(&row.user_id, &row.id),
     },
     Table {
         page: include_str!("../sql/secrets/audio.sql"),
         store: "update audio_webhooks set secret = $3 where user_id = $1 and $2 = '' and $4::text is null",
-        place: |row| Place::audio(&row.user_id),
+        context: |row| Context::audio(&row.user_id),
     },
 ];
 
 struct Table {
     page: &'static str,
     store: &'static str,
-    place: fn(&Row) -> Place<'_>,
+    context: fn(&Row) -> Context<'_>,
 }
 
 #[derive(sqlx::FromRow)]
@@ -123,8 +123,8 @@ impl Operations {
 
 fn reseal(secrets: &Secrets, table: &Table, row: &Row) -> Result<(String, Option<String>), Error> {
     let again = |stored: &str| {
-        let place = (table.place)(row);
-        secrets.seal(place, &secrets.open(place, stored)?)
+        let context = (table.context)(row);
+        secrets.seal(context, &secrets.open(context, stored)?)
     };
     Ok((again(&row.secret)?, row.previous_secret.as_deref().map(again).transpose()?))
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 /// Something that happened, to a conversation or to a thing of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct Event {
     /// What happened.
     pub event: EventKind,
     /// The action item or memory that was created.
@@ -18,18 +18,18 @@ pub struct About {
 }
 
 /// The events of one revision, or of an object that a user created.
-pub struct Told<'a> {
+pub struct Events<'a> {
     /// Whose endpoints are meant.
     pub user: &'a UserId,
     /// The conversation and its revision; `None`: a person made it, and it belongs to no conversation.
     pub of: Option<(&'a ConversationId, i64)>,
     /// What happened.
-    pub abouts: Vec<About>,
+    pub events: Vec<Event>,
     /// The trace that a delivery goes on with.
     pub trace: Option<TraceContext>,
 }
 
-/// Tells of things that a person made, each by itself. Answers how many deliveries were written.
+/// Announces objects that a user created, one event each. Returns how many deliveries were written.
 pub async fn announce_made(
     connection: &mut PgConnection,
     user: &UserId,
@@ -37,11 +37,11 @@ pub async fn announce_made(
     things: &[&str],
     now: Timestamp,
 ) -> Result<u64, Error> {
-    let about = |id: &&str| About { event, subject: Some((*id).to_owned()) };
-    let abouts = things.iter().map(about).collect();
+    let about = |id: &&str| Event { event, subject: Some((*id).to_owned()) };
+    let events = things.iter().map(about).collect();
     // In the request's own task.
-    let told = [Told { user, of: None, abouts, trace: TraceContext::current() }];
-    Ok(announce(connection, &told, now).await?.into_iter().sum())
+    let entries = [Events { user, of: None, events, trace: TraceContext::current() }];
+    Ok(announce(connection, &entries, now).await?.into_iter().sum())
 }
 
 /// Writes a delivery per event and subscribed, enabled endpoint, and returns how many for each entry. The
@@ -49,30 +49,30 @@ pub async fn announce_made(
 /// An endpoint that is deleted meanwhile fails nothing.
 pub async fn announce(
     connection: &mut PgConnection,
-    told: &[Told<'_>],
+    entries: &[Events<'_>],
     now: Timestamp,
 ) -> Result<Vec<u64>, Error> {
-    let endpoints = endpoints(connection, told).await?;
+    let endpoints = endpoints(connection, entries).await?;
     let mut rows = Rows::default();
-    for (place, told) in told.iter().enumerate() {
-        for (endpoint, asked) in endpoints.get(told.user.as_str()).into_iter().flatten() {
+    for (index, entry) in entries.iter().enumerate() {
+        for (endpoint, asked) in endpoints.get(entry.user.as_str()).into_iter().flatten() {
             let wanted =
-                told.abouts.iter().filter(|about| asked.iter().any(|event| event == about.event.as_str()));
-            wanted.for_each(|about| rows.push(place, told, endpoint, about));
+                entry.events.iter().filter(|about| asked.iter().any(|event| event == about.event.as_str()));
+            wanted.for_each(|about| rows.push(index, entry, endpoint, about));
         }
     }
-    rows.write(connection, told.len(), now).await
+    rows.write(connection, entries.len(), now).await
 }
 
 /// By user: (endpoint, subscribed events) of every endpoint that subscribed to any of them.
 async fn endpoints(
     connection: &mut PgConnection,
-    told: &[Told<'_>],
+    entries: &[Events<'_>],
 ) -> Result<HashMap<String, Vec<(String, Vec<String>)>>, Error> {
-    let telling = || told.iter().filter(|told| !told.abouts.is_empty());
-    let people: BTreeSet<&str> = telling().map(|told| told.user.as_str()).collect();
+    let telling = || entries.iter().filter(|entry| !entry.events.is_empty());
+    let people: BTreeSet<&str> = telling().map(|entry| entry.user.as_str()).collect();
     let events: BTreeSet<&str> =
-        telling().flat_map(|told| &told.abouts).map(|about| about.event.as_str()).collect();
+        telling().flat_map(|entry| &entry.events).map(|about| about.event.as_str()).collect();
     let mut endpoints: HashMap<String, Vec<(String, Vec<String>)>> = HashMap::new();
     if people.is_empty() {
         return Ok(endpoints);
@@ -96,7 +96,7 @@ async fn endpoints(
 #[derive(Default)]
 struct Rows<'a> {
     /// Which entry each row belongs to.
-    places: Vec<usize>,
+    entries: Vec<usize>,
     users: Vec<&'a str>,
     conversations: Vec<Option<&'a str>>,
     revisions: Vec<Option<i64>>,
@@ -108,26 +108,26 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn push(&mut self, place: usize, told: &Told<'a>, endpoint: &'a str, about: &About) {
-        self.places.push(place);
-        self.users.push(told.user.as_str());
-        self.conversations.push(told.of.map(|(conversation, _)| conversation.as_str()));
-        self.revisions.push(told.of.map(|(_, revision)| revision));
+    fn push(&mut self, index: usize, entry: &Events<'a>, endpoint: &'a str, about: &Event) {
+        self.entries.push(index);
+        self.users.push(entry.user.as_str());
+        self.conversations.push(entry.of.map(|(conversation, _)| conversation.as_str()));
+        self.revisions.push(entry.of.map(|(_, revision)| revision));
         self.endpoints.push(endpoint);
-        self.ids.push(delivery_id(told, endpoint, about));
+        self.ids.push(delivery_id(entry, endpoint, about));
         self.events.push(about.event.as_str());
         self.subjects.push(about.subject.clone());
-        self.traces.push(told.trace.map(|trace| trace.to_string()));
+        self.traces.push(entry.trace.map(|trace| trace.to_string()));
     }
 
-    /// Writes them all; returns how many were new for each of `told` entries.
+    /// Writes them all; returns how many were new for each entry.
     async fn write(
         self,
         connection: &mut PgConnection,
-        told: usize,
+        entries: usize,
         now: Timestamp,
     ) -> Result<Vec<u64>, Error> {
-        let mut counts = vec![0; told];
+        let mut counts = vec![0; entries];
         if self.ids.is_empty() {
             return Ok(counts);
         }
@@ -156,17 +156,17 @@ impl<'a> Rows<'a> {
         .await
         .doing("writing deliveries")?;
         let written: BTreeSet<String> = written.into_iter().collect();
-        for (id, place) in self.ids.iter().zip(self.places) {
-            counts[place] += u64::from(written.contains(id));
+        for (id, entry) in self.ids.iter().zip(self.entries) {
+            counts[entry] += u64::from(written.contains(id));
         }
         Ok(counts)
     }
 }
 
-fn delivery_id(told: &Told<'_>, endpoint: &str, about: &About) -> String {
-    let user = told.user;
+fn delivery_id(entry: &Events<'_>, endpoint: &str, about: &Event) -> String {
+    let user = entry.user;
     let (conversation, revision) =
-        told.of.map_or(("", 0), |(conversation, revision)| (conversation.as_str(), revision));
+        entry.of.map_or(("", 0), |(conversation, revision)| (conversation.as_str(), revision));
     let subject = about.subject.as_deref().unwrap_or("");
     let name = format!("{user}\n{endpoint}\n{conversation}\n{revision}\n{}\n{subject}", about.event.as_str());
     format!("msg_{}", Uuid::new_v5(&DELIVERIES, name.as_bytes()).simple())

@@ -1,6 +1,6 @@
 //! Where the raw audio of a user's live sessions is posted (`docs/live.md`). One for each user; its audio is never stored.
 
-use db::{Doing, Error, secrets::Place};
+use db::{Doing, Error, secrets::Context};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 
@@ -18,7 +18,7 @@ pub struct NewAudioWebhook {
     pub seconds: i32,
     /// `whsec_…`; used where there is none for this URL, or `replace_secret`.
     pub secret: SecretString,
-    /// Whether the secret takes the place of one that there is.
+    /// Whether the secret replaces an existing one.
     pub replace_secret: bool,
 }
 
@@ -90,7 +90,7 @@ impl Outbox {
         user: &UserId,
         new: &NewAudioWebhook,
     ) -> Result<Option<AudioWebhook>, Error> {
-        let secret = self.db.secrets().seal(Place::audio(user.as_str()), &new.secret)?;
+        let secret = self.db.secrets().seal(Context::audio(user.as_str()), &new.secret)?;
         sqlx::query_as(include_str!("../sql/audio_webhooks/set.sql"))
             .bind(user.as_str())
             .bind(&new.url)
@@ -143,7 +143,7 @@ impl Outbox {
             .doing("reading an audio webhook")?;
         row.map(|row| {
             Ok(AudioReceiver {
-                secret: self.db.secrets().open(Place::audio(user.as_str()), &row.secret)?,
+                secret: self.db.secrets().open(Context::audio(user.as_str()), &row.secret)?,
                 url: row.url,
                 seconds: row.seconds,
                 version: row.version,

@@ -1,6 +1,6 @@
 //! What apps write into their users' chats, and the pushes that go with it.
 
-use db::{Doing, Error, Repeat, RequestKey, repeats};
+use db::{Doing, Error, Repeat, RequestKey, idempotency};
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -95,7 +95,7 @@ impl Outbox {
             return Ok(Notified::NotEnabled);
         }
         if let Some(key) = &message.key {
-            match repeats::known(&mut transaction, key).await? {
+            match idempotency::known(&mut transaction, key).await? {
                 Some(Repeat::OtherBody) => return Ok(Notified::OtherBody),
                 Some(_) => return Ok(Notified::Repeated),
                 None => {}
@@ -117,7 +117,7 @@ impl Outbox {
             return Ok(Notified::TooMany(hour));
         }
         if let Some(key) = &message.key {
-            repeats::note(&mut transaction, key, &[message.id], sent.now).await.doing(DOING)?;
+            idempotency::note(&mut transaction, key, &[message.id], sent.now).await.doing(DOING)?;
         }
         let pushes = match install.chat_notify {
             true => write_pushes(&mut transaction, message, &install, sent.now).await?,

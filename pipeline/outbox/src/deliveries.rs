@@ -12,10 +12,10 @@ use crate::Outbox;
 mod claim;
 mod fair;
 pub(crate) mod finish;
+pub mod forget;
 mod history;
 mod read;
 pub mod recover;
-pub mod things;
 pub mod waiting;
 
 pub use fair::SenderLoad;

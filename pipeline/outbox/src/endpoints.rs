@@ -1,6 +1,6 @@
 //! Webhook endpoints (DECISIONS §6).
 
-use db::{Doing, Error, repeats::forget_answers};
+use db::{Doing, Error, idempotency::forget_answers};
 use records::{EventKind, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
 

@@ -1,6 +1,6 @@
 //! Where a person is reminded: browsers (web push) and webhooks of the person's own (DECISIONS §3, "push").
 
-use db::{Doing, Error, repeats::forget_answers, secrets::Place};
+use db::{Doing, Error, idempotency::forget_answers, secrets::Context};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 use uuid::Uuid;
@@ -97,7 +97,7 @@ impl Outbox {
         }
         let (p256dh, auth) = match &new.kind {
             SubscriptionKind::WebPush { p256dh, auth } => {
-                (Some(p256dh), Some(self.db.secrets().seal(Place::subscription(user.as_str(), &id), auth)?))
+                (Some(p256dh), Some(self.db.secrets().seal(Context::subscription(user.as_str(), &id), auth)?))
             }
             SubscriptionKind::Webhook => (None, None),
         };

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use db::{Doing, Error, Passed};
+use db::{Doing, DueRow, Error};
 use job::{Dispatch, Generation, JobId, Timestamp};
 use records::UserId;
 use trace::TraceContext;
@@ -38,7 +38,7 @@ pub struct HandOver {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DueTask {
     /// When it was due, whose, and which.
-    pub passed: Passed,
+    pub passed: DueRow,
     /// The generation of the task.
     pub generation: Generation,
     /// The dispatch of the task.
@@ -134,7 +134,7 @@ impl Outbox {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn due_tasks(&self, after: Option<&Passed>, limit: i64) -> Result<Vec<DueTask>, Error> {
+    pub async fn due_tasks(&self, after: Option<&DueRow>, limit: i64) -> Result<Vec<DueTask>, Error> {
         let rows: Vec<(Timestamp, String, String, i64, i64, bool)> =
             sqlx::query_as(include_str!("../sql/tasks/due.sql"))
                 .bind(after.map(|(at, ..)| at))

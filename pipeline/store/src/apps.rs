@@ -3,7 +3,7 @@
 //! An app belongs to its owner's rows, an install to those of the user who installed it: no transaction writes both. An install
 //! whose app is gone, switched off or no longer public is ignored, and pruned by the round.
 
-use db::{Doing, Error, secrets::Place};
+use db::{Doing, Error, secrets::Context};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 
@@ -289,7 +289,7 @@ struct InstalledRow {
 
 impl InstalledRow {
     fn app(self, store: &Store) -> InstalledApp {
-        let secret = store.db.secrets().open(Place::app(&self.user_id, &self.app_id), &self.secret).ok();
+        let secret = store.db.secrets().open(Context::app(&self.user_id, &self.app_id), &self.secret).ok();
         if secret.is_none() {
             tracing::error!(
                 app_id = self.app_id,

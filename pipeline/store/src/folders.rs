@@ -7,7 +7,7 @@ use records::{FolderId, Timestamp, UserId};
 
 pub(crate) use self::change::hold_folder;
 pub use self::change::{DeletedFolder, FolderChange, NewFolder};
-use self::row::{ViewRow, view_columns};
+use self::row::ViewRow;
 use crate::Store;
 use db::{Doing, Error};
 
@@ -44,15 +44,11 @@ impl Store {
     /// # Errors
     /// When the database does not answer.
     pub async fn folders(&self, user: &UserId) -> Result<Vec<FolderView>, Error> {
-        let rows: Vec<ViewRow> = sqlx::query_as(concat!(
-            "select ",
-            view_columns!(),
-            " from folders f where f.user_id = $1 order by f.position, f.folder_id"
-        ))
-        .bind(user.as_str())
-        .fetch_all(self.db.pool())
-        .await
-        .doing("reading folders")?;
+        let rows: Vec<ViewRow> = sqlx::query_as(include_str!("../sql/folders/list.sql"))
+            .bind(user.as_str())
+            .fetch_all(self.db.pool())
+            .await
+            .doing("reading folders")?;
         Ok(rows.into_iter().map(FolderView::from).collect())
     }
 

@@ -7,16 +7,13 @@ mod row;
 
 use records::{Goal, GoalId, GoalType, UserId};
 
-use self::{
-    active::make_room,
-    row::{GoalRow, goal_columns},
-};
+use self::{active::make_room, row::GoalRow};
 pub use self::{
     change::{GoalChange, GoalRefusal},
     progress::GoalPoint,
 };
 use crate::Store;
-use db::{Doing, Error, lock_user, repeats::forget_answers};
+use db::{Doing, Error, idempotency::forget_answers, lock_user};
 
 /// A goal to be created; it is active.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,19 +53,14 @@ impl Store {
     /// # Errors
     /// When the database does not answer, or a row cannot be read.
     pub async fn goals(&self, user: &UserId, filter: &GoalFilter) -> Result<Vec<Goal>, Error> {
-        let rows: Vec<GoalRow> = sqlx::query_as(concat!(
-            "select ",
-            goal_columns!(),
-            " from goals where user_id = $1 and (is_active or $2) \
-             order by is_active desc, created_at, goal_id limit $3 offset $4"
-        ))
-        .bind(user.as_str())
-        .bind(filter.include_inactive)
-        .bind(filter.limit)
-        .bind(filter.offset)
-        .fetch_all(self.db.pool())
-        .await
-        .doing("listing goals")?;
+        let rows: Vec<GoalRow> = sqlx::query_as(include_str!("../sql/goals/list.sql"))
+            .bind(user.as_str())
+            .bind(filter.include_inactive)
+            .bind(filter.limit)
+            .bind(filter.offset)
+            .fetch_all(self.db.pool())
+            .await
+            .doing("listing goals")?;
         rows.into_iter().map(Goal::try_from).collect()
     }
 
@@ -77,16 +69,12 @@ impl Store {
     /// # Errors
     /// When the database does not answer, or the row cannot be read.
     pub async fn goal(&self, user: &UserId, goal: &GoalId) -> Result<Option<Goal>, Error> {
-        let row: Option<GoalRow> = sqlx::query_as(concat!(
-            "select ",
-            goal_columns!(),
-            " from goals where user_id = $1 and goal_id = $2"
-        ))
-        .bind(user.as_str())
-        .bind(goal.as_str())
-        .fetch_optional(self.db.pool())
-        .await
-        .doing("reading a goal")?;
+        let row: Option<GoalRow> = sqlx::query_as(include_str!("../sql/goals/get.sql"))
+            .bind(user.as_str())
+            .bind(goal.as_str())
+            .fetch_optional(self.db.pool())
+            .await
+            .doing("reading a goal")?;
         row.map(Goal::try_from).transpose()
     }
 
@@ -99,25 +87,20 @@ impl Store {
         const DOING: &str = "storing a goal";
         let (mut transaction, now) = self.db.begin_creating(DOING, &[new.id.as_str()]).await?;
         lock_user(&mut transaction, user).await?;
-        let row: GoalRow = sqlx::query_as(concat!(
-            "insert into goals (user_id, goal_id, title, goal_type, target_value, current_value, min_value, max_value, \
-                 unit, created_at, updated_at) \
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) returning ",
-            goal_columns!()
-        ))
-        .bind(user.as_str())
-        .bind(new.id.as_str())
-        .bind(&new.title)
-        .bind(new.goal_type.as_str())
-        .bind(new.target_value)
-        .bind(new.current_value)
-        .bind(new.min_value)
-        .bind(new.max_value)
-        .bind(&new.unit)
-        .bind(now)
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let row: GoalRow = sqlx::query_as(include_str!("../sql/goals/insert.sql"))
+            .bind(user.as_str())
+            .bind(new.id.as_str())
+            .bind(&new.title)
+            .bind(new.goal_type.as_str())
+            .bind(new.target_value)
+            .bind(new.current_value)
+            .bind(new.min_value)
+            .bind(new.max_value)
+            .bind(&new.unit)
+            .bind(now)
+            .fetch_one(&mut *transaction)
+            .await
+            .doing(DOING)?;
         make_room(&mut transaction, user, &new.id, now).await?;
         transaction.commit().await.doing(DOING)?;
         row.try_into()

@@ -1,6 +1,6 @@
 //! Action items.
 
-mod made;
+mod by_id;
 
 use db::Error;
 use records::{ActionItem, ActionItemId, ConversationId, Timestamp, UserId};
@@ -51,7 +51,7 @@ impl Store {
 }
 
 /// What [`ItemRow`] reads.
-pub const ITEM_COLUMNS: &str = "action_item_id, description, completed, created_at, updated_at, due_at, completed_at, conversation_id, position";
+const ITEM_COLUMNS: &str = "action_item_id, description, completed, created_at, updated_at, due_at, completed_at, conversation_id, position";
 
 /// The columns as the table holds them.
 #[derive(Clone, Debug, sqlx::FromRow)]

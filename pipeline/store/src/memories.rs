@@ -1,6 +1,6 @@
 //! Memories.
 
-mod made;
+mod by_id;
 
 use db::{After, Doing, Error};
 use records::{ConversationId, Memory, MemoryCategory, MemoryId, Timestamp, UserId};
@@ -60,7 +60,7 @@ impl Store {
 }
 
 /// What [`MemoryRow`] reads.
-pub const MEMORY_COLUMNS: &str = "memory_id, content, category, visibility, tags, created_at, updated_at, \
+const MEMORY_COLUMNS: &str = "memory_id, content, category, visibility, tags, created_at, updated_at, \
      manually_added, reviewed, user_review, edited, scoring, conversation_id";
 
 /// The columns as the table holds them.

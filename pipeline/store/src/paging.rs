@@ -57,12 +57,12 @@ pub(crate) fn push_page(query: &mut QueryBuilder<Postgres>, page: &DatePage) {
     push_rows(query, page.limit, page.skipped());
 }
 
-/// The condition that a row comes behind `after` in a list that is ordered by `created_at desc` and then by `place`, a pair of
-/// place and id.
-pub(crate) fn push_after(query: &mut QueryBuilder<Postgres>, after: Option<&After>, place: &'static str) {
+/// The condition that a row comes behind `after` in a list that is ordered by `created_at desc` and then by `position`, a pair of
+/// position and id.
+pub(crate) fn push_after(query: &mut QueryBuilder<Postgres>, after: Option<&After>, position: &'static str) {
     let Some(after) = after else { return };
     query.push(" and created_at <= ").push_bind(after.created_at);
     query.push(" and (created_at < ").push_bind(after.created_at);
-    query.push(" or ").push(place).push(" > (").push_bind(after.position);
+    query.push(" or ").push(position).push(" > (").push_bind(after.position);
     query.push(", ").push_bind(after.id.clone()).push("))");
 }

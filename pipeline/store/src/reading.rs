@@ -3,7 +3,7 @@
 use futures::TryStreamExt;
 use records::{ConversationId, UserId};
 use sqlx::{
-    Decode, FromRow, PgConnection, Postgres, Row, Type,
+    FromRow, PgConnection, Postgres, Row,
     postgres::{PgArguments, PgRow},
     query::Query,
 };
@@ -12,20 +12,6 @@ use db::{Doing, Error};
 
 /// How many bytes of words one reading holds at most: some pages of the longest talks, and every page of usual ones.
 pub const MOST_WORDS: usize = 32 * 1024 * 1024;
-
-/// A statement over the conversations of a batch; `k` names them, with their places, which come last. Rows that have an order keep it:
-/// a subquery with an `order by` is never merged into the join around it, it is run for one `k` after the other.
-macro_rules! for_each {
-    ($($rows:expr),+) => {
-        concat!(
-            "select t.*, k.place from unnest($1::text[], $2::text[], $3::bigint[]) \
-             k (user_id, conversation_id, place) cross join lateral (",
-            $($rows),+,
-            ") t"
-        )
-    };
-}
-pub(crate) use for_each;
 
 /// Some conversations of a batch: whose, which, and their places in it.
 #[derive(Default)]
@@ -54,26 +40,6 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// A row that is read cell by cell, in the order of its statement. Looking up a name for each cell is half of what reading
-/// a page of rows costs.
-pub struct Cells<'r> {
-    row: &'r PgRow,
-    next: usize,
-}
-
-impl<'r> Cells<'r> {
-    pub(crate) fn of(row: &'r PgRow) -> Self {
-        Self { row, next: 0 }
-    }
-
-    /// The next one.
-    pub(crate) fn next<T: Decode<'r, Postgres> + Type<Postgres>>(&mut self) -> sqlx::Result<T> {
-        let cell = self.row.try_get(self.next)?;
-        self.next += 1;
-        Ok(cell)
-    }
-}
-
 /// The values of an aggregated column, one after the other; none where there was nothing to aggregate.
 pub fn column<T>(values: Option<Vec<T>>) -> std::vec::IntoIter<T> {
     values.unwrap_or_default().into_iter()
@@ -91,7 +57,7 @@ impl<'c, T: Default> Reading<'c, T> {
         Self { connection, doing, found: (0..size).map(|_| T::default()).collect() }
     }
 
-    /// Reads the rows of one table ([`for_each`]) and gives each to whom it is for, in the order of the statement.
+    /// Reads the rows of one table and gives each to the conversation at its `place`, in the order of the statement.
     /// An empty list makes no query.
     pub(crate) async fn each<R>(
         &mut self,

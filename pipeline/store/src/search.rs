@@ -108,14 +108,14 @@ impl Store {
         let memories = async {
             let sql = include_str!("../sql/search/memories.sql");
             match query.memories {
-                true => self.things(user, query, &words, sql, FoundKind::Memory).await,
+                true => self.items_or_memories(user, query, &words, sql, FoundKind::Memory).await,
                 false => Ok(Vec::new()),
             }
         };
         let items = async {
             let sql = include_str!("../sql/search/items.sql");
             match query.action_items {
-                true => self.things(user, query, &words, sql, FoundKind::ActionItem).await,
+                true => self.items_or_memories(user, query, &words, sql, FoundKind::ActionItem).await,
                 false => Ok(Vec::new()),
             }
         };
@@ -159,7 +159,7 @@ impl Store {
         Ok(rows.into_iter().map(found).collect())
     }
 
-    async fn things(
+    async fn items_or_memories(
         &self,
         user: &UserId,
         query: &SearchQuery,

@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Reset, Style};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use ledger::Claimed;
-use worker::{Moment, Watch};
+use worker::{RunEvent, RunObserver};
 
 use super::{
     page,
@@ -274,9 +274,9 @@ fn pace(card: &Card) -> String {
     format!("{} characters in {:.0} ms: {}", card.characters, card.milliseconds, stages.join(" · "))
 }
 
-impl Watch for Screen {
-    fn see(&self, claimed: &Claimed, moment: Moment) {
-        if let Moment::StageDone { stage, elapsed, .. } = moment {
+impl RunObserver for Screen {
+    fn observe(&self, claimed: &Claimed, event: RunEvent) {
+        if let RunEvent::StageDone { stage, elapsed, .. } = event {
             let mut stages = self.stages.lock().unwrap_or_else(PoisonError::into_inner);
             let seen = stages.entry(claimed.conversation_id.as_str().to_owned()).or_default();
             seen.push((stage.to_string(), elapsed.as_secs_f64() * 1e3));

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use job::{FailureCode, JobId, WorkerId};
-use ledger::Edge;
+use ledger::Transition;
 use operations::{ActionFilter, Operations};
 use outbox::{DeliveryOutcome, DeliveryPolicy, NewEndpoint};
 use records::{EventKind, UserId, WebhookFormat};
@@ -15,8 +15,9 @@ async fn backing_off(world: &World, id: &str) -> JobId {
     let job = world.admitted(id).await;
     let worker = WorkerId("w".into());
     let (_, claimed) = world.ledger.claim_delivery(&job, job::Generation(1), &worker).await.unwrap().parts();
-    let edge = Edge::Fail { code: FailureCode::ModelUnavailable, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&claimed.unwrap().holding(), edge).await.unwrap();
+    let edge =
+        Transition::Fail { code: FailureCode::ModelUnavailable, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&claimed.unwrap().lease_token(), edge).await.unwrap();
     job
 }
 

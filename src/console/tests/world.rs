@@ -9,7 +9,7 @@ use axum::{
     http::{Request, StatusCode, header},
 };
 use job::{FailureCode, JobId, WorkerId};
-use ledger::{CreateOutcome, Edge, Ledger, NewContent, NewConversation, Settings};
+use ledger::{CreateOutcome, Ledger, NewContent, NewConversation, Settings, Transition};
 use records::{ConversationId, Source, UserId};
 use testbed::TestDatabase;
 use tower::ServiceExt;
@@ -149,8 +149,8 @@ impl World {
         let generation = self.ledger.job(&job).await.unwrap().unwrap().job.generation;
         let (_, claimed) =
             self.ledger.claim_delivery(&job, generation, &WorkerId("<b>w</b>".into())).await.unwrap().parts();
-        let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-        self.ledger.settle(&claimed.unwrap().holding(), edge).await.unwrap();
+        let edge = Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+        self.ledger.settle(&claimed.unwrap().lease_token(), edge).await.unwrap();
         job
     }
 

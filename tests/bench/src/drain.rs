@@ -16,7 +16,7 @@ use prometheus::Registry;
 use records::{ActionItem, Memory};
 use store::ConversationView;
 use tokio_util::sync::CancellationToken;
-use worker::{Metrics, Moment, Render, Settings, Watch, Worker};
+use worker::{Metrics, Render, RunEvent, RunObserver, Settings, Worker};
 
 use crate::{
     figures::{measured, median, of},
@@ -83,9 +83,10 @@ pub(crate) struct Tally {
     all: CancellationToken,
 }
 
-impl Watch for Tally {
-    fn see(&self, _: &Claimed, moment: Moment) {
-        if matches!(moment, Moment::RunEnded { .. }) && self.done.fetch_add(1, Ordering::AcqRel) + 1 == JOBS {
+impl RunObserver for Tally {
+    fn observe(&self, _: &Claimed, event: RunEvent) {
+        if matches!(event, RunEvent::RunEnded { .. }) && self.done.fetch_add(1, Ordering::AcqRel) + 1 == JOBS
+        {
             self.all.cancel();
         }
     }
@@ -105,8 +106,8 @@ pub(crate) async fn drain(setup: &Setup) {
 }
 
 /// A worker on the setup's ledger, with an engine that costs nothing.
-pub(crate) fn worker(setup: &Setup, watch: Arc<dyn Watch>) -> Worker {
-    worker_on(setup.ledger.clone(), Settings { watch, ..Settings::default() })
+pub(crate) fn worker(setup: &Setup, observer: Arc<dyn RunObserver>) -> Worker {
+    worker_on(setup.ledger.clone(), Settings { observer, ..Settings::default() })
 }
 
 /// The same on any ledger, [`WIDTH`] runs at once.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ledger::{Claimed, Ledger};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use worker::{Moment, Watch};
+use worker::{RunEvent, RunObserver};
 
 use crate::{drain::worker, figures::percentiles, peers, setup::Setup};
 
@@ -17,9 +17,9 @@ const RATES: [usize; 2] = [100, 500];
 #[derive(Default)]
 struct Starts(Mutex<HashMap<String, Instant>>);
 
-impl Watch for Starts {
-    fn see(&self, claimed: &Claimed, moment: Moment) {
-        if moment == Moment::RunStarted {
+impl RunObserver for Starts {
+    fn observe(&self, claimed: &Claimed, event: RunEvent) {
+        if event == RunEvent::RunStarted {
             let id = claimed.conversation_id.as_str().to_owned();
             self.0.lock().unwrap().entry(id).or_insert_with(Instant::now);
         }

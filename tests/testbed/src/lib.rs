@@ -19,8 +19,8 @@
 
 mod app_server;
 mod bed;
+mod directory;
 mod leftovers;
-mod place;
 mod template;
 mod wall;
 
@@ -31,7 +31,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
 
 pub use app_server::{AppServer, Received, tool};
 use bed::Bed;
-pub use place::empty_directory;
+pub use directory::empty_directory;
 pub use wall::Wall;
 
 /// How long anybody waits for what must come.
@@ -112,7 +112,7 @@ impl TestDatabase {
     ///
     /// # Panics
     /// As [`TestDatabase::run`].
-    pub async fn holding(&self, sql: &str) -> PgConnection {
+    pub async fn hold_locks(&self, sql: &str) -> PgConnection {
         let session = PgConnection::connect_with(&self.options()).await;
         let mut session = session.expect("the test database takes no connection");
         let began = sqlx::raw_sql(AssertSqlSafe(format!("begin; {sql}"))).execute(&mut session).await;
@@ -140,9 +140,9 @@ impl TestDatabase {
     /// for it.
     ///
     /// # Panics
-    /// As [`TestDatabase::holding`] and [`TestDatabase::until_somebody_waits`].
+    /// As [`TestDatabase::hold_locks`] and [`TestDatabase::until_somebody_waits`].
     pub async fn overtaken_by<T>(&self, sql: &str, verb: impl Future<Output = T>) -> T {
-        let mut faster = self.holding(sql).await;
+        let mut faster = self.hold_locks(sql).await;
         let watcher = self.watcher().await;
         let overtaking = async {
             watcher.until_as_many_wait(1).await;

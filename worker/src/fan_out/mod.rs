@@ -16,10 +16,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::{
-    answered::{Unanswered, until_answered},
     chance::Chance,
-    errand::Errand,
+    dispatcher::Outbound,
     metrics::Metrics,
+    retry::{Unanswered, with_retries},
     traces,
 };
 
@@ -55,7 +55,7 @@ pub(crate) struct FanOut {
     pub(crate) hard: CancellationToken,
 }
 
-impl Errand for FanOut {
+impl Outbound for FanOut {
     type Claimed = ClaimedDelivery;
 
     const NAME: &'static str = "deliveries";
@@ -76,11 +76,11 @@ impl Errand for FanOut {
 
     /// One try. Whatever ends it without an answer of the ledger, the delivery is due again at its `until`;
     /// a panic counts as a try, or it would be repeated for ever.
-    async fn tell(&self, delivery: &ClaimedDelivery) {
+    async fn deliver(&self, delivery: &ClaimedDelivery) {
         let span = traces::delivery(delivery);
         let told = self.tell_once(delivery).instrument(span.clone()).await;
         if let Some((outcome, counted)) = told {
-            traces::told(&span, outcome, counted);
+            traces::delivered(&span, outcome, counted);
         }
     }
 
@@ -112,7 +112,7 @@ impl FanOut {
         let verb = || {
             self.ledger.db().in_time(self.ledger.outbox().finish_delivery(delivery, outcome, &self.policy))
         };
-        let counted = match until_answered(&self.chance, &self.hard, verb).await {
+        let counted = match with_retries(&self.chance, &self.hard, verb).await {
             Ok(true) => outcome::label(outcome, delivery.try_number, &self.policy.schedule),
             Ok(false) | Err(_) => outcome::LOST,
         };
@@ -141,7 +141,7 @@ impl FanOut {
             return Ok(Some(DeliveryOutcome::Cancelled));
         };
         let verb = || self.ledger.db().in_time(self.ledger.outbox().keep_body(delivery, &body));
-        match until_answered(&self.chance, &self.hard, verb).await? {
+        match with_retries(&self.chance, &self.hard, verb).await? {
             true => Ok(Some(self.post(delivery, body).await)),
             // Another process may have the delivery by now: sending what was not kept could send two different bodies.
             false => Ok(None),
@@ -168,7 +168,7 @@ impl FanOut {
         id: &records::ConversationId,
     ) -> Result<Option<ConversationView>, Unanswered> {
         let verb = || self.ledger.store().conversation(&delivery.user_id, id, true);
-        until_answered(&self.chance, &self.hard, verb).await
+        with_retries(&self.chance, &self.hard, verb).await
     }
 
     /// The memory that a full delivery shows.
@@ -178,7 +178,7 @@ impl FanOut {
         let Some(id) = delivery.subject_id.as_ref().filter(|_| is_shown) else { return Ok(None) };
         let id = MemoryId::new(id.as_str());
         let verb = || self.ledger.db().in_time(self.ledger.store().memory_to_tell(&delivery.user_id, &id));
-        until_answered(&self.chance, &self.hard, verb).await
+        with_retries(&self.chance, &self.hard, verb).await
     }
 
     /// The action item that a full delivery shows, when a person made it: a conversation's own come with the
@@ -191,7 +191,7 @@ impl FanOut {
         let named = [id];
         let verb =
             || self.ledger.db().in_time(self.ledger.store().action_items_named(&delivery.user_id, &named));
-        Ok(until_answered(&self.chance, &self.hard, verb).await?.pop())
+        Ok(with_retries(&self.chance, &self.hard, verb).await?.pop())
     }
 
     async fn post(&self, delivery: &ClaimedDelivery, body: Vec<u8>) -> DeliveryOutcome {

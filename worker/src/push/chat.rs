@@ -9,13 +9,13 @@ use records::UserId;
 use request::Pushed;
 
 use super::{Pushes, outcome_of, request};
-use crate::{answered::until_answered, errand::Errand, fan_out::outcome};
+use crate::{dispatcher::Outbound, fan_out::outcome, retry::with_retries};
 
 /// Sends pushes of apps' messages. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct ChatPushes(pub(crate) Pushes);
 
-impl Errand for ChatPushes {
+impl Outbound for ChatPushes {
     type Claimed = ClaimedChatPush;
 
     const NAME: &'static str = "pushes of messages";
@@ -34,7 +34,7 @@ impl Errand for ChatPushes {
 
     /// One try. Whatever ends it without an answer of the ledger, the push is due again at its `until`; a panic counts
     /// as a try, or it would be repeated for ever.
-    async fn tell(&self, push: &ClaimedChatPush) {
+    async fn deliver(&self, push: &ClaimedChatPush) {
         let Pushes { ledger, policy, metrics, chance, hard, .. } = &self.0;
         let ended = match AssertUnwindSafe(self.attempt(push)).catch_unwind().await {
             Ok(ended) => ended,
@@ -44,7 +44,7 @@ impl Errand for ChatPushes {
             }
         };
         let verb = || ledger.db().in_time(ledger.outbox().finish_chat_push(push, ended, policy));
-        let counted = match until_answered(chance, hard, verb).await {
+        let counted = match with_retries(chance, hard, verb).await {
             Ok(true) => outcome::label(ended, push.try_number, &policy.schedule),
             Ok(false) | Err(_) => outcome::LOST,
         };

@@ -18,11 +18,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::{
-    answered::until_answered,
     chance::Chance,
-    errand::Errand,
+    dispatcher::Outbound,
     fan_out::{Render, outcome},
     metrics::Metrics,
+    retry::with_retries,
     traces,
 };
 
@@ -42,7 +42,7 @@ pub(crate) struct Pushes {
     pub(crate) hard: CancellationToken,
 }
 
-impl Errand for Pushes {
+impl Outbound for Pushes {
     type Claimed = ClaimedPush;
 
     const NAME: &'static str = "pushes";
@@ -61,10 +61,10 @@ impl Errand for Pushes {
 
     /// One try. Whatever ends it without an answer of the ledger, the push is due again at its `until`; a panic counts
     /// as a try, or it would be repeated for ever.
-    async fn tell(&self, push: &ClaimedPush) {
+    async fn deliver(&self, push: &ClaimedPush) {
         let span = traces::push(push);
         let (outcome, counted) = self.tell_once(push).instrument(span.clone()).await;
-        traces::told(&span, outcome, counted);
+        traces::delivered(&span, outcome, counted);
     }
 
     async fn next_in(&self) -> Result<Option<Duration>, Error> {
@@ -87,7 +87,7 @@ impl Pushes {
             }
         };
         let verb = || self.ledger.db().in_time(self.ledger.outbox().finish_push(push, outcome, &self.policy));
-        let counted = match until_answered(&self.chance, &self.hard, verb).await {
+        let counted = match with_retries(&self.chance, &self.hard, verb).await {
             Ok(true) => outcome::label(outcome, push.try_number, &self.policy.schedule),
             Ok(false) | Err(_) => outcome::LOST,
         };

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_key_of_ours_a_browser_cannot_be_told() {
+    fn a_browser_is_not_sent_to_without_a_vapid_key() {
         assert_eq!(of(&Pushed::reminder(&push(browser())), Vec::new(), None).err(), Some("unconfigured"));
     }
 }

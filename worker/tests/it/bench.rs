@@ -1,4 +1,4 @@
-//! A database, a person, and workers whose moments a test can wait for.
+//! A database, a person, and workers whose events a test can wait for.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use store::{ConversationView, UserChange};
 use testbed::TestDatabase;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use worker::{Ended, Metrics, Moment, Render, Settings, Watch, Worker};
+use worker::{Ended, Metrics, Render, RunEvent, RunObserver, Settings, Worker};
 
 use crate::engines::Script;
 
@@ -85,14 +85,14 @@ pub(crate) fn slots(slots: usize) -> Settings {
 }
 
 /// Settings whose runs are shown to the test.
-pub(crate) fn recorded(settings: Settings) -> (Settings, mpsc::UnboundedReceiver<(Claimed, Moment)>) {
-    let (send, moments) = mpsc::unbounded_channel();
-    (Settings { watch: Arc::new(Recorder(send)), ..settings }, moments)
+pub(crate) fn recorded(settings: Settings) -> (Settings, mpsc::UnboundedReceiver<(Claimed, RunEvent)>) {
+    let (send, events) = mpsc::unbounded_channel();
+    (Settings { observer: Arc::new(Recorder(send)), ..settings }, events)
 }
 
 /// A worker that runs until it is stopped.
 pub(crate) struct Working {
-    moments: mpsc::UnboundedReceiver<(Claimed, Moment)>,
+    events: mpsc::UnboundedReceiver<(Claimed, RunEvent)>,
     pub(crate) soft: CancellationToken,
     pub(crate) hard: CancellationToken,
     pub(crate) health: worker::Health,
@@ -114,7 +114,7 @@ pub(crate) fn work_with(
 ) -> Working {
     // Fails when another test of this process was first, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let (settings, moments) = recorded(settings);
+    let (settings, events) = recorded(settings);
     let registry = Registry::new();
     let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()]);
     let worker = Worker::new(
@@ -128,20 +128,20 @@ pub(crate) fn work_with(
     let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
     let health = worker.health();
     let task = tokio::spawn(worker.run(soft.clone(), hard.clone()));
-    Working { moments, soft, hard: hard.clone(), health, registry, task, _hard: hard.drop_guard() }
+    Working { events, soft, hard: hard.clone(), health, registry, task, _hard: hard.drop_guard() }
 }
 
 impl Working {
-    /// The next moment of any run.
-    pub(crate) async fn next(&mut self) -> (Claimed, Moment) {
-        let next = tokio::time::timeout(PATIENCE, self.moments.recv()).await;
+    /// The next event of any run.
+    pub(crate) async fn next(&mut self) -> (Claimed, RunEvent) {
+        let next = tokio::time::timeout(PATIENCE, self.events.recv()).await;
         next.expect("no run does anything").expect("the worker is gone")
     }
 
     /// Waits until `stage` begins.
     pub(crate) async fn until_started(&mut self, stage: &str) -> Claimed {
         loop {
-            if let (claimed, Moment::StageStarted { stage: started }) = self.next().await
+            if let (claimed, RunEvent::StageStarted { stage: started }) = self.next().await
                 && started == stage
             {
                 return claimed;
@@ -152,19 +152,19 @@ impl Working {
     /// Waits until a run ends.
     pub(crate) async fn until_ended(&mut self) -> (Claimed, Ended) {
         loop {
-            if let (claimed, Moment::RunEnded { end, .. }) = self.next().await {
+            if let (claimed, RunEvent::RunEnded { end, .. }) = self.next().await {
                 return (claimed, end);
             }
         }
     }
 
     /// Asks the worker to stop, waits until it has, and gives what was not yet waited for.
-    pub(crate) async fn stop(mut self) -> Vec<Moment> {
+    pub(crate) async fn stop(mut self) -> Vec<RunEvent> {
         self.soft.cancel();
         self.stopped().await;
         let mut rest = Vec::new();
-        while let Ok((_, moment)) = self.moments.try_recv() {
-            rest.push(moment);
+        while let Ok((_, event)) = self.events.try_recv() {
+            rest.push(event);
         }
         rest
     }
@@ -184,11 +184,11 @@ impl Working {
     }
 }
 
-struct Recorder(mpsc::UnboundedSender<(Claimed, Moment)>);
+struct Recorder(mpsc::UnboundedSender<(Claimed, RunEvent)>);
 
-impl Watch for Recorder {
-    fn see(&self, claimed: &Claimed, moment: Moment) {
-        let _nobody_listens_any_more = self.0.send((claimed.clone(), moment));
+impl RunObserver for Recorder {
+    fn observe(&self, claimed: &Claimed, event: RunEvent) {
+        let _nobody_listens_any_more = self.0.send((claimed.clone(), event));
     }
 }
 

@@ -9,10 +9,10 @@
 
 mod audio;
 mod bench;
+mod byok;
 mod cut;
 mod deliveries;
 mod engines;
-mod keyed;
 mod neighbours;
 mod pushes;
 mod receiver;

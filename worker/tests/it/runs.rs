@@ -5,7 +5,7 @@ use operations::Operations;
 use records::Status;
 use stages::Verdict;
 use store::UserChange;
-use worker::{Ended, Moment};
+use worker::{Ended, RunEvent};
 
 use crate::{
     bench::{Bench, slots, work},
@@ -18,7 +18,7 @@ async fn a_queued_job_becomes_a_completion() {
     let mut working = bench.work(&Script::open());
     let (conversation, job) = bench.admit("c1").await;
 
-    assert_eq!(working.next().await.1, Moment::RunStarted);
+    assert_eq!(working.next().await.1, RunEvent::RunStarted);
     let (_, end) = working.until_ended().await;
 
     assert_eq!(end, Ended::Completed);
@@ -95,7 +95,7 @@ async fn two_workers_and_one_job_make_one_run() {
     assert_eq!(end, Ended::Completed);
     assert_eq!(claimed.job.id, job);
     let rest = [one.stop().await, other.stop().await].concat();
-    assert!(!rest.contains(&Moment::RunStarted), "{rest:?}");
+    assert!(!rest.contains(&RunEvent::RunStarted), "{rest:?}");
     assert_eq!(script.asked.load(Ordering::SeqCst), 1);
     let view = bench.job(&job).await;
     assert_eq!((view.job.epoch, view.job.runs), (job::Epoch(1), 1));
@@ -122,11 +122,11 @@ async fn a_run_whose_lease_was_taken_over_writes_nothing() {
     // It ends where it loses the lease: what would come behind the description is not paid for.
     loop {
         match working.next().await.1 {
-            Moment::RunEnded { end, .. } => {
+            RunEvent::RunEnded { end, .. } => {
                 assert_eq!(end, Ended::Lost);
                 break;
             }
-            moment => assert_ne!(moment, Moment::StageStarted { stage: "trigger_apps" }),
+            event => assert_ne!(event, RunEvent::StageStarted { stage: "trigger_apps" }),
         }
     }
     let view = bench.job(&id).await;
@@ -180,7 +180,7 @@ async fn the_limit_ends_no_run_whose_results_are_being_committed() {
     let (conversation, id) = bench.admit("c1").await;
     working.until_started("describe").await;
     let held = "select from conversations where conversation_id = 'c1' for update";
-    let holder = bench.database.holding(held).await;
+    let holder = bench.database.hold_locks(held).await;
     script.gate.add_permits(1);
     bench.database.until_somebody_waits().await;
 
@@ -202,7 +202,7 @@ async fn a_run_that_waits_for_its_commit_has_left_its_slot_to_the_next() {
     let (_, second) = bench.admit("c2").await;
     assert_eq!(working.until_started("describe").await.job.id, first);
     let held = "select from conversations where conversation_id = 'c1' for update";
-    let holder = bench.database.holding(held).await;
+    let holder = bench.database.hold_locks(held).await;
     script.gate.add_permits(1);
 
     assert_eq!(working.until_started("describe").await.job.id, second);
@@ -277,7 +277,7 @@ async fn what_a_claim_brings_after_a_soft_stop_is_released() {
     let bench = Bench::new().await;
     let (_, id) = bench.admit("c1").await;
     // A claim may read, and store nothing.
-    let mut holder = bench.database.holding("lock table finalization_jobs in share mode").await;
+    let mut holder = bench.database.hold_locks("lock table finalization_jobs in share mode").await;
     let watcher = bench.database.watcher().await;
     let working = bench.work(&Script::held());
     watcher.until_as_many_wait(1).await;
@@ -293,7 +293,7 @@ async fn what_a_claim_brings_after_a_soft_stop_is_released() {
 async fn after_a_soft_stop_a_model_that_says_nothing_is_waited_for_no_longer_than_the_farewell() {
     let bench = Bench::new().await;
     let script = Script::held();
-    let settings = worker::Settings { farewell: Duration::from_millis(50), ..slots(1) };
+    let settings = worker::Settings { grace_period: Duration::from_millis(50), ..slots(1) };
     let mut working = work(bench.ledger.clone(), &script, settings);
     let (_, id) = bench.admit("c1").await;
     working.until_started("describe").await;
@@ -337,11 +337,11 @@ async fn a_stage_that_fails_is_timed_and_named_and_what_it_cost_is_written() {
     // No other stage has a checkpoint left to write that would carry it along.
     let mut done = 0;
     while done < 5 {
-        done += u32::from(matches!(working.next().await.1, Moment::StageDone { .. }));
+        done += u32::from(matches!(working.next().await.1, RunEvent::StageDone { .. }));
     }
     script.gate.add_permits(1);
     let (stage, why) = loop {
-        if let (_, Moment::StageFailed { stage, code, .. }) = working.next().await {
+        if let (_, RunEvent::StageFailed { stage, code, .. }) = working.next().await {
             break (stage, code);
         }
     };

@@ -15,7 +15,7 @@ use store::ConversationView;
 use trace::TraceContext;
 use tracing::Instrument;
 
-use super::{AdmitRefusal, Admitting, Owner, admission, open_revisions, room::Room};
+use super::{AdmitRefusal, Admitting, Owner, admission, open_revisions, waiting_limit::WaitingLimit};
 use crate::{
     Ledger,
     batcher::{Locks, Outcome},
@@ -170,7 +170,7 @@ impl Ledger {
         let admitted = match admitted {
             // A second session continues where one died: what the first try committed is found as it is.
             Err(error) if error.is_of_the_session() => {
-                self.db.doubt();
+                self.db.suspect_connections();
                 retry_conflicts!(DOING, self.try_finalize_all(batch, locks))
             }
             admitted => admitted,
@@ -198,7 +198,7 @@ impl Ledger {
         let found = lock_conversations(&mut transaction, batch).await?;
         let newest = newest_jobs(&mut transaction, batch, &found).await?;
         let users = found.keys().map(|place| &batch[*place].user);
-        let mut room = Room::of(&mut transaction, users, self.budgets.waiting_jobs).await?;
+        let mut limit = WaitingLimit::of(&mut transaction, users, self.budgets.waiting_jobs).await?;
 
         let mut admitted: HashSet<(&UserId, &ConversationId)> = HashSet::new();
         let mut admitting: Vec<(&FinalizeRequest, &Owner, Admitting<'_>)> = Vec::new();
@@ -219,7 +219,7 @@ impl Ledger {
                 Decision::Admit
                     if !admitted.contains(&(&request.user, &request.conversation))
                         && !request.only_abandoned
-                        && let Err(over) = room.take(&request.user) =>
+                        && let Err(over) = limit.take(&request.user) =>
                 {
                     Err(AdmitRefusal::OverBudget(over))
                 }

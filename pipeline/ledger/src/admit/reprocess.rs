@@ -10,10 +10,10 @@ use tracing::Instrument;
 use super::{Admitted, Admitting, admission, lock_conversation, open_revisions, owner};
 use crate::{
     Ledger,
-    edges::live_job,
     effects::Abort,
     keyed::{Keying, WithKeys},
     retry_conflicts,
+    transitions::live_job,
 };
 
 const DOING: &str = "reprocessing a conversation";

@@ -10,7 +10,7 @@ use super::*;
 
 /// A request that is not answered by then never is.
 const PATIENCE: Duration = Duration::from_secs(20);
-const ODD: Error = Error::Contended { doing: "answering an odd number" };
+const CONTENDED: Error = Error::Contended { doing: "answering an odd number" };
 
 /// Answers each number with the size of its batch, once `gate` lets it.
 async fn sizes(gate: Arc<Semaphore>, numbers: Vec<u32>, _: Locks) -> Result<Vec<Outcome<usize>>, Error> {
@@ -75,7 +75,7 @@ async fn requests_that_arrive_while_batches_are_in_flight_share_the_next() {
 async fn a_failing_request_fails_alone() {
     async fn even((): (), numbers: Vec<u32>, _: Locks) -> Result<Vec<Outcome<u32>>, Error> {
         tokio::task::yield_now().await;
-        if numbers.iter().any(|number| number % 2 == 1) { Err(ODD) } else { Ok(done(numbers)) }
+        if numbers.iter().any(|number| number % 2 == 1) { Err(CONTENDED) } else { Ok(done(numbers)) }
     }
     let batcher = Batcher::new();
     let answers = join_all((0..40).map(|number| batcher.run(&(), number, even))).await;
@@ -114,14 +114,18 @@ async fn a_locked_request_delays_no_other() {
 
 #[tokio::test]
 async fn an_unavailable_database_fails_a_whole_batch_once() {
-    async fn away(asked: Arc<AtomicUsize>, numbers: Vec<u32>, _: Locks) -> Result<Vec<Outcome<u32>>, Error> {
+    async fn unavailable(
+        asked: Arc<AtomicUsize>,
+        numbers: Vec<u32>,
+        _: Locks,
+    ) -> Result<Vec<Outcome<u32>>, Error> {
         asked.fetch_add(1, Ordering::SeqCst);
         tokio::task::yield_now().await;
         let source = sqlx::Error::PoolTimedOut;
         if numbers.is_empty() { Ok(Vec::new()) } else { Err(Error::Unavailable { doing: "asking", source }) }
     }
     let (batcher, asked) = (Batcher::new(), Arc::new(AtomicUsize::new(0)));
-    let answers = join_all((0..40).map(|number| batcher.run(&asked, number, away))).await;
+    let answers = join_all((0..40).map(|number| batcher.run(&asked, number, unavailable))).await;
     assert!(answers.iter().all(|answer| matches!(answer, Err(Error::Unavailable { .. }))));
     assert_eq!(asked.load(Ordering::SeqCst), 1);
 }

@@ -8,8 +8,8 @@ use std::{
 use db::{Doing, Error};
 use job::{Command, Job, Refusal, Timestamp, decide};
 use outbox::{
-    announce::{About, Told, announce},
-    deliveries::things::forget_things,
+    announce::{Event, Events, announce},
+    deliveries::forget::forget_objects,
     reminders,
 };
 use records::EventKind;
@@ -30,14 +30,14 @@ const DOING: &str = "completing runs";
 
 /// A granted completion, with its job before and after.
 struct Granted<'a> {
-    /// Its place in the batch.
-    place: usize,
+    /// Its index in the batch.
+    index: usize,
     completion: &'a Completion,
     before: Job,
     after: Stored,
 }
 
-/// The outcomes that are known, by place.
+/// The outcomes that are known, by index.
 type Outcomes = BTreeMap<usize, Outcome<Finished>>;
 
 impl Ledger {
@@ -66,7 +66,7 @@ impl Ledger {
         let (granted, locked): (Vec<_>, Vec<_>) = granted
             .into_iter()
             .partition(|granted| locks == Locks::Wait || conversations.contains(&about(granted.completion)));
-        outcomes.extend(locked.into_iter().map(|granted| (granted.place, Outcome::Locked)));
+        outcomes.extend(locked.into_iter().map(|granted| (granted.index, Outcome::Locked)));
         if !granted.is_empty() {
             let rows: Vec<&Stored> = granted.iter().map(|granted| &granted.after).collect();
             let stored = row::store(&mut transaction, &rows, now, &self.policy).await.doing(DOING)?;
@@ -83,7 +83,7 @@ impl Ledger {
             if finished.values().any(Finished::has_deliveries) {
                 self.db.waker().deliveries_written();
             }
-            outcomes.extend(finished.into_iter().map(|(place, finished)| (place, Outcome::Done(finished))));
+            outcomes.extend(finished.into_iter().map(|(index, finished)| (index, Outcome::Done(finished))));
         }
         Ok(outcomes.into_values().collect())
     }
@@ -98,7 +98,7 @@ impl Ledger {
         now: Timestamp,
     ) -> (Vec<Granted<'a>>, Outcomes) {
         let (mut granted, mut outcomes) = (Vec::new(), Outcomes::new());
-        for (place, completion) in batch.iter().enumerate() {
+        for (index, completion) in batch.iter().enumerate() {
             let Completion { claimed, outcome, .. } = completion.as_ref();
             let complete = Command::Complete { epoch: claimed.job.epoch, outcome: *outcome };
             let needs_user = *outcome == job::Outcome::Kept && !users.contains(claimed.user_id.as_str());
@@ -106,7 +106,7 @@ impl Ledger {
                 jobs.get_mut(claimed.job.id.as_str()).filter(|_| locks == Locks::Wait || !needs_user)
             else {
                 outcomes.insert(
-                    place,
+                    index,
                     match locks {
                         Locks::Skip => Outcome::Locked,
                         Locks::Wait => Outcome::Done(Finished::Refused(Refusal::LeaseLost)),
@@ -118,12 +118,12 @@ impl Ledger {
             let said =
                 Said { verb: history::verb(&complete), stages: &completion.results.stages, cause: None };
             match decide(&job.job, complete, now, &self.policy) {
-                Err(_) if already => drop(outcomes.insert(place, Outcome::Done(Finished::Already))),
-                Err(refusal) => drop(outcomes.insert(place, Outcome::Done(Finished::Refused(refusal)))),
+                Err(_) if already => drop(outcomes.insert(index, Outcome::Done(Finished::Already))),
+                Err(refusal) => drop(outcomes.insert(index, Outcome::Done(Finished::Refused(refusal)))),
                 Ok(step) => {
                     let done = after(job, &step, now, said);
                     let before = std::mem::replace(job, done.clone()).job;
-                    granted.push(Granted { place, completion, before, after: done });
+                    granted.push(Granted { index, completion, before, after: done });
                 }
             }
         }
@@ -251,12 +251,12 @@ async fn write_all(
             _ => Default::default(),
         })
         .collect();
-    let told: Vec<Told<'_>> = granted
+    let entries: Vec<Events<'_>> = granted
         .iter()
         .zip(&created)
-        .map(|(granted, (items, memories))| told(granted.completion, &items.created, memories))
+        .map(|(granted, (items, memories))| events_of(granted.completion, &items.created, memories))
         .collect();
-    let deliveries = announce(connection, &told, now).await?;
+    let deliveries = announce(connection, &entries, now).await?;
     for (completion, things) in kept.iter().zip(&taken_back) {
         // Behind what is written: who removes an endpoint holds it before its deliveries.
         forget_taken_back(connection, completion, things).await?;
@@ -270,7 +270,7 @@ async fn write_all(
     let finished = created.iter().zip(deliveries).map(|((items, memories), deliveries)| {
         Finished::Completed { items: items.created.len(), memories: memories.len(), deliveries }
     });
-    Ok((granted.iter().map(|granted| granted.place).zip(finished).collect(), pushes))
+    Ok((granted.iter().map(|granted| granted.index).zip(finished).collect(), pushes))
 }
 
 /// Cancels undelivered events about objects that a completion took back.
@@ -281,25 +281,25 @@ async fn forget_taken_back(
 ) -> Result<(), Error> {
     let Completion { claimed, .. } = completion;
     let things: Vec<&str> = things.iter().map(String::as_str).collect();
-    forget_things(connection, &claimed.user_id, Some(claimed.conversation_id.as_str()), &things)
+    forget_objects(connection, &claimed.user_id, Some(claimed.conversation_id.as_str()), &things)
         .await
         .doing("taking back deliveries")
 }
 
 /// One event per created object.
-fn told<'a>(completion: &'a Completion, items: &[String], memories: &[String]) -> Told<'a> {
-    let each = |event, ids: &[String]| -> Vec<About> {
-        ids.iter().map(|id| About { event, subject: Some(id.clone()) }).collect()
+fn events_of<'a>(completion: &'a Completion, items: &[String], memories: &[String]) -> Events<'a> {
+    let each = |event, ids: &[String]| -> Vec<Event> {
+        ids.iter().map(|id| Event { event, subject: Some(id.clone()) }).collect()
     };
-    let abouts = completion.results.announcements.iter().flat_map(|announcement| match announcement.event {
+    let events = completion.results.announcements.iter().flat_map(|announcement| match announcement.event {
         event @ EventKind::ActionItemCreated => each(event, items),
         event @ EventKind::MemoryCreated => each(event, memories),
-        event => vec![About { event, subject: None }],
+        event => vec![Event { event, subject: None }],
     });
-    Told {
+    Events {
         user: &completion.claimed.user_id,
         of: Some((&completion.claimed.conversation_id, completion.claimed.revision)),
-        abouts: abouts.collect(),
+        events: events.collect(),
         trace: completion.claimed.trace,
     }
 }

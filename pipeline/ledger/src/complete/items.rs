@@ -91,15 +91,16 @@ fn written(
     handed_over: Vec<Due>,
 ) -> Written {
     let mut written = Written { dated: handed_over, ..Written::default() };
-    let mut told: HashMap<Timestamp, Box<dyn KnownTexts>> = HashMap::new();
+    let mut entries: HashMap<Timestamp, Box<dyn KnownTexts>> = HashMap::new();
     for (_, words, due) in &taken_back {
         if let Some(due) = due {
-            told.entry(*due).or_insert_with(|| (completion.same.task)()).add(words);
+            entries.entry(*due).or_insert_with(|| (completion.same.task)()).add(words);
         }
     }
     for (id, item) in sorted.fresh {
         if let Some(due_at) = item.due_at {
-            let was_told = told.get(&due_at).is_some_and(|told| told.find(&item.description).is_some());
+            let was_told =
+                entries.get(&due_at).is_some_and(|entries| entries.find(&item.description).is_some());
             let dues = if was_told { &mut written.dated_again } else { &mut written.dated };
             dues.push(Due::of(&id, due_at));
         }

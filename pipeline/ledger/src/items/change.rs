@@ -1,10 +1,10 @@
 //! A person's changes of action items.
 
-use db::{Doing, Error, repeats::forget_answers};
-use outbox::{deliveries::things::forget_things, reminders::hold_subscriptions};
+use db::{Doing, Error, idempotency::forget_answers};
+use outbox::{deliveries::forget::forget_objects, reminders::hold_subscriptions};
 use records::{ActionItem, ActionItemId, Timestamp, UserId};
-use sqlx::{AssertSqlSafe, PgConnection};
-use store::items::{ITEM_COLUMNS, ItemRow};
+use sqlx::PgConnection;
+use store::items::ItemRow;
 
 use super::dates::Changed;
 use crate::Ledger;
@@ -60,7 +60,7 @@ impl Ledger {
         let conversation = before.conversation_id.as_ref().map(|id| id.as_str());
         let held_by: Vec<&str> = [Some(item.as_str()), conversation].into_iter().flatten().collect();
         forget_answers(&mut transaction, user, &held_by).await.doing(DOING)?;
-        forget_things(&mut transaction, user, conversation, &[item.as_str()]).await.doing(DOING)?;
+        forget_objects(&mut transaction, user, conversation, &[item.as_str()]).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(true)
     }
@@ -72,11 +72,7 @@ async fn lock(
     user: &UserId,
     item: &ActionItemId,
 ) -> Result<Option<ActionItem>, sqlx::Error> {
-    let sql = format!(
-        "select {ITEM_COLUMNS} from action_items where user_id = $1 and action_item_id = $2 for update"
-    );
-    // Only constants of ours are in the text.
-    let row: Option<ItemRow> = sqlx::query_as(AssertSqlSafe(sql))
+    let row: Option<ItemRow> = sqlx::query_as(include_str!("../../sql/items/lock.sql"))
         .bind(user.as_str())
         .bind(item.as_str())
         .fetch_optional(connection)
@@ -91,15 +87,7 @@ async fn update(
     change: &ItemChange,
     now: Timestamp,
 ) -> Result<ActionItem, sqlx::Error> {
-    let sql = format!(
-        "update action_items set updated_at = $3, by_person = true, description = coalesce($4, description), \
-             completed = coalesce($5, completed), \
-             completed_at = case coalesce($5, completed) when true then coalesce(completed_at, $3) end, \
-             due_at = case when $6 then $7 else due_at end \
-         where user_id = $1 and action_item_id = $2 returning {ITEM_COLUMNS}"
-    );
-    // Only constants of ours are in the text.
-    let row: ItemRow = sqlx::query_as(AssertSqlSafe(sql))
+    let row: ItemRow = sqlx::query_as(include_str!("../../sql/items/update.sql"))
         .bind(user.as_str())
         .bind(item.as_str())
         .bind(now)

@@ -3,8 +3,8 @@
 use db::{Doing, Error};
 use outbox::announce::announce_made;
 use records::{ActionItem, ActionItemId, EventKind, Timestamp, UserId};
-use sqlx::{AssertSqlSafe, PgConnection};
-use store::items::{ITEM_COLUMNS, ItemRow};
+use sqlx::PgConnection;
+use store::items::ItemRow;
 
 use super::dates::Changed;
 use crate::Ledger;
@@ -39,9 +39,9 @@ impl Ledger {
         let items = insert(&mut transaction, user, new, now).await.doing(DOING)?;
         let changes: Vec<Changed> =
             items.iter().map(|item| Changed { before: None, after: item.clone() }).collect();
-        let told = announce_made(&mut transaction, user, EventKind::ActionItemCreated, &ids, now).await?;
+        let entries = announce_made(&mut transaction, user, EventKind::ActionItemCreated, &ids, now).await?;
         self.commit_changed(transaction, user, &changes, now, DOING).await?;
-        if told > 0 {
+        if entries > 0 {
             self.db.waker().deliveries_written();
         }
         Ok(items)
@@ -54,16 +54,7 @@ async fn insert(
     new: &[NewActionItem],
     now: Timestamp,
 ) -> Result<Vec<ActionItem>, sqlx::Error> {
-    let sql = format!(
-        "insert into action_items (user_id, action_item_id, description, completed, due_at, completed_at, by_person, \
-             position, created_at, updated_at) \
-         select $1, t.id, t.description, t.completed, t.due_at, case when t.completed then $2 end, true, t.ordinal - 1, $2, $2 \
-         from unnest($3::text[], $4::text[], $5::boolean[], $6::timestamptz[]) \
-             with ordinality t (id, description, completed, due_at, ordinal) \
-         order by t.ordinal returning {ITEM_COLUMNS}"
-    );
-    // Only constants of ours are in the text.
-    let rows: Vec<ItemRow> = sqlx::query_as(AssertSqlSafe(sql))
+    let rows: Vec<ItemRow> = sqlx::query_as(include_str!("../../sql/items/insert.sql"))
         .bind(user.as_str())
         .bind(now)
         .bind(new.iter().map(|item| item.id.as_str()).collect::<Vec<_>>())

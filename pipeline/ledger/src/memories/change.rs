@@ -1,10 +1,9 @@
 //! A person's changes of memories.
 
-use db::{Doing, Error, repeats::forget_answers};
-use outbox::deliveries::things::forget_things;
+use db::{Doing, Error, idempotency::forget_answers};
+use outbox::deliveries::forget::forget_objects;
 use records::{Memory, MemoryCategory, MemoryId, UserId};
-use sqlx::AssertSqlSafe;
-use store::memories::{MEMORY_COLUMNS, MemoryRow};
+use store::memories::MemoryRow;
 
 use crate::Ledger;
 
@@ -35,13 +34,7 @@ impl Ledger {
     ) -> Result<Option<Memory>, Error> {
         const DOING: &str = "changing a memory";
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        let sql = format!(
-            "update memories set updated_at = $3, edited = true, content = coalesce($4, content), \
-                 category = coalesce($5, category), visibility = coalesce($6, visibility), tags = coalesce($7, tags) \
-             where user_id = $1 and memory_id = $2 returning {MEMORY_COLUMNS}"
-        );
-        // Only constants of ours are in the text.
-        let row: Option<MemoryRow> = sqlx::query_as(AssertSqlSafe(sql))
+        let row: Option<MemoryRow> = sqlx::query_as(include_str!("../../sql/memories/update.sql"))
             .bind(user.as_str())
             .bind(memory.as_str())
             .bind(now)
@@ -73,7 +66,7 @@ impl Ledger {
         .doing(DOING)?;
         forget_answers(&mut transaction, user, &[memory.as_str()]).await.doing(DOING)?;
         if let Some(of) = &conversation {
-            forget_things(&mut transaction, user, of.as_deref(), &[memory.as_str()]).await.doing(DOING)?;
+            forget_objects(&mut transaction, user, of.as_deref(), &[memory.as_str()]).await.doing(DOING)?;
         }
         transaction.commit().await.doing(DOING)?;
         Ok(conversation.is_some())

@@ -3,8 +3,7 @@
 use db::{Doing, Error};
 use outbox::announce::announce_made;
 use records::{EventKind, Memory, MemoryCategory, MemoryId, UserId};
-use sqlx::AssertSqlSafe;
-use store::memories::{MEMORY_COLUMNS, MemoryRow};
+use store::memories::MemoryRow;
 
 use crate::Ledger;
 
@@ -40,13 +39,7 @@ impl Ledger {
         let (mut transaction, now) = self.db.begin_creating(DOING, &ids).await?;
         let mut memories = Vec::with_capacity(new.len());
         for memory in new {
-            let sql = format!(
-                "insert into memories (user_id, memory_id, content, category, visibility, tags, manually_added, reviewed, \
-                     user_review, created_at, updated_at) \
-                 values ($1, $2, $3, $4, $5, $6, true, true, true, $7, $7) returning {MEMORY_COLUMNS}"
-            );
-            // Only constants of ours are in the text.
-            let row: MemoryRow = sqlx::query_as(AssertSqlSafe(sql))
+            let row: MemoryRow = sqlx::query_as(include_str!("../../sql/memories/insert.sql"))
                 .bind(user.as_str())
                 .bind(memory.id.as_str())
                 .bind(&memory.content)
@@ -59,9 +52,9 @@ impl Ledger {
                 .doing(DOING)?;
             memories.push(row.try_into()?);
         }
-        let told = announce_made(&mut transaction, user, EventKind::MemoryCreated, &ids, now).await?;
+        let entries = announce_made(&mut transaction, user, EventKind::MemoryCreated, &ids, now).await?;
         transaction.commit().await.doing(DOING)?;
-        if told > 0 {
+        if entries > 0 {
             self.db.waker().deliveries_written();
         }
         Ok(memories)

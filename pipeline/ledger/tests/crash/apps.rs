@@ -100,7 +100,7 @@ impl Said for App {
                 let done = DeliveryOutcome::Delivered { status: 200 };
                 ledger.outbox().finish_chat_push(claimed, done, &PushPolicy::default()).await.map(drop)
             }
-            Self::Locate => ledger.store().note_location(user, &place(), None).await.map(drop),
+            Self::Locate => ledger.store().note_location(user, &location(), None).await.map(drop),
             Self::Forget => ledger.store().forget_location(user).await,
         }
     }
@@ -156,6 +156,6 @@ fn action(user: &UserId) -> OperatorAction {
     OperatorAction { operator: "olga".to_owned(), reason: format!("mended for {user}") }
 }
 
-fn place() -> Geolocation {
+fn location() -> Geolocation {
     Geolocation { latitude: 1.0, longitude: 2.0, address: None, google_place_id: None, location_type: None }
 }

@@ -202,8 +202,9 @@ async fn complete(world: &World) {
 
 async fn fail(world: &World, user: &UserId) {
     let claimed = world.claimed_again(user).await;
-    let edge = ledger::Edge::Fail { code: FailureCode::NoContent, retry_after: None, jitter_permille: 0 };
-    world.ledger().settle(&claimed.holding(), edge).await.unwrap();
+    let transition =
+        ledger::Transition::Fail { code: FailureCode::NoContent, retry_after: None, jitter_permille: 0 };
+    world.ledger().settle(&claimed.lease_token(), transition).await.unwrap();
 }
 
 fn job_of(user: &UserId) -> JobId {

@@ -71,7 +71,7 @@ reads! { db, store, outbox, ledger, operations, about:
     store.installed_apps(&about.user); store.installed_app(&about.user, "a"); store.app_keys(&about.user, "a");
     operations.operator_apps(None, None, 9); operations.model_servers(); store.location(&about.user); outbox.next_chat_push_in(&PushPolicy::default()); operations.sealed_secrets();
     ledger.run_input(&about.claimed);
-    ledger.recall(&about.claimed.holding(), &CheckpointKey { stage: "describe", version: 1, digest: [7; 32] });
+    ledger.recall(&about.claimed.lease_token(), &CheckpointKey { stage: "describe", version: 1, digest: [7; 32] });
     db.repeat_of(&about.name);
     ledger.abandoned_page(None, 9);
     ledger.job(&about.claimed.job.id); operations.job_page(&about.claimed.job.id);

@@ -3,7 +3,7 @@
 use chrono::Duration;
 use db::Error;
 use job::{FailureCode, Generation, Outcome, Queue, WorkerId};
-use ledger::{CheckpointKey, ClaimRequest, Claimed, Edge, Ledger, OperatorAction, WithKeys};
+use ledger::{CheckpointKey, ClaimRequest, Claimed, Ledger, OperatorAction, Transition, WithKeys};
 use operations::Operations;
 use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy};
 use records::UserId;
@@ -237,27 +237,27 @@ impl Said for Verb {
                 ledger.claim_delivery(&job, Generation(1), &worker).await.map(drop)
             }
             Self::ClaimWithKeys => ledger.claim_with_keys(&job, &worker).await.map(drop),
-            Self::Renew => ledger.renew(&[claimed().holding()]).await.map(drop),
+            Self::Renew => ledger.renew(&[claimed().lease_token()]).await.map(drop),
             Self::Checkpoint | Self::CheckpointAnew => {
                 let key = CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };
-                let (holding, output) = (claimed().holding(), serde_json::json!({"n": 1}));
+                let (token, output) = (claimed().lease_token(), serde_json::json!({"n": 1}));
                 match self {
-                    Self::Checkpoint => ledger.record(&holding, &key, &output, &[]).await.map(drop),
-                    _ => ledger.record_anew(&holding, &key, &output, &[]).await.map(drop),
+                    Self::Checkpoint => ledger.record(&token, &key, &output, &[]).await.map(drop),
+                    _ => ledger.record_anew(&token, &key, &output, &[]).await.map(drop),
                 }
             }
             Self::Spend => {
                 let spent =
                     ledger::Spent { stage: "survey".to_owned(), calls: 1, ..ledger::Spent::default() };
-                ledger.spend(&claimed().holding(), &[spent]).await.map(drop)
+                ledger.spend(&claimed().lease_token(), &[spent]).await.map(drop)
             }
             Self::Release | Self::ReleaseLater => {
                 let delay = Duration::milliseconds(if self == Self::Release { 0 } else { 1 });
-                ledger.settle(&claimed().holding(), Edge::Release { delay }).await.map(drop)
+                ledger.settle(&claimed().lease_token(), Transition::Release { delay }).await.map(drop)
             }
             Self::FailOnce => fail(ledger, &claimed(), FailureCode::ModelTimeout).await,
             Self::FailForGood => fail(ledger, &claimed(), FailureCode::NoContent).await,
-            Self::Park => ledger.settle(&claimed().holding(), Edge::Park).await.map(drop),
+            Self::Park => ledger.settle(&claimed().lease_token(), Transition::Park).await.map(drop),
             Self::Complete | Self::CompleteDiscarded => {
                 let outcome = if self == Self::Complete { Outcome::Kept } else { Outcome::Discarded };
                 ledger.complete(&ending(&claimed(), outcome)).await.map(drop)
@@ -308,8 +308,8 @@ pub(crate) fn deliveries() -> DeliveryPolicy {
 }
 
 async fn fail(ledger: &Ledger, claimed: &Claimed, code: FailureCode) -> Result<(), Error> {
-    let edge = Edge::Fail { code, retry_after: None, jitter_permille: 0 };
-    ledger.settle(&claimed.holding(), edge).await.map(drop)
+    let transition = Transition::Fail { code, retry_after: None, jitter_permille: 0 };
+    ledger.settle(&claimed.lease_token(), transition).await.map(drop)
 }
 
 fn ending(claimed: &Claimed, outcome: Outcome) -> std::sync::Arc<ledger::Completion> {

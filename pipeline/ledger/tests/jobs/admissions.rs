@@ -262,7 +262,7 @@ async fn who_brings_keys_waits_for_nobody_elses_conversation() {
     world.ledger.create_conversation(&bob, other).await.unwrap();
     let held = "select from users where user_id = 'bob' for update; select from conversations \
         where (user_id, conversation_id) in (('ann', 'd'), ('bob', 'c')) for update";
-    let _held = world.database.holding(held).await;
+    let _held = world.database.hold_locks(held).await;
     let keys = WithKeys { claimant: None };
     assert!(world.ledger.finalize_with_keys(&world.ann, &id, None, keys).await.unwrap().unwrap().fresh);
 }
@@ -371,7 +371,7 @@ async fn a_locked_conversation_delays_no_other_admission() {
     let world = World::new().await;
     let (locked, free) = (world.deferred("a").await, world.deferred("b").await);
     let mut holder =
-        world.database.holding("select from conversations where conversation_id = 'a' for update").await;
+        world.database.hold_locks("select from conversations where conversation_id = 'a' for update").await;
     let (ledger, ann, id) = (world.ledger.clone(), world.ann.clone(), locked.clone());
     let waits = tokio::spawn(async move { ledger.finalize(&ann, &id, None).await });
     // Asked again and again in one breath with the locked one: it shares a batch with none that waits.
@@ -388,7 +388,7 @@ async fn a_locked_conversation_delays_no_other_completion() {
     let world = World::new().await;
     let (locked, free) = (world.claimed("a").await, world.claimed("b").await);
     let mut holder =
-        world.database.holding("select from conversations where conversation_id = 'a' for update").await;
+        world.database.hold_locks("select from conversations where conversation_id = 'a' for update").await;
     let (ledger, run) =
         (world.ledger.clone(), completion(&locked, job::Outcome::Discarded, Results::default()));
     let waits = tokio::spawn(async move { ledger.complete(&run).await });

@@ -55,7 +55,7 @@ const LIVE: &str = "insert into finalization_jobs (user_id, job_id, conversation
 async fn a_claim_behind_locked_jobs_reads_few_of_the_thousands_that_wait() {
     let world = seeded(&[PEOPLE, LIVE]).await;
     let first = "select from finalization_jobs where status = 'queued' order by ready_at limit 8 for update";
-    let _held = world.database.holding(first).await;
+    let _held = world.database.hold_locks(first).await;
     let more = reading_more_than(&world, 1_000, async |ledger| {
         let mut claimed = 0;
         for _ in 0..6 {

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Queue};
-use ledger::{ClaimRequest, CreateOutcome, Edge, JobClaims, OperatorAction};
+use ledger::{ClaimRequest, CreateOutcome, JobClaims, OperatorAction, Transition};
 use operations::Operations;
 use records::UserId;
 
 use crate::world::{World, ids, said, talk, wanted, worker};
 
-const FAIL: Edge = Edge::Fail { code: FailureCode::ModelTimeout, retry_after: None, jitter_permille: 0 };
+const FAIL: Transition =
+    Transition::Fail { code: FailureCode::ModelTimeout, retry_after: None, jitter_permille: 0 };
 
 /// One job in each queue.
 async fn one_in_each(world: &World) -> (JobId, JobId) {
@@ -34,7 +35,7 @@ async fn a_claim_reads_its_own_queue() {
 async fn a_job_is_claimed_when_it_is_ready_and_not_before() {
     let world = World::new().await;
     let run = world.claimed("c").await;
-    world.ledger.settle(&run.holding(), FAIL).await.unwrap();
+    world.ledger.settle(&run.lease_token(), FAIL).await.unwrap();
     assert_eq!(world.claimed_ids(Queue::Creation).await, [], "it backs off");
     world.age(&run.job.id, Duration::minutes(2)).await;
     assert_eq!(world.claimed_ids(Queue::Creation).await, [run.job.id]);
@@ -57,7 +58,7 @@ async fn a_claim_skips_a_locked_job() {
     let world = World::new().await;
     let (one, other) = (world.admitted("a").await, world.admitted("b").await);
     let held = "select from finalization_jobs where conversation_id = 'a' for update";
-    let mut holder = world.database.holding(held).await;
+    let mut holder = world.database.hold_locks(held).await;
     assert_eq!(world.claimed_ids(Queue::Creation).await, [other]);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert_eq!(world.claimed_ids(Queue::Creation).await, [one]);

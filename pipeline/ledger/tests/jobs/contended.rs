@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use db::Error;
 use job::FailureCode;
-use ledger::Edge;
+use ledger::Transition;
 use tokio::time::timeout;
 
 use crate::world::World;
@@ -23,10 +23,11 @@ async fn nothing_is_kept_of_the_bad_one(world: &World) {
 #[tokio::test]
 async fn a_verb_that_always_comes_second_says_so() {
     let world = World::new().await;
-    let holding = world.claimed("bad").await.holding();
+    let token = world.claimed("bad").await.lease_token();
     nothing_is_kept_of_the_bad_one(&world).await;
-    let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    let said = timeout(Duration::from_secs(30), world.ledger.settle(&holding, edge)).await;
+    let transition =
+        Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    let said = timeout(Duration::from_secs(30), world.ledger.settle(&token, transition)).await;
     let said = said.expect("it does not try for ever");
     assert!(matches!(said, Err(Error::Contended { .. })), "{said:?}");
 }

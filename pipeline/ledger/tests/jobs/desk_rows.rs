@@ -3,7 +3,7 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, Surroundings};
-use ledger::{Edge, Ledger, OperatorAction, Results, Settings};
+use ledger::{Ledger, OperatorAction, Results, Settings, Transition};
 use operations::{ActionFilter, JobFilter, JobPage, Operations, Process, RunCounts};
 use records::{ConversationId, UserId};
 
@@ -224,8 +224,8 @@ async fn jobs_are_listed_by_every_filter_alone() {
     let jobs = street.admitted().await;
     for (job, code) in jobs.iter().zip([FailureCode::ModelTimeout, FailureCode::ModelUnavailable]) {
         let run = world.claim(job).await;
-        let edge = Edge::Fail { code, retry_after: None, jitter_permille: 0 };
-        world.ledger.settle(&run.holding(), edge).await.unwrap();
+        let transition = Transition::Fail { code, retry_after: None, jitter_permille: 0 };
+        world.ledger.settle(&run.lease_token(), transition).await.unwrap();
     }
     world.claim(&jobs[2]).await;
     let finished = world.admitted("finished").await;
@@ -332,7 +332,7 @@ async fn an_examination_counts_each_kind_by_itself() {
 #[tokio::test]
 async fn whoever_waits_for_a_moment_does_not_wait_for_long() {
     let world = World::new().await;
-    let mut held = world.database.holding("select from users for update").await;
+    let mut held = world.database.hold_locks("select from users for update").await;
     let waiting = Ledger::new(world.database.options(), Settings::default());
     let ann = world.ann.clone();
     let waits = tokio::spawn(async move { waiting.change_user(&ann, &Default::default()).await });

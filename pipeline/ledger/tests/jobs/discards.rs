@@ -1,7 +1,7 @@
 //! A dead letter discards its conversation, and whatever opens that again takes this back, but no discard of a person's.
 
 use job::{FailureCode, JobId};
-use ledger::{Edge, OperatorAction};
+use ledger::{OperatorAction, Transition};
 use records::ConversationId;
 use serde_json::{Value, json};
 
@@ -14,8 +14,9 @@ async fn failed(by_person: bool) -> (World, JobId) {
     if by_person {
         world.run("update conversations set discarded = true, discarded_by_person = true").await;
     }
-    let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&run.holding(), edge).await.unwrap();
+    let transition =
+        Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&run.lease_token(), transition).await.unwrap();
     assert_eq!(marks(&world).await, ("failed".into(), true, !by_person));
     world.run("update conversations set updated_at = now() - interval '9 days'").await;
     (world, run.job.id)

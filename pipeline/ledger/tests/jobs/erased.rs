@@ -2,7 +2,7 @@
 
 use job::{FailureCode, Outcome, State};
 use ledger::{
-    CheckpointKey, Claimed, Edge, Finished, OperatorAction, Renewal, ReprocessRefusal, Results, Spent,
+    CheckpointKey, Claimed, Finished, OperatorAction, Renewal, ReprocessRefusal, Results, Spent, Transition,
 };
 use operations::{ErasureStep, Operations};
 use records::ConversationId;
@@ -22,13 +22,13 @@ async fn erase(world: &World) {
 async fn assert_refused(world: &World, old: &Claimed) {
     let key = CheckpointKey { stage: "structure", version: 1, digest: [0; 32] };
     let output = serde_json::json!({"title": "of the erased user"});
-    assert!(!world.ledger.record(&old.holding(), &key, &output, &[]).await.unwrap());
+    assert!(!world.ledger.record(&old.lease_token(), &key, &output, &[]).await.unwrap());
     let spent = Spent { stage: "structure".into(), engine: "e".into(), ..Spent::default() };
-    assert!(!world.ledger.spend(&old.holding(), &[spent]).await.unwrap());
-    let renewed = world.ledger.renew(&[old.holding()]).await.unwrap();
+    assert!(!world.ledger.spend(&old.lease_token(), &[spent]).await.unwrap());
+    let renewed = world.ledger.renew(&[old.lease_token()]).await.unwrap();
     assert!(renewed.iter().all(|renewal| *renewal == Renewal::Lost), "{renewed:?}");
-    let fail = Edge::Fail { code: FailureCode::Internal, retry_after: None, jitter_permille: 0 };
-    let settled = world.ledger.settle(&old.holding(), fail).await.unwrap();
+    let fail = Transition::Fail { code: FailureCode::Internal, retry_after: None, jitter_permille: 0 };
+    let settled = world.ledger.settle(&old.lease_token(), fail).await.unwrap();
     assert!(!matches!(settled, ledger::Answer::Granted { .. }), "{settled:?}");
     let results = Results { engine: "e".into(), ..Results::default() };
     let finished = world.ledger.complete(&completion(old, Outcome::Kept, results)).await.unwrap();

@@ -40,10 +40,10 @@ async fn an_examination_names_what_endangers_commits_and_what_holds_vacuum_back(
     let found = Operations::new(&ledger).examine().await.unwrap();
     assert_eq!(found.extensions, ["hstore", "pg_trgm"]);
     assert_eq!(found.unsafe_settings, ["fsync = off", "synchronous_commit = off"]);
-    let mut holding = found.holding_back;
-    holding.sort();
+    let mut holding_back = found.holding_back;
+    holding_back.sort();
     assert_eq!(
-        holding,
+        holding_back,
         ["prepared transaction old", "replication slot left", "replication slot left_logical"]
     );
     assert_eq!((found.connections.0, found.waiting_for_locks), (4, 1));

@@ -51,14 +51,14 @@ pub(crate) async fn street(world: &World, ledger: &Ledger, round: &str) {
     for queue in [Queue::Finalization, Queue::Creation] {
         let taken = ledger.claim(&wanted(queue, 2)).await.unwrap();
         assert_eq!(taken.claims.len(), 2);
-        let holding: Vec<_> = taken.claims.iter().map(Claimed::holding).collect();
-        ledger.renew(&holding).await.unwrap();
+        let token: Vec<_> = taken.claims.iter().map(Claimed::lease_token).collect();
+        ledger.renew(&token).await.unwrap();
         for run in &taken.claims {
             let (user, id) = (&run.user_id, &run.conversation_id);
             ledger.run_input(run).await.unwrap().unwrap();
             let key = CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };
-            assert!(ledger.recall(&run.holding(), &key).await.unwrap().is_none());
-            assert!(ledger.record(&run.holding(), &key, &json!({}), &[]).await.unwrap());
+            assert!(ledger.recall(&run.lease_token(), &key).await.unwrap().is_none());
+            assert!(ledger.record(&run.lease_token(), &key, &json!({}), &[]).await.unwrap());
             ledger.complete(&completion(run, Outcome::Kept, Results::default())).await.unwrap();
             ledger.store().conversation(user, id, true).await.unwrap().unwrap();
             assert!(ledger.delete_conversation(user, id).await.unwrap());

@@ -2,7 +2,7 @@
 //! is not done twice. (The cut connection itself is a test of the worker.)
 
 use job::{FailureCode, Outcome, State};
-use ledger::{Answer, Claimed, Edge, Finished, NewItem, NewMemory, Renewal, Results};
+use ledger::{Answer, Claimed, Finished, NewItem, NewMemory, Renewal, Results, Transition};
 use records::MemoryCategory;
 use serde_json::json;
 
@@ -25,7 +25,7 @@ async fn a_completion_that_is_said_again_is_done_and_not_done_twice() {
     let version = world.view(&claimed.job.id).await.version;
 
     assert_eq!(complete(&world, &claimed, &results).await, Finished::Already);
-    assert_eq!(world.ledger.renew(&[claimed.holding()]).await.unwrap(), [Renewal::Done]);
+    assert_eq!(world.ledger.renew(&[claimed.lease_token()]).await.unwrap(), [Renewal::Done]);
 
     assert_eq!(world.view(&claimed.job.id).await.version, version);
     assert_eq!(world.count("select count(*) from action_items").await, 1);
@@ -41,7 +41,7 @@ async fn the_completion_of_somebody_else_is_no_completion_of_ours() {
     complete(&world, &theirs, &Results::default()).await;
 
     assert!(matches!(complete(&world, &ours, &Results::default()).await, Finished::Refused(_)));
-    assert_eq!(world.ledger.renew(&[ours.holding()]).await.unwrap(), [Renewal::Lost]);
+    assert_eq!(world.ledger.renew(&[ours.lease_token()]).await.unwrap(), [Renewal::Lost]);
 }
 
 #[tokio::test]
@@ -49,16 +49,16 @@ async fn a_failure_that_is_said_again_spends_one_attempt() {
     let world = World::new().await;
     for (talk, code) in [("queued", FailureCode::ModelTimeout), ("dead", FailureCode::InvalidJob)] {
         let claimed = world.claimed(talk).await;
-        let edge = Edge::Fail { code, retry_after: None, jitter_permille: 0 };
-        let first = world.ledger.settle(&claimed.holding(), edge).await.unwrap();
+        let transition = Transition::Fail { code, retry_after: None, jitter_permille: 0 };
+        let first = world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
         assert!(matches!(first, Answer::Granted { .. }), "{first:?}");
 
-        assert_eq!(world.ledger.settle(&claimed.holding(), edge).await.unwrap(), first);
+        assert_eq!(world.ledger.settle(&claimed.lease_token(), transition).await.unwrap(), first);
         assert_eq!(world.job(&claimed.job.id).await.attempts, 1);
     }
     let claimed = world.claimed("parked").await;
-    let first = world.ledger.settle(&claimed.holding(), Edge::Park).await.unwrap();
-    assert_eq!(world.ledger.settle(&claimed.holding(), Edge::Park).await.unwrap(), first);
+    let first = world.ledger.settle(&claimed.lease_token(), Transition::Park).await.unwrap();
+    assert_eq!(world.ledger.settle(&claimed.lease_token(), Transition::Park).await.unwrap(), first);
 }
 
 #[tokio::test]
@@ -68,8 +68,9 @@ async fn a_failure_after_the_lease_was_taken_away_is_still_refused() {
     world.age(&claimed.job.id, chrono::Duration::seconds(31)).await;
     world.ledger.reconcile(&claimed.job.id).await.unwrap();
 
-    let edge = Edge::Fail { code: FailureCode::ModelTimeout, retry_after: None, jitter_permille: 0 };
-    let answer = world.ledger.settle(&claimed.holding(), edge).await.unwrap();
+    let transition =
+        Transition::Fail { code: FailureCode::ModelTimeout, retry_after: None, jitter_permille: 0 };
+    let answer = world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
     assert!(matches!(answer, Answer::Refused(_)), "{answer:?}");
     assert_eq!(world.job(&claimed.job.id).await.attempts, 0);
 }
@@ -95,13 +96,13 @@ async fn a_checkpoint_that_cannot_be_read_is_replaced_by_the_holder_alone() {
     let world = World::new().await;
     let key = ledger::CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };
     let old = world.claimed("c").await;
-    assert!(world.ledger.record(&old.holding(), &key, &json!("unreadable"), &[]).await.unwrap());
+    assert!(world.ledger.record(&old.lease_token(), &key, &json!("unreadable"), &[]).await.unwrap());
     world.age(&old.job.id, chrono::Duration::seconds(31)).await;
     let new = world.claim(&old.job.id).await;
 
-    assert!(world.ledger.record_anew(&new.holding(), &key, &json!("paid again"), &[]).await.unwrap());
-    assert!(!world.ledger.record_anew(&old.holding(), &key, &json!("a zombie's"), &[]).await.unwrap());
-    assert_eq!(world.ledger.recall(&new.holding(), &key).await.unwrap(), Some(json!("paid again")));
+    assert!(world.ledger.record_anew(&new.lease_token(), &key, &json!("paid again"), &[]).await.unwrap());
+    assert!(!world.ledger.record_anew(&old.lease_token(), &key, &json!("a zombie's"), &[]).await.unwrap());
+    assert_eq!(world.ledger.recall(&new.lease_token(), &key).await.unwrap(), Some(json!("paid again")));
 }
 
 #[tokio::test]

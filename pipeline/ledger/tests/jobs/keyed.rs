@@ -1,7 +1,9 @@
 //! Who must bring own keys, and who has brought some: every way in leads to a job that no other claim may have.
 
 use job::{JobId, Queue, State};
-use ledger::{CreateOutcome, Edge, FinalizedWithKeys, KeyedClaim, NewConversation, OperatorAction, WithKeys};
+use ledger::{
+    CreateOutcome, FinalizedWithKeys, KeyedClaim, NewConversation, OperatorAction, Transition, WithKeys,
+};
 use operations::Operations;
 use records::ConversationId;
 use store::UserChange;
@@ -25,8 +27,8 @@ async fn prepared(world: &World, way: &str) -> ConversationId {
             world.ledger.create_conversation(&world.ann, session()).await.unwrap();
             let run = world.claim(&JobId::derive("ann", "c", 1)).await;
             let code = job::FailureCode::InvalidJob;
-            let edge = Edge::Fail { code, retry_after: None, jitter_permille: 0 };
-            world.ledger.settle(&run.holding(), edge).await.unwrap();
+            let transition = Transition::Fail { code, retry_after: None, jitter_permille: 0 };
+            world.ledger.settle(&run.lease_token(), transition).await.unwrap();
         }
     }
     id

@@ -29,9 +29,9 @@ async fn whatever_writes_is_bounded() {
     let job = world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap().unwrap();
     assert_eq!(world.claimed_ids(Queue::Finalization).await.len(), 1);
     let held = world.view(&job).await;
-    let holding =
-        ledger::Holding { user_id: held.user_id, job_id: held.job.id.clone(), epoch: held.job.epoch };
-    world.ledger.renew(&[holding]).await.unwrap();
+    let token =
+        ledger::LeaseToken { user_id: held.user_id, job_id: held.job.id.clone(), epoch: held.job.epoch };
+    world.ledger.renew(&[token]).await.unwrap();
     world.ledger.defer(&world.ann, &job).await.unwrap();
     let bounds: Vec<(String, String, String)> =
         sqlx::query_as("select distinct locks, statements, idling from noted")
@@ -105,7 +105,7 @@ async fn nobody_is_given_a_kept_session_in_doubt() {
     let world = World::new().await;
     let ledger = kept(&world, "doubted").await;
     end(&world, "doubted").await;
-    ledger.db().doubt();
+    ledger.db().suspect_connections();
     asks(&world, &ledger).await.unwrap();
 }
 
@@ -131,7 +131,7 @@ async fn a_statement_that_ends_while_its_ledger_closes_holds_nothing_up() {
 #[tokio::test]
 async fn a_lease_is_renewed_while_others_have_all_sessions() {
     let world = World::new().await;
-    let holding = world.claimed("c").await.holding();
+    let token = world.claimed("c").await.lease_token();
     // A change of a user stops here, longer than a session is waited for.
     world
         .run(
@@ -141,12 +141,12 @@ async fn a_lease_is_renewed_while_others_have_all_sessions() {
              create trigger stop before update on users for each row execute function stop()",
         )
         .await;
-    let _held = world.database.holding("select pg_advisory_xact_lock(1)").await;
+    let _held = world.database.hold_locks("select pg_advisory_xact_lock(1)").await;
     let ledger = Ledger::new(world.database.options(), Settings { connections: 1, ..Settings::default() });
     let (busy, ann) = (ledger.clone(), world.ann.clone());
     let changing = tokio::spawn(async move { busy.change_user(&ann, &Default::default()).await });
     world.database.until_somebody_waits().await;
-    let renewed = ledger.renew(&[holding]).await.unwrap();
+    let renewed = ledger.renew(&[token]).await.unwrap();
     assert!(matches!(renewed[..], [ledger::Renewal::Renewed { .. }]), "{renewed:?}");
     changing.abort();
 }

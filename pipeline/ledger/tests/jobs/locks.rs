@@ -16,7 +16,7 @@ pub(crate) async fn is_free_while<T: Send + 'static>(
     verb: impl Future<Output = T> + Send + 'static,
     probe: &'static str,
 ) -> (bool, T) {
-    let mut holder = world.database.holding(held).await;
+    let mut holder = world.database.hold_locks(held).await;
     let verb = tokio::spawn(verb);
     world.database.until_somebody_waits().await;
     let free = sqlx::raw_sql(probe).execute(&world.pool).await;
@@ -107,7 +107,7 @@ async fn nobody_takes_a_job_over_while_its_run_records() {
     let run = world.claimed("c").await;
     const KEY: CheckpointKey = CheckpointKey { stage: "structure", version: 1, digest: [7; 32] };
     let ledger = world.ledger.clone();
-    let verb = async move { ledger.record(&run.holding(), &KEY, &json!(1), &[]).await.unwrap() };
+    let verb = async move { ledger.record(&run.lease_token(), &KEY, &json!(1), &[]).await.unwrap() };
     let held = "insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
         select user_id, job_id, 'structure', 1, decode(repeat('07', 32), 'hex'), '0', 1 from finalization_jobs";
     let probe = "select from finalization_jobs for no key update nowait";
@@ -155,7 +155,7 @@ async fn a_failed_conversation_that_somebody_else_opened_meanwhile_is_not_opened
     let session = || NewConversation { client_session_id: Some("s".into()), ..talk("c") };
     world.ledger.create_conversation(&world.ann, session()).await.unwrap();
     world.run("delete from finalization_jobs; update conversations set status = 'failed'").await;
-    let mut holder = world.database.holding("select from conversations for update").await;
+    let mut holder = world.database.hold_locks("select from conversations for update").await;
     let (ledger, ann, again) = (world.ledger.clone(), world.ann.clone(), session());
     let verb = tokio::spawn(async move { ledger.create_conversation(&ann, again).await.unwrap() });
     world.database.until_somebody_waits().await;
@@ -177,7 +177,7 @@ async fn a_job_that_is_admitted_while_its_conversation_is_deleted_is_withdrawn_t
                  ready_at = null, reconcile_after_at = null",
         )
         .await;
-    let mut holder = world.database.holding("select from conversations for update").await;
+    let mut holder = world.database.hold_locks("select from conversations for update").await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
     let id = ConversationId::new("c");
     let verb = tokio::spawn(async move { ledger.delete_conversation(&ann, &id).await.unwrap() });
@@ -205,7 +205,7 @@ async fn completions_wait_for_nobody_elses_conversation_and_hold_none() {
     }
     let asked = |place: usize, outcome| completion(&runs[place], outcome, Results::default());
     let others = "select from conversations where user_id = 'al' or conversation_id = 'a' for update";
-    let mut holder = world.database.holding(others).await;
+    let mut holder = world.database.hold_locks(others).await;
     world.ledger.complete(&asked(3, Outcome::Discarded)).await.unwrap();
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     let (ledger, kept, discarded) =

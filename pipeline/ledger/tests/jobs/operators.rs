@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, Why};
-use ledger::{ClaimRequest, Edge, OperatorAction, Results};
+use ledger::{ClaimRequest, OperatorAction, Results, Transition};
 use operations::{ActionFilter, JobFilter, Operations, RunCounts};
 use records::UserId;
 
@@ -23,7 +23,7 @@ async fn every_edge_of_a_job_appears_once_in_its_history() {
     let job = world.dead("c", FailureCode::InvalidJob).await;
     world.ledger.replay(&job, &olga()).await.unwrap().unwrap().unwrap();
     let claimed = world.claim(&job).await;
-    world.ledger.renew(&[claimed.holding()]).await.unwrap();
+    world.ledger.renew(&[claimed.lease_token()]).await.unwrap();
     let results = Results { stages: vec![("describe", 61)], ..Results::default() };
     world.ledger.complete(&completion(&claimed, Outcome::Kept, results)).await.unwrap();
 
@@ -32,7 +32,7 @@ async fn every_edge_of_a_job_appears_once_in_its_history() {
     assert_eq!(verbs(&world, &job).await, ["claim", "fail", "replay", "claim", "complete"]);
     let epochs: Vec<i64> = page.history.iter().map(|event| event.epoch).collect();
     assert_eq!(epochs, [1, 1, 1, 2, 2]);
-    // The first is the admission's; the renewal's own is no edge.
+    // The first is the admission's; the renewal's own is no transition.
     let versions: Vec<i64> = page.history.iter().map(|event| event.version).collect();
     assert_eq!((versions.as_slice(), page.view.version), ([2, 3, 4, 5, 7].as_slice(), 7));
     let codes: Vec<Option<&str>> = page.history.iter().map(|event| event.code.as_deref()).collect();
@@ -63,8 +63,8 @@ async fn a_history_keeps_its_newest_lines() {
     let job = world.admitted("c").await;
     for _ in 0..40 {
         let claimed = world.claim(&job).await;
-        let edge = Edge::Release { delay: Duration::zero() };
-        world.ledger.settle(&claimed.holding(), edge).await.unwrap();
+        let transition = Transition::Release { delay: Duration::zero() };
+        world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
     }
     let history = Operations::new(&world.ledger).job_page(&job).await.unwrap().unwrap().history;
     assert_eq!(history.len(), 64);

@@ -17,9 +17,9 @@ async fn nothing_that_a_run_writes_after_its_cancellation_is_taken() {
     let job = world.ledger.cancel(&claimed.job.id, &olga()).await.unwrap().unwrap().unwrap();
     assert_eq!(job.state, State::DeadLetter { code: FailureCode::CancelledByOperator });
     let key = CheckpointKey { stage: "describe", version: 1, digest: [0; 32] };
-    let kept = world.ledger.record(&claimed.holding(), &key, &serde_json::json!(1), &[]).await.unwrap();
+    let kept = world.ledger.record(&claimed.lease_token(), &key, &serde_json::json!(1), &[]).await.unwrap();
     assert!(!kept, "its next checkpoint is refused");
-    let renewal = world.ledger.renew(&[claimed.holding()]).await.unwrap()[0];
+    let renewal = world.ledger.renew(&[claimed.lease_token()]).await.unwrap()[0];
     assert_eq!(renewal, ledger::Renewal::Lost, "and so is its next heartbeat");
     let status: String = sqlx::query_scalar("select status || discarded from conversations")
         .fetch_one(&world.pool)
@@ -53,9 +53,12 @@ async fn a_cancelled_job_needs_no_attention_and_no_bulk_replay_takes_it_along() 
 async fn an_order_is_told_in_the_history_and_in_the_audit() {
     let world = World::new().await;
     let claimed = world.claimed("c").await;
-    let edge =
-        ledger::Edge::Fail { code: FailureCode::ModelUnavailable, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&claimed.holding(), edge).await.unwrap();
+    let transition = ledger::Transition::Fail {
+        code: FailureCode::ModelUnavailable,
+        retry_after: None,
+        jitter_permille: 0,
+    };
+    world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
     world.ledger.run_now(&claimed.job.id, &olga()).await.unwrap().unwrap().unwrap();
     let page = Operations::new(&world.ledger).job_page(&claimed.job.id).await.unwrap().unwrap();
     let last = page.history.last().unwrap();

@@ -1,7 +1,7 @@
 //! Another process was faster: a command for a superseded claim, or check, changes nothing of the next one.
 
 use job::Epoch;
-use ledger::{Holding, Renewal};
+use ledger::{LeaseToken, Renewal};
 
 use crate::world::World;
 
@@ -12,19 +12,19 @@ const LATE: &str =
 #[tokio::test]
 async fn two_claims_of_one_job_in_one_process_are_renewed_each_for_itself() {
     let world = World::new().await;
-    let old = world.claimed("c").await.holding();
+    let old = world.claimed("c").await.lease_token();
     world.run("update finalization_jobs set epoch = 2, lease_worker = 'w2'").await;
-    let new = Holding { epoch: Epoch(2), ..old.clone() };
+    let new = LeaseToken { epoch: Epoch(2), ..old.clone() };
     for asked in [[old.clone(), new.clone()], [new.clone(), old.clone()]] {
-        for (holding, renewal) in asked.iter().zip(world.ledger.renew(&asked).await.unwrap()) {
-            match holding.epoch {
+        for (token, renewal) in asked.iter().zip(world.ledger.renew(&asked).await.unwrap()) {
+            match token.epoch {
                 Epoch(2) => assert!(matches!(renewal, Renewal::Renewed { .. }), "{renewal:?}"),
                 _ => assert_eq!(renewal, Renewal::Lost),
             }
         }
     }
     // The same where the row is held, and the leases are only looked at.
-    let _held = world.database.holding("select from finalization_jobs for update").await;
+    let _held = world.database.hold_locks("select from finalization_jobs for update").await;
     let asked = [old, new];
     let renewed = world.ledger.renew(&asked).await.unwrap();
     assert!(matches!(renewed[..], [Renewal::Lost, Renewal::Renewed { .. }]), "{renewed:?}");
@@ -60,12 +60,12 @@ async fn a_run_that_has_completed_is_done_and_one_that_lasts_too_long_is_told_so
             "update finalization_jobs set lease_claimed_at = now() - interval '1 day' where conversation_id = 'd'",
         )
         .await;
-    let asked = [done.holding(), long.holding()];
+    let asked = [done.lease_token(), long.lease_token()];
     assert_eq!(world.ledger.renew(&asked).await.unwrap(), [Renewal::Done, Renewal::RunLimit]);
     // Where the rows are held they are only looked at; who took the job over is not who has lost it.
     world
         .run("update finalization_jobs set epoch = 2, lease_worker = 'w2' where conversation_id = 'd'")
         .await;
-    let _held = world.database.holding("select from finalization_jobs for update").await;
+    let _held = world.database.hold_locks("select from finalization_jobs for update").await;
     assert_eq!(world.ledger.renew(&asked).await.unwrap(), [Renewal::Done, Renewal::Lost]);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use job::{FailureCode, Queue};
-use ledger::{Edge, Ledger, Settings};
+use ledger::{Ledger, Settings, Transition};
 use store::UserChange;
 
 use crate::world::{World, wanted};
@@ -11,7 +11,7 @@ use crate::world::{World, wanted};
 /// Whether `settle` says of what the database refuses with each of these codes that it may pass.
 async fn pass<const N: usize>(codes: [&str; N]) -> [bool; N] {
     let world = World::new().await;
-    let holding = world.claimed("c").await.holding();
+    let token = world.claimed("c").await.lease_token();
     world
         .run(
             "create function refuse() returns trigger language plpgsql as $$begin end$$; \
@@ -25,8 +25,9 @@ async fn pass<const N: usize>(codes: [&str; N]) -> [bool; N] {
                  $$begin raise exception 'no' using errcode = '{code}'; end$$"
         );
         world.database.run(&refuse).await;
-        let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-        let error = world.ledger.settle(&holding, edge).await.unwrap_err();
+        let transition =
+            Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+        let error = world.ledger.settle(&token, transition).await.unwrap_err();
         assert_eq!(error.sqlstate().as_deref(), Some(*code));
         assert_eq!(error.refusal(), Some(format!("no (SQLSTATE {code})")));
         *pass = error.is_passing();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use job::{Outcome, Queue, Refusal, State};
 use ledger::{
-    ClaimRequest, Claimed, CreateOutcome, Edge, Finished, JobClaims, Ledger, NewConversation, NewItem,
-    NewMemory, Results,
+    ClaimRequest, Claimed, CreateOutcome, Finished, JobClaims, Ledger, NewConversation, NewItem, NewMemory,
+    Results, Transition,
 };
 use records::{ConversationId, MemoryCategory};
 use tokio::sync::Barrier;
@@ -169,9 +169,9 @@ async fn a_run_whose_conversation_was_deleted_is_refused_every_verb() {
     assert!(world.ledger.delete_conversation(&world.ann, &ConversationId::new("c")).await.unwrap());
     let refused = complete(world.ledger.clone(), claimed.clone()).await;
     assert_eq!(refused, Finished::Refused(Refusal::LeaseLost));
-    let answer = world.ledger.settle(&claimed.holding(), Edge::Park).await.unwrap();
+    let answer = world.ledger.settle(&claimed.lease_token(), Transition::Park).await.unwrap();
     assert_eq!(answer, ledger::Answer::Refused(Refusal::LeaseLost));
-    assert_eq!(world.ledger.renew(&[claimed.holding()]).await.unwrap(), [ledger::Renewal::Lost]);
+    assert_eq!(world.ledger.renew(&[claimed.lease_token()]).await.unwrap(), [ledger::Renewal::Lost]);
     assert_eq!(written(&world).await, 0);
     assert!(!world.ledger.delete_conversation(&world.ann, &ConversationId::new("c")).await.unwrap());
 }

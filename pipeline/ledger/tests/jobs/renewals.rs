@@ -14,9 +14,11 @@ fn proven(job: Job) -> Job {
 async fn renew_skips_a_locked_row() {
     let world = World::new().await;
     let (one, other) = (world.claimed("a").await, world.claimed("b").await);
-    let _held =
-        world.database.holding("select from finalization_jobs where conversation_id = 'a' for update").await;
-    let asked = [one.holding(), other.holding()];
+    let _held = world
+        .database
+        .hold_locks("select from finalization_jobs where conversation_id = 'a' for update")
+        .await;
+    let asked = [one.lease_token(), other.lease_token()];
     let renewed = world.ledger.renew(&asked).await.unwrap();
     let until = |claimed: &ledger::Claimed| match &claimed.job.state {
         job::State::Leased(lease) => lease.expires_at,
@@ -33,15 +35,15 @@ async fn renew_answers_each_claim_by_its_own_epoch() {
     world.age(&old.job.id, Duration::seconds(31)).await;
     let new = world.claim(&old.job.id).await;
     let newer = world.claimed("c").await;
-    assert_eq!(world.ledger.renew(&[old.holding()]).await.unwrap(), [ledger::Renewal::Lost]);
-    let asked = [newer.holding(), old.holding(), other.holding()];
+    assert_eq!(world.ledger.renew(&[old.lease_token()]).await.unwrap(), [ledger::Renewal::Lost]);
+    let asked = [newer.lease_token(), old.lease_token(), other.lease_token()];
     let renewed = world.ledger.renew(&asked).await.unwrap();
     assert!(matches!(renewed[0], ledger::Renewal::Renewed { .. }));
     assert_eq!(renewed[1], ledger::Renewal::Lost);
     assert!(matches!(renewed[2], ledger::Renewal::Renewed { .. }));
     assert_eq!(world.job(&new.job.id).await, proven(new.job), "only its own claim renews it");
     // The same where a row is held, and the lease is only looked at.
-    let _held = world.database.holding("select from finalization_jobs for update").await;
+    let _held = world.database.hold_locks("select from finalization_jobs for update").await;
     let held = world.ledger.renew(&asked).await.unwrap();
     assert!(matches!(held[0], ledger::Renewal::Renewed { .. }));
     assert_eq!(held[1], ledger::Renewal::Lost);
@@ -61,14 +63,14 @@ async fn renew_never_mixes_the_epochs_of_two_leases() {
     let elsewhere = world.claim(&lost.job.id).await;
     assert_eq!((again.job.epoch.0, elsewhere.job.epoch.0, other.job.epoch.0), (2, 2, 1));
     for asked in [[&again, &other, &lost], [&other, &lost, &again]] {
-        let asked = asked.map(|claimed| claimed.holding());
-        let expected = asked.clone().map(|holding| holding != lost.holding());
+        let asked = asked.map(|claimed| claimed.lease_token());
+        let expected = asked.clone().map(|token| token != lost.lease_token());
         let kept = async || -> Vec<bool> {
             let renewed = world.ledger.renew(&asked).await.unwrap();
             renewed.into_iter().map(|one| matches!(one, ledger::Renewal::Renewed { .. })).collect()
         };
         assert_eq!(kept().await, expected);
-        let mut holder = world.database.holding("select from finalization_jobs for update").await;
+        let mut holder = world.database.hold_locks("select from finalization_jobs for update").await;
         assert_eq!(kept().await, expected, "of rows that are locked");
         sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     }

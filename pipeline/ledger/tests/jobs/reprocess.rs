@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use chrono::Duration;
 use job::{FailureCode, Origin, Outcome, Queue};
-use ledger::{Announcement, Claimed, Edge, NewItem, NewMemory, OperatorAction, ReprocessRefusal, Results};
+use ledger::{
+    Announcement, Claimed, NewItem, NewMemory, OperatorAction, ReprocessRefusal, Results, Transition,
+};
 use records::{ConversationId, EventKind, MemoryCategory, Status, Structured};
 use store::{DatePage, ItemFilter, MemoryFilter, UserChange};
 use tokio::sync::Barrier;
@@ -153,7 +155,7 @@ async fn what_is_taken_back_is_told_no_more_and_no_word_of_it_is_kept() {
 async fn free_while(held: &'static str) -> i64 {
     let world = with_told().await;
     let claimed = reprocess(&world).await;
-    let mut holder = world.database.holding(held).await;
+    let mut holder = world.database.hold_locks(held).await;
     let second = each_told(results("Second", &["Call Tim"], &[]));
     let look = async {
         world.database.until_somebody_waits().await;
@@ -180,8 +182,8 @@ async fn a_reprocess_that_dies_changes_nothing_and_nobody_is_told() {
     let before =
         world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
     let claimed = reprocess(&world).await;
-    let fatal = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&claimed.holding(), fatal).await.unwrap();
+    let fatal = Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&claimed.lease_token(), fatal).await.unwrap();
     let after =
         world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
     assert_eq!((after.status, after.discarded), (Status::Completed, false));
@@ -205,15 +207,15 @@ async fn a_reprocess_that_dies_changes_nothing_and_nobody_is_told() {
 async fn a_failed_conversation_is_processing_again_and_can_fail_again() {
     let world = with_completed().await;
     let claimed = world.claimed("d").await;
-    let fatal = || Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&claimed.holding(), fatal()).await.unwrap();
+    let fatal = || Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&claimed.lease_token(), fatal()).await.unwrap();
     let d = ConversationId::new("d");
     let admitted = world.ledger.reprocess(&world.ann, &d, None).await.unwrap().unwrap();
     assert_eq!((admitted.conversation.status, admitted.conversation.discarded), (Status::Processing, false));
     let again = world.ledger.reprocess(&world.ann, &d, None).await.unwrap().unwrap();
     assert_eq!((again.fresh, again.job_id), (false, admitted.job_id.clone()), "one live job");
     let claimed = world.claim(&admitted.job_id).await;
-    world.ledger.settle(&claimed.holding(), fatal()).await.unwrap();
+    world.ledger.settle(&claimed.lease_token(), fatal()).await.unwrap();
     let failed = "select count(*) from webhook_deliveries where event = 'conversation.failed'";
     assert_eq!(world.count(failed).await, 2);
 }
@@ -241,8 +243,8 @@ async fn of_many_that_reprocess_and_replay_at_once_one_makes_a_job() {
     let world = with_completed().await;
     for round in 2..6 {
         let claimed = reprocess(&world).await;
-        let fatal = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-        world.ledger.settle(&claimed.holding(), fatal).await.unwrap();
+        let fatal = Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+        world.ledger.settle(&claimed.lease_token(), fatal).await.unwrap();
         let barrier = Arc::new(Barrier::new(5));
         let (ledger, id, meet) = (world.ledger.clone(), claimed.job.id.clone(), barrier.clone());
         let replay = tokio::spawn(async move {

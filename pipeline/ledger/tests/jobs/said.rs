@@ -1,7 +1,7 @@
 //! A command said through the ledger's public verb, and the answer that the machine's decision calls for.
 
 use job::{Command, Job, Refusal, State, Step};
-use ledger::{Answer, Claimed, Edge, Finished, KeyedClaim, Ledger, OperatorAction, Renewal, Results};
+use ledger::{Answer, Claimed, Finished, KeyedClaim, Ledger, OperatorAction, Renewal, Results, Transition};
 
 use crate::world::completion;
 
@@ -24,13 +24,13 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
             answer.to_owned()
         }
         Command::Renew { .. } | Command::ProveAlive { .. } => {
-            text(ledger.renew(&[whose.holding()]).await.unwrap()[0])
+            text(ledger.renew(&[whose.lease_token()]).await.unwrap()[0])
         }
-        Command::Release { delay, .. } => settle(ledger, whose, Edge::Release { delay }).await,
+        Command::Release { delay, .. } => settle(ledger, whose, Transition::Release { delay }).await,
         Command::Fail { code, retry_after, jitter_permille, .. } => {
-            settle(ledger, whose, Edge::Fail { code, retry_after, jitter_permille }).await
+            settle(ledger, whose, Transition::Fail { code, retry_after, jitter_permille }).await
         }
-        Command::Park { .. } => settle(ledger, whose, Edge::Park).await,
+        Command::Park { .. } => settle(ledger, whose, Transition::Park).await,
         Command::Complete { outcome, .. } => {
             match ledger.complete(&completion(whose, outcome, Results::default())).await.unwrap() {
                 Finished::Completed { .. } => "Completed".to_owned(),
@@ -49,8 +49,8 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
     }
 }
 
-async fn settle(ledger: &Ledger, whose: &Claimed, edge: Edge) -> String {
-    text(ledger.settle(&whose.holding(), edge).await.unwrap())
+async fn settle(ledger: &Ledger, whose: &Claimed, transition: Transition) -> String {
+    text(ledger.settle(&whose.lease_token(), transition).await.unwrap())
 }
 
 /// The answer that a verb must give when the machine decided so of `job`.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use job::{Command, Refusal};
 
-/// How often each state met each command, each edge was granted and each refusal was given.
+/// How often each state met each command, each transition was granted and each refusal was given.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) met: BTreeMap<String, u32>,
@@ -88,7 +88,7 @@ const COMMANDS: &[&str] = &[
     "Withdraw",
 ];
 
-/// Every edge of the machine that the verbs of the ledger can take.
+/// Every transition of the machine that the verbs of the ledger can take.
 const EDGES: &[&str] = &[
     "queued Claim leased",
     "blocked_byok Claim leased",

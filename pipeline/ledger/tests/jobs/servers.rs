@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::{Cause, ErrorClass, FailureCode};
-use ledger::{Edge, RunEnd};
+use ledger::{RunEnd, Transition};
 use operations::{ModelAnswer, ModelServer, Operations};
 
 use crate::world::{World, process};
@@ -49,17 +49,17 @@ async fn a_job_waits_for_a_model_server_while_its_last_run_was_ended_by_one() {
         circuit_open,
     };
     let waiting = async || Operations::new(&world.ledger).model_servers().await.unwrap().waiting;
-    let fail = |code| Edge::Fail { code, retry_after: None, jitter_permille: 0 };
+    let fail = |code| Transition::Fail { code, retry_after: None, jitter_permille: 0 };
     let away = FailureCode::ModelUnavailable;
-    for (id, edge, cause) in [
+    for (id, transition, cause) in [
         ("failed", fail(away), Some(cause(away, false))),
-        ("given back", Edge::Release { delay: Duration::minutes(1) }, Some(cause(away, true))),
+        ("given back", Transition::Release { delay: Duration::minutes(1) }, Some(cause(away, true))),
         ("another cause", fail(FailureCode::Internal), Some(cause(FailureCode::Internal, false))),
-        ("stopped", Edge::Release { delay: Duration::zero() }, None),
+        ("stopped", Transition::Release { delay: Duration::zero() }, None),
         ("dead", fail(FailureCode::InvalidJob), Some(cause(away, false))),
     ] {
-        let holding = world.claimed(id).await.holding();
-        world.ledger.settle(&holding, RunEnd { edge, cause }).await.unwrap();
+        let token = world.claimed(id).await.lease_token();
+        world.ledger.settle(&token, RunEnd { transition, cause }).await.unwrap();
     }
     assert_eq!(waiting().await, 2, "the one that failed and the one that was given back");
     world.run("update finalization_jobs set ready_at = now() where conversation_id = 'failed'").await;

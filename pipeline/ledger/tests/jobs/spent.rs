@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::Outcome;
-use ledger::{CheckpointKey, Claimed, Edge, Results, Spent};
+use ledger::{CheckpointKey, Claimed, Results, Spent, Transition};
 use operations::Operations;
 use serde_json::json;
 
@@ -33,14 +33,14 @@ async fn what_was_spent_is_written_with_the_checkpoint_and_a_repeat_adds_nothing
     let run = world.claimed("c").await;
     for _ in 0..2 {
         assert!(
-            world.ledger.record(&run.holding(), &KEY, &json!(1), &[survey(1, 900)]).await.unwrap(),
+            world.ledger.record(&run.lease_token(), &KEY, &json!(1), &[survey(1, 900)]).await.unwrap(),
             "an answer that was lost is asked for again"
         );
     }
     assert_eq!(spent(&world, &run).await, [(1, 1, 900)]);
-    assert!(world.ledger.spend(&run.holding(), &[survey(3, 2_700)]).await.unwrap());
+    assert!(world.ledger.spend(&run.lease_token(), &[survey(3, 2_700)]).await.unwrap());
     let older = Spent { cached_tokens: 9, completion_tokens: 24, ..survey(2, 1_800) };
-    assert!(world.ledger.spend(&run.holding(), &[older]).await.unwrap(), "an older call, late");
+    assert!(world.ledger.spend(&run.lease_token(), &[older]).await.unwrap(), "an older call, late");
     assert_eq!(spent(&world, &run).await, [(1, 3, 2_700)], "counts of a run never go down");
     let others = "select count(*) from engine_usage where cached_tokens = 10 and completion_tokens = 25";
     assert_eq!(world.count(others).await, 1);
@@ -50,16 +50,18 @@ async fn what_was_spent_is_written_with_the_checkpoint_and_a_repeat_adds_nothing
 async fn every_run_has_its_own_account_and_a_lost_lease_writes_on_none() {
     let world = World::new().await;
     let old = world.claimed("c").await;
-    world.ledger.spend(&old.holding(), &[survey(1, 900)]).await.unwrap();
+    world.ledger.spend(&old.lease_token(), &[survey(1, 900)]).await.unwrap();
     world.age(&old.job.id, Duration::seconds(31)).await;
     let new = world.claim(&old.job.id).await;
-    assert!(!world.ledger.spend(&old.holding(), &[survey(5, 5)]).await.unwrap());
-    assert!(!world.ledger.record(&old.holding(), &KEY, &json!("old"), &[survey(5, 5)]).await.unwrap());
-    assert!(world.ledger.record_anew(&new.holding(), &KEY, &json!("new"), &[survey(2, 100)]).await.unwrap());
+    assert!(!world.ledger.spend(&old.lease_token(), &[survey(5, 5)]).await.unwrap());
+    assert!(!world.ledger.record(&old.lease_token(), &KEY, &json!("old"), &[survey(5, 5)]).await.unwrap());
+    assert!(
+        world.ledger.record_anew(&new.lease_token(), &KEY, &json!("new"), &[survey(2, 100)]).await.unwrap()
+    );
     assert_eq!(spent(&world, &old).await, [(1, 1, 900), (2, 2, 100)]);
-    let released = Edge::Release { delay: Duration::zero() };
-    world.ledger.settle(&new.holding(), released).await.unwrap();
-    assert!(!world.ledger.spend(&new.holding(), &[survey(9, 9)]).await.unwrap(), "nobody holds it");
+    let released = Transition::Release { delay: Duration::zero() };
+    world.ledger.settle(&new.lease_token(), released).await.unwrap();
+    assert!(!world.ledger.spend(&new.lease_token(), &[survey(9, 9)]).await.unwrap(), "nobody holds it");
 }
 
 #[tokio::test]

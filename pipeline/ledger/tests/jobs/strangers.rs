@@ -4,8 +4,8 @@
 use chrono::Duration;
 use job::{FailureCode, Outcome};
 use ledger::{
-    CheckpointKey, Claimed, Content, CreateOutcome, Edge, Finished, Holding, NewConversation, NewItem,
-    NewMemory, Results,
+    CheckpointKey, Claimed, Content, CreateOutcome, Finished, LeaseToken, NewConversation, NewItem,
+    NewMemory, Results, Transition,
 };
 use records::{ConversationId, MemoryCategory, UserId};
 use serde_json::json;
@@ -20,11 +20,11 @@ use crate::{
 async fn a_run_that_fails_or_is_given_back_concerns_its_own_conversation_alone() {
     let street = Street::new().await;
     let claimed = street.claimed().await;
-    let fail = |code| Edge::Fail { code, retry_after: None, jitter_permille: 0 };
+    let fail = |code| Transition::Fail { code, retry_after: None, jitter_permille: 0 };
     street.spared(street.settle(&claimed[0], fail(FailureCode::ModelTimeout))).await;
     street.world.age(&claimed[0].job.id, Duration::hours(1)).await;
     let again = street.spared(street.world.claim(&claimed[0].job.id)).await;
-    street.spared(street.settle(&again, Edge::Release { delay: Duration::zero() })).await;
+    street.spared(street.settle(&again, Transition::Release { delay: Duration::zero() })).await;
     let last = street.spared(street.world.claim(&claimed[0].job.id)).await;
     street.spared(street.settle(&last, fail(FailureCode::InvalidJob))).await;
 }
@@ -36,11 +36,12 @@ async fn a_replay_concerns_its_own_conversation_alone() {
     let (ledger, job) = (&street.world.ledger, &dead[0].job.id);
     street.spared(async { ledger.replay(job, &olga()).await.unwrap().unwrap().unwrap() }).await;
     let run = street.spared(street.world.claim(job)).await;
-    let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    street.settle(&run, edge).await;
+    let transition =
+        Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    street.settle(&run, transition).await;
     street.spared(async { ledger.replay_from_scratch(job, &olga()).await.unwrap().unwrap().unwrap() }).await;
-    assert_eq!(ledger.recall(&run.holding(), &KEY).await.unwrap(), None);
-    assert_eq!(ledger.recall(&dead[1].holding(), &KEY).await.unwrap(), Some(json!("ann")));
+    assert_eq!(ledger.recall(&run.lease_token(), &KEY).await.unwrap(), None);
+    assert_eq!(ledger.recall(&dead[1].lease_token(), &KEY).await.unwrap(), Some(json!("ann")));
 }
 
 #[tokio::test]
@@ -309,13 +310,13 @@ async fn a_checkpoint_is_read_and_written_by_its_own_run_alone() {
     let street = Street::new().await;
     let runs = street.claimed().await;
     let ledger = &street.world.ledger;
-    let forged = Holding { user_id: street.bob.clone(), ..runs[0].holding() };
+    let forged = LeaseToken { user_id: street.bob.clone(), ..runs[0].lease_token() };
     let others = CheckpointKey { stage: "items", ..KEY };
     assert!(!ledger.record(&forged, &others, &json!("forged"), &[]).await.unwrap());
     assert_eq!(ledger.recall(&forged, &KEY).await.unwrap(), None);
-    assert_eq!(ledger.recall(&runs[2].holding(), &KEY).await.unwrap(), Some(json!("bob")));
+    assert_eq!(ledger.recall(&runs[2].lease_token(), &KEY).await.unwrap(), Some(json!("bob")));
     for other in [CheckpointKey { version: 2, ..KEY }, CheckpointKey { digest: [8; 32], ..KEY }, others] {
-        assert_eq!(ledger.recall(&runs[0].holding(), &other).await.unwrap(), None);
+        assert_eq!(ledger.recall(&runs[0].lease_token(), &other).await.unwrap(), None);
     }
 }
 

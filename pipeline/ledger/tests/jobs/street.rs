@@ -2,8 +2,8 @@
 
 use job::{FailureCode, JobId, Outcome};
 use ledger::{
-    Announcement, CheckpointKey, Claimed, CreateOutcome, Edge, Finished, NewContent, NewConversation,
-    NewItem, NewMemory, OperatorAction, Results,
+    Announcement, CheckpointKey, Claimed, CreateOutcome, Finished, NewContent, NewConversation, NewItem,
+    NewMemory, OperatorAction, Results, Transition,
 };
 use records::{ConversationId, EventKind, MemoryCategory, Structured, UserId};
 use serde_json::json;
@@ -56,7 +56,7 @@ impl Street {
             assert!(
                 self.world
                     .ledger
-                    .record(&run.holding(), &KEY, &json!(run.user_id.as_str()), &[])
+                    .record(&run.lease_token(), &KEY, &json!(run.user_id.as_str()), &[])
                     .await
                     .unwrap()
             );
@@ -71,7 +71,7 @@ impl Street {
         for run in &claimed {
             self.settle(
                 run,
-                Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 },
+                Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 },
             )
             .await;
         }
@@ -100,8 +100,8 @@ impl Street {
         }
     }
 
-    pub(crate) async fn settle(&self, run: &Claimed, edge: Edge) {
-        self.world.ledger.settle(&run.holding(), edge).await.unwrap();
+    pub(crate) async fn settle(&self, run: &Claimed, transition: Transition) {
+        self.world.ledger.settle(&run.lease_token(), transition).await.unwrap();
     }
 
     pub(crate) async fn complete(&self, run: &Claimed, outcome: Outcome, results: &Results) -> Finished {

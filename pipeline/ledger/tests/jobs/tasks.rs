@@ -55,8 +55,8 @@ async fn every_new_dispatch_is_handed_over_with_its_delay() {
     let job = world.finalized("one").await;
     world.ledger.outbox().handed_over(&world.taken().await).await.unwrap();
     let claimed = world.claim(&job).await;
-    let edge = ledger::Edge::Release { delay: chrono::Duration::seconds(90) };
-    world.ledger.settle(&claimed.holding(), edge).await.unwrap();
+    let transition = ledger::Transition::Release { delay: chrono::Duration::seconds(90) };
+    world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
 
     let taken = world.taken().await;
 
@@ -82,8 +82,8 @@ async fn what_the_task_queue_refused_waits_and_a_newer_dispatch_does_not_wait_fo
 
     // A delivery from outside ran it all the same, and gave it back.
     let claimed = world.claim(&job).await;
-    let edge = ledger::Edge::Release { delay: chrono::Duration::zero() };
-    world.ledger.settle(&claimed.holding(), edge).await.unwrap();
+    let transition = ledger::Transition::Release { delay: chrono::Duration::zero() };
+    world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
     world.run("update finalization_jobs set hand_after = null").await;
     world.ledger.outbox().hand_over_failed(&failed).await.unwrap();
     assert_eq!(world.taken().await[0].dispatch, Dispatch(2), "the refusal was about another dispatch");
@@ -173,8 +173,8 @@ async fn a_hand_over_and_a_claim_of_the_same_job_do_not_undo_each_other() {
     world.ledger.outbox().handed_over(&taken).await.unwrap();
     assert_eq!(world.job(&job).await.state, claimed.job.state);
     assert_eq!(world.count("select handed_dispatch from finalization_jobs").await, 1);
-    let edge = ledger::Edge::Release { delay: chrono::Duration::zero() };
-    let released = world.ledger.settle(&claimed.holding(), edge).await.unwrap();
+    let transition = ledger::Transition::Release { delay: chrono::Duration::zero() };
+    let released = world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
     assert!(matches!(released, Answer::Granted { .. }), "{released:?}");
 }
 

@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome};
-use ledger::{Announcement, Claimed, Edge, OperatorAction, Results, WithKeys};
+use ledger::{Announcement, Claimed, OperatorAction, Results, Transition, WithKeys};
 use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
 use outbox::DeliveryPolicy;
 use records::EventKind;
@@ -69,11 +69,11 @@ async fn no_edge_loses_it_a_replay_least_of_all() {
     };
     let mut claimed = world.claim(&job).await;
     assert_eq!(claimed.trace, of(3));
-    let back = Edge::Release { delay: Duration::zero() };
-    world.ledger.settle(&claimed.holding(), back).await.unwrap();
+    let back = Transition::Release { delay: Duration::zero() };
+    world.ledger.settle(&claimed.lease_token(), back).await.unwrap();
     claimed = world.claim(&job).await;
-    let fatal = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&claimed.holding(), fatal).await.unwrap();
+    let fatal = Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&claimed.lease_token(), fatal).await.unwrap();
     let action = OperatorAction { operator: "op".into(), reason: "a test".into() };
     world.ledger.replay(&job, &action).await.unwrap().unwrap().unwrap();
     assert_eq!(world.claim(&job).await.trace, of(3));

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use job::{FailureCode, JobId, Outcome, Queue};
-use ledger::{Edge, KeyedClaim, OperatorAction, Results};
+use ledger::{KeyedClaim, OperatorAction, Results, Transition};
 use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, ReplayTurn, Started, Stepped};
 use sqlx::PgConnection;
 use store::UserChange;
@@ -57,7 +57,7 @@ async fn beside(world: &World, turn: &ReplayTurn) -> String {
 
 /// A session that holds the operation of `turn`.
 async fn held(world: &World, turn: &ReplayTurn) -> PgConnection {
-    let mut holder = world.database.holding("").await;
+    let mut holder = world.database.hold_locks("").await;
     sqlx::query("select from replay_operations where operation_id = $1 for update")
         .bind(&turn.operation_id)
         .execute(&mut holder)
@@ -199,8 +199,9 @@ async fn the_jobs_of_one_that_is_paused_and_of_one_that_was_cancelled_are_follow
     assert_eq!(counts().await, [(0, 0, 2, 0), (0, 0, 1, 1)], "they run");
     let mut claims = world.ledger.claim(&wanted(Queue::Finalization, 9)).await.unwrap().claims;
     claims.sort_by_key(|run| run.conversation_id.as_str().to_owned());
-    let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&claims[0].holding(), edge).await.unwrap();
+    let transition =
+        Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&claims[0].lease_token(), transition).await.unwrap();
     for run in &claims[1..] {
         world.ledger.complete(&completion(run, Outcome::Kept, Results::default())).await.unwrap();
     }

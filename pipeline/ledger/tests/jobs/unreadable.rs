@@ -42,7 +42,7 @@ async fn an_unreadable_job_costs_no_other_lease() {
     let spoiled = world.claimed("a").await;
     let sound = world.claimed("b").await;
     spoil(&world, "a").await;
-    let renewals = world.ledger.renew(&[spoiled.holding(), sound.holding()]).await.unwrap();
+    let renewals = world.ledger.renew(&[spoiled.lease_token(), sound.lease_token()]).await.unwrap();
     assert_eq!(renewals[0], Renewal::Lost);
     assert!(matches!(renewals[1], Renewal::Renewed { .. }), "{renewals:?}");
 }

@@ -1,7 +1,7 @@
 //! `verify` finds what was broken by hand, each check its own, and nothing in a database that only verbs wrote.
 
 use job::FailureCode;
-use ledger::{Edge, OperatorAction};
+use ledger::{OperatorAction, Transition};
 use operations::{CHECKS, Operations};
 
 use crate::world::World;
@@ -42,8 +42,9 @@ async fn the_totals_follow_a_job_that_dies_is_replayed_dies_again_and_is_settled
     world.ledger.replay(&job, &action).await.unwrap().unwrap().unwrap();
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "replayed");
     let run = world.claim(&job).await;
-    let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&run.holding(), edge).await.unwrap();
+    let transition =
+        Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&run.lease_token(), transition).await.unwrap();
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "dead again");
     world.ledger.discard(&job, &action).await.unwrap().unwrap().unwrap();
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "settled");

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use job::{FailureCode, JobId, Outcome};
-use ledger::{CreateOutcome, Edge, OperatorAction, Results};
+use ledger::{CreateOutcome, OperatorAction, Results, Transition};
 use operations::{CHECKS, Finding, Operations};
 use records::{ConversationId, UserId};
 use serde_json::json;
@@ -33,8 +33,9 @@ async fn again(world: &World, id: &ConversationId) -> JobId {
 
 async fn die(world: &World, job: &JobId) {
     let run = world.claim(job).await;
-    let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&run.holding(), edge).await.unwrap();
+    let transition =
+        Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&run.lease_token(), transition).await.unwrap();
 }
 
 async fn admitted_of(world: &World, user: &UserId, id: &str) -> JobId {
@@ -49,7 +50,7 @@ async fn crowded() -> World {
     let world = World::new().await;
     world.admitted("queued").await;
     let leased = world.claimed("leased").await;
-    assert!(world.ledger.record(&leased.holding(), &KEY, &json!("said"), &[]).await.unwrap());
+    assert!(world.ledger.record(&leased.lease_token(), &KEY, &json!("said"), &[]).await.unwrap());
     world.deferred("deferred").await;
     completed(&world, "completed").await;
     completed(&world, "plain").await;

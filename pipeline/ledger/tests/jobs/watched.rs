@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::{JobId, Outcome, Queue, State};
-use ledger::{Edge, Results, Swept};
+use ledger::{Results, Swept, Transition};
 use records::{ConversationId, UserId};
 
 use crate::world::{World, completion, said, talk};
@@ -12,14 +12,14 @@ async fn one_of_each(world: &World) -> [JobId; 4] {
     let queued = world.admitted("queued").await;
     let leased = world.claimed("leased").await;
     let parked = world.claimed("parked").await;
-    world.ledger.settle(&parked.holding(), Edge::Park).await.unwrap();
+    world.ledger.settle(&parked.lease_token(), Transition::Park).await.unwrap();
     let done = world.claimed("done").await;
     let completed = completion(&done, Outcome::Discarded, Results::default());
     world.ledger.complete(&completed).await.unwrap();
     [queued, leased.job.id, parked.job.id, done.job.id]
 }
 
-fn ids(page: Vec<db::Passed>) -> Vec<JobId> {
+fn ids(page: Vec<db::DueRow>) -> Vec<JobId> {
     page.into_iter().map(|(_, _, job)| job).collect()
 }
 
@@ -50,7 +50,7 @@ async fn a_page_is_as_long_as_was_asked_for() {
         let queued = world.admitted(&format!("{id} queued")).await;
         let leased = world.claimed(&format!("{id} leased")).await;
         let parked = world.claimed(&format!("{id} parked")).await;
-        world.ledger.settle(&parked.holding(), Edge::Park).await.unwrap();
+        world.ledger.settle(&parked.lease_token(), Transition::Park).await.unwrap();
         for job in [&queued, &leased.job.id, &parked.job.id] {
             world.age(job, Duration::days(60)).await;
         }
@@ -73,7 +73,7 @@ async fn a_look_passes_by_what_somebody_holds() {
         world.age(job, Duration::days(60)).await;
     }
     let _held =
-        world.database.holding("select from finalization_jobs where status <> 'queued' for update").await;
+        world.database.hold_locks("select from finalization_jobs where status <> 'queued' for update").await;
     assert_eq!(ids(world.ledger.due_page(None, 9).await.unwrap()), []);
     assert_eq!(ids(world.ledger.expired_leases(None, 9).await.unwrap()), []);
 }
@@ -142,8 +142,10 @@ async fn a_sweep_passes_by_what_somebody_holds() {
     let world = World::new().await;
     stuck(&world, &world.ann, "held", 901).await;
     stuck(&world, &world.ann, "free", 901).await;
-    let mut holder =
-        world.database.holding("select from conversations where conversation_id = 'held' for update").await;
+    let mut holder = world
+        .database
+        .hold_locks("select from conversations where conversation_id = 'held' for update")
+        .await;
     assert_eq!(swept(&world).await, pairs(&[("ann", "free")]));
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert_eq!(swept(&world).await, pairs(&[("ann", "held")]));

@@ -6,8 +6,8 @@ use chrono::Duration;
 use futures::FutureExt;
 use job::{FailureCode, Job, JobId, Outcome, Queue, State, WorkerId};
 use ledger::{
-    ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, Edge, Holding, JobClaims, JobView, Ledger,
-    NewContent, NewConversation, Results, Same, Settings,
+    ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, JobClaims, JobView, LeaseToken, Ledger,
+    NewContent, NewConversation, Results, Same, Settings, Transition,
 };
 use operations::{Operations, Process, RunCounts};
 use outbox::NewEndpoint;
@@ -89,18 +89,18 @@ impl World {
     pub(crate) async fn dead(&self, id: &str, code: FailureCode) -> JobId {
         let claimed = self.claimed(id).await;
         for _ in 0..6 {
-            let edge = Edge::Fail { code, retry_after: None, jitter_permille: 0 };
-            let holding = match self.job(&claimed.job.id).await.state {
+            let transition = Transition::Fail { code, retry_after: None, jitter_permille: 0 };
+            let token = match self.job(&claimed.job.id).await.state {
                 State::DeadLetter { .. } => return claimed.job.id,
                 State::Leased(_) => {
-                    Holding { epoch: self.job(&claimed.job.id).await.epoch, ..claimed.holding() }
+                    LeaseToken { epoch: self.job(&claimed.job.id).await.epoch, ..claimed.lease_token() }
                 }
                 _ => {
                     self.age(&claimed.job.id, Duration::hours(1)).await;
-                    self.claim(&claimed.job.id).await.holding()
+                    self.claim(&claimed.job.id).await.lease_token()
                 }
             };
-            self.ledger.settle(&holding, edge).await.unwrap();
+            self.ledger.settle(&token, transition).await.unwrap();
         }
         panic!("{id} does not die");
     }

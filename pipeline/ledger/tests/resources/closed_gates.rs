@@ -134,7 +134,7 @@ async fn what_somebody_holds_at_a_closed_endpoint_keeps_nobody_waiting() {
         "select from webhook_deliveries where delivery_id = 'w_0' for update",
         "select from webhook_deliveries where delivery_id = 'w_1' for update",
     ] {
-        holders.push(world.database.holding(held).await);
+        holders.push(world.database.hold_locks(held).await);
     }
     let claimed = claim(&world.ledger).await;
     assert_eq!((claimed.len(), claimed[0].endpoint_id.as_str()), (1, "calm"));
@@ -265,7 +265,7 @@ async fn what_somebody_else_holds_is_left_to_them_when_an_endpoint_closes_opens_
         }
         let _held = world
             .database
-            .holding("select from webhook_deliveries where delivery_id = 'w_2' for update")
+            .hold_locks("select from webhook_deliveries where delivery_id = 'w_2' for update")
             .await;
         match sent {
             Some(sent) => {

@@ -224,7 +224,7 @@ async fn an_endpoint_is_held_while_what_was_parked_there_is_woken_and_one_that_i
         )
         .await;
     let held = "select from webhook_endpoints where user_id = 'ann' and endpoint_id = 'w' for update";
-    let holder = world.database.holding(held).await;
+    let holder = world.database.hold_locks(held).await;
     let claimed = world.claim_deliveries(9).await;
     assert_eq!(claimed.len(), 1, "what waits elsewhere is sent");
     holder.close().await.unwrap();

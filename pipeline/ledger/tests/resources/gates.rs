@@ -27,7 +27,7 @@ async fn stopping(world: &World, when: &str) -> PgConnection {
              execute function stop()"
     );
     world.database.run(&stop).await;
-    world.database.holding("select pg_advisory_xact_lock(1)").await
+    world.database.hold_locks("select pg_advisory_xact_lock(1)").await
 }
 
 #[tokio::test]
@@ -65,7 +65,7 @@ async fn an_endpoint_that_somebody_holds_keeps_nobody_elses_deliveries_waiting()
         world.pending(&world.ann, id, 1).await;
     }
     let held = "select from webhook_endpoints where endpoint_id = 'w' for update";
-    let mut holder = world.database.holding(held).await;
+    let mut holder = world.database.hold_locks(held).await;
     assert_eq!(endpoints(&claim(&world.ledger).await), ["calm"]);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert_eq!(endpoints(&claim(&world.ledger).await), ["w"]);
@@ -98,7 +98,7 @@ async fn a_delivery_that_is_given_up_by_somebody_else_keeps_nobody_waiting() {
         )
         .await;
     let held = "select from webhook_deliveries where endpoint_id = 'w' for update";
-    let mut holder = world.database.holding(held).await;
+    let mut holder = world.database.hold_locks(held).await;
     assert_eq!(endpoints(&claim(&world.ledger).await), ["calm"]);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert_eq!(endpoints(&claim(&world.ledger).await), Vec::<&str>::new());
@@ -162,7 +162,7 @@ async fn a_delivery_that_somebody_holds_is_passed_by_and_the_rest_is_taken() {
     world.endpoint(&world.ann, "w").await;
     world.pending(&world.ann, "w", 2).await;
     let held = "select from webhook_deliveries where delivery_id = 'w_0' for update";
-    let mut holder = world.database.holding(held).await;
+    let mut holder = world.database.hold_locks(held).await;
     let claimed = claim(&world.ledger).await;
     assert_eq!((claimed.len(), claimed[0].delivery_id.as_str()), (1, "w_1"));
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();

@@ -205,7 +205,7 @@ async fn what_a_completion_files_while_the_folder_is_deleted_is_taken_out_again(
     // A completion holds its person, and files what it found into a folder that is there.
     let completion = "select from users where user_id = 'ann' for no key update; \
         update conversations set folder_id = 'x' where user_id = 'ann' and conversation_id = 'y'";
-    let mut holder = world.database.holding(completion).await;
+    let mut holder = world.database.hold_locks(completion).await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
     let deleted =
         tokio::spawn(async move { ledger.store().delete_folder(&ann, &FolderId::new("x")).await.unwrap() });

@@ -148,7 +148,7 @@ async fn what_somebody_holds_is_passed_by_and_goes_later() {
         ("select from service_processes for update", 1),
     ] {
         let world = with_one_old_of_each().await;
-        let mut holder = world.database.holding(held).await;
+        let mut holder = world.database.hold_locks(held).await;
         world.prune(MONTH, 100).await;
         let old = |left: Vec<(String, i64, i64)>| left.iter().map(|(_, _, old)| old).sum::<i64>();
         assert_eq!(old(left(&world).await), olds, "{held}");
@@ -173,8 +173,10 @@ async fn what_waits_for_an_endpoint_that_nobody_enables_goes_when_it_is_old_and_
                  where user_id = 'ann' and endpoint_id = 'w'",
         )
         .await;
-    let mut holder =
-        world.database.holding("select from webhook_deliveries where delivery_id = 'w_0' for update").await;
+    let mut holder = world
+        .database
+        .hold_locks("select from webhook_deliveries where delivery_id = 'w_0' for update")
+        .await;
     assert_eq!(world.prune(MONTH, 100).await.deliveries, 1);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert_eq!(world.prune(MONTH, 100).await.deliveries, 1);

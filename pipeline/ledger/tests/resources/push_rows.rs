@@ -108,7 +108,7 @@ async fn a_push_that_somebody_gives_up_keeps_no_other_waiting() {
         .await;
     let held = "select from push_deliveries where user_id = 'ann' and subscription_id = 's' \
         and delivery_id = 'd_0' for update";
-    let mut holder = world.database.holding(held).await;
+    let mut holder = world.database.hold_locks(held).await;
     assert_eq!(claim(&world).await.len(), 5);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert!(claim(&world).await.is_empty());
@@ -147,7 +147,7 @@ async fn whoever_takes_pushes_back_holds_their_persons_subscriptions_before() {
         ItemChange { due_at: later, ..ItemChange::default() },
     ] {
         let world = with_pushes().await;
-        let mut holder = world.database.holding("select from push_deliveries for update").await;
+        let mut holder = world.database.hold_locks("select from push_deliveries for update").await;
         let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
         let changed = tokio::spawn(async move {
             ledger.change_action_item(&ann, &ActionItemId::new("i"), &change).await.unwrap()

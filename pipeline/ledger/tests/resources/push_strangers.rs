@@ -156,7 +156,7 @@ async fn a_push_that_somebody_holds_keeps_no_other_waiting() {
     let world = with_pushes().await;
     let held = "select from push_deliveries where user_id = 'ann' and subscription_id = 's' \
         and delivery_id = 'd_0' for update";
-    let mut holder = world.database.holding(held).await;
+    let mut holder = world.database.hold_locks(held).await;
     assert_eq!(claim_some(&world, 9).await.len(), 5);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     let last = claim_some(&world, 9).await;
@@ -173,7 +173,7 @@ async fn stopped(world: &World, policy: PushPolicy) -> (PgConnection, JoinHandle
              create view action_items as select * from things where stop()",
         )
         .await;
-    let holder = world.database.holding("select pg_advisory_xact_lock(1)").await;
+    let holder = world.database.hold_locks("select pg_advisory_xact_lock(1)").await;
     let ledger = world.other_process();
     let look = tokio::spawn(async move { ledger.outbox().claim_pushes(9, &policy).await.unwrap().claimed });
     world.database.until_somebody_waits().await;
@@ -223,7 +223,7 @@ async fn what_another_process_claims_while_one_looks_counts_among_what_its_perso
 async fn the_end_of_a_try_holds_its_subscription_before_its_push() {
     let world = with_pushes().await;
     let claimed = claim_all(&world).await.remove(0);
-    let mut holder = world.database.holding("select from push_deliveries for update").await;
+    let mut holder = world.database.hold_locks("select from push_deliveries for update").await;
     let ledger = world.ledger.clone();
     let verb = tokio::spawn(async move {
         ledger.outbox().finish_push(&claimed, AGAIN, &PushPolicy::default()).await.unwrap()

@@ -122,7 +122,7 @@ async fn what_is_recovered_is_held_in_one_order_by_everybody() {
         .await;
     let since = since(&world).await;
     let mut holder =
-        world.database.holding("select from webhook_deliveries where delivery_id = 'a' for update").await;
+        world.database.hold_locks("select from webhook_deliveries where delivery_id = 'a' for update").await;
     let recover = async { world.ledger.outbox().recover(&world.ann, "w", since).await.unwrap() };
     let look = async {
         world.database.until_somebody_waits().await;

@@ -116,7 +116,7 @@ async fn what_somebody_else_makes_due_meanwhile_is_made_due_once() {
 async fn an_endpoint_is_neither_switched_nor_removed_while_its_delivery_is_made_due() {
     let world = with_deliveries().await;
     let held = "select from webhook_deliveries where delivery_id = 'exhausted' for update";
-    let mut holder = world.database.holding(held).await;
+    let mut holder = world.database.hold_locks(held).await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
     let verb = tokio::spawn(async move { ledger.outbox().redeliver(&ann, "w", "exhausted").await.unwrap() });
     world.database.until_somebody_waits().await;

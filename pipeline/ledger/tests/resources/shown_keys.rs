@@ -72,7 +72,7 @@ async fn one_key_is_revoked_and_no_other() {
 async fn a_use_that_another_process_noted_meanwhile_is_not_noted_again() {
     let world = with_keys().await;
     // Keys can be read, and no use can be noted.
-    let mut holder = world.database.holding("lock table developer_keys in share mode").await;
+    let mut holder = world.database.hold_locks("lock table developer_keys in share mode").await;
     let ledger = world.ledger.clone();
     let shown = tokio::spawn(async move { ledger.store().key_owner(&[1; 32]).await.unwrap() });
     world.database.until_somebody_waits().await;
@@ -91,7 +91,7 @@ async fn a_use_that_another_process_noted_meanwhile_is_not_noted_again() {
 #[tokio::test]
 async fn whoever_shows_a_key_waits_for_nobody_who_notes_its_use() {
     let world = with_keys().await;
-    let mut holder = world.database.holding("select from developer_keys for update").await;
+    let mut holder = world.database.hold_locks("select from developer_keys for update").await;
     let watcher = world.database.watcher().await;
     tokio::select! {
         shown = owner(&world, 1) => is_of(shown, &world.ann, "k", 1),

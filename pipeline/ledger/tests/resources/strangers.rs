@@ -320,7 +320,7 @@ async fn things_of_the_same_id_are_each_their_owners() {
 async fn the_end_of_a_try_holds_its_endpoint_before_its_delivery() {
     let world = with_deliveries().await;
     let claimed = claim(&world).await;
-    let mut holder = world.database.holding("select from webhook_deliveries for update").await;
+    let mut holder = world.database.hold_locks("select from webhook_deliveries for update").await;
     let ledger = world.ledger.clone();
     let verb = tokio::spawn(async move {
         ledger.outbox().finish_delivery(&claimed, AGAIN, &DeliveryPolicy::default()).await.unwrap()

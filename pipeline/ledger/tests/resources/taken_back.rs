@@ -62,7 +62,7 @@ async fn what_is_done_or_dated_anew_takes_back_its_own_pushes_that_are_still_to_
 /// What `verb` leaves unlocked of the pushes while another session has all subscriptions, and waits for the pushes of one: the end
 /// of a try, or a subscription that is removed.
 async fn free_while_subscriptions_are_held(world: &World, verb: impl Future<Output = ()>) -> i64 {
-    let mut holder = world.database.holding("select from push_subscriptions for update").await;
+    let mut holder = world.database.hold_locks("select from push_subscriptions for update").await;
     let look = async {
         world.database.until_somebody_waits().await;
         let free = "select count(*) from (select from push_deliveries for update skip locked) p";
@@ -105,7 +105,7 @@ async fn a_conversation_is_deleted_while_a_push_of_it_ends_with_410() {
     // The end of the try, up to where it removes the subscription with its other pushes.
     let mut ending = world
         .database
-        .holding(
+        .hold_locks(
             "select from push_subscriptions where user_id = 'ann' for update; \
              update push_deliveries set status = 'exhausted', sending_until = null, finished_at = now() \
                  where user_id = 'ann' and delivery_id = 'j_sending'",
@@ -166,7 +166,7 @@ async fn a_reminder_that_somebody_holds_keeps_no_other_waiting() {
     let world = with_pushes().await;
     world.run("update reminders set fire_at = now() - interval '1 second'").await;
     let held = "select from reminders where user_id = 'ann' and action_item_id = 'i' for update";
-    let mut holder = world.database.holding(held).await;
+    let mut holder = world.database.hold_locks(held).await;
     assert_eq!(world.ledger.outbox().fire_reminders(9).await.unwrap(), 3);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert_eq!(world.ledger.outbox().fire_reminders(9).await.unwrap(), 1);

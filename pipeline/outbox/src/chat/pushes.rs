@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use db::{Doing, Error, secrets::Place, walk::cutoff};
+use db::{Doing, Error, cursor::cutoff, secrets::Context};
 use records::{Timestamp, UserId};
 
 use crate::{
@@ -95,8 +95,8 @@ impl Outbox {
     }
 
     fn claimed_chat_push(&self, row: TakenRow, now: Timestamp) -> Option<ClaimedChatPush> {
-        let place = Place::subscription(&row.user_id, &row.subscription_id);
-        let kind = subscription_kind(self.db.secrets(), place, &row.kind, row.p256dh, row.auth)?;
+        let context = Context::subscription(&row.user_id, &row.subscription_id);
+        let kind = subscription_kind(self.db.secrets(), context, &row.kind, row.p256dh, row.auth)?;
         Some(ClaimedChatPush {
             user_id: UserId::new(row.user_id),
             subscription_id: row.subscription_id,

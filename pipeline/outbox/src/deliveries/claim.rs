@@ -5,14 +5,14 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use db::{
     Doing, Error,
-    secrets::{Place, Secrets},
+    secrets::{Context, Secrets},
 };
 use records::{ConversationId, Timestamp, UserId};
 use sqlx::PgConnection;
 
 use super::{
     CLAIMING, ClaimedDelivery, Claims, DeliveryPolicy,
-    fair::{Due, Gate, Passed, SenderLoad, deal, full, gates},
+    fair::{Due, DueRow, Gate, SenderLoad, deal, full, gates},
     waiting::{MOVED, cancel, put_off, put_off_dead, wake_more},
 };
 use crate::Outbox;
@@ -84,7 +84,7 @@ impl Outbox {
 /// Rows that are due, or whose sender died, of endpoints that were not skipped; oldest first, without locks.
 async fn due(
     connection: &mut PgConnection,
-    passed: &Passed,
+    passed: &DueRow,
     now: Timestamp,
     limit: i64,
 ) -> Result<Vec<Due>, Error> {
@@ -179,8 +179,8 @@ fn claimed(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedDe
         tracing::error!(endpoint = row.endpoint_id, "an endpoint's format is unknown to this version");
         return None;
     };
-    let place = Place::endpoint(&row.user_id, &row.endpoint_id);
-    let open = |stored: &str| secrets.open(place, stored);
+    let context = Context::endpoint(&row.user_id, &row.endpoint_id);
+    let open = |stored: &str| secrets.open(context, stored);
     let (secret, previous_secret) =
         match (open(&row.secret), row.previous_secret.as_deref().map(open).transpose()) {
             (Ok(secret), Ok(previous)) => (secret, previous),

@@ -45,12 +45,12 @@ impl Gate {
 
 /// Endpoints and users that this claim looks past from now on.
 #[derive(Debug, Default)]
-pub(super) struct Passed {
+pub(super) struct DueRow {
     endpoints: HashSet<(String, String)>,
     users: HashSet<String>,
 }
 
-impl Passed {
+impl DueRow {
     /// (user ids, endpoint ids), for `unnest`.
     pub(super) fn columns(&self) -> (Vec<&str>, Vec<&str>) {
         self.endpoints.iter().map(|(user, endpoint)| (user.as_str(), endpoint.as_str())).unzip()
@@ -123,7 +123,7 @@ pub(super) async fn full(
     connection: &mut PgConnection,
     policy: &DeliveryPolicy,
     now: Timestamp,
-) -> Result<Passed, Error> {
+) -> Result<DueRow, Error> {
     let busy: Vec<Busy> = sqlx::query_as(
         "select user_id, endpoint_id, enabled, disabled_reason, consecutive_failures, open_until, under_way \
          from (select user_id, endpoint_id, count(*) as under_way from webhook_deliveries \
@@ -134,7 +134,7 @@ pub(super) async fn full(
     .fetch_all(connection)
     .await
     .doing(CLAIMING)?;
-    let mut passed = Passed::default();
+    let mut passed = DueRow::default();
     for gate in busy.into_iter().map(|busy| busy.state.gate(busy.under_way, policy, now)) {
         if gate.is_full() {
             passed.add((&gate.user_id, &gate.endpoint_id));
@@ -217,7 +217,7 @@ pub(super) fn deal<'a>(
     gates: &[Gate],
     wanted: i64,
     share: &mut Option<SenderLoad>,
-    passed: &mut Passed,
+    passed: &mut DueRow,
 ) -> Vec<&'a Due> {
     let mut room: HashMap<(&str, &str), i64> =
         gates.iter().map(|gate| ((gate.user_id.as_str(), gate.endpoint_id.as_str()), gate.room)).collect();
@@ -288,7 +288,7 @@ mod tests {
     fn a_full_endpoint_is_passed_by_and_the_rest_is_dealt_in_order() {
         let rows: Vec<Due> =
             (0..4).map(|n| due("full", n)).chain([due("free", 4), due("locked", 5)]).collect();
-        let mut passed = Passed::default();
+        let mut passed = DueRow::default();
         let dealt = deal(&rows, &[gate("full", 2), gate("free", 4)], 10, &mut None, &mut passed);
         let ids: Vec<_> = dealt.iter().map(|due| due.delivery_id.as_str()).collect();
         assert_eq!(ids, ["0", "1", "4"]);
@@ -309,7 +309,7 @@ mod tests {
             .iter()
             .map(|row| Gate { user_id: row.user_id.clone(), ..gate(&row.endpoint_id, 4) })
             .collect();
-        let (mut share, mut passed) = (Some(load), Passed::default());
+        let (mut share, mut passed) = (Some(load), DueRow::default());
         let dealt = deal(&rows, &gates, 16, &mut share, &mut passed);
         let of = |user: &&str| dealt.iter().filter(|row| row.user_id == **user).count();
         users.iter().map(of).collect()
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn no_more_is_dealt_than_wanted() {
         let rows: Vec<Due> = (0..4).map(|n| due("free", n)).collect();
-        let mut passed = Passed::default();
+        let mut passed = DueRow::default();
         assert_eq!(deal(&rows, &[gate("free", 4)], 3, &mut None, &mut passed).len(), 3);
         assert!(passed.columns().0.is_empty(), "an endpoint with room left is not passed by");
     }

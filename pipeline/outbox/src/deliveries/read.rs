@@ -9,15 +9,6 @@ use sqlx::PgConnection;
 use super::{DeliveryPage, DeliveryView, TEST_EVENT, history};
 use crate::Outbox;
 
-/// What a row shows of itself, as a literal, so that whole statements stay static. A delivery that waits for its
-/// endpoint to be enabled (`infinity`) has no next try.
-macro_rules! view_columns {
-    () => {
-        "delivery_id, event, conversation_id, status, tries, last_status, last_error, \
-         nullif(next_at, 'infinity') as next_at, created_at, finished_at, coalesce(history, '{}') as history"
-    };
-}
-
 #[derive(sqlx::FromRow)]
 struct ViewRow {
     delivery_id: String,
@@ -77,25 +68,17 @@ impl Outbox {
         page: &DeliveryPage,
     ) -> Result<Vec<DeliveryView>, Error> {
         let after = page.after.as_ref();
-        let rows: Vec<ViewRow> = sqlx::query_as(concat!(
-            "select ",
-            view_columns!(),
-            " from webhook_deliveries where user_id = $1 and endpoint_id = $2 \
-                 and ($5::text is null or status = $5) \
-                 and created_at <= coalesce($6::timestamptz, 'infinity') \
-                 and ($6 is null or created_at < $6 or delivery_id > $7) \
-             order by created_at desc, delivery_id limit $3 offset $4"
-        ))
-        .bind(user.as_str())
-        .bind(endpoint)
-        .bind(page.limit)
-        .bind(if after.is_some() { 0 } else { page.offset })
-        .bind(page.status)
-        .bind(after.map(|after| after.created_at))
-        .bind(after.map(|after| after.id.as_str()))
-        .fetch_all(self.db.pool())
-        .await
-        .doing("listing deliveries")?;
+        let rows: Vec<ViewRow> = sqlx::query_as(include_str!("../../sql/deliveries/list.sql"))
+            .bind(user.as_str())
+            .bind(endpoint)
+            .bind(page.limit)
+            .bind(if after.is_some() { 0 } else { page.offset })
+            .bind(page.status)
+            .bind(after.map(|after| after.created_at))
+            .bind(after.map(|after| after.id.as_str()))
+            .fetch_all(self.db.pool())
+            .await
+            .doing("listing deliveries")?;
         Ok(rows.into_iter().map(DeliveryView::from).collect())
     }
 
@@ -126,17 +109,13 @@ impl Outbox {
         .execute(&mut *transaction)
         .await
         .doing(DOING)?;
-        let row: ViewRow = sqlx::query_as(concat!(
-            "select ",
-            view_columns!(),
-            " from webhook_deliveries where user_id = $1 and endpoint_id = $2 and delivery_id = $3"
-        ))
-        .bind(user.as_str())
-        .bind(endpoint)
-        .bind(delivery)
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let row: ViewRow = sqlx::query_as(include_str!("../../sql/deliveries/get.sql"))
+            .bind(user.as_str())
+            .bind(endpoint)
+            .bind(delivery)
+            .fetch_one(&mut *transaction)
+            .await
+            .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         self.db.waker().deliveries_written();
         Ok(Some(row.into()))
@@ -182,19 +161,14 @@ pub async fn make_due(
     if finished != Some(true) {
         return Ok(finished.map(|_| None));
     }
-    let row: ViewRow = sqlx::query_as(concat!(
-        "update webhook_deliveries set status = 'pending', tries = 0, finished_at = null, \
-             next_at = case when $4 then $5::timestamptz else 'infinity' end \
-         where user_id = $1 and endpoint_id = $2 and delivery_id = $3 returning ",
-        view_columns!()
-    ))
-    .bind(user.as_str())
-    .bind(endpoint)
-    .bind(delivery)
-    .bind(enabled)
-    .bind(now)
-    .fetch_one(connection)
-    .await?;
+    let row: ViewRow = sqlx::query_as(include_str!("../../sql/deliveries/redeliver.sql"))
+        .bind(user.as_str())
+        .bind(endpoint)
+        .bind(delivery)
+        .bind(enabled)
+        .bind(now)
+        .fetch_one(connection)
+        .await?;
     Ok(Some(Some(row.into())))
 }
 

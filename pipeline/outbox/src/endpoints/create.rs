@@ -1,6 +1,6 @@
 //! Making an endpoint: each person has their own twenty, also of two that are made at once.
 
-use db::{Doing, Error, lock_user, secrets::Place};
+use db::{Doing, Error, lock_user, secrets::Context};
 use records::UserId;
 
 use super::{Endpoint, NewEndpoint, row::EndpointRow};
@@ -30,7 +30,7 @@ impl Outbox {
         new: &NewEndpoint,
     ) -> Result<Result<Endpoint, EndpointRefusal>, Error> {
         let events: Vec<&str> = new.events.iter().map(|event| event.as_str()).collect();
-        let secret = self.db.secrets().seal(Place::endpoint(user.as_str(), &new.id), &new.secret)?;
+        let secret = self.db.secrets().seal(Context::endpoint(user.as_str(), &new.id), &new.secret)?;
         let (mut transaction, _) = self.db.begin_creating(DOING, &[&new.id]).await?;
         lock_user(&mut transaction, user).await?;
         let (others, same_url): (i64, bool) = sqlx::query_as(

@@ -1,6 +1,6 @@
 //! Replacing an endpoint's secret without a moment in which its owner can verify nothing.
 
-use db::{Doing, Error, secrets::Place};
+use db::{Doing, Error, secrets::Context};
 use records::UserId;
 use secrecy::SecretString;
 
@@ -20,7 +20,7 @@ impl Outbox {
         id: &str,
         secret: &SecretString,
     ) -> Result<Option<Endpoint>, Error> {
-        let sealed = self.db.secrets().seal(Place::endpoint(user.as_str(), id), secret)?;
+        let sealed = self.db.secrets().seal(Context::endpoint(user.as_str(), id), secret)?;
         let row: Option<EndpointRow> = sqlx::query_as(
             "update webhook_endpoints set secret = $3, updated_at = clock_timestamp(), \
                  previous_secret = case when previous_secret_until > statement_timestamp() then previous_secret \

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use chrono::TimeDelta;
 use db::{
     Doing, Error,
-    secrets::{Place, Secrets},
+    secrets::{Context, Secrets},
 };
 use records::{ActionItemId, Timestamp, UserId};
 use sqlx::PgConnection;
@@ -225,30 +225,30 @@ fn columns(rows: &[DueRow]) -> [Vec<&str>; 3] {
 /// under way until its tries are used up: it blocks no other.
 pub(crate) fn subscription_kind(
     secrets: &Secrets,
-    place: Place<'_>,
+    context: Context<'_>,
     kind: &str,
     p256dh: Option<String>,
     auth: Option<String>,
 ) -> Option<SubscriptionKind> {
     match (kind, p256dh, auth) {
-        ("webpush", Some(p256dh), Some(auth)) => match secrets.open(place, &auth) {
+        ("webpush", Some(p256dh), Some(auth)) => match secrets.open(context, &auth) {
             Ok(auth) => Some(SubscriptionKind::WebPush { p256dh, auth }),
             Err(error) => {
-                tracing::error!(subscription = place.id, %error, "a push cannot be sent");
+                tracing::error!(subscription = context.id, %error, "a push cannot be sent");
                 None
             }
         },
         ("webhook", ..) => Some(SubscriptionKind::Webhook),
         _ => {
-            tracing::error!(subscription = place.id, "a subscription's kind is unknown to this version");
+            tracing::error!(subscription = context.id, "a subscription's kind is unknown to this version");
             None
         }
     }
 }
 
 fn push(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedPush> {
-    let place = Place::subscription(&row.user_id, &row.subscription_id);
-    let kind = subscription_kind(secrets, place, &row.kind, row.p256dh, row.auth)?;
+    let context = Context::subscription(&row.user_id, &row.subscription_id);
+    let kind = subscription_kind(secrets, context, &row.kind, row.p256dh, row.auth)?;
     Some(ClaimedPush {
         user_id: UserId::new(row.user_id),
         subscription_id: row.subscription_id,

@@ -1,6 +1,6 @@
 //! Installing and uninstalling an app.
 
-use db::{Doing, Error, lock_user, secrets::Place};
+use db::{Doing, Error, lock_user, secrets::Context};
 use records::{EventKind, Timestamp, UserId, WebhookFormat};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -83,8 +83,8 @@ impl Store {
             .doing(DOING)?;
         if let Some(url) = &wanted.webhook_url {
             let endpoint = endpoint_id(user, id);
-            let secret = self.db.secrets().open(Place::app(&wanted.owner_id, id), &wanted.secret)?;
-            let sealed = self.db.secrets().seal(Place::endpoint(user.as_str(), &endpoint), &secret)?;
+            let secret = self.db.secrets().open(Context::app(&wanted.owner_id, id), &wanted.secret)?;
+            let sealed = self.db.secrets().seal(Context::endpoint(user.as_str(), &endpoint), &secret)?;
             make_endpoint(&mut transaction, user, id, &endpoint, url, &sealed, now).await.doing(DOING)?;
         }
         transaction.commit().await.doing(DOING)?;

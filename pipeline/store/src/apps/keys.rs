@@ -1,6 +1,6 @@
 //! Keys of apps: with one an app writes to its users. SHA-256 at rest, as developers' keys.
 
-use db::{Doing, Error, lock_user, repeats::forget_answers};
+use db::{Doing, Error, idempotency::forget_answers, lock_user};
 use records::{Timestamp, UserId};
 
 use crate::Store;
@@ -82,7 +82,7 @@ impl Store {
         key: &NewAppKey,
     ) -> Result<Result<AppKey, AppKeyRefusal>, Error> {
         const DOING: &str = "making an app's key";
-        // The app's id leads the list: an answer that is lost with its process is told from both.
+        // The app's id leads the list: an answer that is lost with its process is rebuilt from both.
         let (mut transaction, now) = self.db.begin_creating(DOING, &[app, &key.id]).await?;
         lock_user(&mut transaction, owner).await?;
         let live: i64 = sqlx::query_scalar(

@@ -1,6 +1,6 @@
 //! Making, changing and deleting an app.
 
-use db::{Doing, Error, lock_user, repeats::forget_answers, secrets::Place};
+use db::{Doing, Error, idempotency::forget_answers, lock_user, secrets::Context};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 use sqlx::{PgConnection, Postgres, postgres::PgArguments, query::Query};
@@ -46,7 +46,7 @@ impl Store {
     /// When the database does not answer.
     pub async fn create_app(&self, owner: &UserId, new: &NewApp) -> Result<Result<App, TooManyApps>, Error> {
         const DOING: &str = "making an app";
-        let secret = self.db.secrets().seal(Place::app(owner.as_str(), &new.id), &new.secret)?;
+        let secret = self.db.secrets().seal(Context::app(owner.as_str(), &new.id), &new.secret)?;
         let (mut transaction, now) = self.db.begin_creating(DOING, &[&new.id]).await?;
         lock_user(&mut transaction, owner).await?;
         let owned: i64 = sqlx::query_scalar("select count(*) from apps where user_id = $1")

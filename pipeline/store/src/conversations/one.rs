@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Store,
     items::ItemRow,
-    reading::{Keys, Reading, for_each},
+    reading::{Keys, Reading},
 };
 
 const DOING: &str = "reading a conversation";
@@ -67,28 +67,8 @@ async fn read_seen(connection: &mut PgConnection, shown: &[Shown]) -> Result<Vec
     Ok(seen)
 }
 
-/// What [`NamedRow`] reads of a conversation `c`. Most have no items, which are then not queried.
-macro_rules! named_columns {
-    () => {
-        concat!(
-            $crate::conversations::row::conversation_columns!(),
-            ", (select u.name from users u where u.user_id = c.user_id) as user_name, \
-             (select f.name from folders f where f.user_id = c.user_id and f.folder_id = c.folder_id) as folder_name, \
-             exists (select from action_items i where i.user_id = c.user_id \
-                 and i.conversation_id = c.conversation_id) as has_items"
-        )
-    };
-}
-
-const CONVERSATIONS: &str = for_each!(
-    "select ",
-    named_columns!(),
-    " from conversations c where c.user_id = k.user_id and c.conversation_id = k.conversation_id"
-);
-const ITEMS: &str = for_each!(
-    "select * from action_items i where i.user_id = k.user_id and i.conversation_id = k.conversation_id \
-     order by i.created_at, i.position, i.action_item_id"
-);
+const CONVERSATIONS: &str = include_str!("../../sql/conversations/batch.sql");
+const ITEMS: &str = include_str!("../../sql/conversations/batch_items.sql");
 
 /// What was found of one.
 #[derive(Default)]

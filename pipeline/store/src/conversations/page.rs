@@ -3,20 +3,22 @@
 
 use db::{Doing, Error};
 use records::{ActionItem, ActionItemId, Conversation, ConversationId, Segment, Timestamp, UserId};
-use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder, postgres::PgRow};
+use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder};
 
-use super::{
-    ConversationFilter, ConversationView, StatusFilter,
-    row::{CONVERSATION_COLUMNS, ConversationRow},
-    spoken::read_spoken,
-};
+use super::{ConversationFilter, ConversationView, StatusFilter, row::ConversationRow, spoken::read_spoken};
 use crate::{
     Store,
     paging::{push_after, push_page},
-    reading::{Cells, column},
+    reading::column,
 };
 
 const DOING: &str = "listing conversations";
+
+/// What [`ConversationRow`] reads, for the one statement here that is put together.
+const CONVERSATION_COLUMNS: &str = "user_id, conversation_id, created_at, updated_at, started_at, finished_at, language, \
+     source, status, title, overview, emoji, category, nullif(events, '[]') as events, \
+     nullif(apps_results, '[]') as apps_results, folder_id, starred, visibility, discarded, geolocation, \
+     finalization_revision";
 
 impl Store {
     pub(super) async fn list<R>(
@@ -63,9 +65,10 @@ pub(super) fn page(user: &UserId, filter: &ConversationFilter) -> QueryBuilder<P
     query.push_bind(user.as_str()).push(") as user_name, i.* from page left join folders f on f.user_id = ");
     query.push_bind(user.as_str()).push(
         " and f.folder_id = page.folder_id \
-         left join lateral (select array_agg(a.action_item_id), array_agg(a.description), \
-             array_agg(a.completed), array_agg(a.created_at), array_agg(a.updated_at), array_agg(a.due_at), \
-             array_agg(a.completed_at), array_agg(a.position) \
+         left join lateral (select array_agg(a.action_item_id) as item_ids, array_agg(a.description) as item_descriptions, \
+             array_agg(a.completed) as item_completed, array_agg(a.created_at) as item_created_at, \
+             array_agg(a.updated_at) as item_updated_at, array_agg(a.due_at) as item_due_at, \
+             array_agg(a.completed_at) as item_completed_at, array_agg(a.position) as item_positions \
              from (select * from action_items o where o.user_id = ",
     );
     query.push_bind(user.as_str()).push(
@@ -108,32 +111,14 @@ fn listed(query: &mut QueryBuilder<Postgres>, user: &UserId, filter: &Conversati
 }
 
 /// A conversation with the names and the action items that a list shows.
+#[derive(FromRow)]
 struct PageRow {
+    #[sqlx(flatten)]
     conversation: ConversationRow,
     folder_name: Option<String>,
     user_name: Option<String>,
+    #[sqlx(flatten)]
     items: Items,
-}
-
-impl<'r> FromRow<'r, PgRow> for PageRow {
-    fn from_row(row: &'r PgRow) -> sqlx::Result<Self> {
-        let mut cells = Cells::of(row);
-        Ok(Self {
-            conversation: ConversationRow::read(&mut cells)?,
-            folder_name: cells.next()?,
-            user_name: cells.next()?,
-            items: Items {
-                ids: cells.next()?,
-                descriptions: cells.next()?,
-                completed: cells.next()?,
-                created_at: cells.next()?,
-                updated_at: cells.next()?,
-                due_at: cells.next()?,
-                completed_at: cells.next()?,
-                positions: cells.next()?,
-            },
-        })
-    }
 }
 
 impl PageRow {
@@ -153,23 +138,24 @@ impl PageRow {
 }
 
 /// A conversation's action items, oldest first, column by column; all null when it has no items.
+#[derive(FromRow)]
 struct Items {
-    ids: Option<Vec<String>>,
-    descriptions: Option<Vec<String>>,
-    completed: Option<Vec<bool>>,
-    created_at: Option<Vec<Timestamp>>,
-    updated_at: Option<Vec<Timestamp>>,
-    due_at: Option<Vec<Option<Timestamp>>>,
-    completed_at: Option<Vec<Option<Timestamp>>>,
-    positions: Option<Vec<i32>>,
+    item_ids: Option<Vec<String>>,
+    item_descriptions: Option<Vec<String>>,
+    item_completed: Option<Vec<bool>>,
+    item_created_at: Option<Vec<Timestamp>>,
+    item_updated_at: Option<Vec<Timestamp>>,
+    item_due_at: Option<Vec<Option<Timestamp>>>,
+    item_completed_at: Option<Vec<Option<Timestamp>>>,
+    item_positions: Option<Vec<i32>>,
 }
 
 impl Items {
     fn of(self, conversation: &ConversationId) -> Vec<ActionItem> {
-        let (mut ids, mut descriptions) = (column(self.ids), column(self.descriptions));
-        let (mut completed, mut completed_at) = (column(self.completed), column(self.completed_at));
-        let (mut created_at, mut updated_at) = (column(self.created_at), column(self.updated_at));
-        let (mut due_at, mut positions) = (column(self.due_at), column(self.positions));
+        let (mut ids, mut descriptions) = (column(self.item_ids), column(self.item_descriptions));
+        let (mut completed, mut completed_at) = (column(self.item_completed), column(self.item_completed_at));
+        let (mut created_at, mut updated_at) = (column(self.item_created_at), column(self.item_updated_at));
+        let (mut due_at, mut positions) = (column(self.item_due_at), column(self.item_positions));
         let next = || {
             Some(ActionItem {
                 id: ActionItemId::new(ids.next()?),

@@ -3,27 +3,12 @@
 use db::{Doing, Error};
 use records::{Conversation, ConversationId, FolderId, Source, Structured, Timestamp, UserId};
 use serde_json::Value;
-use sqlx::{FromRow, PgConnection, postgres::PgRow};
+use sqlx::PgConnection;
 
 use super::shapes;
-use crate::reading::Cells;
-
-/// What [`ConversationRow`] reads, in its order and before everything else that a statement reads; as a literal, so that
-/// whole statements stay static.
-macro_rules! conversation_columns {
-    () => {
-        "user_id, conversation_id, created_at, updated_at, started_at, finished_at, language, source, status, title, \
-         overview, emoji, category, nullif(events, '[]') as events, nullif(apps_results, '[]') as apps_results, \
-         folder_id, starred, visibility, discarded, geolocation, finalization_revision"
-    };
-}
-pub(crate) use conversation_columns;
-
-/// The same, in `select` lists and `returning` clauses that are put together.
-pub(crate) const CONVERSATION_COLUMNS: &str = conversation_columns!();
 
 /// The columns as the table holds them; most conversations have no events and no results of apps.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct ConversationRow {
     user_id: String,
     conversation_id: String,
@@ -49,45 +34,12 @@ pub(crate) struct ConversationRow {
 }
 
 impl ConversationRow {
-    /// Reads the first cells of a row, those of [`conversation_columns`].
-    pub(super) fn read(cells: &mut Cells<'_>) -> sqlx::Result<Self> {
-        Ok(Self {
-            user_id: cells.next()?,
-            conversation_id: cells.next()?,
-            created_at: cells.next()?,
-            updated_at: cells.next()?,
-            started_at: cells.next()?,
-            finished_at: cells.next()?,
-            language: cells.next()?,
-            source: cells.next()?,
-            status: cells.next()?,
-            title: cells.next()?,
-            overview: cells.next()?,
-            emoji: cells.next()?,
-            category: cells.next()?,
-            events: cells.next()?,
-            apps_results: cells.next()?,
-            folder_id: cells.next()?,
-            starred: cells.next()?,
-            visibility: cells.next()?,
-            discarded: cells.next()?,
-            geolocation: cells.next()?,
-            finalization_revision: cells.next()?,
-        })
-    }
-
     /// What apps made of it: (app id, content).
     pub(super) fn take_apps_results(&mut self) -> Result<Vec<(Option<String>, String)>, Error> {
         self.apps_results
             .take()
             .map_or(Ok(Vec::new()), shapes::apps_from_json)
             .map_err(|_| wrong(&self.conversation_id, "apps_results"))
-    }
-}
-
-impl<'r> FromRow<'r, PgRow> for ConversationRow {
-    fn from_row(row: &'r PgRow) -> sqlx::Result<Self> {
-        Self::read(&mut Cells::of(row))
     }
 }
 
@@ -136,16 +88,12 @@ pub async fn read_conversation(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Option<Conversation>, Error> {
-    let row: Option<ConversationRow> = sqlx::query_as(concat!(
-        "select ",
-        conversation_columns!(),
-        " from conversations where user_id = $1 and conversation_id = $2"
-    ))
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .fetch_optional(connection)
-    .await
-    .doing("reading a conversation")?;
+    let row: Option<ConversationRow> = sqlx::query_as(include_str!("../../sql/conversations/get.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_optional(connection)
+        .await
+        .doing("reading a conversation")?;
     row.map(Conversation::try_from).transpose()
 }
 

@@ -78,13 +78,13 @@ pub(super) fn apps_from_json(value: Value) -> Result<Vec<(Option<String>, String
 }
 
 /// The column `geolocation`.
-pub fn geolocation_to_json(place: &Geolocation) -> Result<Value, serde_json::Error> {
+pub fn geolocation_to_json(location: &Geolocation) -> Result<Value, serde_json::Error> {
     serde_json::to_value(GeolocationShape {
-        latitude: place.latitude,
-        longitude: place.longitude,
-        address: place.address.clone(),
-        google_place_id: place.google_place_id.clone(),
-        location_type: place.location_type.clone(),
+        latitude: location.latitude,
+        longitude: location.longitude,
+        address: location.address.clone(),
+        google_place_id: location.google_place_id.clone(),
+        location_type: location.location_type.clone(),
     })
 }
 

@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 
 use crate::{
     known_people::NamedPerson,
-    reading::{Keys, MOST_WORDS, Reading, for_each},
+    reading::{Keys, MOST_WORDS, Reading},
     segments::{SEGMENTS, SegmentRow, weight},
 };
 
@@ -49,10 +49,4 @@ pub(super) async fn read_spoken(
     Ok(reading.found())
 }
 
-const PEOPLE: &str = for_each!(
-    "select p.person_id, p.name from people p join ( \
-         select s.person_id, min(s.position) as first from transcript_segments s \
-         where s.user_id = k.user_id and s.conversation_id = k.conversation_id and s.person_id is not null \
-         group by s.person_id) named using (person_id) \
-     where p.user_id = k.user_id order by named.first"
-);
+const PEOPLE: &str = include_str!("../../sql/conversations/batch_people.sql");

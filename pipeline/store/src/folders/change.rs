@@ -1,10 +1,10 @@
 //! Managing folders. Locks: the person's row, the folder, its conversations.
 
-use db::{Doing, Error, lock_user, repeats::forget_answers};
+use db::{Doing, Error, idempotency::forget_answers, lock_user};
 use records::{FolderId, UserId};
 use sqlx::PgConnection;
 
-use super::{FolderView, ViewRow, view_columns};
+use super::{FolderView, ViewRow};
 use crate::Store;
 
 /// A folder to be created.
@@ -63,26 +63,18 @@ impl Store {
         let (mut transaction, now) = self.db.begin(DOING).await?;
         // Held, so that two folders at once get two places.
         lock_user(&mut transaction, user).await?;
-        let row: Option<ViewRow> = sqlx::query_as(concat!(
-            "insert into folders as f (user_id, folder_id, name, description, color, icon, position, created_at, \
-                 updated_at) \
-             select u.user_id, $2, $3, $4, coalesce($5, '#6B7280'), coalesce($6, 'folder'), \
-                 coalesce($7, (select least(max(o.position)::bigint + 1, 2147483647)::integer from folders o \
-                     where o.user_id = $1), 0), $8, $8 \
-             from users u where u.user_id = $1 returning ",
-            view_columns!()
-        ))
-        .bind(user.as_str())
-        .bind(new.id.as_str())
-        .bind(&new.name)
-        .bind(&new.description)
-        .bind(&new.color)
-        .bind(&new.icon)
-        .bind(new.order)
-        .bind(now)
-        .fetch_optional(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let row: Option<ViewRow> = sqlx::query_as(include_str!("../../sql/folders/insert.sql"))
+            .bind(user.as_str())
+            .bind(new.id.as_str())
+            .bind(&new.name)
+            .bind(&new.description)
+            .bind(&new.color)
+            .bind(&new.icon)
+            .bind(new.order)
+            .bind(now)
+            .fetch_optional(&mut *transaction)
+            .await
+            .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(row.map(FolderView::from))
     }
@@ -99,25 +91,19 @@ impl Store {
     ) -> Result<Option<FolderView>, Error> {
         const DOING: &str = "changing a folder";
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        let row: Option<ViewRow> = sqlx::query_as(concat!(
-            "update folders f set updated_at = $3, name = coalesce($4, name), \
-                 description = case when $5 then $6 else description end, color = coalesce($7, color), \
-                 icon = coalesce($8, icon), position = coalesce($9, position) \
-             where f.user_id = $1 and f.folder_id = $2 returning ",
-            view_columns!()
-        ))
-        .bind(user.as_str())
-        .bind(folder.as_str())
-        .bind(now)
-        .bind(&change.name)
-        .bind(change.description.is_some())
-        .bind(change.description.clone().flatten())
-        .bind(&change.color)
-        .bind(&change.icon)
-        .bind(change.order)
-        .fetch_optional(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let row: Option<ViewRow> = sqlx::query_as(include_str!("../../sql/folders/update.sql"))
+            .bind(user.as_str())
+            .bind(folder.as_str())
+            .bind(now)
+            .bind(&change.name)
+            .bind(change.description.is_some())
+            .bind(change.description.clone().flatten())
+            .bind(&change.color)
+            .bind(&change.icon)
+            .bind(change.order)
+            .fetch_optional(&mut *transaction)
+            .await
+            .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(row.map(FolderView::from))
     }

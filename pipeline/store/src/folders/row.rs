@@ -4,16 +4,6 @@ use records::{FolderId, Timestamp};
 
 use super::FolderView;
 
-/// What [`ViewRow`] reads of a folder `f`.
-macro_rules! view_columns {
-    () => {
-        "f.folder_id, f.name, f.description, f.color, f.icon, f.position, f.is_default, f.is_system, f.created_at, \
-         f.updated_at, (select count(*) from conversations c where c.user_id = f.user_id \
-             and c.folder_id = f.folder_id and c.status = 'completed' and not c.discarded) as conversation_count"
-    };
-}
-pub(super) use view_columns;
-
 /// The columns as the table holds them, and the count.
 #[derive(sqlx::FromRow)]
 pub(super) struct ViewRow {

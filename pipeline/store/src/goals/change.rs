@@ -5,7 +5,7 @@ use records::{Goal, GoalFault, GoalId, GoalType, Measure, UserId};
 
 use super::{
     active::make_room,
-    row::{GoalRow, goal_columns, locked},
+    row::{GoalRow, locked},
 };
 use crate::Store;
 
@@ -61,11 +61,11 @@ impl GoalChange {
             max_value: self.max_value.or(Some(stored.max_value)),
         };
         let mut faults = whole.faults();
-        faults.retain(|fault| self.concerns(*fault));
+        faults.retain(|fault| self.judges(*fault));
         faults
     }
 
-    fn concerns(&self, fault: GoalFault) -> bool {
+    fn judges(&self, fault: GoalFault) -> bool {
         let (min, max) = (self.min_value.is_some(), self.max_value.is_some());
         match fault {
             GoalFault::Target => self.goal_type.is_some() || self.target_value.is_some(),
@@ -102,28 +102,21 @@ impl Store {
         if !faults.is_empty() {
             return Ok(Err(GoalRefusal::Wrong(faults)));
         }
-        let row: GoalRow = sqlx::query_as(concat!(
-            "update goals set updated_at = $3, title = coalesce($4, title), goal_type = coalesce($5, goal_type), \
-                 target_value = coalesce($6, target_value), min_value = coalesce($7, min_value), \
-                 max_value = coalesce($8, max_value), unit = case when $9 then $10 else unit end, \
-                 is_active = coalesce($11, is_active) \
-             where user_id = $1 and goal_id = $2 returning ",
-            goal_columns!()
-        ))
-        .bind(user.as_str())
-        .bind(goal.as_str())
-        .bind(now)
-        .bind(&change.title)
-        .bind(change.goal_type.map(GoalType::as_str))
-        .bind(change.target_value)
-        .bind(change.min_value)
-        .bind(change.max_value)
-        .bind(change.unit.is_some())
-        .bind(change.unit.clone().flatten())
-        .bind(change.is_active)
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let row: GoalRow = sqlx::query_as(include_str!("../../sql/goals/update.sql"))
+            .bind(user.as_str())
+            .bind(goal.as_str())
+            .bind(now)
+            .bind(&change.title)
+            .bind(change.goal_type.map(GoalType::as_str))
+            .bind(change.target_value)
+            .bind(change.min_value)
+            .bind(change.max_value)
+            .bind(change.unit.is_some())
+            .bind(change.unit.clone().flatten())
+            .bind(change.is_active)
+            .fetch_one(&mut *transaction)
+            .await
+            .doing(DOING)?;
         if activates {
             make_room(&mut transaction, user, goal, now).await?;
         }

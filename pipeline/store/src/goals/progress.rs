@@ -6,7 +6,7 @@ use records::{Goal, GoalId, Measure, Timestamp, UserId};
 
 use super::{
     change::GoalRefusal,
-    row::{GoalRow, goal_columns, locked},
+    row::{GoalRow, locked},
 };
 use crate::Store;
 
@@ -43,17 +43,14 @@ impl Store {
         if !faults.is_empty() {
             return Ok(Err(GoalRefusal::Wrong(faults)));
         }
-        let row: GoalRow = sqlx::query_as(concat!(
-            "update goals set current_value = $3, updated_at = $4 where user_id = $1 and goal_id = $2 returning ",
-            goal_columns!()
-        ))
-        .bind(user.as_str())
-        .bind(goal.as_str())
-        .bind(value)
-        .bind(now)
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let row: GoalRow = sqlx::query_as(include_str!("../../sql/goals/set_progress.sql"))
+            .bind(user.as_str())
+            .bind(goal.as_str())
+            .bind(value)
+            .bind(now)
+            .fetch_one(&mut *transaction)
+            .await
+            .doing(DOING)?;
         // The goal's row is locked by now: of two that tell a value at once, the second one stays in both places.
         sqlx::query(
             "insert into goal_progress (user_id, goal_id, day, value, recorded_at) \

@@ -4,15 +4,6 @@ use db::{Doing, Error};
 use records::{Goal, GoalId, Timestamp, UserId};
 use sqlx::PgConnection;
 
-/// What [`GoalRow`] reads.
-macro_rules! goal_columns {
-    () => {
-        "goal_id, title, goal_type, target_value, current_value, min_value, max_value, unit, is_active, created_at, \
-         updated_at"
-    };
-}
-pub(super) use goal_columns;
-
 /// The columns as the table holds them.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(super) struct GoalRow {
@@ -35,16 +26,12 @@ pub(super) async fn locked(
     user: &UserId,
     goal: &GoalId,
 ) -> Result<Option<Goal>, Error> {
-    let row: Option<GoalRow> = sqlx::query_as(concat!(
-        "select ",
-        goal_columns!(),
-        " from goals where user_id = $1 and goal_id = $2 for update"
-    ))
-    .bind(user.as_str())
-    .bind(goal.as_str())
-    .fetch_optional(connection)
-    .await
-    .doing("locking a goal")?;
+    let row: Option<GoalRow> = sqlx::query_as(include_str!("../../sql/goals/lock.sql"))
+        .bind(user.as_str())
+        .bind(goal.as_str())
+        .fetch_optional(connection)
+        .await
+        .doing("locking a goal")?;
     row.map(Goal::try_from).transpose()
 }
 

@@ -1,6 +1,6 @@
 //! Making a key: by an operator's word, or by a person's own, which is counted.
 
-use db::{Doing, Error, lock_user, repeats::forget_answers};
+use db::{Doing, Error, idempotency::forget_answers, lock_user};
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use db::{
     Doing, Error,
-    walk::{self, Place, Walked},
+    cursor::{self, Cursor, KeysetPage},
 };
 use job::Timestamp;
 use records::{ConversationId, UserId};
@@ -23,10 +23,10 @@ impl Store {
     pub async fn due_live(
         &self,
         grace: Duration,
-        after: Option<&Place>,
+        after: Option<&Cursor>,
         limit: i64,
-    ) -> Result<Walked<Vec<(UserId, ConversationId)>>, Error> {
-        let (at, user, id) = walk::bound(after);
+    ) -> Result<KeysetPage<Vec<(UserId, ConversationId)>>, Error> {
+        let (at, user, id) = cursor::bound(after);
         let rows: Vec<(Timestamp, String, String)> = sqlx::query_as(
             "select process_after, user_id, conversation_id from conversations \
              where status = 'in_progress' and process_after is not null \
@@ -43,8 +43,8 @@ impl Store {
         .fetch_all(self.db.pool())
         .await
         .doing("reading live conversations that are due")?;
-        let next = walk::behind(rows.len(), limit, rows.last().cloned());
+        let next = cursor::next_cursor(rows.len(), limit, rows.last().cloned());
         let found = rows.into_iter().map(|(_, user, id)| (UserId::new(user), ConversationId::new(id)));
-        Ok(Walked { found: found.collect(), next })
+        Ok(KeysetPage { found: found.collect(), next })
     }
 }

@@ -3,8 +3,6 @@
 use records::{ConversationId, Segment, UserId};
 use sqlx::PgConnection;
 
-use crate::reading::for_each;
-
 /// The columns as the table holds them.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct SegmentRow {
@@ -45,10 +43,7 @@ pub(crate) fn weight(segment: &Segment) -> usize {
 }
 
 /// The segments of the conversations of a batch, in their order: [`SegmentRow`]s.
-pub(crate) const SEGMENTS: &str = for_each!(
-    "select * from transcript_segments s \
-     where s.user_id = k.user_id and s.conversation_id = k.conversation_id order by s.position"
-);
+pub(crate) const SEGMENTS: &str = include_str!("../../sql/segments/batch.sql");
 
 /// Writes segments in order, the first at `first_position`. Ids must be new to the conversation.
 pub async fn insert_segments(

@@ -18,7 +18,7 @@ use records::ConversationId;
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgConnectOptions};
 use store::UserChange;
 use tokio_util::sync::CancellationToken;
-use worker::{Ended, Moment, Settings, Watch};
+use worker::{Ended, RunEvent, RunObserver, Settings};
 
 use super::line::{self, Fill, Handle, Queue, Reported, Stop};
 use crate::{
@@ -140,7 +140,7 @@ impl Queue for Ours {
         let settings = Settings {
             worker_name: format!("bench-{}", std::process::id()),
             pause_after: held,
-            watch: Arc::new(Tell { reported, handle }),
+            observer: Arc::new(Tell { reported, handle }),
             ..Settings::default()
         };
         let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
@@ -174,11 +174,11 @@ struct Tell {
     handle: Handle,
 }
 
-impl Watch for Tell {
-    fn see(&self, claimed: &Claimed, moment: Moment) {
-        let due = match moment {
-            Moment::RunStarted => self.reported != Reported::End,
-            Moment::RunEnded { end: Ended::Completed, .. } => self.reported == Reported::End,
+impl RunObserver for Tell {
+    fn observe(&self, claimed: &Claimed, event: RunEvent) {
+        let due = match event {
+            RunEvent::RunStarted => self.reported != Reported::End,
+            RunEvent::RunEnded { end: Ended::Completed, .. } => self.reported == Reported::End,
             _ => false,
         };
         if due {

@@ -259,7 +259,7 @@ async fn the_watch_of_a_replay_outlasts_a_gap_and_says_when_it_is_interrupted_th
     let mut watch = command.spawn().expect("the program can be run");
     let mut said = BufReader::new(watch.stderr.take().expect("it is piped")).lines();
     says(&mut said, "it goes on without this command").await;
-    let held = world.holding("lock table replay_operations in access exclusive mode").await;
+    let held = world.hold_locks("lock table replay_operations in access exclusive mode").await;
     says(&mut said, "waiting for it").await;
     drop(held);
     says(&mut said, "the database answers again").await;

@@ -50,8 +50,8 @@ impl World {
     }
 
     /// A transaction that holds what `sql` locked until it is dropped.
-    pub(crate) async fn holding(&self, sql: &str) -> PgConnection {
-        self.database.holding(sql).await
+    pub(crate) async fn hold_locks(&self, sql: &str) -> PgConnection {
+        self.database.hold_locks(sql).await
     }
 
     /// Every row of every table, as text.

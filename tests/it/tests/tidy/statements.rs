@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use testbed::TestDatabase;
 
-use crate::tree::root;
+use crate::tree::{WITH_SQL, crates, product_of, root};
 
 fn statements(folder: &Path, found: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).expect("the folder is there") {
@@ -34,4 +34,27 @@ async fn every_statement_is_understood_by_the_migrated_schema() {
         }
     }
     assert_eq!(refused, Vec::<String>::new());
+}
+
+#[test]
+fn no_statement_is_assembled_by_macros() {
+    let mut found = Vec::new();
+    for krate in crates().iter().filter(|krate| WITH_SQL.contains(&krate.name.as_str())) {
+        for source in product_of(krate) {
+            if source.text.contains("concat!(") {
+                found.push(format!("{}: concat!", source.path));
+            }
+            let macros = source.text.split("macro_rules! ").skip(1);
+            let of_sql = macros.filter(|text| {
+                let body = text.split("\n}").next().unwrap_or(text);
+                ["select ", "insert into", "update ", "delete from", "returning"]
+                    .iter()
+                    .any(|word| body.contains(word))
+            });
+            found.extend(of_sql.map(|text| {
+                format!("{}: macro {}", source.path, text.split_whitespace().next().unwrap_or_default())
+            }));
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
 }

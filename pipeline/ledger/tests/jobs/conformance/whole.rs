@@ -112,13 +112,13 @@ impl Walk {
     pub(super) async fn record(&mut self, index: usize, which: usize) {
         let mirror = &self.talks[index].jobs[which];
         let epoch = Epoch(mirror.job.epoch.0 + self.chance.offset());
-        let holding = ledger::Holding {
+        let token = ledger::LeaseToken {
             user_id: self.people[self.talks[index].user].id.clone(),
             job_id: mirror.job.id.clone(),
             epoch,
         };
         let key = ledger::CheckpointKey { stage: "structure", version: 1, digest: [0; 32] };
-        let kept = self.world.ledger.record(&holding, &key, &serde_json::json!(1), &[]).await.unwrap();
+        let kept = self.world.ledger.record(&token, &key, &serde_json::json!(1), &[]).await.unwrap();
         assert_eq!(kept, epoch == mirror.job.epoch);
         assert_same(&self.world.view(&mirror.job.id).await, mirror, &"record");
     }

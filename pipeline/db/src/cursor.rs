@@ -1,0 +1,50 @@
+//! A walk: through all rows of a kind, a bounded page a call, where only few of them are meant and no index knows which.
+
+use chrono::TimeDelta;
+use job::{JobId, Timestamp};
+use records::UserId;
+
+/// A due row: when it was due, whose, and which.
+pub type DueRow = (Timestamp, UserId, JobId);
+
+/// How far a walk has come: the row that was looked at last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// What the walk is ordered by.
+    pub at: Timestamp,
+    /// Whose row.
+    pub user_id: UserId,
+    /// Which.
+    pub id: String,
+}
+
+/// What a page of a walk brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeysetPage<T> {
+    /// What was found on it.
+    pub found: T,
+    /// Where the next page begins; `None` behind the last one.
+    pub next: Option<Cursor>,
+}
+
+/// A cursor as a statement's parameters; all `None` before the first page.
+pub type Bound<'a> = (Option<Timestamp>, Option<&'a str>, Option<&'a str>);
+
+/// What a statement compares with.
+pub fn bound(cursor: Option<&Cursor>) -> Bound<'_> {
+    match cursor {
+        Some(cursor) => (Some(cursor.at), Some(cursor.user_id.as_str()), Some(&cursor.id)),
+        None => (None, None, None),
+    }
+}
+
+/// The cursor behind a page of at most `limit` rows, unless it was the last.
+pub fn next_cursor(page: usize, limit: i64, last: Option<(Timestamp, String, String)>) -> Option<Cursor> {
+    let (at, user, id) = last.filter(|_| i64::try_from(page).is_ok_and(|page| page >= limit))?;
+    Some(Cursor { at, user_id: UserId::new(user), id })
+}
+
+/// The moment before which things are old; an age beyond all calendars makes nothing old.
+pub fn cutoff(now: Timestamp, age: TimeDelta) -> Timestamp {
+    now.checked_sub_signed(age).unwrap_or(Timestamp::UNIX_EPOCH)
+}

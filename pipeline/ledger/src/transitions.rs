@@ -1,0 +1,289 @@
+//! The other transitions of a job: release, fail, park, reconcile, and parking by its user's mark.
+
+use chrono::Duration;
+use db::{Doing, Error};
+use job::{Cause, Command, Effect, FailureCode, JobId, Refusal, State, Timestamp, decide};
+use outbox::reminders::hold_subscriptions;
+use records::{ConversationId, UserId};
+use sqlx::PgConnection;
+use store::budgets::refund;
+
+use crate::{
+    Ledger,
+    claim::{LeaseToken, defer},
+    effects::{Abort, Written, after},
+    history::{self, Said},
+    retry_conflicts,
+    row::{self, JobRow, Stored},
+};
+
+/// How many of a person's jobs are read and stored at once.
+const AT_ONCE: usize = 500;
+
+/// What a holder says of its run when it did not succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transition {
+    /// Given back unharmed, at once or later.
+    Release {
+        /// Zero for at once.
+        delay: Duration,
+    },
+    /// Failed.
+    Fail {
+        /// Why.
+        code: FailureCode,
+        /// A provider's Retry-After.
+        retry_after: Option<Duration>,
+        /// −200..=200.
+        jitter_permille: i32,
+    },
+    /// The user's key was refused.
+    Park,
+}
+
+/// How a run that did not succeed ended, and what lies behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunEnd {
+    /// What the holder says.
+    pub transition: Transition,
+    /// For operators.
+    pub cause: Option<Cause>,
+}
+
+impl From<Transition> for RunEnd {
+    fn from(transition: Transition) -> Self {
+        Self { transition, cause: None }
+    }
+}
+
+/// What came of a transition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Stored.
+    Granted {
+        /// Where the job stands now.
+        state: State,
+        /// Another run follows (`listen_finalization_retries_total`).
+        retry: bool,
+        /// It became a dead letter (`listen_finalization_dead_letter_total`).
+        dead_letter: bool,
+    },
+    /// The domain says no.
+    Refused(Refusal),
+    /// There is no such job.
+    Missing,
+}
+
+impl Transition {
+    fn command(self, token: &LeaseToken) -> Command {
+        let epoch = token.epoch;
+        match self {
+            Self::Release { delay } => Command::Release { epoch, delay },
+            Self::Fail { code, retry_after, jitter_permille } => {
+                Command::Fail { epoch, code, retry_after, jitter_permille }
+            }
+            Self::Park => Command::Park { epoch },
+        }
+    }
+}
+
+impl Answer {
+    /// The answer that was lost on the way: its outcome was not counted yet. A release is no retry.
+    fn heard_before(command: &Command, state: State) -> Self {
+        let retry = matches!((command, &state), (Command::Fail { .. }, State::Queued { .. }));
+        let dead_letter = matches!(state, State::DeadLetter { .. });
+        Self::Granted { state, retry, dead_letter }
+    }
+}
+
+impl From<&Written> for Answer {
+    fn from(written: &Written) -> Self {
+        Self::Granted {
+            state: written.stored.job.state.clone(),
+            retry: written.counts(Effect::CountRetry),
+            dead_letter: written.counts(Effect::CountDeadLetter),
+        }
+    }
+}
+
+impl Ledger {
+    /// Records the end of the run whose lease is `token`.
+    ///
+    /// # Errors
+    /// When the database does not answer: the holder repeats the same call.
+    pub async fn settle(&self, token: &LeaseToken, end: impl Into<RunEnd>) -> Result<Answer, Error> {
+        let RunEnd { transition, cause } = end.into();
+        let command = transition.command(token);
+        retry_conflicts!(
+            "settling a run",
+            self.try_transition(&token.job_id, command.clone(), cause.as_ref())
+        )
+    }
+
+    async fn try_transition(
+        &self,
+        job: &JobId,
+        command: Command,
+        cause: Option<&Cause>,
+    ) -> Result<Answer, Abort> {
+        let (mut transaction, now) = self.db.begin("settling a run").await?;
+        let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
+        let already =
+            stored.job.has_heard(&command).then(|| Answer::heard_before(&command, stored.job.state.clone()));
+        match self.decide_and_write_because(&mut transaction, &stored, command, cause, now).await? {
+            Err(refusal) => Ok(already.unwrap_or(Answer::Refused(refusal))),
+            Ok(written) => {
+                transaction.commit().await.doing("settling a run")?;
+                self.wake(&written.stored.job, &written.effects, written.deliveries);
+                Ok(Answer::from(&written))
+            }
+        }
+    }
+
+    /// Defers a row that errors by five minutes, so that it stops no page.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn defer(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
+        let mut connection = self.db.pool().acquire().await.doing("deferring a job")?;
+        defer(&mut connection, user.as_str(), job.as_str()).await
+    }
+
+    /// Says `RequireKeys` to each live job of a person who was just marked, in the marking transaction, which holds
+    /// the person's row: no admission can slip in between. A person may have very many: only their names are held all
+    /// at once.
+    pub(crate) async fn require_keys(
+        &self,
+        connection: &mut PgConnection,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<(), Abort> {
+        let jobs: Vec<String> = sqlx::query_scalar(
+            "select job_id from finalization_jobs where user_id = $1 \
+                 and status in ('queued', 'leased', 'blocked_byok') order by job_id",
+        )
+        .bind(user.as_str())
+        .fetch_all(&mut *connection)
+        .await
+        .doing("reading a person's jobs")?;
+        for some in jobs.chunks(AT_ONCE) {
+            self.require_keys_of(connection, some, now).await?;
+        }
+        Ok(())
+    }
+
+    /// Says it to some of them, and stores them in one statement.
+    async fn require_keys_of(
+        &self,
+        connection: &mut PgConnection,
+        jobs: &[String],
+        now: Timestamp,
+    ) -> Result<(), Abort> {
+        let ids: Vec<&str> = jobs.iter().map(String::as_str).collect();
+        let mut rows = row::read_locked(connection, &ids).await?;
+        let said = Said { verb: history::verb(&Command::RequireKeys), stages: &[], cause: None };
+        let mut granted = Vec::with_capacity(rows.len());
+        for read in ids.iter().filter_map(|id| rows.remove(*id)) {
+            // Every live job grants this; one that refuses became terminal before it was locked. No other effect follows.
+            if let Ok(step) = decide(&read.job, Command::RequireKeys, now, &self.policy) {
+                granted.push(after(&read, &step, now, said));
+            }
+        }
+        let stored: Vec<&Stored> = granted.iter().collect();
+        let kept = row::store(connection, &stored, now, &self.policy).await.doing("storing jobs")?;
+        if kept.len() < granted.len() {
+            return Err(Abort::Conflict);
+        }
+        Ok(())
+    }
+
+    /// Deletes a conversation with everything that hangs on it, and withdraws its live job, in one transaction
+    /// (DECISIONS §3, "delete a conversation"). `false`: no such conversation.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn delete_conversation(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+    ) -> Result<bool, Error> {
+        retry_conflicts!("deleting a conversation", self.try_delete(user, conversation))
+    }
+
+    async fn try_delete(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Abort> {
+        let (mut transaction, now) = self.db.begin("deleting a conversation").await?;
+        if let Some(live) = live_job(&mut transaction, user, conversation).await? {
+            // A refusal is a job that came to rest meanwhile: nothing to withdraw.
+            let _ = self.decide_and_write(&mut transaction, &live, Command::Withdraw, now).await?;
+        }
+        // Its items' pushes go with it.
+        hold_subscriptions(&mut transaction, user).await?;
+        let deleted: Option<i64> = sqlx::query_scalar(
+            "delete from conversations where user_id = $1 and conversation_id = $2 returning coalesce(counted_bytes, 0)",
+        )
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_optional(&mut *transaction)
+        .await
+        .doing("deleting a conversation")?;
+        let Some(bytes) = deleted else { return Ok(false) };
+        if live_job(&mut transaction, user, conversation).await?.is_some() {
+            return Err(Abort::Conflict); // admitted between our look and the deletion: withdraw that one, too
+        }
+        erase_traces(&mut transaction, user, conversation, now)
+            .await
+            .doing("erasing a conversation's traces")?;
+        refund(&mut transaction, user, bytes).await?;
+        transaction.commit().await.doing("deleting a conversation")?;
+        self.db.waker().job_settled();
+        Ok(true)
+    }
+}
+
+/// The non-terminal job of a conversation; there is one at most.
+pub(crate) async fn live_job(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Option<Stored>, Error> {
+    let row: Option<JobRow> = sqlx::query_as(
+        "select * from finalization_jobs where user_id = $1 and conversation_id = $2 \
+             and status in ('queued', 'leased', 'blocked_byok')",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .fetch_optional(connection)
+    .await
+    .doing("looking for a live job")?;
+    row.map(Stored::try_from).transpose()
+}
+
+/// What is left of a deleted conversation outside the tables that follow it by foreign key: checkpoints,
+/// deliveries (undelivered ones go, the bodies of the others are erased), and the mark that it was deleted.
+async fn erase_traces(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    for statement in [
+        "delete from stage_checkpoints c using finalization_jobs j where j.user_id = $1 and j.conversation_id = $2 \
+             and c.user_id = j.user_id and c.job_id = j.job_id and $3::timestamptz is not null",
+        "delete from webhook_deliveries where user_id = $1 and conversation_id = $2 \
+             and status in ('pending', 'sending') and $3::timestamptz is not null",
+        "update webhook_deliveries set body = null where user_id = $1 and conversation_id = $2 \
+             and body is not null and $3::timestamptz is not null",
+        "update request_keys set status = null, answer = null, running_until = 'epoch' \
+             where user_id = $1 and made && array[$2] and $3::timestamptz is not null",
+        "insert into deleted_conversations (user_id, conversation_id, deleted_at) values ($1, $2, $3) \
+             on conflict do nothing",
+    ] {
+        sqlx::query(statement)
+            .bind(user.as_str())
+            .bind(conversation.as_str())
+            .bind(now)
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}

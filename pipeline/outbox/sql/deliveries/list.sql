@@ -1,0 +1,11 @@
+select delivery_id, event, conversation_id, status, tries, last_status, last_error,
+    -- One that waits for its endpoint to be enabled (`infinity`) has no next try.
+    nullif(next_at, 'infinity') as next_at,
+    created_at, finished_at, coalesce(history, '{}') as history
+from webhook_deliveries
+where user_id = $1 and endpoint_id = $2
+    and ($5::text is null or status = $5)
+    and created_at <= coalesce($6::timestamptz, 'infinity')
+    and ($6 is null or created_at < $6 or delivery_id > $7)
+order by created_at desc, delivery_id
+limit $3 offset $4

@@ -1,0 +1,6 @@
+select goal_id, title, goal_type, target_value, current_value, min_value, max_value, unit, is_active,
+    created_at, updated_at
+from goals
+where user_id = $1 and (is_active or $2)
+order by is_active desc, created_at, goal_id
+limit $3 offset $4

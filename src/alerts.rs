@@ -1,0 +1,145 @@
+//! What needs attention although everything runs: the limits at which `dashboards/rules/alerts.yml` alerts an operator,
+//! for those who look at the console or at `listen doctor` instead.
+
+use std::collections::BTreeSet;
+
+use ledger::Ledger;
+use operations::{Backlog, EndpointView, Gauges, MANY_FAILING, Operations};
+
+/// More parked jobs than this (`ListenJobsParked`).
+const MANY_PARKED: i64 = 100;
+/// A job that is parked for longer, in seconds (`ListenJobsParked`).
+const LONG_PARKED: f64 = 7.0 * 86_400.0;
+/// An event that waits for longer, in seconds (`ListenWebhooksLate`).
+const LATE: f64 = 3_600.0;
+/// More deliveries that could be sent (`ListenWebhooksLate`).
+const MANY_DUE: i64 = 1_000;
+/// A job that is queued or runs for longer, in seconds, whatever it waits for (`ListenJobsUnfinished`).
+const UNFINISHED: f64 = 3_600.0;
+/// Endpoints are counted up to here.
+const MOST_ENDPOINTS: i64 = 100;
+
+/// What the database says of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Waiting {
+    parked: i64,
+    oldest_parked: f64,
+    oldest_unfinished: f64,
+    oldest_delivery: f64,
+    due: i64,
+    /// Users whose endpoints fail.
+    failing: i64,
+}
+
+impl Waiting {
+    /// Seconds since the admission of the oldest parked job; 0 without one.
+    pub(crate) fn oldest_parked(&self) -> f64 {
+        self.oldest_parked
+    }
+}
+
+/// One thing that needs attention.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Alert {
+    /// A sentence; commands stand between backticks.
+    pub(crate) words: String,
+    /// The console's page about it.
+    pub(crate) page: &'static str,
+}
+
+/// Asks the database; `gauges` are what was read of it just now.
+///
+/// # Errors
+/// When it does not answer.
+pub(crate) async fn waiting(ledger: &Ledger, gauges: &Gauges) -> Result<Waiting, db::Error> {
+    let backlog: Backlog = Operations::new(ledger).backlog().await?;
+    let endpoints = Operations::new(ledger).endpoint_views(None, None, MOST_ENDPOINTS).await?;
+    let of = |counts: &[(&'static str, i64)], name| {
+        counts.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
+    };
+    Ok(Waiting {
+        parked: of(&gauges.jobs, "blocked_byok"),
+        oldest_parked: backlog.oldest_parked_age,
+        oldest_unfinished: gauges.oldest_unfinished_age,
+        oldest_delivery: gauges.oldest_pending_delivery_age,
+        due: of(&backlog.deliveries, "due"),
+        failing: users_of_failing(&endpoints),
+    })
+}
+
+/// What of it needs attention. Pure.
+pub(crate) fn alerts(waiting: &Waiting) -> Vec<Alert> {
+    let mut found = Vec::new();
+    let mut tell = |words: String, page| found.push(Alert { words, page });
+    if waiting.oldest_unfinished > UNFINISHED {
+        let minutes = (waiting.oldest_unfinished / 60.0) as i64;
+        tell(format!("The oldest unfinished job is {minutes} min old."), "/console/jobs?status=queued");
+    }
+    if waiting.parked > MANY_PARKED || waiting.oldest_parked > LONG_PARKED {
+        let days = (waiting.oldest_parked / 86_400.0) as i64;
+        let words = "jobs wait for keys that their users do not bring, the oldest for";
+        tell(format!("{} {words} {days} days.", waiting.parked), "/console/jobs?status=blocked_byok");
+    }
+    if waiting.oldest_delivery > LATE || waiting.due > MANY_DUE {
+        let minutes = (waiting.oldest_delivery / 60.0) as i64;
+        let words = "deliveries of webhooks are due, and the oldest event waits for";
+        tell(format!("{} {words} {minutes} min.", waiting.due), "/console/webhooks");
+    }
+    // The endpoint of one user is that user's to repair; of many, the way out may be closed.
+    if waiting.failing >= MANY_FAILING {
+        let words = "users' webhook endpoints fail: is the way out open? `listen webhooks list`.";
+        tell(format!("{} {words}", waiting.failing), "/console/webhooks");
+    }
+    found
+}
+
+fn users_of_failing(endpoints: &[EndpointView]) -> i64 {
+    let failing = endpoints.iter().filter(|view| view.failing_since.is_some());
+    let users: BTreeSet<&str> = failing.map(|view| view.user_id.as_str()).collect();
+    i64::try_from(users.len()).unwrap_or(MOST_ENDPOINTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(waiting: &Waiting) -> Vec<&'static str> {
+        alerts(waiting).iter().map(|alert| alert.page).collect()
+    }
+
+    #[test]
+    fn what_an_alert_would_tell_is_told_and_nothing_below_its_limit() {
+        let calm = Waiting {
+            parked: 100,
+            oldest_parked: 6.9 * 86_400.0,
+            oldest_unfinished: 3_600.0,
+            oldest_delivery: 3_600.0,
+            due: 1_000,
+            failing: 0,
+        };
+        assert_eq!(alerts(&calm), []);
+        let (parked, hooks) = (vec!["/console/jobs?status=blocked_byok"], vec!["/console/webhooks"]);
+        assert_eq!(pages(&Waiting { parked: 101, ..calm.clone() }), parked);
+        let queued = vec!["/console/jobs?status=queued"];
+        assert_eq!(pages(&Waiting { oldest_unfinished: 3_601.0, ..calm.clone() }), queued);
+        assert_eq!(pages(&Waiting { oldest_parked: 604_801.0, ..calm.clone() }), parked);
+        assert_eq!(pages(&Waiting { oldest_delivery: 3_601.0, ..calm.clone() }), hooks);
+        assert_eq!(pages(&Waiting { due: 1_001, ..calm.clone() }), hooks);
+        assert_eq!(pages(&Waiting { failing: 4, ..calm.clone() }), Vec::<&str>::new(), "theirs to repair");
+        assert_eq!(pages(&Waiting { failing: 5, ..calm }), hooks);
+    }
+
+    #[test]
+    fn the_limits_are_those_of_the_alerts() {
+        let alerts = include_str!("../dashboards/rules/alerts.yml");
+        for limit in [
+            format!("listen_finalization_jobs{{status=\"blocked_byok\"}}) > {MANY_PARKED})"),
+            "listen_finalization_oldest_parked_age_seconds) > 7 * 86400)".to_owned(),
+            format!("listen_webhook_oldest_pending_age_seconds) > {LATE})"),
+            format!("listen_webhook_backlog{{state=\"due\"}}) > {MANY_DUE})"),
+            format!("listen_finalization_oldest_unfinished_age_seconds) > {UNFINISHED}"),
+        ] {
+            assert!(alerts.contains(&limit), "{limit}");
+        }
+    }
+}

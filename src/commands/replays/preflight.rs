@@ -1,0 +1,123 @@
+//! Whether a process lives that works bulk replays off: without one, an operation looks merely slow.
+
+use ledger::Ledger;
+use operations::{Operations, Pause, Workers};
+
+use crate::{
+    commands::{outage, stdout::plain},
+    telemetry::{PLAIN, YELLOW},
+};
+
+/// Says on stderr what keeps replayed jobs from running, and what to do about it; nothing where nothing does. A gap of
+/// the database, which has answered before, is with_retries.
+///
+/// # Errors
+/// When the database does not answer.
+pub(crate) async fn warn(ledger: &Ledger) -> anyhow::Result<()> {
+    for words in outage::with_retries(async || missing(ledger).await).await? {
+        anstream::eprintln!("{YELLOW}warning:{PLAIN} {}", plain(&words));
+    }
+    Ok(())
+}
+
+/// What keeps replayed jobs from running now, each with what to do about it.
+///
+/// # Errors
+/// When the database does not answer.
+pub(crate) async fn missing(ledger: &Ledger) -> Result<Vec<String>, db::Error> {
+    Ok(obstacles(&Operations::new(ledger).workers().await?, &Operations::new(ledger).pauses().await?))
+}
+
+/// What keeps them, in the order in which a job meets it.
+fn obstacles(workers: &Workers, pauses: &[Pause]) -> Vec<String> {
+    let living = || {
+        workers.processes.iter().filter(|view| view.alive && !view.process.stopping).map(|view| &view.process)
+    };
+    let mut words = Vec::new();
+    if !living().any(|process| process.roles.iter().any(|role| role == "reconciler")) {
+        words.push(
+            "no process works replays off: no living process has the role reconciler; start one \
+             (`listen serve --roles reconciler`, or with all roles)"
+                .to_owned(),
+        );
+    }
+    if living().all(|process| process.finalization_slots == 0) {
+        words.push(
+            "what is replayed waits: no living process takes jobs; start one with the role worker".to_owned(),
+        );
+    }
+    words.extend(pauses.iter().filter(|pause| pause.queue == QUEUE).map(|pause| {
+        format!(
+            "what is replayed waits: the queue {QUEUE} is paused by {}; `listen jobs resume {QUEUE} --reason …` \
+             opens it",
+            pause.operator
+        )
+    }));
+    words
+}
+
+/// Whatever queue a job died in, its replay goes through this one.
+const QUEUE: &str = "finalization";
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use operations::{Process, ProcessView};
+    use records::Timestamp;
+
+    use super::*;
+
+    fn living(roles: &[&str], slots: u32) -> ProcessView {
+        let at = Timestamp::from_timestamp(1_700_000_000, 0).unwrap();
+        ProcessView {
+            process: Process {
+                id: "host:1".to_owned(),
+                version: "1".to_owned(),
+                roles: roles.iter().map(ToString::to_string).collect(),
+                dispatch_mode: "postgres".to_owned(),
+                finalization_slots: slots,
+                creation_slots: 0,
+                stopping: false,
+            },
+            started_at: at,
+            seen_at: at,
+            alive: true,
+            holds: Vec::new(),
+        }
+    }
+
+    fn said(processes: Vec<ProcessView>) -> Vec<&'static str> {
+        let all = obstacles(&Workers { processes, strays: Vec::new() }, &[]);
+        let hand = |words: &String| if words.contains("role reconciler") { "reconciler" } else { "worker" };
+        all.iter().map(hand).collect()
+    }
+
+    #[test]
+    fn a_replay_needs_a_living_reconciler_and_a_living_worker() {
+        let dead = |view: ProcessView| ProcessView { alive: false, ..view };
+        let leaving =
+            |view: ProcessView| ProcessView { process: Process { stopping: true, ..view.process }, ..view };
+        let both = || living(&["worker", "reconciler"], 4);
+        assert_eq!(said(vec![both()]), [""; 0]);
+        assert_eq!(said(vec![living(&["reconciler"], 0), living(&["worker"], 4)]), [""; 0]);
+        assert_eq!(said(vec![living(&["worker"], 4)]), ["reconciler"]);
+        assert_eq!(said(vec![living(&["api", "reconciler"], 0)]), ["worker"]);
+        for nobody in [Vec::new(), vec![dead(both())], vec![leaving(both())]] {
+            assert_eq!(said(nobody), ["reconciler", "worker"]);
+        }
+    }
+
+    #[test]
+    fn a_paused_queue_is_told_with_the_command_that_opens_it() {
+        let pause = |queue: &str| Pause {
+            queue: queue.to_owned(),
+            operator: "olga".to_owned(),
+            reason: "the server moves".to_owned(),
+            paused_at: Timestamp::from_timestamp(1_700_000_000, 0).unwrap(),
+        };
+        let workers = Workers { processes: vec![living(&["worker", "reconciler"], 4)], strays: Vec::new() };
+        let words = obstacles(&workers, &[pause("creation"), pause("finalization")]);
+        assert_eq!(words.len(), 1, "{words:?}");
+        assert!(words[0].contains("by olga; `listen jobs resume finalization"), "{words:?}");
+    }
+}

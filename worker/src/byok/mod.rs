@@ -1,0 +1,231 @@
+//! Runs with their users' own keys, in the process that was handed the keys (DECISIONS §4, "keyed runs").
+//!
+//! A key lives in this process's memory, as a secret, for one job's runs, an hour at most. The job's row knows
+//! only that it requires keys: between runs it is parked, whatever waits here. So a process that ends takes
+//! nothing with it but the keys, and the user brings them again.
+
+mod permit;
+mod queue;
+mod session;
+
+use std::sync::Arc;
+
+use job::{JobId, WorkerId};
+use ledger::{Claimed, Ledger};
+use secrecy::SecretString;
+use stages::Engines;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use crate::chance::Chance;
+use crate::heartbeat::{LeaseRegistry, beat};
+use crate::metrics::Metrics;
+use crate::settings::Settings;
+
+use permit::Permits;
+use queue::{Queue, Waiting};
+use session::{Session, Start};
+
+/// Runs with keys at once in one process.
+const SLOTS: usize = 4;
+/// Jobs whose keys wait in memory for a slot.
+const MOST_WAITING: usize = 100;
+
+/// The engines that call their provider with a user's key; `None` when no provider can be asked with such a key.
+pub type EnginesWithKey = Arc<dyn Fn(&SecretString) -> Option<Engines> + Send + Sync>;
+
+/// The keyed runs of one process. Cheap to clone; [`run`](Self::run) must be running while they are used.
+#[derive(Clone)]
+pub struct ByokRuns {
+    registry: Arc<Registry>,
+}
+
+/// What all keyed runs of the process share.
+struct Registry {
+    ledger: Ledger,
+    engines: EnginesWithKey,
+    metrics: Metrics,
+    settings: Settings,
+    worker: WorkerId,
+    chance: Chance,
+    leases: LeaseRegistry,
+    slots: Arc<Semaphore>,
+    queue: Queue,
+    permits: Permits,
+    tracker: TaskTracker,
+    soft: CancellationToken,
+    hard: CancellationToken,
+}
+
+/// A place for one more job, kept until it is used or dropped.
+pub struct Reservation {
+    registry: Arc<Registry>,
+    slot: Option<OwnedSemaphorePermit>,
+    waiting: Option<Waiting>,
+    /// A stopping process waits for those who have been given a place.
+    _awaited: TaskTrackerToken,
+}
+
+impl ByokRuns {
+    /// Nothing runs yet. Of `settings`, the heartbeat, the grace period, the name, the pause, the seed and the watch are used.
+    pub fn new(ledger: Ledger, engines: EnginesWithKey, metrics: Metrics, settings: Settings) -> Self {
+        let registry = Registry {
+            ledger,
+            engines,
+            worker: WorkerId(format!("{}/keyed", settings.worker_name)),
+            chance: Chance::new(settings.seed),
+            leases: LeaseRegistry::default(),
+            slots: Arc::new(Semaphore::new(SLOTS)),
+            queue: Queue::new(metrics.keyed("waiting")),
+            permits: Permits::default(),
+            tracker: TaskTracker::new(),
+            soft: CancellationToken::new(),
+            hard: CancellationToken::new(),
+            metrics,
+            settings,
+        };
+        Self { registry: Arc::new(registry) }
+    }
+
+    /// Renews the leases of keyed runs until stopped. `soft`: no more places; what runs ends at its next checkpoint
+    /// and is parked, what waits stays parked, and all keys are forgotten. `hard`: returns at once.
+    pub async fn run(self, soft: CancellationToken, hard: CancellationToken) {
+        let registry = self.registry;
+        let beat = beat(
+            registry.ledger.clone(),
+            registry.leases.clone(),
+            registry.settings.heartbeat,
+            registry.chance.clone(),
+            registry.metrics.clone(),
+        );
+        let work = async {
+            soft.cancelled().await;
+            registry.soft.cancel();
+            registry.tracker.close();
+            registry.tracker.wait().await;
+        };
+        tokio::select! {
+            () = work => {}
+            () = beat => {}
+            () = hard.cancelled() => {}
+        }
+        registry.soft.cancel();
+        registry.hard.cancel();
+    }
+
+    /// A place for one more job: in a free slot, or among those that wait for one. `None` when too many wait, or
+    /// the process is stopping.
+    pub fn reserve(&self) -> Option<Reservation> {
+        let registry = Arc::clone(&self.registry);
+        if registry.soft.is_cancelled() {
+            return None;
+        }
+        let slot = Arc::clone(&registry.slots).try_acquire_owned().ok();
+        let waiting = match slot {
+            Some(_) => None,
+            None => Some(registry.queue.enter_below(MOST_WAITING)?),
+        };
+        let _awaited = registry.tracker.token();
+        Some(Reservation { registry, slot, waiting, _awaited })
+    }
+}
+
+impl Reservation {
+    /// Under which name a lease may be taken at once; `None` while no slot is free.
+    pub fn claimant(&self) -> Option<&WorkerId> {
+        self.slot.as_ref().map(|_| &self.registry.worker)
+    }
+
+    /// Runs a job whose lease was taken in this place's name.
+    pub fn run(self, claimed: Claimed, key: SecretString) {
+        let permit = self.registry.permits.issue(&claimed.job.id, key);
+        let job = claimed.job.id.clone();
+        self.begin(Session { job, permit, start: Start::Run(Box::new(claimed)) });
+    }
+
+    /// Claims and runs a parked job as soon as a slot is free. Where this process holds keys for it already, the newer
+    /// ones take their place, and what it was waiting for is over.
+    pub fn wait(self, job: JobId, key: SecretString) {
+        if let Some(permit) = self.registry.permits.issue_or_renew(&job, key) {
+            self.begin(Session { job, permit, start: Start::Claim });
+        }
+    }
+
+    fn begin(self, session: Session) {
+        let Self { registry, slot, waiting, .. } = self;
+        let tracker = registry.tracker.clone();
+        tracker.spawn(async move { session.run(&registry, slot, waiting).await });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use std::time::Duration;
+
+    use prometheus::Registry;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// Keyed runs of which no slot is ever free, so that the database is never asked, and the places that are taken.
+    fn full() -> (ByokRuns, Vec<Reservation>) {
+        let ledger =
+            Ledger::new(sqlx::postgres::PgConnectOptions::new_without_pgpass(), ledger::Settings::default());
+        let metrics = Metrics::new(&Registry::new()).unwrap();
+        let runs = ByokRuns::new(ledger, Arc::new(|_| None), metrics, Settings::default());
+        let slots = (0..SLOTS).map(|_| runs.reserve().unwrap()).collect();
+        (runs, slots)
+    }
+
+    /// Hands over keys for the one job of these tests, and lets its holder have its turn.
+    async fn bring(runs: &ByokRuns) {
+        runs.reserve().unwrap().wait(JobId::derive("u", "c", 1), SecretString::from("sk-1".to_owned()));
+        tokio::task::yield_now().await;
+        assert_eq!(runs.registry.metrics.keyed("waiting").get(), 1);
+    }
+
+    async fn until_nobody_waits(runs: &ByokRuns) {
+        while runs.registry.metrics.keyed("waiting").get() > 0 {
+            tokio::time::sleep(Duration::from_secs(30)).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_that_find_no_slot_are_forgotten_within_the_hour() {
+        let (runs, _slots) = full();
+        let began = Instant::now();
+        bring(&runs).await;
+        until_nobody_waits(&runs).await;
+        assert!(began.elapsed() <= permit::KEYS_LIVE);
+        assert!(runs.registry.permits.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn newer_keys_wait_for_a_slot_through_an_hour_of_their_own() {
+        let (runs, _slots) = full();
+        bring(&runs).await;
+        tokio::time::sleep(permit::KEYS_LIVE / 2).await;
+        let began = Instant::now();
+        bring(&runs).await;
+        until_nobody_waits(&runs).await;
+        let waited = began.elapsed();
+        assert!(permit::KEYS_LIVE / 2 < waited && waited <= permit::KEYS_LIVE, "{waited:?}");
+        assert!(runs.registry.permits.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_stops_waits_for_whoever_was_given_a_place() {
+        let (runs, slots) = full();
+        let soft = CancellationToken::new();
+        let running = tokio::spawn(runs.run(soft.clone(), CancellationToken::new()));
+        soft.cancel();
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert!(!running.is_finished(), "a place may be used yet");
+        drop(slots);
+        tokio::time::timeout(Duration::from_secs(60), running).await.unwrap().unwrap();
+    }
+}

@@ -1,0 +1,149 @@
+//! Keys in memory: one permit per job, with the newest keys that came for it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use job::JobId;
+use secrecy::SecretString;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// How long keys are held at most (DECISIONS §4, "BYOK keys").
+pub(super) const KEYS_LIVE: Duration = Duration::from_secs(3_600);
+
+/// The keys of one job.
+pub(super) struct Permit {
+    keys: Mutex<Keys>,
+    renewed: Notify,
+}
+
+/// Keys as they are read for one run.
+#[derive(Clone)]
+pub(super) struct Keys {
+    pub(super) key: Arc<SecretString>,
+    /// When they are forgotten.
+    pub(super) until: Instant,
+    /// Counts the keys that came for this permit.
+    edition: u64,
+}
+
+impl Permit {
+    fn new(key: SecretString) -> Self {
+        let keys = Keys { key: Arc::new(key), until: Instant::now() + KEYS_LIVE, edition: 0 };
+        Self { keys: Mutex::new(keys), renewed: Notify::new() }
+    }
+
+    /// The newest keys.
+    pub(super) fn keys(&self) -> Keys {
+        self.lock().clone()
+    }
+
+    /// Waits until newer keys than `keys` have come.
+    pub(super) async fn renewed_since(&self, keys: &Keys) {
+        loop {
+            let renewed = self.renewed.notified();
+            if self.lock().edition != keys.edition {
+                return;
+            }
+            renewed.await;
+        }
+    }
+
+    fn renew(&self, key: SecretString) {
+        let mut keys = self.lock();
+        let edition = keys.edition + 1;
+        *keys = Keys { key: Arc::new(key), until: Instant::now() + KEYS_LIVE, edition };
+        drop(keys);
+        self.renewed.notify_waiters();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Keys> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The permits of one process, by job.
+#[derive(Default)]
+pub(super) struct Permits(Mutex<HashMap<JobId, Arc<Permit>>>);
+
+impl Permits {
+    /// A permit for a job that was admitted with these keys a moment ago.
+    pub(super) fn issue(&self, job: &JobId, key: SecretString) -> Arc<Permit> {
+        let permit = Arc::new(Permit::new(key));
+        self.lock().insert(job.clone(), Arc::clone(&permit));
+        permit
+    }
+
+    /// A permit for a job whose keys are not here yet; else `None`, and the waiting run has the newer keys.
+    pub(super) fn issue_or_renew(&self, job: &JobId, key: SecretString) -> Option<Arc<Permit>> {
+        let mut permits = self.lock();
+        if let Some(held) = permits.get(job) {
+            held.renew(key);
+            return None;
+        }
+        let permit = Arc::new(Permit::new(key));
+        permits.insert(job.clone(), Arc::clone(&permit));
+        Some(permit)
+    }
+
+    /// Gives `permit` back, unless newer keys than `keys` came for it: `false`, and the holder goes on with those.
+    pub(super) fn give_back(&self, job: &JobId, entry: &Arc<Permit>, keys: &Keys) -> bool {
+        let mut permits = self.lock();
+        if entry.lock().edition != keys.edition {
+            return false;
+        }
+        // A permit that was issued anew is its new holder's.
+        if permits.get(job).is_some_and(|held| Arc::ptr_eq(held, entry)) {
+            permits.remove(job);
+        }
+        true
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<JobId, Arc<Permit>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use futures::FutureExt;
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    fn key(text: &str) -> SecretString {
+        SecretString::from(text.to_owned())
+    }
+
+    #[tokio::test]
+    async fn newer_keys_reach_the_holder_and_keep_the_ticket_from_being_given_back() {
+        let (permits, job) = (Permits::default(), JobId::derive("u", "c", 1));
+        let permit = permits.issue_or_renew(&job, key("old")).unwrap();
+        let old = permit.keys();
+        assert!(permit.renewed_since(&old).now_or_never().is_none());
+        assert!(permits.issue_or_renew(&job, key("new")).is_none(), "one holder per job");
+        assert!(permit.renewed_since(&old).now_or_never().is_some());
+        assert!(!permits.give_back(&job, &permit, &old));
+        let new = permit.keys();
+        assert_eq!(new.key.expose_secret(), "new");
+        assert!(permits.give_back(&job, &permit, &new));
+        assert!(permits.issue_or_renew(&job, key("later")).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_ticket_that_was_issued_anew_is_not_given_back_by_its_old_holder() {
+        let (permits, job) = (Permits::default(), JobId::derive("u", "c", 1));
+        let old = permits.issue(&job, key("old"));
+        let _new = permits.issue(&job, key("new"));
+        assert!(permits.give_back(&job, &old, &old.keys()));
+        assert!(permits.issue_or_renew(&job, key("newest")).is_none(), "the new holder still has it");
+    }
+}

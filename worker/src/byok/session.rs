@@ -1,0 +1,306 @@
+//! The task that has the keys of one job: waits for a slot, claims, runs, and after a failure claims again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use job::{JobId, Policy};
+use ledger::{Answer, Claimed, KeyedClaim, Transition};
+use stages::Stages;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::Registry;
+use super::permit::{Keys, Permit};
+use super::queue::Waiting;
+use crate::material::same;
+use crate::observer::Ended;
+use crate::retry::with_retries;
+use crate::run::{End, Runner};
+
+/// No stage begins in the last minutes of the keys: what is under way then is done before they are forgotten.
+const LAST_MINUTES: Duration = Duration::from_secs(120);
+
+/// How often the holder of keys asks whether its job's queue is still paused.
+const PAUSED: Duration = Duration::from_secs(4);
+
+/// How a holder begins.
+pub(super) enum Start {
+    /// With a lease that its admission took.
+    Run(Box<Claimed>),
+    /// With a parked job.
+    Claim,
+}
+
+/// The holder of one job's keys.
+pub(super) struct Session {
+    pub(super) job: JobId,
+    pub(super) permit: Arc<Permit>,
+    pub(super) start: Start,
+}
+
+/// What is to be done after one go at a job.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    /// Nothing: keys have done what they can.
+    Over,
+    /// Another go after this long.
+    Again(Duration),
+}
+
+impl Next {
+    /// Keys that will be too old by then are forgotten now: waiting would only take another user's place.
+    fn within(self, keys: &Keys) -> Self {
+        match self {
+            Self::Again(wait) if Instant::now() + wait >= last_start(keys) => Self::Over,
+            other => other,
+        }
+    }
+}
+
+impl Session {
+    /// Goes on until the job has no more use for the keys, they are too old, or the process stops. What the row says
+    /// is always right: parked while no run has it.
+    pub(super) async fn run(
+        self,
+        registry: &Registry,
+        slot: Option<OwnedSemaphorePermit>,
+        waiting: Option<Waiting>,
+    ) {
+        let Self { job, permit, start } = self;
+        let mut lease = match start {
+            Start::Run(claimed) => Some(*claimed),
+            Start::Claim => None,
+        };
+        let (mut slot, mut waiting) = (slot, waiting);
+        loop {
+            let (slot, keys) = match slot.take() {
+                Some(slot) => (Some(slot), permit.keys()),
+                None => registry.slot(&permit).await,
+            };
+            drop(waiting.take());
+            let next = match slot {
+                Some(slot) => registry.go(&job, lease.take(), slot, &keys).await.within(&keys),
+                None => Next::Over,
+            };
+            if registry.soft.is_cancelled() {
+                return;
+            }
+            match next {
+                Next::Over if registry.permits.give_back(&job, &permit, &keys) => return,
+                Next::Over => waiting = Some(registry.queue.enter()),
+                Next::Again(wait) => {
+                    waiting = Some(registry.queue.enter());
+                    registry.pause(wait, &permit, &keys).await;
+                }
+            }
+        }
+    }
+}
+
+impl Registry {
+    /// A free slot and the newest keys once it is there: those that come meanwhile wait in the place of older ones. No slot
+    /// when these keys have got too old for a run, or the process stops.
+    async fn slot(&self, entry: &Permit) -> (Option<OwnedSemaphorePermit>, Keys) {
+        let mut free = std::pin::pin!(Arc::clone(&self.slots).acquire_owned());
+        loop {
+            let keys = entry.keys();
+            tokio::select! {
+                biased;
+                () = self.soft.cancelled() => return (None, keys),
+                () = entry.renewed_since(&keys) => {}
+                () = tokio::time::sleep_until(last_start(&keys)) => return (None, keys),
+                slot = &mut free => return (slot.ok(), entry.keys()),
+            }
+        }
+    }
+
+    /// Waits for another go; newer keys end the wait.
+    async fn pause(&self, wait: Duration, entry: &Permit, keys: &Keys) {
+        tokio::select! {
+            biased;
+            () = self.soft.cancelled() => {}
+            () = entry.renewed_since(keys) => {}
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+
+    /// One go, in a slot: a claim, unless the lease is here already, and a run.
+    async fn go(&self, job: &JobId, lease: Option<Claimed>, slot: OwnedSemaphorePermit, keys: &Keys) -> Next {
+        if let Some(claimed) = lease {
+            return self.run(claimed, slot, keys).await;
+        }
+        let verb = || self.ledger.db().in_time(self.ledger.claim_with_keys(job, &self.worker));
+        match with_retries(&self.chance, &self.hard, verb).await {
+            Ok(KeyedClaim::Granted { claimed, retry }) => {
+                self.metrics.count_transition(retry, false);
+                self.run(*claimed, slot, keys).await
+            }
+            // Who holds it may have died with its keys: then the job is parked before long.
+            Ok(KeyedClaim::Held { wait }) => Next::Again(positive(wait)),
+            Ok(KeyedClaim::Paused) => Next::Again(self.chance.around(PAUSED)),
+            Ok(KeyedClaim::Over { dead_letter }) => {
+                self.metrics.count_transition(false, dead_letter);
+                Next::Over
+            }
+            Err(_) => Next::Over,
+        }
+    }
+
+    async fn run(&self, claimed: Claimed, slot: OwnedSemaphorePermit, keys: &Keys) -> Next {
+        let attempts = claimed.job.attempts;
+        let Some(engines) = (self.engines)(&keys.key) else { return self.refuse(&claimed).await };
+        let _running = Running::new(self);
+        let soft = self.soft.child_token();
+        let runner = Runner {
+            ledger: self.ledger.clone(),
+            stages: Arc::new(Stages::new(engines.clone())),
+            same: same(&engines),
+            engines,
+            leases: self.leases.clone(),
+            // A keyed run keeps its slot to the end: at most four of them hold keys at once.
+            finishing: Arc::new(Semaphore::new(0)),
+            metrics: self.metrics.clone(),
+            observer: Arc::clone(&self.settings.observer),
+            pause: self.settings.pause_after.clone(),
+            grace_period: self.settings.grace_period,
+            chance: self.chance.clone(),
+            soft: soft.clone(),
+            hard: self.hard.clone(),
+        };
+        let end = ended_in_time(keys, &soft, runner.run(claimed, slot.into())).await;
+        after(end, attempts, self.ledger.policy(), self.chance.permille(200))
+    }
+
+    /// No provider can be asked with this key: as if it had refused it.
+    async fn refuse(&self, claimed: &Claimed) -> Next {
+        let token = claimed.lease_token();
+        let verb = || self.ledger.db().in_time(self.ledger.settle(&token, Transition::Park));
+        let answer = with_retries(&self.chance, &self.hard, verb).await;
+        tracing::info!(job_id = %claimed.job.id, granted = matches!(answer, Ok(Answer::Granted { .. })), "the key cannot be sent");
+        Next::Over
+    }
+}
+
+/// The end of `run`, which gets `soft` when no stage is to begin any more with its keys.
+async fn ended_in_time<T>(keys: &Keys, soft: &CancellationToken, run: impl Future<Output = T>) -> T {
+    let mut run = std::pin::pin!(run);
+    tokio::select! {
+        biased;
+        end = &mut run => end,
+        () = tokio::time::sleep_until(last_start(keys)) => {
+            soft.cancel();
+            run.await
+        }
+    }
+}
+
+/// What follows from the end of a run that began behind `attempts` failures. A failure that may pass is tried again after
+/// its back-off, or when the provider asked to be asked, if that is later, and what the row says then decides; so is a job
+/// that was given back because a circuit is open, after the delay. A lease that was lost to a crash of the database is
+/// worth another look as well.
+fn after(end: End, attempts: u32, policy: &Policy, jitter_permille: i32) -> Next {
+    let back_off = |attempts| positive(policy.back_off_after(attempts, jitter_permille));
+    match end.ended {
+        Ended::Failed(code) if code.is_retryable() && !end.dead_letter => {
+            let back_off = back_off(attempts.saturating_add(1));
+            Next::Again(end.wait.map_or(back_off, |asked| asked.max(back_off)))
+        }
+        Ended::Lost => Next::Again(back_off(1)),
+        // Without a delay: the process stops, or the keys are too old.
+        Ended::Released => end.wait.map_or(Next::Over, Next::Again),
+        Ended::Failed(_) | Ended::Completed | Ended::Parked => Next::Over,
+    }
+}
+
+/// From when on no stage begins with these keys.
+fn last_start(keys: &Keys) -> Instant {
+    keys.until - LAST_MINUTES
+}
+
+fn positive(wait: chrono::Duration) -> Duration {
+    wait.to_std().unwrap_or_default()
+}
+
+/// Shown as running, for as long as this lives.
+struct Running(prometheus::IntGauge);
+
+impl Running {
+    fn new(registry: &Registry) -> Self {
+        let shown = registry.metrics.keyed("running");
+        shown.inc();
+        Self(shown)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use job::FailureCode;
+    use secrecy::SecretString;
+
+    use super::super::permit::{KEYS_LIVE, Permits};
+    use super::*;
+
+    /// Keys that came a moment ago.
+    fn keys() -> Keys {
+        let key = SecretString::from("sk-1".to_owned());
+        Permits::default().issue(&JobId::derive("u", "c", 1), key).keys()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_run_begins_no_stage_in_the_last_minutes_of_its_keys_hour() {
+        let (began, keys, soft) = (Instant::now(), keys(), CancellationToken::new());
+        let run = ended_in_time(&keys, &soft, soft.cancelled());
+        tokio::time::timeout(2 * KEYS_LIVE, run).await.unwrap();
+        assert_eq!(began.elapsed(), KEYS_LIVE - LAST_MINUTES);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_run_that_ends_before_is_told_nothing() {
+        let soft = CancellationToken::new();
+        assert_eq!(ended_in_time(&keys(), &soft, std::future::ready(7)).await, 7);
+        assert!(!soft.is_cancelled());
+    }
+
+    #[test]
+    fn keys_get_another_go_where_one_may_help_and_none_sooner_than_the_back_off_allows() {
+        let policy = Policy::default();
+        let (first, second) = (positive(policy.back_off[0]), positive(policy.back_off[1]));
+        let longer = second + Duration::from_secs(1);
+        let (passing, fatal) = (FailureCode::ModelRateLimited, FailureCode::InvalidJob);
+        let failed = |code| End::from(Ended::Failed(code));
+        let asked = |end, wait| End { wait: Some(wait), ..end };
+        let rows = [
+            (failed(passing), Next::Again(second)),
+            (asked(failed(passing), Duration::ZERO), Next::Again(second)),
+            (asked(failed(passing), longer), Next::Again(longer)),
+            (End { dead_letter: true, ..failed(passing) }, Next::Over),
+            (failed(fatal), Next::Over),
+            (End::from(Ended::Lost), Next::Again(first)),
+            (End::from(Ended::Released), Next::Over),
+            (asked(End::from(Ended::Released), longer), Next::Again(longer)),
+            (End::from(Ended::Completed), Next::Over),
+            (End::from(Ended::Parked), Next::Over),
+        ];
+        for (end, next) in rows {
+            assert_eq!(after(end, 1, &policy, 0), next, "{end:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_are_held_for_another_go_only_when_they_outlast_the_wait() {
+        let keys = keys();
+        let longest = KEYS_LIVE - LAST_MINUTES;
+        let shorter = longest - Duration::from_secs(1);
+        assert_eq!(Next::Again(shorter).within(&keys), Next::Again(shorter));
+        assert_eq!(Next::Again(longest).within(&keys), Next::Over);
+    }
+}

@@ -1,0 +1,135 @@
+//! Saying a verb to the ledger until it is answered: a paid result is not thrown away because the
+//! database was away for a minute (DESIGN §5).
+
+use std::{future::Future, time::Duration};
+
+use db::Error;
+use tokio_util::sync::CancellationToken;
+
+use crate::chance::Chance;
+
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// Waits between two tries at a database that does not answer: doubling, bounded, with jitter.
+pub(crate) struct BackOff {
+    chance: Chance,
+    next: Duration,
+}
+
+impl BackOff {
+    pub(crate) fn new(chance: &Chance) -> Self {
+        Self { chance: chance.clone(), next: FIRST_WAIT }
+    }
+
+    /// How long to wait after one more failure.
+    pub(crate) fn wait(&mut self) -> Duration {
+        let wait = self.chance.around(self.next);
+        self.next = (self.next * 2).min(LONGEST_WAIT);
+        wait
+    }
+
+    /// Forgets the failures: the database answered.
+    pub(crate) fn reset(&mut self) {
+        self.next = FIRST_WAIT;
+    }
+}
+
+/// Why a verb has no answer.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    /// The process is being stopped hard: no task waits for the answer any more.
+    Stopped,
+    /// The ledger refuses in a way that repeating does not mend; it has been logged.
+    Broken,
+}
+
+/// Repeats `verb` on passing errors until it is answered, or until `stop`.
+pub(crate) async fn with_retries<T, F>(
+    chance: &Chance,
+    stop: &CancellationToken,
+    mut verb: impl FnMut() -> F,
+) -> Result<T, Unanswered>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    let mut back_off = BackOff::new(chance);
+    loop {
+        match stop.run_until_cancelled(verb()).await {
+            None => return Err(Unanswered::Stopped),
+            Some(Ok(answer)) => return Ok(answer),
+            Some(Err(error)) if error.is_passing() => tracing::warn!(%error, "the verb is repeated"),
+            Some(Err(error)) => {
+                tracing::error!(%error, "the verb is given up");
+                return Err(Unanswered::Broken);
+            }
+        }
+        if stop.run_until_cancelled(tokio::time::sleep(back_off.wait())).await.is_none() {
+            return Err(Unanswered::Stopped);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    fn contended() -> Error {
+        Error::Contended { doing: "testing" }
+    }
+
+    fn impossible() -> Error {
+        Error::ImpossibleRow { table: "jobs", id: "fj_1".to_owned(), column: "status" }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_passing_error_is_repeated_until_it_has_passed() {
+        let tries = AtomicU32::new(0);
+        let answer = with_retries(&Chance::new(1), &CancellationToken::new(), || async {
+            match tries.fetch_add(1, Ordering::Relaxed) {
+                0..20 => Err(contended()),
+                tries => Ok(tries),
+            }
+        })
+        .await;
+        assert_eq!(answer.unwrap(), 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_error_that_does_not_pass_is_said_once() {
+        let tries = AtomicU32::new(0);
+        let answer: Result<(), _> = with_retries(&Chance::new(1), &CancellationToken::new(), || async {
+            tries.fetch_add(1, Ordering::Relaxed);
+            Err(impossible())
+        })
+        .await;
+        assert!(matches!(answer, Err(Unanswered::Broken)));
+        assert_eq!(tries.into_inner(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hard_stop_ends_the_repeating() {
+        let stop = CancellationToken::new();
+        let answer: Result<(), _> = with_retries(&Chance::new(1), &stop, || {
+            stop.cancel();
+            async { Err(contended()) }
+        })
+        .await;
+        assert!(matches!(answer, Err(Unanswered::Stopped)));
+    }
+
+    #[test]
+    fn waits_double_up_to_a_limit_and_begin_anew_after_an_answer() {
+        let mut back_off = BackOff::new(&Chance::new(3));
+        let first = back_off.wait();
+        let last = (0..20).map(|_| back_off.wait()).last().unwrap();
+        assert!(first <= Duration::from_millis(120));
+        assert!((4_000..=6_000).contains(&last.as_millis()));
+        back_off.reset();
+        assert!(back_off.wait() <= Duration::from_millis(120));
+    }
+}

@@ -1,0 +1,356 @@
+//! Runs with their users' own keys: who may run them, with which key, and what is left when they end.
+
+mod setup;
+
+use std::{
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use job::{FailureCode, Outcome, Queue, State, WorkerId};
+use ledger::{KeyedClaim, OperatorAction};
+use operations::Operations;
+use setup::{REFUSED, Setup, UNANSWERED, key, until_told};
+use stages::Failure;
+use worker::{Ended, Reservation, RunEvent, Settings};
+
+use crate::{
+    bench::{Bench, PATIENCE, slots},
+    engines::Script,
+};
+
+#[tokio::test]
+async fn a_job_that_came_with_keys_is_leased_at_once_and_run_with_them() {
+    let bench = Bench::new().await;
+    let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
+    let place = setup.reserve();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+    let claimed = claimed.expect("a slot is free");
+    assert_eq!(
+        (claimed.job.epoch, bench.job(&id).await.job.state),
+        (job::Epoch(1), claimed.job.state.clone())
+    );
+
+    place.run(claimed, key("sk-ann"));
+
+    assert_eq!(setup.ended().await, Ended::Completed);
+    assert_eq!(bench.job(&id).await.job.state, State::Completed { outcome: Outcome::Kept });
+    assert_eq!(setup.used(), ["sk-ann"]);
+    setup.until_shown("running", 0).await;
+}
+
+#[tokio::test]
+async fn four_run_and_the_fifth_waits_parked_in_memory() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut setup = Setup::open(bench.ledger.clone(), &script);
+    let fifth = bench.fifth(&mut setup, "sk-ben").await;
+    assert!(setup.shows("running", 4) && setup.shows("waiting", 1));
+    assert_eq!(bench.job(&fifth).await.job.state, State::BlockedByok);
+
+    script.gate.add_permits(5);
+    for _ in 0..5 {
+        assert_eq!(setup.ended().await, Ended::Completed);
+    }
+    assert!(bench.job(&fifth).await.job.state.is_terminal());
+    assert_eq!(setup.used().last().unwrap(), "sk-ben");
+}
+
+#[tokio::test]
+async fn a_keyed_run_keeps_its_slot_while_it_waits_for_its_commit() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut setup = Setup::open(bench.ledger.clone(), &script);
+    let fifth = bench.fifth(&mut setup, "sk-ben").await;
+    let held = "select from conversations where conversation_id <> 'c4' for update";
+    let holder = bench.database.hold_locks(held).await;
+
+    script.gate.add_permits(5);
+
+    // They have nothing but their commit left to do.
+    bench.database.until_somebody_waits().await;
+    assert!(setup.shows("running", 4) && setup.shows("waiting", 1));
+    drop(holder);
+    for _ in 0..5 {
+        assert_eq!(setup.ended().await, Ended::Completed);
+    }
+    assert!(bench.job(&fifth).await.job.state.is_terminal());
+}
+
+#[tokio::test]
+async fn the_lease_of_a_keyed_run_is_renewed() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let settings = Settings { heartbeat: Duration::from_millis(20), ..slots(1) };
+    let mut setup = Setup::open_by(bench.ledger.clone(), &script, settings);
+    let place = setup.reserve();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+    let claimed = claimed.unwrap();
+    let ends = claimed.job.state.clone();
+    place.run(claimed, key("sk-ann"));
+
+    let renewed = async {
+        while bench.job(&id).await.job.state == ends {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, renewed).await.expect("nobody renews it");
+
+    assert!(matches!(bench.job(&id).await.job.state, State::Leased(_)));
+    script.gate.add_permits(1);
+    assert_eq!(setup.ended().await, Ended::Completed);
+    let job = bench.job(&id).await.job;
+    assert_eq!((job.epoch, job.crashes), (job::Epoch(1), 0));
+}
+
+#[tokio::test]
+async fn a_hard_stop_waits_for_no_keyed_run() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut setup = Setup::open(bench.ledger.clone(), &script);
+    let place = setup.reserve();
+    let (_, claimed) = bench.keyed("c1", place.claimant()).await;
+    place.run(claimed.unwrap(), key("sk-ann"));
+    script.until_asked().await;
+
+    setup.hard.cancel();
+
+    setup.stopped().await;
+    assert_eq!(setup.ended().await, Ended::Lost);
+}
+
+#[tokio::test]
+async fn keys_that_were_replaced_while_they_waited_for_a_slot_are_not_sent() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut setup = Setup::open(bench.ledger.clone(), &script);
+    let fifth = bench.fifth(&mut setup, "sk-old").await;
+    // The task with the keys has its turn, and waits.
+    tokio::task::yield_now().await;
+
+    setup.reserve().wait(fifth.clone(), key("sk-new"));
+
+    script.gate.add_permits(5);
+    for _ in 0..5 {
+        assert_eq!(setup.ended().await, Ended::Completed);
+    }
+    assert!(bench.job(&fifth).await.job.state.is_terminal());
+    assert_eq!(setup.used(), ["sk-ann", "sk-ann", "sk-ann", "sk-ann", "sk-new"]);
+}
+
+#[tokio::test]
+async fn a_hundred_may_wait_and_no_more() {
+    let bench = Bench::new().await;
+    let setup = Setup::open(bench.ledger.clone(), &Script::open());
+    let places: Vec<Reservation> = (0..104).map(|_| setup.reserve()).collect();
+    assert_eq!(places.iter().filter(|place| place.claimant().is_some()).count(), 4);
+    assert!(setup.runs.reserve().is_none());
+    drop(places);
+    assert!(setup.runs.reserve().is_some(), "a place that is not used is given back");
+}
+
+#[tokio::test]
+async fn a_refused_key_parks_the_job_and_a_better_one_finishes_it() {
+    let bench = Bench::new().await;
+    let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
+    let place = setup.reserve();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+    place.run(claimed.unwrap(), key(REFUSED));
+    assert_eq!(setup.ended().await, Ended::Parked);
+    let job = bench.job(&id).await.job;
+    assert_eq!((job.state, job.last_code), (State::BlockedByok, Some(FailureCode::ByokKeyRejected)));
+    assert_eq!(job.attempts, 0);
+
+    setup.reserve().wait(id.clone(), key("sk-good"));
+
+    assert_eq!(setup.ended().await, Ended::Completed);
+    assert!(bench.job(&id).await.job.state.is_terminal());
+    assert_eq!(setup.used(), [REFUSED, "sk-good"]);
+}
+
+#[tokio::test]
+async fn after_a_failure_the_holder_claims_again_when_the_back_off_is_over() {
+    let policy = job::Policy { back_off: [chrono::Duration::milliseconds(5); 4], ..job::Policy::default() };
+    let bench = Bench::deciding_by(policy).await;
+    let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
+    let place = setup.reserve();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+
+    place.run(claimed.unwrap(), key(UNANSWERED));
+
+    for _ in 0..5 {
+        assert_eq!(setup.ended().await, Ended::Failed(FailureCode::ModelTimeout));
+    }
+    let job = bench.job(&id).await.job;
+    assert_eq!(job.state, State::DeadLetter { code: FailureCode::ModelTimeout });
+    assert_eq!((job.attempts, job.epoch), (5, job::Epoch(5)));
+    setup.stop().await;
+}
+
+#[tokio::test]
+async fn while_a_circuit_is_open_the_holder_keeps_the_keys_and_claims_again_at_no_cost() {
+    let bench = Bench::new().await;
+    let open = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_millis(1));
+    let mut setup = Setup::open(bench.ledger.clone(), &Script::failing(open));
+    let place = setup.reserve();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+
+    place.run(claimed.unwrap(), key("sk-ann"));
+
+    assert_eq!(setup.ended().await, Ended::Released);
+    assert_eq!(setup.ended().await, Ended::Completed, "nobody had to bring the keys again");
+    let job = bench.job(&id).await.job;
+    assert_eq!((job.epoch, job.attempts, job.runs), (job::Epoch(2), 0, 1));
+    assert_eq!(setup.used(), ["sk-ann", "sk-ann"]);
+}
+
+#[tokio::test]
+async fn a_providers_retry_after_lengthens_the_holders_back_off() {
+    let policy = job::Policy { back_off: [chrono::Duration::milliseconds(5); 4], ..job::Policy::default() };
+    let bench = Bench::deciding_by(policy).await;
+    let asked = Duration::from_secs(2);
+    let failure = Failure::after(FailureCode::ModelRateLimited, Some(asked));
+    let mut setup = Setup::open(bench.ledger.clone(), &Script::failing(failure));
+    let place = setup.reserve();
+    let (_, claimed) = bench.keyed("c1", place.claimant()).await;
+    place.run(claimed.unwrap(), key("sk-ann"));
+    assert_eq!(setup.ended().await, Ended::Failed(FailureCode::ModelRateLimited));
+    let failed = Instant::now();
+    assert_eq!(setup.ended().await, Ended::Completed);
+    let waited = failed.elapsed();
+    // The failure is reported a moment after the wait has begun.
+    assert!(waited >= asked / 2, "asked for {asked:?}, waited {waited:?}");
+}
+
+#[tokio::test]
+async fn newer_keys_end_the_back_off_of_older_ones() {
+    let bench = Bench::new().await;
+    let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
+    let place = setup.reserve();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+    place.run(claimed.unwrap(), key(UNANSWERED));
+    assert_eq!(setup.ended().await, Ended::Failed(FailureCode::ModelTimeout));
+    assert_eq!(bench.job(&id).await.job.state, State::BlockedByok, "the back-off of 30 s has begun");
+
+    setup.reserve().wait(id.clone(), key("sk-good"));
+
+    assert_eq!(setup.ended().await, Ended::Completed);
+    assert_eq!(setup.used(), [UNANSWERED, "sk-good"]);
+}
+
+#[tokio::test]
+async fn a_holder_waits_for_a_lease_that_died_with_its_keys() {
+    let policy = job::Policy { lease: chrono::Duration::seconds(3), ..job::Policy::default() };
+    let bench = Bench::deciding_by(policy).await;
+    let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
+    let dead = WorkerId("dead".to_owned());
+    let (id, claimed) = bench.keyed("c1", Some(&dead)).await;
+    assert!(claimed.is_some());
+    assert!(matches!(
+        bench.ledger.claim_with_keys(&id, &WorkerId("w".to_owned())).await.unwrap(),
+        KeyedClaim::Held { .. }
+    ));
+
+    setup.reserve().wait(id.clone(), key("sk-ann"));
+
+    assert_eq!(setup.ended().await, Ended::Completed);
+    let job = bench.job(&id).await.job;
+    assert_eq!((job.epoch, job.crashes, job.attempts), (job::Epoch(2), 1, 0));
+}
+
+#[tokio::test]
+async fn a_holder_keeps_the_keys_while_the_queue_is_paused() {
+    let bench = Bench::new().await;
+    let olga = OperatorAction { operator: "olga".to_owned(), reason: "fire".to_owned() };
+    assert!(Operations::new(&bench.ledger).pause(Queue::Creation, &olga).await.unwrap());
+    let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
+    let place = setup.reserve();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+    assert_eq!(claimed, None);
+    place.wait(id, key("sk-ann"));
+    // It had a slot: the waiting task saw the pause.
+    setup.until_shown("waiting", 1).await;
+
+    assert!(Operations::new(&bench.ledger).resume(Queue::Creation, &olga).await.unwrap());
+
+    assert_eq!(setup.ended().await, Ended::Completed);
+    assert_eq!(setup.used(), ["sk-ann"]);
+}
+
+#[tokio::test]
+async fn a_process_that_stops_parks_its_run_and_forgets_who_waits() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut setup = Setup::open(bench.ledger.clone(), &script);
+    let mut ids = Vec::new();
+    for number in 0..5 {
+        let place = setup.reserve();
+        let (id, claimed) = bench.keyed(&format!("c{number}"), place.claimant()).await;
+        match claimed {
+            Some(claimed) => {
+                place.run(claimed, key("sk-ann"));
+                setup.started("describe").await;
+            }
+            None => place.wait(id.clone(), key("sk-ann")),
+        }
+        ids.push(id);
+    }
+    let runs = setup.runs.clone();
+    setup.soft.cancel();
+    // The runs are stopped by a task of their own: a run that ends before it had its turn may complete.
+    tokio::time::timeout(PATIENCE, until_told(&runs)).await.expect("a process that stops takes no keys");
+    script.gate.add_permits(4);
+    setup.stop().await;
+
+    for id in &ids {
+        let job = bench.job(id).await.job;
+        assert_eq!((&job.state, job.attempts, job.crashes), (&State::BlockedByok, 0, 0));
+    }
+    assert_eq!(script.asked.load(Ordering::SeqCst), 4);
+}
+
+#[tokio::test]
+async fn a_process_that_stops_waits_for_no_back_off_of_a_holder() {
+    let policy = job::Policy { back_off: [chrono::Duration::minutes(10); 4], ..job::Policy::default() };
+    let bench = Bench::deciding_by(policy).await;
+    let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
+    let place = setup.reserve();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+    place.run(claimed.unwrap(), key(UNANSWERED));
+    assert_eq!(setup.ended().await, Ended::Failed(FailureCode::ModelTimeout));
+    setup.until_shown("waiting", 1).await;
+
+    setup.stop().await;
+
+    let job = bench.job(&id).await.job;
+    assert_eq!((job.state, job.attempts), (State::BlockedByok, 1));
+}
+
+#[tokio::test]
+async fn keys_never_take_a_job_out_of_its_queue() {
+    let bench = Bench::new().await;
+    let setup = Setup::open(bench.ledger.clone(), &Script::open());
+    let (_, id) = bench.admit("c1").await;
+    let before = bench.job(&id).await;
+    let worker = WorkerId("w".to_owned());
+    let over = KeyedClaim::Over { dead_letter: false };
+    assert_eq!(bench.ledger.claim_with_keys(&id, &worker).await.unwrap(), over);
+    setup.reserve().wait(id.clone(), key("sk-ann"));
+    setup.stop().await;
+    assert_eq!(bench.job(&id).await, before);
+}
+
+#[tokio::test]
+async fn workers_never_run_what_requires_keys() {
+    let bench = Bench::new().await;
+    let (id, claimed) = bench.keyed("c1", None).await;
+    assert_eq!(claimed, None);
+    let script = Script::open();
+    let mut working = bench.work(&script);
+    let (_, other) = bench.admit("c2").await;
+    let (claimed, end) = working.until_ended().await;
+    assert_eq!((claimed.job.id, end), (other, Ended::Completed));
+    let rest = working.stop().await;
+    assert!(!rest.contains(&RunEvent::RunStarted), "{rest:?}");
+    assert_eq!(bench.job(&id).await.job.state, State::BlockedByok);
+}
