@@ -10,9 +10,9 @@ use super::calendar::{
 };
 use super::holidays::{HOLIDAY, holiday};
 use super::periods::{end_of, middle_of, part_of_month, period, season_end, start_of};
-use super::relative::{beside_weekday, working_days, 
-    after_next, day_of_named_month, fortnight, nth_week, nth_weekday, this_time, weekday_after_next,
-    weekday_fortnight, weekday_in_weeks, weekday_of_week,
+use super::relative::{
+    after_next, beside_weekday, day_of_named_month, fortnight, nth_week, nth_weekday, this_time,
+    weekday_after_next, weekday_fortnight, weekday_in_weeks, weekday_of_week, working_days,
 };
 use super::{DayOrder, Found};
 use crate::embedded::pattern::Pattern;

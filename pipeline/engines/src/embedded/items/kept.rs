@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use stages::ItemDraft;
 
-use super::{Made, WITHIN_REACH};
+use super::{Found, WITHIN_REACH};
 use crate::embedded::dates::Reference;
 use crate::embedded::pattern::Pattern;
 use crate::embedded::same::Task;
@@ -81,7 +81,7 @@ impl Kept {
     }
 
     /// Adds what `speaker` said.
-    pub(super) fn add(&mut self, Made { item, refers, proposed }: Made, speaker: Option<&str>) {
+    pub(super) fn add(&mut self, Found { item, refers, proposed }: Found, speaker: Option<&str>) {
         let Some(verb) = refers else {
             if proposed {
                 self.open = Some((Open::Proposed(item), speaker.map(str::to_owned), 0));

@@ -124,14 +124,14 @@ static SOMEWHERE: LazyLock<Pattern> = LazyLock::new(|| {
 });
 
 /// An item, and the verb of one that says "it" for its object.
-struct Made {
+struct Found {
     item: ItemDraft,
     refers: Option<String>,
     /// Only proposed: an item when somebody takes it on.
     proposed: bool,
 }
 
-fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Made> {
+fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Found> {
     let mut items = Vec::new();
     let mut previous: Option<Claim> = None;
     let mut conditional = false;
@@ -200,7 +200,7 @@ fn draft(
     thing: Option<String>,
     person: Option<String>,
     reference: &Reference,
-) -> Option<Made> {
+) -> Option<Found> {
     let due = reference.due(clause);
     let needed = match claim.force {
         Force::Suggestion => true,
@@ -244,7 +244,7 @@ fn draft(
     let due_at = due.map(|(_, moment)| moment);
     let proposed = claim.force == Force::Question || claim.force == Force::Suggestion && due_at.is_none();
     let item = ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None };
-    Some(Made { item, refers, proposed })
+    Some(Found { item, refers, proposed })
 }
 
 /// "Come and fetch it", "try to finish": what matters is the verb after.
