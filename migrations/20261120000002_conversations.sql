@@ -156,6 +156,8 @@ create table action_items (
     -- replaces only what no person changed.
     revision        bigint,
     by_person       boolean     not null default false,
+    -- Items of one moment in the order in which they were said, or sent in one batch.
+    position        integer     not null default 0,
     constraint action_items_pkey primary key (user_id, action_item_id),
     constraint action_items_user_fkey foreign key (user_id) references users on delete cascade,
     constraint action_items_conversation_fkey foreign key (user_id, conversation_id)

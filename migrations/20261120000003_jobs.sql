@@ -37,10 +37,10 @@ create table finalization_jobs (
     created_at         timestamptz not null,
     updated_at         timestamptz not null,
     finished_at        timestamptz,
-    -- At most 64 lines, oldest first, the newest kept: "version at_micros verb from>to epoch generation worker code detail",
-    -- "-" for what there is not (`pipeline/ledger/src/history.rs`). Measured: one array element in the update that
-    -- is made anyway costs 170 bytes of log; a row of its own 390, an index entry and a round trip.
-    history            text[],
+    -- An array of at most 64 transitions, oldest first, the newest kept; its shape is `Event` in `pipeline/ledger/src/history.rs`.
+    -- Null before the first one. It stands in the row: an entry is part of the update that is made anyway, without a row, an
+    -- index entry and a statement of its own.
+    history            jsonb,
     trace_context      text,
     crashed_epoch      bigint,
     -- The newest dispatch for which a named task was created.
@@ -50,6 +50,8 @@ create table finalization_jobs (
     hand_after         timestamptz,
     -- Tries since the last success.
     hand_tries         integer,
+    -- An operator ended the job's wait: its next run asks a model server even where that server's circuit is open. Null: no.
+    hurried            boolean,
     constraint finalization_jobs_pkey primary key (user_id, job_id),
     constraint one_job_per_revision unique (user_id, conversation_id, revision),
     constraint queue_known check (queue in ('finalization', 'creation')),
@@ -76,11 +78,11 @@ create table finalization_jobs (
         coalesce(dead_code, 'internal') in (
         'model_timeout', 'model_unavailable', 'model_rate_limited', 'model_rejected', 'model_malformed', 'run_timeout',
         'stage_timeout', 'database_unavailable', 'internal', 'conversation_missing', 'no_content', 'invalid_job',
-        'poison_crash', 'byok_session_abandoned', 'byok_key_rejected', 'app_failed')
+        'poison_crash', 'byok_session_abandoned', 'byok_key_rejected', 'cancelled_by_operator', 'app_failed')
         and coalesce(last_code, 'internal') in (
         'model_timeout', 'model_unavailable', 'model_rate_limited', 'model_rejected', 'model_malformed', 'run_timeout',
         'stage_timeout', 'database_unavailable', 'internal', 'conversation_missing', 'no_content', 'invalid_job',
-        'poison_crash', 'byok_session_abandoned', 'byok_key_rejected', 'app_failed')),
+        'poison_crash', 'byok_session_abandoned', 'byok_key_rejected', 'cancelled_by_operator', 'app_failed')),
     constraint origin_known check (origin in ('finalize', 'create', 'reprocess', 'live'))
 ) with (fillfactor = 70, autovacuum_analyze_threshold = 1000, autovacuum_vacuum_threshold = 1000);
 -- Deliveries from a task queue, the API's poll and operators know only the job's id.
@@ -158,6 +160,28 @@ create table engine_usage (
     constraint usage_is_counted check (calls >= 0 and prompt_tokens >= 0 and cached_tokens >= 0
         and completion_tokens >= 0)
 ) with (autovacuum_analyze_threshold = 1000, autovacuum_vacuum_threshold = 1000);
+
+-- What the speech of a live conversation took, by the sockets that filled it. Numbers only.
+create table live_usage (
+    user_id            text             not null,
+    conversation_id    text             not null,
+    -- The socket's number of this conversation (conversations.live_epoch).
+    live_epoch         bigint           not null,
+    engine             text             not null,
+    own_key            boolean          not null,
+    received_seconds   double precision not null,
+    -- What the engine was sent and billed.
+    recognized_seconds double precision not null,
+    utterances         bigint           not null,
+    -- Speech that was given up.
+    gap_seconds        double precision not null,
+    -- In the currency of LISTEN_SPEECH_PRICE; null where no price was set, or the user paid.
+    cost               double precision,
+    constraint live_usage_pkey primary key (user_id, conversation_id, live_epoch),
+    constraint live_usage_conversation_fkey foreign key (user_id, conversation_id) references conversations on delete cascade,
+    constraint live_usage_is_counted check (received_seconds >= 0 and recognized_seconds >= 0 and utterances >= 0
+        and gap_seconds >= 0 and cost >= 0)
+);
 
 -- Totals of finished jobs in striped rows: what `/metrics` costs does not grow with history.
 create table finalization_totals (

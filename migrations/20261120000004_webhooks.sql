@@ -1,4 +1,4 @@
--- Endpoints that users registered, and what is delivered to them.
+-- Endpoints that users registered, what is delivered to them, and where audio is posted.
 set local lock_timeout = '5s';
 
 create table webhook_endpoints (
@@ -55,6 +55,9 @@ create table webhook_deliveries (
     created_at      timestamptz not null default clock_timestamp(),
     finished_at     timestamptz,
     trace_context   text,
+    -- An array of the newest tries, oldest first; its shape is `DeliveryTry` in `pipeline/outbox/src/deliveries/history.rs`. Null
+    -- before the first one.
+    history         jsonb,
     constraint webhook_deliveries_pkey primary key (user_id, endpoint_id, delivery_id),
     constraint deliveries_endpoint_fkey foreign key (user_id, endpoint_id)
         references webhook_endpoints on delete cascade,
@@ -81,3 +84,27 @@ create index webhook_deliveries_waiting on webhook_deliveries (user_id, endpoint
 -- The oldest event that can be delivered, however many wait for their endpoints to be enabled.
 create index webhook_deliveries_backlog on webhook_deliveries (occurred_at)
     where status in ('pending', 'sending') and next_at is distinct from 'infinity';
+
+-- Where the raw audio of a user's live sessions is posted.
+create table audio_webhooks (
+    user_id         text        not null,
+    url             text        not null,
+    -- A request is made of so many seconds of audio.
+    seconds         integer     not null,
+    -- whsec_…: signs the requests; sealed where LISTEN_SECRETS_KEY is set.
+    secret          text        not null,
+    enabled         boolean     not null default true,
+    disabled_reason text,
+    -- In a row, across all processes.
+    failures        integer     not null default 0,
+    failing_since   timestamptz,
+    last_success_at timestamptz,
+    -- Raised by every change of its owner: what became of a request counts for the version that sent it.
+    version         bigint      not null default 1,
+    created_at      timestamptz not null,
+    updated_at      timestamptz not null,
+    constraint audio_webhooks_pkey primary key (user_id),
+    constraint audio_webhooks_user_fkey foreign key (user_id) references users on delete cascade,
+    constraint audio_seconds_in_bounds check (seconds between 1 and 60),
+    constraint audio_disabled_has_reason check (enabled = (disabled_reason is null))
+);

@@ -1,4 +1,4 @@
--- Apps of third parties, their keys, who installed them; and what is said in chats.
+-- Apps of third parties, their keys, who installed them; what is said in chats; and pushes of that and of reminders.
 set local lock_timeout = '5s';
 
 -- user_id is the owner.
@@ -116,13 +116,20 @@ create table chat_turns (
 create unique index chat_turns_running on chat_turns (user_id, thread) where status = 'running';
 create unique index chat_turns_requested on chat_turns (user_id, thread, request_id);
 
--- Pushes of what apps write into chats. A table of its own: every row of push_deliveries names an action item.
-create table chat_pushes (
+-- Pushes of reminders and of what apps write into chats, one per subscription and notice or message.
+create table push_deliveries (
     user_id         text        not null,
     subscription_id text        not null,
-    message_id      uuid        not null,
-    app_name        text        not null,
-    target          text        not null,
+    -- Derived from (user, action item, revision, notice), or from the message: what is written twice is one delivery.
+    delivery_id     text        not null,
+    -- A reminder's: the item, why it is sent, and the date that it is about.
+    action_item_id  text,
+    notice          text,
+    due_at          timestamptz,
+    -- A message's: what its app was called, and in which chat it is ('app' or 'main').
+    message_id      uuid,
+    app_name        text,
+    target          text,
     status          text        not null,
     next_at         timestamptz,
     epoch           bigint      not null default 0,
@@ -132,16 +139,25 @@ create table chat_pushes (
     last_error      text,
     created_at      timestamptz not null,
     finished_at     timestamptz,
-    constraint chat_pushes_pkey primary key (user_id, subscription_id, message_id),
-    constraint chat_pushes_subscription_fkey foreign key (user_id, subscription_id)
+    constraint push_deliveries_pkey primary key (user_id, subscription_id, delivery_id),
+    constraint push_subscription_fkey foreign key (user_id, subscription_id)
         references push_subscriptions on delete cascade,
-    constraint chat_pushes_message_fkey foreign key (user_id, message_id) references chat_messages on delete cascade,
-    constraint chat_push_status_known check (status in ('pending', 'sending', 'delivered', 'exhausted')),
-    constraint chat_push_pending_has_next check ((status = 'pending') = (next_at is not null)),
-    constraint chat_push_sending_has_until check ((status = 'sending') = (sending_until is not null)),
-    constraint chat_push_finished_has_time check ((status in ('delivered', 'exhausted')) = (finished_at is not null))
-) with (fillfactor = 80);
-create index chat_pushes_due on chat_pushes (next_at) where status = 'pending';
-create index chat_pushes_sending on chat_pushes (sending_until) where status = 'sending';
-create index chat_pushes_of_message on chat_pushes (user_id, message_id);
-create index chat_pushes_finished on chat_pushes (finished_at) where finished_at is not null;
+    constraint push_reminder_fkey foreign key (user_id, action_item_id) references reminders on delete cascade,
+    constraint push_message_fkey foreign key (user_id, message_id) references chat_messages on delete cascade,
+    constraint push_is_of_one check ((action_item_id is null) <> (message_id is null)),
+    constraint push_reminder_is_whole check (
+        (action_item_id is null) = (notice is null) and (action_item_id is null) = (due_at is null)),
+    constraint push_message_is_whole check (
+        (message_id is null) = (app_name is null) and (message_id is null) = (target is null)),
+    constraint push_notice_known check (notice in ('set', 'due')),
+    constraint push_status_known check (status in ('pending', 'sending', 'delivered', 'exhausted', 'cancelled')),
+    constraint push_pending_has_next check ((status = 'pending') = (next_at is not null)),
+    constraint push_sending_has_until check ((status = 'sending') = (sending_until is not null)),
+    constraint push_finished_has_time check (
+        (status in ('delivered', 'exhausted', 'cancelled')) = (finished_at is not null))
+) with (fillfactor = 80, autovacuum_analyze_threshold = 1000, autovacuum_vacuum_threshold = 1000);
+create index push_deliveries_due on push_deliveries (next_at) where status = 'pending';
+create index push_deliveries_sending on push_deliveries (sending_until) where status = 'sending';
+create index push_deliveries_of_item on push_deliveries (user_id, action_item_id) where action_item_id is not null;
+create index push_deliveries_of_message on push_deliveries (user_id, message_id) where message_id is not null;
+create index push_deliveries_finished on push_deliveries (finished_at) where finished_at is not null;

@@ -20,9 +20,8 @@ create table operator_actions (
     -- Counts and states, never a user's words.
     detail          text,
     constraint operator_actions_pkey primary key (user_id, action_id),
-    constraint action_known check (action in ('replay', 'discard', 'pause', 'resume',
-        'recount', 'bulk_replay', 'pause_bulk', 'resume_bulk', 'cancel_bulk', 'enable_webhook', 'recover_webhook',
-        'redeliver_webhook', 'delete_user', 'switch_off_app', 'switch_on_app'))
+    -- The names are the program's: a new one is no migration.
+    constraint action_known check (action ~ '^[a-z]+(_[a-z]+)*$')
 );
 create index operator_actions_newest on operator_actions (created_at desc, action_id);
 create index operator_actions_of_job on operator_actions (user_id, job_id);
@@ -101,6 +100,8 @@ create table service_processes (
     -- Since it began: completed, failed, released, lost, and then by their length, as in `service_minutes`. Empty for one that
     -- never said so.
     ended              bigint[]    not null default '{}',
+    -- A list of the model servers that it asks, with their last answers, written every few seconds; null: it asks none.
+    servers            jsonb,
     constraint service_processes_pkey primary key (process_id)
 ) with (fillfactor = 50);
 

@@ -51,7 +51,7 @@ pub(super) struct Page {
 
 struct Edge {
     at: Moment,
-    verb: String,
+    verb: &'static str,
     from: &'static str,
     to: &'static str,
     to_status: String,
@@ -169,7 +169,7 @@ fn edge(event: &Event, page: &JobPage) -> Edge {
     let ahead = event.ready_at.filter(|ready_at| *ready_at > event.at);
     Edge {
         at: Moment::new(event.at, page.at),
-        verb: event.verb.clone(),
+        verb: event.verb.as_str(),
         from: status(&event.from),
         to: status(&event.to),
         to_status: event.to.clone(),

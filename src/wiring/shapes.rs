@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engines::Embedded;
-use outbox::{ClaimedChatPush, ClaimedDelivery, ClaimedPush};
+use outbox::{ClaimedDelivery, ClaimedPush};
 use outside::{BrowserKeys, Vapid};
 use records::{ActionItem, Memory};
 use store::ConversationView;
@@ -49,9 +49,5 @@ impl worker::Render for Bodies {
 
     fn push(&self, push: &ClaimedPush) -> Vec<u8> {
         api::shapes::push_body(push)
-    }
-
-    fn chat_push(&self, push: &ClaimedChatPush) -> Vec<u8> {
-        api::shapes::chat_push_body(push)
     }
 }

@@ -9,9 +9,8 @@ with chosen as (
     update finalization_jobs j set status = 'dead_letter', outcome = null, dead_code = code, last_code = code,
         attempts = case code when 'poison_crash' then 0 else 5 end,
         crashes = case code when 'poison_crash' then 5 else 0 end,
-        history = history[:array_upper(history, 1) - 1] || regexp_replace(history[array_upper(history, 1)],
-            'complete leased>completed (\S+) (\S+) (\S+) \S+ \S+',
-            'fail leased>dead_letter \1 \2 \3 ' || code || ' describe=1240,survey=2210')
+        history = (history - -1) || ((history -> -1) || jsonb_build_object('verb', 'fail', 'to', 'dead_letter',
+            'code', code, 'stages', '["describe", 1240, "survey", 2210]'::jsonb))
     from chosen c where j.user_id = c.user_id and j.job_id = c.job_id
     returning j.user_id, j.conversation_id
 )

@@ -21,7 +21,7 @@ use crate::fetcher::{Assignment, Fetcher, Running};
 use crate::heartbeat::{LeaseRegistry, beat};
 use crate::material::same;
 use crate::metrics::Metrics;
-use crate::push::{ChatPushes, Pushes};
+use crate::push::Pushes;
 use crate::retry::BackOff;
 use crate::run::Runner;
 use crate::settings::Settings;
@@ -128,11 +128,10 @@ impl Worker {
             beat(self.ledger.clone(), leases, self.settings.heartbeat, chance.clone(), self.metrics.clone());
         let fan_out = keep(self.fan_out(&chance, &hard), &runner).keep_running(&tracker);
         let pushes = keep(self.pushes(&chance, &hard), &runner).keep_running(&tracker);
-        let chat_pushes = keep(ChatPushes(self.pushes(&chance, &hard)), &runner).keep_running(&tracker);
         let work = async {
             let queues = queues(&self.settings).iter();
             let queues = join_all(queues.map(|queue| self.tend(*queue, &runner, &chance, &tracker)));
-            futures::join!(queues, fan_out, pushes, chat_pushes);
+            futures::join!(queues, fan_out, pushes);
             tracker.close();
             tracker.wait().await;
         };

@@ -44,7 +44,7 @@ pub use poll::{FailureCause, FinalizationJob, poll};
 pub(crate) use problem::SUCCESS;
 pub use problem::{HTTPValidationError, Problem, Success, ValidationError};
 pub use profile::{Person, Profile, PushKey, PushSubscription, person, subscription, user};
-pub use push_body::{chat_push_body, push_body};
+pub use push_body::push_body;
 pub use status::Status;
 pub use time::{Time, moment};
 pub(crate) use webhook::created_endpoint;

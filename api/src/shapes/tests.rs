@@ -284,9 +284,11 @@ fn a_push_says_what_is_due_and_when() {
         try_number: 1,
         kind: outbox::SubscriptionKind::Webhook,
         url: "https://example.org".to_owned(),
-        action_item_id: ActionItemId::new("a"),
-        description: "Call Tom".to_owned(),
-        due_at: noon(),
+        pushed: outbox::Pushed::Reminder {
+            action_item_id: ActionItemId::new("a"),
+            description: "Call Tom".to_owned(),
+            due_at: noon(),
+        },
         now: noon(),
     };
     let sent: Value = serde_json::from_slice(&push_body(&push)).unwrap();

@@ -140,7 +140,7 @@ async fn a_request_with_a_name_is_sent_once_and_pushed_once() {
     assert_eq!(scene.bench.send(named("other")).await.status, 422);
     assert_eq!(scene.messages().await, 1);
     let pool = scene.bench.database.pool(1).await;
-    let pushes: i64 = sqlx::query_scalar("select count(*) from chat_pushes where user_id = 'bob'")
+    let pushes: i64 = sqlx::query_scalar("select count(*) from push_deliveries where user_id = 'bob'")
         .fetch_one(&pool)
         .await
         .unwrap();

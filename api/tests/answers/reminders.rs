@@ -1,7 +1,7 @@
 //! Due dates that a person sets, changes, clears and fulfils, and what is pushed of them.
 
 use axum::http::Method;
-use outbox::{ClaimedPush, DeliveryOutcome, PushPolicy};
+use outbox::{ClaimedPush, DeliveryOutcome, PushPolicy, Pushed};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, P};
@@ -32,7 +32,10 @@ async fn sent(bench: &Bench) -> Vec<(String, String)> {
         let delivered = DeliveryOutcome::Delivered { status: 201 };
         assert!(bench.ledger.outbox().finish_push(push, delivered, &policy).await.unwrap());
     }
-    let reminder = |push: &ClaimedPush| (push.description.clone(), api::shapes::moment(push.due_at));
+    let reminder = |push: &ClaimedPush| match &push.pushed {
+        Pushed::Reminder { description, due_at, .. } => (description.clone(), api::shapes::moment(*due_at)),
+        Pushed::Message { .. } => panic!("no app writes here"),
+    };
     pushes.iter().map(reminder).collect()
 }
 

@@ -21,7 +21,6 @@ struct Inner {
     creation: Notify,
     deliveries: Notify,
     pushes: Notify,
-    chat_pushes: Notify,
     finished: Notify,
     others: Notify,
     /// Queues of whose new jobs other processes are yet to be notified.
@@ -77,16 +76,6 @@ impl Waker {
         self.inner.pushes.notified().await;
     }
 
-    /// Pushes of apps' messages were committed.
-    pub fn chat_pushes_written(&self) {
-        self.inner.chat_pushes.notify_one();
-    }
-
-    /// Waits until there may be pushes of apps' messages to claim.
-    pub async fn chat_pushes_waiting(&self) {
-        self.inner.chat_pushes.notified().await;
-    }
-
     /// A job of this process became terminal, or went back to its queue.
     pub fn job_settled(&self) {
         self.inner.finished.notify_waiters();
@@ -128,21 +117,19 @@ mod tests {
             let jobs = |queue| waker.jobs_waiting(queue).now_or_never().is_some();
             let deliveries = waker.deliveries_waiting().now_or_never().is_some();
             let pushes = waker.pushes_waiting().now_or_never().is_some();
-            let chat_pushes = waker.chat_pushes_waiting().now_or_never().is_some();
-            [jobs(Queue::Finalization), jobs(Queue::Creation), deliveries, pushes, chat_pushes]
+            [jobs(Queue::Finalization), jobs(Queue::Creation), deliveries, pushes]
         };
-        assert_eq!(heard(), [false; 5]);
-        let signals: [fn(&Waker); 5] = [
+        assert_eq!(heard(), [false; 4]);
+        let signals: [fn(&Waker); 4] = [
             |waker| waker.job_queued(Queue::Finalization),
             |waker| waker.job_queued(Queue::Creation),
             Waker::deliveries_written,
             Waker::pushes_written,
-            Waker::chat_pushes_written,
         ];
         for (nth, signal) in signals.into_iter().enumerate() {
             signal(&waker);
-            assert_eq!(heard(), [0, 1, 2, 3, 4].map(|which| which == nth));
-            assert_eq!(heard(), [false; 5]);
+            assert_eq!(heard(), [0, 1, 2, 3].map(|which| which == nth));
+            assert_eq!(heard(), [false; 4]);
         }
     }
 

@@ -171,7 +171,7 @@ impl Ledger {
                 updated_at: now,
                 job: Job { epoch: Epoch(admitting.first_epoch), ..step.job.clone() },
                 trace: admitting.trace,
-                line: None,
+                event: None,
             };
             (step, stored)
         };

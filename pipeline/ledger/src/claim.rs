@@ -14,7 +14,7 @@ use trace::TraceContext;
 use crate::{
     Ledger,
     effects::after,
-    history::{self, Said},
+    history::{self, Detail},
     row::{self, JobRow, Stored},
 };
 
@@ -230,9 +230,9 @@ impl Ledger {
     /// The job under a lease, as it is to be stored; `None` where the decision refuses.
     fn lease(&self, stored: &Stored, worker: &WorkerId, now: Timestamp) -> Option<Stored> {
         let claim = Command::Claim { generation: stored.job.generation, worker: worker.clone(), keys: false };
-        let said = Said { verb: history::verb(&claim), stages: &[], cause: None };
+        let detail = Detail { verb: history::verb(&claim), stages: &[], cause: None };
         let step = decide(&stored.job, claim, now, &self.policy).ok()?;
-        Some(Stored { updated_at: now, ..after(stored, &step, now, said) })
+        Some(Stored { updated_at: now, ..after(stored, &step, now, detail) })
     }
 
     /// A claim that failed as a whole is repeated one job at a time, so that one row stops no other. What is committed is

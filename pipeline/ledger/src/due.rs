@@ -7,7 +7,7 @@ use db::{
 use job::{JobId, Timestamp};
 use records::{ConversationId, UserId};
 
-use crate::{Ledger, effects::tell_failed};
+use crate::{Ledger, effects::announce_failed};
 
 /// An abandoned conversation: its last append, whose, and which.
 pub type Abandoned = (Timestamp, UserId, ConversationId);
@@ -104,7 +104,7 @@ impl Ledger {
             let Some(revision) = row.swept else { continue };
             let (user_id, conversation_id) =
                 (UserId::new(row.user_id), ConversationId::new(row.conversation_id));
-            tell_failed(&mut transaction, (&user_id, &conversation_id, revision), None, now).await?;
+            announce_failed(&mut transaction, (&user_id, &conversation_id, revision), None, now).await?;
             found.push(Swept { user_id, conversation_id });
         }
         transaction.commit().await.doing("sweeping conversations")?;

@@ -11,7 +11,7 @@ use trace::TraceContext;
 
 use crate::{
     Ledger,
-    history::{self, Said},
+    history::{self, Detail},
     row::{self, Stored},
 };
 
@@ -95,12 +95,12 @@ impl Ledger {
         cause: Option<&Cause>,
         now: Timestamp,
     ) -> Result<Result<Written, Refusal>, Abort> {
-        let said = Said { verb: history::verb(&command), stages: &[], cause };
+        let detail = Detail { verb: history::verb(&command), stages: &[], cause };
         let step = match decide(&read.job, command, now, &self.policy) {
             Ok(step) => step,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let stored = after(read, &step, now, said);
+        let stored = after(read, &step, now, detail);
         let kept = row::store(connection, &[&stored], now, &self.policy).await.doing("storing a job")?;
         if kept.is_empty() {
             return Err(Abort::Conflict);
@@ -160,9 +160,9 @@ impl Ledger {
 }
 
 /// The row to store after a step: its version is raised by the statement, its history entry is added here.
-pub(crate) fn after(read: &Stored, step: &Step, now: Timestamp, said: Said<'_>) -> Stored {
-    let line = history::line(&read.job, &step.job, read.version + 1, now, said);
-    Stored { job: step.job.clone(), line, ..read.clone() }
+pub(crate) fn after(read: &Stored, step: &Step, now: Timestamp, detail: Detail<'_>) -> Stored {
+    let event = history::event(&read.job, &step.job, read.version + 1, now, detail);
+    Stored { job: step.job.clone(), event, ..read.clone() }
 }
 
 /// A dead letter's conversation is failed and discarded, whichever transition led here; the completed conversation
@@ -187,11 +187,11 @@ async fn fail_conversation(
         return Ok(0);
     }
     let about = (&job.user_id, &job.conversation_id, job.revision);
-    tell_failed(connection, about, job.trace, now).await
+    announce_failed(connection, about, job.trace, now).await
 }
 
 /// Writes the `conversation.failed` deliveries of a revision, as part of the trace of its admission.
-pub(crate) async fn tell_failed(
+pub(crate) async fn announce_failed(
     connection: &mut PgConnection,
     (user, conversation, revision): (&UserId, &ConversationId, i64),
     trace: Option<TraceContext>,

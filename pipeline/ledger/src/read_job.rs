@@ -5,7 +5,8 @@ use job::{Cause, Generation, JobId, State, Timestamp};
 use records::{ConversationId, Status, UserId};
 
 use crate::{
-    Ledger, history,
+    Ledger,
+    history::History,
     row::{JobRow, Stored},
 };
 
@@ -49,7 +50,7 @@ pub struct Poll {
 struct PollRow {
     #[sqlx(flatten)]
     job: JobRow,
-    history: Option<Vec<String>>,
+    history: History,
     conversation_status: String,
 }
 
@@ -78,7 +79,7 @@ fn poll(row: PollRow) -> Result<Poll, Error> {
     Ok(Poll {
         cause: match job.state {
             State::Completed { .. } => None,
-            _ => history::last_cause(row.history.as_deref().unwrap_or_default()),
+            _ => row.history.last_cause(),
         },
         can_finalize_again: row.conversation_status == Status::Failed.as_str(),
         status: job.state.status(),

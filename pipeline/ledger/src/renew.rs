@@ -7,7 +7,7 @@ use job::{Command, JobId, Refusal, State, Timestamp, decide};
 
 use crate::{
     LeaseToken, Ledger,
-    history::{self, Said},
+    history::{self, Detail},
     row::{self, JobRow, Stored},
 };
 
@@ -125,10 +125,10 @@ impl Ledger {
 
     fn take_back_crash(&self, token: &LeaseToken, stored: &mut Stored, now: Timestamp) {
         let proof = Command::ProveAlive { epoch: token.epoch };
-        let said = Said { verb: history::verb(&proof), stages: &[], cause: None };
+        let detail = Detail { verb: history::verb(&proof), stages: &[], cause: None };
         // Refused: it was no crash that ended the lease.
         if let Ok(step) = decide(&stored.job, proof, now, &self.policy) {
-            stored.line = history::line(&stored.job, &step.job, stored.version + 1, now, said);
+            stored.event = history::event(&stored.job, &step.job, stored.version + 1, now, detail);
             stored.job = step.job;
             tracing::info!(job_id = %token.job_id, epoch = token.epoch.0, "a lease was lost by a late process, not by a crash");
         }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use sqlx::{PgConnection, types::Json};
 use trace::TraceContext;
 
-use crate::history;
+use crate::history::{self, Event};
 
 /// A job with where it belongs and the version it was read at.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,8 +33,8 @@ pub struct Stored {
     pub job: Job,
     /// Where the trace of its admission goes on; written once, with the row.
     pub trace: Option<TraceContext>,
-    /// The line of history that goes with the next store; none is read back here.
-    pub line: Option<String>,
+    /// The entry of history that goes with the next store; none is read back here.
+    pub event: Option<Event>,
 }
 
 /// The row as the table holds it; as JSON, as the statements that write it take it (`jsonb_populate_record`).
@@ -81,7 +81,8 @@ pub struct JobRow {
     trace_context: Option<String>,
     /// What a store adds to the row's history. Nothing that runs jobs reads it.
     #[sqlx(skip)]
-    history: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    history: Vec<Event>,
 }
 
 impl TryFrom<JobRow> for Stored {
@@ -125,7 +126,7 @@ impl TryFrom<JobRow> for Stored {
             job,
             // One that cannot be read is no reason to leave a job alone.
             trace: row.trace_context.as_deref().and_then(|text| text.parse().ok()),
-            line: None,
+            event: None,
         })
     }
 }
@@ -200,7 +201,7 @@ fn row(stored: &Stored, now: Timestamp, policy: &Policy) -> JobRow {
         updated_at: now,
         finished_at: job.state.is_terminal().then_some(now),
         trace_context: stored.trace.map(|trace| trace.to_string()),
-        history: stored.line.iter().cloned().collect(),
+        history: stored.event.iter().cloned().collect(),
     }
 }
 

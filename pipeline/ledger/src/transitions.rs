@@ -3,7 +3,7 @@
 use chrono::Duration;
 use db::{Doing, Error};
 use job::{Cause, Command, Effect, FailureCode, JobId, Refusal, State, Timestamp, decide};
-use outbox::reminders::hold_subscriptions;
+use outbox::reminders::lock_subscriptions;
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 use store::budgets::refund;
@@ -12,7 +12,7 @@ use crate::{
     Ledger,
     claim::{LeaseToken, defer},
     effects::{Abort, Written, after},
-    history::{self, Said},
+    history::{self, Detail},
     retry_conflicts,
     row::{self, JobRow, Stored},
 };
@@ -181,12 +181,12 @@ impl Ledger {
     ) -> Result<(), Abort> {
         let ids: Vec<&str> = jobs.iter().map(String::as_str).collect();
         let mut rows = row::read_locked(connection, &ids).await?;
-        let said = Said { verb: history::verb(&Command::RequireKeys), stages: &[], cause: None };
+        let detail = Detail { verb: history::verb(&Command::RequireKeys), stages: &[], cause: None };
         let mut granted = Vec::with_capacity(rows.len());
         for read in ids.iter().filter_map(|id| rows.remove(*id)) {
             // Every live job grants this; one that refuses became terminal before it was locked. No other effect follows.
             if let Ok(step) = decide(&read.job, Command::RequireKeys, now, &self.policy) {
-                granted.push(after(&read, &step, now, said));
+                granted.push(after(&read, &step, now, detail));
             }
         }
         let stored: Vec<&Stored> = granted.iter().collect();
@@ -217,7 +217,7 @@ impl Ledger {
             let _ = self.decide_and_write(&mut transaction, &live, Command::Withdraw, now).await?;
         }
         // Its items' pushes go with it.
-        hold_subscriptions(&mut transaction, user).await?;
+        lock_subscriptions(&mut transaction, user).await?;
         let deleted: Option<i64> = sqlx::query_scalar(
             "delete from conversations where user_id = $1 and conversation_id = $2 returning coalesce(counted_bytes, 0)",
         )

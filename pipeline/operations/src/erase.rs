@@ -7,7 +7,7 @@ use ledger::{
     OperatorAction,
     operator::{Audited, write_action},
 };
-use outbox::reminders::hold_subscriptions;
+use outbox::reminders::lock_subscriptions;
 use records::{ConversationId, UserId};
 use sqlx::{AssertSqlSafe, PgConnection};
 
@@ -32,8 +32,7 @@ pub enum ErasureStep {
 }
 
 /// The tables that hold rows of a user, children before what they belong to.
-pub(super) const TABLES: [&str; 31] = [
-    "chat_pushes",
+pub(super) const TABLES: [&str; 30] = [
     "app_installs",
     "app_keys",
     "apps",
@@ -230,7 +229,7 @@ async fn erase(connection: &mut PgConnection, user: &UserId, table: &str) -> Res
         return erase_jobs(connection, user).await;
     }
     // An item takes its pushes along.
-    hold_subscriptions(connection, user).await?;
+    lock_subscriptions(connection, user).await?;
     // Photos are large.
     let limit = if table == "photos" { BATCH / 20 } else { BATCH };
     // A bitmap would be made of all rows of the user, each time.

@@ -2,7 +2,11 @@
 
 use db::{Doing, Error};
 use job::{Cause, Job, JobId, SILENT_AFTER, State, Surroundings, Timestamp, Why, why};
-use ledger::{Event, JobView, Spent, history, usage::spent_by};
+use ledger::{
+    Event, JobView, Spent,
+    history::{History, Verb},
+    usage::spent_by,
+};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 use store::{LiveUsage, live::live_usage};
@@ -39,10 +43,11 @@ impl JobPage {
         if matches!(self.view.job.state, State::Completed { .. }) {
             return None;
         }
-        let mut causes = self.history.iter().rev().filter(|event| event.verb != "claim").map_while(|event| {
-            let cause = event.cause.as_ref()?;
-            Some((cause, event.at))
-        });
+        let mut causes =
+            self.history.iter().rev().filter(|event| event.verb != Verb::Claim).map_while(|event| {
+                let cause = event.cause.as_ref()?;
+                Some((cause, event.at))
+            });
         let (last, at) = causes.next()?;
         let same = causes.take_while(|(cause, _)| cause.code == last.code && cause.class == last.class);
         Some((last, same.last().map_or(at, |(_, first)| first)))
@@ -84,18 +89,18 @@ impl Operations {
         let speech = live_usage(&mut transaction, &view.user_id, &view.conversation_id).await.doing(DOING)?;
         let around = surroundings(&mut transaction, &view, now).await.doing(DOING)?;
         // Last, so that a version that still holds was there all the while.
-        let found: Option<(Vec<String>, i64)> = sqlx::query_as(
-            "select coalesce(history, '{}'), version from finalization_jobs where user_id = $1 and job_id = $2",
+        let found: Option<(History, i64)> = sqlx::query_as(
+            "select history, version from finalization_jobs where user_id = $1 and job_id = $2",
         )
         .bind(view.user_id.as_str())
         .bind(view.job.id.as_str())
         .fetch_optional(&mut *transaction)
         .await
         .doing(DOING)?;
-        let Some((lines, version)) = found else { return Ok(None) };
+        let Some((history, version)) = found else { return Ok(None) };
         let moved = version != view.version;
         let why = why(&view.job, &around, now, self.ledger.policy());
-        let history = history::read(&lines);
+        let history = history.events().collect();
         Ok(Some((JobPage { view, history, engine, spent, speech, actions, around, why, at: now }, moved)))
     }
 }

@@ -47,8 +47,7 @@ impl Operations {
         let pruned = Pruned {
             jobs: gone(self.db.in_time(self.prune_jobs(age, batch)).await),
             deliveries: gone(self.db.in_time(self.prune_deliveries(age, batch)).await)
-                + gone(self.db.in_time(self.prune_pushes(age, batch)).await)
-                + gone(self.db.in_time(self.ledger.outbox().prune_chat_pushes(age, batch)).await),
+                + gone(self.db.in_time(self.prune_pushes(age, batch)).await),
             actions: gone(self.db.in_time(self.prune_actions(age, batch)).await),
             requests: gone(self.db.in_time(self.db.prune_request_keys(batch)).await),
         };

@@ -55,7 +55,7 @@ pub const CHECKS: [Check; 14] = [
         query: "select min(job_id) || ' and others of one revision' from finalization_jobs \
             where status = 'completed' group by user_id, conversation_id, revision having count(*) > 1 \
             union all select job_id || ' completed more than once' from finalization_jobs \
-            where (select count(*) from unnest(history) line where split_part(line, ' ', 3) = 'complete') > 1",
+            where jsonb_array_length(jsonb_path_query_array(history, '$[*] ? (@.verb == \"complete\")')) > 1",
     },
     Check {
         name: "live_jobs_have_owners",
@@ -119,12 +119,12 @@ pub const CHECKS: [Check; 14] = [
         name: "numbers_only_grow",
         promise: "versions, epochs and generations only grow, and no checkpoint is of a claim that was never made",
         query: "select job_id || ' at version ' || version from (select job_id, n, \
-                split_part(line, ' ', 1)::bigint as version, split_part(line, ' ', 5)::bigint as epoch, \
-                split_part(line, ' ', 6)::bigint as generation, \
-                lag(split_part(line, ' ', 1)::bigint) over w as version_before, \
-                lag(split_part(line, ' ', 5)::bigint) over w as epoch_before, \
-                lag(split_part(line, ' ', 6)::bigint) over w as generation_before \
-                from finalization_jobs, unnest(history) with ordinality h (line, n) \
+                (event -> 'v')::bigint as version, (event -> 'epoch')::bigint as epoch, \
+                coalesce((event -> 'gen')::bigint, 1) as generation, \
+                lag((event -> 'v')::bigint) over w as version_before, \
+                lag((event -> 'epoch')::bigint) over w as epoch_before, \
+                lag(coalesce((event -> 'gen')::bigint, 1)) over w as generation_before \
+                from finalization_jobs, jsonb_array_elements(history) with ordinality h (event, n) \
                 window w as (partition by user_id, job_id order by n)) edges \
             where version <= version_before or epoch < epoch_before or generation < generation_before \
             union all select c.job_id || ' has a checkpoint of epoch ' || c.epoch || ', the job is at ' || j.epoch \

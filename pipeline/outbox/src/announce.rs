@@ -8,7 +8,7 @@ use sqlx::PgConnection;
 use trace::TraceContext;
 use uuid::Uuid;
 
-/// Something that happened, to a conversation or to a thing of it.
+/// Something that happened, to a conversation, or to an object of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// What happened.
@@ -30,15 +30,15 @@ pub struct Events<'a> {
 }
 
 /// Announces objects that a user created, one event each. Returns how many deliveries were written.
-pub async fn announce_made(
+pub async fn announce_created(
     connection: &mut PgConnection,
     user: &UserId,
     event: EventKind,
-    things: &[&str],
+    subjects: &[&str],
     now: Timestamp,
 ) -> Result<u64, Error> {
-    let about = |id: &&str| Event { event, subject: Some((*id).to_owned()) };
-    let events = things.iter().map(about).collect();
+    let created = |id: &&str| Event { event, subject: Some((*id).to_owned()) };
+    let events = subjects.iter().map(created).collect();
     // In the request's own task.
     let entries = [Events { user, of: None, events, trace: TraceContext::current() }];
     Ok(announce(connection, &entries, now).await?.into_iter().sum())
@@ -57,8 +57,8 @@ pub async fn announce(
     for (index, entry) in entries.iter().enumerate() {
         for (endpoint, asked) in endpoints.get(entry.user.as_str()).into_iter().flatten() {
             let wanted =
-                entry.events.iter().filter(|about| asked.iter().any(|event| event == about.event.as_str()));
-            wanted.for_each(|about| rows.push(index, entry, endpoint, about));
+                entry.events.iter().filter(|one| asked.iter().any(|event| event == one.event.as_str()));
+            wanted.for_each(|one| rows.push(index, entry, endpoint, one));
         }
     }
     rows.write(connection, entries.len(), now).await
@@ -72,7 +72,7 @@ async fn endpoints(
     let telling = || entries.iter().filter(|entry| !entry.events.is_empty());
     let people: BTreeSet<&str> = telling().map(|entry| entry.user.as_str()).collect();
     let events: BTreeSet<&str> =
-        telling().flat_map(|entry| &entry.events).map(|about| about.event.as_str()).collect();
+        telling().flat_map(|entry| &entry.events).map(|one| one.event.as_str()).collect();
     let mut endpoints: HashMap<String, Vec<(String, Vec<String>)>> = HashMap::new();
     if people.is_empty() {
         return Ok(endpoints);
@@ -108,15 +108,15 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn push(&mut self, index: usize, entry: &Events<'a>, endpoint: &'a str, about: &Event) {
+    fn push(&mut self, index: usize, entry: &Events<'a>, endpoint: &'a str, event: &Event) {
         self.entries.push(index);
         self.users.push(entry.user.as_str());
         self.conversations.push(entry.of.map(|(conversation, _)| conversation.as_str()));
         self.revisions.push(entry.of.map(|(_, revision)| revision));
         self.endpoints.push(endpoint);
-        self.ids.push(delivery_id(entry, endpoint, about));
-        self.events.push(about.event.as_str());
-        self.subjects.push(about.subject.clone());
+        self.ids.push(delivery_id(entry, endpoint, event));
+        self.events.push(event.event.as_str());
+        self.subjects.push(event.subject.clone());
         self.traces.push(entry.trace.map(|trace| trace.to_string()));
     }
 
@@ -163,12 +163,12 @@ impl<'a> Rows<'a> {
     }
 }
 
-fn delivery_id(entry: &Events<'_>, endpoint: &str, about: &Event) -> String {
+fn delivery_id(entry: &Events<'_>, endpoint: &str, event: &Event) -> String {
     let user = entry.user;
     let (conversation, revision) =
         entry.of.map_or(("", 0), |(conversation, revision)| (conversation.as_str(), revision));
-    let subject = about.subject.as_deref().unwrap_or("");
-    let name = format!("{user}\n{endpoint}\n{conversation}\n{revision}\n{}\n{subject}", about.event.as_str());
+    let subject = event.subject.as_deref().unwrap_or("");
+    let name = format!("{user}\n{endpoint}\n{conversation}\n{revision}\n{}\n{subject}", event.event.as_str());
     format!("msg_{}", Uuid::new_v5(&DELIVERIES, name.as_bytes()).simple())
 }
 

@@ -16,7 +16,7 @@ pub struct NewAudioWebhook {
     pub url: String,
     /// Seconds of audio in each request, 1 to 60.
     pub seconds: i32,
-    /// `whsec_…`; used where there is none for this URL, or `replace_secret`.
+    /// `whsec_…`; used when the URL is a new one, or with `replace_secret`.
     pub secret: SecretString,
     /// Whether the secret replaces an existing one.
     pub replace_secret: bool,

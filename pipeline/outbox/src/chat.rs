@@ -6,10 +6,6 @@ use sqlx::PgConnection;
 
 use crate::Outbox;
 
-mod pushes;
-
-pub use pushes::ClaimedChatPush;
-
 const DOING: &str = "sending an app's message";
 /// How many messages an app may send to one user within an hour (spec, "Limits").
 pub const MESSAGES_PER_HOUR: i32 = 10;
@@ -124,9 +120,7 @@ impl Outbox {
             false => 0,
         };
         transaction.commit().await.doing(DOING)?;
-        if pushes > 0 {
-            self.db.waker().chat_pushes_written();
-        }
+        self.wake_pushes(pushes);
         Ok(Notified::Sent { hour, pushes })
     }
 }

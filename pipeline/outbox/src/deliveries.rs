@@ -7,12 +7,13 @@ use records::{ConversationId, EventKind, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
 use trace::TraceContext;
 
-use crate::Outbox;
+use crate::{DeliveryOutcome, Outbox};
 
 mod claim;
 mod fair;
-pub(crate) mod finish;
+mod finish;
 pub mod forget;
+mod health;
 mod history;
 mod read;
 pub mod recover;
@@ -103,38 +104,6 @@ pub struct Claims<T> {
     pub claimed: Vec<T>,
     /// Those whose sender died in their last try: they were given up.
     pub given_up: u64,
-}
-
-/// How a try ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeliveryOutcome {
-    /// 2xx.
-    Delivered {
-        /// The status.
-        status: u16,
-    },
-    /// To be tried again; the schedule says when, Retry-After (at most 24 h) if longer.
-    Retry {
-        /// The status, if an answer came.
-        status: Option<u16>,
-        /// A bounded code: `timeout`, `unreachable`, `refused_address`, `status`.
-        error: &'static str,
-        /// The receiver's wish.
-        retry_after: Option<Duration>,
-        /// −100..=100 thousandths of jitter.
-        jitter_permille: i32,
-    },
-    /// Never again: another 4xx, a redirect, or an address that is refused.
-    Final {
-        /// The status, if an answer came.
-        status: Option<u16>,
-        /// A bounded code.
-        error: &'static str,
-    },
-    /// 410: final, and the endpoint is disabled.
-    Gone,
-    /// What it was about no longer exists: cancelled.
-    Cancelled,
 }
 
 /// A delivery as its owner sees it.

@@ -1,4 +1,4 @@
-//! What others are told: webhook deliveries, pushes to devices, reminders, and the hand-over of jobs to a task queue.
+//! What is sent to others: webhook deliveries, pushes to devices, reminders, and the hand-over of jobs to a task queue.
 //!
 //! Rows are written in the transaction that makes them true ([`announce`], [`reminders`]); dispatchers claim them
 //! afterwards through [`Outbox`], send, and store the outcome.
@@ -12,20 +12,21 @@ mod pushes;
 pub mod reminders;
 mod subscriptions;
 mod tasks;
+mod tries;
 
 use db::Db;
 
 pub use audio_webhooks::{AudioOutcome, AudioReceiver, AudioWebhook, NewAudioWebhook};
-pub use chat::{AppMessage, ClaimedChatPush, MESSAGES_PER_HOUR, Notified, SentThisHour};
+pub use chat::{AppMessage, MESSAGES_PER_HOUR, Notified, SentThisHour};
 pub use deliveries::{
-    ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPage, DeliveryPolicy, DeliveryTry, DeliveryView,
-    SenderLoad, TRIES_KEPT,
+    ClaimedDelivery, Claims, DeliveryPage, DeliveryPolicy, DeliveryTry, DeliveryView, SenderLoad, TRIES_KEPT,
 };
 pub use endpoints::{Endpoint, EndpointChange, EndpointRefusal, NewEndpoint};
-pub use pushes::{ClaimedPush, PushPolicy};
+pub use pushes::{ClaimedPush, PushPolicy, Pushed};
 pub use reminders::Notice;
 pub use subscriptions::{NewSubscription, Subscription, SubscriptionKind, TooManySubscriptions};
 pub use tasks::{DueTask, HandOver, Unhanded};
+pub use tries::DeliveryOutcome;
 
 /// The outbox of one process's database. Cheap to clone.
 #[derive(Clone)]

@@ -1,6 +1,6 @@
-//! Pushes: pending { next_at } | sending { until, epoch } | delivered | exhausted | cancelled. Webhooks' rows are
-//! bodies that must arrive within days; these are reminders that are useless tomorrow, and their words are read when
-//! they are sent.
+//! Pushes of reminders and of apps' messages: pending { next_at } | sending { until, epoch } | delivered | exhausted |
+//! cancelled. A webhook's row keeps a body that must arrive within days; a push is useless tomorrow, and its words are
+//! read when it is sent.
 
 use std::time::Duration;
 
@@ -11,9 +11,6 @@ use crate::{Claims, DeliveryOutcome, Outbox, SubscriptionKind};
 
 mod claim;
 mod finish;
-
-pub(crate) use claim::subscription_kind;
-pub(crate) use finish::{lock_subscription, note_health};
 
 /// The numbers of a push's life.
 #[derive(Clone, Debug)]
@@ -39,6 +36,43 @@ impl Default for PushPolicy {
     }
 }
 
+/// What a push is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pushed {
+    /// An action item that is due.
+    Reminder {
+        /// The action item.
+        action_item_id: ActionItemId,
+        /// Its words, as they are now.
+        description: String,
+        /// When it is due.
+        due_at: Timestamp,
+    },
+    /// What an app wrote into a chat.
+    Message {
+        /// The message.
+        message_id: String,
+        /// The app that wrote it.
+        app_id: Option<String>,
+        /// What that app was called.
+        app_name: String,
+        /// `app` or `main`.
+        target: String,
+        /// The message's words.
+        text: String,
+    },
+}
+
+impl Pushed {
+    /// The words that are pushed.
+    pub fn words(&self) -> &str {
+        match self {
+            Self::Reminder { description, .. } => description,
+            Self::Message { text, .. } => text,
+        }
+    }
+}
+
 /// A push that this process is to try now.
 #[derive(Clone, Debug)]
 pub struct ClaimedPush {
@@ -56,18 +90,14 @@ pub struct ClaimedPush {
     pub kind: SubscriptionKind,
     /// Where.
     pub url: String,
-    /// The action item.
-    pub action_item_id: ActionItemId,
-    /// Its words, as they are now.
-    pub description: String,
-    /// When it is due.
-    pub due_at: Timestamp,
+    /// What is pushed.
+    pub pushed: Pushed,
     /// The database's clock at the claim.
     pub now: Timestamp,
 }
 
 impl Outbox {
-    /// Claims at most `limit` due pushes, some of each person's. Of an item that is done, or has another date by now,
+    /// Claims at most `limit` due pushes, some of each user's. Of an item that is done, or has another date by now,
     /// nothing is claimed: its push is cancelled. A sender that died is due again at its `until`.
     ///
     /// # Errors
@@ -89,7 +119,7 @@ impl Outbox {
     ) -> Result<bool, Error> {
         let recorded = self.finish_claimed_push(claimed, outcome, policy).await?;
         if recorded {
-            // One more of this person's may be sent.
+            // One more of this user's may be sent.
             self.db.waker().pushes_written();
         }
         Ok(recorded)
@@ -102,22 +132,11 @@ impl Outbox {
     /// # Errors
     /// When the database does not answer.
     pub async fn next_push_in(&self, policy: &PushPolicy) -> Result<Option<Duration>, Error> {
-        let seconds: Option<f64> = sqlx::query_scalar(
-            "with full_people as materialized (select user_id from push_deliveries \
-                 where status = 'sending' and sending_until > statement_timestamp() \
-                 group by user_id having count(*) >= $1) \
-             select extract(epoch from least( \
-                 (select min(fire_at) from reminders where fire_at is not null), \
-                 (select min(next_at) from push_deliveries \
-                     where status = 'pending' and user_id not in (select user_id from full_people)), \
-                 (select min(sending_until) from push_deliveries where status = 'sending' \
-                     and (sending_until > statement_timestamp() or user_id not in (select user_id from full_people)))) \
-             - clock_timestamp())::float8",
-        )
-        .bind(i64::try_from(policy.per_person).unwrap_or(i64::MAX))
-        .fetch_one(self.db.pool())
-        .await
-        .doing("looking for the next push")?;
+        let seconds: Option<f64> = sqlx::query_scalar(include_str!("../sql/pushes/next_in.sql"))
+            .bind(i64::try_from(policy.per_person).unwrap_or(i64::MAX))
+            .fetch_one(self.db.pool())
+            .await
+            .doing("looking for the next push")?;
         Ok(seconds.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default()))
     }
 

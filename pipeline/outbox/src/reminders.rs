@@ -67,7 +67,7 @@ pub async fn schedule(
         return Ok(0);
     }
     let items: Vec<&str> = dues.iter().map(|due| due.item.as_str()).collect();
-    hold_subscriptions(connection, user).await?;
+    lock_subscriptions(connection, user).await?;
     take_back(connection, user, &items, now).await?;
     let noticed = next_revisions(connection, user, dues, now).await?;
     write_pushes(connection, user, &noticed, Notice::Set, now).await
@@ -97,7 +97,7 @@ pub async fn cancel(
     if items.is_empty() {
         return Ok(());
     }
-    hold_subscriptions(connection, user).await?;
+    lock_subscriptions(connection, user).await?;
     sqlx::query("update reminders set fire_at = null where user_id = $1 and action_item_id = any($2)")
         .bind(user.as_str())
         .bind(items)
@@ -109,7 +109,7 @@ pub async fn cancel(
 
 /// Subscriptions come before their pushes in the order of locks: one that is being removed takes its pushes along, and the end
 /// of a try holds the one before the other. A deletion of items locks them first: an item takes its pushes along, too.
-pub async fn hold_subscriptions(connection: &mut PgConnection, user: &UserId) -> Result<(), Error> {
+pub async fn lock_subscriptions(connection: &mut PgConnection, user: &UserId) -> Result<(), Error> {
     sqlx::query("select from push_subscriptions where user_id = $1 order by subscription_id for key share")
         .bind(user.as_str())
         .execute(connection)

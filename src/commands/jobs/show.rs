@@ -77,7 +77,7 @@ pub(super) fn event_json(event: &Event) -> Value {
     let stages: serde_json::Map<String, Value> =
         event.stages.iter().map(|(stage, millis)| (stage.clone(), json!(millis))).collect();
     json!({
-        "version": event.version, "at": time(event.at), "verb": event.verb, "from": event.from, "to": event.to,
+        "version": event.version, "at": time(event.at), "verb": event.verb.as_str(), "from": event.from, "to": event.to,
         "epoch": event.epoch, "dispatch_generation": event.generation, "worker": event.worker,
         "failure_code": event.code, "cause": event.cause.as_ref().map(cause_json), "ready_at": event.ready_at.map(time), "stage_milliseconds": stages,
     })
@@ -183,7 +183,11 @@ fn event_lines(event: &Event) -> String {
 pub(super) fn event_words(event: &Event) -> String {
     let mut words = format!(
         "{:<12} {} → {}, epoch {}, generation {}",
-        event.verb, event.from, event.to, event.epoch, event.generation
+        event.verb.as_str(),
+        event.from,
+        event.to,
+        event.epoch,
+        event.generation
     );
     if let Some(code) = &event.code {
         words.push_str(&format!(", {code}"));

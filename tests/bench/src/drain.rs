@@ -10,7 +10,7 @@ use std::{
 
 use futures::{StreamExt, stream};
 use ledger::Claimed;
-use outbox::{ClaimedChatPush, ClaimedDelivery, ClaimedPush};
+use outbox::{ClaimedDelivery, ClaimedPush};
 use outside::{Guard, Sender};
 use prometheus::Registry;
 use records::{ActionItem, Memory};
@@ -133,10 +133,6 @@ impl Render for Nobody {
     }
 
     fn push(&self, _: &ClaimedPush) -> Vec<u8> {
-        Vec::new()
-    }
-
-    fn chat_push(&self, _: &ClaimedChatPush) -> Vec<u8> {
         Vec::new()
     }
 }

@@ -8,7 +8,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::FutureExt;
 use ledger::Ledger;
-use outbox::{ClaimedChatPush, ClaimedDelivery, ClaimedPush, DeliveryOutcome, DeliveryPolicy, SenderLoad};
+use outbox::{ClaimedDelivery, ClaimedPush, DeliveryOutcome, DeliveryPolicy, SenderLoad};
 use outside::Sender;
 use records::{ActionItem, EventKind, Memory, MemoryId, UserId, WebhookFormat};
 use store::ConversationView;
@@ -38,9 +38,6 @@ pub trait Render: Send + Sync {
 
     /// The words of `push`, before they are encrypted.
     fn push(&self, push: &ClaimedPush) -> Vec<u8>;
-
-    /// The words of the push of an app's message, before they are encrypted.
-    fn chat_push(&self, push: &ClaimedChatPush) -> Vec<u8>;
 }
 
 /// Tells endpoints. Cheap to clone.

@@ -1,9 +1,7 @@
-//! Reminding people of action items: in the browsers and at the webhooks that they subscribed (DECISIONS §3, "push").
+//! Pushes to the browsers and webhooks that users subscribed: reminders of action items, and what apps write into chats
+//! (DECISIONS §3, "push").
 
-mod chat;
 mod request;
-
-pub(crate) use chat::ChatPushes;
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -13,7 +11,6 @@ use ledger::Ledger;
 use outbox::{ClaimedPush, DeliveryOutcome, PushPolicy, SenderLoad, SubscriptionKind};
 use outside::{Answer, Sender, Vapid};
 use records::UserId;
-use request::Pushed;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -104,7 +101,7 @@ impl Pushes {
 
     async fn attempt(&self, push: &ClaimedPush) -> DeliveryOutcome {
         let body = self.render.push(push);
-        match request::of(&Pushed::reminder(push), body, self.vapid.as_ref()) {
+        match request::of(push, body, self.vapid.as_ref()) {
             Ok((url, headers, body)) => {
                 let answer = self.sender.post(push.user_id.as_str(), &url, headers, body, push.now).await;
                 outcome_of(&push.kind, answer, &self.chance)

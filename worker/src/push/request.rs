@@ -1,8 +1,7 @@
 //! The request of one try: encrypted for a browser, or as it is for a webhook.
 
-use outbox::{ClaimedChatPush, ClaimedPush, SubscriptionKind};
+use outbox::{ClaimedPush, Pushed, SubscriptionKind};
 use outside::{BrowserKeys, PushOptions, Url, Vapid, web_push};
-use records::Timestamp;
 use secrecy::ExposeSecret;
 
 /// Names and values of headers.
@@ -13,29 +12,13 @@ const TTL_SECONDS: u32 = 86_400;
 /// The most that a topic may have (RFC 8030, 5.4).
 const TOPIC_LENGTH: usize = 32;
 
-/// What is pushed, to which subscription.
-pub(super) struct Pushed<'a> {
-    kind: &'a SubscriptionKind,
-    url: &'a str,
-    /// What a receiver knows a repeat by.
-    id: String,
-    /// Of one topic only the newest push is worth waiting for a browser.
-    topic: String,
-    now: Timestamp,
-}
-
-impl<'a> Pushed<'a> {
-    /// A reminder: its topic is the action item.
-    pub(super) fn reminder(push: &'a ClaimedPush) -> Self {
-        let topic = topic(push.action_item_id.as_str());
-        Self { kind: &push.kind, url: &push.url, id: push.delivery_id.clone(), topic, now: push.now }
-    }
-
-    /// A message of an app: every one counts.
-    pub(super) fn message(push: &'a ClaimedChatPush) -> Self {
-        let id = format!("chat_{}", push.message_id);
-        Self { kind: &push.kind, url: &push.url, id, topic: topic(&push.message_id), now: push.now }
-    }
+/// Of one topic only the newest push is worth waiting for a browser: of the reminders of one item the last, of messages every one.
+fn topic(pushed: &Pushed) -> String {
+    let id = match pushed {
+        Pushed::Reminder { action_item_id, .. } => action_item_id.as_str(),
+        Pushed::Message { message_id, .. } => message_id,
+    };
+    id.chars().filter(char::is_ascii_alphanumeric).take(TOPIC_LENGTH).collect()
 }
 
 /// Where to post what.
@@ -43,35 +26,31 @@ impl<'a> Pushed<'a> {
 /// # Errors
 /// A bounded code, when no later try can mend what is wrong.
 pub(super) fn of(
-    push: &Pushed<'_>,
+    push: &ClaimedPush,
     body: Vec<u8>,
     vapid: Option<&Vapid>,
 ) -> Result<(Url, Headers, Vec<u8>), &'static str> {
-    let url = Url::parse(push.url).map_err(|_| "refused_address")?;
-    let (mut headers, body) = match push.kind {
+    let url = Url::parse(&push.url).map_err(|_| "refused_address")?;
+    let (mut headers, body) = match &push.kind {
         SubscriptionKind::Webhook => {
             let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
             let headers = vec![
                 own("content-type", "application/json"),
-                own("idempotency-key", &push.id),
-                own("webhook-id", &push.id),
+                own("idempotency-key", &push.delivery_id),
+                own("webhook-id", &push.delivery_id),
             ];
             (headers, body)
         }
         SubscriptionKind::WebPush { p256dh, auth } => {
             let vapid = vapid.ok_or("unconfigured")?;
             let keys = BrowserKeys::new(p256dh, auth.expose_secret()).map_err(|_| "keys")?;
-            let options = PushOptions { ttl: TTL_SECONDS, topic: &push.topic };
+            let options = PushOptions { ttl: TTL_SECONDS, topic: &topic(&push.pushed) };
             let encrypted = web_push(vapid, &keys, &url, &body, options, push.now).map_err(|_| "keys")?;
             (encrypted.headers, encrypted.body)
         }
     };
     headers.push(("user-agent".to_owned(), concat!("listen/", env!("CARGO_PKG_VERSION")).to_owned()));
     Ok((url, headers, body))
-}
-
-fn topic(id: &str) -> String {
-    id.chars().filter(char::is_ascii_alphanumeric).take(TOPIC_LENGTH).collect()
 }
 
 #[cfg(test)]
@@ -94,9 +73,11 @@ mod tests {
             try_number: 1,
             kind,
             url: "https://push.example.com/x".to_owned(),
-            action_item_id: ActionItemId::new("019b1c80-9f3e-7c2d-8a44-5d1f00aa00bb"),
-            description: "Call the dentist".to_owned(),
-            due_at: now,
+            pushed: Pushed::Reminder {
+                action_item_id: ActionItemId::new("019b1c80-9f3e-7c2d-8a44-5d1f00aa00bb"),
+                description: "Call the dentist".to_owned(),
+                due_at: now,
+            },
             now,
         }
     }
@@ -115,8 +96,7 @@ mod tests {
 
     #[test]
     fn a_webhook_gets_the_words_as_they_are_under_a_stable_id() {
-        let (_, headers, body) =
-            of(&Pushed::reminder(&push(SubscriptionKind::Webhook)), b"{}".to_vec(), None).unwrap();
+        let (_, headers, body) = of(&push(SubscriptionKind::Webhook), b"{}".to_vec(), None).unwrap();
         assert_eq!(body, b"{}");
         assert_eq!(names(&headers), ["content-type", "idempotency-key", "webhook-id", "user-agent"]);
     }
@@ -125,8 +105,7 @@ mod tests {
     fn a_browser_gets_what_only_it_can_read() {
         let private = SecretString::from("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw");
         let vapid = Vapid::new(&private, "mailto:ops@example.com").unwrap();
-        let (_, headers, body) =
-            of(&Pushed::reminder(&push(browser())), b"secret words".to_vec(), Some(&vapid)).unwrap();
+        let (_, headers, body) = of(&push(browser()), b"secret words".to_vec(), Some(&vapid)).unwrap();
         assert!(!body.windows(6).any(|part| part == b"secret"));
         let topic = headers.iter().find(|(name, _)| name == "topic").unwrap();
         assert_eq!(topic.1, "019b1c809f3e7c2d8a445d1f00aa00bb");
@@ -135,6 +114,6 @@ mod tests {
 
     #[test]
     fn a_browser_is_not_sent_to_without_a_vapid_key() {
-        assert_eq!(of(&Pushed::reminder(&push(browser())), Vec::new(), None).err(), Some("unconfigured"));
+        assert_eq!(of(&push(browser()), Vec::new(), None).err(), Some("unconfigured"));
     }
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ledger::{Claimed, CreateOutcome, JobView, Ledger, NewContent, NewConversation};
-use outbox::{ClaimedChatPush, ClaimedDelivery, ClaimedPush};
+use outbox::{ClaimedDelivery, ClaimedPush};
 use outside::{Guard, Sender};
 use prometheus::Registry;
 use records::{ActionItem, ConversationId, Memory, Source, UserId};
@@ -212,11 +212,7 @@ impl Render for Plain {
     }
 
     fn push(&self, push: &ClaimedPush) -> Vec<u8> {
-        push.description.clone().into_bytes()
-    }
-
-    fn chat_push(&self, push: &ClaimedChatPush) -> Vec<u8> {
-        push.text.clone().into_bytes()
+        push.pushed.words().as_bytes().to_vec()
     }
 }
 
@@ -235,10 +231,6 @@ impl Render for Speechless {
     }
 
     fn push(&self, _: &ClaimedPush) -> Vec<u8> {
-        panic!("no push")
-    }
-
-    fn chat_push(&self, _: &ClaimedChatPush) -> Vec<u8> {
         panic!("no push")
     }
 }

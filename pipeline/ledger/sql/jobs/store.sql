@@ -30,9 +30,9 @@ set version = j.version + 1,
     updated_at = r.updated_at,
     finished_at = r.finished_at,
     history = case
-        when cardinality(r.history) = 0 then j.history
-        when cardinality(j.history) >= $2 then j.history[2:] || r.history
-        else j.history || r.history
+        when r.history is null then j.history
+        when jsonb_array_length(j.history) >= $2 then (j.history - 0) || r.history
+        else coalesce(j.history, '[]') || r.history
     end
 from unnest($1::jsonb[]) as changed (job)
 cross join lateral jsonb_populate_record(null::finalization_jobs, changed.job) as r

@@ -21,7 +21,7 @@ use crate::{
     batcher::{Locks, Outcome},
     claim::Claimed,
     effects::{Abort, after, count_totals},
-    history::{self, Said},
+    history::{self, Detail},
     retry_conflicts,
     row::{self, JobRow, Stored},
 };
@@ -115,13 +115,13 @@ impl Ledger {
                 continue;
             };
             let already = job.job.has_heard(&complete);
-            let said =
-                Said { verb: history::verb(&complete), stages: &completion.results.stages, cause: None };
+            let detail =
+                Detail { verb: history::verb(&complete), stages: &completion.results.stages, cause: None };
             match decide(&job.job, complete, now, &self.policy) {
                 Err(_) if already => drop(outcomes.insert(index, Outcome::Done(Finished::Already))),
                 Err(refusal) => drop(outcomes.insert(index, Outcome::Done(Finished::Refused(refusal)))),
                 Ok(step) => {
-                    let done = after(job, &step, now, said);
+                    let done = after(job, &step, now, detail);
                     let before = std::mem::replace(job, done.clone()).job;
                     granted.push(Granted { index, completion, before, after: done });
                 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use db::{Doing, Error};
 use job::Timestamp;
-use outbox::reminders::{Due, hold_subscriptions};
+use outbox::reminders::{Due, lock_subscriptions};
 use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -41,7 +41,7 @@ async fn take_back_earlier(
         return Ok(Vec::new());
     }
     // Their pushes go with them.
-    hold_subscriptions(connection, &claimed.user_id).await?;
+    lock_subscriptions(connection, &claimed.user_id).await?;
     sqlx::query_as(
         "delete from action_items where user_id = $1 and conversation_id = $2 and revision < $3 and not by_person \
          returning action_item_id, description, due_at",

@@ -1,4 +1,4 @@
-//! A line that was written is read back as what it meant.
+//! An entry that was written is read back as what it meant.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,7 +10,14 @@ use job::{
     Admission, Command, Epoch, FailureCode, Generation, JobId, Origin, Outcome, Policy, WorkerId, decide,
 };
 
+use serde_json::json;
+
 use super::*;
+
+/// What a row with these entries remembers.
+fn stored(entries: &[Value]) -> Vec<Event> {
+    History(Some(Json(entries.to_vec()))).events().collect()
+}
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_timestamp(1_800_000_000 + seconds, 0).unwrap()
@@ -24,10 +31,10 @@ fn admitted() -> Job {
 
 /// Says `command`, and answers the job afterwards with what its row would remember.
 fn said(job: &Job, command: Command, seconds: i64, stages: &[(&'static str, u32)]) -> (Job, Option<Event>) {
-    let said = Said { verb: verb(&command), stages, cause: None };
+    let detail = Detail { verb: verb(&command), stages, cause: None };
     let after = decide(job, command, at(seconds), &Policy::default()).unwrap().job;
-    let line = line(job, &after, seconds, at(seconds), said);
-    (after, line.map(|line| read(&[line]).pop().unwrap()))
+    let event = event(job, &after, seconds, at(seconds), detail);
+    (after, event.map(|event| stored(&[json!(event)]).pop().unwrap()))
 }
 
 fn claim() -> Command {
@@ -42,11 +49,8 @@ fn claim() -> Command {
 fn a_completion_is_read_back_with_its_worker_and_stages() {
     let (leased, claimed) = said(&admitted(), claim(), 2, &[]);
     let claimed = claimed.unwrap();
-    assert_eq!(
-        (claimed.verb.as_str(), claimed.from.as_str(), claimed.to.as_str()),
-        ("claim", "queued", "leased")
-    );
-    assert_eq!(claimed.worker.as_deref(), Some("a_host:1/finalization"), "a line has no other spaces");
+    assert_eq!((claimed.verb, claimed.from.as_str(), claimed.to.as_str()), (Verb::Claim, "queued", "leased"));
+    assert_eq!(claimed.worker.as_deref(), Some("a host:1/finalization"));
     let complete = Command::Complete { epoch: Epoch(1), outcome: Outcome::Kept };
     let (_, completed) = said(&leased, complete, 3, &[("describe", 61), ("embed", 0)]);
     let completed = completed.unwrap();
@@ -63,11 +67,11 @@ fn a_failure_is_read_back_with_its_code_and_when_it_goes_on() {
     let failed = failed.unwrap();
     assert_eq!(failed.code.as_deref(), Some("model_timeout"));
     assert_eq!(State::Queued { ready_at: failed.ready_at.unwrap() }, queued.state);
-    assert_eq!(failed.worker.as_deref(), Some("a_host:1/finalization"), "who held it");
+    assert_eq!(failed.worker.as_deref(), Some("a host:1/finalization"), "of the lease");
 }
 
 #[test]
-fn a_renewal_and_a_look_that_changes_nothing_leave_no_line() {
+fn a_renewal_and_a_look_that_changes_nothing_leave_no_entry() {
     let (leased, _) = said(&admitted(), claim(), 2, &[]);
     assert_eq!(said(&leased, Command::Renew { epoch: Epoch(1) }, 5, &[]).1, None);
     let look = Command::Reconcile { task_waiting: true };
@@ -77,9 +81,36 @@ fn a_renewal_and_a_look_that_changes_nothing_leave_no_line() {
 }
 
 #[test]
-fn a_line_of_another_version_is_left_out() {
-    let lines = ["2 x claim queued>leased 1 1 w - -", "", "2 3 claim"].map(str::to_owned);
-    assert_eq!(read(&lines), []);
+fn an_entry_of_another_version_is_left_out() {
+    let (_, claimed) = said(&admitted(), claim(), 2, &[]);
+    let known = json!(claimed);
+    let mut newer = known.clone();
+    newer["verb"] = json!("teleport");
+    let events = stored(&[newer, json!("2 3 claim"), json!({ "v": 1 }), known]);
+    assert_eq!(events, [claimed.unwrap()]);
+    assert_eq!(History(None).events().count(), 0, "nothing happened yet");
+}
+
+#[test]
+fn an_entry_has_the_documented_shape() {
+    let (leased, claimed) = said(&admitted(), claim(), 2, &[]);
+    assert_eq!(
+        json!(claimed),
+        json!({
+            "v": 2, "at": 1_800_000_002_000_000_u64, "verb": "claim", "from": "queued", "to": "leased",
+            "epoch": 1, "by": "a host:1/finalization",
+        })
+    );
+    let complete = Command::Complete { epoch: Epoch(1), outcome: Outcome::Kept };
+    let (_, completed) = said(&leased, complete, 3, &[("describe", 61)]);
+    assert_eq!(json!(completed)["stages"], json!(["describe", 61]));
+}
+
+#[test]
+fn verbs_have_one_name() {
+    for verb in [Verb::Claim, Verb::ProveAlive, Verb::RequireKeys, Verb::RunNow, Verb::Withdraw] {
+        assert_eq!(json!(verb), json!(verb.as_str()));
+    }
 }
 
 #[test]
@@ -95,8 +126,9 @@ fn what_lies_behind_a_release_is_read_back() {
     let release = Command::Release { epoch: Epoch(1), delay: chrono::Duration::seconds(60) };
     let released = decide(&leased, release, at(3), &Policy::default()).unwrap().job;
     let written = |cause| {
-        let said = Said { verb: Some("release"), stages: &[], cause };
-        read(&[line(&leased, &released, 3, at(3), said).unwrap()]).pop().unwrap().cause
+        let detail = Detail { verb: Some(Verb::Release), stages: &[], cause };
+        let event = event(&leased, &released, 3, at(3), detail).unwrap();
+        stored(&[json!(event)]).pop().unwrap().cause
     };
     assert_eq!(written(Some(&cause)), Some(cause.clone()));
     let unknown = Cause { stage: None, class: None, http_status: None, circuit_open: false, ..cause };

@@ -1,7 +1,7 @@
 //! A person's changes of action items.
 
 use db::{Doing, Error, idempotency::forget_answers};
-use outbox::{deliveries::forget::forget_objects, reminders::hold_subscriptions};
+use outbox::{deliveries::forget::forget_objects, reminders::lock_subscriptions};
 use records::{ActionItem, ActionItemId, Timestamp, UserId};
 use sqlx::PgConnection;
 use store::items::ItemRow;
@@ -50,7 +50,7 @@ impl Ledger {
         let (mut transaction, _) = self.db.begin(DOING).await?;
         let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(false) };
         // Its reminder and its pushes go with it.
-        hold_subscriptions(&mut transaction, user).await?;
+        lock_subscriptions(&mut transaction, user).await?;
         sqlx::query("delete from action_items where user_id = $1 and action_item_id = $2")
             .bind(user.as_str())
             .bind(item.as_str())

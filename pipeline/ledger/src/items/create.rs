@@ -1,7 +1,7 @@
 //! Action items that a person makes.
 
 use db::{Doing, Error};
-use outbox::announce::announce_made;
+use outbox::announce::announce_created;
 use records::{ActionItem, ActionItemId, EventKind, Timestamp, UserId};
 use sqlx::PgConnection;
 use store::items::ItemRow;
@@ -39,7 +39,8 @@ impl Ledger {
         let items = insert(&mut transaction, user, new, now).await.doing(DOING)?;
         let changes: Vec<Changed> =
             items.iter().map(|item| Changed { before: None, after: item.clone() }).collect();
-        let entries = announce_made(&mut transaction, user, EventKind::ActionItemCreated, &ids, now).await?;
+        let entries =
+            announce_created(&mut transaction, user, EventKind::ActionItemCreated, &ids, now).await?;
         self.commit_changed(transaction, user, &changes, now, DOING).await?;
         if entries > 0 {
             self.db.waker().deliveries_written();

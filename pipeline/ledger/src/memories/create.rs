@@ -1,7 +1,7 @@
 //! Memories that a person makes.
 
 use db::{Doing, Error};
-use outbox::announce::announce_made;
+use outbox::announce::announce_created;
 use records::{EventKind, Memory, MemoryCategory, MemoryId, UserId};
 use store::memories::MemoryRow;
 
@@ -52,7 +52,7 @@ impl Ledger {
                 .doing(DOING)?;
             memories.push(row.try_into()?);
         }
-        let entries = announce_made(&mut transaction, user, EventKind::MemoryCreated, &ids, now).await?;
+        let entries = announce_created(&mut transaction, user, EventKind::MemoryCreated, &ids, now).await?;
         transaction.commit().await.doing(DOING)?;
         if entries > 0 {
             self.db.waker().deliveries_written();

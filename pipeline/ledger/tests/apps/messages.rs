@@ -5,7 +5,7 @@ use std::sync::Arc;
 use db::Secrets;
 use futures::future::join_all;
 use ledger::Ledger;
-use outbox::{AppMessage, DeliveryOutcome, NewSubscription, Notified, PushPolicy, SubscriptionKind};
+use outbox::{AppMessage, DeliveryOutcome, NewSubscription, Notified, PushPolicy, Pushed, SubscriptionKind};
 use records::UserId;
 use tokio::sync::Barrier;
 
@@ -78,37 +78,30 @@ async fn a_message_that_notifies_is_pushed_once_to_every_subscription_and_tried_
     }
     assert!(matches!(send(&world.ledger, &world.bob, 1).await, Notified::Sent { pushes: 2, .. }));
     let policy = PushPolicy::default();
-    let claimed = world.ledger.outbox().claim_chat_pushes(10, &policy).await.unwrap().claimed;
+    let claimed = world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed;
     assert_eq!(claimed.len(), 2);
-    assert_eq!((claimed[0].text.as_str(), claimed[0].app_name.as_str()), ("hello", "Writer"));
-    assert!(
-        world.ledger.outbox().claim_chat_pushes(10, &policy).await.unwrap().claimed.is_empty(),
-        "under way"
-    );
+    let Pushed::Message { text, app_name, .. } = &claimed[0].pushed else { panic!("an app wrote it") };
+    assert_eq!((text.as_str(), app_name.as_str()), ("hello", "Writer"));
+    assert!(world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed.is_empty(), "under way");
     let retry =
         DeliveryOutcome::Retry { status: Some(500), error: "status", retry_after: None, jitter_permille: 0 };
-    assert!(world.ledger.outbox().finish_chat_push(&claimed[0], retry, &policy).await.unwrap());
+    assert!(world.ledger.outbox().finish_push(&claimed[0], retry, &policy).await.unwrap());
     let done = DeliveryOutcome::Delivered { status: 200 };
-    assert!(world.ledger.outbox().finish_chat_push(&claimed[1], done, &policy).await.unwrap());
-    assert!(
-        !world.ledger.outbox().finish_chat_push(&claimed[1], done, &policy).await.unwrap(),
-        "the claim is over"
-    );
-    world.run("update chat_pushes set next_at = clock_timestamp() where status = 'pending'").await;
-    let again = world.ledger.outbox().claim_chat_pushes(10, &policy).await.unwrap().claimed;
+    assert!(world.ledger.outbox().finish_push(&claimed[1], done, &policy).await.unwrap());
+    assert!(world.ledger.outbox().finish_push(&claimed[1], done, &policy).await.unwrap(), "recorded once");
+    world.run("update push_deliveries set next_at = clock_timestamp() where status = 'pending'").await;
+    let again = world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed;
     assert_eq!(again.len(), 1);
     assert_eq!(
         (again[0].subscription_id.as_str(), again[0].try_number),
         (claimed[0].subscription_id.as_str(), 2)
     );
     // A sender that died is due again; its late word counts no more.
-    world.run("update chat_pushes set sending_until = clock_timestamp() where status = 'sending'").await;
-    let taken_over = world.ledger.outbox().claim_chat_pushes(10, &policy).await.unwrap().claimed;
+    world.run("update push_deliveries set sending_until = clock_timestamp() where status = 'sending'").await;
+    let taken_over = world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed;
     assert_eq!(taken_over.len(), 1);
-    assert!(!world.ledger.outbox().finish_chat_push(&again[0], done, &policy).await.unwrap());
-    assert!(
-        world.ledger.outbox().finish_chat_push(&taken_over[0], DeliveryOutcome::Gone, &policy).await.unwrap()
-    );
+    assert!(!world.ledger.outbox().finish_push(&again[0], done, &policy).await.unwrap());
+    assert!(world.ledger.outbox().finish_push(&taken_over[0], DeliveryOutcome::Gone, &policy).await.unwrap());
     assert_eq!(world.count("select count(*) from push_subscriptions").await, 1, "it is gone with its pushes");
 }
 
@@ -123,8 +116,8 @@ async fn one_user_has_four_pushes_under_way_at_most() {
     }
     send(&world.ledger, &world.bob, 1).await;
     let policy = PushPolicy::default();
-    assert_eq!(world.ledger.outbox().claim_chat_pushes(10, &policy).await.unwrap().claimed.len(), 4);
-    assert_eq!(world.ledger.outbox().claim_chat_pushes(10, &policy).await.unwrap().claimed.len(), 0);
+    assert_eq!(world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed.len(), 4);
+    assert_eq!(world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed.len(), 0);
 }
 
 /// `cargo test -p ledger --test apps -- --ignored --nocapture messages_a_second`

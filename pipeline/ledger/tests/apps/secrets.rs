@@ -114,7 +114,7 @@ async fn a_push_to_a_browser_opens_its_secret() {
         key: None,
     };
     world.ledger.outbox().send_app_message(&message).await.unwrap();
-    let claimed = world.ledger.outbox().claim_chat_pushes(10, &PushPolicy::default()).await.unwrap().claimed;
+    let claimed = world.ledger.outbox().claim_pushes(10, &PushPolicy::default()).await.unwrap().claimed;
     let SubscriptionKind::WebPush { auth, .. } = &claimed[0].kind else { panic!("{claimed:?}") };
     assert_eq!(auth.expose_secret(), "BTBZMqHH6r4Tts7J_aSIgg");
 }

@@ -3,7 +3,7 @@
 use db::Error;
 use ledger::{Ledger, OperatorAction};
 use operations::Operations;
-use outbox::{AppMessage, ClaimedChatPush, DeliveryOutcome, PushPolicy};
+use outbox::{AppMessage, ClaimedPush, DeliveryOutcome, PushPolicy};
 use records::{Geolocation, UserId};
 use secrecy::SecretString;
 use store::{AppFields, AppVisibility, KeptManifest, NewApp, NewAppKey};
@@ -33,7 +33,7 @@ pub(crate) enum App {
 /// A user with an app of their own, and a claimed push.
 pub(crate) struct Scene {
     user: UserId,
-    claimed: Option<ClaimedChatPush>,
+    claimed: Option<ClaimedPush>,
 }
 
 impl Said for App {
@@ -64,7 +64,7 @@ impl Said for App {
         }
         if self == Self::FinishPush {
             let mut claimed =
-                ledger.outbox().claim_chat_pushes(100, &PushPolicy::default()).await.unwrap().claimed;
+                ledger.outbox().claim_pushes(100, &PushPolicy::default()).await.unwrap().claimed;
             let mine = claimed.iter().position(|push| push.user_id == scene.user).expect("one is due");
             scene.claimed = Some(claimed.swap_remove(mine));
         }
@@ -94,11 +94,11 @@ impl Said for App {
                 let message = AppMessage { id: &id, user, app: &app, text: "hello", key: Some(name(user)) };
                 ledger.outbox().send_app_message(&message).await.map(drop)
             }
-            Self::ClaimPush => ledger.outbox().claim_chat_pushes(100, &PushPolicy::default()).await.map(drop),
+            Self::ClaimPush => ledger.outbox().claim_pushes(100, &PushPolicy::default()).await.map(drop),
             Self::FinishPush => {
                 let claimed = scene.claimed.as_ref().expect("one was claimed");
                 let done = DeliveryOutcome::Delivered { status: 200 };
-                ledger.outbox().finish_chat_push(claimed, done, &PushPolicy::default()).await.map(drop)
+                ledger.outbox().finish_push(claimed, done, &PushPolicy::default()).await.map(drop)
             }
             Self::Locate => ledger.store().note_location(user, &location(), None).await.map(drop),
             Self::Forget => ledger.store().forget_location(user).await,

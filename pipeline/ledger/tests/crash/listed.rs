@@ -78,7 +78,7 @@ const HANDLES: [(&str, &str); 5] = [
 ];
 
 /// Parts of verbs of another crate, cut off with these: they begin its transaction or write inside of it.
-const WITHIN: [&str; 11] = [
+const WITHIN: [&str; 10] = [
     "begin",
     "begin_creating",
     "begin_reading",
@@ -86,7 +86,6 @@ const WITHIN: [&str; 11] = [
     "begin_without_clock",
     "charge",
     "operate_on",
-    "prune_chat_pushes",
     "prune_installs",
     "prune_locations",
     "prune_request_keys",

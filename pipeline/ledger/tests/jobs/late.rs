@@ -6,8 +6,7 @@ use ledger::{Answer, Renewal, Transition};
 
 use crate::world::World;
 
-const PROOFS: &str =
-    "select count(*) from finalization_jobs, unnest(history) line where line like '% prove_alive %'";
+const PROOFS: &str = "select count(*) from finalization_jobs, jsonb_array_elements(history) event where event ->> 'verb' = 'prove_alive'";
 
 #[tokio::test]
 async fn a_late_renewal_takes_back_the_crash_and_not_the_lease() {

@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, Why};
-use ledger::{ClaimRequest, OperatorAction, Results, Transition};
+use ledger::{ClaimRequest, OperatorAction, Results, Transition, history::Verb};
 use operations::{ActionFilter, JobFilter, Operations, RunCounts};
 use records::UserId;
 
@@ -12,9 +12,9 @@ fn olga() -> OperatorAction {
     OperatorAction { operator: "olga".into(), reason: "the cause is fixed".into() }
 }
 
-async fn verbs(world: &World, job: &JobId) -> Vec<String> {
+async fn verbs(world: &World, job: &JobId) -> Vec<&'static str> {
     let page = Operations::new(&world.ledger).job_page(job).await.unwrap().unwrap();
-    page.history.into_iter().map(|event| event.verb).collect()
+    page.history.iter().map(|event| event.verb.as_str()).collect()
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn jobs_are_found_by_cause_person_age_and_dispatch() {
     assert_eq!(counted(&JobFilter::default()).await, [of("invalid_job", 0), of("no_content", 0)]);
     world.ledger.discard(&dead, &olga()).await.unwrap().unwrap().unwrap();
     let last = Operations::new(&world.ledger).job_page(&dead).await.unwrap().unwrap().history.pop().unwrap();
-    assert_eq!((last.verb.as_str(), last.code), ("discard", None), "it died of nothing anew");
+    assert_eq!((last.verb, last.code), (Verb::Discard, None), "it died of nothing anew");
     assert_eq!(counted(&by_code).await, [of("invalid_job", 1)]);
     assert_eq!(counted(&JobFilter { unsettled: true, ..JobFilter::default() }).await, [of("no_content", 0)]);
     assert_eq!(found(JobFilter { unsettled: true, ..by_code }).await, []);

@@ -1,7 +1,7 @@
 //! An operator's orders as the rest of the service meets them.
 
 use job::{FailureCode, State};
-use ledger::{CheckpointKey, OperatorAction};
+use ledger::{CheckpointKey, OperatorAction, history::Verb};
 use operations::{JobFilter, Operations};
 
 use crate::world::World;
@@ -62,7 +62,7 @@ async fn an_order_is_told_in_the_history_and_in_the_audit() {
     world.ledger.run_now(&claimed.job.id, &olga()).await.unwrap().unwrap().unwrap();
     let page = Operations::new(&world.ledger).job_page(&claimed.job.id).await.unwrap().unwrap();
     let last = page.history.last().unwrap();
-    assert_eq!((last.verb.as_str(), last.from.as_str(), last.to.as_str()), ("run_now", "queued", "queued"));
+    assert_eq!((last.verb, last.from.as_str(), last.to.as_str()), (Verb::RunNow, "queued", "queued"));
     let action = &page.actions[0];
     assert_eq!((action.action.as_str(), action.from_code.as_deref()), ("run_now", Some("model_unavailable")));
     assert_eq!((action.from_generation, action.to_generation), (Some(1), Some(2)));

@@ -76,12 +76,12 @@ async fn each_broken_promise_is_found_by_its_check() {
             vec!["keys_never_queue"],
         ),
         (
-            "update finalization_jobs set history = history || history[1] where status = 'leased'",
+            "update finalization_jobs set history = history || (history -> 0) where status = 'leased'",
             vec!["numbers_only_grow"],
         ),
         (
-            "update finalization_jobs set history = '{\"2 1 complete leased>completed 1 1 - - -\", \
-                 \"3 1 complete leased>completed 1 1 - - -\"}' where status = 'leased'",
+            "update finalization_jobs set history = '[{\"v\": 2, \"verb\": \"complete\", \"epoch\": 1, \"gen\": 1}, \
+                 {\"v\": 3, \"verb\": \"complete\", \"epoch\": 1, \"gen\": 1}]' where status = 'leased'",
             vec!["one_completion"],
         ),
         (

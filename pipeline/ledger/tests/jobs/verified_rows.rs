@@ -146,13 +146,13 @@ async fn two_that_completed_one_revision_are_found_and_two_of_which_one_did_are_
     // A table of the same columns without its rules lends the second row of a revision.
     const TWICE: &str = "alter table finalization_jobs drop constraint one_job_per_revision; \
         create temporary table twin as select * from finalization_jobs where conversation_id = 'plain' and user_id = 'ann'; \
-        update twin set job_id = 'fj_twin', history = '{}'; \
+        update twin set job_id = 'fj_twin', history = null; \
         insert into finalization_jobs select * from twin; \
         insert into finalization_admissions select 'ann', 'plain', 7, 'fj_twin', now() from twin; \
         update finalization_totals set jobs = jobs + 1 where stripe = 3 and status = 'completed'";
     const ONCE: &str = "alter table finalization_jobs drop constraint one_job_per_revision; \
         create temporary table twin as select * from finalization_jobs where conversation_id = 'plain' and user_id = 'ann'; \
-        update twin set job_id = 'fj_twin', history = '{}', status = 'dead_letter', outcome = null, dead_code = 'internal'; \
+        update twin set job_id = 'fj_twin', history = null, status = 'dead_letter', outcome = null, dead_code = 'internal'; \
         insert into finalization_jobs select * from twin; \
         update finalization_totals set jobs = jobs + 1 where stripe = 3 and status = 'dead_letter'; \
         insert into dead_letter_totals values ('internal', false, 3, 1)";
@@ -232,18 +232,18 @@ async fn a_checkpoint_of_a_claim_that_was_never_made_is_found() {
 async fn each_number_that_shrank_is_found_by_itself() {
     expect(&[
         (
-            "update finalization_jobs set history = '{\"3 1 claim queued>leased 1 1 w - -\", \
-                 \"2 2 release leased>queued 1 1 w - -\"}' where status = 'leased'",
+            "update finalization_jobs set history = '[{\"v\": 3, \"verb\": \"claim\", \"epoch\": 1, \"gen\": 1}, \
+                 {\"v\": 2, \"verb\": \"release\", \"epoch\": 1, \"gen\": 1}]' where status = 'leased'",
             &[("numbers_only_grow", 1)],
         ),
         (
-            "update finalization_jobs set history = '{\"2 1 claim queued>leased 2 1 w - -\", \
-                 \"3 2 release leased>queued 1 1 w - -\"}' where status = 'leased'",
+            "update finalization_jobs set history = '[{\"v\": 2, \"verb\": \"claim\", \"epoch\": 2, \"gen\": 1}, \
+                 {\"v\": 3, \"verb\": \"release\", \"epoch\": 1, \"gen\": 1}]' where status = 'leased'",
             &[("numbers_only_grow", 1)],
         ),
         (
-            "update finalization_jobs set history = '{\"2 1 claim queued>leased 1 2 w - -\", \
-                 \"3 2 release leased>queued 1 1 w - -\"}' where status = 'leased'",
+            "update finalization_jobs set history = '[{\"v\": 2, \"verb\": \"claim\", \"epoch\": 1, \"gen\": 2}, \
+                 {\"v\": 3, \"verb\": \"release\", \"epoch\": 1, \"gen\": 1}]' where status = 'leased'",
             &[("numbers_only_grow", 1)],
         ),
     ])

@@ -12,8 +12,6 @@ const BELONGS: &[(&str, &str, &str)] = &[
     ("apps", "user_id", "users"),
     ("audio_webhooks", "user_id", "users"),
     ("chat_messages", "user_id", "users"),
-    ("chat_pushes", "message_id", "chat_messages"),
-    ("chat_pushes", "subscription_id", "push_subscriptions"),
     ("chat_turns", "reply_id", "chat_messages"),
     ("conversations", "user_id", "users"),
     ("developer_keys", "user_id", "users"),
@@ -28,6 +26,7 @@ const BELONGS: &[(&str, &str, &str)] = &[
     ("people", "user_id", "users"),
     ("photos", "conversation_id", "conversations"),
     ("push_deliveries", "action_item_id", "reminders"),
+    ("push_deliveries", "message_id", "chat_messages"),
     ("push_deliveries", "subscription_id", "push_subscriptions"),
     ("push_subscriptions", "user_id", "users"),
     ("reminders", "action_item_id", "action_items"),
@@ -54,7 +53,6 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     ),
     ("audio_webhooks", "disabled_reason failing_since last_success_at"),
     ("chat_messages", "app_id"),
-    ("chat_pushes", "next_at sending_until last_status last_error finished_at"),
     ("chat_turns", "request_id trouble"),
     (
         "conversations",
@@ -75,7 +73,11 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     ("memories", "user_review scoring conversation_id revision"),
     ("operator_actions", "job_id from_status from_code from_generation to_generation subject detail"),
     ("photos", "description"),
-    ("push_deliveries", "next_at sending_until last_status last_error finished_at"),
+    (
+        "push_deliveries",
+        "action_item_id notice due_at message_id app_name target next_at sending_until last_status last_error \
+         finished_at",
+    ),
     ("push_subscriptions", "p256dh auth failing_since last_success_at"),
     ("reminders", "fire_at"),
     ("replay_items", "result changed_at"),

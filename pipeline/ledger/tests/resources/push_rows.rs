@@ -7,6 +7,7 @@ use records::ActionItemId;
 
 use crate::{
     push_strangers::{S, with_pushes},
+    reminders::reminder,
     strangers::spared,
     world::World,
 };
@@ -133,8 +134,8 @@ async fn each_push_says_its_own_persons_words_to_its_own_receiver() {
     assert_eq!(claimed.len(), 6);
     for push in claimed {
         let item = if push.delivery_id == "d_0" { "i" } else { "h" };
-        assert_eq!(push.action_item_id.as_str(), item);
-        assert_eq!(push.description, format!("{} {item}", push.user_id));
+        let (id, words, _) = reminder(&push);
+        assert_eq!((id, words), (item, format!("{} {item}", push.user_id).as_str()));
         assert_eq!(push.url, format!("https://example.com/{}{}", push.user_id, push.subscription_id));
     }
 }
@@ -179,7 +180,7 @@ async fn another_date_of_the_same_item_is_told_anew() {
         world.ledger.change_action_item(&world.ann, &item, &dated).await.unwrap().unwrap();
         let told = claim(&world).await;
         assert_eq!(told.len(), 2, "one for each of Ann's subscriptions");
-        assert!(told.iter().all(|push| (push.due_at - due_at).num_milliseconds() == 0));
+        assert!(told.iter().all(|push| (reminder(push).2 - due_at).num_milliseconds() == 0));
     }
 }
 

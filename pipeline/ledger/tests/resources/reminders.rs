@@ -7,7 +7,7 @@ use futures::FutureExt;
 use job::{Outcome, Queue, WorkerId};
 use ledger::{ClaimRequest, Completion, CreateOutcome, NewContent, NewConversation, NewItem, Results, Same};
 use outbox::{
-    ClaimedPush, DeliveryOutcome, NewSubscription, PushPolicy, SubscriptionKind, TooManySubscriptions,
+    ClaimedPush, DeliveryOutcome, NewSubscription, PushPolicy, Pushed, SubscriptionKind, TooManySubscriptions,
 };
 use records::{ConversationId, Source, Timestamp, UserId};
 use secrecy::{ExposeSecret, SecretString};
@@ -53,6 +53,16 @@ pub(crate) async fn in_an_hour(world: &World) -> Timestamp {
     world.ledger.db().now().await.unwrap() + TimeDelta::hours(1)
 }
 
+/// The item, the words and the date of a reminder.
+pub(crate) fn reminder(push: &ClaimedPush) -> (&str, &str, Timestamp) {
+    match &push.pushed {
+        Pushed::Reminder { action_item_id, description, due_at } => {
+            (action_item_id.as_str(), description, *due_at)
+        }
+        Pushed::Message { .. } => panic!("no app writes here"),
+    }
+}
+
 async fn claim(world: &World) -> Vec<ClaimedPush> {
     world.ledger.outbox().claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed
 }
@@ -94,8 +104,8 @@ async fn an_extracted_due_date_is_pushed_at_once_and_once_more_when_it_has_come(
     let mut urls: Vec<_> = pushes.iter().map(|push| push.url.as_str()).collect();
     urls.sort_unstable();
     assert_eq!(urls, ["https://example.com/a", "https://example.com/b"]);
-    assert_eq!((pushes[0].description.as_str(), pushes[0].try_number), ("Call Tom", 1));
-    assert_eq!((pushes[0].due_at - due_at).num_milliseconds(), 0);
+    assert_eq!((pushes[0].pushed.words(), pushes[0].try_number), ("Call Tom", 1));
+    assert_eq!((reminder(&pushes[0]).2 - due_at).num_milliseconds(), 0);
     assert_eq!(pushes[0].delivery_id, pushes[1].delivery_id, "one notice, two receivers");
     for push in &pushes {
         assert!(finish(&world, push, DELIVERED).await);
@@ -157,7 +167,7 @@ async fn another_matter_with_the_date_of_one_that_was_told_is_told_too() {
     complete(&world, "Call Tim", due_at).await;
     let told = claim(&world).await;
     assert_eq!(told.len(), 1);
-    assert_eq!(told[0].description, "Call Tim");
+    assert_eq!(told[0].pushed.words(), "Call Tim");
 }
 
 #[tokio::test]

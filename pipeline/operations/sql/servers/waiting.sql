@@ -1,5 +1,5 @@
--- Queued jobs whose time has not come and whose last run was ended by a model server, counted to 1,000. The cause is the tenth word
--- of a line of history.
+-- Queued jobs whose time has not come and whose last run was ended by a model server, counted to 1,000. The newest
+-- entry of the history says so.
 select count(*)
 from (
     select
@@ -7,6 +7,6 @@ from (
     where status in ('queued', 'leased', 'blocked_byok')
       and status = 'queued'
       and ready_at > $1
-      and split_part(history[cardinality(history)], ' ', 10) like 'model\_%'
+      and history -> -1 -> 'cause' ->> 'code' like 'model\_%'
     limit 1000
 ) waiting

@@ -1,6 +1,6 @@
 select delivery_id, event, conversation_id, status, tries, last_status, last_error,
     -- One that waits for its endpoint to be enabled (`infinity`) has no next try.
     nullif(next_at, 'infinity') as next_at,
-    created_at, finished_at, coalesce(history, '{}') as history
+    created_at, finished_at, history
 from webhook_deliveries
 where user_id = $1 and endpoint_id = $2 and delivery_id = $3

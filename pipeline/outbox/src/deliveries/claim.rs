@@ -13,7 +13,7 @@ use sqlx::PgConnection;
 use super::{
     CLAIMING, ClaimedDelivery, Claims, DeliveryPolicy,
     fair::{Due, DueRow, Gate, SenderLoad, deal, full, gates},
-    waiting::{MOVED, cancel, put_off, put_off_dead, wake_more},
+    waiting::{MOVED, cancel, defer, defer_dead, wake_more},
 };
 use crate::Outbox;
 
@@ -123,9 +123,9 @@ async fn clear(connection: &mut PgConnection, gate: &Gate, now: Timestamp) -> Re
     if gate.gone {
         cancel(connection, user, endpoint, Some(now), now).await?;
     } else {
-        put_off(connection, user, endpoint, until, now).await?;
+        defer(connection, user, endpoint, until, now).await?;
     }
-    put_off_dead(connection, user, endpoint, until, now).await
+    defer_dead(connection, user, endpoint, until, now).await
 }
 
 /// Takes rows that are still due and unlocked.

@@ -29,7 +29,7 @@ pub(super) struct Gate {
     pub(super) user_id: String,
     pub(super) endpoint_id: String,
     /// Tries that may begin now.
-    pub(super) room: i64,
+    pub(super) capacity: i64,
     /// Closed until the breaker's moment, or (`Some(None)`) until the owner enables the endpoint.
     pub(super) closed_until: Option<Option<Timestamp>>,
     /// It said 410: it wants nothing of what is due.
@@ -39,7 +39,7 @@ pub(super) struct Gate {
 impl Gate {
     /// Whether all that it may have at once is under way; what is due at a closed one is to be cleared away instead.
     fn is_full(&self) -> bool {
-        self.closed_until.is_none() && self.room == 0
+        self.closed_until.is_none() && self.capacity == 0
     }
 }
 
@@ -116,7 +116,7 @@ struct Busy {
 }
 
 /// Endpoints that are open and full already: a claim looks past them from its beginning, so that however many they are, and
-/// however much waits for them, its pages are spent on those that take something. Read without locks: of one that has room
+/// however much waits for them, its pages are spent on those that take something. Read without locks: of one that has capacity
 /// again a moment later the next claim takes, and what is let through is counted once more under the locks ([`gates`]).
 /// What is read is bounded by what all processes have under way at once.
 pub(super) async fn full(
@@ -181,9 +181,9 @@ impl EndpointState {
         };
         // Half open: one try finds out whether the endpoint lives again.
         let most = if self.consecutive_failures >= policy.breaker_after { 1 } else { policy.per_endpoint };
-        let room = if closed_until.is_some() { 0 } else { (most - busy).max(0) };
+        let capacity = if closed_until.is_some() { 0 } else { (most - busy).max(0) };
         let gone = self.disabled_reason.as_deref() == Some("gone");
-        Gate { user_id: self.user_id, endpoint_id: self.endpoint_id, room, closed_until, gone }
+        Gate { user_id: self.user_id, endpoint_id: self.endpoint_id, capacity, closed_until, gone }
     }
 }
 
@@ -209,7 +209,7 @@ async fn under_way(
     Ok(counts.into_iter().map(|(user, endpoint, count)| ((user, endpoint), count)).collect())
 }
 
-/// Deals at most `wanted` due rows, in their order, to the gates that have room, of users who have not their share already.
+/// Deals at most `wanted` due rows, in their order, to the gates that have capacity, of users who have not their share already.
 /// Endpoints that are locked by others, closed, or full afterwards are skipped from now on, and so are users who have their share.
 /// Without a load, users have no shares.
 pub(super) fn deal<'a>(
@@ -219,17 +219,19 @@ pub(super) fn deal<'a>(
     share: &mut Option<SenderLoad>,
     passed: &mut DueRow,
 ) -> Vec<&'a Due> {
-    let mut room: HashMap<(&str, &str), i64> =
-        gates.iter().map(|gate| ((gate.user_id.as_str(), gate.endpoint_id.as_str()), gate.room)).collect();
+    let mut capacity: HashMap<(&str, &str), i64> = gates
+        .iter()
+        .map(|gate| ((gate.user_id.as_str(), gate.endpoint_id.as_str()), gate.capacity))
+        .collect();
     let mut dealt = Vec::new();
     for row in due {
         if share.as_ref().is_some_and(|share| !share.admits(&row.user_id)) {
             passed.users.insert(row.user_id.clone());
             continue;
         }
-        match room.get_mut(&row.endpoint()).filter(|room| **room > 0) {
-            Some(room) if i64::try_from(dealt.len()).is_ok_and(|taken| taken < wanted) => {
-                *room -= 1;
+        match capacity.get_mut(&row.endpoint()).filter(|capacity| **capacity > 0) {
+            Some(capacity) if i64::try_from(dealt.len()).is_ok_and(|taken| taken < wanted) => {
+                *capacity -= 1;
                 if let Some(share) = share {
                     share.begin(&row.user_id);
                 }
@@ -250,8 +252,8 @@ mod tests {
         Due { user_id: "u".into(), endpoint_id: endpoint.into(), delivery_id: delivery.to_string() }
     }
 
-    fn gate(endpoint: &str, room: i64) -> Gate {
-        Gate { user_id: "u".into(), endpoint_id: endpoint.into(), room, closed_until: None, gone: false }
+    fn gate(endpoint: &str, capacity: i64) -> Gate {
+        Gate { user_id: "u".into(), endpoint_id: endpoint.into(), capacity, closed_until: None, gone: false }
     }
 
     #[test]
@@ -260,7 +262,7 @@ mod tests {
         let later = now + chrono::TimeDelta::seconds(1);
         let policy = DeliveryPolicy::default();
         let failed = policy.breaker_after;
-        for (enabled, failures, open_until, busy, room, closed_until) in [
+        for (enabled, failures, open_until, busy, capacity, closed_until) in [
             (true, 0, None, 0, 4, None),
             (true, failed - 1, None, 1, 3, None),
             (true, 0, None, 4, 0, None),
@@ -280,7 +282,7 @@ mod tests {
                 open_until,
             };
             let gate = state.gate(busy, &policy, now);
-            assert_eq!((gate.room, gate.closed_until), (room, closed_until));
+            assert_eq!((gate.capacity, gate.closed_until), (capacity, closed_until));
         }
     }
 
@@ -335,6 +337,6 @@ mod tests {
         let rows: Vec<Due> = (0..4).map(|n| due("free", n)).collect();
         let mut passed = DueRow::default();
         assert_eq!(deal(&rows, &[gate("free", 4)], 3, &mut None, &mut passed).len(), 3);
-        assert!(passed.columns().0.is_empty(), "an endpoint with room left is not passed by");
+        assert!(passed.columns().0.is_empty(), "an endpoint with capacity left is not passed by");
     }
 }

@@ -6,7 +6,7 @@ use db::{Doing, Error};
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 
-use super::{DeliveryPage, DeliveryView, TEST_EVENT, history};
+use super::{DeliveryPage, DeliveryView, TEST_EVENT, history::History};
 use crate::Outbox;
 
 #[derive(sqlx::FromRow)]
@@ -21,7 +21,7 @@ struct ViewRow {
     next_at: Option<Timestamp>,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
-    history: Vec<String>,
+    history: History,
 }
 
 impl From<ViewRow> for DeliveryView {
@@ -37,7 +37,7 @@ impl From<ViewRow> for DeliveryView {
             next_at: row.next_at,
             created_at: row.created_at,
             finished_at: row.finished_at,
-            history: history::read(&row.history),
+            history: row.history.tries(),
         }
     }
 }

@@ -85,7 +85,7 @@ pub(super) async fn wake_more(connection: &mut PgConnection, now: Timestamp) -> 
 }
 
 /// What is due at an endpoint that can take nothing waits `until` then; without a moment, until it is enabled.
-pub(super) async fn put_off(
+pub(super) async fn defer(
     connection: &mut PgConnection,
     user: &str,
     endpoint: &str,
@@ -112,7 +112,7 @@ pub(super) async fn put_off(
 
 /// The same for those whose sender died. It has lost its claim, as when another one had taken the row: the error says so, for
 /// the epoch stays, and its late word may be that of the try before.
-pub(super) async fn put_off_dead(
+pub(super) async fn defer_dead(
     connection: &mut PgConnection,
     user: &str,
     endpoint: &str,

@@ -10,7 +10,7 @@ use db::{
 use records::{ActionItemId, Timestamp, UserId};
 use sqlx::PgConnection;
 
-use super::{ClaimedPush, PushPolicy};
+use super::{ClaimedPush, PushPolicy, Pushed};
 use crate::{Claims, Outbox, SubscriptionKind};
 
 const DOING: &str = "claiming pushes";
@@ -40,9 +40,34 @@ struct TakenRow {
     url: String,
     p256dh: Option<String>,
     auth: Option<String>,
-    action_item_id: String,
-    description: String,
-    due_at: Timestamp,
+    action_item_id: Option<String>,
+    description: Option<String>,
+    due_at: Option<Timestamp>,
+    message_id: Option<String>,
+    app_id: Option<String>,
+    app_name: Option<String>,
+    target: Option<String>,
+    text: Option<String>,
+}
+
+impl TakenRow {
+    fn pushed(&mut self) -> Option<Pushed> {
+        match (self.action_item_id.take(), self.message_id.take()) {
+            (Some(item), None) => Some(Pushed::Reminder {
+                action_item_id: ActionItemId::new(item),
+                description: self.description.take()?,
+                due_at: self.due_at?,
+            }),
+            (None, Some(message_id)) => Some(Pushed::Message {
+                message_id,
+                app_id: self.app_id.take(),
+                app_name: self.app_name.take()?,
+                target: self.target.take()?,
+                text: self.text.take()?,
+            }),
+            _ => None,
+        }
+    }
 }
 
 impl Outbox {
@@ -87,31 +112,22 @@ async fn give_up_dead(
     policy: &PushPolicy,
     now: Timestamp,
 ) -> Result<u64, Error> {
-    sqlx::query(
-        "with dead as (select user_id, subscription_id, delivery_id from push_deliveries \
-             where status = 'sending' and sending_until <= $1 and tries > $2 limit 100 for update skip locked) \
-         update push_deliveries p set status = 'exhausted', finished_at = $1, sending_until = null, last_error = 'lost' \
-         from dead d where p.user_id = d.user_id and p.subscription_id = d.subscription_id \
-             and p.delivery_id = d.delivery_id",
-    )
-    .bind(now)
-    .bind(i32::try_from(policy.schedule.len()).unwrap_or(i32::MAX))
-    .execute(connection)
-    .await
-    .doing(DOING)
-    .map(|given_up| given_up.rows_affected())
+    sqlx::query(include_str!("../../sql/pushes/give_up_dead.sql"))
+        .bind(now)
+        .bind(i32::try_from(policy.schedule.len()).unwrap_or(i32::MAX))
+        .execute(connection)
+        .await
+        .doing(DOING)
+        .map(|given_up| given_up.rows_affected())
 }
 
 /// Tries under way, by person. As many as all processes have slots: few.
 async fn under_way(connection: &mut PgConnection, now: Timestamp) -> Result<HashMap<String, usize>, Error> {
-    let counts: Vec<(String, i64)> = sqlx::query_as(
-        "select user_id, count(*) from push_deliveries \
-         where status = 'sending' and sending_until > $1 group by user_id",
-    )
-    .bind(now)
-    .fetch_all(connection)
-    .await
-    .doing(DOING)?;
+    let counts: Vec<(String, i64)> = sqlx::query_as(include_str!("../../sql/pushes/under_way.sql"))
+        .bind(now)
+        .fetch_all(connection)
+        .await
+        .doing(DOING)?;
     Ok(counts.into_iter().map(|(user, count)| (user, usize::try_from(count).unwrap_or(usize::MAX))).collect())
 }
 
@@ -128,26 +144,13 @@ async fn lock_due(
     now: Timestamp,
     wanted: usize,
 ) -> Result<Vec<DueRow>, Error> {
-    sqlx::query_as(
-        "select p.user_id, p.subscription_id, p.delivery_id, \
-             (not a.completed and a.due_at is not distinct from p.due_at) as is_open \
-         from ((select user_id, subscription_id, delivery_id, next_at as at from push_deliveries \
-                 where status = 'pending' and next_at <= $1 and user_id <> all($3) order by next_at limit $2) \
-             union all \
-             (select user_id, subscription_id, delivery_id, sending_until from push_deliveries \
-                 where status = 'sending' and sending_until <= $1 and user_id <> all($3) \
-                 order by sending_until limit $2)) due \
-         join push_deliveries p using (user_id, subscription_id, delivery_id) \
-         join action_items a on a.user_id = p.user_id and a.action_item_id = p.action_item_id \
-         where (p.status = 'pending' and p.next_at <= $1) or (p.status = 'sending' and p.sending_until <= $1) \
-         order by due.at, p.delivery_id limit $2 for update of p skip locked",
-    )
-    .bind(now)
-    .bind(i64::try_from(wanted).unwrap_or(i64::MAX).saturating_mul(PAGE_FACTOR))
-    .bind(full)
-    .fetch_all(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_as(include_str!("../../sql/pushes/lock_due.sql"))
+        .bind(now)
+        .bind(i64::try_from(wanted).unwrap_or(i64::MAX).saturating_mul(PAGE_FACTOR))
+        .bind(full)
+        .fetch_all(connection)
+        .await
+        .doing(DOING)
 }
 
 /// Those to take now, in their order: at most `wanted`, and so many of each person that `per_person` are under way.
@@ -172,19 +175,15 @@ async fn cancel(connection: &mut PgConnection, rows: &[DueRow], now: Timestamp) 
         return Ok(());
     }
     let [users, subscriptions, deliveries] = columns(rows);
-    sqlx::query(
-        "update push_deliveries p set status = 'cancelled', next_at = null, sending_until = null, finished_at = $4 \
-         from unnest($1::text[], $2::text[], $3::text[]) t (user_id, subscription_id, delivery_id) \
-         where p.user_id = t.user_id and p.subscription_id = t.subscription_id and p.delivery_id = t.delivery_id",
-    )
-    .bind(users)
-    .bind(subscriptions)
-    .bind(deliveries)
-    .bind(now)
-    .execute(connection)
-    .await
-    .doing(DOING)
-    .map(drop)
+    sqlx::query(include_str!("../../sql/pushes/cancel.sql"))
+        .bind(users)
+        .bind(subscriptions)
+        .bind(deliveries)
+        .bind(now)
+        .execute(connection)
+        .await
+        .doing(DOING)
+        .map(drop)
 }
 
 async fn take(
@@ -196,23 +195,14 @@ async fn take(
         return Ok(Vec::new());
     }
     let [users, subscriptions, deliveries] = columns(rows);
-    sqlx::query_as(
-        "update push_deliveries p set status = 'sending', epoch = p.epoch + 1, tries = p.tries + 1, \
-             sending_until = $4, next_at = null \
-         from unnest($1::text[], $2::text[], $3::text[]) t (user_id, subscription_id, delivery_id) \
-         join push_subscriptions s using (user_id, subscription_id), action_items a \
-         where p.user_id = t.user_id and p.subscription_id = t.subscription_id and p.delivery_id = t.delivery_id \
-             and a.user_id = p.user_id and a.action_item_id = p.action_item_id \
-         returning p.user_id, p.subscription_id, p.delivery_id, p.epoch, p.tries, s.kind, s.url, s.p256dh, s.auth, \
-             p.action_item_id, a.description, p.due_at",
-    )
-    .bind(users)
-    .bind(subscriptions)
-    .bind(deliveries)
-    .bind(until)
-    .fetch_all(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_as(include_str!("../../sql/pushes/take.sql"))
+        .bind(users)
+        .bind(subscriptions)
+        .bind(deliveries)
+        .bind(until)
+        .fetch_all(connection)
+        .await
+        .doing(DOING)
 }
 
 /// Columns for `unnest`.
@@ -223,7 +213,7 @@ fn columns(rows: &[DueRow]) -> [Vec<&str>; 3] {
 
 /// How a subscription is reached, as its row says. One whose kind this version does not know, or whose secret no key opens, stays
 /// under way until its tries are used up: it blocks no other.
-pub(crate) fn subscription_kind(
+fn subscription_kind(
     secrets: &Secrets,
     context: Context<'_>,
     kind: &str,
@@ -246,7 +236,12 @@ pub(crate) fn subscription_kind(
     }
 }
 
-fn push(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedPush> {
+/// One that says of nothing what it is about was written by another version; it stays under way until its tries are used up.
+fn push(secrets: &Secrets, mut row: TakenRow, now: Timestamp) -> Option<ClaimedPush> {
+    let Some(pushed) = row.pushed() else {
+        tracing::error!(delivery_id = row.delivery_id, "what a push is about is unknown to this version");
+        return None;
+    };
     let context = Context::subscription(&row.user_id, &row.subscription_id);
     let kind = subscription_kind(secrets, context, &row.kind, row.p256dh, row.auth)?;
     Some(ClaimedPush {
@@ -257,9 +252,7 @@ fn push(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedPush>
         try_number: row.tries,
         kind,
         url: row.url,
-        action_item_id: ActionItemId::new(row.action_item_id),
-        description: row.description,
-        due_at: row.due_at,
+        pushed,
         now,
     })
 }

@@ -8,7 +8,7 @@ use sqlx::PgConnection;
 use super::{ClaimedPush, PushPolicy};
 use crate::{
     DeliveryOutcome, Outbox,
-    deliveries::finish::{Health, Verdict, health, verdict},
+    tries::{Ending, Health, decide},
 };
 
 const DOING: &str = "finishing a push";
@@ -25,20 +25,20 @@ impl Outbox {
         // one that is gone, or failed for days, was to be removed.
         let (user, subscription) = (claimed.user_id.as_str(), claimed.subscription_id.as_str());
         if !lock_subscription(&mut transaction, user, subscription).await? {
-            return Ok(matches!(health(outcome), Health::Gone | Health::Failing));
+            return Ok(matches!(outcome.health(), Health::Gone | Health::Failing));
         }
-        let verdict = verdict(outcome, claimed.try_number, &policy.schedule, now);
-        if !write(&mut transaction, claimed, &verdict, now).await? {
-            return is_written(&mut transaction, claimed, &verdict).await;
+        let ending = decide(outcome, claimed.try_number, &policy.schedule, now);
+        if !write(&mut transaction, claimed, &ending, now).await? {
+            return is_written(&mut transaction, claimed, &ending).await;
         }
-        note_health(&mut transaction, user, subscription, health(outcome), policy, now).await?;
+        note_health(&mut transaction, user, subscription, outcome.health(), policy, now).await?;
         transaction.commit().await.doing(DOING)?;
         Ok(true)
     }
 }
 
 /// What a try says of its subscription: one that is gone, or that failed for days, is removed.
-pub(crate) async fn note_health(
+async fn note_health(
     connection: &mut PgConnection,
     user: &str,
     subscription: &str,
@@ -58,7 +58,7 @@ pub(crate) async fn note_health(
 }
 
 /// `false`: it was removed.
-pub(crate) async fn lock_subscription(
+async fn lock_subscription(
     connection: &mut PgConnection,
     user: &str,
     subscription: &str,
@@ -77,49 +77,41 @@ pub(crate) async fn lock_subscription(
 async fn write(
     connection: &mut PgConnection,
     claimed: &ClaimedPush,
-    verdict: &Verdict,
+    ending: &Ending,
     now: Timestamp,
 ) -> Result<bool, Error> {
-    let written = sqlx::query(
-        "update push_deliveries set status = $5, next_at = $6, sending_until = null, last_status = $7, last_error = $8, \
-             finished_at = case when $5 <> 'pending' then $9::timestamptz end \
-         where user_id = $1 and subscription_id = $2 and delivery_id = $3 and epoch = $4 and status = 'sending'",
-    )
-    .bind(claimed.user_id.as_str())
-    .bind(&claimed.subscription_id)
-    .bind(&claimed.delivery_id)
-    .bind(claimed.epoch)
-    .bind(verdict.status)
-    .bind(verdict.next_at)
-    .bind(verdict.last_status.map(i32::from))
-    .bind(verdict.last_error)
-    .bind(now)
-    .execute(connection)
-    .await
-    .doing(DOING)?;
+    let written = sqlx::query(include_str!("../../sql/pushes/finish.sql"))
+        .bind(claimed.user_id.as_str())
+        .bind(&claimed.subscription_id)
+        .bind(&claimed.delivery_id)
+        .bind(claimed.epoch)
+        .bind(ending.status)
+        .bind(ending.next_at)
+        .bind(ending.last_status.map(i32::from))
+        .bind(ending.last_error)
+        .bind(now)
+        .execute(connection)
+        .await
+        .doing(DOING)?;
     Ok(written.rows_affected() > 0)
 }
 
-/// Whether the verdict was written before, under the same claim: a sender without an answer repeats it.
+/// Whether the end was written before, under the same claim: a sender without an answer repeats it.
 async fn is_written(
     connection: &mut PgConnection,
     claimed: &ClaimedPush,
-    verdict: &Verdict,
+    ending: &Ending,
 ) -> Result<bool, Error> {
-    sqlx::query_scalar(
-        "select exists (select from push_deliveries \
-             where user_id = $1 and subscription_id = $2 and delivery_id = $3 and epoch = $4 and status = $5 \
-                 and last_error is not distinct from $6)",
-    )
-    .bind(claimed.user_id.as_str())
-    .bind(&claimed.subscription_id)
-    .bind(&claimed.delivery_id)
-    .bind(claimed.epoch)
-    .bind(verdict.status)
-    .bind(verdict.last_error)
-    .fetch_one(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_scalar(include_str!("../../sql/pushes/is_finished.sql"))
+        .bind(claimed.user_id.as_str())
+        .bind(&claimed.subscription_id)
+        .bind(&claimed.delivery_id)
+        .bind(claimed.epoch)
+        .bind(ending.status)
+        .bind(ending.last_error)
+        .fetch_one(connection)
+        .await
+        .doing(DOING)
 }
 
 async fn note_success(

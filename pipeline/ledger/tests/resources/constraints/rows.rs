@@ -66,8 +66,6 @@ pub(crate) const SEED: &str = "\
     insert into user_locations (user_id, latitude, longitude, noted_at) values ('ann', 1, 2, now()); \
     insert into chat_messages (user_id, thread, message_id, sender, text) \
         values ('ann', 'main', '01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90', 'app', 'hello'); \
-    insert into chat_pushes (user_id, subscription_id, message_id, app_name, target, status, next_at, created_at) \
-        values ('ann', 's', '01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90', 'Tasks', 'main', 'pending', now(), now()); \
     insert into request_keys (user_id, route, request_key, fingerprint, made, created_at, running_until) \
         values ('ann', 'r', 'k', 'f', '{}', now(), now()); \
     insert into service_processes (process_id, version, roles, dispatch_mode, finalization_slots, creation_slots, \
@@ -285,6 +283,16 @@ pub(super) const OF_WHAT_IS_SENT: &[Refused] = &[
     ("push_subscriptions", "webpush_has_keys", "kind = 'webpush', p256dh = 'p'"),
     ("push_subscriptions", "webpush_has_keys", "auth = 'a'"),
     ("push_subscriptions", "webpush_has_keys", "p256dh = 'p'"),
+    ("push_deliveries", "push_reminder_is_whole", "notice = null"),
+    ("push_deliveries", "push_reminder_is_whole", "due_at = null"),
+    ("push_deliveries", "push_message_is_whole", "app_name = 'Tasks'"),
+    ("push_deliveries", "push_message_is_whole", "target = 'main'"),
+    (
+        "push_deliveries",
+        "push_is_of_one",
+        "app_name = 'Tasks', target = 'main', message_id = '01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90'",
+    ),
+    ("push_deliveries", "push_is_of_one", "action_item_id = null, notice = null, due_at = null"),
     ("push_deliveries", "push_notice_known", "notice = 'gone'"),
     ("push_deliveries", "push_status_known", "status = 'gone', next_at = null"),
     ("push_deliveries", "push_pending_has_next", "next_at = null"),
@@ -296,11 +304,6 @@ pub(super) const OF_WHAT_IS_SENT: &[Refused] = &[
     ("push_deliveries", "push_finished_has_time", "status = 'exhausted', next_at = null"),
     ("push_deliveries", "push_finished_has_time", "status = 'cancelled', next_at = null"),
     ("chat_messages", "chat_sender_known", "sender = 'nobody'"),
-    ("chat_pushes", "chat_push_status_known", "status = 'gone', next_at = null"),
-    ("chat_pushes", "chat_push_pending_has_next", "next_at = null"),
-    ("chat_pushes", "chat_push_sending_has_until", "status = 'sending', next_at = null"),
-    ("chat_pushes", "chat_push_finished_has_time", "finished_at = now()"),
-    ("chat_pushes", "chat_push_finished_has_time", "status = 'delivered', next_at = null"),
 ];
 
 /// What apps may not be, nor where users are.

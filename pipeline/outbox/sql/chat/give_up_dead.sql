@@ -1,7 +1,0 @@
--- Pushes whose sender died in their last try: one that kills its sender must end.
-with dead as (
-    select user_id, subscription_id, message_id from chat_pushes
-    where status = 'sending' and sending_until <= $1 and tries > $2 limit 100 for update skip locked)
-update chat_pushes p set status = 'exhausted', finished_at = $1, sending_until = null, last_error = 'lost'
-from dead d
-where p.user_id = d.user_id and p.subscription_id = d.subscription_id and p.message_id = d.message_id

@@ -1,0 +1,29 @@
+-- A page of pushes that are due, or whose sender died, of users other than $3, oldest first; locked rows are skipped. A reminder is
+-- open while its item is to be done by the same date; the push of a message always is.
+select p.user_id, p.subscription_id, p.delivery_id,
+       p.action_item_id is null or not a.completed and a.due_at is not distinct from p.due_at as is_open
+from (
+    (select user_id, subscription_id, delivery_id, next_at as at
+     from push_deliveries
+     where status = 'pending'
+       and next_at <= $1
+       and user_id <> all ($3)
+     order by next_at
+     limit $2)
+    union all
+    (select user_id, subscription_id, delivery_id, sending_until
+     from push_deliveries
+     where status = 'sending'
+       and sending_until <= $1
+       and user_id <> all ($3)
+     order by sending_until
+     limit $2)
+) due
+join push_deliveries p using (user_id, subscription_id, delivery_id)
+left join action_items a on a.user_id = p.user_id and a.action_item_id = p.action_item_id
+-- Asked again of the row itself, which another claim may have taken since the page was read.
+where (p.status = 'pending' and p.next_at <= $1)
+   or (p.status = 'sending' and p.sending_until <= $1)
+order by due.at, p.delivery_id
+limit $2
+for update of p skip locked
