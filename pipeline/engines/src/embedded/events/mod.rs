@@ -3,6 +3,7 @@
 
 mod happenings;
 mod nouns;
+mod others;
 mod phrase;
 
 use std::collections::BTreeSet;
@@ -184,7 +185,7 @@ fn title(said: &Said<'_>, asks: bool, before: &str, recalled: impl Fn() -> Optio
     }
     nouns::predicate(said)
         .or_else(|| recalled().filter(|_| nouns::is_of_it(said)))
-        .or_else(|| happenings::of_others(said))
+        .or_else(|| others::of_others(said))
         .or_else(|| happenings::meeting(said))
         .or_else(|| {
             if happenings::is_task(said) {
