@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p engines --example score` scores the embedded engine. With `LISTEN_OPENAI_BASE_URL` and
 //! `LISTEN_OPENAI_MODEL` (and `LISTEN_OPENAI_API_KEY`) in the environment, that model is the second column: it is asked some
-//! 600 times. Names of files in `corpus/` may follow, else those of varied and of unseen talk are read.
+//! 600 times. Names of files in `corpus/` may follow, else those of varied, unseen and everyday talk are read.
 
 #![allow(
     clippy::unwrap_used,
@@ -45,9 +45,18 @@ fn configured() -> Option<OpenAi> {
 
 /// The score of one engine over `corpora`, and of its dates.
 fn of<E: Reader + ExtractItems>(engine: &E, corpora: &[&str]) -> (Score, Share) {
-    let dates =
-        concat!(include_str!("../corpus/spoken_dates.txt"), include_str!("../corpus/unseen_dates.txt"));
-    let sets = [("O", "2027-03-09T09:00:00Z"), ("P", "2026-09-16T14:30:00Z"), ("Q", "2027-02-11T10:20:00Z")];
+    let dates = concat!(
+        include_str!("../corpus/spoken_dates.txt"),
+        include_str!("../corpus/unseen_dates.txt"),
+        include_str!("../corpus/everyday_dates.txt")
+    );
+    let sets = [
+        ("O", "2027-03-09T09:00:00Z"),
+        ("P", "2026-09-16T14:30:00Z"),
+        ("Q", "2027-02-11T10:20:00Z"),
+        ("S", "2027-06-08T15:40:00Z"),
+        ("T", "2027-06-08T15:40:00Z"),
+    ];
     let mut resolved = Share::default();
     for (set, said_at) in sets {
         let share = score::dates::score(engine, dates, set, said_at.parse().unwrap());
@@ -58,7 +67,14 @@ fn of<E: Reader + ExtractItems>(engine: &E, corpora: &[&str]) -> (Score, Share) 
 
 fn main() {
     let names: Vec<String> = std::env::args().skip(1).collect();
-    let all = ["varied_open.json", "varied_blind.json", "unseen_open.json", "unseen_blind.json"];
+    let all = [
+        "varied_open.json",
+        "varied_blind.json",
+        "unseen_open.json",
+        "unseen_blind.json",
+        "everyday_open.json",
+        "everyday_blind.json",
+    ];
     let names = if names.is_empty() { all.map(str::to_owned).to_vec() } else { names };
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/");
     let read = |name: &String| std::fs::read_to_string(format!("{folder}{name}")).unwrap();

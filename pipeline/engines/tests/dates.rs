@@ -36,3 +36,14 @@ fn unseen_date_phrases_are_resolved() {
     assert_eq!(score.of, 49);
     assert!(score.percent() >= 93, "{score} unseen phrases");
 }
+
+#[test]
+fn everyday_date_phrases_are_resolved() {
+    let corpus = include_str!("../corpus/everyday_dates.txt");
+    for (set, floor) in [("S", 95), ("T", 95)] {
+        let said_at = "2027-06-08T15:40:00Z".parse().unwrap();
+        let score = score::dates::score(&Embedded::new(), corpus, set, said_at);
+        assert_eq!(score.of, 21);
+        assert!(score.percent() >= floor, "{score} phrases of set {set}");
+    }
+}

@@ -76,7 +76,7 @@ static OPENER: LazyLock<Pattern> = LazyLock::new(|| {
 
 static CONDITION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:and|but|so|well|ok|okay|what)\W+)*(?:if|when|unless|whenever|had|suppose|in case)\b",
+        r"(?i)^\W*(?:(?:and|but|so|well|ok|okay|what)\W+)*(?:if|when|unless|whenever|had|suppose|in case|each time|every time|next time|as soon as|once)\b",
     )
 });
 

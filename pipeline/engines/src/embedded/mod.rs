@@ -111,7 +111,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/7"
+        "embedded/8"
     }
 
     fn costs(&self) -> bool {

@@ -236,10 +236,23 @@ fn close<'t>(run: &mut Vec<&'t str>) -> Option<Vec<&'t str>> {
     (!run.is_empty()).then(|| run.split_off(from))
 }
 
+/// "Fourth", "Thursdays": when, and not what.
+fn is_day(word: &str) -> bool {
+    let ordinal =
+        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+            .contains(&word)
+            || word.ends_with("teenth")
+            || word.ends_with("tieth");
+    ordinal
+        || word
+            .strip_suffix('s')
+            .is_some_and(|day| day.ends_with("day") && day.len() > 5 && day != "holiday" && day != "birthday")
+}
+
 /// Whether a word may stand in a phrase: no number, no verb, and in German a noun.
 fn is_topical(piece: &str, first: bool, language: Language) -> bool {
     let lower = piece.to_lowercase();
-    let word = piece.starts_with(char::is_alphabetic) && lower.chars().count() > 2;
+    let word = piece.starts_with(char::is_alphabetic) && lower.chars().count() > 2 && !is_day(&lower);
     if !word || !language.is_content(&lower) {
         return false;
     }

@@ -23,6 +23,8 @@ static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
           | you(?:'ll)\b | you\s+(?:should|must|have\s+to|need\s+to)\b
           | (?:someone|somebody|everyone|everybody)\s+(?:has|needs|should|must|will)\b
           | (?:please|don't\s+forget|make\s+sure|remind\s+me|remember\s+to|let's|let\s+me|note\s+to\s+self)\b
+          | before\s+i\s+forget\b
+          | (?:call|ring|phone|email|text|buy|book|pay|send|pick\s+up|order|cancel|return|renew|fix|clean|wash|check|ask|tell|remind|bring|fetch|collect|post|print|water|feed|take|put|sort\s+out)\s+(?:the|my|our|your|his|her|an|some|mum|dad|mom|him|them)\b
           | also\s+(?:i|we|you|they|the|my|our|can|could|please|don't|remember|let's|there)\b | (?:okay|ok|yeah|oh|anyway|by\s+the\s+way)\b
         )",
     )
@@ -155,7 +157,17 @@ fn is_unpunctuated(text: &str) -> bool {
 /// its first and last words alone, so that a long line costs what its length is.
 fn begins(before: &str) -> bool {
     let last = before.trim_end().rsplit(' ').next().unwrap_or_default().to_lowercase();
-    before.split_whitespace().nth(1).is_some() && !GOES_ON.split_whitespace().any(|word| word == last)
+    let mut from_last = before.trim_end().rsplit(' ').skip(1);
+    // "I told Pat I'd bring it", "let mum call the doctor".
+    let reports = from_last.next().is_some_and(|word| {
+        matches!(
+            word,
+            "told" | "promised" | "asked" | "let" | "make" | "help" | "have" | "so" | "know" | "to" | "phone"
+        )
+    });
+    before.split_whitespace().nth(1).is_some()
+        && !reports
+        && !GOES_ON.split_whitespace().any(|word| word == last)
 }
 
 fn chunks(piece: &str, longest: usize) -> Vec<String> {

@@ -51,7 +51,7 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
                 let limit = if ONE.is_match(&turn.message.bare) { 1 } else { 10 };
                 turn.call(DataTool::ListConversations, json!({ "limit": limit }))
             }
-            Some(Ok(result)) => told(turn, result, "lately", 1),
+            Some(Ok(result)) => summary(turn, result, "lately", 1),
             Some(Err(words)) => failed(words),
         });
     };
@@ -68,13 +68,13 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
         ),
         Some(Ok(result)) => {
             let named = turn.message.text.get(span.named.clone()).unwrap_or_default().to_lowercase();
-            told(turn, result, &named, span.days)
+            summary(turn, result, &named, span.days)
         }
         Some(Err(words)) => failed(words),
     })
 }
 
-fn told(turn: &Turn<'_>, result: &Value, named: &str, days: i64) -> Step {
+fn summary(turn: &Turn<'_>, result: &Value, named: &str, days: i64) -> Step {
     let found = listed(result, "conversations");
     if found.is_empty() {
         return answer(format!("I found no conversations: {named}."));

@@ -52,7 +52,7 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
 fn all(turn: &Turn<'_>) -> Step {
     match turn.result(DataTool::ListMemories) {
         None => turn.call(DataTool::ListMemories, json!({"limit": NAMED})),
-        Some(Ok(result)) => told(&listed(result, "memories"), "about you"),
+        Some(Ok(result)) => summary(&listed(result, "memories"), "about you"),
         Some(Err(words)) => failed(words),
     }
 }
@@ -70,7 +70,7 @@ fn of_own(turn: &Turn<'_>, what: &str, about: &str) -> Step {
             if fitting.is_empty() {
                 return answer(format!("Nothing is remembered about {about}."));
             }
-            told(&fitting, &format!("about {about}"))
+            summary(&fitting, &format!("about {about}"))
         }
         Some(Err(words)) => failed(words),
     }
@@ -129,7 +129,7 @@ fn of(turn: &Turn<'_>, about: &str) -> Step {
     quoting(lines, ids)
 }
 
-fn told(memories: &[&Value], about: &str) -> Step {
+fn summary(memories: &[&Value], about: &str) -> Step {
     if memories.is_empty() {
         return answer(format!("Nothing is remembered {about} yet."));
     }

@@ -50,7 +50,7 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     let goals = listed(result, "goals");
     Some(match change {
         Some((which, change)) => set(turn, &goals, &which, change),
-        None => told(&goals, bare),
+        None => summary(&goals, bare),
     })
 }
 
@@ -115,7 +115,7 @@ fn set(turn: &Turn<'_>, goals: &[&Value], which: &str, change: Change) -> Step {
     turn.call(DataTool::SetGoalProgress, json!({"id": text(goal, "id"), "current_value": value}))
 }
 
-fn told(goals: &[&Value], bare: &str) -> Step {
+fn summary(goals: &[&Value], bare: &str) -> Step {
     if goals.is_empty() {
         return answer("You have no goals.");
     }

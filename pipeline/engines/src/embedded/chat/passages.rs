@@ -43,7 +43,7 @@ pub(super) fn step(turn: &Turn<'_>) -> Step {
     }
     match turn.result(DataTool::Search) {
         None => turn.call(DataTool::Search, arguments(turn, &wanted)),
-        Some(Ok(result)) => told(turn, &wanted, &listed(result, "results")),
+        Some(Ok(result)) => summary(turn, &wanted, &listed(result, "results")),
         Some(Err(words)) => failed(words),
     }
 }
@@ -82,7 +82,7 @@ fn arguments(turn: &Turn<'_>, wanted: &Wanted) -> Value {
     Value::Object(arguments)
 }
 
-fn told(turn: &Turn<'_>, wanted: &Wanted, results: &[&Value]) -> Step {
+fn summary(turn: &Turn<'_>, wanted: &Wanted, results: &[&Value]) -> Step {
     // The index knows more forms of words, and words that are not shown.
     let rate = |result: &Value| match result.get("complete") {
         Some(Value::Bool(true)) => 1.0,

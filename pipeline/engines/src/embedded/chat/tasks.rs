@@ -53,7 +53,7 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     let asked = Asked::of(turn);
     Some(match turn.result(DataTool::ListActionItems) {
         None => turn.call(DataTool::ListActionItems, asked.arguments.clone()),
-        Some(Ok(result)) => told(turn, &asked, &listed(result, "action_items")),
+        Some(Ok(result)) => summary(turn, &asked, &listed(result, "action_items")),
         Some(Err(words)) => failed(words),
     })
 }
@@ -98,7 +98,7 @@ impl Asked {
     }
 }
 
-fn told(turn: &Turn<'_>, asked: &Asked, items: &[&Value]) -> Step {
+fn summary(turn: &Turn<'_>, asked: &Asked, items: &[&Value]) -> Step {
     if items.is_empty() {
         return answer(format!("I found no tasks ({}).", asked.named));
     }

@@ -11,8 +11,8 @@ use super::calendar::{
 use super::holidays::{HOLIDAY, holiday};
 use super::periods::{end_of, middle_of, part_of_month, period, season_end, start_of};
 use super::relative::{
-    after_next, day_of_named_month, fortnight, nth_week, nth_weekday, this_time, weekday_after_next,
-    weekday_fortnight, weekday_in_weeks, weekday_of_week,
+    after_next, beside_weekday, day_of_named_month, fortnight, nth_week, nth_weekday, this_time,
+    weekday_after_next, weekday_fortnight, weekday_in_weeks, weekday_of_week, working_days,
 };
 use super::{DayOrder, Found};
 use crate::embedded::pattern::Pattern;
@@ -51,6 +51,9 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
         ),
         (pattern(r"\b(?P<lead>within|in)\s+(?:about\s+)?(?P<quarters>the|an?\s+quarter\s+of\s+an|three\s+quarters\s+of\s+an)\s+hour\b"), quarters_ahead),
         rule(r"\b(?:an?\s+|one\s+)?fortnight\b".into(), fortnight),
+        rule(format!(r"\bnot\s+(?:this|the\s+coming)\s+(?P<w>{WEEKDAY})[,\s]+(?:but\s+)?(?:the\s+)?(?:one\s+after(?:\s+(?:that|it))?|next(?:\s+one)?|following(?:\s+one)?)\b"), weekday_after_next),
+        rule(format!(r"\b(?:the\s+)?day\s+(?P<side>after|before)\s+(?P<w>{WEEKDAY})\b"), beside_weekday),
+        rule(r"\b(?:in|within)\s+(?:the\s+next\s+)?(?P<n>\d{1,2}|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty)\s+(?:working|business|work)\s+days\b".into(), working_days),
         rule(format!(r"\b(?P<w>{WEEKDAY}|weekend)\s+after\s+next\b"), weekday_after_next),
         rule(format!(r"\b(?:the\s+)?(?:following\s+(?P<follows>{WEEKDAY})|(?P<followed>{WEEKDAY})\s+after(?:\s+that)?(?P<after>$|[.,;!?]|\s+(?:so|and|at)\b))"), on_weekday),
         rule(format!(r"\b(?P<w>{WEEKDAY}),?\s+(?:of\s+|in\s+)?(?:the\s+)?(?P<which>this|next)\s+week\b"), weekday_of_week),

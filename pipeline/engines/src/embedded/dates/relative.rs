@@ -29,6 +29,26 @@ pub(super) fn weekday_after_next(captures: &Captures<'_>, now: NaiveDateTime) ->
     }
 }
 
+/// "The day after Thursday".
+pub(super) fn beside_weekday(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
+    let named = following(now.date(), weekday(group(captures, "w"))?);
+    match group(captures, "side") {
+        "before" => named.pred_opt().map(day),
+        _ => named.succ_opt().map(day),
+    }
+}
+
+/// "Within ten working days": Saturdays and Sundays do not count.
+pub(super) fn working_days(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
+    let mut left = number(group(captures, "n"))?;
+    let mut date = now.date();
+    while left > 0 {
+        date = date.succ_opt()?;
+        left -= i64::from(date.weekday().num_days_from_monday() < 5);
+    }
+    Some(day(date))
+}
+
 /// "Monday in two weeks": the Monday of that week.
 pub(super) fn weekday_in_weeks(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
     let weeks = number(group(captures, "n")).filter(|weeks| *weeks < 60)?;

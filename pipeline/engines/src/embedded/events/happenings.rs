@@ -117,7 +117,7 @@ fn is_work(verb: &str) -> bool {
         && !matches!(verb, "visit" | "meet" | "attend" | "present" | "start" | "speak" | "host" | "play")
 }
 
-fn joined(words: &[Word<'_>]) -> String {
+pub(super) fn joined(words: &[Word<'_>]) -> String {
     words.iter().map(|word| word.said).collect::<Vec<_>>().join(" ")
 }
 
@@ -246,14 +246,27 @@ pub(super) fn act(said: &Said<'_>, earlier: &str) -> Option<String> {
         };
         let own = subject.is_any("i we you i'm we're you're i'll we'll you'll");
         if own {
+            // What one finishes oneself is work.
+            if matches!(verb, "finish" | "end" | "close") {
+                return None;
+            }
+            if rest.is_empty() && matches!(verb, "leave" | "depart" | "fly") {
+                return Some(if verb == "fly" { "Flying" } else { "Leaving" }.to_owned());
+            }
             let object = !rest.is_empty() || matches!(verb, "visit" | "marry" | "graduate");
             let said = if form == Form::Gerund { words.get(at)?.plain.clone() } else { verb.to_owned() };
             return object.then(|| capitalised(format!("{said} {rest}").trim()));
         }
         let bare = subject.plain.trim_end_matches("'s").trim_end_matches("'ll").trim_end_matches("'re");
         if matches!(bare, "he" | "she" | "they" | "it" | "who") {
-            let who = meant(said, earlier, at)?;
-            return Some(acts(&who));
+            let who = meant(said, earlier, at);
+            // "They're delivering the manure."
+            let unnamed = bare == "they" && form == Form::Gerund && !rest.is_empty();
+            return match who {
+                Some(who) => Some(acts(&who)),
+                None if unnamed => Some(capitalised(&format!("{} {rest}", words.get(at)?.plain))),
+                None => None,
+            };
         }
         let phrase = noun_phrase_before(words, subject_end)?;
         let who = joined(phrase);
@@ -278,7 +291,7 @@ fn tail(said: &Said<'_>, at: usize) -> String {
     let rest = words.get(at + 1..).unwrap_or_default();
     let ends = |word: &&Word<'_>| {
         !word.is_any(
-            "and but so because if when who which that until till for from by i we he she they it then since",
+            "and but so because if when who which that until till for from by i we he she they it then since is are was isn't right",
         )
     };
     let kept: Vec<&str> = rest
@@ -332,6 +345,10 @@ pub(super) fn location(said: &Said<'_>) -> Option<String> {
     }
     if !tie.is_any("at in on off") {
         return None;
+    }
+    if tie.plain == "off" && words.get(at + 2).is_some_and(|word| word.plain == "to") {
+        let phrase = noun_phrase_from(words, at + 3);
+        return (!phrase.is_empty()).then(|| format!("Trip to {}", joined(phrase)));
     }
     let phrase = noun_phrase_from(words, at + 2);
     (!phrase.is_empty()).then(|| titled(phrase))

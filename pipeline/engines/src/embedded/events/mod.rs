@@ -3,6 +3,7 @@
 
 mod happenings;
 mod nouns;
+mod others;
 mod phrase;
 
 use std::collections::BTreeSet;
@@ -79,7 +80,10 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
             events.add(day, event);
         }
         let before = earlier.day.map(|(day, ago)| (day, ago + 1)).filter(|(_, ago)| *ago < WITHIN_REACH);
-        earlier = Earlier { text: sentence.text, day: day.or(before) };
+        let happening = nouns::happening_in(&sentence.text).map(|noun| (noun, 0)).or_else(|| {
+            earlier.happening.take().map(|(noun, ago)| (noun, ago + 1)).filter(|(_, ago)| *ago < RECALLED)
+        });
+        earlier = Earlier { text: sentence.text, day: day.or(before), happening };
     }
     events.all
 }
@@ -87,12 +91,17 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
 /// For how many sentences an hour without a day is on the day of the event before it.
 const WITHIN_REACH: usize = 2;
 
+/// For how many sentences "it" may mean what was said to take place.
+const RECALLED: usize = 4;
+
 /// What was said before a sentence.
 #[derive(Default)]
 struct Earlier {
     text: String,
     /// The day of the last event, and how many sentences ago.
     day: Option<(NaiveDate, usize)>,
+    /// What takes place that was named last, and how many sentences ago.
+    happening: Option<(String, usize)>,
 }
 
 /// The events so far, and what each is known by.
@@ -152,7 +161,11 @@ fn of_sentence(
         }
         let asks = text.ends_with('?') && piece.end == text.len() && QUESTION.is_match(words);
         let before = format!("{} {}", earlier.text, text.get(..piece.start).unwrap_or_default());
-        let Some(title) = title(&said, asks, &before) else { continue };
+        let recalled = || {
+            let here = text.get(..piece.start).and_then(nouns::happening_in);
+            here.or_else(|| earlier.happening.as_ref().map(|(noun, _)| noun.clone()))
+        };
+        let Some(title) = title(&said, asks, &before, recalled) else { continue };
         let day = events.last().map(|(day, _)| *day).or(earlier.day.map(|(day, _)| day));
         let date = date.clone().on(day);
         let date = if EVENING.is_match(&title) { date.in_evening() } else { date };
@@ -164,11 +177,15 @@ fn of_sentence(
 }
 
 /// Rules from the surest to the least sure.
-fn title(said: &Said<'_>, asks: bool, before: &str) -> Option<String> {
+fn title(said: &Said<'_>, asks: bool, before: &str, recalled: impl Fn() -> Option<String>) -> Option<String> {
     if asks {
-        return nouns::request(said);
+        return nouns::request(said).or_else(|| {
+            nouns::invites(said).then(|| recalled().unwrap_or_else(|| "Appointment".to_owned()))
+        });
     }
     nouns::predicate(said)
+        .or_else(|| recalled().filter(|_| nouns::is_of_it(said)))
+        .or_else(|| others::of_others(said))
         .or_else(|| happenings::meeting(said))
         .or_else(|| {
             if happenings::is_task(said) {

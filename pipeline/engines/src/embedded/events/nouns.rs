@@ -32,7 +32,10 @@ pub(super) fn predicate(said: &Said<'_>) -> Option<String> {
         if !word.is_any(PREDICATE) {
             break;
         }
-        copula |= word.is_any(COPULAS);
+        // "The retro moved to tomorrow".
+        let moved = word.is_any("moved postponed rescheduled preponed pushed brought")
+            && words.get(end).is_some_and(|next| next.is_any("to until till forward back"));
+        copula |= word.is_any(COPULAS) || moved;
         end -= 1;
     }
     let last = words.get(end.checked_sub(1)?)?;
@@ -44,6 +47,7 @@ pub(super) fn predicate(said: &Said<'_>) -> Option<String> {
         return None;
     }
     let subject = noun_phrase_before(words, end)?;
+    let subject = with_topic(words, end, subject);
     if subject.iter().all(|word| word.is_any(IDLE) || is_stop_word(&word.plain))
         || subject.last()?.is_any(IDLE)
     {
@@ -51,6 +55,47 @@ pub(super) fn predicate(said: &Said<'_>) -> Option<String> {
     }
     let title = titled(subject);
     Some(if contracted { title.trim_end_matches("'s").to_owned() } else { title })
+}
+
+/// "The test on this chapter": what takes place, and not what it is about.
+fn with_topic<'a, 't>(words: &'a [Word<'t>], end: usize, subject: &'a [Word<'t>]) -> &'a [Word<'t>] {
+    let from = end.saturating_sub(subject.len());
+    let tie = (0..from).rev().find(|at| !words.get(*at).is_some_and(|word| word.is_any(DETERMINERS)));
+    let tied = tie.filter(|at| words.get(*at).is_some_and(|word| word.is_any("on about in for at")));
+    let noun = tied
+        .and_then(|at| nouns_in(words.get(..at).unwrap_or_default()).into_iter().find(|(_, to)| *to == at));
+    noun.map_or(subject, |(from, to)| stripped(words.get(from..to).unwrap_or_default()))
+}
+
+/// "It's on the third": a date, said of what was named before.
+pub(super) fn is_of_it(said: &Said<'_>) -> bool {
+    let mut words = said.before.iter().filter(|word| {
+        !word
+            .is_any("and so oh but well yes yeah no ok okay now just still on at in only mum dad mom i think")
+    });
+    let first = words.next().is_some_and(|word| word.is_any("it's it its that's"));
+    first
+        && words.all(|word| word.is_any("is will be now moved been has to for from again actually"))
+        && said
+            .after
+            .first()
+            .is_none_or(|next| next.is_any("at in and so like but by then i we from not for right isn't"))
+}
+
+/// "Can you come in on Monday?"
+pub(super) fn invites(said: &Said<'_>) -> bool {
+    said.before.windows(3).any(|three| {
+        let [can, you, come] = three else { return false };
+        can.is_any("can could would") && you.plain == "you" && come.is_any("come pop")
+    })
+}
+
+/// What takes place, as `text` names it last.
+pub(super) fn happening_in(text: &str) -> Option<String> {
+    let bare = |c: char| !c.is_alphanumeric() && c != '\'';
+    let said = text.split_whitespace().map(|word| word.trim_matches(bare)).filter(|word| !word.is_empty());
+    let words: Vec<Word<'_>> = said.map(|said| Word { said, plain: said.to_lowercase() }).collect();
+    nouns_in(&words).last().map(|noun| with_company(&words, *noun))
 }
 
 /// "There's a seed swap on Sunday", "we have a party of thirty on Friday".

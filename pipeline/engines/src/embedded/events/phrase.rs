@@ -101,7 +101,9 @@ pub(in crate::embedded) fn last_thing(text: &str) -> Option<String> {
     let said = text.split_whitespace().map(|word| word.trim_matches(bare)).filter(|word| !word.is_empty());
     let words: Vec<Word<'_>> = said.map(|said| Word { said, plain: said.to_lowercase() }).collect();
     (0..words.len()).rev().find_map(|at| {
-        let determiner = words.get(at).filter(|word| word.is_any("the a an my your our some that this"))?;
+        let determiner = words
+            .get(at)
+            .filter(|word| word.is_any("the a an my our some that this your his her their those these"))?;
         // "The notes from the lectures" are notes.
         if at > 1
             && words.get(at - 1).is_some_and(|word| word.is_any("of from for in on with about at"))

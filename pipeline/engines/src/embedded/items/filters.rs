@@ -44,6 +44,10 @@ pub(super) fn is_task(task: &str, dated: bool) -> bool {
     if capital || verb.len() < 2 || NO_VERBS.contains(&verb.as_str()) || !is_doing(&verb, &rest, dated) {
         return false;
     }
+    // "Try the blue one": which one, only what stands before says.
+    if !dated && rest.last().is_some_and(|last| last == "one" || last == "ones") && rest.len() < 5 {
+        return false;
+    }
     let undated_content = rest.iter().any(|word| is_content(word) && word.chars().any(char::is_alphabetic));
     undated_content && !content_stems(task).is_empty()
 }
@@ -51,11 +55,19 @@ pub(super) fn is_task(task: &str, dated: bool) -> bool {
 /// Vague verbs make no task, apart from "see the doctor on Monday", "let Tom know" and "try the new key".
 fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
     match verb {
-        "let" => rest.iter().any(|word| matches!(word.as_str(), "know" | "in" | "out")),
+        "let" => rest.iter().any(|word| matches!(word.as_str(), "know" | "in" | "out" | "have")),
         "see" => dated && matches!(rest.first().map(String::as_str), Some("the" | "my" | "a")),
-        "look" => dated || rest.first().is_some_and(|next| next != "at"),
+        "try" => rest.first().is_some_and(|next| {
+            matches!(next.as_str(), "the" | "a" | "an" | "some" | "this" | "these" | "your" | "our")
+        }),
+        "look" => {
+            dated
+                || matches!(rest.first().map(String::as_str), Some("into" | "after" | "up" | "for"))
+                    && rest.len() > 1
+                || rest.first().is_some_and(|next| next != "at")
+        }
         "follow" | "check" => true,
-        "have" => is_done_by_others(rest),
+        "have" => is_done_by_others(rest) || dated && is_for_others(rest),
         "stop" => rest.first().is_some_and(|next| next.ends_with("ing")) && rest.len() > 1,
         "keep" | "leave" => rest.first().is_none_or(|next| !next.ends_with("ing")) && rest.len() > 1,
         // Where and when people meet is an event.
@@ -83,6 +95,71 @@ fn is_done_by_others(rest: &[String]) -> bool {
         || rest.get(1..).is_some_and(|rest| rest.windows(2).any(acts))
 }
 
+/// "Have a quote for you".
+fn is_for_others(rest: &[String]) -> bool {
+    rest.windows(2).any(|pair| {
+        let [tie, who] = pair else { return false };
+        matches!(tie.as_str(), "for" | "with" | "to")
+            && matches!(who.as_str(), "you" | "him" | "her" | "them" | "us")
+    })
+}
+
+/// "Give you an idea", "give you that": of "give you the key" the object is a thing.
+fn gives_nothing(rest: &[String]) -> bool {
+    let word = |at: usize| rest.get(at).map_or("", String::as_str);
+    match word(1) {
+        "the" | "my" | "your" | "his" | "her" | "some" | "two" | "our" => NO_GIFTS.contains(&word(2)),
+        "a" | "an" => NO_GIFTS.contains(&word(2)),
+        _ => true,
+    }
+}
+
+/// What is given in talk alone.
+const NO_GIFTS: &[&str] = &[
+    "idea",
+    "example",
+    "sense",
+    "hint",
+    "minute",
+    "second",
+    "sec",
+    "moment",
+    "chance",
+    "break",
+    "clue",
+    "picture",
+    "bit",
+    "hard",
+    "tip",
+    "little",
+    "quick",
+    "rough",
+    "brief",
+    "feel",
+    "taste",
+    "try",
+    "go",
+    "choice",
+    "lot",
+    "background",
+    "overview",
+    "summary",
+    "hand",
+    "point",
+    "benefit",
+    "creeps",
+    "impression",
+    "credit",
+    "same",
+    "whole",
+    "short",
+    "long",
+    "big",
+    "small",
+    "good",
+    "reason",
+];
+
 /// "Talk about", "start with", "move on", "call it a day": conduct of the conversation itself.
 fn is_idle_talk(verb: &str, rest: &[String]) -> bool {
     let next = rest.first().map_or("", String::as_str);
@@ -94,11 +171,16 @@ fn is_idle_talk(verb: &str, rest: &[String]) -> bool {
             | ("take", "a" | "care" | "it")
             | ("call", "it" | "that")
             | ("tell", "you")
-            | ("give", "you" | "it")
+            | ("give", "it")
+            | (
+                "walk",
+                "down" | "to" | "up" | "over" | "through" | "around" | "along" | "back" | "away" | "home"
+            )
             | ("get", "it" | "there" | "going" | "started" | "into" | "used" | "better")
             | ("run", "through" | "out" | "with")
             | ("make", "it" | "sense")
-    ) || (verb == "ask" && next == "you")
+    ) || (verb == "give" && next == "you" && gives_nothing(rest))
+        || (verb == "ask" && next == "you")
         || (verb == "get"
             && next == "back"
             && !rest

@@ -4,7 +4,8 @@ use std::sync::{Arc, LazyLock};
 
 use stages::ItemDraft;
 
-use super::{Made, WITHIN_REACH};
+use super::{Found, WITHIN_REACH};
+use crate::embedded::dates::Reference;
 use crate::embedded::pattern::Pattern;
 use crate::embedded::same::Task;
 use crate::embedded::text::{Sentence, pattern};
@@ -38,6 +39,13 @@ static TAKES_ON: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+/// "Sure, by Friday", "yes, tomorrow".
+static DATES_IT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:ok|okay|yes|yeah|yep|sure|of course|no problem|will do)\W+(?:by|on|before|tomorrow|today|tonight|next|this|at|in|first\s+thing)\b(?:\W*[\p{L}\d:'-]+){0,4}\W*$",
+    )
+});
+
 /// "Please do", "that would be great": an offer is accepted.
 static ACCEPTS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -47,15 +55,19 @@ static ACCEPTS: LazyLock<Pattern> = LazyLock::new(|| {
 
 impl Kept {
     /// A sentence may take on what was asked or proposed last, or accept what was offered.
-    pub(super) fn heard(&mut self, sentence: &Sentence<'_>) {
+    pub(super) fn heard(&mut self, sentence: &Sentence<'_>, reference: &Reference) {
         let Some((open, said_by, ago)) = self.open.take() else { return };
         let another = sentence.speaker.is_some() && sentence.speaker != said_by.as_deref();
         let taken = another && TAKES_ON.is_match(&sentence.text);
         let owner = sentence.speaker.map(str::to_owned);
+        // "Sure, by Friday."
+        let dated =
+            (another && DATES_IT.is_match(&sentence.text)).then(|| reference.due(&sentence.text)).flatten();
         match open {
-            Open::Asked(place) if taken => {
-                if let Some(item) = self.all.get_mut(place) {
+            Open::Asked(at) if taken || dated.is_some() => {
+                if let Some(item) = self.all.get_mut(at) {
                     item.owner = owner;
+                    item.due_at = item.due_at.or(dated.map(|(_, moment)| moment));
                 }
             }
             Open::Proposed(item) if item.owner.is_some() && another && ACCEPTS.is_match(&sentence.text) => {
@@ -69,7 +81,7 @@ impl Kept {
     }
 
     /// Adds what `speaker` said.
-    pub(super) fn add(&mut self, Made { item, refers, proposed }: Made, speaker: Option<&str>) {
+    pub(super) fn add(&mut self, Found { item, refers, proposed }: Found, speaker: Option<&str>) {
         let Some(verb) = refers else {
             if proposed {
                 self.open = Some((Open::Proposed(item), speaker.map(str::to_owned), 0));
@@ -128,7 +140,8 @@ impl Kept {
 /// The fuller wording, the first date and the first owner.
 fn merge(known: &mut ItemDraft, again: ItemDraft) {
     let length = |item: &ItemDraft| item.description.split_whitespace().count();
-    if length(&again) > length(known) {
+    let taken = known.owner.is_none() && again.owner.is_some();
+    if length(&again) > length(known) || taken && length(&again) == length(known) {
         known.description = again.description;
     }
     known.due_at = known.due_at.or(again.due_at);

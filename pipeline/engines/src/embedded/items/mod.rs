@@ -6,6 +6,7 @@
 mod filters;
 mod kept;
 mod requests;
+mod shortages;
 mod statements;
 mod wording;
 
@@ -19,7 +20,7 @@ use super::dates::{DayOrder, Reference};
 use super::events::{last_person, last_thing};
 use super::lexicon::is_task_verb;
 use super::planted::without_orders;
-use super::text::{Sentence, pattern, sentences};
+use super::text::{Sentence, content_stems, pattern, sentences, words};
 use crate::embedded::pattern::Pattern;
 use kept::Kept;
 
@@ -51,6 +52,8 @@ enum Force {
     Demand,
     /// "Check the passports".
     Imperative,
+    /// "Have you called the bank?": a task when another speaker takes it on.
+    Question,
 }
 
 /// The action items of `talk`, one per task, in the order in which they were first said.
@@ -59,7 +62,7 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<ItemDraft> {
     let mut items = Kept::default();
     let mut things = Things::default();
     for sentence in without_orders(sentences(talk)) {
-        items.heard(&sentence);
+        items.heard(&sentence, &reference);
         for item in of_sentence(&sentence, &things, &reference) {
             items.add(item, sentence.speaker);
         }
@@ -73,42 +76,69 @@ pub(super) fn description_of(task: &str, reference: &Reference) -> Option<String
     wording::description(task, false, reference)
 }
 
-/// The things that were named last, for "it".
+/// The things that were named last, for "it" and "them".
 #[derive(Default)]
 struct Things {
-    last: Option<String>,
-    ago: usize,
+    one: Named,
+    many: Named,
     /// The person that was named last, for "him" and "her".
     person: Option<String>,
 }
 
+/// A thing, and how many sentences ago it was named.
+#[derive(Default)]
+struct Named {
+    name: Option<String>,
+    ago: usize,
+}
+
 impl Things {
     fn heard(&mut self, sentence: &str) {
-        self.ago += 1;
-        let named = last_thing(sentence);
-        if named.is_some() || self.ago > WITHIN_REACH {
-            (self.last, self.ago) = (named, 0);
+        (self.one.ago, self.many.ago) = (self.one.ago + 1, self.many.ago + 1);
+        // "They're in my garage" names no other thing.
+        let named = last_thing(sentence).filter(|_| !SOMEWHERE.is_match(sentence));
+        match named {
+            Some(name) if is_plural(&name) => self.many = Named { name: Some(name), ago: 0 },
+            Some(name) => self.one = Named { name: Some(name), ago: 0 },
+            None => {}
         }
         self.person = last_person(sentence).or(self.person.take());
     }
+
+    /// What "it" or "them" means: the latest of its number, if it is near.
+    fn meant_by(&self, task: &str) -> Option<String> {
+        let near = |named: &Named| named.name.clone().filter(|_| named.ago <= WITHIN_REACH);
+        let many = words(task).any(|word| matches!(word.as_str(), "them" | "those" | "these"));
+        if many { near(&self.many).or_else(|| near(&self.one)) } else { near(&self.one) }
+    }
 }
 
+fn is_plural(name: &str) -> bool {
+    name.ends_with('s') && !name.ends_with("ss") && !name.ends_with("us")
+}
+
+static SOMEWHERE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:oh|yes|yeah|no|well|ok|okay)\W+)*(?:it's|they're|it\s+is|they\s+are|that's)\s+(?:still\s+|all\s+)?(?:in|on|at|under|behind|by|with|next)\b",
+    )
+});
+
 /// An item, and the verb of one that says "it" for its object.
-struct Made {
+struct Found {
     item: ItemDraft,
     refers: Option<String>,
     /// Only proposed: an item when somebody takes it on.
     proposed: bool,
 }
 
-fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Made> {
+fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Found> {
     let mut items = Vec::new();
     let mut previous: Option<Claim> = None;
     let mut conditional = false;
     let mut opener = String::new();
     for mut clause in clauses::split(&sentence.text) {
         // After "for next week," or "yes please," an instruction begins, and the date before it is its own.
-        clause.coordinated &= opener.is_empty() || previous.is_some();
+        clause.coordinated &= !conditional && (opener.is_empty() || previous.is_some());
         if !clause.coordinated && previous.is_some() {
             opener.clear();
         }
@@ -118,10 +148,14 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
         let timed = format!("{opener} {}", clause.text);
         let item = claim.as_ref().filter(|claim| stands(claim)).and_then(|claim| {
             let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
-            let thing = || before.and_then(last_thing).or_else(|| objects.last.clone());
+            let thing = || before.and_then(last_thing).or_else(|| objects.meant_by(&claim.task));
             let thing = match claim.force {
                 // Without a date it is mostly said once more, in full.
-                Force::Request if reference.due(clause.text).is_some() => before.and_then(last_thing),
+                Force::Request | Force::Imperative if reference.due(&timed).is_some() => thing(),
+                Force::Request if content_stems(&claim.task).len() < 2 => {
+                    thing().filter(|thing| !thing.starts_with("my "))
+                }
+                Force::Imperative => before.and_then(last_thing),
                 Force::Commitment if !clause.coordinated => thing(),
                 _ => None,
             };
@@ -155,6 +189,7 @@ fn claim(clause: &Clause<'_>, sentence: &Sentence<'_>, previous: Option<&Claim>)
     let question = sentence.text.ends_with('?');
     requests::read(clause.text)
         .or_else(|| statements::read(clause.text, speaker, question))
+        .or_else(|| statements::questioned(clause.text).filter(|_| question))
         .or_else(|| requests::bare(clause.text, question))
         .or_else(|| requests::imperative(clause, question, previous))
 }
@@ -165,7 +200,7 @@ fn draft(
     thing: Option<String>,
     person: Option<String>,
     reference: &Reference,
-) -> Option<Made> {
+) -> Option<Found> {
     let due = reference.due(clause);
     let needed = match claim.force {
         Force::Suggestion => true,
@@ -173,18 +208,22 @@ fn draft(
         Force::Demand => due.as_ref().is_some_and(|(date, _)| date.deadline),
         _ => true,
     };
+    let led = Claim { task: LED.replace(&claim.task, "").into_owned(), ..claim.clone() };
+    let claim = if led.task.is_empty() { claim } else { &led };
     let refers = REFERRING.captures(&claim.task).map(|found| found["verb"].to_lowercase());
     let done = refers.as_deref() == Some("do");
     let task = match (&refers, thing) {
         (Some(verb), Some(thing))
-            if !done && is_task_verb(verb) && !matches!(verb.as_str(), "tell" | "turn" | "try") =>
+            if !done
+                && verb.split(' ').next().is_some_and(|verb| is_task_verb(verb) || verb == "look")
+                && !matches!(verb.as_str(), "tell" | "turn" | "try") =>
         {
-            REFERRING.replace(&claim.task, format!("${{verb}} {thing}").as_str()).into_owned()
+            REFERRING.replace(&claim.task, format!("${{verb}} {thing}${{next}}").as_str()).into_owned()
         }
         (None, _) if claim.force == Force::Commitment || due.is_some() => {
             match (person, TO_PERSON.captures(&claim.task)) {
                 (Some(person), Some(found)) => TO_PERSON
-                    .replace(&claim.task, format!("{}{person}", &found["verb"]).as_str())
+                    .replace(&claim.task, format!("{}{person}{}", &found["verb"], &found["after"]).as_str())
                     .into_owned(),
                 _ => claim.task.clone(),
             }
@@ -192,16 +231,28 @@ fn draft(
         _ => claim.task.clone(),
     };
     // "Ring me back tomorrow": whom one is to call need not be named.
-    let contact = due.is_some() && CONTACT.is_match(&task);
+    let reported = REPORTS.is_match(&task) && !COURTESY.is_match(&task);
+    let contact = reported || due.is_some() && (CONTACT.is_match(&task) || ANOTHER.is_match(&task));
     if !needed || !done && !contact && !filters::is_task(&task, due.is_some()) {
         return None;
     }
-    let description = if done { task } else { wording::description(&task, contact, reference)? };
+    let description = match (done, reported) {
+        (true, _) => task,
+        (_, true) => wording::report(&task, reference)?,
+        _ => wording::description(&task, contact, reference)?,
+    };
     let due_at = due.map(|(_, moment)| moment);
-    let proposed = claim.force == Force::Suggestion && due_at.is_none();
+    let proposed = claim.force == Force::Question || claim.force == Force::Suggestion && due_at.is_none();
     let item = ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None };
-    Some(Made { item, refers, proposed })
+    Some(Found { item, refers, proposed })
 }
+
+/// "Come and fetch it", "try to finish": what matters is the verb after.
+static LED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:come|go|try|pop|nip|run|stop|swing)(?:\s+(?:round|over|down|in|by|up|out|back))?\s+(?:and|to)|(?:remember|be\s+able|get\s+round|take\s+care)\s+to|go\s+ahead\s+and)\s+",
+    )
+});
 
 /// "Close my old account".
 static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:my|our)\s"));
@@ -209,20 +260,40 @@ static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:
 /// "Ring me back", "get back to him".
 static CONTACT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|him|her|them)\b",
+        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|him|her|them)\b|^let\s+(?:me|us|him|her|them)\s+know\b",
     )
 });
 
-/// "Text him tonight", "write to her".
+/// "Text him tonight", "pick her up": not "her" of "her bag".
 static TO_PERSON: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<verb>(?:call|phone|ring|text|email|message|ask|tell|write(?:\s+to)?|talk\s+to|speak\s+(?:to|with)|meet|visit|invite|remind|contact|thank|pay)\s+)(?:him|her)\b",
+        r"(?i)^(?P<verb>(?:call|phone|ring|text|email|message|ask|tell|write(?:\s+to)?|talk\s+to|speak\s+(?:to|with)|meet|visit|invite|remind|contact|thank|pay|pick|collect|fetch|drive|take|bring|drop|give|show|help|send|lend|book)\s+)(?:him|her)(?P<after>\W*$|\s+(?:the|an?|to|at|on|in|up|out|about|from|for|back|some|that|this|off|over|tomorrow|today|tonight|by|and|with|home|round|along|there|into|later|again|if|when|whether)\b)",
     )
+});
+
+/// "Text you when it's done", "ring me if it gets worse": what one is to hear of need not be named before.
+static REPORTS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:call|phone|ring|text|email|message|ping|notify|warn)\s+(?:me|us|you|him|her|them|\p{L}+)(?:\s+back)?|let\s+\p{L}+\s+know|(?:come|get)\s+back(?:\s+to\s+\p{L}+)?)\s+(?:if|when|as\s+soon\s+as|once|whether|what|how|which|where|who)\b",
+    )
+});
+static COURTESY: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:if\s+you\s+(?:need|have|want|like|can|could|get|change|think|are)|if\s+there(?:'s|\s+is|\s+are)|what\s+you\s+think|how\s+(?:it|you|that|things)|if\s+(?:that|this)|what\s+(?:i|we)\s+mean|you\s+know\s+(?:that|what|how))\b",
+    )
+});
+
+/// "A new one", "another one".
+static ANOTHER: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?P<kind>an?\s+(?:new|different|second|bigger|smaller|better)|another)\s+one\b")
 });
 
 /// How many tasks back "it" may reach.
 const WITHIN_REACH: usize = 3;
 
 /// "I'll collect it on my way": the verb, and a pronoun for the object.
-static REFERRING: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)^(?P<verb>\p{L}+)\s+(?:it|them|that|those|these)\b"));
+static REFERRING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<verb>\p{L}+(?:\s+(?:into|after|at|over|through|for|up|off|out|back))?)\s+(?:(?:it|them)\b|(?:that|those|these)(?P<next>\W*$|\s+(?:to|for|by|on|in|at|with|up|out|off|over|back|down|away|from|about|into|before|after|tomorrow|today|tonight|this|next|when|if|and|as|first|now|then|too|all|again|the|ready|done|printed|sorted|fixed|checked|signed|cleaned|delivered|repaired|sent|here|there|home|round|through|properly|myself|yourself|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b))",
+    )
+});

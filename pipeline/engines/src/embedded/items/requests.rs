@@ -19,13 +19,13 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     let rule = |body: &str| pattern(&format!(r"(?i)^(?P<before>.*?)\b{body}{ADVERBS}(?P<task>\p{{L}}.*)$"));
     vec![
         rule(
-            r"(?:can|could|would|will)\s+(?:you|someone|somebody|anyone)(?:,?\s+(?-i:(?P<name>\p{Lu}\p{Ll}+)),?)?\s+(?:be\s+able\s+to\s+)?(?:please\s+)?(?P<gerund>mind\s+)?",
+            r"(?:can|could|would|will)\s+(?:you(?:\s+(?:two|guys|all|both))?|someone|somebody|anyone|(?:one|either)\s+of\s+you)(?:,?\s+(?-i:(?P<name>\p{Lu}\p{Ll}+)),?)?\s+(?:be\s+able\s+to\s+)?(?:please\s+)?(?P<gerund>mind\s+)?",
         ),
         rule(
-            r"(?:do\s+you\s+think|any\s+chance|wondering\s+(?:if|whether)|(?:appreciate\s+it|grateful|great|good|nice|helpful|lovely)\s+if|^if)\s+you\s+(?:could|can|would|might)\s+",
+            r"(?:do\s+you\s+think|any\s+chance|wonder(?:ing|ed)?\s+(?:if|whether)|(?:appreciate\s+it|grateful|great|good|nice|helpful|lovely)\s+if|^if)\s+you\s+(?:could|can|would|might)\s+",
         ),
         rule(
-            r"(?:(?:can|could|may|might)\s+i\s+(?:ask|get|trouble)\s+you\s+to|do\s+me\s+a\s+fav(?:o|ou)r\s+and|go\s+ahead\s+and|see\s+to\s+it\s+that\s+you|don't\s+let\s+(?:me|us)\s+forget\s+to|i'll\s+leave\s+it\s+to\s+you\s+to)\s+",
+            r"(?:(?:can|could|may|might|would|must|i'd|i\s+would)\s+(?:i\s+)?(?:ask|get|trouble)\s+(?:you|everyone|everybody)\s+to|do\s+me\s+a\s+fav(?:o|ou)r\s+and|go\s+ahead\s+and|see\s+to\s+it\s+that\s+you|don't\s+let\s+(?:me|us)\s+forget\s+to|i'll\s+leave\s+it\s+to\s+you\s+to)\s+",
         ),
         rule(
             r"(?:it\s+would\s+be\s+(?:great|nice|good|helpful)|i'd\s+(?:appreciate\s+it|be\s+grateful))\s+if\s+you\s+(?:could|would)\s+",
@@ -48,9 +48,12 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         rule(r"(?:don't|do\s+not|can't|cannot|mustn't|must\s+not)\s+(?P<thing>forget)\s+(?:about\s+)?"),
         rule(r"(?:please\s+|must\s+|also\s+|^)remember\s+to\s+"),
         rule(
-            r"(?:someone|somebody|everyone|everybody|each\s+of\s+you|all\s+of\s+you|one\s+of\s+us|you)(?:\s+(?:all|guys|both|still|also|really|just|first|only|definitely))*(?:'ll)?\s+(?:will\s+)?(?:has\s+to|have\s+to|needs\s+to|need\s+to|should|must|ought\s+to|really\s+should)\s+",
+            r"(?:(?:someone|somebody)(?:\s+(?:with|from|in|at|on|who)(?:\s+\p{L}+){1,3}?)?|everyone|everybody|(?:each|all|one|some|both|either)\s+of\s+(?:you|us)|you)(?:\s+(?:all|guys|both|still|also|really|just|first|only|definitely|probably))*(?:'ll|'re)?\s+(?:will\s+|gonna\s+|going\s+to\s+)?(?:has\s+to|have\s+to|needs\s+to|need\s+to|should|must|ought\s+to|really\s+should|gotta|better)\s+",
         ),
         rule(r"(?:you're|you\s+are|we're|we\s+are|i'm)\s+(?:supposed|meant|expected|required)\s+to\s+"),
+        rule(
+            r"(?:(?:someone|somebody|everyone|everybody|one\s+of\s+us)(?:'s|\s+has)|(?:you|we)(?:'ve|\s+have))\s+(?:got\s+to|gotta)\s+",
+        ),
         rule(r"i(?:'d)?\s+(?:suggest|advise|recommend)\s+(?:that\s+)?you\s+"),
         rule(r"you(?:'d|\s+had)?\s+better\s+"),
         rule(
@@ -75,7 +78,7 @@ static ADDRESSED: LazyLock<Pattern> = LazyLock::new(|| {
 static ADDRESSED_LAST: LazyLock<Pattern> = LazyLock::new(|| pattern(r",\s+(?P<name>\p{Lu}\p{Ll}+)[?.!]*$"));
 static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^[-*•\[\]\d.)\s]*(?:(?i:ok|okay|oh|so|and|also|then|but|please|kindly|just|simply|now then|aye|ah|try to|start to|make sure to|be sure to|go and|note to self|homework|for homework|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|todo|to do|reminder|action item|sure|great|good|fine|cool|perfect|wonderful|lovely|excellent|deal|later|afterwards|meanwhile|tomorrow|today|tonight)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
+        r"^[-*•\[\]\d.)\s]*(?:(?i:ok|okay|oh|so|and|also|then|but|please|kindly|just|simply|now then|aye|ah|try to|start to|make sure to|be sure to|go and|note to self|homework|for homework|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|before i forget|while you're at it|while you're there|when you can|if you can|try and|go ahead and|come and|no|nope|anyway|listen|hey|actually|maybe|um|uh|todo|to do|reminder|action item|sure|great|good|fine|cool|perfect|wonderful|lovely|excellent|deal|later|afterwards|meanwhile|tomorrow|today|tonight)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
     )
 });
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Captures;
 
 use super::requests::{ADVERBS, is_name};
-use super::{Claim, Force, filters};
+use super::{Claim, Force, filters, shortages};
 use crate::embedded::lexicon::{
     PAYABLES, base_of_gerund, base_of_participle, is_advice_verb, is_stop_word, is_task_verb,
 };
@@ -14,7 +14,7 @@ use crate::embedded::text::{decapitalised, pattern, words};
 
 static MINE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+)?have\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+(?:to|(?:that\s+)?i'd|i\s+would)|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:got|promised|agreed)\s+to|'m\s+(?:going|supposed|planning)\s+to|\s+am\s+(?:going|supposed)\s+to|'m\s+(?:gonna|fixing\s+to|off\s+to)|\s+(?:better|gonna)|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+)?have\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+to|\s+(?:promised|told)\s+(?:(?:my|the|our)\s+)?\p{{L}}+\s+(?:that\s+)?i(?:'d|'ll|\s+would|\s+will)|\s+said\s+(?:that\s+)?i(?:'d|\s+would)|\s+(?:always\s+|still\s+)?keep\s+forgetting\s+to|'ve\s+been\s+meaning\s+to|'m\s+to|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:got|promised|agreed)\s+to|'m\s+(?:going|supposed|planning)\s+to|\s+am\s+(?:going|supposed)\s+to|'m\s+(?:gonna|fixing\s+to|off\s+to)|\s+(?:better|gonna)|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
         ADVERBS_BEFORE = r"(?:\s+(?:still|also|really|definitely|probably))?"
     ))
 });
@@ -26,7 +26,7 @@ static UNSAID: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static OURS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:(?P<agreed>it\s+was\s+(?:decided|agreed)\s+(?:that\s+we|to)|we(?:'ve)?\s+(?:all\s+)?agreed\s+(?:to|that\s+we))|we(?:(?:'ll|\s+will)\s+have\s+to|'d\s+better|'ll|'ve\s+got\s+to|'re\s+(?:going|supposed)\s+to|\s+(?:{ADVERBS}(?:need\s+to|have\s+to|ought\s+to|should|must|will|shall|are\s+going\s+to|are\s+supposed\s+to|gotta))))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
+        r"(?i)^(?P<before>.*?)\b(?:(?P<agreed>it\s+was\s+(?:decided|agreed)\s+(?:that\s+we|to)|we(?:'ve)?\s+(?:all\s+)?agreed\s+(?:to|that\s+we))|we(?:(?:'ll|\s+will)\s+have\s+to|'d\s+better|'ll|'ve\s+got\s+to|'re\s+to|'re\s+(?:going|supposed)\s+to|\s+(?:{ADVERBS}(?:need\s+to|have\s+to|ought\s+to|should|must|will|shall|are\s+going\s+to|are\s+supposed\s+to|gotta))))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
     ))
 });
 /// "I'm picking up the cake at five": counts with a date.
@@ -41,13 +41,13 @@ static OFFERED: LazyLock<Pattern> =
 /// "I need the figures by Friday": a demand of the speaker's.
 static NEEDED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:what\s+i\s+need\s+(?:from\s+you|now|next|first)?\s*is|(?:i|we)(?:'ll|\s+will)?\s+(?:still\s+|also\s+)?need)\s+(?P<what>(?:the|your|those|all|that)\s+.+)$",
+        r"(?i)^(?P<before>.*?)\b(?:what\s+i\s+need\s+(?:from\s+you|now|next|first)?\s*is|(?:i|we)(?:'ll|'d|\s+will|\s+would)?\s+(?:still\s+|also\s+)?need)\s+(?P<what>(?:the|your|those|all|that|an?|some|another|at\s+least|two|three|four|five|\d+)\s+.+)$",
     )
 });
 /// "The lawn needs mowing".
 static NEEDS_DOING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:still\s+|also\s+|really\s+)?needs?\s+(?:a\s+)?(?:good\s+)?(?P<verb>\p{L}+ing)\b(?P<rest>.*)$",
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:still\s+|also\s+|really\s+)?(?:needs?|wants?|could\s+do\s+with)\s+(?:a\s+)?(?:good\s+)?(?P<verb>\p{L}+ing)\b(?P<rest>.*)$",
     )
 });
 /// "Let's", "could we", "you can", "who can": counts with a date, or when it is taken on.
@@ -59,7 +59,7 @@ static LETS: LazyLock<Pattern> = LazyLock::new(|| {
 /// "I want the timeline written up by noon", "I'd like these two boxes moved".
 static WANT_DONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:i|we)(?:'d|\s+would)?\s+(?:want|need|like)\s+(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?P<done>\p{L}+)(?P<rest>(?:\W.*)?)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?:i|we)(?:'d|\s+would)?\s+(?:want|need|like)|(?:he|she)\s+(?:wants|needs))\s+(?P<what>(?:the|our|my|your|his|her|their|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?P<done>\p{L}+)(?P<rest>(?:\W.*)?)$",
     )
 });
 /// "I still haven't called the bank", "I haven't paid the fine yet".
@@ -70,7 +70,7 @@ static UNDONE: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static THEIRS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then|that|think|said|says|because)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{{Lu}}(?:\p{{Ll}}+|\p{{Lu}}+)(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:going|supposed)\s+to|(?:'s|\s+is)\s+gonna|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then|that|think|said|says|because)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{{Lu}}(?:\p{{Ll}}+|\p{{Lu}}+)(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:got|going|supposed)\s+to|(?:'s|\s+is)\s+gonna|\s+has\s+got\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
     ))
 });
 static PASSIVE: LazyLock<Pattern> = LazyLock::new(|| {
@@ -109,12 +109,17 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
     if let Some(found) = MINE.captures(clause).filter(|found| !is_hearsay(clause, &found["before"])) {
         let offered = found.name("offer").is_some();
         let force = if found.name("wish").is_some() { Force::Wish } else { Force::Commitment };
+        // "Let me know by Friday" asks another.
+        if let Some(task) = asked_for_oneself(&found) {
+            return Some(task);
+        }
         return claim(&found, speaker, force).filter(|_| !question || offered);
     }
     if question {
         return suggested(clause);
     }
     passive(clause)
+        .or_else(|| shortages::left(clause))
         .or_else(|| due(clause))
         .or_else(|| theirs(clause))
         .or_else(|| {
@@ -132,6 +137,39 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
         .or_else(|| needed(clause))
         .or_else(|| assigns(clause))
         .or_else(|| wanted(clause))
+        .or_else(|| shortages::read(clause, speaker))
+}
+
+/// "Let me know", "let me have the figures".
+fn asked_for_oneself(found: &Captures<'_>) -> Option<Claim> {
+    let lets = found.get(0)?.as_str().get(found["before"].len()..)?.to_lowercase().starts_with("let me ");
+    let verb = words(&found["task"]).next()?;
+    let asks = lets && matches!(verb.as_str(), "know" | "have");
+    let task = format!("let me {}", &found["task"]);
+    (asks && !filters::is_undone_by(&found["before"])).then_some(Claim {
+        task,
+        owner: None,
+        force: Force::Request,
+    })
+}
+
+/// "Have you called the bank?", "did you book the room?".
+static HAVE_YOU: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>(?:(?:and|so|but|oh|ok|okay|right|hey|also|then)\W+)*)(?:(?P<have>have|has)|did)\s+(?:you|anyone|anybody|someone|somebody)\s+(?:already\s+|ever\s+|all\s+|actually\s+)?(?P<verb>\p{L}+)\s+(?P<rest>\p{L}.*?)(?:\s+(?:yet|already|then|by\s+now))?[?]*$",
+    )
+});
+
+/// What a speaker asks to be done, in asking whether it is.
+pub(super) fn questioned(clause: &str) -> Option<Claim> {
+    let found = HAVE_YOU.captures(clause)?;
+    let said = found["verb"].to_lowercase();
+    let verb = match found.name("have") {
+        Some(_) => base_of_participle(&said)?.to_owned(),
+        None => said,
+    };
+    let task = format!("{verb} {}", &found["rest"]);
+    is_task_verb(&verb).then_some(Claim { task, owner: None, force: Force::Question })
 }
 
 fn suggested(clause: &str) -> Option<Claim> {

@@ -16,6 +16,7 @@ static TAIL: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?ix)(?: ,?\s+(?:because|since|so\ that|so\ (?:we|i|you|they|it)|which|unless|otherwise|as\ soon\ as|once|whenever|right\ (?:after|away|now)|when|while|although|though
             |(?:before|after|until)\ (?:i|we|you|they|he|she|it|this|that)|in\ case|to\ see|in\ order\ to|and\ then|and\ (?:we|i|you|they|he|she|it))\b
         | \s*,\s+(?:he|she|they|it|there|that|this|we|i|you|but|so|or\ else|don't|just|then|like|yes|no|please|thanks|thank\ you|ok|okay|right|if|as|not)\b
+        | (?:,|\s+and)\s+(?:the|my|our|your|his|her|their)\s+\p{L}+(?:\s\p{L}+){0,3}?\s+(?:is|are|was|were|has|have|had|takes?|needs?|wants?|will|can|can't|said|says|closes?|opens?|costs?|starts?|ends?)\b.*
         | \s+[-–—]+\s | ;\s | [?!]\s ).*$",
     )
 });
@@ -46,6 +47,22 @@ pub(super) fn description(task: &str, contact: bool, reference: &Reference) -> O
     let whole = contact || !content_stems(object).is_empty();
     whole.then(|| capitalised(&restored(&task)))
 }
+
+/// What one is to hear of, with the occasion: "Text you when it's done".
+pub(super) fn report(task: &str, reference: &Reference) -> Option<String> {
+    let task = without_date(task, reference);
+    let task = TAIL_OF_REPORT.replace(&task, "");
+    let task = FILLER.replace_all(&task, "");
+    let task = SPACES.replace_all(task.trim(), " ").into_owned();
+    let task = without_trailing(&first_words(&task, LONGEST));
+    (task.split(' ').count() > 3).then(|| capitalised(&restored(&task)))
+}
+
+static TAIL_OF_REPORT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?:,\s+(?:he|she|they|it|there|that|we|i|you|but|so|and|or|please|thanks|okay|yes|no)\b|\s+(?:because|so\s+that|so\s+(?:we|i|you))\b|[.;?!]\s|\s+[-–—]+\s).*$",
+    )
+});
 
 fn without_date(task: &str, reference: &Reference) -> String {
     reference.due(task).map_or_else(|| task.to_owned(), |(date, _)| date.removed_from(task))

@@ -2,6 +2,15 @@
 
 /// Things that take place at a time. Two-word names come first, so that the longer one wins.
 pub(in crate::embedded) const EVENT_NOUNS: &[&str] = &[
+    "haircut",
+    "parents evening",
+    "parents' evening",
+    "open day",
+    "retro",
+    "mot",
+    "school trip",
+    "sports day",
+    "trial day",
     "open mic",
     "study group",
     "birthday party",

@@ -34,6 +34,8 @@ const TASK_VERBS: &str = "accept accompany add adjust advertise alter analyse an
     fertilize microchip dispute enquire inquire resubmit transcribe annotate highlight skim photograph \
     staple locate procure escort chauffeur thank congratulate nudge warn consult convince persuade \
     rebuild rename reformat flag liaise sync onboard insure reconnect disconnect reinstate rehouse \
+    invoice peel chop freeze thaw glue drill unscrew google search claim declare split divide quote film grade tick label \
+    soak fold press bleach brush box stack patch throw bin chuck dump log empty nail screw hammer \
     realign calibrate redirect reinforce reattach dig bleach strim sow deduct reactivate deactivate";
 
 /// Verbs that follow "I'll", "we should", "can you" without being a task.
@@ -145,7 +147,7 @@ const IRREGULAR: &[(&str, &str)] = &[
 
 /// Verbs of advice: a doctor's, a trainer's, a teacher's imperatives. With them an object must be named.
 const ADVICE_VERBS: &str = "give keep stretch avoid eat drink rest wear apply rinse leave skip swallow massage make drive breathe practise practice chew lift limit reduce \
-    inhale gargle bandage elevate cool ice disinfect cover uncover revise study solve answer underline bring do";
+    inhale gargle bandage elevate cool ice disinfect cover uncover revise study solve answer underline bring do try log note";
 
 static TASK: LazyLock<HashSet<&'static str>> = LazyLock::new(|| TASK_VERBS.split_whitespace().collect());
 static VAGUE: LazyLock<HashSet<&'static str>> = LazyLock::new(|| VAGUE_VERBS.iter().copied().collect());

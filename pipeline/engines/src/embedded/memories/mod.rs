@@ -131,8 +131,15 @@ fn last_name(text: &str) -> Option<String> {
 fn is_name(word: &str) -> bool {
     let lower = word.to_lowercase();
     let first = lower.split(' ').next_back().unwrap_or_default();
-    !super::lexicon::is_stop_word(first) && !super::lexicon::is_task_verb(first)
+    !super::lexicon::is_stop_word(first)
+        && !super::lexicon::is_task_verb(first)
+        && !OPENERS.split_whitespace().any(|opener| opener == first)
 }
+
+/// Capitalised words with which people begin to answer.
+const OPENERS: &str = "course fair lovely grand deal brilliant perfect wonderful great cool happy sure hello hey hang dear \
+    sorry thanks right alright absolutely exactly true agreed congratulations cheers morning evening welcome anyway honestly \
+    luckily hopefully obviously actually basically poor good nice whatever nothing something everything half most";
 
 /// A sentence as far as it states something: of "I'm allergic to nuts, do you know?" what stands before the comma.
 fn stated(mut sentence: Sentence<'_>) -> Option<Sentence<'_>> {

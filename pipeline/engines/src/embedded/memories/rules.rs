@@ -60,6 +60,36 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         rule(&format!(r"{have}(?P<k>{had})"), "{n} has {k}{r}", Core, 9),
         rule(&format!(r"(?:i'm|i\s+am)\s+{{ADV}}(?P<k>{trade})"), "{n} is {k}{r}", Work, 8),
         rule(&format!(r"i(?:'ve|\s+have)\s+been\s+(?P<k>{trade}|{BEING})"), "{n} has been {k}{r}", Work, 8),
+        rule(
+            r"(?:i|we)(?:\s+{ADV}have|'ve|\s+have)\s+(?:got\s+)?(?P<k>an?\s+(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\p{L}+teen)[\s-](?:year|month|week)[\s-]old\b)",
+            "{n} has {k}{r}",
+            Core,
+            9,
+        ),
+        rule(
+            r"(?:i|we)\s+{ADV}(?P<v>get)\s+(?P<k>(?:really\s+|very\s+|terribly\s+)?(?:seasick|carsick|airsick|travel\s+sick|migraines|hay\s+fever|panic\s+attacks|vertigo))\b",
+            "{n} {v} {k}{r}",
+            Core,
+            8,
+        ),
+        rule(
+            r"i\s+{ADV}(?P<k>can't|cannot)\s+(?P<g>have|take|tolerate|digest)\s+(?P<b>(?:any\s+)?(?:ibuprofen|aspirin|penicillin|paracetamol|codeine|antibiotics|dairy|milk|gluten|wheat|nuts|peanuts|eggs|alcohol|sugar|caffeine|shellfish|lactose|meat|soya|soy))\b",
+            "{n} can't {g} {b}{r}",
+            Core,
+            9,
+        ),
+        rule(
+            r"(?:i|we)(?:'ve|\s+have)\s+been\s+(?P<k>(?:with|at|in)\s+(?:the\s+)?(?:-?\p{L}+\s+){1,4}(?:for|since)\s)",
+            "{n} has been {k}{r}",
+            Work,
+            6,
+        ),
+        rule(
+            r"i\s+(?P<v>run|swim|train|sing|play|dance|climb|row|cycle|paint|meditate)\s+(?P<k>(?:[\p{L}'-]+\s+){0,5}on\s+(?:mon|tues|wednes|thurs|fri|satur|sun)days)\b",
+            "{n} {v} {k}{r}",
+            Habits,
+            7,
+        ),
         rule(r"i\s+{ADV}(?P<v>suffer)\s+(?P<k>from)\s", "{n} {v} {k} {r}", Core, 9),
         rule(
             r"(?:i|we)\s+{ADV}(?P<v>live)\s+(?P<k>in|at|near|with|alone|above|on|by|outside|next|together|opposite|out)\b",
@@ -93,7 +123,7 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             8,
         ),
         rule(
-            r"i\s+(?P<k>tore|broke|lost|injured|ruptured|dislocated)\s+(?P<b>(?:my|the\s+\p{L}+\s+in\s+my|a\s+\p{L}+\s+in\s+my)\s)",
+            r"i\s+(?P<k>tore|broke|lost|injured|ruptured|dislocated)\s+(?P<b>(?:it\s+(?:twice|once|as|when)\s|my|the\s+\p{L}+\s+in\s+my|a\s+\p{L}+\s+in\s+my)\s)",
             "{n} {k} {b}{r}",
             Core,
             8,
@@ -105,7 +135,7 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             9,
         ),
         rule(
-            r"(?P<k>my\s+(?:(?:left|right|lower|upper)\s+)?(?:knee|hip|shoulder|back|heart|ankle|wrist|eye|ear|hand|foot)s?\s+(?:has|have|was|were|is|are)\s+(?:been\s+)?(?:operated|replaced|broken|damaged|bad|weak|injured|blind|deaf))",
+            r"(?P<k>my\s+(?:(?:left|right|lower|upper)\s+)?(?:knee|hip|shoulder|back|heart|ankle|wrist|eye|ear|hand|foot)s?(?:'s|\s+(?:has|have|was|were|is|are))\s+(?:been\s+)?(?:operated|replaced|broken|damaged|bad|weak|injured|blind|deaf))",
             "{n}'s {k}{r}",
             Core,
             8,
@@ -116,9 +146,15 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             Core,
             8,
         ),
+        rule(
+            r"(?:(?:the|a)\s+(?P<k>\p{L}+)|(?P<g>\p{L}{3,}[^s\W]s))\s+(?:are|is)\s+my\s+(?:absolute\s+|all-time\s+)?favou?rites?\b",
+            "{n}'s favourites are {k}{g}{r}",
+            Interests,
+            7,
+        ),
         rule(r"my\s+(?P<k>favou?rite)\s", "{n}'s favourite {r}", Interests, 8),
         rule(
-            r"i\s+{ADV}(?P<v>work)\s+(?P<k>at|for|as|in|from|with|(?:the\s+)?(?:night|early|late|day)\s+shifts?|nights|shifts|weekends|(?:mon|tues|wednes|thurs|fri|satur|sun)days|part[\s-]time|full[\s-]time|remotely|freelance)\b",
+            r"i\s+{ADV}(?P<v>work)\s+(?P<k>at|for|as|in|from|with|(?:the\s+)?(?:night|early|late|day)\s+shifts?|nights|shifts|weekends|sats|suns|(?:mon|tues|wednes|thurs|fri|satur|sun)days|part[\s-]time|full[\s-]time|remotely|freelance)\b",
             "{n} {v} {k}{r}",
             Work,
             8,
@@ -195,7 +231,7 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             8,
         ),
         rule(
-            r"i\s+{ADV}(?:don't|do\s+not)\s+(?P<g>eat|drink|smoke|drive|fly|own|cook|speak|wear|watch|drink|play)\b",
+            r"i\s+{ADV}(?:don't|do\s+not)\s+(?:really\s+)?(?P<g>eat|drink|smoke|drive|fly|own|cook|speak|wear|watch|drink|play)\b",
             "{n} doesn't {g}{r}",
             Lifestyle,
             7,
@@ -243,7 +279,7 @@ pub(super) static EVERY: LazyLock<Pattern> = LazyLock::new(|| {
 fn state() -> String {
     let (had, trade) = (had(), trade());
     format!(
-        r"(?:(?:is|'s|was|has\s+been)\s+{ADVERBS}(?:{BEING}|{trade}|from\s+(?-i:\p{{Lu}})|called\s)|(?:has|'s\s+got|has\s+got|had)\s+{ADVERBS}(?:{had})|had\s+an?\s+(?:\p{{L}}+\s+)?(?:stroke|heart\s+attack|bypass|transplant)|{ADVERBS}(?:lives?|lived|works?|worked)\s+(?:in|at|for|as|from|with|near|alone|on|by|abroad|nights|shifts|part)|{ADVERBS}(?:speaks|plays|studies|teaches|coaches|sings|owns|collects|hates|loves|adores|prefers|suffers\s+from|volunteers|commutes|runs\s+an?|manages|paints|breeds|comes\s+from|goes\s+to\s+(?:school|university|college|kindergarten)|starts\s+(?:school|university|college|uni)|studied|taught|has\s+(?:sung|played|worked|lived|taught)|grew\s+up|was\s+born|was\s+raised|moved\s+(?:to|from|back|into)|emigrated|retired|graduated|died|passed\s+away|got\s+(?:married|divorced)|can't\s+(?:eat|drink|swim|drive|walk|hear|see|read|climb|stand)|cannot\s+(?:eat|drink|swim|drive|walk|hear|see)|doesn't\s+(?:eat|drink|drive|smoke|speak|like|hear|walk)|never\s+(?:eats|drinks|smokes|drives|learned|learnt)|needs\s+an?\s+(?:wheelchair|hearing\s+aid|walking\s+frame)))\b"
+        r"(?:(?:is|'s|was|has\s+been)\s+{ADVERBS}(?:{BEING}|{trade}|from\s+(?-i:\p{{Lu}})|called\s)|(?:has|'s\s+got|has\s+got|had)\s+{ADVERBS}(?:{had})|had\s+an?\s+(?:\p{{L}}+\s+)?(?:stroke|heart\s+attack|bypass|transplant)|{ADVERBS}(?:lives?|lived|works?|worked)\s+(?:in|at|for|as|from|with|near|alone|on|by|abroad|nights|shifts|part)|{ADVERBS}(?:speaks|plays|studies|teaches|coaches|sings|owns|collects|hates|loves|adores|prefers|suffers\s+from|volunteers|commutes|runs\s+an?|manages|paints|breeds|comes\s+from|goes\s+to\s+(?:school|university|college|kindergarten)|starts\s+(?:school|university|college|uni)|studied|taught|has\s+(?:sung|played|worked|lived|taught)|grew\s+up|was\s+born|was\s+raised|moved\s+(?:to|from|back|into)|emigrated|retired|graduated|died|passed\s+away|got\s+(?:married|divorced)|can't\s+(?:eat|drink|swim|drive|walk|hear|see|read|climb|stand)|cannot\s+(?:eat|drink|swim|drive|walk|hear|see)|doesn't\s+(?:eat|drink|drive|smoke|speak|like|hear|walk)|never\s+(?:eats|drinks|smokes|drives|learned|learnt)|gets?\s+(?:really\s+|very\s+)?(?:seasick|carsick|airsick|travel\s+sick|migraines|panic\s+attacks)|can't\s+(?:have|take)\s+(?:any\s+)?(?:nuts|dairy|milk|gluten|eggs|sugar|penicillin|aspirin|ibuprofen|alcohol|shellfish)|(?:is|'s)\s+terrified|(?:is|'s)\s+saving|needs\s+an?\s+(?:wheelchair|hearing\s+aid|walking\s+frame)))\b"
     )
 }
 
@@ -292,7 +328,7 @@ pub(super) static DATED: LazyLock<Pattern> = LazyLock::new(|| {
 });
 pub(super) static TAIL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)(?:,\s+(?:so|and|but|i|we|he|she|they|you|it|it's|which|because|right|by|too|maybe|as\s+you|don't|do|is|isn't|can't|that's|there's|yeah|yes|no|okay|you|have|when|if|who|though|actually|mum|dad|what|remember)\b|\s+since\s+(?:i|he|she|we|they)\b|\s+(?:so|because|but|although|though|cos|by\s+the\s+way|and\s+(?:i|i'm|i've|he|she|we|they|it|you|never|will|that|then)|if|when)\b|[;?!]|\s+-\s).*$",
+        r"(?i)(?:,\s+(?:before|after|until|then|so|and|but|i|we|he|she|they|you|it|it's|which|because|right|by|too|maybe|as\s+you|don't|do|is|isn't|can't|that's|there's|yeah|yes|no|okay|you|have|when|if|who|though|actually|mum|dad|what|remember)\b|\s+since\s+(?:i|he|she|we|they)\b|\s+(?:so|because|but|although|though|cos|by\s+the\s+way|and\s+(?:the|my|our|i|i'm|i've|he|she|we|they|it|you|never|will|that|then)|if|when)\b|[;?!]|\s+-\s).*$",
     )
 });
 pub(super) static FOR_NOW: LazyLock<Pattern> = LazyLock::new(|| {

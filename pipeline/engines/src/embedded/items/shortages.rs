@@ -1,0 +1,135 @@
+//! What is missing, and what is left to do: "we're out of milk", "the kids need new shoes", "there's the loft to clear".
+
+use std::sync::LazyLock;
+
+use super::{Claim, Force, filters};
+use crate::embedded::lexicon::{base_of_participle, is_person, is_stop_word, is_task_verb, trades};
+use crate::embedded::pattern::Pattern;
+use crate::embedded::text::{decapitalised, pattern, words};
+
+/// "We're nearly out of milk", "I've run out of stamps".
+static OUT_OF: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?:(?:we|i)(?:'re|'m|\s+are|\s+am)\s+(?:\p{L}+\s+){0,2}?(?:out\s+of|(?:running\s+)?(?:low\s+on|short\s+of))|(?:we|i)(?:'ve|\s+have)\s+(?:\p{L}+\s+)?run\s+out\s+of)\s+(?P<what>\p{L}.*)$",
+    )
+});
+/// "We need boxes", "the kids need new shoes", "you'll need an adapter".
+static NEED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?P<who>i|we|you'll|we'll|i'll|he|she|they|(?:the|my|our)\s+\p{L}+)\s+(?:(?:also|still|really|definitely|just|both|all|will)\s+)*needs?\s+(?P<what>(?:an?|some|more|new|another|two|three|four|five|six|ten|twelve|a\s+couple\s+of|a\s+few|loads\s+of|our\s+own)\s+\p{L}.*|\p{L}+s\b.*)$",
+    )
+});
+/// "There's the insurance to sort out".
+static LEFT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\bthere(?:'s|'re|\s+is|\s+are)\s+(?:still\s+|also\s+)*(?P<what>(?:the|our|my|your|an?|all|two|three|\d+)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:still\s+)?(?:left\s+)?to\s+(?P<verb>\p{L}+)(?P<rest>.*)$",
+    )
+});
+/// "The bill still hasn't been paid".
+static UNDONE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?P<still>still\s+)?(?:hasn't|haven't|has\s+not|have\s+not|isn't|aren't)\s+(?:been\s+)?(?P<done>\p{L}+)(?P<yet>\s+yet)?\b(?P<rest>.*)$",
+    )
+});
+/// "The form has to be back by Friday", "the essays must be in on Monday".
+static BACK: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|those|these)\s+(?:[\p{L}\d'-]+\s+){1,3}?)(?:needs?\s+to|has\s+to|have\s+to|must|should)\s+(?:be|go|come)\s+(?P<way>back|in)\b(?P<rest>.*)$",
+    )
+});
+/// What one needs and cannot get in a shop, and what a person needs of others.
+const ABSTRACT: &str = "time times help money space room more less luck sleep rest break breaks holiday holidays drink coffee tea hug plan plans \
+    idea ideas answer answers decision decisions information info details detail advice support love attention care patience \
+    energy work job jobs people person someone somebody volunteer volunteers team hand hands favour favor minute minutes second \
+    moment bit lot reason reasons chance word words way ways change changes hour hours day days week weeks month months year \
+    years proof evidence context approval permission input feedback clarity focus options option choice strategy leader leaders investors \
+    investment data numbers funding budget growth customers users test tests experience skills training rules trust respect order \
+    steam breath control date office town here touch practice convincing thing things one ones start point lie-down laugh life consent \
+    warmth light air sun rain exercise surgery operation scan numbers number signature deposit deadline friend friends child children \
+    man woman men women is was needs goes does has its this us always sometimes perhaps yes versus than chains";
+
+/// Where the thing ends.
+const ENDS: &str = "for and but so because before after by until if when or to from at in on with that which who as then though since once while not now too anyway please";
+
+/// What somebody is short of.
+pub(super) fn read(clause: &str, speaker: Option<String>) -> Option<Claim> {
+    if let Some(found) = OUT_OF.captures(clause) {
+        let what = thing(&found["what"])?;
+        return (!filters::is_undone_by(&found["before"])).then(|| obligation(format!("get {what}"), None));
+    }
+    let found = NEED.captures(clause)?;
+    let who = found["who"].to_lowercase();
+    if filters::is_undone_by(&found["before"]) || is_stop_word(&who) && !OWN.contains(&who.as_str()) {
+        return None;
+    }
+    let said = &found["what"];
+    let what = thing(said)?;
+    let rest = said.get(said.find(&what)? + what.len()..).unwrap_or_default();
+    let owner = speaker.filter(|_| who == "i" || who == "i'll");
+    let task = match who.as_str() {
+        "i" | "we" | "you'll" | "we'll" | "i'll" | "he" | "she" | "they" => format!("get {what}{rest}"),
+        _ => format!("get {what} for {}{rest}", decapitalised_article(&found["who"])),
+    };
+    Some(obligation(task, owner))
+}
+
+const OWN: &[&str] = &["i", "we", "you'll", "we'll", "i'll", "he", "she", "they"];
+
+/// What is left to do.
+pub(super) fn left(clause: &str) -> Option<Claim> {
+    let stands = |before: &str| !filters::is_undone_by(before);
+    if let Some(found) = LEFT.captures(clause) {
+        let known = is_task_verb(&found["verb"].to_lowercase()) && stands(&found["before"]);
+        let rest = &found["rest"];
+        let (particle, rest) = ["out", "up", "off", "in", "through"]
+            .iter()
+            .find_map(|particle| Some((*particle, rest.trim_start().strip_prefix(particle)?)))
+            .map_or((String::new(), rest), |(particle, rest)| (format!(" {particle}"), rest));
+        let task = format!("{}{particle} {}{rest}", &found["verb"], decapitalised(found["what"].trim()));
+        return known.then(|| obligation(task, None));
+    }
+    if let Some(found) = BACK.captures(clause) {
+        let verb = if found["way"].eq_ignore_ascii_case("back") { "return" } else { "hand in" };
+        let task = format!("{verb} {}{}", decapitalised(found["what"].trim()), &found["rest"]);
+        return stands(&found["before"]).then_some(Claim { task, owner: None, force: Force::Demand });
+    }
+    let found = UNDONE.captures(clause)?;
+    if found.name("still").is_none() && found.name("yet").is_none() || !stands(&found["before"]) {
+        return None;
+    }
+    let verb = base_of_participle(&found["done"].to_lowercase())?;
+    Some(obligation(format!("{verb} {}{}", decapitalised(found["what"].trim()), &found["rest"]), None))
+}
+
+fn obligation(task: String, owner: Option<String>) -> Claim {
+    Claim { task, owner, force: Force::Obligation }
+}
+
+/// The noun phrase with which `said` begins, if it is a thing that can be got.
+fn thing(said: &str) -> Option<String> {
+    let ends = |word: &str| {
+        let plain = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '\'').to_lowercase();
+        ENDS.split(' ').any(|end| end == plain)
+    };
+    let mut kept = Vec::new();
+    for word in said.split_whitespace() {
+        if ends(word) || kept.len() == 6 {
+            break;
+        }
+        kept.push(word.trim_end_matches([',', '.', '!', ';']));
+        if word.ends_with([',', '.', '!', ';']) {
+            break;
+        }
+    }
+    let phrase = kept.join(" ");
+    let last = words(&phrase).last()?;
+    let vague = |word: &str| ABSTRACT.split_whitespace().any(|known| known == word);
+    let someone = is_person(&last) && !trades().any(|trade| trade == last);
+    let real = !is_stop_word(&last) && !vague(&last) && !someone && last.len() > 2;
+    let firm = !words(&phrase).any(|word| matches!(word.as_str(), "you" | "me" | "him" | "them" | "it"));
+    (real && firm).then_some(phrase)
+}
+
+fn decapitalised_article(who: &str) -> String {
+    if who.contains(' ') { decapitalised(who) } else { who.to_owned() }
+}
