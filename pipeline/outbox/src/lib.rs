@@ -21,7 +21,7 @@ pub use deliveries::{
     ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPage, DeliveryPolicy, DeliveryTry, DeliveryView,
     SenderLoad, TRIES_KEPT,
 };
-pub use endpoints::{Endpoint, EndpointChange, EndpointRefusal, NewEndpoint};
+pub use endpoints::{Endpoint, EndpointChange, EndpointChangeRefusal, EndpointRefusal, NewEndpoint};
 pub use pushes::{ClaimedPush, PushPolicy};
 pub use reminders::Notice;
 pub use subscriptions::{NewSubscription, Subscription, SubscriptionKind, TooManySubscriptions};
