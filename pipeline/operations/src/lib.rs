@@ -54,7 +54,7 @@ pub use processes::{HeldLease, Process, ProcessView, RUN_MILLIS, RunCounts, Work
 pub use prune::Pruned;
 pub use round::LastRound;
 pub use secrets::{Resealed, SealedSecrets};
-pub use servers::{ModelAnswer, ModelServer, ModelServers, ServerReport};
+pub use servers::{ModelAnswer, ModelServer, ModelServers, ServerKind, ServerReport};
 pub use try_now::TriedNow;
 pub use verify::{CHECKS, Check, Finding};
 pub use webhooks::{Enabled, EndpointView, GivenUp};
