@@ -155,11 +155,14 @@ mod tests {
     use super::*;
 
     /// What is answered while the database takes every connection and says nothing on any.
-    async fn said(worker: Option<Health>, stopping: CancellationToken) -> (StatusCode, String) {
-        asked(worker, stopping, None).await
+    async fn ready_without_query(
+        worker: Option<Health>,
+        stopping: CancellationToken,
+    ) -> (StatusCode, String) {
+        ready_with(worker, stopping, None).await
     }
 
-    async fn asked(
+    async fn ready_with(
         worker: Option<Health>,
         stopping: CancellationToken,
         query: Option<&str>,
@@ -186,23 +189,29 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_process_that_stops_or_has_no_worker_is_not_ready_whatever_the_database_says() {
         let stopping = CancellationToken::new();
-        assert_eq!(said(Some(Health::default()), stopping.clone()).await, unready("no worker runs\n"));
+        assert_eq!(
+            ready_without_query(Some(Health::default()), stopping.clone()).await,
+            unready("no worker runs\n")
+        );
         stopping.cancel();
-        assert_eq!(said(Some(Health::default()), stopping).await, unready("stopping\n"));
+        assert_eq!(ready_without_query(Some(Health::default()), stopping).await, unready("stopping\n"));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_verbose_answer_names_every_check_and_what_it_found() {
         let words = "[ok] process\n[failed] worker: no worker runs\n\
                      [failed] database: the database does not answer\nnot ready\n";
-        let answer = asked(Some(Health::default()), CancellationToken::new(), Some("verbose")).await;
+        let answer = ready_with(Some(Health::default()), CancellationToken::new(), Some("verbose")).await;
         assert_eq!(answer, unready(words));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_database_that_says_nothing_is_waited_for_no_longer_than_two_seconds() {
         let begun = Instant::now();
-        assert_eq!(said(None, CancellationToken::new()).await, unready("the database does not answer\n"));
+        assert_eq!(
+            ready_without_query(None, CancellationToken::new()).await,
+            unready("the database does not answer\n")
+        );
         assert_eq!(begun.elapsed().as_secs(), 2);
     }
 }

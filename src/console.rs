@@ -5,7 +5,6 @@
 //! [`door`]; every change needs a form of ours ([`visitor::Acting`]).
 
 mod apps;
-mod asked;
 mod assets;
 mod audit;
 mod chart;
@@ -14,6 +13,7 @@ mod delivery;
 pub(crate) mod door;
 mod endpoint;
 mod fault;
+mod filter_form;
 mod find;
 mod help;
 mod job;

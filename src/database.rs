@@ -58,7 +58,7 @@ pub(crate) async fn is_there(options: &PgConnectOptions) -> anyhow::Result<()> {
         }
         Ok(Err(sqlx::Error::Io(refused))) if is_refusal(refused.kind()) => Err(Exit::Unavailable(format!(
             "no PostgreSQL answers at {}: {}; is it up, and is DATABASE_URL right?",
-            place(options),
+            display_address(options),
             refused.kind()
         ))
         .into()),
@@ -71,7 +71,7 @@ fn is_refusal(kind: ErrorKind) -> bool {
 }
 
 /// `USER@HOST:PORT/DATABASE`, with a socket's directory for the host where there is one: everything but the password.
-pub(crate) fn place(options: &PgConnectOptions) -> String {
+pub(crate) fn display_address(options: &PgConnectOptions) -> String {
     let host = match options.get_socket() {
         Some(directory) => directory.display().to_string(),
         None => options.get_host().to_owned(),

@@ -66,7 +66,7 @@ pub(crate) fn find(word: &str) -> Option<&'static Explanation> {
     ALL.iter().find(names)
 }
 
-/// Words that hold a part of this one, for somebody who did not hit it: the closest first, five at most.
+/// Words that hold a part of this one, as suggestions for a misspelt word: the closest first, five at most.
 pub(crate) fn near(word: &str) -> Vec<&'static str> {
     let wanted = plain(word);
     let parts: Vec<&str> = wanted.split('_').filter(|part| part.len() > 2).collect();

@@ -18,12 +18,12 @@ impl fmt::Debug for Keyed {
 }
 
 impl api::KeyedRuns for Keyed {
-    fn place(&self) -> Option<Box<dyn api::KeyedPlace>> {
+    fn permit(&self) -> Option<Box<dyn api::ByokPermit>> {
         Some(Box::new(Place(self.0.place()?)))
     }
 }
 
-impl api::KeyedPlace for Place {
+impl api::ByokPermit for Place {
     fn claimant(&self) -> Option<WorkerId> {
         self.0.claimant().cloned()
     }

@@ -7,13 +7,13 @@
 )]
 
 mod admin;
+mod alerts;
 mod app_servers;
 mod assistant;
 mod audio;
 mod chat_apps;
 mod cli;
 mod commands;
-mod concerns;
 mod config;
 mod connections;
 mod console;
@@ -26,7 +26,7 @@ mod lifecycle;
 mod listener;
 mod model_servers;
 mod notify;
-mod presence;
+mod process_report;
 mod schedule;
 mod schema;
 mod speech;

@@ -20,39 +20,39 @@ const EVERY: Duration = Duration::from_secs(5);
 const UNHEARD: Duration = Duration::from_secs(60);
 
 /// The engines of a process that have a server.
-struct Asked {
+struct Servers {
     text: Option<Engines>,
     speech: Option<Arc<dyn speech::Engine>>,
 }
 
 /// Reports the servers of this process until it stops; a process without one reports nothing.
 pub(crate) fn start(app: &App, tasks: &TaskTracker, lifecycle: &Lifecycle) {
-    let asked = Asked {
+    let servers = Servers {
         text: app.engines().describe.server().is_some().then(|| app.engines().clone()),
         speech: app.speech_engine().filter(|engine| engine.server().is_some()),
     };
-    if asked.text.is_some() || asked.speech.is_some() {
-        tasks.spawn(report(app.ledger.clone(), asked, lifecycle.soft.clone()));
+    if servers.text.is_some() || servers.speech.is_some() {
+        tasks.spawn(report(app.ledger.clone(), servers, lifecycle.soft.clone()));
     }
 }
 
-async fn report(ledger: Ledger, asked: Asked, soft: CancellationToken) {
+async fn report(ledger: Ledger, servers: Servers, soft: CancellationToken) {
     let process = process_name();
     loop {
         // Bounded by the engines; a process that is being stopped does not wait for it.
-        if soft.run_until_cancelled(asked.check_unheard()).await.is_none() {
+        if soft.run_until_cancelled(servers.check_unheard()).await.is_none() {
             return;
         }
-        // The report of the process itself says loudly when the database is away.
+        // The process's own report logs it when the database is unreachable.
         let _ =
-            ledger.db().in_time(Operations::new(&ledger).report_servers(&process, &asked.servers())).await;
+            ledger.db().in_time(Operations::new(&ledger).report_servers(&process, &servers.reports())).await;
         if soft.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_none() {
             return;
         }
     }
 }
 
-impl Asked {
+impl Servers {
     /// Asks the servers that nothing was heard of for a while whether they are there.
     async fn check_unheard(&self) {
         let unheard =
@@ -76,7 +76,7 @@ impl Asked {
         tokio::join!(text, speech);
     }
 
-    fn servers(&self) -> Vec<ModelServer> {
+    fn reports(&self) -> Vec<ModelServer> {
         let text =
             self.text.as_ref().and_then(|text| Some(model(text.describe.id(), &text.describe.server()?)));
         let speech = self.speech.as_ref().and_then(|engine| Some(listener(&engine.server()?)));

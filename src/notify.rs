@@ -1,4 +1,4 @@
-//! What systemd is told of a unit with `Type=notify`: when the process is ready, and when it stops. Without
+//! What a unit reports to systemd with `Type=notify`: when the process is ready, and when it stops. Without
 //! `NOTIFY_SOCKET` nothing is sent.
 
 #[cfg(target_os = "linux")]

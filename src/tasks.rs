@@ -16,7 +16,7 @@ pub(crate) struct Deliveries(pub(crate) DeliveredRuns);
 
 /// The task queue, as the reconciler asks it.
 #[derive(Debug)]
-pub(crate) struct Asked(pub(crate) TaskQueue);
+pub(crate) struct ReconcilerQueue(pub(crate) TaskQueue);
 
 impl fmt::Debug for Invokers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -60,7 +60,7 @@ impl api::Deliveries for Deliveries {
     }
 }
 
-impl reconciler::TaskQueue for Asked {
+impl reconciler::TaskQueue for ReconcilerQueue {
     fn holds<'a>(
         &'a self,
         job: &'a JobId,

@@ -38,7 +38,7 @@ use crate::{
     exit,
     keyed::Keyed,
     lifecycle::Lifecycle,
-    presence::Tally,
+    process_report::RunCounter,
     schedule::longest_gap,
     traces::SpanCounts,
 };
@@ -51,7 +51,7 @@ pub(crate) struct App {
     pub(crate) compute: Pool,
     pub(crate) registry: Registry,
     /// How runs ended in this process, in every kind of worker.
-    pub(crate) tally: Arc<Tally>,
+    pub(crate) run_counter: Arc<RunCounter>,
     guard: Guard,
     /// Calls apps' servers.
     caller: Caller,
@@ -97,8 +97,8 @@ impl App {
         let guard = Guard::new(config.allow_outgoing.clone());
         let caller = Caller::new(guard.clone()).context("making the client for apps")?;
         let vapid = config.vapid()?;
-        let tally = Arc::new(Tally::default());
-        let settings = run_settings(&config, &process_name(), tally.clone());
+        let run_counter = Arc::new(RunCounter::default());
+        let settings = run_settings(&config, &process_name(), run_counter.clone());
         let runs = DeliveredRuns::new(ledger.clone(), engines.clone(), worker_metrics.clone(), &settings);
         let tasks = TaskParts::wire(&config, &registry, &worker_metrics, runs)?;
         let keyed = KeyedRuns::new(ledger.clone(), with_key, worker_metrics.clone(), settings);
@@ -108,7 +108,7 @@ impl App {
             ledger,
             compute,
             registry,
-            tally,
+            run_counter,
             guard,
             caller,
             vapid,
@@ -134,7 +134,7 @@ impl App {
     }
 
     /// How long requests in flight may take once the process is to stop: as long as a create waits, and a little more.
-    pub(crate) fn farewell(&self) -> Duration {
+    pub(crate) fn shutdown_grace(&self) -> Duration {
         Duration::from_secs(self.config.create_wait_seconds + 2)
     }
 
@@ -236,7 +236,7 @@ impl App {
             retention: Duration::from_secs(self.config.retention_days * 86_400),
             apart: reconciler::apart(chance().next_u64(), between(&schedule)),
             every: longest_gap(&schedule),
-            tasks: self.tasks.asked().filter(|_| self.config.has(Role::Reconciler)),
+            tasks: self.tasks.for_reconciler().filter(|_| self.config.has(Role::Reconciler)),
             ..reconciler::Settings::default()
         };
         if self.config.has(Role::Reconciler) {

@@ -1,4 +1,4 @@
-//! What the door asks of apps' servers. Tied to `outside` in `src/app_servers.rs`.
+//! What the state asks of apps' servers. Tied to `outside` in `src/app_servers.rs`.
 
 use std::fmt;
 

@@ -102,7 +102,7 @@ pub(crate) enum Error {
     /// 413: over 4 MiB.
     #[error("body too large")]
     TooLarge,
-    /// 429: the key's bucket is empty. The front door adds the RateLimit fields, as to every answer to a key.
+    /// 429: the key's bucket is empty. The middleware adds the RateLimit fields, as to every answer to a key.
     #[error("rate limit reached")]
     TooManyRequests {
         /// Whole seconds until the next request is let in.
@@ -131,7 +131,7 @@ pub(crate) enum Error {
     Ledger(#[from] db::Error),
 }
 
-/// Left on an answer for the front door, which knows the request's id: it logs the cause, once.
+/// Left on an answer for the middleware, which knows the request's id: it logs the cause, once.
 #[derive(Clone, Debug)]
 pub(crate) struct Cause(pub(crate) Arc<db::Error>);
 
@@ -205,7 +205,7 @@ impl IntoResponse for Error {
     }
 }
 
-/// A refusal on its way to the front door, which knows the request's id and writes it into the body.
+/// A refusal on its way to the middleware, which knows the request's id and writes it into the body.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     code: Code,
@@ -243,7 +243,7 @@ pub(crate) fn detailed(code: Code, detail: impl Into<Value>) -> Response {
     response
 }
 
-/// 500; the front door adds the request's id to its words.
+/// 500; the middleware adds the request's id to its words.
 pub(crate) fn internal() -> Response {
     detailed(Code::Internal, "Internal Server Error")
 }

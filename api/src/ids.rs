@@ -16,7 +16,10 @@ pub trait Ids: Send + Sync {
 pub struct SystemIds;
 
 impl Ids for SystemIds {
-    #[expect(clippy::disallowed_methods, reason = "the one door through which fresh identity enters the API")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one state through which fresh identity enters the API"
+    )]
     fn fresh(&self) -> Uuid {
         Uuid::now_v7()
     }

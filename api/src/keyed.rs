@@ -10,11 +10,11 @@ use secrecy::SecretString;
 /// The keyed runs of this process.
 pub trait KeyedRuns: Debug + Send + Sync {
     /// A place for one more job, kept until it is used or dropped; `None` when too many wait.
-    fn place(&self) -> Option<Box<dyn KeyedPlace>>;
+    fn permit(&self) -> Option<Box<dyn ByokPermit>>;
 }
 
 /// A place among the keyed runs of this process.
-pub trait KeyedPlace: Send + Sync {
+pub trait ByokPermit: Send + Sync {
     /// Under which name the admission may take the lease at once; `None` while no slot is free.
     fn claimant(&self) -> Option<WorkerId>;
 
@@ -30,7 +30,7 @@ pub trait KeyedPlace: Send + Sync {
 pub struct NoKeyedRuns;
 
 impl KeyedRuns for NoKeyedRuns {
-    fn place(&self) -> Option<Box<dyn KeyedPlace>> {
+    fn permit(&self) -> Option<Box<dyn ByokPermit>> {
         None
     }
 }

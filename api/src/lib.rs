@@ -1,12 +1,13 @@
 //! HTTP in: parse, ask the ledger, shape the answer.
 //!
 //! One file per resource under `routes/`; `read/` takes requests apart as FastAPI does, `shapes/` is what goes out
-//! (webhooks included), `keys/` knows who calls, and `door/` is what every request passes. Nothing here decides
+//! (webhooks included), `keys/` knows who calls, and `state/` is what every request passes. Nothing here decides
 //! about a job, and nothing here can name a stage.
 
 #![warn(clippy::indexing_slicing, clippy::string_slice)]
 #![cfg_attr(test, allow(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic"))]
 
+mod app;
 mod app_servers;
 mod audio_webhooks;
 mod categorize;
@@ -14,7 +15,6 @@ mod chat;
 mod deliveries;
 #[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
 mod document;
-mod door;
 #[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
 mod endpoint;
 mod error;
@@ -29,15 +29,15 @@ mod service;
 mod settings;
 pub mod shapes;
 
+pub use app::{CheckUrl, run_requests_to_completion};
 pub use app_servers::{AppServers, NoAppServers, NoManifest};
 pub use audio_webhooks::{AudioTap, AudioWebhooks, NoAudioWebhooks};
 pub use categorize::{Categorize, Uncategorized};
 pub use chat::{Chat, ChatApps, ChatSettings, EngineWithKey, NoChatApps};
 pub use deliveries::{Delivered, Deliveries, Invokers, NoDeliveries, NotInvoker};
-pub use door::{CheckUrl, run_requests_to_completion};
 use error::Error;
 pub use error::page as error_codes;
-pub use keyed::{KeyedPlace, KeyedRuns, NoKeyedRuns};
+pub use keyed::{ByokPermit, KeyedRuns, NoKeyedRuns};
 pub use keys::Scope;
 pub use live::{Live, LiveSettings};
 pub use metrics::Metrics;

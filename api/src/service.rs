@@ -1,4 +1,4 @@
-//! The whole interface as one service: the registered endpoints behind the front door.
+//! The whole interface as one service: the registered endpoints behind the front state.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::{
     Metrics, Settings,
+    app::{self, AppState, CheckUrl, Patterns},
     document::write,
-    door::{self, CheckUrl, Door, Patterns},
     endpoint,
     ids::{Ids, SystemIds},
     routes,
@@ -35,8 +35,8 @@ pub fn router_with_ids(
         endpoints.extend(public);
     }
     let patterns = endpoints.iter().map(|endpoint| (endpoint.path, endpoint.method, endpoint.wait));
-    let door = Door::new(ledger, check_url, settings, metrics, ids, Patterns::of(patterns));
-    door::before(endpoint::router(endpoints, &door), door)
+    let state = AppState::new(ledger, check_url, settings, metrics, ids, Patterns::of(patterns));
+    app::before(endpoint::router(endpoints, &state), state)
 }
 
 /// The OpenAPI document of the public interface as a service with these settings serves it.

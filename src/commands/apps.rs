@@ -18,7 +18,7 @@ use super::{
     jobs::{filter::ago, show::time},
     paging::Paging,
     stdout::say,
-    table::{self, Asked, Column, field, id, number, print_json, text, word},
+    table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
     users::nobody,
 };
 use crate::exit::Exit;
@@ -27,7 +27,7 @@ use crate::exit::Exit;
 #[derive(Args, Debug)]
 pub(crate) struct Apps {
     #[command(flatten)]
-    asked: Asked,
+    common: CommonArgs,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -88,8 +88,8 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, there is no such user or app, or it cannot be done.
 pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
-    let ledger = apps.asked.ledger().await?;
-    let as_json = apps.asked.json;
+    let ledger = apps.common.ledger().await?;
+    let as_json = apps.common.json;
     match apps.verb {
         Verb::List { user, paging } => {
             list(&ledger, ids::any_user(&ledger, user.as_deref()).await?, &paging, as_json).await?
@@ -170,7 +170,7 @@ pub(crate) const TOOLS: [Column; 4] =
 /// An app by its id.
 ///
 /// # Errors
-/// When there is none.
+/// When no app has this id.
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<OperatorApp> {
     let id = whole(ledger, id).await?;
     Operations::new(ledger).operator_apps(None, Some(&id), 1).await?.pop().ok_or_else(|| unknown(&id).into())
@@ -240,7 +240,7 @@ async fn uninstall(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> a
     }
 }
 
-/// The webhooks of the app's users follow: none is told while it is off.
+/// The webhooks of the app's users follow: no delivery is sent while it is off.
 async fn switched(ledger: &Ledger, id: &str, done: bool, to: &str, as_json: bool) -> anyhow::Result<()> {
     if !done {
         return Err(unknown(id).into());

@@ -9,7 +9,7 @@ use super::{
     ids,
     jobs::{filter::ago, show::action_json},
     paging::{Paging, cursor},
-    table::{self, Asked, Column, id, text, word},
+    table::{self, Column, CommonArgs, id, text, word},
 };
 use crate::exit::Exit;
 
@@ -17,7 +17,7 @@ use crate::exit::Exit;
 #[derive(Args, Debug)]
 pub(crate) struct Audit {
     #[command(flatten)]
-    asked: Asked,
+    common: CommonArgs,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -47,7 +47,7 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, or there is no such job.
 pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
-    let ledger = audit.asked.ledger().await?;
+    let ledger = audit.common.ledger().await?;
     let Verb::List { operator, action, job, paging } = audit.verb;
     let job = match job {
         None => None,
@@ -62,7 +62,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
         operator,
         action,
         job,
-        before: paging.place()?,
+        before: paging.position()?,
         limit: paging.limit + 1,
         ..ActionFilter::default()
     };
@@ -73,7 +73,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
     }
     let last = actions.last().filter(|_| follows);
     let next = last.map(|action| cursor(action.created_at, &action.action_id));
-    if audit.asked.json {
+    if audit.common.json {
         table::print_page("actions", actions.iter().map(action_json).collect(), next.as_deref())?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -97,7 +97,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was done to what comes first, then by whom and why.
+/// The action and its target come first, then the operator and the reason.
 pub(crate) const COLUMNS: [Column; 6] =
     [word("age", 2), word("operator", 3), word("action", 1), id("on", 0), text("from", 5), text("reason", 4)];
 

@@ -113,8 +113,8 @@ async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Res
     app.start_keyed(&tasks, &front);
     app.start_live(&tasks, &front);
     app.start_repair(&tasks, &front)?;
-    let addr =
-        serve::listen(&tasks, app.config.addr, app.router(), front.soft.clone(), app.farewell()).await?;
+    let addr = serve::listen(&tasks, app.config.addr, app.router(), front.soft.clone(), app.shutdown_grace())
+        .await?;
     let client = Client::new(format!("http://{addr}"), key)?;
     let secret = client.create_webhook(&receiver.url()).await?;
     let mut report = Report::default();

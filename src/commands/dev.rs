@@ -76,7 +76,7 @@ async fn stay(
         Some(private) => private.options(),
         None => database::options(config.database_url.as_deref())?,
     };
-    let kept = Kept::of(Some(database::place(&options)).filter(|_| !is_fresh).as_deref());
+    let kept = Kept::of(Some(database::display_address(&options)).filter(|_| !is_fresh).as_deref());
     let desk_key = desk_key(&mut config, &kept);
     let database = match private {
         // Quoted: a shell would take the question mark for a pattern.

@@ -17,10 +17,10 @@ use tokio::time::Instant;
 
 use super::{
     stdout::{plain, say},
-    table::{Asked, print_json},
+    table::{CommonArgs, print_json},
 };
 use crate::{
-    concerns,
+    alerts,
     config::TasksConfig,
     connections::{Limits, most_open_files},
 };
@@ -32,7 +32,7 @@ const ENOUGH: usize = 1_024;
 #[derive(Args, Debug)]
 pub(crate) struct Doctor {
     #[command(flatten)]
-    asked: Asked,
+    common: CommonArgs,
     #[command(flatten)]
     tasks: TasksConfig,
 }
@@ -65,7 +65,7 @@ struct Near {
     /// Queues that are paused, in words.
     paused: Vec<String>,
     /// What needs attention although everything runs.
-    concerns: Vec<String>,
+    alerts: Vec<String>,
     /// How secrets are stored, and whether this command was given their key.
     secrets: Option<(SealedSecrets, bool)>,
 }
@@ -75,11 +75,11 @@ struct Near {
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
-    let ledger = doctor.asked.ledger().await?;
+    let ledger = doctor.common.ledger().await?;
     let found = Operations::new(&ledger).examine().await?;
     let migrated = found.missing_migrations.is_empty();
     let workers = if migrated { Operations::new(&ledger).workers().await? } else { Workers::default() };
-    let near = look_near(&ledger, migrated, doctor.asked.has_secrets_key()).await?;
+    let near = look_near(&ledger, migrated, doctor.common.has_secrets_key()).await?;
     let mut remarks = judge(&found, &workers, &near);
     if migrated {
         remarks.extend(engines::dispatch(&workers));
@@ -88,7 +88,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
         remarks.extend(tasks::tasks(&doctor.tasks, &ledger, hands_over).await?);
     }
     let broken = remarks.iter().any(|remark| remark.level == Level::Failure);
-    match doctor.asked.json {
+    match doctor.common.json {
         true => {
             print_json(&json!({ "ok": !broken, "checks": remarks.iter().map(to_json).collect::<Value>() }))
         }
@@ -123,19 +123,18 @@ async fn look_near(ledger: &Ledger, migrated: bool, has_key: bool) -> anyhow::Re
         .iter()
         .map(|pause| format!("{} by {}: {}", pause.queue, pause.operator, pause.reason))
         .collect();
-    let concerns = if migrated { look_for_concerns(ledger).await? } else { Vec::new() };
+    let alerts = if migrated { read_alerts(ledger).await? } else { Vec::new() };
     let secrets =
         if migrated { Some((Operations::new(ledger).sealed_secrets().await?, has_key)) } else { None };
     let open_files = most_open_files();
-    Ok(Near { round_trip, skew, open_files, paused, concerns, secrets })
+    Ok(Near { round_trip, skew, open_files, paused, alerts, secrets })
 }
 
 /// The limits of the alerts, and the unsettled dead letters.
-async fn look_for_concerns(ledger: &Ledger) -> anyhow::Result<Vec<String>> {
+async fn read_alerts(ledger: &Ledger) -> anyhow::Result<Vec<String>> {
     let overview = Operations::new(ledger).overview().await?;
-    let waiting = concerns::waiting(ledger, &overview.gauges).await?;
-    let mut words: Vec<String> =
-        concerns::concerns(&waiting).into_iter().map(|concern| concern.words).collect();
+    let waiting = alerts::waiting(ledger, &overview.gauges).await?;
+    let mut words: Vec<String> = alerts::alerts(&waiting).into_iter().map(|alert| alert.words).collect();
     let dead: i64 = overview.dead_letters.iter().map(|letters| letters.waiting).sum();
     if dead > 0 {
         words.push(format!(
@@ -254,7 +253,7 @@ fn queues(near: &Near) -> Remark {
 }
 
 fn waiting(near: &Near) -> Remark {
-    match near.concerns.as_slice() {
+    match near.alerts.as_slice() {
         [] => remark("waiting", Level::Fine, "nothing waits for an operator".to_owned()),
         words => remark("waiting", Level::Warning, words.join(" ")),
     }

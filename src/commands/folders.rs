@@ -14,7 +14,7 @@ use super::{
     ids,
     named::{bounded, name},
     stdout::say,
-    table::{self, Asked, Column, id, number, print_json, text, word},
+    table::{self, Column, CommonArgs, id, number, print_json, text, word},
     users::nobody,
 };
 use crate::{exit::Exit, wiring::chance};
@@ -23,7 +23,7 @@ use crate::{exit::Exit, wiring::chance};
 #[derive(Args, Debug)]
 pub(crate) struct Folders {
     #[command(flatten)]
-    asked: Asked,
+    common: CommonArgs,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -95,8 +95,8 @@ struct Look {
 /// # Errors
 /// When the database does not answer, there is no such person or folder, or the folder cannot be deleted.
 pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
-    let json = folders.asked.json;
-    let ledger = folders.asked.ledger().await?;
+    let json = folders.common.json;
+    let ledger = folders.common.ledger().await?;
     match folders.verb {
         Verb::List { user } => list(&ledger, &ids::user(&ledger, &user).await?, json).await?,
         Verb::Create { user, name, look } => {

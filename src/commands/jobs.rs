@@ -20,14 +20,14 @@ use ledger::Ledger;
 use operations::{IdKind, JobPage, Operations};
 use rand::RngExt;
 
-use super::{ids, table::Asked};
+use super::{ids, table::CommonArgs};
 use crate::{exit::Exit, wiring::chance};
 
 /// Look at finalization jobs and repair them.
 #[derive(Args, Debug)]
 pub(crate) struct Jobs {
     #[command(flatten)]
-    asked: Asked,
+    common: CommonArgs,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -68,8 +68,8 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, there is no such job, or its state refuses.
 pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
-    let ledger = jobs.asked.ledger().await?;
-    let as_json = jobs.asked.json;
+    let ledger = jobs.common.ledger().await?;
+    let as_json = jobs.common.json;
     match jobs.verb {
         Verb::List(list) => list::run(&ledger, &list, as_json).await?,
         Verb::Show { id } => show::print(&page(&ledger, &id).await?, as_json)?,
@@ -102,7 +102,7 @@ fn no_job(id: &str) -> anyhow::Error {
 
 /// Whether a moment has a year of four digits: the database knows fewer years than
 /// can be typed, and nothing happened in the others.
-pub(crate) fn is_told(at: Timestamp) -> bool {
+pub(crate) fn has_four_digit_year(at: Timestamp) -> bool {
     (1..=9999).contains(&at.year())
 }
 

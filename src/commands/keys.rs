@@ -16,7 +16,7 @@ use super::{
     jobs::{filter::ago, show::time},
     named,
     stdout::say,
-    table::{self, Asked, Column, id, print_json, text, word},
+    table::{self, Column, CommonArgs, id, print_json, text, word},
     users::nobody,
 };
 use crate::{exit::Exit, wiring::chance};
@@ -25,7 +25,7 @@ use crate::{exit::Exit, wiring::chance};
 #[derive(Args, Debug)]
 pub(crate) struct Keys {
     #[command(flatten)]
-    asked: Asked,
+    common: CommonArgs,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -65,12 +65,12 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, or there is no such person or key.
 pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
-    let ledger = keys.asked.ledger().await?;
+    let ledger = keys.common.ledger().await?;
     match keys.verb {
         Verb::Create { user, name, scopes } => {
             let user = ids::user(&ledger, &user).await?;
             let (id, key) = create(&ledger, &user, &name, &scopes_named(scopes)?).await?;
-            let shown = match keys.asked.json {
+            let shown = match keys.common.json {
                 true => print_json(&json!({ "id": id, "key": key.expose_secret() })),
                 false => say!("{}", key.expose_secret()),
             };
@@ -78,14 +78,14 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
                 return Err(error.context(unseen(&ledger, &user, &id).await));
             }
         }
-        Verb::List { user } => list(&ledger, &ids::user(&ledger, &user).await?, keys.asked.json).await?,
+        Verb::List { user } => list(&ledger, &ids::user(&ledger, &user).await?, keys.common.json).await?,
         Verb::Revoke { user, id } => {
             let user = ids::user(&ledger, &user).await?;
             let id = ids::whole(&ledger, IdKind::Key, Some(&user), &id).await?;
             if !ledger.store().revoke_key(&user, &id).await? {
                 return Err(Exit::NotFound(format!("the person has no live key {id}")).into());
             }
-            match keys.asked.json {
+            match keys.common.json {
                 true => print_json(&json!({ "id": id, "revoked": true })),
                 false => say!("revoked {id}"),
             }?;

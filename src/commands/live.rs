@@ -10,14 +10,14 @@ use super::{
     ids,
     jobs::{filter::ago, show::time},
     paging::Paging,
-    table::{self, Asked, Column, id, number, word},
+    table::{self, Column, CommonArgs, id, number, word},
 };
 
 /// Look at live conversations: who records, in which process, and when each is processed. Never words.
 #[derive(Args, Debug)]
 pub(crate) struct Live {
     #[command(flatten)]
-    asked: Asked,
+    common: CommonArgs,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -39,12 +39,12 @@ enum Verb {
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
-    let ledger = live.asked.ledger().await?;
+    let ledger = live.common.ledger().await?;
     let Verb::List { user, paging } = live.verb;
     let user = ids::any_user(&ledger, user.as_deref()).await?;
     let (found, next) = paging
         .page(ledger.store().list_live(user.as_ref().map(records::UserId::as_str), paging.rows()?).await?)?;
-    if live.asked.json {
+    if live.common.json {
         table::print_page("conversations", found.iter().map(as_json).collect(), next.as_deref())?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{
     stdout::say,
-    table::{Asked, print_json},
+    table::{CommonArgs, print_json},
 };
 use crate::exit::Exit;
 
@@ -17,14 +17,14 @@ use crate::exit::Exit;
 #[derive(Args, Debug)]
 pub(crate) struct Migrate {
     #[command(flatten)]
-    asked: Asked,
+    common: CommonArgs,
 }
 
 pub(super) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
-    let ledger = migrate.asked.ledger().await?;
+    let ledger = migrate.common.ledger().await?;
     let schema = bring_up_to_date(&ledger).await?;
     ledger.db().close().await;
-    match migrate.asked.json {
+    match migrate.common.json {
         true => print_json(&json!({ "applied": schema.applied, "newer": schema.newer })),
         false => say!("{}", schema.words()),
     }?;

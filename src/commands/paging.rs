@@ -3,7 +3,7 @@
 use clap::Args;
 use records::Timestamp;
 
-use super::jobs::is_told;
+use super::jobs::has_four_digit_year;
 use crate::exit::Exit;
 
 /// Which part of a list.
@@ -42,14 +42,15 @@ impl Paging {
         word.parse().ok().filter(|begin| (0..=1_000_000).contains(begin)).ok_or_else(|| wrong(word))
     }
 
-    /// The place behind which a long list goes on: a moment and an id.
+    /// The position after which a long list goes on: a moment and an id.
     ///
     /// # Errors
     /// When the cursor is not one of such a list.
-    pub(crate) fn place(&self) -> anyhow::Result<Option<(Timestamp, String)>> {
+    pub(crate) fn position(&self) -> anyhow::Result<Option<(Timestamp, String)>> {
         let read = |word: &String| {
             let (micros, id) = word.split_once('.')?;
-            let at = Timestamp::from_timestamp_micros(micros.parse().ok()?).filter(|at| is_told(*at))?;
+            let at = Timestamp::from_timestamp_micros(micros.parse().ok()?)
+                .filter(|at| has_four_digit_year(*at))?;
             Some((at, id.to_owned()))
         };
         self.after.as_ref().map(|word| read(word).ok_or_else(|| wrong(word))).transpose()
@@ -93,8 +94,8 @@ mod tests {
     fn a_cursor_of_a_long_list_is_read_as_it_was_written() {
         let at = Timestamp::from_timestamp_micros(1_700_000_000_123_456).unwrap();
         let word = cursor(at, "fj_1.2");
-        assert_eq!(after(1, &word).place().unwrap(), Some((at, "fj_1.2".to_owned())));
-        assert_eq!(after(1, "").place().unwrap(), None);
-        assert!(after(1, "7").place().is_err() && after(1, "99999999999999999999.x").place().is_err());
+        assert_eq!(after(1, &word).position().unwrap(), Some((at, "fj_1.2".to_owned())));
+        assert_eq!(after(1, "").position().unwrap(), None);
+        assert!(after(1, "7").position().is_err() && after(1, "99999999999999999999.x").position().is_err());
     }
 }

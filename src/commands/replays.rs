@@ -1,6 +1,6 @@
 //! `listen replays`: bulk replays, which `listen jobs replay` begins and the service works off.
 
-pub(crate) mod hands;
+pub(crate) mod preflight;
 mod watch;
 
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ use super::{
     jobs::{filter::ago, show::time},
     paging::Paging,
     stdout::say,
-    table::{self, Asked, Column, field, id, number, print_json, text, word},
+    table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
 };
 use crate::exit::Exit;
 
@@ -25,7 +25,7 @@ use crate::exit::Exit;
 #[derive(Args, Debug)]
 pub(crate) struct Replays {
     #[command(flatten)]
-    asked: Asked,
+    common: CommonArgs,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -74,8 +74,8 @@ struct Change {
 /// # Errors
 /// When the database does not answer, there is no such replay, or its status refuses.
 pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
-    let ledger = replays.asked.ledger().await?;
-    let as_json = replays.asked.json;
+    let ledger = replays.common.ledger().await?;
+    let as_json = replays.common.json;
     match replays.verb {
         Verb::List { paging } => list(&ledger, &paging, as_json).await?,
         Verb::Show { id, after, limit } => {
@@ -92,14 +92,14 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
         Verb::Watch { id } => {
             let view = find(&ledger, &id).await?;
             if view.status == "running" {
-                hands::tell(&ledger).await?;
+                preflight::warn(&ledger).await?;
             }
             return watch(&ledger, &view.operation_id, as_json).await;
         }
         Verb::Pause(change) => apply(&ledger, &change, ReplayChange::Pause, as_json).await?,
         Verb::Resume(change) => {
             apply(&ledger, &change, ReplayChange::Resume, as_json).await?;
-            hands::tell(&ledger).await?;
+            preflight::warn(&ledger).await?;
         }
         Verb::Cancel(change) => apply(&ledger, &change, ReplayChange::Cancel, as_json).await?,
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{
     stdout::say,
-    table::{Asked, field, print_json},
+    table::{CommonArgs, field, print_json},
 };
 use crate::exit::{Exit, PARTLY};
 
@@ -16,7 +16,7 @@ use crate::exit::{Exit, PARTLY};
 #[derive(Args, Debug)]
 pub(crate) struct Secrets {
     #[command(flatten)]
-    asked: Asked,
+    common: CommonArgs,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -34,10 +34,10 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, no key is set, or secrets cannot be decrypted with the keys that are.
 pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
-    let ledger = secrets.asked.ledger().await?;
+    let ledger = secrets.common.ledger().await?;
     let resealed = match secrets.verb {
         Verb::Show => None,
-        Verb::Rotate if !secrets.asked.has_secrets_key() => {
+        Verb::Rotate if !secrets.common.has_secrets_key() => {
             return Err(Exit::Usage(
                 "LISTEN_SECRETS_KEY is not set: there is nothing to encrypt with".to_owned(),
             )
@@ -46,7 +46,7 @@ pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
         Verb::Rotate => Some(Operations::new(&ledger).reseal_secrets().await?),
     };
     let counts = Operations::new(&ledger).sealed_secrets().await?;
-    if secrets.asked.json {
+    if secrets.common.json {
         print_json(&json!({
             "stored": counts.stored, "encrypted": counts.sealed, "by_newest_key": counts.newest,
             "rotated": resealed.map(|done| done.sealed), "unreadable": resealed.map(|done| done.unreadable),

@@ -17,7 +17,7 @@ use crate::{
     connections::{self, Connections, Limits},
     console, database, exit,
     lifecycle::Lifecycle,
-    listener, notify, presence, schema,
+    listener, notify, process_report, schema,
     traces::SpanCounts,
     wiring::{App, chance, process_name},
 };
@@ -94,17 +94,17 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
     // The API first: a client that the admin address calls ready must find it listening.
     let api = api.map(|(listener, addr)| {
         let connections = Connections::new(limits, refused.clone());
-        attend(&tasks, listener, app.router(), connections, front.soft.clone(), app.farewell());
+        attend(&tasks, listener, app.router(), connections, front.soft.clone(), app.shutdown_grace());
         addr
     });
     tasks.spawn(notify::report(readiness.clone(), lifecycle.soft.clone()));
     let (listener, admin) = desk;
     let connections = Connections::new(Limits::admin(), refused);
-    attend(&tasks, listener, admin_router, connections, lifecycle.hard.clone(), app.farewell());
+    attend(&tasks, listener, admin_router, connections, lifecycle.hard.clone(), app.shutdown_grace());
     tracing::info!(api = api.map(tracing::field::display), %admin, "listening");
     tasks.spawn(schema::watch(app.ledger.clone(), lifecycle.soft.clone()));
     schema::wait(&app.ledger, &lifecycle.soft).await;
-    if let Some(health) = app.start_worker(&tasks, lifecycle, app.tally.clone())? {
+    if let Some(health) = app.start_worker(&tasks, lifecycle, app.run_counter.clone())? {
         let _ = readiness.worker.set(health);
     }
     app.start_keyed(&tasks, &front);
@@ -114,7 +114,7 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
     app.start_repair(&tasks, lifecycle)?;
     app.start_wakes(&tasks, &front);
     // Nothing can fail any more: now this process may be known to others.
-    presence::start(app, &tasks, lifecycle);
+    process_report::start(app, &tasks, lifecycle);
     Ok(Service { tasks, api, admin })
 }
 
@@ -136,7 +136,7 @@ impl Service {
         }
         let _ = tokio::time::timeout(Duration::from_secs(2), self.tasks.wait()).await;
         let leave = async {
-            presence::last_words(app).await;
+            process_report::last_words(app).await;
             Operations::new(&app.ledger).forget_process(&process_name()).await
         };
         let _ = tokio::time::timeout(Duration::from_secs(3), leave).await;
@@ -155,12 +155,12 @@ pub(crate) async fn listen(
     addr: SocketAddr,
     router: Router,
     stop: CancellationToken,
-    farewell: Duration,
+    shutdown_grace: Duration,
 ) -> anyhow::Result<SocketAddr> {
     let (listener, bound) = bind(addr, "LISTEN_ADDR").await?;
     let refused = connections::refusals(&Registry::new()).context("registering metrics")?;
     let connections = Connections::new(Limits::admin(), refused);
-    attend(tasks, listener, router, connections, stop, farewell);
+    attend(tasks, listener, router, connections, stop, shutdown_grace);
     Ok(bound)
 }
 
@@ -188,12 +188,12 @@ fn attend(
     router: Router,
     connections: Connections,
     stop: CancellationToken,
-    farewell: Duration,
+    shutdown_grace: Duration,
 ) {
     tasks.spawn(async move {
         let too_late = async {
             stop.cancelled().await;
-            tokio::time::sleep(farewell).await;
+            tokio::time::sleep(shutdown_grace).await;
         };
         tokio::select! {
             () = listener::serve(listener, router, connections, stop.clone()) => {}

@@ -14,9 +14,9 @@ pub(crate) use self::layout::{Column, id, number, text, word};
 use super::stdout::{plain, say};
 use crate::{config, database, exit::Exit};
 
-/// Where the ledger is, and how to answer.
+/// Options of every command that reads the database: its address, and the form of the output.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct CommonArgs {
     /// Where PostgreSQL is.
     #[arg(
         long,
@@ -46,7 +46,7 @@ pub(crate) struct Asked {
 /// The heading of what every command takes: it stands below a command's own flags.
 pub(crate) const GLOBAL: &str = "Global options";
 
-impl Asked {
+impl CommonArgs {
     /// The ledger of the database that was named, once that database has answered.
     ///
     /// # Errors

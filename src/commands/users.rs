@@ -17,7 +17,7 @@ use super::{
     ids, named,
     paging::Paging,
     stdout::say,
-    table::{Asked, print_json},
+    table::{CommonArgs, print_json},
 };
 use crate::{exit::Exit, wiring::chance};
 
@@ -25,7 +25,7 @@ use crate::{exit::Exit, wiring::chance};
 #[derive(Args, Debug)]
 pub(crate) struct Users {
     #[command(flatten)]
-    asked: Asked,
+    common: CommonArgs,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -91,7 +91,7 @@ struct Settings {
 /// # Errors
 /// When the database does not answer, the id is taken, or there is no such user.
 pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
-    let ledger = users.asked.ledger().await?;
+    let ledger = users.common.ledger().await?;
     let (id, change) = match users.verb {
         Verb::Create { id, settings } => {
             let id = UserId::new(id.unwrap_or_else(fresh_id));
@@ -114,21 +114,21 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
             (ids::user(&ledger, &id).await?, Some(change))
         }
         Verb::List { paging } => {
-            list::run(&ledger, &paging, users.asked.json).await?;
+            list::run(&ledger, &paging, users.common.json).await?;
             return Ok(ExitCode::SUCCESS);
         }
         Verb::Show { id } => {
-            return limits::show(&ledger, &ids::user(&ledger, &id).await?, users.asked.json).await;
+            return limits::show(&ledger, &ids::user(&ledger, &id).await?, users.common.json).await;
         }
-        Verb::Export(export) => return export::run(&ledger, &export, users.asked.json).await,
-        Verb::Delete(delete) => return delete::run(&ledger, &delete, users.asked.json).await,
+        Verb::Export(export) => return export::run(&ledger, &export, users.common.json).await,
+        Verb::Delete(delete) => return delete::run(&ledger, &delete, users.common.json).await,
     };
     if let Some(change) = &change
         && ledger.change_user(&id, change).await?.is_none()
     {
         return Err(nobody(&id).into());
     }
-    match users.asked.json {
+    match users.common.json {
         true => print_json(&json!({ "id": id.as_str() })),
         false => say!("{id}"),
     }?;

@@ -11,7 +11,7 @@ use super::{
     consent::{operator, reason},
     progress,
     stdout::{plain, say},
-    table::{Asked, print_json, wrapped},
+    table::{CommonArgs, print_json, wrapped},
 };
 use crate::exit::Exit;
 
@@ -19,7 +19,7 @@ use crate::exit::Exit;
 #[derive(Args, Debug)]
 pub(crate) struct Verify {
     #[command(flatten)]
-    asked: Asked,
+    common: CommonArgs,
     /// Maximum number of offending rows to print per check.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(1..=10_000))]
     limit: i64,
@@ -39,7 +39,7 @@ pub(crate) struct Verify {
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
-    let ledger = verify.asked.ledger().await?;
+    let ledger = verify.common.ledger().await?;
     if !Operations::new(&ledger).examine().await?.missing_migrations.is_empty() {
         return Err(Exit::Refused("the schema is not this program's: run `listen migrate`".to_owned()).into());
     }
@@ -52,7 +52,7 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
     };
     let findings = ask(&ledger, verify.limit).await?;
     let broken = findings.iter().filter(|finding| !finding.offenders.is_empty()).count();
-    match verify.asked.json {
+    match verify.common.json {
         true => print_json(&json!({
             "ok": broken == 0, "totals_corrected": recounted,
             "checks": findings.iter().map(to_json).collect::<Value>(),

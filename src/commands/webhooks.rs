@@ -21,7 +21,7 @@ use super::{
     },
     paging::Paging,
     stdout::say,
-    table::{self, Asked, Column, field, id, number, print_json, text, word},
+    table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
     users::nobody,
 };
 use crate::exit::Exit;
@@ -30,7 +30,7 @@ use crate::exit::Exit;
 #[derive(Args, Debug)]
 pub(crate) struct Webhooks {
     #[command(flatten)]
-    asked: Asked,
+    common: CommonArgs,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -104,8 +104,8 @@ impl Which {
 /// # Errors
 /// When the database does not answer, there is no such person or endpoint, or its owner switched it off.
 pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
-    let ledger = webhooks.asked.ledger().await?;
-    let as_json = webhooks.asked.json;
+    let ledger = webhooks.common.ledger().await?;
+    let as_json = webhooks.common.json;
     match webhooks.verb {
         Verb::List { user, paging } => {
             list(&ledger, ids::any_user(&ledger, user.as_deref()).await?, &paging, as_json).await?
@@ -162,7 +162,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: b
     Ok(())
 }
 
-/// Which endpoint of whom, and how it is; its owner may have called its host anything.
+/// The endpoint, its user and its state; the host's name is the user's own text.
 pub(crate) const COLUMNS: [Column; 7] = [
     id("endpoint", 0),
     id("user", 1),

@@ -44,7 +44,7 @@ impl AppsConfig {
     /// The keys under which secrets are stored.
     ///
     /// # Errors
-    /// When they are none.
+    /// When the key is malformed.
     pub(crate) fn secrets(&self) -> Result<Secrets, BadSecretsKey> {
         secrets(self.secrets_key.as_deref())
     }
@@ -53,7 +53,7 @@ impl AppsConfig {
 /// The same for a command that takes the key alone.
 ///
 /// # Errors
-/// When they are none.
+/// When the key is malformed.
 pub(crate) fn secrets(key: Option<&str>) -> Result<Secrets, BadSecretsKey> {
     key.map_or_else(|| Ok(Secrets::default()), |key| Secrets::new(&SecretString::from(key)))
 }

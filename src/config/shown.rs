@@ -5,7 +5,7 @@ use crate::database;
 /// `USER@HOST:PORT/DATABASE`, with a socket's directory for the host where there is one; `None` when the URL is invalid.
 pub(crate) fn shown(url: Option<&str>) -> Option<String> {
     let (options, _) = database::read(url).ok()?;
-    Some(database::place(&options))
+    Some(database::display_address(&options))
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ pub(crate) struct TasksConfig {
 }
 
 impl TasksConfig {
-    /// Whether somebody may deliver jobs to this process.
+    /// Whether an invoker is configured, which may deliver jobs to this process.
     pub(crate) fn has_invoker(&self) -> bool {
         self.finalization_tasks_invoker_sa.is_some()
     }
@@ -85,7 +85,7 @@ impl TasksConfig {
         self.finalization_tasks_queue.is_some()
     }
 
-    /// Whose tokens are accepted, and where the keys are that verify them; `None`: nobody's.
+    /// The accepted tokens, and the URL of the keys that verify them; `None`: no token is accepted.
     pub(crate) fn invoker(&self) -> Option<(Expected, Url)> {
         let expected = Expected {
             issuers: self.finalization_tasks_issuers.clone(),
@@ -172,7 +172,7 @@ impl TasksConfig {
         self.finalization_tasks_oidc_audience.as_deref().or(self.finalization_tasks_handler_url.as_deref())
     }
 
-    /// The queue's whole name; an error where it is none.
+    /// The queue's full name; an error if it is malformed.
     fn queue_name(&self) -> Option<Result<QueueName, ()>> {
         let queue = self.finalization_tasks_queue.as_deref()?;
         let (project, location) = (&self.finalization_tasks_project, &self.finalization_tasks_location);

@@ -8,8 +8,8 @@ use operations::Operations;
 
 use super::{
     Console,
-    asked::{Asked, STATUSES},
     fault::Fault,
+    filter_form::{FilterForm, STATUSES},
     live::live_page,
     orders::waits,
     page::Frame,
@@ -26,7 +26,7 @@ const PAGE: i64 = 50;
 #[template(path = "jobs.html", blocks = ["live"])]
 pub(super) struct Page {
     frame: Frame,
-    asked: Asked,
+    filter: FilterForm,
     tabs: Vec<Tab>,
     codes: Vec<&'static str>,
     jobs: Vec<Row>,
@@ -66,16 +66,16 @@ struct Row {
 pub(super) async fn list(
     visitor: Visitor,
     State(console): State<Console>,
-    Query(asked): Query<Asked>,
+    Query(form): Query<FilterForm>,
 ) -> Result<Response, Fault> {
-    let frame = Frame::of(visitor, "jobs", "Jobs").live().after(asked.done.as_deref());
-    console.show(frame, |frame| page(&console.ledger, frame, asked)).await
+    let frame = Frame::of(visitor, "jobs", "Jobs").live().after(form.done.as_deref());
+    console.show(frame, |frame| page(&console.ledger, frame, form)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
-async fn page(ledger: &Ledger, frame: Frame, request: Asked) -> Result<Page, Fault> {
+async fn page(ledger: &Ledger, frame: Frame, request: FilterForm) -> Result<Page, Fault> {
     let now = ledger.db().now().await?;
     let filter = request.filter(now, PAGE)?;
     let page = Operations::new(ledger).jobs_page(&filter).await?;
@@ -92,18 +92,18 @@ async fn page(ledger: &Ledger, frame: Frame, request: Asked) -> Result<Page, Fau
         is_first: request.after.is_empty(),
         replay: (filter.is_dead() && !page.jobs.is_empty()).then(|| request.query()),
         run_now: page.jobs.iter().any(|view| waits(&view.job, now)).then(|| request.query()),
-        asked: request,
+        filter: request,
     })
 }
 
-fn tabs(asked: &Asked, counts: &[(&'static str, i64)]) -> Vec<Tab> {
+fn tabs(form: &FilterForm, counts: &[(&'static str, i64)]) -> Vec<Tab> {
     let of = |name: &str| counts.iter().find(|(known, _)| *known == name).map(|(_, jobs)| count(*jobs));
     let all = (!counts.is_empty()).then(|| count(counts.iter().map(|(_, jobs)| jobs).sum()));
     let tab = |name: &str, words, jobs| Tab {
-        query: asked.of_status(name).query(),
+        query: form.of_status(name).query(),
         words,
         jobs,
-        is_here: asked.status == name,
+        is_here: form.status == name,
     };
     let statuses = STATUSES.map(|name| tab(name, status(name), of(name)));
     [tab("", "all", all)].into_iter().chain(statuses).collect()

@@ -37,7 +37,7 @@ type Key = (String, bool);
 
 /// What a page's script asks for.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct PartRequest {
     /// The page's path and query.
     pub(super) address: String,
     /// The digest of the part that it shows.
@@ -78,8 +78,10 @@ impl Console {
     where
         F: Future<Output = Result<P, Fault>>,
     {
-        let Some(asked) = frame.asked() else { return Ok(render(&self.in_time(make(frame)).await?)) };
-        let key = (asked.address, frame.may_act());
+        let Some(request) = frame.part_request() else {
+            return Ok(render(&self.in_time(make(frame)).await?));
+        };
+        let key = (request.address, frame.may_act());
         let part = match self.parts.fresh(&key) {
             Some(part) => part,
             None => {
@@ -88,7 +90,7 @@ impl Console {
                 part
             }
         };
-        Ok(answer(&part, asked.shown.as_deref()))
+        Ok(answer(&part, request.shown.as_deref()))
     }
 }
 

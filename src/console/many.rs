@@ -12,14 +12,14 @@ use uuid::Uuid;
 
 use super::{
     Console,
-    asked::Asked,
     confirm::Confirm,
     fault::{Fault, Undone},
+    filter_form::FilterForm,
     typed::Query,
     visitor::{Acting, Visitor},
     words::{Sentence, count},
 };
-use crate::{commands::replays::hands, wiring::chance};
+use crate::{commands::replays::preflight, wiring::chance};
 
 /// Jobs a minute and unfinished at once, unless the operator says otherwise.
 const CAPS: (i32, i32) = (600, 16);
@@ -30,11 +30,11 @@ const PATIENCE: Duration = Duration::from_secs(75);
 pub(super) async fn ask(
     visitor: Visitor,
     State(console): State<Console>,
-    Query(asked): Query<Asked>,
+    Query(form): Query<FilterForm>,
 ) -> Result<Response, Fault> {
     let ledger = &console.ledger;
-    let filter = asked.filter(ledger.db().in_time(ledger.db().now()).await?, 0)?;
-    let asked = asked.fixed(&filter);
+    let filter = form.filter(ledger.db().in_time(ledger.db().now()).await?, 0)?;
+    let form = form.fixed(&filter);
     let preview = Operations::new(ledger)
         .db()
         .within(PATIENCE, Operations::new(ledger).preview_replay(&filter))
@@ -47,24 +47,24 @@ pub(super) async fn ask(
     // The form carries the operation's name: sent twice, it begins once.
     let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid();
     let mut hidden = vec![("id", id.to_string())];
-    hidden.extend(asked.pairs().into_iter().map(|(name, value)| (name, value.to_owned())));
+    hidden.extend(form.pairs().into_iter().map(|(name, value)| (name, value.to_owned())));
     let kept = match preview.recorded_stages {
         0 => "No stage has recorded anything: all of them are run and paid for.".to_owned(),
         some => format!("Recorded stage outputs, {} of them, are kept and not paid for again.", count(some)),
     };
     let (letters, people) =
         (several(preview.jobs, "dead letter", "dead letters"), several(preview.users, "person", "people"));
-    let missing = ledger.db().in_time(hands::missing(ledger)).await?;
+    let missing = ledger.db().in_time(preflight::missing(ledger)).await?;
     Ok(Confirm {
         obstacles: missing.iter().map(|words| Sentence::new(format!("Not yet: {words}."))).collect(),
         sentences: vec![
-            format!("Asked for: {}. The list is frozen when you begin.", asked.words("all dead letters")),
+            format!("Asked for: {}. The list is frozen when you begin.", form.words("all dead letters")),
             format!("It goes on without this page, at the rate you set. {kept}"),
         ],
         action: "/console/replays".to_owned(),
         hidden,
         button: "Replay",
-        back: format!("/console/jobs?{}", asked.query()),
+        back: format!("/console/jobs?{}", form.query()),
         offers_scratch: preview.recorded_stages > 0,
         caps: Some(CAPS),
         counts: counts(&preview),
@@ -91,13 +91,13 @@ fn counts(preview: &ReplayPreview) -> Vec<(String, String)> {
 /// `POST /console/replays`.
 pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let action = acting.action()?;
-    let asked = Asked::of(acting.fields());
+    let form = FilterForm::of(acting.fields());
     let id = acting.field("id").and_then(|id| Uuid::parse_str(id).ok());
     let id = id.ok_or_else(|| Fault::Unreadable("The form carries no name for the replay.".to_owned()))?;
     let ledger = &console.ledger;
     let order = ReplayOrder {
-        filter: asked.filter(ledger.db().in_time(ledger.db().now()).await?, 0)?,
-        words: asked.words("all dead letters"),
+        filter: form.filter(ledger.db().in_time(ledger.db().now()).await?, 0)?,
+        words: form.words("all dead letters"),
         from_scratch: acting.field("from_scratch").is_some(),
         per_minute: cap(&acting, "per_minute", 60_000)?,
         in_flight: cap(&acting, "in_flight", 10_000)?,

@@ -10,9 +10,9 @@ use operations::{JobFilter, Operations, OrderOfMany};
 
 use super::{
     Console,
-    asked::Asked,
     confirm::Confirm,
     fault::{Fault, Undone},
+    filter_form::FilterForm,
     job::read,
     one::granted,
     typed::{Path, Query},
@@ -102,11 +102,11 @@ pub(super) fn waits(job: &Job, now: Timestamp) -> bool {
 pub(super) async fn ask_many(
     visitor: Visitor,
     State(console): State<Console>,
-    Query(asked): Query<Asked>,
+    Query(form): Query<FilterForm>,
 ) -> Result<Response, Fault> {
     let ledger = &console.ledger;
-    let filter = queued(&asked, ledger.db().in_time(ledger.db().now()).await?)?;
-    let asked = asked.fixed(&filter);
+    let filter = queued(&form, ledger.db().in_time(ledger.db().now()).await?)?;
+    let form = form.fixed(&filter);
     let found = console.in_time(waiting(ledger, filter)).await?;
     if found.is_empty() {
         return Err(Fault::Missing(
@@ -122,9 +122,9 @@ pub(super) async fn ask_many(
                 .to_owned(),
         ],
         action: "/console/run-now".to_owned(),
-        hidden: asked.pairs().into_iter().map(|(name, value)| (name, value.to_owned())).collect(),
+        hidden: form.pairs().into_iter().map(|(name, value)| (name, value.to_owned())).collect(),
         button: "Run now",
-        back: format!("/console/jobs?{}", asked.query()),
+        back: format!("/console/jobs?{}", form.query()),
         ..Confirm::new(visitor, "jobs", title)
     }
     .page())
@@ -133,9 +133,9 @@ pub(super) async fn ask_many(
 /// `POST /console/run-now`. One order in the audit, and a transaction per job; one that has begun meanwhile is left alone.
 pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let (action, ledger) = (acting.action()?, &console.ledger);
-    let asked = Asked::of(acting.fields());
-    let filter = queued(&asked, ledger.db().in_time(ledger.db().now()).await?)?;
-    let words = format!("waiting jobs, {}", asked.words("all"));
+    let form = FilterForm::of(acting.fields());
+    let filter = queued(&form, ledger.db().in_time(ledger.db().now()).await?)?;
+    let words = format!("waiting jobs, {}", form.words("all"));
     let found = console.in_time(waiting(ledger, filter)).await?;
     if found.is_empty() {
         return Ok(Redirect::to("/console/jobs?status=queued&done=unchanged"));
@@ -151,8 +151,8 @@ pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting)
     Ok(Redirect::to(&format!("/console/jobs?status=queued&done={word}")))
 }
 
-fn queued(asked: &Asked, now: Timestamp) -> Result<JobFilter, Fault> {
-    let filter = asked.filter(now, AT_ONCE)?;
+fn queued(form: &FilterForm, now: Timestamp) -> Result<JobFilter, Fault> {
+    let filter = form.filter(now, AT_ONCE)?;
     Ok(JobFilter { status: Some("queued".to_owned()), after: None, ..filter })
 }
 

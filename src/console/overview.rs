@@ -16,7 +16,7 @@ use super::{
     words::{Moment, Sentence, count, lasting, millis, query, status},
 };
 use crate::{
-    concerns::{self, Concern},
+    alerts::{self, Alert},
     model_servers::{self, Standing, Summary},
 };
 
@@ -120,7 +120,7 @@ async fn page(ledger: &Ledger, frame: Frame, hours: u32) -> Result<Page, Fault> 
     let overview = Operations::new(ledger).overview().await?;
     let workers = Operations::new(ledger).workers().await?;
     let steps = Operations::new(ledger).activity(hours).await?;
-    let waiting = concerns::waiting(ledger, &overview.gauges).await?;
+    let waiting = alerts::waiting(ledger, &overview.gauges).await?;
     let servers = model_servers::summaries(&Operations::new(ledger).model_servers().await?);
     let at = overview.at;
     let held = |held: &HeldLease| Held {
@@ -147,7 +147,7 @@ async fn page(ledger: &Ledger, frame: Frame, hours: u32) -> Result<Page, Fault> 
     let age = |seconds: f64| if seconds > 0.0 { lasting(seconds) } else { "none".to_owned() };
     Ok(Page {
         frame,
-        troubles: troubles(&overview, &servers, &concerns::concerns(&waiting)),
+        troubles: troubles(&overview, &servers, &alerts::alerts(&waiting)),
         oldest_unfinished: age(gauges.oldest_unfinished_age),
         oldest_ready: age(gauges.oldest_ready_age),
         oldest_parked: age(waiting.oldest_parked()),
@@ -203,7 +203,7 @@ fn queue(name: &'static str, overview: &Overview) -> Queue {
 }
 
 /// What needs attention, the gravest first.
-fn troubles(overview: &Overview, servers: &[Summary], alerts: &[Concern]) -> Vec<Trouble> {
+fn troubles(overview: &Overview, servers: &[Summary], alerts: &[Alert]) -> Vec<Trouble> {
     let gauges = &overview.gauges;
     let waiting: i64 = overview.dead_letters.iter().map(|dead| dead.waiting).sum();
     let grave = |text: String, link| Trouble { is_grave: true, text: Sentence::new(text), link };
@@ -239,8 +239,8 @@ fn troubles(overview: &Overview, servers: &[Summary], alerts: &[Concern]) -> Vec
     for pause in &overview.pauses {
         found.push(mild(format!("The queue {} is paused by {}.", pause.queue, pause.operator), "#queues"));
     }
-    for concern in alerts {
-        found.push(mild(concern.words.clone(), concern.page));
+    for alert in alerts {
+        found.push(mild(alert.words.clone(), alert.page));
     }
     if waiting > 0 {
         let waiting = count(waiting);

@@ -11,7 +11,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ledger::Ledger;
 use rand::RngExt;
 
-use super::{Console, assets, fault::Fault, live::Asked, visitor::Visitor};
+use super::{Console, assets, fault::Fault, live::PartRequest, visitor::Visitor};
 use crate::wiring::chance;
 
 /// What scripts of a page carry, so that the browser knows them to be ours: another one in every answer.
@@ -48,9 +48,9 @@ impl Frame {
         Self { is_live: true, ..self }
     }
 
-    /// What the page's script asks for, where it was a script that asked.
-    pub(super) fn asked(&self) -> Option<Asked> {
-        self.visitor.as_ref().and_then(|visitor| visitor.asked.clone())
+    /// What the page's script asks for, if a script sent the request.
+    pub(super) fn part_request(&self) -> Option<PartRequest> {
+        self.visitor.as_ref().and_then(|visitor| visitor.part_request.clone())
     }
 
     /// The program's version.
@@ -169,12 +169,12 @@ pub(super) async fn guarded(State(console): State<Console>, request: Request, ne
     let nonce = URL_SAFE_NO_PAD.encode(chance().random::<[u8; 16]>());
     let (mut parts, body) = request.into_parts();
     parts.extensions.insert(Nonce(nonce.clone()));
-    let mut asked = parts.clone();
+    let mut copy = parts.clone();
     let mut response = next.run(Request::from_parts(parts, body)).await;
     if let Some(fault) = response.extensions_mut().remove::<Fault>().filter(Fault::has_visitor)
-        && let Ok(visitor) = Visitor::from_request_parts(&mut asked, &console).await
+        && let Ok(visitor) = Visitor::from_request_parts(&mut copy, &console).await
     {
-        let here = menu(asked.uri.path());
+        let here = menu(copy.uri.path());
         response = fault.page(|heading| Frame::of(visitor, here, heading));
     }
     let policy = format!(

@@ -3,7 +3,7 @@
 use job::Timestamp;
 
 use super::fault::Fault;
-use crate::commands::jobs::is_told;
+use crate::commands::jobs::has_four_digit_year;
 
 /// A place in such a list.
 pub(super) type Place = (Timestamp, String);
@@ -17,7 +17,7 @@ pub(super) fn write_place(at: Timestamp, id: &str) -> String {
 pub(super) fn parse_place(word: &str) -> Option<Place> {
     let (micros, id) = word.split_once('.')?;
     let at = Timestamp::from_timestamp_micros(micros.parse().ok()?)?;
-    is_told(at).then(|| (at, id.to_owned()))
+    has_four_digit_year(at).then(|| (at, id.to_owned()))
 }
 
 /// The same from an address; what is empty is the list's beginning.

@@ -22,7 +22,7 @@ use crate::model_servers;
 /// Conversations on the page: those that are processed first.
 const PAGE: i64 = 100;
 
-/// Of whom.
+/// The visitor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
 #[serde(default)]
 pub(super) struct Of {

@@ -13,7 +13,7 @@ use super::{
     Console,
     door::Door,
     fault::Fault,
-    live::Asked,
+    live::PartRequest,
     page::Nonce,
     session::{COOKIE, Session},
     typed::Form,
@@ -33,7 +33,7 @@ pub(super) struct Visitor {
     /// What scripts carry, so that they are known to be ours.
     pub(super) nonce: Nonce,
     /// What the page's script asks for; `None`: the page.
-    pub(super) asked: Option<Asked>,
+    pub(super) part_request: Option<PartRequest>,
     /// Where the boards are.
     pub(super) boards: Option<Arc<str>>,
 }
@@ -49,7 +49,7 @@ impl FromRequestParts<Console> for Visitor {
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
         let nonce = parts.extensions.get::<Nonce>().cloned().unwrap_or_default();
-        let (asked, boards) = (asked(parts), console.boards.clone());
+        let (part_request, boards) = (part_request(parts), console.boards.clone());
         match &*console.door {
             Door::ThisMachine if is_this_machine(parts) => Ok(Self {
                 name: "this machine".to_owned(),
@@ -57,7 +57,7 @@ impl FromRequestParts<Console> for Visitor {
                 session: None,
                 token: String::new(),
                 nonce,
-                asked,
+                part_request,
                 boards,
             }),
             Door::ThisMachine => Err(Fault::Closed.into_response()),
@@ -74,7 +74,7 @@ impl FromRequestParts<Console> for Visitor {
                 let name = name.map_err(IntoResponse::into_response)?.to_owned();
                 let may_act = operators.contains(&name);
                 let token = console.sessions.token(&name);
-                Ok(Self { name, may_act, session: None, token, nonce, asked, boards })
+                Ok(Self { name, may_act, session: None, token, nonce, part_request, boards })
             }
         }
     }
@@ -85,8 +85,8 @@ fn of_session(parts: &Parts, console: &Console, nonce: Nonce) -> Option<Visitor>
     let session = console.sessions.read(cookie)?;
     let token = console.sessions.token(cookie);
     let (name, may_act) = (session.name.clone(), session.may_act);
-    let (asked, boards) = (asked(parts), console.boards.clone());
-    Some(Visitor { name, may_act, session: Some(session), token, nonce, asked, boards })
+    let (part_request, boards) = (part_request(parts), console.boards.clone());
+    Some(Visitor { name, may_act, session: Some(session), token, nonce, part_request, boards })
 }
 
 pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
@@ -96,16 +96,16 @@ pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// The address, where the script of a page asks for its live part.
-fn asked(parts: &Parts) -> Option<Asked> {
+fn part_request(parts: &Parts) -> Option<PartRequest> {
     parts.headers.get("hx-request")?;
     let address = parts.uri.path_and_query().map_or("", |address| address.as_str()).to_owned();
     let shown = parts.headers.get(header::IF_NONE_MATCH).and_then(|digest| digest.to_str().ok());
-    Some(Asked { address, shown: shown.map(str::to_owned) })
+    Some(PartRequest { address, shown: shown.map(str::to_owned) })
 }
 
 /// To the login, and from there to where they wanted to go. A script has no page to show a login on.
 fn to_login(parts: &Parts) -> Response {
-    if asked(parts).is_some() {
+    if part_request(parts).is_some() {
         return Fault::SignedOut.into_response();
     }
     let next = if parts.method == Method::GET { parts.uri.path_and_query() } else { None };

@@ -1,4 +1,4 @@
-//! What the API is told of web push and of memories' categories, and the bodies that receivers are sent.
+//! The ports of the API for web push and memories' categories, and the bodies that receivers get.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use super::{App, chance};
 use crate::{
     config::{Config, Dispatch, Role},
     lifecycle::Lifecycle,
-    tasks::{Asked, Deliveries, Invokers},
+    tasks::{Deliveries, Invokers, ReconcilerQueue},
 };
 
 /// What one process has to do with a task queue.
@@ -51,15 +51,15 @@ impl TaskParts {
         Ok(Self { metrics, keys, verifier, queue, runs })
     }
 
-    /// What the API is told of them.
+    /// The ports of the API.
     pub(super) fn ports(&self) -> (Arc<dyn api::Invokers>, Arc<dyn api::Deliveries>) {
         (Arc::new(Invokers(self.verifier.clone())), Arc::new(Deliveries(self.runs.clone())))
     }
 
     /// The queue, as the reconciler asks it.
-    pub(super) fn asked(&self) -> Option<Arc<dyn reconciler::TaskQueue>> {
+    pub(super) fn for_reconciler(&self) -> Option<Arc<dyn reconciler::TaskQueue>> {
         let queue = self.queue.clone()?;
-        Some(Arc::new(Asked(queue)))
+        Some(Arc::new(ReconcilerQueue(queue)))
     }
 }
 

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use job::FailureCode;
 use ledger::{CheckpointKey, Holding, Ledger};
 use serde_json::Value;
-use stages::{Engines, Interrupted, Notebook, StepKey};
+use stages::{CheckpointStore, Engines, Interrupted, StepKey};
 use tokio_util::sync::CancellationToken;
 
 use crate::answered::{Unanswered, until_answered};
@@ -25,7 +25,7 @@ pub(crate) struct Checkpoints {
     pub(crate) hard: CancellationToken,
 }
 
-impl Notebook for Checkpoints {
+impl CheckpointStore for Checkpoints {
     fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
         let key = checkpoint(key);
         Box::pin(async move {

@@ -181,7 +181,7 @@ impl Runner {
         }
         let input = self.until_answered(|| self.ledger.run_input(claimed)).await?;
         let material = material(input.ok_or(Unfinished::failed(FailureCode::ConversationMissing))?);
-        let notebook = Checkpoints {
+        let checkpoints = Checkpoints {
             ledger: self.ledger.clone(),
             holding: held.holding().clone(),
             account: Arc::clone(&witness.account),
@@ -190,7 +190,7 @@ impl Runner {
             soft: self.soft.clone(),
             hard: self.hard.clone(),
         };
-        let run = Run::new(&notebook, witness, &material.talk);
+        let run = Run::new(&checkpoints, witness, &material.talk);
         let finalized = tokio::select! {
             biased;
             finalized = stages::finalize(&run, &self.stages, &material, claimed.job.force_process) => finalized?,

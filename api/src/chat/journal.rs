@@ -10,7 +10,7 @@ use serde_json::json;
 use store::FinishedTurn;
 
 use crate::{
-    door::run_to_completion,
+    app::run_to_completion,
     shapes::{message_source, message_tool},
 };
 

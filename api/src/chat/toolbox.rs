@@ -15,7 +15,7 @@ use store::{
 use super::excerpt::transcript;
 use crate::{
     Categorize, Scope,
-    door::{Door, run_to_completion},
+    app::{AppState, run_to_completion},
     ids::Ids,
     keys::Caller,
     shapes::{self, SearchResult, Time, moment},
@@ -46,10 +46,10 @@ type Done = Result<Output, ToolFailure>;
 
 impl UserData {
     /// The data that `caller` may reach.
-    pub(crate) fn of(door: &Door, caller: &Caller, language: String, transcript: usize) -> Self {
+    pub(crate) fn of(state: &AppState, caller: &Caller, language: String, transcript: usize) -> Self {
         let holds = |scope: &str| Scope::from_name(scope).is_some_and(|scope| caller.require(scope).is_ok());
         Self {
-            ledger: door.ledger.clone(),
+            ledger: state.ledger.clone(),
             user: caller.user.clone(),
             language,
             may: DataTool::ALL.into_iter().filter(|tool| holds(tool.scope())).collect(),
@@ -57,8 +57,8 @@ impl UserData {
                 memories: caller.require(Scope::MemoriesRead).is_ok(),
                 action_items: caller.require(Scope::ActionItemsRead).is_ok(),
             },
-            ids: Arc::clone(&door.ids),
-            categorize: Arc::clone(&door.settings.categorize),
+            ids: Arc::clone(&state.ids),
+            categorize: Arc::clone(&state.settings.categorize),
             transcript,
         }
     }

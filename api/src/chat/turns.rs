@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::Instrument;
 
 use super::{journal::TurnRow, toolbox::UserData};
-use crate::{Error, door::Door, keys::Caller, shapes};
+use crate::{Error, app::AppState, keys::Caller, shapes};
 
 /// Longer than any turn takes to run and to be kept.
 const RUN_FOR: Duration = Duration::from_secs(150);
@@ -56,14 +56,14 @@ pub(crate) fn thread(app_id: Option<&str>) -> &str {
 
 /// Stores a message and begins the turn that answers it. The turn belongs to the process: it goes on when no client
 /// follows it.
-pub(crate) async fn begin(door: &Door, caller: &Caller, message: Message) -> Result<Begun, Error> {
-    let settings = &door.settings.chat;
+pub(crate) async fn begin(state: &AppState, caller: &Caller, message: Message) -> Result<Begun, Error> {
+    let settings = &state.settings.chat;
     let names = settings.apps.names(&caller.user).await;
     let app_name = match &message.app_id {
         Some(app) => Some(names.get(app).cloned().ok_or(Error::NotFound("App"))?),
         None => None,
     };
-    let user = door.ledger.store().user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
+    let user = state.ledger.store().user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
     let engine: Arc<dyn Converse> = match &message.key {
         Some(key) => (settings.with_key)(key).unwrap_or_else(|| Arc::clone(&settings.embedded)),
         None if user.requires_byok => Arc::clone(&settings.embedded),
@@ -75,12 +75,12 @@ pub(crate) async fn begin(door: &Door, caller: &Caller, message: Message) -> Res
         thread: thread.clone(),
         app_id: message.app_id.clone(),
         request_id: message.id,
-        question_id: door.ids.fresh().to_string(),
-        reply_id: door.ids.fresh().to_string(),
+        question_id: state.ids.fresh().to_string(),
+        reply_id: state.ids.fresh().to_string(),
         text: message.text,
         run_for: RUN_FOR,
     };
-    let now = match door.ledger.store().begin_turn(&caller.user, &new).await? {
+    let now = match state.ledger.store().begin_turn(&caller.user, &new).await? {
         BegunTurn::Begun(now) => now,
         BegunTurn::Repeated(reply) => return Ok(Begun::Known(Box::new(shapes::message(&reply, &names)))),
         BegunTurn::Busy(seconds) => return Err(Error::TurnRunning { retry_after: seconds.min(5) }),
@@ -93,11 +93,11 @@ pub(crate) async fn begin(door: &Door, caller: &Caller, message: Message) -> Res
         app_name,
     };
     let work = Work {
-        door: door.clone(),
+        state: state.clone(),
         user: caller.user.clone(),
         zone: user.time_zone.parse().unwrap_or(Tz::UTC),
         user_name: user.name,
-        data: UserData::of(door, caller, user.language, TRANSCRIPT),
+        data: UserData::of(state, caller, user.language, TRANSCRIPT),
         engine,
         thread,
         new,
@@ -117,7 +117,7 @@ pub(crate) async fn begin(door: &Door, caller: &Caller, message: Message) -> Res
 
 /// A turn on its way.
 struct Work {
-    door: Door,
+    state: AppState,
     user: UserId,
     zone: Tz,
     user_name: Option<String>,
@@ -132,9 +132,9 @@ struct Work {
 impl Work {
     async fn run(self, stop: impl Future<Output = ()>) {
         let history = self.history().await;
-        let apps = self.door.settings.chat.apps.tools(&self.user, self.new.app_id.as_deref());
+        let apps = self.state.settings.chat.apps.tools(&self.user, self.new.app_id.as_deref());
         let row = TurnRow {
-            ledger: self.door.ledger.clone(),
+            ledger: self.state.ledger.clone(),
             user: self.user,
             reply_id: self.new.reply_id.clone(),
         };
@@ -162,14 +162,19 @@ impl Work {
     /// The thread before this message, oldest first. Where it cannot be read, the turn does without.
     async fn history(&self) -> Vec<Past> {
         let question = Some(self.new.question_id.as_str());
-        let newest =
-            match self.door.ledger.store().chat_messages(&self.user, &self.thread, question, HISTORY).await {
-                Ok(newest) => newest,
-                Err(error) => {
-                    tracing::warn!(%error, "a turn goes on without its history");
-                    return Vec::new();
-                }
-            };
+        let newest = match self
+            .state
+            .ledger
+            .store()
+            .chat_messages(&self.user, &self.thread, question, HISTORY)
+            .await
+        {
+            Ok(newest) => newest,
+            Err(error) => {
+                tracing::warn!(%error, "a turn goes on without its history");
+                return Vec::new();
+            }
+        };
         let mut left = HISTORY_LENGTH;
         let mut history: Vec<Past> = newest
             .into_iter()

@@ -1,12 +1,12 @@
 //! The OpenAPI document, made of the registered endpoints: requests of the readers that read them
-//! (`read/drawing.rs`), answers of the types that are written (`shapes/`).
+//! (`read/request.rs`), answers of the types that are written (`shapes/`).
 
 mod errors;
 mod headers;
 mod operation;
 mod response;
 mod tidy;
-mod told;
+mod webhooks;
 
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -26,7 +26,7 @@ pub(crate) fn write(endpoints: &[Endpoint]) -> Value {
     generator.subschema_for::<shapes::HTTPValidationError>();
     let documented = || endpoints.iter().filter(|endpoint| endpoint.is_documented());
     let mut paths = paths(documented(), &mut generator);
-    let mut webhooks = told::webhooks(&mut generator);
+    let mut webhooks = webhooks::webhooks(&mut generator);
     let bodies = documented().filter_map(|endpoint| endpoint.body.as_ref());
     let mut sent: Value = bodies.map(|body| (body.name.to_owned(), body.fields.schema())).collect();
     let mut answered = Value::Object(generator.take_definitions(true));

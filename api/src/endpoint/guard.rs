@@ -13,16 +13,16 @@ use axum::{
 use super::{Access, Endpoint, Repeats};
 use crate::{
     Error,
-    door::{self, Door},
+    app::{self, AppState},
     keys::{AppCaller, Caller},
 };
 
 /// Serves the endpoints.
-pub(crate) fn router(endpoints: Vec<Endpoint>, door: &Door) -> Router<Door> {
-    let mut paths: HashMap<&'static str, MethodRouter<Door>> = HashMap::new();
+pub(crate) fn router(endpoints: Vec<Endpoint>, state: &AppState) -> Router<AppState> {
+    let mut paths: HashMap<&'static str, MethodRouter<AppState>> = HashMap::new();
     for endpoint in endpoints {
         let path = endpoint.path;
-        let handler = guarded(endpoint, door);
+        let handler = guarded(endpoint, state);
         let known = paths.remove(path).unwrap_or_default();
         paths.insert(path, known.merge(handler));
     }
@@ -30,36 +30,36 @@ pub(crate) fn router(endpoints: Vec<Endpoint>, door: &Door) -> Router<Door> {
 }
 
 /// Who calls comes first, then whether it is a repeat, then the handler.
-fn guarded(endpoint: Endpoint, door: &Door) -> MethodRouter<Door> {
+fn guarded(endpoint: Endpoint, state: &AppState) -> MethodRouter<AppState> {
     let mut handler = endpoint.handler;
     if let Repeats::Named { again, resume } = endpoint.repeats {
         handler =
-            handler.route_layer(middleware::from_fn_with_state((door.clone(), again, resume), door::once));
+            handler.route_layer(middleware::from_fn_with_state((state.clone(), again, resume), app::once));
     }
     match endpoint.access {
         Access::Open => handler,
-        access => handler.route_layer(middleware::from_fn_with_state((door.clone(), access), admit)),
+        access => handler.route_layer(middleware::from_fn_with_state((state.clone(), access), admit)),
     }
 }
 
 /// Lets in who may call, and leaves the caller on the request for the handler.
-async fn admit(State((door, access)): State<(Door, Access)>, request: Request, next: Next) -> Response {
-    match identify(&door, access, request).await {
+async fn admit(State((state, access)): State<(AppState, Access)>, request: Request, next: Next) -> Response {
+    match identify(&state, access, request).await {
         Ok(request) => next.run(request).await,
         Err(error) => error.into_response(),
     }
 }
 
-async fn identify(door: &Door, access: Access, request: Request) -> Result<Request, Error> {
+async fn identify(state: &AppState, access: Access, request: Request) -> Result<Request, Error> {
     let (mut parts, body) = request.into_parts();
     match access {
         Access::Open => {}
         Access::App => {
-            let app = AppCaller::from_request_parts(&mut parts, door).await?;
+            let app = AppCaller::from_request_parts(&mut parts, state).await?;
             parts.extensions.insert(app);
         }
         Access::AnyKey | Access::Scope(_) => {
-            let caller = Caller::from_request_parts(&mut parts, door).await?;
+            let caller = Caller::from_request_parts(&mut parts, state).await?;
             if let Access::Scope(scope) = access {
                 caller.require(scope)?;
             }

@@ -20,7 +20,7 @@ pub(crate) use takes::{CURSOR, Note, Takes, takes};
 
 use crate::{
     Scope,
-    door::{Again, Anew, Door, Kept, Resume, Wait},
+    app::{Again, Anew, AppState, Kept, Resume, Wait},
 };
 
 /// Who may call an endpoint. Every request with a developer key draws on the quota of its user.
@@ -65,7 +65,7 @@ pub(crate) struct Endpoint {
     pub(crate) method: &'static str,
     /// The route's pattern.
     pub(crate) path: &'static str,
-    handler: MethodRouter<Door>,
+    handler: MethodRouter<AppState>,
     /// Who may call it.
     pub(crate) access: Access,
     /// What a repeat does.
@@ -112,7 +112,7 @@ impl Endpoint {
     pub(crate) fn get<T: 'static>(
         path: &'static str,
         access: impl Into<Access>,
-        handler: impl Handler<T, Door>,
+        handler: impl Handler<T, AppState>,
     ) -> Self {
         Self::new("get", path, access.into(), get(handler))
     }
@@ -121,7 +121,7 @@ impl Endpoint {
     pub(crate) fn post<T: 'static>(
         path: &'static str,
         access: impl Into<Access>,
-        handler: impl Handler<T, Door>,
+        handler: impl Handler<T, AppState>,
     ) -> Self {
         Self::new("post", path, access.into(), post(handler))
     }
@@ -130,7 +130,7 @@ impl Endpoint {
     pub(crate) fn patch<T: 'static>(
         path: &'static str,
         access: impl Into<Access>,
-        handler: impl Handler<T, Door>,
+        handler: impl Handler<T, AppState>,
     ) -> Self {
         Self::new("patch", path, access.into(), patch(handler))
     }
@@ -139,12 +139,17 @@ impl Endpoint {
     pub(crate) fn delete<T: 'static>(
         path: &'static str,
         access: impl Into<Access>,
-        handler: impl Handler<T, Door>,
+        handler: impl Handler<T, AppState>,
     ) -> Self {
         Self::new("delete", path, access.into(), delete(handler))
     }
 
-    fn new(method: &'static str, path: &'static str, access: Access, handler: MethodRouter<Door>) -> Self {
+    fn new(
+        method: &'static str,
+        path: &'static str,
+        access: Access,
+        handler: MethodRouter<AppState>,
+    ) -> Self {
         Self {
             method,
             path,

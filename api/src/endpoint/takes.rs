@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::read::{Drawing, Drawn, Fields, SCHEMA};
+use crate::read::{FieldSchema, Fields, RequestSchema, SCHEMA};
 
 /// A field's name, what it means, and its default as JSON (empty: none).
 pub(crate) type Note = (&'static str, &'static str, &'static str);
@@ -18,24 +18,24 @@ pub(crate) const CURSOR: Note = (
 /// The fields of a query or a body.
 #[derive(Clone, Debug)]
 pub(crate) struct Takes {
-    drawing: Drawing,
+    request: RequestSchema,
     notes: &'static [Note],
 }
 
 /// Asks a reader which fields it takes, and puts words to them.
 pub(crate) fn takes<T>(read: impl FnOnce(&mut Fields<'_>) -> Option<T>, notes: &'static [Note]) -> Takes {
-    Takes::new(Drawing::of(read), notes)
+    Takes::new(RequestSchema::of(read), notes)
 }
 
 impl Takes {
-    /// Puts words to the fields of a drawing.
-    pub(crate) fn new(drawing: Drawing, notes: &'static [Note]) -> Self {
-        Self { drawing, notes }
+    /// Puts words to the fields of a request.
+    pub(crate) fn new(request: RequestSchema, notes: &'static [Note]) -> Self {
+        Self { request, notes }
     }
 
     /// As the schema of a body.
     pub(crate) fn schema(&self) -> Value {
-        let mut schema = self.drawing.schema();
+        let mut schema = self.request.schema();
         annotate(&mut schema, self.notes);
         schema
     }
@@ -43,7 +43,7 @@ impl Takes {
     /// As query parameters.
     pub(crate) fn parameters(&self) -> Vec<Value> {
         let schema = self.schema();
-        let parameter = |field: &Drawn| {
+        let parameter = |field: &FieldSchema| {
             let mut schema = schema["properties"][field.name].clone();
             let words = schema.as_object_mut().and_then(|schema| schema.remove("description"));
             json!({
@@ -51,7 +51,7 @@ impl Takes {
                 "description": words, "schema": schema,
             })
         };
-        self.drawing.fields().iter().map(parameter).collect()
+        self.request.fields().iter().map(parameter).collect()
     }
 
     /// Fields without words, and words without a field: both are mistakes.

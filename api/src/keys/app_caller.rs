@@ -5,7 +5,7 @@ use axum::{extract::FromRequestParts, http::request::Parts};
 use super::{caller::bearer, text::hash_of_presented_app_key};
 use crate::{
     Error,
-    door::{Account, Door},
+    app::{Account, AppState},
 };
 
 /// The app behind a request.
@@ -15,16 +15,16 @@ pub(crate) struct AppCaller {
     pub(crate) app_id: String,
 }
 
-impl FromRequestParts<Door> for AppCaller {
+impl FromRequestParts<AppState> for AppCaller {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, door: &Door) -> Result<Self, Error> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Error> {
         if let Some(known) = parts.extensions.get::<Self>() {
             return Ok(known.clone());
         }
         let hash =
             bearer(&parts.headers).and_then(hash_of_presented_app_key).ok_or(Error::NotAuthenticated)?;
-        let key = door.ledger.store().app_key_owner(&hash).await?.ok_or(Error::NotAuthenticated)?;
+        let key = state.ledger.store().app_key_owner(&hash).await?.ok_or(Error::NotAuthenticated)?;
         // The request's memory is on the account of the app's owner.
         if let Some(account) = parts.extensions.get::<Account>() {
             account.open(&key.owner);

@@ -9,7 +9,7 @@ use records::{Timestamp, UserId};
 use super::{Scope, text::hash_of_presented};
 use crate::{
     Error,
-    door::{Account, Door, Told},
+    app::{Account, AppState, RateLimitHeaders},
 };
 
 /// The person behind a request, with what the key may do.
@@ -42,19 +42,19 @@ impl Caller {
     ///
     /// # Errors
     /// [`Error::NotAuthenticated`], and as any request's.
-    pub(crate) async fn of_token(token: &str, door: &Door) -> Result<(Self, [u8; 32]), Error> {
+    pub(crate) async fn of_token(token: &str, state: &AppState) -> Result<(Self, [u8; 32]), Error> {
         let hash = hash_of_presented(token.trim()).ok_or(Error::NotAuthenticated)?;
-        Ok((Self::of_hash(&hash, door, None, Account::new(&door.budget)).await?, hash))
+        Ok((Self::of_hash(&hash, state, None, Account::new(&state.budget)).await?, hash))
     }
 
     async fn of_hash(
         hash: &[u8; 32],
-        door: &Door,
-        told: Option<&Told>,
+        state: &AppState,
+        told: Option<&RateLimitHeaders>,
         account: Account,
     ) -> Result<Self, Error> {
-        let owner = door.ledger.store().key_owner(hash).await?.ok_or(Error::NotAuthenticated)?;
-        let counted = door.rate.admit(&owner.user_id);
+        let owner = state.ledger.store().key_owner(hash).await?.ok_or(Error::NotAuthenticated)?;
+        let counted = state.rate.admit(&owner.user_id);
         if let (Some(left), Some(told)) = (counted.left, told) {
             told.note(left);
         }
@@ -66,17 +66,17 @@ impl Caller {
     }
 }
 
-impl FromRequestParts<Door> for Caller {
+impl FromRequestParts<AppState> for Caller {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, door: &Door) -> Result<Self, Error> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Error> {
         if let Some(known) = parts.extensions.get::<Self>() {
             return Ok(known.clone());
         }
         let hash = hash_of(&parts.headers).ok_or(Error::NotAuthenticated)?;
         let account =
-            parts.extensions.get::<Account>().cloned().unwrap_or_else(|| Account::new(&door.budget));
-        Self::of_hash(&hash, door, parts.extensions.get::<Told>(), account).await
+            parts.extensions.get::<Account>().cloned().unwrap_or_else(|| Account::new(&state.budget));
+        Self::of_hash(&hash, state, parts.extensions.get::<RateLimitHeaders>(), account).await
     }
 }
 

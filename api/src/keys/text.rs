@@ -1,5 +1,5 @@
 //! The text of a developer key: `lsk_`, 32 base62 digits, and 6 base62 digits of the CRC-32 of what stands before
-//! (DECISIONS §1). The checksum lets scanners and the door tell a typing error from a key without asking the
+//! (DECISIONS §1). The checksum lets scanners and the state tell a typing error from a key without asking the
 //! database; it protects nothing. The prefix may never change: secret scanners know it.
 
 use secrecy::SecretString;
@@ -101,11 +101,11 @@ mod tests {
         }
 
         #[test]
-        fn one_wrong_digit_is_no_key(random: [u8; 32], place in 4_usize..42, digit in "[0-9A-Za-z]") {
+        fn one_wrong_digit_is_no_key(random: [u8; 32], position in 4_usize..42, digit in "[0-9A-Za-z]") {
             let made = generate(random);
             let mut text = made.plaintext.expose_secret().to_owned();
-            prop_assume!(text[place..=place] != digit);
-            text.replace_range(place..=place, &digit);
+            prop_assume!(text[position..=position] != digit);
+            text.replace_range(position..=position, &digit);
             prop_assert_eq!(hash_of_presented(&text), None);
         }
     }

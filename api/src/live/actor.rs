@@ -24,7 +24,7 @@ use super::{
     usage::Taken,
     writer::{self, Out},
 };
-use crate::door::Door;
+use crate::app::AppState;
 
 /// How often a client hears `ping`.
 pub(super) const PING: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ const BUSY: usize = 8;
 
 /// The task of one socket.
 pub(crate) struct Actor {
-    pub(super) door: Door,
+    pub(super) state: AppState,
     pub(super) operator: Arc<Operator>,
     pub(super) key: [u8; 32],
     pub(super) client_stt: bool,
@@ -87,7 +87,7 @@ type Working<T> = Option<BoxFuture<'static, T>>;
 impl Actor {
     /// Serves the socket until it is closed and everything that was said is stored.
     pub(crate) async fn serve(mut self, socket: WebSocket, mut events: Option<Events>, first: Vec<Action>) {
-        self.door.metrics.live.sessions.inc();
+        self.state.metrics.live.sessions.inc();
         let (sink, mut frames) = socket.split();
         let out = writer::spawn(sink);
         let mut reads = true;
@@ -172,10 +172,10 @@ impl Actor {
         // What the client still sends is read for a moment: a connection that is closed before loses the close frame.
         let rest = async { while let Some(Ok(_)) = frames.next().await {} };
         let _ = tokio::time::timeout(REST, rest).await;
-        self.door.metrics.live.sessions.dec();
+        self.state.metrics.live.sessions.dec();
         let code = self.close.or(self.ending.as_ref().map(|ending| ending.code));
         let code = code.unwrap_or(CloseCode::ByClient);
-        self.door.metrics.live.closed.with_label_values(&[code.reason()]).inc();
+        self.state.metrics.live.closed.with_label_values(&[code.reason()]).inc();
         tracing::debug!(reason = code.reason(), "a live socket was closed");
     }
 
@@ -210,7 +210,7 @@ impl Actor {
         if self.ear.is_none() {
             self.status(StatusFrame::of(ServiceStatus::Ready));
         }
-        let (ledger, user) = (self.door.ledger.clone(), self.operator.user.clone());
+        let (ledger, user) = (self.state.ledger.clone(), self.operator.user.clone());
         self.followers.spawn(after::last(ledger, user, self.followed.0.clone()));
     }
 
@@ -219,7 +219,7 @@ impl Actor {
         for action in actions {
             match action {
                 Action::Show(segments) => {
-                    self.door.metrics.live.segments.inc_by(segments.len() as u64);
+                    self.state.metrics.live.segments.inc_by(segments.len() as u64);
                     self.send(&ServerFrame::Segments(segments));
                 }
                 Action::Ended(id) => self.ended(ConversationId::new(id)),
@@ -240,7 +240,7 @@ impl Actor {
     fn took(&mut self, outcome: Outcome) -> Vec<Action> {
         if let Some((current, resumed)) = outcome.opened {
             let event = if resumed { "resumed" } else { "opened" };
-            self.door.metrics.live.conversations.with_label_values(&[event]).inc();
+            self.state.metrics.live.conversations.with_label_values(&[event]).inc();
             self.seat.own(&current.id, &self.commands.0);
             self.current = Some(current);
             if let Some(ear) = &self.ear {
@@ -248,20 +248,20 @@ impl Actor {
             }
         }
         if outcome.admitted {
-            self.door.metrics.admissions.with_label_values(&["live"]).inc();
+            self.state.metrics.admissions.with_label_values(&["live"]).inc();
             self.next_parked = Instant::now();
         }
         self.on(outcome.event)
     }
 
     fn ended(&mut self, id: ConversationId) {
-        self.door.metrics.live.conversations.with_label_values(&["ended"]).inc();
+        self.state.metrics.live.conversations.with_label_values(&["ended"]).inc();
         self.seat.disown();
         self.current = None;
         self.speakers.clear();
         while self.followers.try_join_next().is_some() {}
         if self.followers.len() < MOST_FOLLOWED {
-            let (ledger, user) = (self.door.ledger.clone(), self.operator.user.clone());
+            let (ledger, user) = (self.state.ledger.clone(), self.operator.user.clone());
             self.followers.spawn(after::follow(ledger, user, id, self.followed.0.clone()));
         }
     }
@@ -331,8 +331,8 @@ impl Actor {
             self.leave(CloseCode::Idle);
         }
         if now >= self.next_key {
-            self.next_key = now + self.door.settings.live.key_checked_every;
-            if let Ok(None) = self.door.ledger.store().key_owner(&self.key).await {
+            self.next_key = now + self.state.settings.live.key_checked_every;
+            if let Ok(None) = self.state.ledger.store().key_owner(&self.key).await {
                 self.leave(CloseCode::Refused);
             }
         }
@@ -354,13 +354,13 @@ impl Actor {
     async fn resume_parked(&mut self) {
         const LOOKED_AT: i64 = 50;
         let Some(key) = self.operator.own_key.clone() else { return };
-        let Ok(parked) = self.door.ledger.store().parked_jobs(&self.operator.user, LOOKED_AT).await else {
+        let Ok(parked) = self.state.ledger.store().parked_jobs(&self.operator.user, LOOKED_AT).await else {
             return;
         };
         let Some(job) = parked.into_iter().find(|job| !self.tried.contains(job)) else { return };
-        if let Some(place) = self.door.settings.keyed.place() {
+        if let Some(permit) = self.state.settings.keyed.permit() {
             self.tried.push(job.clone());
-            place.wait(job, key);
+            permit.wait(job, key);
         }
     }
 }

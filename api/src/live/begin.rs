@@ -20,7 +20,7 @@ use super::{
     pictures::Pictures,
     usage::Taken,
 };
-use crate::{door::Door, keys::Caller};
+use crate::{app::AppState, keys::Caller};
 
 /// Segments are stored and shown at most so often, in seconds.
 const APART: f64 = 0.6;
@@ -31,7 +31,7 @@ const LONGEST: f64 = 14_400.0;
 
 /// What a session begins with: the caller is known, and the place is taken.
 pub(crate) struct Start {
-    pub(crate) door: Door,
+    pub(crate) state: AppState,
     pub(crate) caller: Caller,
     /// The look-up hash of the key.
     pub(crate) key: [u8; 32],
@@ -47,7 +47,7 @@ pub(crate) struct Start {
 impl Actor {
     /// Begins the session: its recognizer is opened, and its first operation is asked for.
     pub(crate) fn begin(start: Start) -> (Self, Option<Events>, Vec<Action>) {
-        let Start { door, caller, key, asks, own_key, requires_own_key, vocabulary, mut seat } = start;
+        let Start { state, caller, key, asks, own_key, requires_own_key, vocabulary, mut seat } = start;
         let stop = seat.stop();
         let timing = Timing {
             silence: f64::from(asks.silence),
@@ -58,7 +58,7 @@ impl Actor {
         let (session, actions) = Session::begin(timing);
         let engine = match asks.client_stt {
             true => speech::Settings::client_engine(),
-            false => Arc::clone(&door.settings.live.engine),
+            false => Arc::clone(&state.settings.live.engine),
         };
         let can = engine.capabilities();
         let audio_refused = can.audio && requires_own_key && (own_key.is_none() || !can.own_key);
@@ -72,9 +72,9 @@ impl Actor {
             })),
         };
         let uses_own_key = own_key.is_some() && can.own_key && can.audio;
-        let taken = Taken::new(engine.name(), uses_own_key, door.settings.live.speech_price);
+        let taken = Taken::new(engine.name(), uses_own_key, state.settings.live.speech_price);
         let now = Instant::now();
-        let key_checked_every = door.settings.live.key_checked_every;
+        let key_checked_every = state.settings.live.key_checked_every;
         let opens = NewLive {
             fresh_id: ConversationId::new(""),
             wanted_id: asks.wanted_id,
@@ -83,19 +83,19 @@ impl Actor {
             language: asks.language_tag,
             source: asks.source,
             timeout: asks.silence,
-            process: door.settings.live.process.clone(),
+            process: state.settings.live.process.clone(),
         };
         let operator = Operator {
-            ledger: door.ledger.clone(),
+            ledger: state.ledger.clone(),
             user: caller.user.clone(),
-            ids: Arc::clone(&door.ids),
-            keyed: Arc::clone(&door.settings.keyed),
+            ids: Arc::clone(&state.ids),
+            keyed: Arc::clone(&state.settings.keyed),
             own_key,
             opens,
         };
         seat.disown();
         let mut actor = Self {
-            door,
+            state,
             operator: Arc::new(operator),
             key,
             client_stt: asks.client_stt,
@@ -130,7 +130,7 @@ impl Actor {
         let events = match opened {
             Some(Ok((recognizer, events))) => {
                 let decoder = Decoder::new(asks.format);
-                let audio = &actor.door.settings.live.audio;
+                let audio = &actor.state.settings.live.audio;
                 let tap = audio.open(&actor.operator.user, decoder.source_rate());
                 actor.ear = Some(Ear::new(decoder, tap, recognizer));
                 Some(events)

@@ -20,8 +20,8 @@ pub(super) struct Ending {
     pub(super) code: CloseCode,
     /// Recognition is waited for until then; `None` when it is done.
     finish_until: Option<Instant>,
-    /// The machine knows of it.
-    told: bool,
+    /// The session machine has been notified.
+    reported: bool,
     /// Then the session is given up.
     over_at: Instant,
 }
@@ -62,7 +62,7 @@ impl Actor {
             None => now,
         };
         let ending =
-            Ending { code, finish_until: Some(finish_until), told: false, over_at: finish_until + store };
+            Ending { code, finish_until: Some(finish_until), reported: false, over_at: finish_until + store };
         self.ending = Some(ending);
     }
 
@@ -89,8 +89,8 @@ impl Actor {
     pub(super) fn leave_when_ready(&mut self) -> Vec<Action> {
         let is_idle = self.todo.is_empty();
         match &mut self.ending {
-            Some(ending) if ending.finish_until.is_none() && !ending.told && is_idle => {
-                ending.told = true;
+            Some(ending) if ending.finish_until.is_none() && !ending.reported && is_idle => {
+                ending.reported = true;
                 let code = ending.code;
                 self.on(Event::Leave(code))
             }

@@ -33,14 +33,14 @@ impl Actor {
             Message::Binary(frame) if frame.len() > LARGEST_FRAME => self.too_big(),
             Message::Text(text) if text.len() > LARGEST_FRAME => self.too_big(),
             Message::Binary(frame) if frame.len() <= KEEP_ALIVE => {
-                self.door.metrics.live.frame("keep_alive");
+                self.state.metrics.live.frame("keep_alive");
                 Vec::new()
             }
             Message::Binary(frame) => self.take_audio(&frame),
             Message::Text(text) => match ClientFrame::parse(&text) {
                 Ok(frame) => self.take_frame(frame),
                 Err(live::Malformed) => {
-                    self.door.metrics.live.frame("malformed");
+                    self.state.metrics.live.frame("malformed");
                     Vec::new()
                 }
             },
@@ -68,15 +68,15 @@ impl Actor {
         let heard = match ear.hear(frame, now) {
             Ok(heard) => heard,
             Err(undecodable) => {
-                self.door.metrics.live.frame("undecodable");
+                self.state.metrics.live.frame("undecodable");
                 if undecodable == Undecodable::Stream {
                     self.leave(CloseCode::Undecodable);
                 }
                 return Vec::new();
             }
         };
-        self.door.metrics.live.frame("audio");
-        self.door.metrics.live.audio_seconds.inc_by(heard.until - heard.from);
+        self.state.metrics.live.frame("audio");
+        self.state.metrics.live.audio_seconds.inc_by(heard.until - heard.from);
         self.paused_until = Instant::now() + heard.wait;
         let mut actions = self.on(Event::Audio(heard.from, heard.until));
         if heard.speech {
@@ -86,7 +86,7 @@ impl Actor {
     }
 
     fn take_frame(&mut self, frame: ClientFrame) -> Vec<Action> {
-        let count = |kind| self.door.metrics.live.frame(kind);
+        let count = |kind| self.state.metrics.live.frame(kind);
         match frame {
             ClientFrame::SuggestedTranscript { .. } if !self.client_stt && self.engine.0 => count("ignored"),
             ClientFrame::SuggestedTranscript { segments, unusable, stt_provider } => {
@@ -112,7 +112,7 @@ impl Actor {
                         self.todo.push_back(Todo::Picture { id, base64 });
                     }
                     Ok(None) => {}
-                    Err(_) => self.door.metrics.live.frame("malformed"),
+                    Err(_) => self.state.metrics.live.frame("malformed"),
                 }
             }
             ClientFrame::Auth { .. } => count("ignored"),
@@ -189,7 +189,7 @@ impl Actor {
     }
 
     fn fresh_id(&self) -> String {
-        self.door.ids.fresh().to_string()
+        self.state.ids.fresh().to_string()
     }
 
     /// Begins what is to be done next beside the machine's operations; it may have to be done again in another

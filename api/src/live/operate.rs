@@ -13,7 +13,7 @@ use tracing::Instrument;
 
 use crate::{
     Error, KeyedRuns,
-    door::run_to_completion,
+    app::run_to_completion,
     ids::Ids,
     routes::{admitted, ended_with_keys},
 };
@@ -163,12 +163,12 @@ impl Operator {
         let Some(key) = self.own_key.clone() else {
             return Ok(ledger.admit_live(user, &id, by, None).await?);
         };
-        let Some(place) = self.keyed.place() else {
+        let Some(permit) = self.keyed.permit() else {
             // The job is parked, and this session resumes it later.
             return Ok(ledger.admit_live(user, &id, by, Some(WithKeys { claimant: None })).await?);
         };
         let user = user.clone();
-        admitted(place, ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
+        admitted(permit, ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
             let keys = WithKeys { claimant: claimant.as_ref() };
             Ok(ended_with_keys(ledger.admit_live(&user, &id, by, Some(keys)).await?))
         })

@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 
 use super::{
     Fields, Object, Problem, Report, Take, names,
-    odd::Odd,
     python_json::{self, Unread},
+    unrepresentable::Unrepresentable,
 };
 use crate::{
     Error,
-    door::{Account, BODY_LIMIT, Door, Refused, Reservation, Since},
+    app::{Account, AppState, BODY_LIMIT, Refused, Reservation, Since},
 };
 
 /// A body as it came. It is only judged when a handler reads it, because who asks comes before what is asked
@@ -35,13 +35,13 @@ pub(crate) struct Body {
 #[derive(Clone, Debug)]
 pub(crate) struct Arrived(pub(crate) Bytes);
 
-impl FromRequest<Door> for Body {
+impl FromRequest<AppState> for Body {
     type Rejection = Error;
 
-    async fn from_request(request: Request, door: &Door) -> Result<Self, Error> {
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Error> {
         let is_json = claims_json(request.headers());
         let account = request.extensions().get::<Account>().cloned();
-        Ok(Self { bytes: whole(request, door.settings.body_wait).await, is_json, account })
+        Ok(Self { bytes: whole(request, state.settings.body_wait).await, is_json, account })
     }
 }
 
@@ -126,18 +126,18 @@ pub(crate) fn optional_object<T>(
 }
 
 fn fields_of<T>(
-    Parsed { value, odd, _held }: Parsed,
+    Parsed { value, unrepresentable, _held }: Parsed,
     read: impl Fn(&mut Fields<'_>) -> Option<T>,
 ) -> Result<T, Error> {
-    let mut report = Report::of_odd("body", odd);
+    let mut report = Report::of_unrepresentable("body", unrepresentable);
     let taken = Object(read).take(&value, &mut report);
     report.finish(taken).map_err(Error::Invalid)
 }
 
-/// JSON, with what is odd in it.
+/// JSON, with the parts of it that are unrepresentable.
 struct Parsed {
     value: Value,
-    odd: Option<Odd>,
+    unrepresentable: Option<Unrepresentable>,
     _held: Option<Reservation>,
 }
 
@@ -150,7 +150,11 @@ impl Body {
         }
         if !self.is_json {
             // Not parsed, and therefore no object: FastAPI passes the bytes on as they are.
-            return Ok(Some(Parsed { value: Value::String(String::new()), odd: None, _held: None }));
+            return Ok(Some(Parsed {
+                value: Value::String(String::new()),
+                unrepresentable: None,
+                _held: None,
+            }));
         }
         parse(&bytes, self.account.as_ref()).map(Some)
     }
@@ -171,11 +175,11 @@ fn parse(bytes: &[u8], account: Option<&Account>) -> Result<Parsed, Error> {
     let parsed_size = text.len() + values_in(text, most) * VALUE_SIZE;
     let held = hold(parsed_size)?;
     if let Ok(value) = serde_json::from_str(text) {
-        return Ok(Parsed { value, odd: None, _held: held });
+        return Ok(Parsed { value, unrepresentable: None, _held: held });
     }
     let _characters = hold(text.len() * size_of::<char>())?;
     match python_json::read(text) {
-        Ok((value, odd)) => Ok(Parsed { value, odd, _held: held }),
+        Ok((value, unrepresentable)) => Ok(Parsed { value, unrepresentable, _held: held }),
         Err(Unread::TooMuch) => Err(Error::UnreadableBody),
         Err(Unread::Broken(fault)) => Err(Error::Invalid(vec![Problem {
             kind: "json_invalid",

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Report, drawing::Drawing, report::Step};
+use super::{Report, report::Step, request_schema::RequestSchema};
 
 /// So much of an unknown field's name is repeated to who sent it.
 const LONGEST_NAME: usize = 100;
@@ -25,28 +25,28 @@ pub(crate) struct Fields<'a> {
     /// What is wrong so far; rules between fields speak to it directly.
     pub(crate) report: &'a mut Report,
     /// When the object is not there to be read, but to find out which fields would be.
-    drawing: Option<&'a mut Drawing>,
+    request: Option<&'a mut RequestSchema>,
 }
 
 impl<'a> Fields<'a> {
     /// Reads `object` at the report's present place.
     pub(crate) fn new(object: &'a Map<String, Value>, report: &'a mut Report) -> Self {
-        Self { object, report, drawing: None }
+        Self { object, report, request: None }
     }
 
     /// Reads nothing, and notes every field that is asked for.
-    pub(crate) fn drawn(
+    pub(crate) fn for_schema(
         object: &'a Map<String, Value>,
         report: &'a mut Report,
-        drawing: &'a mut Drawing,
+        request: &'a mut RequestSchema,
     ) -> Self {
-        Self { object, report, drawing: Some(drawing) }
+        Self { object, report, request: Some(request) }
     }
 
     /// A field that must be there.
     pub(crate) fn required<T: Take>(&mut self, name: &'static str, take: T) -> Option<T::Out> {
-        if let Some(drawing) = &mut self.drawing {
-            drawing.required(name, take.schema());
+        if let Some(request) = &mut self.request {
+            request.required(name, take.schema());
             return None;
         }
         match self.object.get(name) {
@@ -57,8 +57,8 @@ impl<'a> Fields<'a> {
 
     /// A field that may be absent or null: both give `None` (as does a wrong one, which is reported).
     pub(crate) fn optional<T: Take>(&mut self, name: &'static str, take: T) -> Option<T::Out> {
-        if let Some(drawing) = &mut self.drawing {
-            drawing.nullable(name, take.schema());
+        if let Some(request) = &mut self.request {
+            request.nullable(name, take.schema());
         }
         match self.object.get(name) {
             None | Some(Value::Null) => None,
@@ -68,8 +68,8 @@ impl<'a> Fields<'a> {
 
     /// A field that may be absent, but not null: a PATCH's, a default's.
     pub(crate) fn present<T: Take>(&mut self, name: &'static str, take: T) -> Option<T::Out> {
-        if let Some(drawing) = &mut self.drawing {
-            drawing.present(name, take.schema());
+        if let Some(request) = &mut self.request {
+            request.present(name, take.schema());
         }
         let value = self.object.get(name)?;
         self.report.take(name, &take, value)
@@ -77,8 +77,8 @@ impl<'a> Fields<'a> {
 
     /// A field for which null has a meaning of its own: `None` absent, `Some(None)` null.
     pub(crate) fn nullable<T: Take>(&mut self, name: &'static str, take: T) -> Option<Option<T::Out>> {
-        if let Some(drawing) = &mut self.drawing {
-            drawing.nullable(name, take.schema());
+        if let Some(request) = &mut self.request {
+            request.nullable(name, take.schema());
         }
         match self.object.get(name)? {
             Value::Null => Some(None),
@@ -106,8 +106,8 @@ impl<'a> Fields<'a> {
 
     /// Whether any of the named fields was sent.
     pub(crate) fn has_any(&mut self, names: &[&'static str]) -> bool {
-        if let Some(drawing) = &mut self.drawing {
-            drawing.any_of(names);
+        if let Some(request) = &mut self.request {
+            request.any_of(names);
         }
         names.iter().any(|name| self.object.contains_key(*name))
     }
@@ -130,7 +130,7 @@ impl<T, F: Fn(&mut Fields<'_>) -> Option<T>> Take for Object<F> {
     }
 
     fn schema(&self) -> Value {
-        Drawing::of(&self.0).schema()
+        RequestSchema::of(&self.0).schema()
     }
 }
 

@@ -4,32 +4,32 @@
 //!
 //! A field is described by a [`Take`] (a bounded string, a lax integer, a list of something …) and taken out of
 //! [`Fields`]; what is wrong collects in a [`Report`]. The same functions that read a request also describe it: run over
-//! a [`Drawing`], they note which fields they would take, and the OpenAPI document is made of that.
+//! a [`RequestSchema`], they note which fields they would take, and the OpenAPI document is made of that.
 
 mod body;
 mod choice;
-mod drawing;
 mod fields;
 mod moment;
 mod names;
 mod number;
-mod odd;
 mod page;
 mod python_json;
 mod query;
 mod report;
+mod request_schema;
 mod text;
 mod truth;
+mod unrepresentable;
 
 pub(crate) use body::{Arrived, Body, exact_object, object, optional_object, whole};
 pub(crate) use choice::{Choice, CommaSeparated};
-pub(crate) use drawing::{COMPONENT, Drawing, Drawn, SCHEMA};
 pub(crate) use fields::{Fields, ListOf, Object, Take};
 pub(crate) use moment::{Instant, Moment, ZonedMoment, in_calendar};
 pub(crate) use number::{Float, Int, StrictInt};
 pub(crate) use page::{Page, cursor, cursor_of, date_range, page};
 pub(crate) use query::{Query, query};
 pub(crate) use report::{Problem, Report};
+pub(crate) use request_schema::{COMPONENT, FieldSchema, RequestSchema, SCHEMA};
 pub(crate) use text::Text;
 pub(crate) use truth::Bool;
 

@@ -1,7 +1,7 @@
 //! JSON as Python's `json` takes it, for the bodies that our own parser refuses: either the offset (in characters) and
 //! the words of the fault that clients of the original know, or what Python would read. That is a little more than we do:
 //! numbers beyond 64-bit floats, halves of surrogate pairs, `NaN`, and nine hundred levels. Where they stand in a field
-//! that is not read they are ignored; in a field that is read they are refused by name ([`Odd`]).
+//! that is not read they are ignored; in a field that is read they are refused by name ([`Unrepresentable`]).
 
 mod scan;
 
@@ -10,15 +10,15 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use self::scan::Scan;
-use super::{odd::Odd, report::Step};
+use super::{report::Step, unrepresentable::Unrepresentable};
 
 /// Deeper than this Python's parser gives up (measured: between 950 and 990 levels, by what called it).
 const DEEPEST: usize = 980;
-/// More odd values than this are no accident, and need not be remembered.
-const MOST_ODD: usize = 10_000;
+/// More unrepresentable values than this are no accident; the request is refused.
+const MOST_UNREPRESENTABLE: usize = 10_000;
 
-/// A value, and what in it is odd.
-type Node = (Value, Option<Odd>);
+/// A value, and its unrepresentable parts.
+type Node = (Value, Option<Unrepresentable>);
 
 /// Why a text is not JSON, in Python's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl From<Fault> for Unread {
 
 /// Reads a text as Python does. The levels that are open are kept in a list, and not on the stack.
 pub(super) fn read(text: &str) -> Result<Node, Unread> {
-    let mut reader = Reader { scan: Scan { chars: text.chars().collect(), at: 0 }, odd: 0 };
+    let mut reader = Reader { scan: Scan { chars: text.chars().collect(), at: 0 }, unrepresentable: 0 };
     reader.scan.blanks();
     let node = reader.value()?;
     reader.scan.blanks();
@@ -58,14 +58,14 @@ pub(super) fn read(text: &str) -> Result<Node, Unread> {
 
 struct Reader {
     scan: Scan,
-    /// How many odd values there were so far.
-    odd: usize,
+    /// How many unrepresentable values there were so far.
+    unrepresentable: usize,
 }
 
 /// An object or a list of which the end has not been seen.
 enum Open {
-    Object { fields: Map<String, Value>, odd: HashMap<Step, Odd>, name: String },
-    List { items: Vec<Value>, odd: HashMap<Step, Odd> },
+    Object { fields: Map<String, Value>, unrepresentable: HashMap<Step, Unrepresentable>, name: String },
+    List { items: Vec<Value>, unrepresentable: HashMap<Step, Unrepresentable> },
 }
 
 /// What begins at a place.
@@ -107,16 +107,20 @@ impl Reader {
         self.scan.blanks();
         Ok(match bracket {
             '{' if self.scan.eat('}') => Begun::Whole((Value::Object(Map::new()), None)),
-            '{' => Begun::Level(Open::Object { fields: Map::new(), odd: HashMap::new(), name: self.name()? }),
+            '{' => Begun::Level(Open::Object {
+                fields: Map::new(),
+                unrepresentable: HashMap::new(),
+                name: self.name()?,
+            }),
             _ if self.scan.eat(']') => Begun::Whole((Value::Array(Vec::new()), None)),
-            _ => Begun::Level(Open::List { items: Vec::new(), odd: HashMap::new() }),
+            _ => Begun::Level(Open::List { items: Vec::new(), unrepresentable: HashMap::new() }),
         })
     }
 
     fn scalar(&mut self) -> Result<Node, Unread> {
         let node = self.scan.scalar()?;
-        self.odd += usize::from(node.1.is_some());
-        if self.odd > MOST_ODD { Err(Unread::TooMuch) } else { Ok(node) }
+        self.unrepresentable += usize::from(node.1.is_some());
+        if self.unrepresentable > MOST_UNREPRESENTABLE { Err(Unread::TooMuch) } else { Ok(node) }
     }
 
     /// A field's name, and all that stands before its value.
@@ -158,22 +162,22 @@ impl Open {
         }
     }
 
-    /// Of two fields of one name the last one counts, with all that is odd about it.
+    /// Of two fields of one name the last one counts, with all that is unrepresentable about it.
     fn put(&mut self, (value, is_odd): Node) {
         match self {
-            Self::Object { fields, odd, name } => {
-                if is_odd.is_some() || !odd.is_empty() {
+            Self::Object { fields, unrepresentable, name } => {
+                if is_odd.is_some() || !unrepresentable.is_empty() {
                     let step = Step::Name(name.clone().into());
                     match is_odd {
-                        Some(it) => odd.insert(step, it),
-                        None => odd.remove(&step),
+                        Some(it) => unrepresentable.insert(step, it),
+                        None => unrepresentable.remove(&step),
                     };
                 }
                 fields.insert(std::mem::take(name), value);
             }
-            Self::List { items, odd } => {
+            Self::List { items, unrepresentable } => {
                 if let Some(it) = is_odd {
-                    odd.insert(Step::Index(items.len()), it);
+                    unrepresentable.insert(Step::Index(items.len()), it);
                 }
                 items.push(value);
             }
@@ -181,11 +185,11 @@ impl Open {
     }
 
     fn close(self) -> Node {
-        let (value, odd) = match self {
-            Self::Object { fields, odd, .. } => (Value::Object(fields), odd),
-            Self::List { items, odd } => (Value::Array(items), odd),
+        let (value, unrepresentable) = match self {
+            Self::Object { fields, unrepresentable, .. } => (Value::Object(fields), unrepresentable),
+            Self::List { items, unrepresentable } => (Value::Array(items), unrepresentable),
         };
-        (value, (!odd.is_empty()).then_some(Odd::Inside(odd)))
+        (value, (!unrepresentable.is_empty()).then_some(Unrepresentable::Inside(unrepresentable)))
     }
 }
 
@@ -203,22 +207,23 @@ mod tests {
             "5",
             "\"\"",
         ] {
-            let (value, odd) = read(text).unwrap();
+            let (value, unrepresentable) = read(text).unwrap();
             assert_eq!(value, serde_json::from_str::<Value>(text).unwrap(), "{text}");
-            assert!(odd.is_none(), "{text}");
+            assert!(unrepresentable.is_none(), "{text}");
         }
     }
 
     #[test]
     fn what_is_odd_is_known_by_its_place_and_forgotten_with_what_it_replaced() {
-        let (value, odd) = read(r#"{"a": [0, -1e400], "b": "x\ud800y", "c": {"d": NaN}, "c": 3}"#).unwrap();
+        let (value, unrepresentable) =
+            read(r#"{"a": [0, -1e400], "b": "x\ud800y", "c": {"d": NaN}, "c": 3}"#).unwrap();
         assert_eq!(value["a"][1], f64::MIN);
         assert_eq!(value["b"], "x\u{fffd}y");
-        let odd = odd.unwrap();
-        assert_eq!(odd.at(&["a".into(), 1.into()]), Some(&Odd::Number));
-        assert_eq!(odd.at(&["a".into(), 0.into()]), None);
-        assert_eq!(odd.at(&["b".into()]), Some(&Odd::Text));
-        assert_eq!(odd.at(&["c".into(), "d".into()]), None);
+        let unrepresentable = unrepresentable.unwrap();
+        assert_eq!(unrepresentable.at(&["a".into(), 1.into()]), Some(&Unrepresentable::Number));
+        assert_eq!(unrepresentable.at(&["a".into(), 0.into()]), None);
+        assert_eq!(unrepresentable.at(&["b".into()]), Some(&Unrepresentable::Text));
+        assert_eq!(unrepresentable.at(&["c".into(), "d".into()]), None);
         assert_eq!(read(r#"["\udc00\ud83d\ude00"]"#).unwrap().0[0], "\u{fffd}\u{1f600}");
     }
 
@@ -228,8 +233,8 @@ mod tests {
         assert!(read(&tower(DEEPEST)).is_ok());
         assert_eq!(read(&tower(DEEPEST + 1)), Err(Unread::TooMuch));
         assert_eq!(read(&"{\"a\":".repeat(600_000)), Err(Unread::TooMuch));
-        assert_eq!(read(&format!("[{}1]", "NaN,".repeat(MOST_ODD + 1))), Err(Unread::TooMuch));
-        assert!(read(&format!("[{}1]", "NaN,".repeat(MOST_ODD))).is_ok());
+        assert_eq!(read(&format!("[{}1]", "NaN,".repeat(MOST_UNREPRESENTABLE + 1))), Err(Unread::TooMuch));
+        assert!(read(&format!("[{}1]", "NaN,".repeat(MOST_UNREPRESENTABLE))).is_ok());
         let digits = "7".repeat(4_300);
         assert!(read(&digits).is_ok() && read(&format!("-{digits}")).is_ok());
         assert_eq!(read(&format!("7{digits}")), Err(Unread::TooMuch));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::{Take, odd::Odd};
+use super::{Take, unrepresentable::Unrepresentable};
 
 /// One step of a place inside a request: a field's name, or an index or offset.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -69,18 +69,18 @@ impl Problem {
 pub(crate) struct Report {
     place: Vec<Step>,
     problems: Vec<Problem>,
-    odd: Option<Odd>,
+    unrepresentable: Option<Unrepresentable>,
 }
 
 impl Report {
     /// Begins at a part of the request: `body`, `query` or `path`.
     pub(crate) fn of(part: &'static str) -> Self {
-        Self::of_odd(part, None)
+        Self::of_unrepresentable(part, None)
     }
 
     /// The same, of a part in which some values are not what they seem.
-    pub(crate) fn of_odd(part: &'static str, unrepresentable: Option<Odd>) -> Self {
-        Self { place: vec![part.into()], problems: Vec::new(), odd: unrepresentable }
+    pub(crate) fn of_unrepresentable(part: &'static str, unrepresentable: Option<Unrepresentable>) -> Self {
+        Self { place: vec![part.into()], problems: Vec::new(), unrepresentable: unrepresentable }
     }
 
     /// Takes the value one step further in: also of one that would do, if it is not what was sent.
@@ -88,13 +88,15 @@ impl Report {
         self.at(step, |report| {
             let taken = take.take(value, report)?;
             let inner = report.place.get(1..).unwrap_or_default();
-            match report.odd.as_ref().and_then(|odd| odd.at(inner)) {
-                Some(Odd::Number) => report.refuse("finite_number", "Input should be a finite number"),
-                Some(Odd::Text) => report.refuse(
+            match report.unrepresentable.as_ref().and_then(|unrepresentable| unrepresentable.at(inner)) {
+                Some(Unrepresentable::Number) => {
+                    report.refuse("finite_number", "Input should be a finite number")
+                }
+                Some(Unrepresentable::Text) => report.refuse(
                     "string_unicode",
                     "Input should be a valid string, unable to parse raw data as a unicode string",
                 ),
-                Some(Odd::Inside(_)) | None => Some(taken),
+                Some(Unrepresentable::Inside(_)) | None => Some(taken),
             }
         })
     }

@@ -10,7 +10,7 @@ use store::{DatePage, ItemFilter};
 use super::{answer, links, path::Ids};
 use crate::{
     Error, Scope,
-    door::{Creating, Door},
+    app::{AppState, Creating},
     endpoint::{Answer, CURSOR, Endpoint, Named, Note, takes},
     keys::Caller,
     read::{
@@ -68,32 +68,36 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+fn again<'a>(
+    state: &'a AppState,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
-        let found = door.ledger.store().action_items_named(user, ids).await?;
+        let found = state.ledger.store().action_items_named(user, ids).await?;
         Ok(json!(shapes::action_item(found.first().ok_or(Error::NotFound(KIND))?)))
     })
 }
 
 fn batch_again<'a>(
-    door: &'a Door,
+    state: &'a AppState,
     user: &'a UserId,
     ids: &'a [String],
 ) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
-        Ok(json!(shapes::created_action_items(&door.ledger.store().action_items_named(user, ids).await?)))
+        Ok(json!(shapes::created_action_items(&state.ledger.store().action_items_named(user, ids).await?)))
     })
 }
 
 /// GET: a page, newest first.
 pub(super) async fn list(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
     let (page, filter) = query(&parameters, read_filter)?;
-    let items = door.ledger.store().action_items(&caller.user, &filter).await?;
+    let items = state.ledger.store().action_items(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &items, shapes::action_item))
 }
 
@@ -145,23 +149,23 @@ pub(super) fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
 
 /// POST: one item.
 pub(super) async fn create(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<shapes::ActionItem>, Error> {
     let draft = object(body, read_draft)?;
-    let made = store(&door, &caller.user, vec![draft]).await?;
+    let made = store(&state, &caller.user, vec![draft]).await?;
     Ok(Json(shapes::action_item(answer::only(&made)?)))
 }
 
 /// POST batch: 1 to 50 items, all or none.
 pub(super) async fn create_batch(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<shapes::CreatedActionItems>, Error> {
     let drafts = object(body, read_batch)?;
-    let made = store(&door, &caller.user, drafts).await?;
+    let made = store(&state, &caller.user, drafts).await?;
     Ok(Json(shapes::created_action_items(&made)))
 }
 
@@ -184,26 +188,26 @@ pub(super) fn read_batch(fields: &mut Fields<'_>) -> Option<Vec<Draft>> {
     )
 }
 
-async fn store(door: &Door, user: &UserId, drafts: Vec<Draft>) -> Result<Vec<ActionItem>, Error> {
+async fn store(state: &AppState, user: &UserId, drafts: Vec<Draft>) -> Result<Vec<ActionItem>, Error> {
     let new = |draft: Draft| NewActionItem {
-        id: ActionItemId::new(door.ids.fresh().to_string()),
+        id: ActionItemId::new(state.ids.fresh().to_string()),
         description: draft.description,
         completed: draft.completed,
         due_at: draft.due_at,
     };
     let new: Vec<NewActionItem> = drafts.into_iter().map(new).collect();
-    Ok(door.ledger.create_action_items(user, &new).await?)
+    Ok(state.ledger.create_action_items(user, &new).await?)
 }
 
 /// PATCH: at least one of description, completed, due_at.
 pub(super) async fn change(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
 ) -> Result<Json<shapes::ActionItem>, Error> {
     let change = object(body, read_change)?;
-    let changed = door.ledger.change_action_item(&caller.user, &ActionItemId::new(id), &change).await?;
+    let changed = state.ledger.change_action_item(&caller.user, &ActionItemId::new(id), &change).await?;
     changed.as_ref().map(|item| Json(shapes::action_item(item))).ok_or(Error::NotFound(KIND))
 }
 
@@ -226,10 +230,10 @@ pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<ItemChange> {
 
 /// DELETE: for good.
 pub(super) async fn delete(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::Success>, Error> {
-    let deleted = door.ledger.delete_action_item(&caller.user, &ActionItemId::new(id)).await?;
+    let deleted = state.ledger.delete_action_item(&caller.user, &ActionItemId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }

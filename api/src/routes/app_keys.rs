@@ -10,7 +10,7 @@ use store::{AppKeyRefusal, NewAppKey};
 use super::{answer, apps, path::Ids};
 use crate::{
     Error, Scope,
-    door::{Creating, Door},
+    app::{AppState, Creating},
     endpoint::{Answer, Endpoint, takes},
     error::Code,
     keys::{Caller, generate_app_key},
@@ -60,9 +60,13 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 /// The answer to a repeat: the key as it is now.
-fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+fn again<'a>(
+    state: &'a AppState,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
-        let keys = door.ledger.store().app_keys(user, answer::only(ids)?).await?;
+        let keys = state.ledger.store().app_keys(user, answer::only(ids)?).await?;
         let found = keys.iter().find(|one| ids.get(1) == Some(&one.id)).ok_or(Error::NotFound(KIND))?;
         Ok(json!(shapes::app_key(found)))
     })
@@ -70,32 +74,32 @@ fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'
 
 /// GET: all keys of an app, newest first.
 pub(super) async fn list(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<Json<Vec<shapes::AppKey>>, Error> {
-    let app = apps::owned(&door, &caller.user, &id).await?;
-    let keys = door.ledger.store().app_keys(&caller.user, &app.id).await?;
+    let app = apps::owned(&state, &caller.user, &id).await?;
+    let keys = state.ledger.store().app_keys(&caller.user, &app.id).await?;
     Ok(Json(keys.iter().map(shapes::app_key).collect()))
 }
 
 /// POST: a new key; `secret` is its text, shown this once.
 pub(super) async fn create(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
 ) -> Result<Json<shapes::CreatedAppKey>, Error> {
     let label = optional_object(body, read)?.flatten();
-    let app = apps::owned(&door, &caller.user, &id).await?;
-    let made = generate_app_key(door.ids.secret());
+    let app = apps::owned(&state, &caller.user, &id).await?;
+    let made = generate_app_key(state.ids.secret());
     let key = NewAppKey {
-        id: door.ids.fresh().to_string(),
+        id: state.ids.fresh().to_string(),
         label: label.unwrap_or_else(|| "key".to_owned()),
         prefix: made.hint,
         sha256: made.sha256,
     };
-    let stored = door.ledger.store().create_app_key(&caller.user, &app.id, &key).await?;
+    let stored = state.ledger.store().create_app_key(&caller.user, &app.id, &key).await?;
     let stored = stored.map_err(|refusal| match refusal {
         AppKeyRefusal::NoSuchApp => Error::NotFound(apps::KIND),
         AppKeyRefusal::TooMany => Error::Conflict(Code::TooManyAppKeys),
@@ -105,12 +109,12 @@ pub(super) async fn create(
 
 /// DELETE: revokes a key at once.
 pub(super) async fn revoke(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids((id, key)): Ids<(String, String)>,
 ) -> Result<StatusCode, Error> {
-    let app = apps::owned(&door, &caller.user, &id).await?;
-    match door.ledger.store().revoke_app_key(&caller.user, &app.id, &key).await? {
+    let app = apps::owned(&state, &caller.user, &id).await?;
+    match state.ledger.store().revoke_app_key(&caller.user, &app.id, &key).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(Error::NotFound(KIND)),
     }

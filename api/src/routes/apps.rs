@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     AppsMode, Error, NoManifest, Scope,
-    door::{Creating, Door},
+    app::{AppState, Creating},
     endpoint::{Answer, Endpoint, Note, takes},
     error::Code,
     keys::Caller,
@@ -131,23 +131,27 @@ pub(super) fn not_owner() -> Answer {
     Answer::refusal(403, "Another user's app.", "Only its owner may do this with an app")
 }
 
-fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+fn again<'a>(
+    state: &'a AppState,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
-        let found = door.ledger.store().app(user, answer::only(ids)?).await?;
-        Ok(json!(shape(door, user, &found.ok_or(Error::NotFound(KIND))?)))
+        let found = state.ledger.store().app(user, answer::only(ids)?).await?;
+        Ok(json!(shape(state, user, &found.ok_or(Error::NotFound(KIND))?)))
     })
 }
 
 /// GET: the user's own apps and public ones, newest first.
 pub(super) async fn list(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
     let (page, filter) = query(&parameters, read_filter)?;
-    let apps = door.ledger.store().apps(&caller.user, &filter).await?;
-    Ok(links::answer(&uri, page, &apps, |app| shape(&door, &caller.user, app)))
+    let apps = state.ledger.store().apps(&caller.user, &filter).await?;
+    Ok(links::answer(&uri, page, &apps, |app| shape(&state, &caller.user, app)))
 }
 
 const FILTER: &[Note] = &[
@@ -166,93 +170,96 @@ pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, AppFilter)> 
 }
 
 /// GET `…/enabled`: the ids of the apps that the user installed and may use.
-pub(super) async fn enabled(State(door): State<Door>, caller: Caller) -> Result<Json<shapes::AppIds>, Error> {
-    let installed = door.ledger.store().installed_apps(&caller.user).await?;
+pub(super) async fn enabled(
+    State(state): State<AppState>,
+    caller: Caller,
+) -> Result<Json<shapes::AppIds>, Error> {
+    let installed = state.ledger.store().installed_apps(&caller.user).await?;
     Ok(Json(shapes::AppIds(installed.into_iter().map(|app| app.id).collect())))
 }
 
 /// GET one.
 pub(super) async fn one(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
-    let app = door.ledger.store().app(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
-    Ok(tagged::answer(&asked, shape(&door, &caller.user, &app)))
+    let app = state.ledger.store().app(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
+    Ok(tagged::answer(&asked, shape(&state, &caller.user, &app)))
 }
 
 /// POST: a new app. Its manifest is fetched and checked before anything is stored; `secret` is shown this once.
 pub(super) async fn create(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<shapes::CreatedApp>, Error> {
-    let fields = object(body, |fields| read_new(fields, |url| (door.check_url)(url)))?;
-    may_be_made(&door, fields.visibility)?;
-    let manifest = fetch(&door, &caller.user, &fields, &["body", "manifest_url"]).await?;
-    let secret = SecretString::from(format!("whsec_{}", STANDARD.encode(door.ids.secret())));
-    let new = NewApp { id: door.ids.fresh().to_string(), fields, manifest, secret };
-    let made = door.ledger.store().create_app(&caller.user, &new).await?;
+    let fields = object(body, |fields| read_new(fields, |url| (state.check_url)(url)))?;
+    may_be_made(&state, fields.visibility)?;
+    let manifest = fetch(&state, &caller.user, &fields, &["body", "manifest_url"]).await?;
+    let secret = SecretString::from(format!("whsec_{}", STANDARD.encode(state.ids.secret())));
+    let new = NewApp { id: state.ids.fresh().to_string(), fields, manifest, secret };
+    let made = state.ledger.store().create_app(&caller.user, &new).await?;
     let made = made.map_err(|TooManyApps| Error::Conflict(Code::TooManyApps))?;
-    Ok(Json(shapes::created_app(shape(&door, &caller.user, &made), new.secret.expose_secret())))
+    Ok(Json(shapes::created_app(shape(&state, &caller.user, &made), new.secret.expose_secret())))
 }
 
 /// PATCH: at least one field. Whatever it changes, the manifest is fetched anew.
 pub(super) async fn change(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
 ) -> Result<Json<shapes::App>, Error> {
-    let change = object(body, |fields| read_change(fields, |url| (door.check_url)(url)))?;
-    let app = owned(&door, &caller.user, &id).await?;
+    let change = object(body, |fields| read_change(fields, |url| (state.check_url)(url)))?;
+    let app = owned(&state, &caller.user, &id).await?;
     let mut fields = app.fields.clone();
     change.apply(&mut fields);
-    may_be_made(&door, fields.visibility)?;
-    save(&door, &caller.user, &app, fields, &["body", "manifest_url"]).await
+    may_be_made(&state, fields.visibility)?;
+    save(&state, &caller.user, &app, fields, &["body", "manifest_url"]).await
 }
 
 /// POST `…/refresh-manifest`: what saving without a change does.
 pub(super) async fn refresh(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::App>, Error> {
-    let app = owned(&door, &caller.user, &id).await?;
+    let app = owned(&state, &caller.user, &id).await?;
     let fields = app.fields.clone();
-    save(&door, &caller.user, &app, fields, &["path", "app_id"]).await
+    save(&state, &caller.user, &app, fields, &["path", "app_id"]).await
 }
 
 /// DELETE: the app and its keys. It is no longer installed for any user.
 pub(super) async fn delete(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::Success>, Error> {
-    let app = owned(&door, &caller.user, &id).await?;
-    let deleted = door.ledger.store().delete_app(&caller.user, &app.id).await?;
-    follow(&door, &app.id).await;
+    let app = owned(&state, &caller.user, &id).await?;
+    let deleted = state.ledger.store().delete_app(&caller.user, &app.id).await?;
+    follow(&state, &app.id).await;
     answer::deleted(deleted, KIND)
 }
 
 /// POST `…/enable?app_id=`: installs an app for the caller.
 pub(super) async fn enable(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     parameters: Query,
 ) -> Result<Json<shapes::AppStatus>, Error> {
     let id = query(&parameters, read_app_id)?;
-    if door.settings.apps == AppsMode::Off {
+    if state.settings.apps == AppsMode::Off {
         return Err(Error::AppsNotAllowed("Apps are switched off on this instance"));
     }
-    let app = door.ledger.store().app(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
+    let app = state.ledger.store().app(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     if let Some(url) = &app.fields.setup_completed_url
-        && !door.settings.app_servers.is_set_up(&caller.user, url).await
+        && !state.settings.app_servers.is_set_up(&caller.user, url).await
     {
         return Err(Error::SetupNotCompleted);
     }
-    door.ledger.store().install_app(&caller.user, &id).await?.map_err(|refusal| match refusal {
+    state.ledger.store().install_app(&caller.user, &id).await?.map_err(|refusal| match refusal {
         InstallRefusal::NoSuchApp => Error::NotFound(KIND),
         InstallRefusal::SwitchedOff => Error::Conflict(Code::AppSwitchedOff),
         InstallRefusal::TooMany => Error::Conflict(Code::TooManyInstalls),
@@ -262,12 +269,12 @@ pub(super) async fn enable(
 
 /// POST `…/disable?app_id=`: uninstalls it.
 pub(super) async fn disable(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     parameters: Query,
 ) -> Result<Json<shapes::AppStatus>, Error> {
     let id = query(&parameters, read_app_id)?;
-    door.ledger.store().uninstall_app(&caller.user, &id).await?;
+    state.ledger.store().uninstall_app(&caller.user, &id).await?;
     Ok(Json(shapes::DONE))
 }
 
@@ -280,17 +287,17 @@ pub(super) fn read_app_id(fields: &mut Fields<'_>) -> Option<String> {
 ///
 /// # Errors
 /// 404 for one that the caller does not see, 403 for another user's public one.
-pub(super) async fn owned(door: &Door, user: &UserId, id: &str) -> Result<App, Error> {
-    let app = door.ledger.store().app(user, id).await?.ok_or(Error::NotFound(KIND))?;
+pub(super) async fn owned(state: &AppState, user: &UserId, id: &str) -> Result<App, Error> {
+    let app = state.ledger.store().app(user, id).await?.ok_or(Error::NotFound(KIND))?;
     if app.owner == *user { Ok(app) } else { Err(Error::NotOwner) }
 }
 
-pub(super) fn shape(door: &Door, user: &UserId, app: &App) -> shapes::App {
-    shapes::app(app, user, door.settings.follows_prompts)
+pub(super) fn shape(state: &AppState, user: &UserId, app: &App) -> shapes::App {
+    shapes::app(app, user, state.settings.follows_prompts)
 }
 
-fn may_be_made(door: &Door, visibility: AppVisibility) -> Result<(), Error> {
-    match (door.settings.apps, visibility) {
+fn may_be_made(state: &AppState, visibility: AppVisibility) -> Result<(), Error> {
+    match (state.settings.apps, visibility) {
         (AppsMode::Off, _) => Err(Error::AppsNotAllowed("Apps are switched off on this instance")),
         (AppsMode::Private, AppVisibility::Public) => {
             Err(Error::AppsNotAllowed("Public apps are not allowed on this instance"))
@@ -301,21 +308,21 @@ fn may_be_made(door: &Door, visibility: AppVisibility) -> Result<(), Error> {
 
 /// Fetches the manifest, then stores the app over the version that was read.
 async fn save(
-    door: &Door,
+    state: &AppState,
     user: &UserId,
     app: &App,
     fields: AppFields,
     place: &[&'static str; 2],
 ) -> Result<Json<shapes::App>, Error> {
-    let manifest = fetch(door, user, &fields, place).await?;
+    let manifest = fetch(state, user, &fields, place).await?;
     let stored =
-        door.ledger.store().store_app(user, &app.id, app.version, &fields, manifest.as_ref()).await?;
+        state.ledger.store().store_app(user, &app.id, app.version, &fields, manifest.as_ref()).await?;
     match stored {
         Stored::Stored(stored) => {
             if stored.fields != app.fields {
-                follow(door, &app.id).await;
+                follow(state, &app.id).await;
             }
-            Ok(Json(shape(door, user, &stored)))
+            Ok(Json(shape(state, user, &stored)))
         }
         Stored::Changed => Err(Error::Conflict(Code::AppChanged)),
         Stored::Gone => Err(Error::NotFound(KIND)),
@@ -323,8 +330,8 @@ async fn save(
 }
 
 /// The webhooks of those who installed the app follow it; where that fails the round does it.
-async fn follow(door: &Door, id: &str) {
-    if let Err(error) = door.ledger.db().in_time(door.ledger.store().follow_apps(Some(id))).await {
+async fn follow(state: &AppState, id: &str) {
+    if let Err(error) = state.ledger.db().in_time(state.ledger.store().follow_apps(Some(id))).await {
         tracing::warn!(%error, "the webhooks of an app are left to the round");
     }
 }
@@ -334,16 +341,16 @@ async fn follow(door: &Door, id: &str) {
 /// # Errors
 /// 422 with everything that is wrong, at `place`.
 async fn fetch(
-    door: &Door,
+    state: &AppState,
     user: &UserId,
     fields: &AppFields,
     place: &[&'static str; 2],
 ) -> Result<Option<KeptManifest>, Error> {
     let Some(url) = &fields.manifest_url else { return Ok(None) };
     let loc = || place.iter().map(|step| (*step).into()).collect::<Vec<_>>();
-    let body = door.settings.app_servers.manifest(user, url).await;
+    let body = state.settings.app_servers.manifest(user, url).await;
     let body = body.map_err(|why| Error::Invalid(vec![Problem::rule(loc(), &unread(why))]))?;
-    let checked = apps::check(&body, fields.home_url.as_deref(), |url| (door.check_url)(url));
+    let checked = apps::check(&body, fields.home_url.as_deref(), |url| (state.check_url)(url));
     match checked {
         Ok(manifest) => Ok(Some(kept(&manifest))),
         Err(problems) => {

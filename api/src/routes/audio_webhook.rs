@@ -8,7 +8,7 @@ use serde_json::json;
 use super::webhooks::{new_secret, refuse_bad_url};
 use crate::{
     Error, Scope,
-    door::Door,
+    app::AppState,
     endpoint::{Answer, Endpoint, Note, takes},
     keys::Caller,
     read::{Body, Bool, Fields, Int, Text, object},
@@ -66,17 +66,17 @@ pub(super) enum Asked {
 
 /// POST: sets it, and enables it. The answer carries `secret` where it is a new one.
 pub(super) async fn set(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     body: Body,
 ) -> Result<Json<shapes::ChangedAudioWebhook>, Error> {
-    let asked = object(body, |fields| read(fields, |url| (door.check_url)(url)))?;
+    let asked = object(body, |fields| read(fields, |url| (state.check_url)(url)))?;
     let Asked::Set { url, seconds, replace_secret } = asked else {
-        return switched(&door, &caller, false).await;
+        return switched(&state, &caller, false).await;
     };
-    let secret = new_secret(&door);
+    let secret = new_secret(&state);
     let new = NewAudioWebhook { url, seconds, secret: secret.clone(), replace_secret };
-    let set = door.ledger.outbox().set_audio_webhook(&caller.user, &new).await?;
+    let set = state.ledger.outbox().set_audio_webhook(&caller.user, &new).await?;
     // The user was deleted since the key was looked up.
     let set = set.ok_or(Error::NotAuthenticated)?;
     let secret = set.is_new_secret.then(|| secret.expose_secret());
@@ -85,35 +85,35 @@ pub(super) async fn set(
 
 /// GET: what is set.
 pub(super) async fn one(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
 ) -> Result<Json<shapes::AudioWebhook>, Error> {
-    let found = door.ledger.outbox().audio_webhook(&caller.user).await?.ok_or(Error::NotFound(KIND))?;
+    let found = state.ledger.outbox().audio_webhook(&caller.user).await?.ok_or(Error::NotFound(KIND))?;
     Ok(Json(shapes::audio_webhook(&found)))
 }
 
 /// POST `…/enable`: clears every mark of failure.
 pub(super) async fn enable(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
 ) -> Result<Json<shapes::ChangedAudioWebhook>, Error> {
-    switched(&door, &caller, true).await
+    switched(&state, &caller, true).await
 }
 
 /// POST `…/disable`.
 pub(super) async fn disable(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
 ) -> Result<Json<shapes::ChangedAudioWebhook>, Error> {
-    switched(&door, &caller, false).await
+    switched(&state, &caller, false).await
 }
 
 async fn switched(
-    door: &Door,
+    state: &AppState,
     caller: &Caller,
     enabled: bool,
 ) -> Result<Json<shapes::ChangedAudioWebhook>, Error> {
-    let switched = door.ledger.outbox().switch_audio_webhook(&caller.user, enabled).await?;
+    let switched = state.ledger.outbox().switch_audio_webhook(&caller.user, enabled).await?;
     Ok(Json(shapes::changed_audio_webhook(&switched.ok_or(Error::NotFound(KIND))?, None)))
 }
 

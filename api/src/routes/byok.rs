@@ -9,8 +9,8 @@ use records::{ConversationId, Status, UserId};
 use secrecy::SecretString;
 
 use crate::{
-    Error, KeyedPlace,
-    door::{Door, run_to_completion},
+    ByokPermit, Error,
+    app::{AppState, run_to_completion},
     read::Problem,
 };
 
@@ -45,12 +45,12 @@ pub(crate) fn key_from(text: &str) -> Option<SecretString> {
 /// What an admission leaves to the keyed runs: the job, and the lease if it was taken at once.
 pub(crate) type Left<T> = (T, Option<JobId>, Option<Claimed>);
 
-/// A place for keys, kept before anything is changed.
+/// A permit for a run with own keys, taken before anything is changed.
 ///
 /// # Errors
 /// [`Error::KeyedRunsFull`].
-pub(super) fn place(door: &Door) -> Result<Box<dyn KeyedPlace>, Error> {
-    door.settings.keyed.place().ok_or(Error::KeyedRunsFull)
+pub(super) fn permit(state: &AppState) -> Result<Box<dyn ByokPermit>, Error> {
+    state.settings.keyed.permit().ok_or(Error::KeyedRunsFull)
 }
 
 /// Admits a request that brings keys, for which a slot is reserved: `admit` gets the worker that may take the lease at once, and the
@@ -60,7 +60,7 @@ pub(super) fn place(door: &Door) -> Result<Box<dyn KeyedPlace>, Error> {
 /// # Errors
 /// What `admit` answers.
 pub(crate) async fn admitted<T, F>(
-    place: Box<dyn KeyedPlace>,
+    permit: Box<dyn ByokPermit>,
     ledger: &Ledger,
     key: SecretString,
     admit: impl FnOnce(Ledger, Option<WorkerId>) -> F + Send + 'static,
@@ -71,10 +71,10 @@ where
 {
     let ledger = ledger.clone();
     run_to_completion(async move {
-        let (answer, job, claimed) = admit(ledger, place.claimant()).await?;
+        let (answer, job, claimed) = admit(ledger, permit.claimant()).await?;
         match (claimed, job) {
-            (Some(claimed), _) => place.run(claimed, key),
-            (None, Some(job)) => place.wait(job, key),
+            (Some(claimed), _) => permit.run(claimed, key),
+            (None, Some(job)) => permit.wait(job, key),
             (None, None) => {}
         }
         Ok(answer)
@@ -98,23 +98,23 @@ pub(crate) fn ended_with_keys(mut ended: LiveAdmission) -> Left<LiveAdmission> {
 /// # Errors
 /// [`Error::KeyedRunsFull`], and when the database does not answer.
 pub(super) async fn create(
-    door: &Door,
+    state: &AppState,
     user: &UserId,
     new: NewConversation,
     key: SecretString,
 ) -> Result<CreateOutcome, Error> {
-    let place = match place(door) {
-        Ok(place) => place,
+    let permit = match permit(state) {
+        Ok(permit) => permit,
         // Nothing runs before its finalize, which brings keys of its own. Where it is a repeat, and what it made before has failed
         // since, the job that is admitted again waits for keys.
         Err(_) if new.deferred => {
             let nobody = WithKeys { claimant: None };
-            return Ok(door.ledger.create_conversation_with_keys(user, new, nobody).await?);
+            return Ok(state.ledger.create_conversation_with_keys(user, new, nobody).await?);
         }
         Err(full) => return Err(full),
     };
     let user = user.clone();
-    admitted(place, &door.ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
+    admitted(permit, &state.ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
         let id = new.id.clone();
         let keys = WithKeys { claimant: claimant.as_ref() };
         let mut outcome = ledger.create_conversation_with_keys(&user, new, keys).await?;
@@ -138,15 +138,15 @@ pub(super) async fn create(
 /// # Errors
 /// As [`key_of`], and [`Error::KeyedRunsFull`].
 pub(super) fn resume<'a>(
-    door: &'a Door,
+    state: &'a AppState,
     user: &'a UserId,
     made: &'a ConversationId,
     headers: &'a HeaderMap,
 ) -> BoxFuture<'a, Result<(), Error>> {
     Box::pin(async move {
         let Some(key) = key_of(headers)? else { return Ok(()) };
-        if let Some(job) = live_job(&door.ledger, user, made).await? {
-            place(door)?.wait(job, key);
+        if let Some(job) = live_job(&state.ledger, user, made).await? {
+            permit(state)?.wait(job, key);
         }
         Ok(())
     })

@@ -13,7 +13,7 @@ use store::{ConversationChange, ConversationFilter, ConversationView, DatePage, 
 use super::{answer, links, path::Ids, tagged};
 use crate::{
     Error, Scope,
-    door::{Door, Refused},
+    app::{AppState, Refused},
     endpoint::{Answer, CURSOR, Endpoint, Named, Note, takes},
     keys::Caller,
     read::{
@@ -70,7 +70,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 /// GET: a page of conversations, newest first; without a `status` of completed, not discarded ones.
 pub(super) async fn list(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     uri: Uri,
     parameters: Query,
@@ -78,7 +78,7 @@ pub(super) async fn list(
     let (page, filter) = filter(&parameters)?;
     let reserve = |bytes| caller.account.hold_for_answer(bytes);
     let views =
-        door.ledger.store().conversations_within(&caller.user, &filter, reserve).await?.map_err(too_long)?;
+        state.ledger.store().conversations_within(&caller.user, &filter, reserve).await?.map_err(too_long)?;
     let shape = |view| shapes::conversation(view, filter.with_transcript);
     match filter.with_transcript {
         true => links::answer_within(&caller.account, &uri, page, &views, shape),
@@ -150,7 +150,7 @@ pub(super) fn read_depth(fields: &mut Fields<'_>) -> Option<(bool, bool)> {
 
 /// GET one, whatever its status.
 pub(super) async fn one(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     parameters: Query,
@@ -160,23 +160,23 @@ pub(super) async fn one(
     let id = ConversationId::new(id);
     if with_photos {
         caller.account.has_room()?;
-        let view = find(&door, &caller.user, &id, with_transcript).await?;
-        let photos = door.ledger.store().photos(&caller.user, &id).await?;
+        let view = find(&state, &caller.user, &id, with_transcript).await?;
+        let photos = state.ledger.store().photos(&caller.user, &id).await?;
         let shape = shapes::conversation_with_photos(&view, with_transcript, &photos);
         return Ok(tagged::answer_json(&asked, caller.account.json(&shape)?));
     }
     if !with_transcript {
-        let view = find(&door, &caller.user, &id, false).await?;
+        let view = find(&state, &caller.user, &id, false).await?;
         return Ok(tagged::answer(&asked, shapes::conversation(&view, false)));
     }
     caller.account.has_room()?;
-    let view = find(&door, &caller.user, &id, true).await?;
+    let view = find(&state, &caller.user, &id, true).await?;
     Ok(tagged::answer_json(&asked, caller.account.json(&shapes::conversation(&view, true))?))
 }
 
 /// PATCH: at least one of title, discarded, starred, folder_id.
 pub(super) async fn change(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
@@ -184,14 +184,14 @@ pub(super) async fn change(
     let change = object(body, read_change)?;
     let id = ConversationId::new(id);
     if let Some(Some(folder)) = &change.folder_id
-        && !door.ledger.store().has_folder(&caller.user, folder).await?
+        && !state.ledger.store().has_folder(&caller.user, folder).await?
     {
         return Err(Error::NotFound("Folder"));
     }
-    if !door.ledger.store().change_conversation(&caller.user, &id, &change).await? {
+    if !state.ledger.store().change_conversation(&caller.user, &id, &change).await? {
         return Err(Error::NotFound(KIND));
     }
-    let view = find(&door, &caller.user, &id, false).await?;
+    let view = find(&state, &caller.user, &id, false).await?;
     Ok(Json(shapes::conversation(&view, false)).into_response())
 }
 
@@ -216,19 +216,19 @@ pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<ConversationChange>
 
 /// DELETE: for good, with everything that hangs on it.
 pub(super) async fn delete(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::Success>, Error> {
-    let deleted = door.ledger.delete_conversation(&caller.user, &ConversationId::new(id)).await?;
+    let deleted = state.ledger.delete_conversation(&caller.user, &ConversationId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }
 
 async fn find(
-    door: &Door,
+    state: &AppState,
     user: &UserId,
     id: &ConversationId,
     with_transcript: bool,
 ) -> Result<ConversationView, Error> {
-    door.ledger.store().conversation(user, id, with_transcript).await?.ok_or(Error::NotFound(KIND))
+    state.ledger.store().conversation(user, id, with_transcript).await?.ok_or(Error::NotFound(KIND))
 }

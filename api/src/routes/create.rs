@@ -9,10 +9,10 @@ use records::{ConversationId, Geolocation, Source, Timestamp, UserId};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::{answer, byok, geolocation::place, location, segments, waiting};
+use super::{answer, byok, geolocation::geolocation_field, location, segments, waiting};
 use crate::{
     Error, Scope, Settings,
-    door::{Creating, Door, Wait},
+    app::{AppState, Creating, Wait},
     endpoint::{Answer, Endpoint, Note, named, takes},
     ids::of_client_session,
     keys::Caller,
@@ -72,44 +72,48 @@ fn created() -> Answer {
 }
 
 /// The answer to a repeat: the conversation as it is now.
-fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+fn again<'a>(
+    state: &'a AppState,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
         let id = ConversationId::new(answer::only(ids)?);
-        let view = door.ledger.store().conversation(user, &id, false).await?;
+        let view = state.ledger.store().conversation(user, &id, false).await?;
         Ok(json!(view.map_or_else(|| shapes::deleted(&id), |view| shapes::created(&view.conversation))))
     })
 }
 
 /// POST from plain text.
 pub(super) async fn from_text(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<CreatedConversation>, Error> {
     let key = byok::key_of(&headers)?;
-    let fresh = ConversationId::new(door.ids.fresh().to_string());
+    let fresh = ConversationId::new(state.ids.fresh().to_string());
     let new = object(body, |fields| read_text(fields, &fresh))?;
-    create(&door, &caller, new, key).await
+    create(&state, &caller, new, key).await
 }
 
 /// POST from diarized segments; a repeat of a `client_session_id` names the same conversation.
 pub(super) async fn from_segments(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<CreatedConversation>, Error> {
     let key = byok::key_of(&headers)?;
-    let fresh = ConversationId::new(door.ids.fresh().to_string());
-    let mut new = object(body, |fields| read_segments(fields, &fresh, &door.settings))?;
+    let fresh = ConversationId::new(state.ids.fresh().to_string());
+    let mut new = object(body, |fields| read_segments(fields, &fresh, &state.settings))?;
     if let Some(session) = &new.client_session_id {
         new.id = ConversationId::new(of_client_session(caller.user.as_str(), session).to_string());
     }
-    if new.deferred && !door.settings.finalize_enabled {
+    if new.deferred && !state.settings.finalize_enabled {
         return Err(Error::FinalizationUnavailable);
     }
-    create(&door, &caller, new, key).await
+    create(&state, &caller, new, key).await
 }
 
 const TEXT: &[Note] = &[
@@ -131,7 +135,7 @@ const LANGUAGE: Note = (
     "A language code; without it that of the person's settings, which is `en` at first.",
     "\"en\"",
 );
-const GEOLOCATION: Note = ("geolocation", "Where it took place.", "");
+const GEOLOCATION: Note = ("geolocation", "Where it happened.", "");
 
 /// Reads the body of a create from text.
 pub(super) fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Option<NewConversation> {
@@ -199,7 +203,7 @@ fn setting(fields: &mut Fields<'_>) -> Option<Setting> {
     let started_at = fields.optional("started_at", Moment).map(|started| started.at);
     let finished_at = fields.optional("finished_at", Moment).map(|finished| finished.at);
     let language = fields.optional("language", Text::between(1, 35));
-    let geolocation = fields.optional("geolocation", place());
+    let geolocation = fields.optional("geolocation", geolocation_field());
     match (started_at, finished_at) {
         (Some(started), Some(finished)) if finished < started && fields.report.is_clean() => {
             fields.report.rule("finished_at must not be before started_at")
@@ -234,7 +238,7 @@ impl Setting {
 }
 
 async fn create(
-    door: &Door,
+    state: &AppState,
     caller: &Caller,
     new: NewConversation,
     key: Option<SecretString>,
@@ -242,12 +246,12 @@ async fn create(
     let (id, user) = (new.id.clone(), &caller.user);
     let place = new.geolocation.clone().map(|place| (place, new.started_at));
     let outcome = match key {
-        None => door.ledger.create_conversation(user, new).await?,
-        Some(key) => byok::create(door, user, new, key).await?,
+        None => state.ledger.create_conversation(user, new).await?,
+        Some(key) => byok::create(state, user, new, key).await?,
     };
     caller.account.release_body();
     if let Some((place, started_at)) = &place {
-        location::note_of_conversation(door, user, place, *started_at).await;
+        location::note_of_conversation(state, user, place, *started_at).await;
     }
     match outcome {
         CreateOutcome::Deferred(conversation) | CreateOutcome::Known(conversation) => {
@@ -256,10 +260,10 @@ async fn create(
         CreateOutcome::Deleted => Ok(Json(shapes::deleted(&id))),
         CreateOutcome::Admitted(admitted) => {
             if admitted.fresh {
-                door.metrics.admissions.with_label_values(&["create"]).inc();
+                state.metrics.admissions.with_label_values(&["create"]).inc();
             }
-            waiting::for_the_end(&door.ledger, user, &id, door.settings.create_wait).await;
-            Ok(Json(match door.ledger.store().conversation(user, &id, false).await {
+            waiting::for_the_end(&state.ledger, user, &id, state.settings.create_wait).await;
+            Ok(Json(match state.ledger.store().conversation(user, &id, false).await {
                 Ok(Some(view)) => shapes::created(&view.conversation),
                 Ok(None) => shapes::deleted(&id),
                 // The commit happened: what is not known now is answered as it was.

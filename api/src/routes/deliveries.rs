@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{answer, links, path::Ids, webhooks::KIND};
 use crate::{
     Error, Scope,
-    door::{Creating, Door},
+    app::{AppState, Creating},
     endpoint::{Answer, CURSOR, Endpoint, takes},
     error::Code,
     keys::Caller,
@@ -71,41 +71,50 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 /// The answer to a repeat of a test: its delivery as it is now.
-fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+fn again<'a>(
+    state: &'a AppState,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
         let endpoint = answer::only(ids)?;
         let delivery = ids.get(1).map(String::as_str).unwrap_or_default();
-        Ok(json!(tested(door, user, endpoint, delivery).await?))
+        Ok(json!(tested(state, user, endpoint, delivery).await?))
     })
 }
 
 /// POST `…/test`: writes a `webhook.test` delivery, which is sent like any other.
 pub(super) async fn test(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     Ids(endpoint): Ids<String>,
 ) -> Result<Json<shapes::Delivery>, Error> {
-    let delivery_id = door.ids.fresh().to_string();
-    tested(&door, &caller.user, &endpoint, &delivery_id).await.map(Json)
+    let delivery_id = state.ids.fresh().to_string();
+    tested(&state, &caller.user, &endpoint, &delivery_id).await.map(Json)
 }
 
 /// A test delivery as it is now; one that is not there yet is written.
-async fn tested(door: &Door, user: &UserId, endpoint: &str, id: &str) -> Result<shapes::Delivery, Error> {
-    let written = door.ledger.outbox().test_delivery(user, endpoint, id).await?;
+async fn tested(
+    state: &AppState,
+    user: &UserId,
+    endpoint: &str,
+    id: &str,
+) -> Result<shapes::Delivery, Error> {
+    let written = state.ledger.outbox().test_delivery(user, endpoint, id).await?;
     Ok(shapes::delivery(&written.ok_or(Error::NotFound(KIND))?))
 }
 
 /// GET `…/deliveries`: a page, newest first.
 pub(super) async fn list(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(endpoint): Ids<String>,
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
     let (page, filter) = query(&parameters, read_page)?;
-    must_exist(&door, &caller.user, &endpoint).await?;
-    let rows = door.ledger.outbox().deliveries(&caller.user, &endpoint, &filter).await?;
+    must_exist(&state, &caller.user, &endpoint).await?;
+    let rows = state.ledger.outbox().deliveries(&caller.user, &endpoint, &filter).await?;
     Ok(links::answer(&uri, page, &rows, shapes::delivery))
 }
 
@@ -125,15 +134,15 @@ pub(crate) const STATUSES: [&str; 5] = ["pending", "sending", "delivered", "exha
 
 /// POST `…/deliveries/{delivery}/redeliver`: a finished delivery once more, under its own id.
 pub(super) async fn redeliver(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids((endpoint, delivery)): Ids<(String, String)>,
 ) -> Result<Json<shapes::Delivery>, Error> {
-    match door.ledger.outbox().redeliver(&caller.user, &endpoint, &delivery).await? {
+    match state.ledger.outbox().redeliver(&caller.user, &endpoint, &delivery).await? {
         Some(Some(again)) => Ok(Json(shapes::delivery(&again))),
         Some(None) => Err(Error::Conflict(Code::DeliveryUnderWay)),
         None => {
-            must_exist(&door, &caller.user, &endpoint).await?;
+            must_exist(&state, &caller.user, &endpoint).await?;
             Err(Error::NotFound("Delivery"))
         }
     }
@@ -141,18 +150,18 @@ pub(super) async fn redeliver(
 
 /// POST `…/recover`: everything since a moment that was given up, once more.
 pub(super) async fn recover(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(endpoint): Ids<String>,
     body: Body,
 ) -> Result<Json<shapes::Recovered>, Error> {
     let since = object(body, read_since)?;
-    must_exist(&door, &caller.user, &endpoint).await?;
-    if since.at > door.ledger.db().now().await? {
+    must_exist(&state, &caller.user, &endpoint).await?;
+    if since.at > state.ledger.db().now().await? {
         let loc = vec!["body".into(), "since".into()];
         return Err(Error::Invalid(vec![Problem::rule(loc, "since must not be in the future")]));
     }
-    let recovered = door.ledger.outbox().recover(&caller.user, &endpoint, since.at).await?;
+    let recovered = state.ledger.outbox().recover(&caller.user, &endpoint, since.at).await?;
     Ok(Json(shapes::Recovered { recovered: recovered.ok_or(Error::NotFound(KIND))? }))
 }
 
@@ -161,6 +170,6 @@ pub(super) fn read_since(fields: &mut Fields<'_>) -> Option<Instant> {
     fields.required("since", Moment)
 }
 
-async fn must_exist(door: &Door, user: &UserId, endpoint: &str) -> Result<(), Error> {
-    door.ledger.outbox().endpoint(user, endpoint).await?.map(|_| ()).ok_or(Error::NotFound(KIND))
+async fn must_exist(state: &AppState, user: &UserId, endpoint: &str) -> Result<(), Error> {
+    state.ledger.outbox().endpoint(user, endpoint).await?.map(|_| ()).ok_or(Error::NotFound(KIND))
 }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     Settings,
-    door::{AsItIs, takes_gzip},
+    app::{AsItIs, takes_gzip},
     endpoint::{Access, Endpoint},
     live,
 };

@@ -17,7 +17,7 @@ use store::ConversationView;
 use super::{answer, byok, conversations::KIND, path::Ids, tagged};
 use crate::{
     Error, Scope,
-    door::{Account, Creating, Door},
+    app::{Account, AppState, Creating},
     endpoint::{Answer, Endpoint, Named, Note, takes},
     error::Code,
     keys::Caller,
@@ -77,24 +77,24 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 /// POST `…/finalize`: answers as soon as the admission is committed. A repeat changes nothing.
 pub(super) async fn admit(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     Ids(id): Ids<String>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Error> {
-    if !door.settings.finalize_enabled {
+    if !state.settings.finalize_enabled {
         return Err(Error::FinalizationUnavailable);
     }
     let key = byok::key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();
-    finalize(&door, &caller, &ConversationId::new(id), context, key).await
+    finalize(&state, &caller, &ConversationId::new(id), context, key).await
 }
 
 /// Finalizes, with the user's own key if there is one, and answers: the conversation as it stands now, and where to
 /// ask for its job.
 pub(super) async fn finalize(
-    door: &Door,
+    state: &AppState,
     caller: &Caller,
     id: &ConversationId,
     context: Option<Value>,
@@ -103,10 +103,10 @@ pub(super) async fn finalize(
     let user = &caller.user;
     caller.account.has_room()?;
     let finalized = match key {
-        None => door.ledger.finalize_and_show(user, id, context).await?,
-        Some(key) => match finalize_with(key, door, user, id, context).await? {
+        None => state.ledger.finalize_and_show(user, id, context).await?,
+        Some(key) => match finalize_with(key, state, user, id, context).await? {
             Ok(fresh) => Ok((
-                door.ledger.store().conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?,
+                state.ledger.store().conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?,
                 fresh,
             )),
             Err(refusal) => Err(refusal),
@@ -114,7 +114,7 @@ pub(super) async fn finalize(
     };
     match finalized {
         Ok((view, fresh)) => {
-            door.metrics.admissions.with_label_values(&["finalize"]).inc_by(u64::from(fresh));
+            state.metrics.admissions.with_label_values(&["finalize"]).inc_by(u64::from(fresh));
             show(&caller.account, &view)
         }
         Err(AdmitRefusal::NoConversation) => Err(Error::NotFound(KIND)),
@@ -139,15 +139,15 @@ pub(super) fn poll_route(id: &ConversationId) -> String {
 /// Admits with the user's own keys, or resumes the parked job that is there; whether a job was made.
 async fn finalize_with(
     key: SecretString,
-    door: &Door,
+    state: &AppState,
     user: &UserId,
     id: &ConversationId,
     context: Option<Value>,
 ) -> Result<Result<bool, AdmitRefusal>, Error> {
     let (user, id) = (user.clone(), id.clone());
     byok::admitted(
-        byok::place(door)?,
-        &door.ledger,
+        byok::permit(state)?,
+        &state.ledger,
         key,
         async move |ledger: Ledger, claimant: Option<WorkerId>| {
             let keys = WithKeys { claimant: claimant.as_ref() };
@@ -162,7 +162,7 @@ async fn finalize_with(
 
 /// The answer to a repeat: the conversation as it is now.
 pub(super) fn shown_again<'a>(
-    door: &'a Door,
+    state: &'a AppState,
     caller: &'a Caller,
     ids: &'a [String],
 ) -> BoxFuture<'a, Result<Response, Error>> {
@@ -170,7 +170,7 @@ pub(super) fn shown_again<'a>(
         caller.account.has_room()?;
         let id = ConversationId::new(answer::only(ids)?);
         let view =
-            door.ledger.store().conversation(&caller.user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
+            state.ledger.store().conversation(&caller.user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
         show(&caller.account, &view)
     })
 }
@@ -181,8 +181,8 @@ pub(super) fn show(account: &Account, view: &ConversationView) -> Result<Respons
         messages: [],
     })?;
     let mut response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
-    if let Ok(place) = HeaderValue::from_str(&poll_route(&view.conversation.id)) {
-        response.headers_mut().insert(header::LOCATION, place);
+    if let Ok(location) = HeaderValue::from_str(&poll_route(&view.conversation.id)) {
+        response.headers_mut().insert(header::LOCATION, location);
     }
     Ok(response)
 }
@@ -240,12 +240,12 @@ fn participant(fields: &mut Fields<'_>) -> Option<Value> {
 
 /// GET `…/finalization`: the newest revision's job.
 pub(super) async fn poll(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
-    let found = door.ledger.poll(&caller.user, &ConversationId::new(id)).await?;
+    let found = state.ledger.poll(&caller.user, &ConversationId::new(id)).await?;
     let job = found.ok_or(Error::NotFound("Conversation finalization job"))?;
     // The job's id names user, conversation and revision; its row's version every change of the job.
     let again = if job.can_finalize_again { "-again" } else { "" };

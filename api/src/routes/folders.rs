@@ -4,7 +4,7 @@ use axum::{Json, extract::State};
 
 use crate::{
     Error, Scope,
-    door::Door,
+    app::AppState,
     endpoint::{Answer, Endpoint},
     keys::Caller,
     shapes,
@@ -22,9 +22,9 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 /// GET: all of them, in their order.
 pub(super) async fn list(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
 ) -> Result<Json<Vec<shapes::Folder>>, Error> {
-    let folders = door.ledger.store().folders(&caller.user).await?;
+    let folders = state.ledger.store().folders(&caller.user).await?;
     Ok(Json(folders.iter().map(shapes::folder).collect()))
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Words for its fields.
-pub(super) const PLACE: &[Note] = &[
+pub(super) const NOTES: &[Note] = &[
     ("latitude", "Degrees north.", ""),
     ("longitude", "Degrees east.", ""),
     ("address", "A postal address, when known.", ""),
@@ -17,8 +17,8 @@ pub(super) const PLACE: &[Note] = &[
 ];
 
 /// A place in a body.
-pub(super) fn place() -> Named<impl Take<Out = Geolocation>> {
-    Named { name: "NewGeolocation", words: "Where it took place.", notes: PLACE, take: Object(geolocation) }
+pub(super) fn geolocation_field() -> Named<impl Take<Out = Geolocation>> {
+    Named { name: "NewGeolocation", words: "Where it happened.", notes: NOTES, take: Object(geolocation) }
 }
 
 /// Reads a `Geolocation`; the bounds are enforced before anything is stored (DECISIONS §1).

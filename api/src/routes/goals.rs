@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Error, Scope,
-    door::{Creating, Door},
+    app::{AppState, Creating},
     endpoint::{Answer, Endpoint, Named, Note, takes},
     keys::Caller,
     read::{
@@ -95,10 +95,14 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+fn again<'a>(
+    state: &'a AppState,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
         let id = GoalId::new(answer::only(ids)?);
-        Ok(json!(shapes::goal(&door.ledger.store().goal(user, &id).await?.ok_or(Error::NotFound(KIND))?)))
+        Ok(json!(shapes::goal(&state.ledger.store().goal(user, &id).await?.ok_or(Error::NotFound(KIND))?)))
     })
 }
 
@@ -108,13 +112,13 @@ fn types() -> Named<Choice<&'static str, GoalType>> {
 
 /// GET: a page, active ones first, oldest first.
 pub(super) async fn list(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
     let (page, filter) = query(&parameters, read_filter)?;
-    let goals = door.ledger.store().goals(&caller.user, &filter).await?;
+    let goals = state.ledger.store().goals(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &goals, shapes::goal))
 }
 
@@ -133,24 +137,24 @@ pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, GoalFilter)>
 
 /// GET one.
 pub(super) async fn one(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
-    let Json(shape) = shown(door.ledger.store().goal(&caller.user, &GoalId::new(id)).await?)?;
+    let Json(shape) = shown(state.ledger.store().goal(&caller.user, &GoalId::new(id)).await?)?;
     Ok(tagged::answer(&asked, shape))
 }
 
 /// POST: one more active goal; of three others, the oldest no longer is.
 pub(super) async fn create(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<shapes::Goal>, Error> {
-    let id = GoalId::new(format!("goal_{}", door.ids.fresh()));
+    let id = GoalId::new(format!("goal_{}", state.ids.fresh()));
     let new = object(body, |fields| read_new(fields, &id))?;
-    Ok(Json(shapes::goal(&door.ledger.store().create_goal(&caller.user, &new).await?)))
+    Ok(Json(shapes::goal(&state.ledger.store().create_goal(&caller.user, &new).await?)))
 }
 
 const NEW: &[Note] = &[
@@ -194,13 +198,13 @@ pub(super) fn read_new(fields: &mut Fields<'_>, id: &GoalId) -> Option<NewGoal> 
 
 /// PATCH: at least one of title, goal_type, target_value, min_value, max_value, unit, is_active.
 pub(super) async fn change(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
 ) -> Result<Json<shapes::Goal>, Error> {
     let change = object(body, read_change)?;
-    let changed = door.ledger.store().change_goal(&caller.user, &GoalId::new(id), &change).await?;
+    let changed = state.ledger.store().change_goal(&caller.user, &GoalId::new(id), &change).await?;
     let goal = changed.map_err(|refusal| refused_change(refusal, &change))?;
     Ok(Json(shapes::goal(&goal)))
 }
@@ -239,7 +243,7 @@ pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<GoalChange> {
 
 /// PATCH progress: `current_value`, in the query or in the body; the query goes first.
 pub(super) async fn progress(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     parameters: Query,
@@ -250,7 +254,7 @@ pub(super) async fn progress(
     let sent = optional_object(body, read_progress)?.flatten();
     let value = asked.or(sent).ok_or_else(missing)?;
     let part = if asked.is_some() { "query" } else { "body" };
-    let told = door.ledger.store().set_goal_progress(&caller.user, &GoalId::new(id), value).await?;
+    let told = state.ledger.store().set_goal_progress(&caller.user, &GoalId::new(id), value).await?;
     let goal = told.map_err(|refusal| refused_progress(refusal, part))?;
     Ok(Json(shapes::goal(&goal)))
 }
@@ -278,14 +282,14 @@ fn missing() -> Error {
 
 /// GET history: the last `days`, newest first.
 pub(super) async fn history(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     parameters: Query,
 ) -> Result<Json<Vec<shapes::GoalPoint>>, Error> {
     let days = query(&parameters, read_days)?;
     let days = i32::try_from(days).unwrap_or(365);
-    let points = door.ledger.store().goal_history(&caller.user, &GoalId::new(id), days).await?;
+    let points = state.ledger.store().goal_history(&caller.user, &GoalId::new(id), days).await?;
     points.map(|points| Json(points.iter().map(shapes::goal_point).collect())).ok_or(Error::NotFound(KIND))
 }
 
@@ -296,11 +300,11 @@ pub(super) fn read_days(fields: &mut Fields<'_>) -> Option<i64> {
 
 /// DELETE: for good, with its history.
 pub(super) async fn delete(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::Success>, Error> {
-    let deleted = door.ledger.store().delete_goal(&caller.user, &GoalId::new(id)).await?;
+    let deleted = state.ledger.store().delete_goal(&caller.user, &GoalId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }
 

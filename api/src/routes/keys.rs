@@ -10,7 +10,7 @@ use store::{Key, KeyRefusal, NewKey};
 use super::{answer, path::Ids};
 use crate::{
     Error, Scope,
-    door::{Creating, Door},
+    app::{AppState, Creating},
     endpoint::{Access, Answer, Endpoint, Note, takes},
     error::Code,
     keys::{Caller, generate},
@@ -60,29 +60,36 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+fn again<'a>(
+    state: &'a AppState,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
-        let found = find(door, user, answer::only(ids)?).await?;
+        let found = find(state, user, answer::only(ids)?).await?;
         Ok(json!(shapes::key(&found.ok_or(Error::NotFound(KIND))?)))
     })
 }
 
 /// GET: all of a person's keys, newest first.
-pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Vec<shapes::Key>>, Error> {
-    let keys = door.ledger.store().keys(&caller.user).await?;
+pub(super) async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+) -> Result<Json<Vec<shapes::Key>>, Error> {
+    let keys = state.ledger.store().keys(&caller.user).await?;
     Ok(Json(keys.iter().map(shapes::key).collect()))
 }
 
 /// GET `/v1/dev/key`: the key that asks. Every key may know what it is.
-pub(super) async fn own(State(door): State<Door>, caller: Caller) -> Result<Json<shapes::Key>, Error> {
+pub(super) async fn own(State(state): State<AppState>, caller: Caller) -> Result<Json<shapes::Key>, Error> {
     // Revoked and pruned since the caller was let in: it is no key any more.
-    let own = find(&door, &caller.user, &caller.key_id).await?.ok_or(Error::NotAuthenticated)?;
+    let own = find(&state, &caller.user, &caller.key_id).await?.ok_or(Error::NotAuthenticated)?;
     Ok(Json(shapes::key(&own)))
 }
 
 /// POST: a new key, which can do no more than the key that asks for it, and no longer. Its text is shown this once.
 pub(super) async fn create(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<shapes::CreatedKey>, Error> {
@@ -91,31 +98,31 @@ pub(super) async fn create(
         caller.require(*scope)?;
     }
     let expires_at = no_later(wanted.expires_at, caller.expires_at)?;
-    let made = generate(door.ids.secret());
+    let made = generate(state.ids.secret());
     let key = NewKey {
-        id: door.ids.fresh().to_string(),
+        id: state.ids.fresh().to_string(),
         name: wanted.name,
         prefix: made.hint,
         sha256: made.sha256,
         scopes: wanted.scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
         expires_at,
     };
-    door.ledger.store().add_key(&caller.user, &key).await?.map_err(|refusal| match refusal {
+    state.ledger.store().add_key(&caller.user, &key).await?.map_err(|refusal| match refusal {
         // A key of theirs has just been used. Gone meanwhile is gone.
         KeyRefusal::NoSuchPerson => Error::NotAuthenticated,
         KeyRefusal::TooMany => Error::Conflict(Code::TooManyKeys),
     })?;
-    let stored = find(&door, &caller.user, &key.id).await?.ok_or(Error::NotFound(KIND))?;
+    let stored = find(&state, &caller.user, &key.id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(Json(shapes::created_key(&stored, made.plaintext.expose_secret())))
 }
 
 /// DELETE: revokes a key at once.
 pub(super) async fn revoke(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<StatusCode, Error> {
-    match door.ledger.store().revoke_key(&caller.user, &id).await? {
+    match state.ledger.store().revoke_key(&caller.user, &id).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(Error::NotFound(KIND)),
     }
@@ -166,6 +173,6 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<Wanted> {
 }
 
 /// One of a person's keys.
-pub(super) async fn find(door: &Door, user: &UserId, id: &str) -> Result<Option<Key>, Error> {
-    Ok(door.ledger.store().keys(user).await?.into_iter().find(|key| key.id == id))
+pub(super) async fn find(state: &AppState, user: &UserId, id: &str) -> Result<Option<Key>, Error> {
+    Ok(state.ledger.store().keys(user).await?.into_iter().find(|key| key.id == id))
 }

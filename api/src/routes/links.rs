@@ -14,7 +14,7 @@ use store::{App, ConversationView, KnownPerson};
 use super::tagged;
 use crate::{
     Error,
-    door::Account,
+    app::Account,
     read::{Page, cursor_of},
 };
 

@@ -4,10 +4,10 @@ use axum::{Json, extract::State};
 use records::UserId;
 use serde_json::json;
 
-use super::geolocation::{PLACE, geolocation};
+use super::geolocation::{NOTES, geolocation};
 use crate::{
     Error, Scope,
-    door::Door,
+    app::AppState,
     endpoint::{Answer, Endpoint, takes},
     keys::Caller,
     read::{Body, object},
@@ -24,7 +24,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .says("For the tools of apps. It is known for 30 minutes, then forgotten.")
             .body(
                 "UserLocation",
-                takes(geolocation, PLACE),
+                takes(geolocation, NOTES),
                 json!({ "latitude": 52.52, "longitude": 13.405 }),
             )
             .answers(Answer::one::<shapes::AppStatus>("Done.")),
@@ -36,37 +36,37 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 /// PATCH: notes it, also when nothing changed.
 pub(super) async fn note(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     body: Body,
 ) -> Result<Json<shapes::AppStatus>, Error> {
     let place = object(body, geolocation)?;
-    door.ledger.store().note_location(&caller.user, &place, None).await?;
+    state.ledger.store().note_location(&caller.user, &place, None).await?;
     Ok(Json(shapes::DONE))
 }
 
 /// DELETE: forgets it.
 pub(super) async fn forget(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
 ) -> Result<Json<shapes::AppStatus>, Error> {
-    door.ledger.store().forget_location(&caller.user).await?;
+    state.ledger.store().forget_location(&caller.user).await?;
     Ok(Json(shapes::DONE))
 }
 
 /// A conversation that just took place says where its user is. It is stored already, and this may fail.
 pub(super) async fn note_of_conversation(
-    door: &Door,
+    state: &AppState,
     user: &UserId,
     place: &records::Geolocation,
     started_at: Option<records::Timestamp>,
 ) {
     let noted = async {
-        let now = door.ledger.db().now().await?;
+        let now = state.ledger.db().now().await?;
         let at = started_at.unwrap_or(now);
         let is_fresh = at <= now && now - at < chrono::TimeDelta::minutes(30);
         match is_fresh {
-            true => door.ledger.store().note_location(user, place, Some(at)).await.map(drop),
+            true => state.ledger.store().note_location(user, place, Some(at)).await.map(drop),
             false => Ok(()),
         }
     };

@@ -27,8 +27,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Error,
+    app::AppState,
     chat::toolbox::UserData,
-    door::Door,
     endpoint::{Access, Endpoint},
     error::{Code, refusal},
     keys::Caller,
@@ -49,19 +49,19 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 /// POST: one JSON-RPC message.
 pub(super) async fn serve(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     request: Request,
 ) -> Result<Response, Error> {
-    if !may_come_from(request.headers(), &door.settings.cors_origins) {
+    if !may_come_from(request.headers(), &state.settings.cors_origins) {
         return Ok(refusal(Code::OriginNotAllowed));
     }
     let language =
-        door.ledger.store().user(&caller.user).await?.map(|user| user.language).unwrap_or_default();
+        state.ledger.store().user(&caller.user).await?.map(|user| user.language).unwrap_or_default();
     let server =
-        Server { data: UserData::of(&door, &caller, language, TRANSCRIPT), home: home(request.headers()) };
+        Server { data: UserData::of(&state, &caller, language, TRANSCRIPT), home: home(request.headers()) };
     let (parts, body) = request.into_parts();
-    let body = whole(Request::from_parts(parts.clone(), body), door.settings.body_wait).await?;
+    let body = whole(Request::from_parts(parts.clone(), body), state.settings.body_wait).await?;
     let service = StreamableHttpService::new(
         move || Ok::<_, io::Error>(server.clone()),
         Arc::new(NeverSessionManager::default()),
@@ -111,7 +111,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = DataTool::ALL.into_iter().filter(|tool| self.data.may(*tool)).map(described);
+        let tools = DataTool::ALL.into_iter().filter(|tool| self.data.may(*tool)).map(to_mcp_tool);
         Ok(ListToolsResult { tools: tools.collect(), ..ListToolsResult::default() })
     }
 
@@ -196,7 +196,7 @@ impl Server {
     }
 }
 
-fn described(tool: DataTool) -> Tool {
+fn to_mcp_tool(tool: DataTool) -> Tool {
     let schema = match tool.parameters() {
         Value::Object(schema) => schema,
         _ => Map::new(),

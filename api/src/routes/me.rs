@@ -9,7 +9,7 @@ use store::UserChange;
 use super::tagged;
 use crate::{
     Error, Scope,
-    door::Door,
+    app::AppState,
     endpoint::{Answer, Endpoint, Note, takes},
     keys::Caller,
     read::{Body, Bool, Choice, Fields, ListOf, Text, object},
@@ -45,23 +45,23 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 /// GET: the settings of the calling user.
 pub(super) async fn show(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
     // The user was deleted since the key was looked up.
-    let me = door.ledger.store().user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
+    let me = state.ledger.store().user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
     Ok(tagged::answer(&asked, shapes::user(&me)))
 }
 
 /// PATCH: at least one field. `requires_byok: true` parks queued jobs in the same transaction.
 pub(super) async fn change(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     body: Body,
 ) -> Result<Json<shapes::Profile>, Error> {
     let change = object(body, read_change)?;
-    let me = door.ledger.change_user(&caller.user, &change).await?.ok_or(Error::NotAuthenticated)?;
+    let me = state.ledger.change_user(&caller.user, &change).await?.ok_or(Error::NotAuthenticated)?;
     Ok(Json(shapes::user(&me)))
 }
 

@@ -10,7 +10,7 @@ use store::MemoryFilter;
 use super::{answer, links, path::Ids};
 use crate::{
     Error, Scope,
-    door::{Creating, Door},
+    app::{AppState, Creating},
     endpoint::{Answer, CURSOR, Endpoint, Named, Note, takes},
     keys::Caller,
     read::{
@@ -76,20 +76,24 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+fn again<'a>(
+    state: &'a AppState,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
-        let found = door.ledger.store().memories_named(user, ids).await?;
+        let found = state.ledger.store().memories_named(user, ids).await?;
         Ok(json!(shapes::memory(found.first().ok_or(Error::NotFound(KIND))?)))
     })
 }
 
 fn batch_again<'a>(
-    door: &'a Door,
+    state: &'a AppState,
     user: &'a UserId,
     ids: &'a [String],
 ) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
-        Ok(json!(shapes::created_memories(&door.ledger.store().memories_named(user, ids).await?)))
+        Ok(json!(shapes::created_memories(&state.ledger.store().memories_named(user, ids).await?)))
     })
 }
 
@@ -108,13 +112,13 @@ fn visibility() -> Named<Choice<&'static str, bool>> {
 
 /// GET: a page, newest first.
 pub(super) async fn list(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
     let (page, filter) = query(&parameters, read_filter)?;
-    let memories = door.ledger.store().memories(&caller.user, &filter).await?;
+    let memories = state.ledger.store().memories(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &memories, shapes::memory))
 }
 
@@ -159,23 +163,23 @@ pub(super) fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
 
 /// POST: one memory.
 pub(super) async fn create(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<shapes::Memory>, Error> {
     let draft = object(body, read_draft)?;
-    let made = store(&door, &caller.user, vec![draft]).await?;
+    let made = store(&state, &caller.user, vec![draft]).await?;
     Ok(Json(shapes::memory(answer::only(&made)?)))
 }
 
 /// POST batch: 1 to 25 memories, all or none.
 pub(super) async fn create_batch(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<shapes::CreatedMemories>, Error> {
     let drafts = object(body, read_batch)?;
-    let made = store(&door, &caller.user, drafts).await?;
+    let made = store(&state, &caller.user, drafts).await?;
     Ok(Json(shapes::created_memories(&made)))
 }
 
@@ -196,28 +200,28 @@ pub(super) fn read_batch(fields: &mut Fields<'_>) -> Option<Vec<Draft>> {
     )
 }
 
-async fn store(door: &Door, user: &UserId, drafts: Vec<Draft>) -> Result<Vec<Memory>, Error> {
-    let found = |draft: &Draft| door.settings.categorize.memory(&draft.content);
+async fn store(state: &AppState, user: &UserId, drafts: Vec<Draft>) -> Result<Vec<Memory>, Error> {
+    let found = |draft: &Draft| state.settings.categorize.memory(&draft.content);
     let new = |draft: Draft| NewPersonMemory {
-        id: MemoryId::new(door.ids.fresh().to_string()),
+        id: MemoryId::new(state.ids.fresh().to_string()),
         category: draft.category.unwrap_or_else(|| found(&draft)),
         content: draft.content,
         public: draft.public,
         tags: draft.tags,
     };
     let new: Vec<NewPersonMemory> = drafts.into_iter().map(new).collect();
-    Ok(door.ledger.create_memories(user, &new).await?)
+    Ok(state.ledger.create_memories(user, &new).await?)
 }
 
 /// PATCH: at least one of content, category, visibility, tags.
 pub(super) async fn change(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
 ) -> Result<Json<shapes::Memory>, Error> {
     let change = object(body, read_change)?;
-    let changed = door.ledger.change_memory(&caller.user, &MemoryId::new(id), &change).await?;
+    let changed = state.ledger.change_memory(&caller.user, &MemoryId::new(id), &change).await?;
     changed.as_ref().map(|memory| Json(shapes::memory(memory))).ok_or(Error::NotFound(KIND))
 }
 
@@ -242,10 +246,10 @@ pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<MemoryChange> {
 
 /// DELETE: for good.
 pub(super) async fn delete(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::Success>, Error> {
-    let deleted = door.ledger.delete_memory(&caller.user, &MemoryId::new(id)).await?;
+    let deleted = state.ledger.delete_memory(&caller.user, &MemoryId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }

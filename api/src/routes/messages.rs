@@ -19,8 +19,8 @@ use uuid::Uuid;
 use super::byok;
 use crate::{
     Error, Scope,
+    app::{AppState, Wait, run_to_completion},
     chat::{self, Begun, Message, Reply},
-    door::{Door, Wait, run_to_completion},
     endpoint::{Answer, Endpoint, Note, takes},
     keys::Caller,
     read::{Body, Fields, Int, Query, Report, Take, Text, object, query},
@@ -112,7 +112,7 @@ pub(super) fn read_message(fields: &mut Fields<'_>) -> Option<(String, Option<St
 
 /// POST: a message, and the turn that answers it.
 pub(super) async fn post(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     parameters: Query,
     headers: HeaderMap,
@@ -123,7 +123,7 @@ pub(super) async fn post(
     let key = byok::key_of(&headers)?;
     let message = Message { text, id, app_id, key };
     // A message that is stored has a turn, also when its client hangs up in between.
-    let begun = run_to_completion(async move { chat::begin(&door, &caller, message).await }).await?;
+    let begun = run_to_completion(async move { chat::begin(&state, &caller, message).await }).await?;
     if wants_one_body(&headers) {
         return Ok(Json(whole(begun).await).into_response());
     }
@@ -241,7 +241,7 @@ pub(super) fn read_list(fields: &mut Fields<'_>) -> Option<Asked> {
 
 /// GET: the newest messages of a chat, oldest first; `Link` leads to those before them.
 pub(super) async fn list(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     uri: Uri,
     parameters: Query,
@@ -250,8 +250,8 @@ pub(super) async fn list(
     let before = before.map(|id| id.to_string());
     let thread = chat::thread(app_id.as_deref());
     let newest =
-        door.ledger.store().chat_messages(&caller.user, thread, before.as_deref(), limit + 1).await?;
-    let names = door.settings.chat.apps.names(&caller.user).await;
+        state.ledger.store().chat_messages(&caller.user, thread, before.as_deref(), limit + 1).await?;
+    let names = state.settings.chat.apps.names(&caller.user).await;
     let size = usize::try_from(limit).unwrap_or(usize::MAX);
     let has_more = newest.len() > size;
     let shown: Vec<_> = newest.into_iter().take(size).rev().collect();
@@ -280,12 +280,12 @@ fn encoded(text: &str) -> String {
 
 /// DELETE: clears a chat. Not while a turn is running in it.
 pub(super) async fn clear(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     parameters: Query,
 ) -> Result<Json<shapes::Success>, Error> {
     let app_id = query(&parameters, read_thread)?;
-    match door.ledger.store().clear_chat(&caller.user, chat::thread(app_id.as_deref())).await? {
+    match state.ledger.store().clear_chat(&caller.user, chat::thread(app_id.as_deref())).await? {
         None => Ok(Json(shapes::SUCCESS)),
         Some(seconds) => Err(Error::TurnRunning { retry_after: seconds.min(5) }),
     }

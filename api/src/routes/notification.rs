@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     AppsMode, Error,
-    door::{Door, IDEMPOTENCY_KEY, REPLAYED, name_in, refused},
+    app::{AppState, IDEMPOTENCY_KEY, REPLAYED, name_in, refused},
     endpoint::{Access, Answer, Endpoint, Note, takes},
     error::{Code, refusal},
     keys::AppCaller,
@@ -69,24 +69,24 @@ pub(super) struct Sent {
 /// POST. The key comes before the body, the body before who is written to: an app finds out nothing about users whom it may not
 /// write to.
 pub(super) async fn send(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     app: AppCaller,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Error> {
     let sent = object(body, read)?;
-    if sent.aid != app.app_id || door.settings.apps == AppsMode::Off {
+    if sent.aid != app.app_id || state.settings.apps == AppsMode::Off {
         return Err(Error::MayNotWrite);
     }
     let user = UserId::new(&sent.uid);
     let message = AppMessage {
-        id: &door.ids.fresh().to_string(),
+        id: &state.ids.fresh().to_string(),
         user: &user,
         app: &app.app_id,
         text: &sent.message,
         key: request_key(&headers, &user, &sent)?,
     };
-    match door.ledger.outbox().send_app_message(&message).await? {
+    match state.ledger.outbox().send_app_message(&message).await? {
         Notified::Sent { hour, .. } => Ok(counted(ok(), hour)),
         Notified::Repeated => Ok(([(REPLAYED, HeaderValue::from_static("true"))], ok()).into_response()),
         Notified::OtherBody => Err(refused("the key was used for another message")),

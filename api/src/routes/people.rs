@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{answer, links, path::Ids, tagged};
 use crate::{
     Error, Scope,
-    door::{Creating, Door},
+    app::{AppState, Creating},
     endpoint::{Answer, Endpoint, takes},
     keys::Caller,
     read::{Body, Fields, Page, Query, Text, object, page, query},
@@ -70,50 +70,54 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+fn again<'a>(
+    state: &'a AppState,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
-        let found = door.ledger.store().known_person(user, answer::only(ids)?).await?;
+        let found = state.ledger.store().known_person(user, answer::only(ids)?).await?;
         Ok(json!(shapes::person(&found.ok_or(Error::NotFound(KIND))?)))
     })
 }
 
 /// GET: a page, newest first.
 pub(super) async fn list(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
     let page = query(&parameters, read_page)?;
-    let people = door.ledger.store().known_people(&caller.user, links::one_more(page), page.offset).await?;
+    let people = state.ledger.store().known_people(&caller.user, links::one_more(page), page.offset).await?;
     Ok(links::answer(&uri, page, &people, shapes::person))
 }
 
 /// POST: a new person.
 pub(super) async fn create(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<shapes::Person>, Error> {
     let name = object(body, name)?;
-    let id = door.ids.fresh().to_string();
-    Ok(Json(shapes::person(&door.ledger.store().know_person(&caller.user, &id, &name).await?)))
+    let id = state.ids.fresh().to_string();
+    Ok(Json(shapes::person(&state.ledger.store().know_person(&caller.user, &id, &name).await?)))
 }
 
 /// GET one.
 pub(super) async fn one(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
-    let person = door.ledger.store().known_person(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
+    let person = state.ledger.store().known_person(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(tagged::answer(&asked, shapes::person(&person)))
 }
 
 /// PATCH: another name, in every conversation at once.
 pub(super) async fn rename(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
@@ -123,17 +127,17 @@ pub(super) async fn rename(
         false => fields.report.rule("at least one field must be provided"),
     })?;
     let person =
-        door.ledger.store().rename_person(&caller.user, &id, &name).await?.ok_or(Error::NotFound(KIND))?;
+        state.ledger.store().rename_person(&caller.user, &id, &name).await?.ok_or(Error::NotFound(KIND))?;
     Ok(Json(shapes::person(&person)))
 }
 
 /// DELETE: segments of that person show "Speaker N" again.
 pub(super) async fn delete(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::Success>, Error> {
-    let deleted = door.ledger.store().forget_person(&caller.user, &id).await?;
+    let deleted = state.ledger.store().forget_person(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }
 

@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{
     answer,
-    byok::{admitted, ended_with_keys, key_of, place, resume},
+    byok::{admitted, ended_with_keys, key_of, permit, resume},
     conversations::KIND,
     finalize::{CONTEXT, finalize, no_content, poll_route, read_context, show, shown_again},
     path::Ids,
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     Error, Scope,
-    door::{Creating, Door, Wait},
+    app::{AppState, Creating, Wait},
     endpoint::{Answer, Endpoint, takes},
     error::Code,
     keys::Caller,
@@ -76,19 +76,19 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 /// POST `/v1/conversations`: ends the conversation that is in progress, the one that was active last if there are several.
 /// It needs no durable dispatch. Of a live one, what was said is stored first where its socket is in this process.
 pub(super) async fn in_progress(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Error> {
     let key = key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();
-    let found = door.ledger.store().in_progress(&caller.user).await?.ok_or(Error::NotFound(IN_PROGRESS))?;
+    let found = state.ledger.store().in_progress(&caller.user).await?.ok_or(Error::NotFound(IN_PROGRESS))?;
     if !found.is_live {
-        return finalize(&door, &caller, &found.id, context, key).await;
+        return finalize(&state, &caller, &found.id, context, key).await;
     }
     caller.account.has_room()?;
-    let owner = door.settings.live.live.owner(&caller.user, &found.id);
+    let owner = state.settings.live.live.owner(&caller.user, &found.id);
     if let Some(session) = &owner {
         let (answer, flushed) = oneshot::channel();
         let flush = async {
@@ -97,22 +97,22 @@ pub(super) async fn in_progress(
         };
         let _ = timeout(FLUSH, flush).await;
     }
-    let ended = end_live(&door, &caller.user, &found.id, context, key).await?;
+    let ended = end_live(&state, &caller.user, &found.id, context, key).await?;
     if let Some(session) = owner {
         let _ = session.try_send(Command::Admitted(found.id.clone()));
     }
     match ended {
         LiveAdmission::Empty => return Err(Error::NotFound(IN_PROGRESS)),
-        LiveAdmission::Admitted(_) => door.metrics.admissions.with_label_values(&["live"]).inc(),
+        LiveAdmission::Admitted(_) => state.metrics.admissions.with_label_values(&["live"]).inc(),
         LiveAdmission::Ended | LiveAdmission::Superseded | LiveAdmission::NotDue => {}
     }
-    let view = door.ledger.store().conversation(&caller.user, &found.id, true).await?;
+    let view = state.ledger.store().conversation(&caller.user, &found.id, true).await?;
     show(&caller.account, &view.ok_or(Error::NotFound(IN_PROGRESS))?)
 }
 
 /// Ends a live conversation with the request's key, if it brought one.
 async fn end_live(
-    door: &Door,
+    state: &AppState,
     user: &UserId,
     id: &ConversationId,
     context: Option<Value>,
@@ -120,10 +120,10 @@ async fn end_live(
 ) -> Result<LiveAdmission, Error> {
     let Some(key) = key else {
         let by = EndedBy::Owner { calendar_meeting_context: context.as_ref() };
-        return Ok(door.ledger.admit_live(user, id, by, None).await?);
+        return Ok(state.ledger.admit_live(user, id, by, None).await?);
     };
     let (user, id) = (user.clone(), id.clone());
-    admitted(place(door)?, &door.ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
+    admitted(permit(state)?, &state.ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
         let by = EndedBy::Owner { calendar_meeting_context: context.as_ref() };
         let keys = WithKeys { claimant: claimant.as_ref() };
         Ok(ended_with_keys(ledger.admit_live(&user, &id, by, Some(keys)).await?))
@@ -134,7 +134,7 @@ async fn end_live(
 /// POST `…/reprocess`: admits the next revision of a completed or failed conversation and waits for it like a create.
 /// Until it is done, a completed conversation is shown with its old results; `Location` says where to ask.
 pub(super) async fn again(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     headers: HeaderMap,
     Ids(id): Ids<String>,
@@ -142,46 +142,46 @@ pub(super) async fn again(
     caller.account.has_room()?;
     let id = ConversationId::new(id);
     let fresh = match key_of(&headers)? {
-        None => door.ledger.reprocess(&caller.user, &id, None).await?.map(|admitted| admitted.fresh),
-        Some(key) => reprocess_with(key, &door, &caller.user, &id).await?,
+        None => state.ledger.reprocess(&caller.user, &id, None).await?.map(|admitted| admitted.fresh),
+        Some(key) => reprocess_with(key, &state, &caller.user, &id).await?,
     };
     if fresh.map_err(refusal)? {
-        door.metrics.admissions.with_label_values(&["reprocess"]).inc();
+        state.metrics.admissions.with_label_values(&["reprocess"]).inc();
     }
-    waiting::for_the_end(&door.ledger, &caller.user, &id, door.settings.create_wait).await;
-    present(&door, &caller, &id).await
+    waiting::for_the_end(&state.ledger, &caller.user, &id, state.settings.create_wait).await;
+    present(&state, &caller, &id).await
 }
 
 /// The answer to a reprocess, of a conversation as it is now.
-async fn present(door: &Door, caller: &Caller, id: &ConversationId) -> Result<Response, Error> {
+async fn present(state: &AppState, caller: &Caller, id: &ConversationId) -> Result<Response, Error> {
     caller.account.has_room()?;
     let view =
-        door.ledger.store().conversation(&caller.user, id, true).await?.ok_or(Error::NotFound(KIND))?;
+        state.ledger.store().conversation(&caller.user, id, true).await?.ok_or(Error::NotFound(KIND))?;
     let body = caller.account.json(&shapes::conversation(&view, true))?;
     let mut response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
-    if let Ok(place) = HeaderValue::from_str(&poll_route(id)) {
-        response.headers_mut().insert(header::LOCATION, place);
+    if let Ok(location) = HeaderValue::from_str(&poll_route(id)) {
+        response.headers_mut().insert(header::LOCATION, location);
     }
     Ok(response)
 }
 
 fn reprocessed_again<'a>(
-    door: &'a Door,
+    state: &'a AppState,
     caller: &'a Caller,
     ids: &'a [String],
 ) -> BoxFuture<'a, Result<Response, Error>> {
-    Box::pin(async move { present(door, caller, &ConversationId::new(answer::only(ids)?)).await })
+    Box::pin(async move { present(state, caller, &ConversationId::new(answer::only(ids)?)).await })
 }
 
 /// Admits with the user's own key, or resumes the parked job that is there; whether the job is a new one.
 async fn reprocess_with(
     key: SecretString,
-    door: &Door,
+    state: &AppState,
     user: &UserId,
     id: &ConversationId,
 ) -> Result<Result<bool, ReprocessRefusal>, Error> {
     let (user, id) = (user.clone(), id.clone());
-    admitted(place(door)?, &door.ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
+    admitted(permit(state)?, &state.ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
         let keys = WithKeys { claimant: claimant.as_ref() };
         Ok(match ledger.reprocess(&user, &id, Some(keys)).await? {
             Ok(done) => (Ok(done.fresh), Some(done.job_id), done.claimed.map(|claimed| *claimed)),

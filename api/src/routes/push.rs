@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use super::{answer, path::Ids};
 use crate::{
     Error, Scope, WebPush,
-    door::{Creating, Door},
+    app::{AppState, Creating},
     endpoint::{Answer, Endpoint, Named, Note, Takes},
     error::Code,
     keys::Caller,
-    read::{Body, Choice, Drawing, Fields, Object, Text, object},
+    read::{Body, Choice, Fields, Object, RequestSchema, Text, object},
     shapes,
 };
 
@@ -64,10 +64,14 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+fn again<'a>(
+    state: &'a AppState,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
         let id = answer::only(ids)?;
-        let all = door.ledger.outbox().subscriptions(user).await?;
+        let all = state.ledger.outbox().subscriptions(user).await?;
         let found = all.iter().find(|subscription| subscription.id == *id);
         Ok(json!(shapes::subscription(found.ok_or(Error::NotFound(KIND))?)))
     })
@@ -75,30 +79,30 @@ fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'
 
 /// GET: all of them, newest first.
 pub(super) async fn list(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
 ) -> Result<Json<Vec<shapes::PushSubscription>>, Error> {
-    let subscriptions = door.ledger.outbox().subscriptions(&caller.user).await?;
+    let subscriptions = state.ledger.outbox().subscriptions(&caller.user).await?;
     Ok(Json(subscriptions.iter().map(shapes::subscription).collect()))
 }
 
 /// GET `…/key`: the public key that a browser subscribes with (`applicationServerKey`).
-pub(super) async fn key(State(door): State<Door>) -> Result<Json<shapes::PushKey>, Error> {
-    let web_push = door.settings.web_push.as_ref().ok_or(Error::WebPushUnavailable)?;
+pub(super) async fn key(State(state): State<AppState>) -> Result<Json<shapes::PushKey>, Error> {
+    let web_push = state.settings.web_push.as_ref().ok_or(Error::WebPushUnavailable)?;
     Ok(Json(shapes::PushKey { public_key: web_push.public_key.clone() }))
 }
 
 /// POST: a subscription. The same one again is renewed, not doubled, so a client may send it at every start.
 pub(super) async fn create(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<shapes::PushSubscription>, Error> {
-    let new = object(body, |fields| read(fields, &door))?;
-    if matches!(new.kind, SubscriptionKind::WebPush { .. }) && door.settings.web_push.is_none() {
+    let new = object(body, |fields| read(fields, &state))?;
+    if matches!(new.kind, SubscriptionKind::WebPush { .. }) && state.settings.web_push.is_none() {
         return Err(Error::WebPushUnavailable);
     }
-    match door.ledger.outbox().subscribe(&caller.user, &new).await? {
+    match state.ledger.outbox().subscribe(&caller.user, &new).await? {
         Ok(stored) => Ok(Json(shapes::subscription(&stored))),
         Err(TooManySubscriptions) => Err(Error::Conflict(Code::TooManySubscriptions)),
     }
@@ -106,11 +110,11 @@ pub(super) async fn create(
 
 /// DELETE: the subscription, and whatever was still to be sent to it.
 pub(super) async fn delete(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::Success>, Error> {
-    let deleted = door.ledger.outbox().unsubscribe(&caller.user, &id).await?;
+    let deleted = state.ledger.outbox().unsubscribe(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }
 
@@ -121,16 +125,16 @@ const NEW: &[Note] = &[
     ("url", "Of a webhook: an https URL of a public address.", ""),
 ];
 
-fn either() -> Drawing {
-    Drawing::either(
+fn either() -> RequestSchema {
+    RequestSchema::either(
         "kind",
         vec![
             (
                 "webpush",
                 "NewBrowserSubscription",
-                Drawing::of(|fields| read_web_push(fields, |_| true, None)),
+                RequestSchema::of(|fields| read_web_push(fields, |_| true, None)),
             ),
-            ("webhook", "NewWebhookSubscription", Drawing::of(|fields| read_webhook(fields, |_| true))),
+            ("webhook", "NewWebhookSubscription", RequestSchema::of(|fields| read_webhook(fields, |_| true))),
         ],
     )
 }
@@ -142,12 +146,12 @@ enum Kind {
 }
 
 /// A browser's `PushSubscription` as it writes itself into JSON, with its `kind`; or a webhook.
-fn read(fields: &mut Fields<'_>, door: &Door) -> Option<NewSubscription> {
+fn read(fields: &mut Fields<'_>, state: &AppState) -> Option<NewSubscription> {
     let kinds = Choice::of([("webpush", Kind::WebPush), ("webhook", Kind::Webhook)]);
-    let may_call = |url: &str| (door.check_url)(url);
+    let may_call = |url: &str| (state.check_url)(url);
     match fields.required("kind", kinds)? {
         Kind::Webhook => read_webhook(fields, may_call),
-        Kind::WebPush => read_web_push(fields, may_call, door.settings.web_push.as_ref()),
+        Kind::WebPush => read_web_push(fields, may_call, state.settings.web_push.as_ref()),
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Delivered, Error, NotInvoker,
-    door::{Door, Wait},
+    app::{AppState, Wait},
     endpoint::{Access, Endpoint},
     keys::bearer,
     read::{Body, Fields, StrictInt, Text, exact_object},
@@ -32,11 +32,11 @@ const BUSY_SECONDS: u64 = 5;
 /// A caller whose token was verified. An extractor, so that not a byte of the body is read for anybody else.
 pub(super) struct Invoker;
 
-impl FromRequestParts<Door> for Invoker {
+impl FromRequestParts<AppState> for Invoker {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, door: &Door) -> Result<Self, Error> {
-        match door.settings.invokers.check(bearer(&parts.headers)).await {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Error> {
+        match state.settings.invokers.check(bearer(&parts.headers)).await {
             Ok(()) => Ok(Self),
             Err(NotInvoker::NotAuthenticated) => Err(Error::NotAuthenticated),
             Err(NotInvoker::Forbidden) => Err(Error::NotInvoker),
@@ -45,15 +45,15 @@ impl FromRequestParts<Door> for Invoker {
     }
 }
 
-/// Not in the document: whoever calls proves to be the invoker.
+/// Not in the document: the caller must prove that it is the invoker.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![Endpoint::post(PATH, Access::Open, run).waits(Wait::Run)]
 }
 
 /// POST `/v1/conversation-finalization-jobs/run`.
-pub(super) async fn run(State(door): State<Door>, _: Invoker, body: Body) -> Result<Response, Error> {
+pub(super) async fn run(State(state): State<AppState>, _: Invoker, body: Body) -> Result<Response, Error> {
     let (job, generation) = exact_object(body, dispatch)?;
-    Ok(answer(door.settings.deliveries.deliver(job, generation).await))
+    Ok(answer(state.settings.deliveries.deliver(job, generation).await))
 }
 
 /// Exactly the job's id and the generation of its dispatch.

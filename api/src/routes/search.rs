@@ -6,8 +6,8 @@ use store::SearchQuery;
 
 use crate::{
     Error, Scope,
+    app::AppState,
     chat::toolbox::result,
-    door::Door,
     endpoint::{Answer, Endpoint, Note, takes},
     keys::Caller,
     read::{Choice, CommaSeparated, Fields, Int, Query, Text, date_range, query},
@@ -87,7 +87,7 @@ pub(super) fn read_search(fields: &mut Fields<'_>) -> Option<Asked> {
 
 /// GET: the best first. Kinds that are not named are those that the key may read.
 pub(super) async fn search(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     parameters: Query,
 ) -> Result<Json<Vec<SearchResult>>, Error> {
@@ -99,7 +99,7 @@ pub(super) async fn search(
         true => caller.require(kind.scope()).is_ok(),
         false => asked.kinds.contains(&kind),
     };
-    let user = door.ledger.store().user(&caller.user).await?;
+    let user = state.ledger.store().user(&caller.user).await?;
     let found = SearchQuery {
         language: user.map(|user| user.language).unwrap_or_default(),
         start: asked.start,
@@ -111,6 +111,6 @@ pub(super) async fn search(
         action_items: wants(Kind::ActionItem),
         words: asked.words,
     };
-    let found = door.ledger.store().search(&caller.user, &found).await?;
+    let found = state.ledger.store().search(&caller.user, &found).await?;
     Ok(Json(found.iter().map(result).collect()))
 }

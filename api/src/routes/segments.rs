@@ -9,7 +9,7 @@ use store::AppendRefusal;
 use super::{answer, conversations::KIND, path::Ids};
 use crate::{
     Error, Scope,
-    door::{Creating, Door},
+    app::{AppState, Creating},
     endpoint::{Answer, Endpoint, Named, Note, takes},
     error::Code,
     keys::Caller,
@@ -58,10 +58,14 @@ pub(super) fn example() -> Value {
 }
 
 /// The answer to a repeat: the conversation as it is now.
-fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+fn again<'a>(
+    state: &'a AppState,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
         let id = ConversationId::new(answer::only(ids)?);
-        let view = door.ledger.store().conversation(user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
+        let view = state.ledger.store().conversation(user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
         let count = view.segments.map_or(0, |segments| segments.len() as i64);
         Ok(json!(shapes::appended(&id, view.conversation.status, count)))
     })
@@ -69,14 +73,14 @@ fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'
 
 /// POST `…/{id}/segments`: more words for a conversation that is still in progress.
 pub(super) async fn append(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
 ) -> Result<Json<shapes::AppendedSegments>, Error> {
     let segments = object(body, list)?;
     let id = ConversationId::new(id);
-    match door.ledger.store().append_segments(&caller.user, &id, &segments).await? {
+    match state.ledger.store().append_segments(&caller.user, &id, &segments).await? {
         Ok(count) => Ok(Json(shapes::appended(&id, Status::InProgress, count))),
         Err(AppendRefusal::NoConversation) => Err(Error::NotFound(KIND)),
         Err(AppendRefusal::NotInProgress) => Err(Error::Conflict(Code::NotInProgress)),

@@ -5,7 +5,7 @@ use axum::{Json, extract::State};
 use serde_json::{Map, json};
 
 use crate::{
-    door::Door,
+    app::AppState,
     endpoint::{Access, Answer, Endpoint},
     shapes,
 };
@@ -23,8 +23,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 /// GET: the version, and which engine (with its model and prompt version) does what.
-pub(super) async fn show(State(door): State<Door>) -> Json<shapes::Status> {
-    let engines = door.settings.engines.iter().map(|(ability, id)| ((*ability).to_owned(), json!(id)));
+pub(super) async fn show(State(state): State<AppState>) -> Json<shapes::Status> {
+    let engines = state.settings.engines.iter().map(|(ability, id)| ((*ability).to_owned(), json!(id)));
     let engines: Map<_, _> = engines.collect();
     Json(shapes::Status { version: env!("CARGO_PKG_VERSION"), engines })
 }

@@ -13,7 +13,7 @@ pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json"
 /// Answers a single thing under a weak tag of what is shown. A tag of the record's own version would miss what is
 /// read beside it: action items, a folder's name, a speaker's.
 pub(super) fn answer(request: &HeaderMap, shape: impl Serialize) -> Response {
-    // A shape of ours that cannot be written is a fault of ours; the front door finds the words for it.
+    // A shape of ours that cannot be written is a fault of ours; the middleware finds the words for it.
     let Ok(body) = serde_json::to_vec(&shape) else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };

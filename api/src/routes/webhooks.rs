@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{answer, path::Ids, tagged};
 use crate::{
     Error, Scope,
-    door::{Creating, Door},
+    app::{AppState, Creating},
     endpoint::{Answer, Endpoint, Named, Note, named, takes},
     error::Code,
     keys::Caller,
@@ -92,38 +92,42 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-fn again<'a>(door: &'a Door, user: &'a UserId, ids: &'a [String]) -> BoxFuture<'a, Result<Value, Error>> {
+fn again<'a>(
+    state: &'a AppState,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
     Box::pin(async move {
-        let found = door.ledger.outbox().endpoint(user, answer::only(ids)?).await?;
+        let found = state.ledger.outbox().endpoint(user, answer::only(ids)?).await?;
         Ok(json!(shapes::endpoint(&found.ok_or(Error::NotFound(KIND))?)))
     })
 }
 
 /// GET: all of a person's endpoints.
 pub(super) async fn list(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
 ) -> Result<Json<Vec<shapes::Webhook>>, Error> {
-    let endpoints = door.ledger.outbox().endpoints(&caller.user).await?;
+    let endpoints = state.ledger.outbox().endpoints(&caller.user).await?;
     Ok(Json(endpoints.iter().map(shapes::endpoint).collect()))
 }
 
 /// POST: a new endpoint; the answer carries `secret`, this once.
 pub(super) async fn create(
-    Creating(door): Creating,
+    Creating(state): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<shapes::CreatedWebhook>, Error> {
-    let (url, events, form, force) = object(body, |fields| read_new(fields, |url| (door.check_url)(url)))?;
+    let (url, events, form, force) = object(body, |fields| read_new(fields, |url| (state.check_url)(url)))?;
     let new = NewEndpoint {
-        id: door.ids.fresh().to_string(),
+        id: state.ids.fresh().to_string(),
         url,
         events,
         format: form,
-        secret: new_secret(&door),
+        secret: new_secret(&state),
         force,
     };
-    let stored = door.ledger.outbox().create_endpoint(&caller.user, &new).await?;
+    let stored = state.ledger.outbox().create_endpoint(&caller.user, &new).await?;
     let stored = stored.map_err(|refusal| match refusal {
         EndpointRefusal::TooMany => Error::Conflict(Code::TooManyWebhooks),
         EndpointRefusal::SameUrl => Error::Conflict(Code::WebhookExists),
@@ -160,43 +164,43 @@ pub(super) fn read_new(
 /// POST `…/rotate-secret`: a new secret, shown this once. Deliveries carry the old one's signature, too, for a day, also
 /// where the new one is replaced within it.
 pub(super) async fn rotate(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::CreatedWebhook>, Error> {
-    refuse_of_app(&door, &caller, &id).await?;
-    let secret = new_secret(&door);
-    let rotated = door.ledger.outbox().rotate_secret(&caller.user, &id, &secret).await?;
+    refuse_of_app(&state, &caller, &id).await?;
+    let secret = new_secret(&state);
+    let rotated = state.ledger.outbox().rotate_secret(&caller.user, &id, &secret).await?;
     let rotated = rotated.ok_or(Error::NotFound(KIND))?;
     Ok(Json(shapes::created_endpoint(&rotated, secret.expose_secret())))
 }
 
 /// As Standard Webhooks writes them.
-pub(super) fn new_secret(door: &Door) -> SecretString {
-    SecretString::from(format!("whsec_{}", STANDARD.encode(door.ids.secret())))
+pub(super) fn new_secret(state: &AppState) -> SecretString {
+    SecretString::from(format!("whsec_{}", STANDARD.encode(state.ids.secret())))
 }
 
 /// GET one.
 pub(super) async fn one(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
-    let found = door.ledger.outbox().endpoint(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
+    let found = state.ledger.outbox().endpoint(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(tagged::answer(&asked, shapes::endpoint(&found)))
 }
 
 /// PATCH: at least one of url, events, format, enabled; `force` goes with a URL.
 pub(super) async fn change(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
 ) -> Result<Json<shapes::Webhook>, Error> {
-    let change = object(body, |fields| read_change(fields, |url| (door.check_url)(url)))?;
-    refuse_of_app(&door, &caller, &id).await?;
-    let changed = door.ledger.outbox().change_endpoint(&caller.user, &id, &change).await?;
+    let change = object(body, |fields| read_change(fields, |url| (state.check_url)(url)))?;
+    refuse_of_app(&state, &caller, &id).await?;
+    let changed = state.ledger.outbox().change_endpoint(&caller.user, &id, &change).await?;
     let changed = changed.map_err(|refusal| match refusal {
         EndpointChangeRefusal::Missing => Error::NotFound(KIND),
         EndpointChangeRefusal::SameUrl => Error::Conflict(Code::WebhookExists),
@@ -238,18 +242,18 @@ pub(super) fn read_change(
 
 /// DELETE: the endpoint, and its undelivered events.
 pub(super) async fn delete(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<Json<shapes::Success>, Error> {
-    refuse_of_app(&door, &caller, &id).await?;
-    let deleted = door.ledger.outbox().delete_endpoint(&caller.user, &id).await?;
+    refuse_of_app(&state, &caller, &id).await?;
+    let deleted = state.ledger.outbox().delete_endpoint(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }
 
 /// A webhook that an app's installation made goes with the app, and is as the app says.
-async fn refuse_of_app(door: &Door, caller: &Caller, id: &str) -> Result<(), Error> {
-    match door.ledger.outbox().endpoint(&caller.user, id).await? {
+async fn refuse_of_app(state: &AppState, caller: &Caller, id: &str) -> Result<(), Error> {
+    match state.ledger.outbox().endpoint(&caller.user, id).await? {
         Some(endpoint) if endpoint.app_id.is_some() => Err(Error::Conflict(Code::WebhookOfApp)),
         _ => Ok(()),
     }

@@ -96,7 +96,7 @@ pub(crate) struct Conversation<'a> {
     /// Only with `include_photos=true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     photos: Option<Vec<Photo<'a>>>,
-    /// The folder it is filed in; absent when there is none.
+    /// The folder it is filed in; absent without a folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     folder_id: Option<&'a str>,
     /// That folder's name.

@@ -198,40 +198,40 @@ fn body(delivery: &ClaimedDelivery, view: Option<&ConversationView>) -> Option<V
 
 #[test]
 fn a_full_webhook_carries_the_conversation_with_its_transcript() {
-    let told =
+    let sent =
         body(&delivery(Some(EventKind::ConversationCompleted), WebhookFormat::Full, None), Some(&view()))
             .unwrap();
-    assert_eq!(names(&told), ["type", "timestamp", "data"]);
-    assert_eq!(told["type"], "conversation.completed");
-    assert_eq!(told["timestamp"], "2026-01-02T12:00:00Z");
-    assert_eq!(told["data"], json!(conversation(&view(), true)));
+    assert_eq!(names(&sent), ["type", "timestamp", "data"]);
+    assert_eq!(sent["type"], "conversation.completed");
+    assert_eq!(sent["timestamp"], "2026-01-02T12:00:00Z");
+    assert_eq!(sent["data"], json!(conversation(&view(), true)));
 }
 
 #[test]
 fn a_thin_webhook_carries_ids_and_status_only() {
-    let told = body(&delivery(Some(EventKind::MemoryCreated), WebhookFormat::Thin, Some("m")), Some(&view()))
+    let sent = body(&delivery(Some(EventKind::MemoryCreated), WebhookFormat::Thin, Some("m")), Some(&view()))
         .unwrap();
     let expected =
         json!({ "memory_id": "m", "conversation_id": "c", "status": "completed", "discarded": false });
-    assert_eq!(told["data"], expected);
+    assert_eq!(sent["data"], expected);
 }
 
 #[test]
 fn a_full_webhook_about_an_item_carries_the_item() {
-    let told =
+    let sent =
         body(&delivery(Some(EventKind::ActionItemCreated), WebhookFormat::Full, Some("a")), Some(&view()))
             .unwrap();
-    assert_eq!(told["data"]["description"], "Call Tom");
-    assert_eq!(told["data"]["id"], "a");
+    assert_eq!(sent["data"]["description"], "Call Tom");
+    assert_eq!(sent["data"]["id"], "a");
 }
 
 #[test]
 fn a_full_webhook_about_a_memory_carries_the_memory_while_it_exists() {
     let delivery = delivery(Some(EventKind::MemoryCreated), WebhookFormat::Full, Some("m"));
-    let told = WebhookBodies.body(&delivery, Some(&view()), Some(&fact()), None).unwrap();
-    let told: Value = serde_json::from_slice(&told).unwrap();
-    assert_eq!(told["data"], json!(memory(&fact())));
-    assert_eq!(told["data"]["content"], "Alex lives in Porto");
+    let sent = WebhookBodies.body(&delivery, Some(&view()), Some(&fact()), None).unwrap();
+    let sent: Value = serde_json::from_slice(&sent).unwrap();
+    assert_eq!(sent["data"], json!(memory(&fact())));
+    assert_eq!(sent["data"]["content"], "Alex lives in Porto");
     let gone = body(&delivery, Some(&view())).unwrap();
     assert_eq!(names(&gone["data"]), ["memory_id", "conversation_id", "status", "discarded"]);
 }
@@ -289,12 +289,12 @@ fn a_push_says_what_is_due_and_when() {
         due_at: noon(),
         now: noon(),
     };
-    let told: Value = serde_json::from_slice(&push_body(&push)).unwrap();
+    let sent: Value = serde_json::from_slice(&push_body(&push)).unwrap();
     let expected = json!({
         "type": "action_item_reminder", "action_item_id": "a", "description": "Call Tom",
         "due_at": "2026-01-02T12:00:00Z",
     });
-    assert_eq!(told, expected);
+    assert_eq!(sent, expected);
 }
 
 #[test]

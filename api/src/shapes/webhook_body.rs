@@ -56,20 +56,20 @@ pub struct WebhookBodies;
 
 impl WebhookBodies {
     /// The body of `delivery`. `conversation` is what it is about, read with its transcript; `None` when it no longer
-    /// exists, and then there is nothing to send any more (a test event apart, which is about nothing). `told` is the
-    /// memory that the event is about, if it is about one that still exists; `made` the action item of no conversation.
+    /// exists, and then there is nothing to send any more (a test event apart, which is about nothing). `new_memory` is the
+    /// memory that the event is about, if it is about one that still exists; `new_item` the action item of no conversation.
     pub fn body(
         &self,
         delivery: &ClaimedDelivery,
         conversation: Option<&ConversationView>,
-        told: Option<&Memory>,
-        made: Option<&ActionItem>,
+        new_memory: Option<&Memory>,
+        new_item: Option<&ActionItem>,
     ) -> Option<Vec<u8>> {
         let (name, data) = match (delivery.event, conversation) {
             (None, _) => ("webhook.test", json!(TestEventData { endpoint_id: delivery.endpoint_id.clone() })),
-            (Some(event), Some(view)) => (event.as_str(), data(delivery, event, view, told)),
+            (Some(event), Some(view)) => (event.as_str(), data(delivery, event, view, new_memory)),
             (Some(event), None) if delivery.conversation_id.is_none() => {
-                (event.as_str(), of_no_conversation(delivery, event, told, made))
+                (event.as_str(), of_no_conversation(delivery, event, new_memory, new_item))
             }
             (Some(_), None) => return None,
         };
@@ -86,13 +86,12 @@ fn data(
     delivery: &ClaimedDelivery,
     event: EventKind,
     view: &ConversationView,
-    told: Option<&Memory>,
+    new_memory: Option<&Memory>,
 ) -> Value {
     match (delivery.format, event) {
         (WebhookFormat::Thin, _) => ids_and_status(delivery, event, view),
-        (WebhookFormat::Full | WebhookFormat::Bare, EventKind::MemoryCreated) => {
-            told.map_or_else(|| ids_and_status(delivery, event, view), |told| json!(memory(told)))
-        }
+        (WebhookFormat::Full | WebhookFormat::Bare, EventKind::MemoryCreated) => new_memory
+            .map_or_else(|| ids_and_status(delivery, event, view), |new_memory| json!(memory(new_memory))),
         (WebhookFormat::Full | WebhookFormat::Bare, EventKind::ActionItemCreated) => {
             let subject = delivery.subject_id.as_deref();
             let item = view.action_items.iter().find(|item| Some(item.id.as_str()) == subject);
@@ -106,14 +105,14 @@ fn data(
 fn of_no_conversation(
     delivery: &ClaimedDelivery,
     event: EventKind,
-    told: Option<&Memory>,
-    made: Option<&ActionItem>,
+    new_memory: Option<&Memory>,
+    new_item: Option<&ActionItem>,
 ) -> Value {
     let shown = match delivery.format {
         WebhookFormat::Thin => None,
-        WebhookFormat::Full | WebhookFormat::Bare => {
-            told.map(|told| json!(memory(told))).or_else(|| made.map(|made| json!(action_item(made))))
-        }
+        WebhookFormat::Full | WebhookFormat::Bare => new_memory
+            .map(|new_memory| json!(memory(new_memory)))
+            .or_else(|| new_item.map(|new_item| json!(action_item(new_item)))),
     };
     shown.unwrap_or_else(|| {
         let (action_item_id, memory_id) = subject(delivery, event);

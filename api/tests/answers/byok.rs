@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use api::{KeyedPlace, KeyedRuns, Settings};
+use api::{ByokPermit, KeyedRuns, Settings};
 use axum::{
     body::Body,
     http::{Method, Request},
@@ -42,13 +42,13 @@ struct Seat {
 }
 
 impl KeyedRuns for Written {
-    fn place(&self) -> Option<Box<dyn KeyedPlace>> {
+    fn permit(&self) -> Option<Box<dyn ByokPermit>> {
         let seat = Seat { has_slot: self.has_slot, handed: Arc::clone(&self.handed) };
-        self.has_place.then(|| Box::new(seat) as Box<dyn KeyedPlace>)
+        self.has_place.then(|| Box::new(seat) as Box<dyn ByokPermit>)
     }
 }
 
-impl KeyedPlace for Seat {
+impl ByokPermit for Seat {
     fn claimant(&self) -> Option<WorkerId> {
         self.has_slot.then(|| WorkerId("keyed".to_owned()))
     }

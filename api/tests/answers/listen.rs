@@ -1,7 +1,7 @@
 //! The live sockets, over real connections.
 
 mod audio;
-mod described;
+mod documented;
 mod doors;
 mod ends;
 mod engine;

@@ -32,8 +32,8 @@ async fn sent(bench: &Bench) -> Vec<(String, String)> {
         let delivered = DeliveryOutcome::Delivered { status: 201 };
         assert!(bench.ledger.outbox().finish_push(push, delivered, &policy).await.unwrap());
     }
-    let told = |push: &ClaimedPush| (push.description.clone(), api::shapes::moment(push.due_at));
-    pushes.iter().map(told).collect()
+    let reminder = |push: &ClaimedPush| (push.description.clone(), api::shapes::moment(push.due_at));
+    pushes.iter().map(reminder).collect()
 }
 
 /// How long until anything is to be sent, in whole days.
@@ -51,7 +51,7 @@ fn dated(due_at: &str) -> Value {
     json!({ "description": "Call the dentist", "due_at": due_at })
 }
 
-fn told(due_at: &str) -> Vec<(String, String)> {
+fn reminder(due_at: &str) -> Vec<(String, String)> {
     vec![("Call the dentist".to_owned(), due_at.to_owned())]
 }
 
@@ -59,14 +59,14 @@ fn told(due_at: &str) -> Vec<(String, String)> {
 async fn a_due_date_is_told_when_it_is_set_and_whenever_it_changes() {
     let bench = subscribed().await;
     let id = create(&bench, dated("2090-01-01T09:00:00+01:00")).await;
-    assert_eq!(sent(&bench).await, told("2090-01-01T08:00:00Z"));
+    assert_eq!(sent(&bench).await, reminder("2090-01-01T08:00:00Z"));
     assert!(days_ahead(&bench).await > Some(10_000), "and once more when it comes");
     patch(&bench, &id, json!({ "due_at": "2090-01-01T08:00:00Z" })).await;
     patch(&bench, &id, json!({ "completed": false })).await;
     assert_eq!(sent(&bench).await, [], "the same date is no change");
     for due_at in ["2091-01-01T08:00:00Z", "2090-01-01T08:00:00Z"] {
         patch(&bench, &id, json!({ "due_at": due_at })).await;
-        assert_eq!(sent(&bench).await, told(due_at), "also back to a date that was told before");
+        assert_eq!(sent(&bench).await, reminder(due_at), "also back to a date that was announced before");
     }
 }
 
@@ -75,7 +75,7 @@ async fn of_two_changes_in_a_row_only_the_last_is_told() {
     let bench = subscribed().await;
     let id = create(&bench, dated("2090-01-01T08:00:00Z")).await;
     patch(&bench, &id, json!({ "due_at": "2091-01-01T08:00:00Z" })).await;
-    assert_eq!(sent(&bench).await, told("2091-01-01T08:00:00Z"));
+    assert_eq!(sent(&bench).await, reminder("2091-01-01T08:00:00Z"));
 }
 
 #[tokio::test]
@@ -119,5 +119,5 @@ async fn a_batch_tells_of_each_dated_item_and_of_no_other() {
     assert_eq!(made.status, 200, "{made:?}");
     let mut pushes = sent(&bench).await;
     pushes.sort();
-    assert_eq!(pushes, [told("2090-01-01T08:00:00Z"), told("2091-01-01T08:00:00Z")].concat());
+    assert_eq!(pushes, [reminder("2090-01-01T08:00:00Z"), reminder("2091-01-01T08:00:00Z")].concat());
 }

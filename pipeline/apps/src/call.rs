@@ -21,7 +21,7 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// What a signature covers: the body, or the query string where there is none.
+    /// What a signature covers: the body, or the query string of a request without a body.
     pub fn signed(&self) -> &[u8] {
         match &self.body {
             Some(body) => body,
@@ -35,7 +35,7 @@ impl Outgoing {
 pub struct TooLong;
 
 /// The request of one call. `arguments` were checked against the tool's parameters; one that is null is left out, and only
-/// parameters of the manifest are sent. The fields of the service are written last, so that nothing can take their place.
+/// parameters of the manifest are sent. The fields of the service are written last, so that nothing can take their location.
 ///
 /// # Errors
 /// [`TooLong`].
@@ -56,8 +56,8 @@ pub fn tool_request(
         fields.insert(name.to_owned(), value.into());
     }
     fields.shift_remove("geolocation");
-    if let Some(place) = geolocation {
-        fields.insert("geolocation".to_owned(), shape(place));
+    if let Some(location) = geolocation {
+        fields.insert("geolocation".to_owned(), shape(location));
     }
     let mut url = Url::parse(&tool.endpoint).map_err(|_| TooLong)?;
     match tool.method {
@@ -85,13 +85,13 @@ fn in_query(value: &Value) -> String {
     }
 }
 
-fn shape(place: &Geolocation) -> Value {
+fn shape(location: &Geolocation) -> Value {
     json!({
-        "latitude": place.latitude,
-        "longitude": place.longitude,
-        "address": place.address,
-        "google_place_id": place.google_place_id,
-        "location_type": place.location_type,
+        "latitude": location.latitude,
+        "longitude": location.longitude,
+        "address": location.address,
+        "google_place_id": location.google_place_id,
+        "location_type": location.location_type,
     })
 }
 
@@ -162,8 +162,8 @@ mod tests {
             assert_eq!(pairs["uid"], "u 1");
             assert_eq!(pairs["ok"], "true");
             assert_eq!(pairs["v"], "2");
-            let place: Value = serde_json::from_str(pairs["geolocation"].as_str().unwrap()).unwrap();
-            assert_eq!(place["google_place_id"], Value::Null);
+            let location: Value = serde_json::from_str(pairs["geolocation"].as_str().unwrap()).unwrap();
+            assert_eq!(location["google_place_id"], Value::Null);
             assert_eq!(sent.signed(), sent.url.query().unwrap().as_bytes());
         }
     }

@@ -64,7 +64,7 @@ impl Offered {
 pub struct Offer;
 
 impl Offer {
-    /// The data tools first, then as many of the apps' as there is room for: those nearest to `question`, where there are
+    /// The data tools first, then as many of the apps' as there is limit for: those nearest to `question`, where there are
     /// more.
     pub fn of(data: impl IntoIterator<Item = DataTool>, apps: Vec<AppTool>, question: &str) -> Vec<Offered> {
         let mut offered: Vec<Offered> = data
@@ -76,10 +76,10 @@ impl Offer {
                 origin: Origin::Data(tool),
             })
             .collect();
-        let room = MOST_OFFERED.saturating_sub(offered.len());
+        let limit = MOST_OFFERED.saturating_sub(offered.len());
         let mut taken: HashMap<String, usize> =
             DataTool::ALL.iter().map(|tool| (tool.name().to_owned(), 1)).collect();
-        offered.extend(nearest(apps, question, room).into_iter().map(|tool| Offered {
+        offered.extend(nearest(apps, question, limit).into_iter().map(|tool| Offered {
             name: unique(&tool.name, &mut taken),
             description: format!("{} (app {})", tool.description, tool.app_name),
             parameters: tool.parameters.clone(),
@@ -90,8 +90,8 @@ impl Offer {
 }
 
 /// The tools that share most words with the question, in their own order.
-fn nearest(apps: Vec<AppTool>, question: &str, room: usize) -> Vec<AppTool> {
-    if apps.len() <= room {
+fn nearest(apps: Vec<AppTool>, question: &str, limit: usize) -> Vec<AppTool> {
+    if apps.len() <= limit {
         return apps;
     }
     let asked = words(question);
@@ -104,7 +104,7 @@ fn nearest(apps: Vec<AppTool>, question: &str, room: usize) -> Vec<AppTool> {
         })
         .collect();
     ranked.sort_by_key(|(shared, place)| (usize::MAX - shared, *place));
-    let kept: HashSet<usize> = ranked.into_iter().take(room).map(|(_, place)| place).collect();
+    let kept: HashSet<usize> = ranked.into_iter().take(limit).map(|(_, place)| place).collect();
     apps.into_iter().enumerate().filter(|(place, _)| kept.contains(place)).map(|(_, tool)| tool).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// A tool over a user's data. There is none that deletes.
+/// A tool over a user's data. No tool deletes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataTool {
     /// Full text over conversations, memories and action items.

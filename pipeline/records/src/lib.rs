@@ -7,12 +7,12 @@ mod apps;
 mod budget;
 mod category;
 mod conversation;
+mod extracted;
 mod goal;
 mod ids;
 mod known;
 mod segment;
 mod talk;
-mod things;
 mod webhook;
 
 pub use apps::APPS;
@@ -21,12 +21,12 @@ pub use category::{Category, MemoryCategory};
 pub use conversation::{
     Conversation, Event, Geolocation, Source, Status, Structured, UnknownName, Visibility,
 };
+pub use extracted::{ActionItem, Folder, Memory};
 pub use goal::{Goal, GoalFault, GoalType, Measure};
 pub use ids::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId, UserId};
 pub use known::{KnownTexts, pairwise};
 pub use segment::Segment;
 pub use talk::{Background, Line, Meeting, Talk};
-pub use things::{ActionItem, Folder, Memory};
 pub use webhook::{EventKind, WebhookFormat};
 
 /// A moment, in UTC. It is always an argument, never read from a clock here.

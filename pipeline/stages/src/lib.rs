@@ -2,7 +2,7 @@
 //! never paid for again (DESIGN §6).
 //!
 //! [`finalize`] is the whole pipeline on one screen. [`Run::step`] is what makes it durable. This crate has
-//! no SQL and no HTTP: a run keeps its checkpoints through the port [`Notebook`], reports its progress
+//! no SQL and no HTTP: a run keeps its checkpoints through the port [`CheckpointStore`], reports its progress
 //! through [`Observer`], and understands text through the abilities in [`Engines`].
 
 #![warn(clippy::indexing_slicing, clippy::string_slice)]
@@ -36,7 +36,7 @@ pub use fan_out::{Announcement, plan_fan_out};
 pub use finalize::{Finalized, Kept, Stages, finalize};
 pub use health::{ServerAnswer, ServerHealth};
 pub use material::{Context, Material, PromptApp, RecentItem};
-pub use ports::{Interrupted, Notebook, Observer, StepKey, Unobserved};
+pub use ports::{CheckpointStore, Interrupted, Observer, StepKey, Unobserved};
 pub use run::Run;
 pub use stage::{
     DescribeTalk, DetectDiscard, EmbedTalk, ExtractActionItems, FindMemories, Provenance, ReadContext, Stage,

@@ -65,7 +65,7 @@ pub struct StepKey {
 }
 
 /// Where one run of one job keeps what its stages cost. Every write is fenced by the run's lease.
-pub trait Notebook: Send + Sync {
+pub trait CheckpointStore: Send + Sync {
     /// The output that this job recorded under `key`, in this run or an earlier one.
     fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>>;
 

@@ -6,18 +6,18 @@ use records::Talk;
 use serde::de::DeserializeOwned;
 use tracing::{Instrument, field::Empty};
 
-use crate::{Failure, Interrupted, Notebook, Observer, Stage, StageName, StepKey, digest};
+use crate::{CheckpointStore, Failure, Interrupted, Observer, Stage, StageName, StepKey, digest};
 
 /// One run of one job over one revision.
 pub struct Run<'a> {
-    checkpoints: &'a dyn Notebook,
+    checkpoints: &'a dyn CheckpointStore,
     observer: &'a dyn Observer,
     revision: [u8; 32],
 }
 
 impl<'a> Run<'a> {
     /// A run over `talk` that keeps its checkpoints in the given store and is watched by `observer`.
-    pub fn new(checkpoints: &'a dyn Notebook, observer: &'a dyn Observer, talk: &Talk) -> Self {
+    pub fn new(checkpoints: &'a dyn CheckpointStore, observer: &'a dyn Observer, talk: &Talk) -> Self {
         Self { checkpoints, observer, revision: digest::of_revision(talk) }
     }
 

@@ -281,10 +281,10 @@ async fn one_reading_answers_for_three_stages_and_a_missing_part_is_asked_for() 
     };
     let fake =
         Arc::new(Fake { survey: Some(survey), memories: vec![memory("Has a boat")], ..Fake::default() });
-    let notebook = Memory::default();
+    let checkpoints = Memory::default();
 
-    let first = kept(finalize_with(&fake, &notebook, &material(WORDS), true).await);
-    let second = kept(finalize_with(&fake, &notebook, &material(WORDS), true).await);
+    let first = kept(finalize_with(&fake, &checkpoints, &material(WORDS), true).await);
+    let second = kept(finalize_with(&fake, &checkpoints, &material(WORDS), true).await);
 
     assert_eq!(first, second);
     assert_eq!(first.structure.title, "Surveyed");

@@ -26,10 +26,10 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// What an earlier run on the database at `place` left, or something new.
-    pub(super) fn of(place: Option<&str>) -> Self {
-        let file = place.and_then(|place| {
-            let name = hex(&Sha256::digest(place.as_bytes())[..8]);
+    /// What an earlier run on this `database` left, or something new.
+    pub(super) fn of(database: Option<&str>) -> Self {
+        let file = database.and_then(|database| {
+            let name = hex(&Sha256::digest(database.as_bytes())[..8]);
             Some(embedded::default_dir("listen").ok()?.join("dev").join(name))
         });
         match file.as_deref().and_then(read) {

@@ -24,7 +24,7 @@ pub(super) async fn tasks(
     if !config.has_queue() {
         return Ok(Vec::new());
     }
-    let mut remarks: Vec<Remark> = look(config).await.into_iter().map(told).collect();
+    let mut remarks: Vec<Remark> = look(config).await.into_iter().map(to_remark).collect();
     // In another mode nothing is handed over: a queued job waits for a slot, and for no task.
     if hands_over {
         remarks.push(handed(ledger.outbox().oldest_unhanded().await?));
@@ -49,7 +49,7 @@ async fn look(config: &TasksConfig) -> Vec<Finding> {
     }
 }
 
-fn told(finding: Finding) -> Remark {
+fn to_remark(finding: Finding) -> Remark {
     let (level, words) = match finding {
         Finding::Fine(words) => (Level::Fine, words),
         Finding::Note(words) => (Level::Warning, words),

@@ -48,7 +48,7 @@ pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::
         }
         return causes::run(ledger, &filter, as_json).await;
     }
-    filter.after = list.paging.place()?.map(|(at, id)| JobCursor { at, job: JobId::from_text(id) });
+    filter.after = list.paging.position()?.map(|(at, id)| JobCursor { at, job: JobId::from_text(id) });
     let page = Operations::new(ledger).jobs_page(&filter).await?;
     let next = page.next.as_ref().map(|next| cursor(next.at, &next.job));
     if as_json {

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     commands::{
         consent::{Cause, Consent},
-        gap, replays,
+        outage, replays,
         stdout::{plain, say},
         table::print_json,
     },
@@ -107,7 +107,7 @@ async fn many(ledger: &Ledger, replay: &Replay, as_json: bool) -> anyhow::Result
     if preview.jobs == 0 {
         return Ok(ExitCode::SUCCESS);
     }
-    replays::hands::tell(ledger).await?;
+    replays::preflight::warn(ledger).await?;
     let question = format!("Replay {}?", several(preview.jobs, "job", "jobs"));
     if is_document || !replay.consent.given(&question)? {
         return Ok(ExitCode::SUCCESS);
@@ -153,7 +153,8 @@ async fn start(
 /// Begins the operation, once: over a gap of the database it is asked for again by the same name.
 async fn begin(ledger: &Ledger, order: &ReplayOrder, cause: &Cause) -> anyhow::Result<Started> {
     let (id, action) = (order_id(), cause.action());
-    let begun = gap::bridged(async || Operations::new(ledger).start_replay(id, order, &action).await).await;
+    let begun =
+        outage::with_retries(async || Operations::new(ledger).start_replay(id, order, &action).await).await;
     begun.map_err(|error| {
         let words = format!(
             "whether replay {id} was begun is not known: `listen replays watch {id}` tells, and to repeat this command \

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{no_job, show};
 use crate::commands::{
-    gap::Gap,
+    outage::Outage,
     stdout::{plain, say, unread},
     table::print_line,
 };
@@ -62,9 +62,9 @@ async fn watch_job(ledger: &Ledger, watch: &Watch, id: &str, as_json: bool) -> a
     let id = JobId::from_text(super::whole(ledger, id).await?);
     let mut seen = 0;
     let mut said = String::new();
-    let mut gap = Gap::default();
+    let mut outage = Outage::default();
     for look in 1.. {
-        let Some(page) = gap.bridge(Operations::new(ledger).job_page(&id).await)? else {
+        let Some(page) = outage.retry(Operations::new(ledger).job_page(&id).await)? else {
             if watch.wait(look).await {
                 continue;
             }

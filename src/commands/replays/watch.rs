@@ -9,7 +9,7 @@ use operations::{Operations, ReplayView};
 
 use super::{no_replay, print_one};
 use crate::{
-    commands::{gap::Gap, progress},
+    commands::{outage::Outage, progress},
     exit::PARTLY,
     lifecycle::Interruption,
 };
@@ -54,10 +54,10 @@ async fn until_ended(
     mut look: impl AsyncFnMut() -> Result<Option<ReplayView>, db::Error>,
     last: &mut Option<ReplayView>,
 ) -> anyhow::Result<()> {
-    let (bar, mut gap) = (progress::bar(0, "replayed"), Gap::after_an_answer());
+    let (bar, mut outage) = (progress::bar(0, "replayed"), Outage::after_an_answer());
     loop {
         let looked = look().await;
-        if let Some(found) = bar.suspend(|| gap.bridge(looked)).with_context(|| goes_on(id))? {
+        if let Some(found) = bar.suspend(|| outage.retry(looked)).with_context(|| goes_on(id))? {
             let view = last.insert(found.ok_or_else(|| no_replay(id))?);
             if !matches!(view.status.as_str(), "running" | "paused") {
                 return Ok(());

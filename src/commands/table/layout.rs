@@ -135,8 +135,8 @@ fn total(widths: impl ExactSizeIterator<Item = usize>) -> usize {
     widths.sum::<usize>() + gaps
 }
 
-fn cells(rows: &[Vec<String>], place: usize) -> Vec<&str> {
-    rows.iter().map(|row| row.get(place).map_or("", String::as_str)).collect()
+fn cells(rows: &[Vec<String>], column: usize) -> Vec<&str> {
+    rows.iter().map(|row| row.get(column).map_or("", String::as_str)).collect()
 }
 
 fn of_column(column: Column, values: &[&str]) -> Widths {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::nobody;
 use crate::commands::{
     consent::{Cause, Consent},
-    gap::bridged,
+    outage::with_retries,
     progress,
     stdout::say,
     table::print_json,
@@ -48,7 +48,7 @@ pub(super) async fn run(ledger: &Ledger, delete: &Delete, as_json: bool) -> anyh
     let rows = begun.iter().map(|(_, rows)| rows.unsigned_abs()).sum();
     let bar = progress::bar(rows, "rows deleted");
     while let ErasureStep::Removed(table, rows) =
-        bridged(async || Operations::new(ledger).erase_some(&user).await).await?
+        with_retries(async || Operations::new(ledger).erase_some(&user).await).await?
     {
         bar.set_message(table);
         bar.inc(rows);

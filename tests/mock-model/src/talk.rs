@@ -1,4 +1,4 @@
-//! The model as a partner of a talk with tools: it says and calls what it is told to, and streams that well or badly.
+//! The model as a partner of a talk with tools: it says and calls what its script contains, and streams that well or badly.
 
 use axum::Json;
 use axum::http::header;

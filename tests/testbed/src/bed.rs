@@ -11,7 +11,7 @@ use sqlx::{ConnectOptions, PgPool};
 use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
-use crate::{leftovers, place};
+use crate::{directory, leftovers};
 
 /// The server, as this process uses it.
 #[derive(Debug)]
@@ -96,7 +96,8 @@ impl Server {
                 PgConnectOptions::from_str(&url).expect("TEST_DATABASE_URL is not a URL of PostgreSQL");
             return Self::Given(Box::new(options));
         }
-        let cluster = Cluster { dir: place::directory(), durable: false, linger: Duration::from_secs(10) };
+        let cluster =
+            Cluster { dir: directory::cluster_directory(), durable: false, linger: Duration::from_secs(10) };
         match cluster.ensure().await {
             Ok(running) => Self::Private(Box::new(running)),
             Err(error) => panic!("no PostgreSQL for the tests (TEST_DATABASE_URL can name one): {error}"),

@@ -19,8 +19,8 @@
 
 mod app_server;
 mod bed;
+mod directory;
 mod leftovers;
-mod place;
 mod template;
 mod wall;
 
@@ -31,7 +31,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
 
 pub use app_server::{AppServer, Received, tool};
 use bed::Bed;
-pub use place::empty_directory;
+pub use directory::empty_directory;
 pub use wall::Wall;
 
 /// How long anybody waits for what must come.

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::{Fault, Node, Odd, Unread};
+use super::{Fault, Node, Unread, Unrepresentable};
 
 /// Python converts no longer integers out of text (`sys.int_info.default_max_str_digits`): it gives up.
 const MOST_DIGITS: usize = 4_300;
@@ -17,8 +17,8 @@ impl Scan {
     /// What is neither object nor list.
     pub(super) fn scalar(&mut self) -> Result<Node, Unread> {
         if self.peek() == Some('"') {
-            let (text, odd) = self.string()?;
-            return Ok((Value::String(text), odd));
+            let (text, unrepresentable) = self.string()?;
+            return Ok((Value::String(text), unrepresentable));
         }
         for (word, value) in
             [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))]
@@ -29,15 +29,15 @@ impl Scan {
         }
         // No JSON, and yet taken by Python.
         match ["NaN", "Infinity", "-Infinity"].iter().any(|word| self.word(word)) {
-            true => Ok((f64::MAX.into(), Some(Odd::Number))),
+            true => Ok((f64::MAX.into(), Some(Unrepresentable::Number))),
             false => self.number(),
         }
     }
 
     /// A text; a half of a surrogate pair, which is no character, becomes U+FFFD.
-    pub(super) fn string(&mut self) -> Result<(String, Option<Odd>), Fault> {
+    pub(super) fn string(&mut self) -> Result<(String, Option<Unrepresentable>), Fault> {
         let unterminated = Fault { at: self.at, message: "Unterminated string starting at" };
-        let (mut text, mut odd) = (String::new(), None);
+        let (mut text, mut unrepresentable) = (String::new(), None);
         self.at += 1;
         loop {
             match self.peek().ok_or(unterminated)? {
@@ -46,7 +46,7 @@ impl Scan {
                     Some(character) => text.push(character),
                     None => {
                         text.push(char::REPLACEMENT_CHARACTER);
-                        odd = Some(Odd::Text);
+                        unrepresentable = Some(Unrepresentable::Text);
                     }
                 },
                 control if control < ' ' => return self.fault("Invalid control character at"),
@@ -57,7 +57,7 @@ impl Scan {
             }
         }
         self.at += 1;
-        Ok((text, odd))
+        Ok((text, unrepresentable))
     }
 
     /// `None`: half of a surrogate pair.
@@ -119,8 +119,8 @@ impl Scan {
         let number: String = self.chars.get(begin..self.at).unwrap_or_default().iter().collect();
         Ok(match number.parse::<Number>() {
             Ok(number) => (Value::Number(number), None),
-            Err(_) if number.starts_with('-') => (f64::MIN.into(), Some(Odd::Number)),
-            Err(_) => (f64::MAX.into(), Some(Odd::Number)),
+            Err(_) if number.starts_with('-') => (f64::MIN.into(), Some(Unrepresentable::Number)),
+            Err(_) => (f64::MAX.into(), Some(Unrepresentable::Number)),
         })
     }
 

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use api::{KeyedPlace, KeyedRuns, Settings};
+use api::{ByokPermit, KeyedRuns, Settings};
 use job::{JobId, WorkerId};
 use ledger::Claimed;
 use secrecy::{ExposeSecret, SecretString};
@@ -45,12 +45,12 @@ async fn a_database_that_drops_its_connections_loses_and_doubles_no_segment() {
 struct Waiting(Arc<Mutex<Vec<(JobId, String)>>>);
 
 impl KeyedRuns for Waiting {
-    fn place(&self) -> Option<Box<dyn KeyedPlace>> {
+    fn permit(&self) -> Option<Box<dyn ByokPermit>> {
         Some(Box::new(self.clone()))
     }
 }
 
-impl KeyedPlace for Waiting {
+impl ByokPermit for Waiting {
     fn claimant(&self) -> Option<WorkerId> {
         None
     }

@@ -7,7 +7,9 @@ use engines::{Embedded, OpenAi};
 use futures::future::BoxFuture;
 use records::{Folder, Talk};
 use serde_json::Value;
-use stages::{Engines, Finalized, Interrupted, Kept, Material, Notebook, Run, Stages, StepKey, Unobserved};
+use stages::{
+    CheckpointStore, Engines, Finalized, Interrupted, Kept, Material, Run, Stages, StepKey, Unobserved,
+};
 
 /// Checkpoints of one job.
 #[derive(Default)]
@@ -20,7 +22,7 @@ impl Pages {
     }
 }
 
-impl Notebook for Pages {
+impl CheckpointStore for Pages {
     fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
         Box::pin(async { Ok(self.0.lock().unwrap().get(key).cloned()) })
     }

@@ -31,7 +31,7 @@ impl Memory {
     }
 }
 
-impl Notebook for Memory {
+impl CheckpointStore for Memory {
     fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
         Box::pin(async { Ok(self.pages.lock().unwrap().get(key).cloned()) })
     }

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use super::Watch;
 use crate::commands::{
-    gap::Gap,
     jobs::{filter::ago, show},
+    outage::Outage,
     stdout::say,
     table::print_line,
 };
@@ -43,10 +43,10 @@ struct Told {
 /// When the database does not answer, or no longer does.
 pub(super) async fn watch(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyhow::Result<()> {
     let rewrites = !as_json && std::io::stdout().is_terminal();
-    let mut gap = Gap::default();
+    let mut outage = Outage::default();
     let mut last: Option<Told> = None;
     for look in 1.. {
-        match gap.bridge(Operations::new(ledger).overview().await)? {
+        match outage.retry(Operations::new(ledger).overview().await)? {
             Some(overview) => {
                 let counts: Vec<i64> = overview.gauges.jobs.iter().map(|(_, count)| *count).collect();
                 let line = line(last.as_ref(), &counts, overview.gauges.oldest_ready_age, rewrites);
@@ -55,7 +55,7 @@ pub(super) async fn watch(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyh
                     last = Some(Told { counts, at: Instant::now() });
                 }
             }
-            // What is said of the gap stands below the last line now.
+            // What is said of the outage stands below the last line now.
             None => last = last.map(|told| Told { counts: Vec::new(), ..told }),
         }
         if !watch.wait(look).await {

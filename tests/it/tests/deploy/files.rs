@@ -138,7 +138,7 @@ pub(crate) fn number(yaml: &Yaml) -> i64 {
 }
 
 /// What the program makes of an environment: `listen config --json`. A setting that cannot work fails here.
-pub(crate) fn effective(place: &str, env: &Env) -> Value {
+pub(crate) fn effective(path: &str, env: &Env) -> Value {
     let output = Command::new(binary::path())
         .args(["config", "--json"])
         .env_clear()
@@ -146,7 +146,7 @@ pub(crate) fn effective(place: &str, env: &Env) -> Value {
         .output()
         .expect("the program can be run");
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{place}: {said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{path}: {said}{}", String::from_utf8_lossy(&output.stderr));
     let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
     document["settings"].clone()
 }

@@ -1,4 +1,4 @@
-//! What a unit with `Type=notify` is told, and when, by a process that waits for its schema, becomes ready, and is asked to stop.
+//! What a unit with `Type=notify` reports to systemd, and when: while its process waits for its schema, becomes ready, and is asked to stop.
 
 use std::os::unix::net::UnixDatagram;
 

@@ -19,7 +19,7 @@ struct Backend {
     ready: bool,
 }
 
-/// Balances over the processes it is told of.
+/// Balances over the registered processes.
 #[derive(Clone)]
 pub(crate) struct Balancer {
     pub(crate) addr: SocketAddr,

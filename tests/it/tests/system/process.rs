@@ -87,7 +87,7 @@ impl Process {
         found.unwrap_or_else(|| panic!("no line `{message}` among:\n{}", self.logs()))
     }
 
-    /// Waits until a run has finished `stage`; a process with a pause after that stage is holding it then.
+    /// Waits until a run has finished `stage`; a process with a pause after that stage waits there then.
     pub(crate) async fn stage_done(&mut self, stage: &str) {
         self.line("stage done", |line| line["stage"] == stage).await;
     }

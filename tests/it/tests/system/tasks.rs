@@ -85,7 +85,7 @@ async fn finalize_answers_200_while_the_task_queue_is_down_and_all_jobs_complete
     assert_eq!(queue.emulator.created(), 0);
     assert_eq!(world.count("select count(*) from finalization_jobs where status = 'queued'").await, 6);
     queue.emulator.mend();
-    // The first one after that is put off once more, by as long as the queue asks for.
+    // The first one after that is deferred once more, for as long as the queue asks.
     queue.emulator.fault(Fault::times(Kind::CreateStatus { status: 429, retry_after: Some(1) }, 1));
 
     all_completed(&world, 6, Duration::from_secs(60)).await;
@@ -238,7 +238,7 @@ async fn anybody_with_the_invokers_identity_delivers_in_postgres_mode_too() {
     let queue = Queue::start(Options::default()).await;
     let postgres = ("LISTEN_FINALIZATION_DISPATCH_MODE", "postgres");
     let held = ("LISTEN_DEMO_PAUSE_AFTER", "describe=2");
-    // Nobody claims by itself: the API alone runs what is delivered to it.
+    // No worker claims: the API alone runs what is delivered to it.
     let settings =
         queue.taking(&[postgres, held, ("LISTEN_ROLES", "api"), ("LISTEN_FINALIZATION_CONCURRENCY", "1")]);
     let mut process = Process::serve(&world.url, &settings).await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a gap may last before the watch ends with its error.
+/// How long a outage may last before the watch ends with its error.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Rest between two tries of what must be answered.
@@ -12,12 +12,12 @@ const REST: Duration = Duration::from_millis(500);
 
 /// Whether the database answers, and since when it does not.
 #[derive(Debug, Default)]
-pub(super) struct Gap {
+pub(super) struct Outage {
     has_answered: bool,
     since: Option<Instant>,
 }
 
-impl Gap {
+impl Outage {
     /// Of a database that has answered this command before.
     pub(super) fn after_an_answer() -> Self {
         Self { has_answered: true, since: None }
@@ -26,9 +26,9 @@ impl Gap {
     /// The value that was read; `None` while the database does not answer, which is printed once, as is its return.
     ///
     /// # Errors
-    /// What does not pass by itself, a gap that lasts too long, and a database that has never answered: then it is
+    /// What does not pass by itself, a outage that lasts too long, and a database that has never answered: then it is
     /// the address that is wrong.
-    pub(super) fn bridge<T>(&mut self, looked: Result<T, db::Error>) -> Result<Option<T>, db::Error> {
+    pub(super) fn retry<T>(&mut self, looked: Result<T, db::Error>) -> Result<Option<T>, db::Error> {
         match looked {
             Ok(seen) => {
                 self.has_answered = true;
@@ -49,14 +49,16 @@ impl Gap {
     }
 }
 
-/// What `verb` answers, repeated over a gap of a database that has answered this command before.
+/// What `verb` answers, repeated over a outage of a database that has answered this command before.
 ///
 /// # Errors
-/// As [`Gap::bridge`].
-pub(super) async fn bridged<T>(mut verb: impl AsyncFnMut() -> Result<T, db::Error>) -> Result<T, db::Error> {
-    let mut gap = Gap::after_an_answer();
+/// As [`Outage::bridge`].
+pub(super) async fn with_retries<T>(
+    mut verb: impl AsyncFnMut() -> Result<T, db::Error>,
+) -> Result<T, db::Error> {
+    let mut outage = Outage::after_an_answer();
     loop {
-        if let Some(answer) = gap.bridge(verb().await)? {
+        if let Some(answer) = outage.retry(verb().await)? {
             return Ok(answer);
         }
         tokio::time::sleep(REST).await;
@@ -73,35 +75,35 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_gap_is_waited_out_once_the_database_has_answered() {
-        let mut gap = Gap::default();
-        assert!(gap.bridge(away()).is_err(), "it never answered");
-        assert!(gap.bridge(Ok(())).is_ok_and(|seen| seen.is_some()));
-        assert!(gap.bridge(away()).is_ok_and(|seen| seen.is_none()));
+        let mut outage = Outage::default();
+        assert!(outage.retry(away()).is_err(), "it never answered");
+        assert!(outage.retry(Ok(())).is_ok_and(|seen| seen.is_some()));
+        assert!(outage.retry(away()).is_ok_and(|seen| seen.is_none()));
         tokio::time::advance(PATIENCE).await;
-        assert!(gap.bridge(away()).is_ok_and(|seen| seen.is_none()));
+        assert!(outage.retry(away()).is_ok_and(|seen| seen.is_none()));
         tokio::time::advance(Duration::from_secs(1)).await;
-        assert!(gap.bridge(away()).is_err(), "it stays away");
+        assert!(outage.retry(away()).is_err(), "it stays away");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_verb_is_repeated_over_a_gap_and_no_longer_than_one_may_last() {
         let (began, mut tries) = (Instant::now(), 0);
-        let answered = bridged(async || {
+        let answered = with_retries(async || {
             tries += 1;
             if tries < 3 { away() } else { Ok(()) }
         });
         assert!(answered.await.is_ok());
         assert_eq!((tries, began.elapsed()), (3, 2 * REST));
         let began = Instant::now();
-        assert!(bridged(async || away()).await.is_err(), "it stays away");
+        assert!(with_retries(async || away()).await.is_err(), "it stays away");
         assert_eq!(began.elapsed(), PATIENCE + REST);
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_does_not_pass_is_no_gap() {
-        let mut gap = Gap::default();
-        assert!(gap.bridge(Ok(())).is_ok());
+        let mut outage = Outage::default();
+        assert!(outage.retry(Ok(())).is_ok());
         let wrong = db::Error::ImpossibleRow { table: "jobs", id: "7".to_owned(), column: "status" };
-        assert!(gap.bridge::<()>(Err(wrong)).is_err());
+        assert!(outage.retry::<()>(Err(wrong)).is_err());
     }
 }

@@ -108,13 +108,13 @@ fn whole_seconds(early: &governor::NotUntil<QuantaInstant>, now: QuantaInstant) 
     early.wait_time_from(now).as_secs() + 1
 }
 
-/// Goes with a request and comes back with its answer, whatever that is: how the bucket of the user who asked stands.
+/// The state of the caller's bucket: passed along with a request, written into its answer as `RateLimit` and `RateLimit-Policy`.
 /// A request without a live key gets no header.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told(Arc<OnceLock<Left>>);
+pub(crate) struct RateLimitHeaders(Arc<OnceLock<Left>>);
 
-impl Told {
-    /// Keeps how the bucket stands.
+impl RateLimitHeaders {
+    /// Records the state of the bucket.
     pub(crate) fn note(&self, left: Left) {
         // A request asks its bucket once: its caller is remembered.
         let _ = self.0.set(left);

@@ -22,7 +22,7 @@ use prometheus::IntGauge;
 use records::UserId;
 use serde::Serialize;
 
-use super::{Door, encoding};
+use super::{AppState, encoding};
 use crate::Error;
 
 /// Bodies and answers up to this size are not counted: the number of connections bounds them.
@@ -268,8 +268,8 @@ impl io::Write for Length {
 }
 
 /// Opens an account for the request, and holds its answer's memory until it is sent.
-pub(super) async fn bound(State(door): State<Door>, mut request: Request, next: Next) -> Response {
-    let account = Account::new(&door.budget);
+pub(super) async fn bound(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+    let account = Account::new(&state.budget);
     let may_refuse = request.method().is_safe();
     let encoder = if encoding::takes_gzip(request.headers()) { ENCODER } else { 0 };
     request.extensions_mut().insert(account.clone());

@@ -4,17 +4,17 @@ use ledger::Ledger;
 use operations::{Operations, Pause, Workers};
 
 use crate::{
-    commands::{gap, stdout::plain},
+    commands::{outage, stdout::plain},
     telemetry::{PLAIN, YELLOW},
 };
 
 /// Says on stderr what keeps replayed jobs from running, and what to do about it; nothing where nothing does. A gap of
-/// the database, which has answered before, is bridged.
+/// the database, which has answered before, is with_retries.
 ///
 /// # Errors
 /// When the database does not answer.
-pub(crate) async fn tell(ledger: &Ledger) -> anyhow::Result<()> {
-    for words in gap::bridged(async || missing(ledger).await).await? {
+pub(crate) async fn warn(ledger: &Ledger) -> anyhow::Result<()> {
+    for words in outage::with_retries(async || missing(ledger).await).await? {
         anstream::eprintln!("{YELLOW}warning:{PLAIN} {}", plain(&words));
     }
     Ok(())

@@ -40,7 +40,7 @@ impl Waiting {
 
 /// One thing that needs attention.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Concern {
+pub(crate) struct Alert {
     /// A sentence; commands stand between backticks.
     pub(crate) words: String,
     /// The console's page about it.
@@ -68,9 +68,9 @@ pub(crate) async fn waiting(ledger: &Ledger, gauges: &Gauges) -> Result<Waiting,
 }
 
 /// What of it needs attention. Pure.
-pub(crate) fn concerns(waiting: &Waiting) -> Vec<Concern> {
+pub(crate) fn alerts(waiting: &Waiting) -> Vec<Alert> {
     let mut found = Vec::new();
-    let mut tell = |words: String, page| found.push(Concern { words, page });
+    let mut tell = |words: String, page| found.push(Alert { words, page });
     if waiting.oldest_unfinished > UNFINISHED {
         let minutes = (waiting.oldest_unfinished / 60.0) as i64;
         tell(format!("The oldest unfinished job is {minutes} min old."), "/console/jobs?status=queued");
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn pages(waiting: &Waiting) -> Vec<&'static str> {
-        concerns(waiting).iter().map(|concern| concern.page).collect()
+        alerts(waiting).iter().map(|alert| alert.page).collect()
     }
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
             due: 1_000,
             failing: 0,
         };
-        assert_eq!(concerns(&calm), []);
+        assert_eq!(alerts(&calm), []);
         let (parked, hooks) = (vec!["/console/jobs?status=blocked_byok"], vec!["/console/webhooks"]);
         assert_eq!(pages(&Waiting { parked: 101, ..calm.clone() }), parked);
         let queued = vec!["/console/jobs?status=queued"];

@@ -1,4 +1,4 @@
-//! What hangs on a person: action items, memories, folders.
+//! What is extracted from conversations, and folders: action items, memories.
 
 use crate::{ActionItemId, ConversationId, FolderId, MemoryCategory, MemoryId, Timestamp};
 

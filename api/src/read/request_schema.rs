@@ -12,16 +12,16 @@ pub(crate) const SCHEMA: &str = "x-schema";
 
 /// The fields that one function takes out of an object.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Drawing {
-    fields: Vec<Drawn>,
+pub(crate) struct RequestSchema {
+    fields: Vec<FieldSchema>,
     any_of: Vec<Value>,
     /// What a field says of the kind of object: that field, and the schemas of the kinds.
     kinds: Option<(&'static str, Vec<Value>)>,
 }
 
-/// One field of a drawing.
+/// One field of a request.
 #[derive(Clone, Debug)]
-pub(crate) struct Drawn {
+pub(crate) struct FieldSchema {
     /// Its name.
     pub(crate) name: &'static str,
     /// What it may hold; null included where null is taken.
@@ -30,27 +30,27 @@ pub(crate) struct Drawn {
     pub(crate) required: bool,
 }
 
-impl Drawing {
+impl RequestSchema {
     /// Asks `read` which fields it takes. It is handed an empty object, and whatever it makes of that is dropped.
     pub(crate) fn of<T>(read: impl FnOnce(&mut Fields<'_>) -> Option<T>) -> Self {
-        let (empty, mut report, mut drawing) = (Map::new(), Report::of("body"), Self::default());
-        let _: Option<T> = read(&mut Fields::drawn(&empty, &mut report, &mut drawing));
-        drawing
+        let (empty, mut report, mut request) = (Map::new(), Report::of("body"), Self::default());
+        let _: Option<T> = read(&mut Fields::for_schema(&empty, &mut report, &mut request));
+        request
     }
 
     /// An object of which the field `tag` says which of several readers reads the rest: each kind with the name of its
     /// schema.
     pub(crate) fn either(tag: &'static str, kinds: Vec<(&'static str, &'static str, Self)>) -> Self {
-        let part = |(kind, name, mut drawing): (&str, &str, Self)| {
+        let part = |(kind, name, mut request): (&str, &str, Self)| {
             let schema = json!({ "type": "string", "const": kind });
-            drawing.fields.insert(0, Drawn { name: tag, schema, required: true });
-            json!({ COMPONENT: name, SCHEMA: drawing.schema() })
+            request.fields.insert(0, FieldSchema { name: tag, schema, required: true });
+            json!({ COMPONENT: name, SCHEMA: request.schema() })
         };
         Self { kinds: Some((tag, kinds.into_iter().map(part).collect())), ..Self::default() }
     }
 
     /// The fields in the order in which they are read.
-    pub(crate) fn fields(&self) -> &[Drawn] {
+    pub(crate) fn fields(&self) -> &[FieldSchema] {
         &self.fields
     }
 
@@ -86,15 +86,15 @@ impl Drawing {
     }
 
     pub(super) fn required(&mut self, name: &'static str, schema: Value) {
-        self.fields.push(Drawn { name, schema, required: true });
+        self.fields.push(FieldSchema { name, schema, required: true });
     }
 
     pub(super) fn present(&mut self, name: &'static str, schema: Value) {
-        self.fields.push(Drawn { name, schema, required: false });
+        self.fields.push(FieldSchema { name, schema, required: false });
     }
 
     pub(super) fn nullable(&mut self, name: &'static str, schema: Value) {
-        self.fields.push(Drawn { name, schema: or_null(schema), required: false });
+        self.fields.push(FieldSchema { name, schema: or_null(schema), required: false });
     }
 
     pub(super) fn any_of(&mut self, names: &[&'static str]) {
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_reader_says_which_fields_it_takes_and_within_which_bounds() {
-        let drawing = Drawing::of(|fields| {
+        let request = RequestSchema::of(|fields| {
             let a = fields.required("a", Text::between(1, 9));
             let b = fields.present("b", Int::between(1, 5));
             let c = fields.optional("c", Choice::of([("x", ()), ("y", ())]));
@@ -149,6 +149,6 @@ mod tests {
             "required": ["a"],
             "not": { "not": { "anyOf": [{ "required": ["b"] }, { "required": ["c"] }] } },
         });
-        assert_eq!(drawing.schema(), expected);
+        assert_eq!(request.schema(), expected);
     }
 }

@@ -21,11 +21,11 @@ const EVERY: Duration = Duration::from_secs(5);
 
 /// Counts how the runs of this process end, those of its worker and those with people's own keys alike.
 #[derive(Default)]
-pub(crate) struct Tally {
+pub(crate) struct RunCounter {
     ended: Mutex<RunCounts>,
 }
 
-impl Tally {
+impl RunCounter {
     /// What has ended so far. The ledger knows what was said before: an answer that is lost counts nothing twice.
     fn ended(&self) -> RunCounts {
         *self.lock()
@@ -41,7 +41,7 @@ impl Tally {
             Ended::Lost => ended.lost += 1,
         }
         let place = RUN_MILLIS.iter().position(|bound| elapsed.as_millis() <= u128::from(*bound));
-        // A run that was given back is no run in "length of runs": a server that is away would make them short.
+        // A released run does not count in "length of runs": an unreachable server would make them look short.
         if !matches!(end, Ended::Completed | Ended::Failed(_)) {
             return;
         }
@@ -55,7 +55,7 @@ impl Tally {
     }
 }
 
-impl Watch for Tally {
+impl Watch for RunCounter {
     fn see(&self, _: &Claimed, moment: Moment) {
         if let Moment::RunEnded { end, elapsed } = moment {
             self.count(end, elapsed);
@@ -66,11 +66,11 @@ impl Watch for Tally {
 /// Reports this process until it stops, and takes its leave.
 pub(crate) fn start(app: &App, tasks: &TaskTracker, lifecycle: &Lifecycle) {
     let process = process(&app.config);
-    tasks.spawn(report(app.ledger.clone(), process, app.tally.clone(), lifecycle.soft.clone()));
+    tasks.spawn(report(app.ledger.clone(), process, app.run_counter.clone(), lifecycle.soft.clone()));
     crate::model_servers::start(app, tasks, lifecycle);
 }
 
-async fn report(ledger: Ledger, mut process: Process, counts: Arc<Tally>, soft: CancellationToken) {
+async fn report(ledger: Ledger, mut process: Process, counts: Arc<RunCounter>, soft: CancellationToken) {
     let mut failed = false;
     loop {
         process.stopping = soft.is_cancelled();
@@ -92,7 +92,7 @@ async fn report(ledger: Ledger, mut process: Process, counts: Arc<Tally>, soft: 
 
 /// Says what ended since the last report, once everything has come to rest: runs that were drained count as well.
 pub(crate) async fn last_words(app: &App) {
-    let ended = app.tally.ended();
+    let ended = app.run_counter.ended();
     if ended == RunCounts::default() {
         return;
     }
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn only_what_spent_an_attempt_is_counted_as_failed() {
-        let tally = Tally::default();
+        let run_counter = RunCounter::default();
         for end in [
             Ended::Completed,
             Ended::Failed(FailureCode::ModelTimeout),
@@ -142,9 +142,9 @@ mod tests {
             Ended::Parked,
             Ended::Lost,
         ] {
-            tally.count(end, Duration::from_millis(1));
+            run_counter.count(end, Duration::from_millis(1));
         }
-        let counts = tally.ended();
+        let counts = run_counter.ended();
         assert_eq!((counts.completed, counts.failed, counts.released, counts.lost), (1, 1, 2, 1));
         assert_eq!(counts.lengths.iter().sum::<u64>(), 2, "what was given back has no length");
     }

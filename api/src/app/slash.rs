@@ -10,12 +10,12 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::Door;
+use super::AppState;
 use crate::Error;
 
 /// 307, so that a POST stays one; to a path and not a URL, which holds behind any proxy.
 pub(super) async fn fallback(
-    State(door): State<Door>,
+    State(state): State<AppState>,
     method: Method,
     uri: Uri,
     headers: HeaderMap,
@@ -26,7 +26,7 @@ pub(super) async fn fallback(
         return (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, place)]).into_response();
     }
     let shorter = path.trim_end_matches('/');
-    if shorter.len() == path.len() || !door.patterns.has(shorter) {
+    if shorter.len() == path.len() || !state.patterns.has(shorter) {
         return Error::UnknownPath.into_response();
     }
     let query = uri.query().map_or(String::new(), |query| format!("?{query}"));

@@ -17,7 +17,7 @@ use records::{ConversationId, UserId};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{BODY_LIMIT, Door};
+use super::{AppState, BODY_LIMIT};
 use crate::{
     Error,
     keys::Caller,
@@ -32,10 +32,11 @@ pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-rep
 const LONGEST: usize = 255;
 
 /// A first answer that was lost, of the user's objects with these ids.
-pub(crate) type Kept = for<'a> fn(&'a Door, &'a UserId, &'a [String]) -> BoxFuture<'a, Result<Value, Error>>;
+pub(crate) type Kept =
+    for<'a> fn(&'a AppState, &'a UserId, &'a [String]) -> BoxFuture<'a, Result<Value, Error>>;
 /// An answer that is not kept.
 pub(crate) type Anew =
-    for<'a> fn(&'a Door, &'a Caller, &'a [String]) -> BoxFuture<'a, Result<Response, Error>>;
+    for<'a> fn(&'a AppState, &'a Caller, &'a [String]) -> BoxFuture<'a, Result<Response, Error>>;
 
 /// How a repeat is answered from the ids of what the first request created.
 #[derive(Clone, Copy, Debug)]
@@ -47,49 +48,53 @@ pub(crate) enum Again {
 }
 
 /// Hands the keys that a repeat brings to what the first request created: the conversation, and the repeat's headers.
-pub(crate) type Resume =
-    for<'a> fn(&'a Door, &'a UserId, &'a ConversationId, &'a HeaderMap) -> BoxFuture<'a, Result<(), Error>>;
+pub(crate) type Resume = for<'a> fn(
+    &'a AppState,
+    &'a UserId,
+    &'a ConversationId,
+    &'a HeaderMap,
+) -> BoxFuture<'a, Result<(), Error>>;
 
 /// Stands before an endpoint that creates: a request with a name is done once.
 pub(crate) async fn once(
-    State((door, again, resume)): State<(Door, Again, Option<Resume>)>,
+    State((state, again, resume)): State<(AppState, Again, Option<Resume>)>,
     request: Request,
     next: Next,
 ) -> Response {
     match request.headers().contains_key(HEADER) {
         true => {
-            named(&door, (again, resume), request, next).await.unwrap_or_else(IntoResponse::into_response)
+            named(&state, (again, resume), request, next).await.unwrap_or_else(IntoResponse::into_response)
         }
         false => next.run(request).await,
     }
 }
 
 async fn named(
-    door: &Door,
+    state: &AppState,
     (again, resume): (Again, Option<Resume>),
     request: Request,
     next: Next,
 ) -> Result<Response, Error> {
     let (mut parts, body) = request.into_parts();
-    let caller = Caller::from_request_parts(&mut parts, door).await?;
+    let caller = Caller::from_request_parts(&mut parts, state).await?;
     let route = parts.extensions.get::<MatchedPath>().ok_or(Error::UnknownPath)?.as_str().to_owned();
     let name = name_in(&parts.headers)?;
-    let bytes = whole(Request::from_parts(parts.clone(), body), door.settings.body_wait).await?;
+    let bytes = whole(Request::from_parts(parts.clone(), body), state.settings.body_wait).await?;
     let fingerprint = fingerprint(&route, parts.uri.path(), &bytes);
     let key = RequestKey { user: caller.user.clone(), route, key: name, fingerprint };
-    if let Some(repeat) = door.ledger.db().repeat_of(&key).await? {
+    if let Some(repeat) = state.ledger.db().repeat_of(&key).await? {
         if let Some(resume) = resume
             && let Some(made) = conversation_of(&repeat)
         {
-            resume(door, &key.user, &made, &parts.headers).await?;
+            resume(state, &key.user, &made, &parts.headers).await?;
         }
-        return answer_again(door, &caller, &key, again, repeat).await;
+        return answer_again(state, &caller, &key, again, repeat).await;
     }
     parts.extensions.insert(key.clone());
     parts.extensions.insert(Arrived(bytes));
     let answer = next.run(Request::from_parts(parts, Body::empty())).await;
     Ok(match answer.status().is_success() {
-        true => keep(door, &key, again, answer).await,
+        true => keep(state, &key, again, answer).await,
         false => answer,
     })
 }
@@ -130,7 +135,7 @@ fn conversation_of(repeat: &Repeat) -> Option<ConversationId> {
 }
 
 async fn answer_again(
-    door: &Door,
+    state: &AppState,
     caller: &Caller,
     key: &RequestKey,
     again: Again,
@@ -148,8 +153,8 @@ async fn answer_again(
             (StatusCode::from_u16(status).unwrap_or_default(), json, answer).into_response()
         }
         Repeat::Made(made) => match again {
-            Again::Kept(again) => Json(again(door, &key.user, &made).await?).into_response(),
-            Again::Anew(again) => again(door, caller, &made).await?,
+            Again::Kept(again) => Json(again(state, &key.user, &made).await?).into_response(),
+            Again::Anew(again) => again(state, caller, &made).await?,
         },
     };
     response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
@@ -158,9 +163,9 @@ async fn answer_again(
 
 /// Keeps what was answered, without what is shown once. An answer that cannot be kept is no reason not to give it:
 /// a repeat is then answered from what was made.
-async fn keep(door: &Door, key: &RequestKey, again: Again, answer: Response) -> Response {
+async fn keep(state: &AppState, key: &RequestKey, again: Again, answer: Response) -> Response {
     if matches!(again, Again::Anew(_)) {
-        if let Err(error) = door.ledger.db().mark_answered(key).await {
+        if let Err(error) = state.ledger.db().mark_answered(key).await {
             tracing::warn!(%error, "a repeat may have to wait for a minute");
         }
         return answer;
@@ -170,7 +175,7 @@ async fn keep(door: &Door, key: &RequestKey, again: Again, answer: Response) -> 
         return Error::UnreadableBody.into_response();
     };
     if let Some(kept) = without_secrets(&bytes)
-        && let Err(error) = door.ledger.db().store_answer(key, parts.status.as_u16(), &kept).await
+        && let Err(error) = state.ledger.db().store_answer(key, parts.status.as_u16(), &kept).await
     {
         tracing::warn!(%error, "an answer was not kept for repeats");
     }
@@ -188,16 +193,16 @@ fn without_secrets(bytes: &Bytes) -> Option<String> {
 }
 
 /// The state of a handler that creates: like any other, but what its ledger creates is noted under the request's name.
-pub(crate) struct Creating(pub(crate) Door);
+pub(crate) struct Creating(pub(crate) AppState);
 
-impl FromRequestParts<Door> for Creating {
+impl FromRequestParts<AppState> for Creating {
     type Rejection = std::convert::Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, door: &Door) -> Result<Self, Self::Rejection> {
-        let mut door = door.clone();
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Self::Rejection> {
+        let mut state = state.clone();
         if let Some(key) = parts.extensions.get::<RequestKey>() {
-            door.ledger = door.ledger.under_key(key.clone());
+            state.ledger = state.ledger.under_key(key.clone());
         }
-        Ok(Self(door))
+        Ok(Self(state))
     }
 }

@@ -4,21 +4,21 @@ use std::collections::HashMap;
 
 use super::report::Step;
 
-/// What is odd about a value, or in it. In its place stands one that can be held.
+/// What makes a value unrepresentable; a representable one replaces it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Odd {
+pub(crate) enum Unrepresentable {
     /// A number beyond 64-bit floats, or none at all; in its place stands the outermost float.
     Number,
     /// A text with half of a surrogate pair; in its place stands U+FFFD.
     Text,
     /// Something inside.
-    Inside(HashMap<Step, Odd>),
+    Inside(HashMap<Step, Unrepresentable>),
 }
 
-impl Odd {
-    /// What is odd about the value at a place, seen from here.
+impl Unrepresentable {
+    /// The unrepresentable part at a position, relative to this value.
     pub(crate) fn at(&self, position: &[Step]) -> Option<&Self> {
-        position.iter().try_fold(self, |odd, step| match odd {
+        position.iter().try_fold(self, |unrepresentable, step| match unrepresentable {
             Self::Inside(values) => values.get(step),
             Self::Number | Self::Text => None,
         })

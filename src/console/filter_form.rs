@@ -12,12 +12,12 @@ use super::{
     paging::{parse_place, write_place},
     words::query,
 };
-use crate::commands::jobs::{filter::age, is_told};
+use crate::commands::jobs::{filter::age, has_four_digit_year};
 
 /// A filter as it was typed. What is empty does not filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct FilterForm {
     pub(super) status: String,
     pub(super) code: String,
     pub(super) user: String,
@@ -37,7 +37,7 @@ pub(super) struct Asked {
 /// The five statuses, in the order of a job's life.
 pub(super) const STATUSES: [&str; 5] = ["queued", "leased", "blocked_byok", "completed", "dead_letter"];
 
-impl Asked {
+impl FilterForm {
     /// From a form's fields.
     pub(super) fn of(fields: &BTreeMap<String, String>) -> Self {
         let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
@@ -152,8 +152,8 @@ fn moment(name: &str, typed: &str, fixed: &str, now: Timestamp) -> Result<Option
         return Ok(None);
     }
     let read: Result<Timestamp, _> = fixed.parse();
-    let told = read.ok().filter(|at| is_told(*at));
-    told.map(Some).ok_or_else(|| unreadable(name, "a moment, as 2026-01-31T12:00:00Z"))
+    let in_range = read.ok().filter(|at| has_four_digit_year(*at));
+    in_range.map(Some).ok_or_else(|| unreadable(name, "a moment, as 2026-01-31T12:00:00Z"))
 }
 
 fn read_place(word: &str) -> Result<JobCursor, Fault> {
@@ -169,14 +169,15 @@ mod tests {
     #[test]
     fn ages_that_were_looked_at_are_moments_in_what_is_done() {
         let now = Timestamp::UNIX_EPOCH + chrono::Duration::days(3);
-        let asked = Asked { newer_than: "1d".into(), code: "stage_timeout".into(), ..Asked::default() };
+        let form =
+            FilterForm { newer_than: "1d".into(), code: "stage_timeout".into(), ..FilterForm::default() };
         let code = FailureCode::ALL.first().unwrap().as_str();
-        let asked = Asked { code: code.to_owned(), ..asked };
-        let filter = asked.filter(now, 5).unwrap();
-        let later = asked.fixed(&filter).filter(now + chrono::Duration::hours(5), 5).unwrap();
+        let form = FilterForm { code: code.to_owned(), ..form };
+        let filter = form.filter(now, 5).unwrap();
+        let later = form.fixed(&filter).filter(now + chrono::Duration::hours(5), 5).unwrap();
         assert_eq!(later.since, filter.since);
         assert_eq!(
-            asked.fixed(&filter).words("all"),
+            form.fixed(&filter).words("all"),
             format!("code {code}, admitted since 1970-01-03T00:00:00+00:00")
         );
     }
@@ -185,16 +186,16 @@ mod tests {
     fn what_cannot_be_read_is_said() {
         let now = Timestamp::UNIX_EPOCH;
         for wrong in [
-            Asked { status: "dead".into(), ..Asked::default() },
-            Asked { code: "none".into(), ..Asked::default() },
-            Asked { generation: "x".into(), ..Asked::default() },
-            Asked { older_than: "1w".into(), ..Asked::default() },
-            Asked { older_than: "100000000d".into(), ..Asked::default() },
-            Asked { until: "noon".into(), ..Asked::default() },
-            Asked { until: "-5000-01-01T00:00:00Z".into(), ..Asked::default() },
-            Asked { since: "-262143-01-01T00:00:00Z".into(), ..Asked::default() },
-            Asked { after: "-300000000000000000.fj_0".into(), ..Asked::default() },
-            Asked { after: "here".into(), ..Asked::default() },
+            FilterForm { status: "dead".into(), ..FilterForm::default() },
+            FilterForm { code: "none".into(), ..FilterForm::default() },
+            FilterForm { generation: "x".into(), ..FilterForm::default() },
+            FilterForm { older_than: "1w".into(), ..FilterForm::default() },
+            FilterForm { older_than: "100000000d".into(), ..FilterForm::default() },
+            FilterForm { until: "noon".into(), ..FilterForm::default() },
+            FilterForm { until: "-5000-01-01T00:00:00Z".into(), ..FilterForm::default() },
+            FilterForm { since: "-262143-01-01T00:00:00Z".into(), ..FilterForm::default() },
+            FilterForm { after: "-300000000000000000.fj_0".into(), ..FilterForm::default() },
+            FilterForm { after: "here".into(), ..FilterForm::default() },
         ] {
             assert!(matches!(wrong.filter(now, 1), Err(Fault::Unreadable(_))), "{wrong:?}");
         }

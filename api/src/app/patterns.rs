@@ -1,4 +1,4 @@
-//! What the front door knows of each route: its pattern, and how long each of its methods may take.
+//! Each route, as the middleware needs it: its pattern, and how long each of its methods may take.
 
 use std::collections::HashMap;
 

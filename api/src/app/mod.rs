@@ -1,13 +1,13 @@
-//! The front door: what every request passes, and what every handler is handed.
+//! The front state: what every request passes, and what every handler is handed.
 
 mod budget;
 mod completion;
 mod cors;
 mod encoding;
+mod idempotency;
 mod pass;
 mod patterns;
 mod rate;
-mod repeats;
 mod request_id;
 mod since;
 mod slash;
@@ -22,11 +22,11 @@ pub(crate) use budget::{Account, Refused, Reservation};
 pub use completion::run_requests_to_completion;
 pub(crate) use completion::run_to_completion;
 pub(crate) use encoding::{AsItIs, takes_gzip};
-pub(crate) use patterns::{Patterns, Wait};
-pub(crate) use rate::Told;
-pub(crate) use repeats::{
+pub(crate) use idempotency::{
     Again, Anew, Creating, HEADER as IDEMPOTENCY_KEY, Kept, REPLAYED, Resume, name_in, once, refused,
 };
+pub(crate) use patterns::{Patterns, Wait};
+pub(crate) use rate::RateLimitHeaders;
 pub(crate) use since::Since;
 
 use crate::{Error, Metrics, Settings, ids::Ids};
@@ -40,7 +40,7 @@ pub(crate) const BODY_LIMIT: usize = 4 * 1_024 * 1_024;
 
 /// What handlers work with; cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Door {
+pub(crate) struct AppState {
     pub(crate) ledger: Ledger,
     pub(crate) check_url: CheckUrl,
     pub(crate) settings: Arc<Settings>,
@@ -51,7 +51,7 @@ pub(crate) struct Door {
     patterns: Arc<Patterns>,
 }
 
-impl Door {
+impl AppState {
     pub(crate) fn new(
         ledger: Ledger,
         check_url: CheckUrl,
@@ -73,21 +73,21 @@ impl Door {
     }
 }
 
-/// Puts the front door before the routes: what every request passes, from the outside in.
-pub(crate) fn before(routes: Router<Door>, door: Door) -> Router {
+/// Puts the middleware before the routes: what every request passes, from the outside in.
+pub(crate) fn before(routes: Router<AppState>, state: AppState) -> Router {
     let router = routes
         .fallback(slash::fallback)
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
-        .layer(middleware::from_fn_with_state(door.clone(), budget::bound))
+        .layer(middleware::from_fn_with_state(state.clone(), budget::bound))
         .layer(pass::catch_panics())
-        .layer(middleware::from_fn_with_state(door.clone(), pass::attend))
+        .layer(middleware::from_fn_with_state(state.clone(), pass::attend))
         .layer(CompressionLayer::new().compress_when(DefaultPredicate::new().and(encoding::may_compress)))
         // Outside of the compression, which would refuse an answer that is given already.
         .layer(middleware::map_request(encoding::leave_a_choice))
         .layer(middleware::from_fn(run_requests_to_completion));
-    match door.settings.cors_origins.as_slice() {
-        [] => router.with_state(door),
-        origins => router.layer(cors::layer(origins)).with_state(door),
+    match state.settings.cors_origins.as_slice() {
+        [] => router.with_state(state),
+        origins => router.layer(cors::layer(origins)).with_state(state),
     }
 }

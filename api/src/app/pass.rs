@@ -15,7 +15,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use trace::TraceContext;
 use tracing::{Instrument, Span, field::Empty};
 
-use super::{Door, Since, Told, request_id};
+use super::{AppState, RateLimitHeaders, Since, request_id};
 use crate::{
     Error,
     error::{Cause, Code, Refusal, detailed, internal},
@@ -30,40 +30,40 @@ const HEADERS: [(HeaderName, &str); 4] = [
 ];
 
 /// Names the request, runs it inside a span that holds neither words nor headers, and finishes its answer.
-pub(super) async fn attend(State(door): State<Door>, mut request: Request, next: Next) -> Response {
-    let id = request_id::of(request.headers(), door.ids.as_ref());
+pub(super) async fn attend(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+    let id = request_id::of(request.headers(), state.ids.as_ref());
     // The route's pattern and not the path: paths hold ids, and whatever else a client makes up.
     let route = request.extensions().get::<MatchedPath>().map_or("unknown", |path| path.as_str()).to_owned();
     let method = request.method().clone();
     let span = tracing::info_span!("request", %id, %method, route);
     let traced = traced(request.headers(), &id, method.as_str(), &route);
-    let told = Told::default();
-    request.extensions_mut().insert(told.clone());
+    let rate_limit = RateLimitHeaders::default();
+    request.extensions_mut().insert(rate_limit.clone());
     let (begun, since) = (Instant::now(), Since::now());
     request.extensions_mut().insert(since.clone());
-    let longest = door.patterns.wait(&route, &method).longest(&door.settings);
+    let longest = state.patterns.wait(&route, &method).longest(&state.settings);
     async {
         let mut work = pin!(next.run(request));
         let answer = tokio::select! {
             answer = work.as_mut() => answer,
             () = since.overdue(longest) => {
                 // Before the work is dropped with the session that it waits for.
-                door.ledger.db().doubt();
+                state.ledger.db().doubt();
                 Error::NoAnswer.into_response()
             }
         };
         if let Some(budget) = answer.extensions().get::<records::Budget>() {
-            door.metrics.over_budget.with_label_values(&[budget.as_str()]).inc();
+            state.metrics.over_budget.with_label_values(&[budget.as_str()]).inc();
         }
-        let mut answer = finish(answer, &id, &door.ledger);
-        told.put(answer.headers_mut());
+        let mut answer = finish(answer, &id, &state.ledger);
+        rate_limit.put(answer.headers_mut());
         let status = answer.status();
         tracing::debug!(status = status.as_u16(), ms = begun.elapsed().as_millis() as u64, "answered");
         let class = format!("{}xx", status.as_u16() / 100);
         tell(&traced, status);
         let labels = [known(method.as_str()), route.as_str(), class.as_str()];
-        door.metrics.requests.with_label_values(&labels).inc();
-        door.metrics.request_seconds.with_label_values(&labels).observe(begun.elapsed().as_secs_f64());
+        state.metrics.requests.with_label_values(&labels).inc();
+        state.metrics.request_seconds.with_label_values(&labels).observe(begun.elapsed().as_secs_f64());
         answer
     }
     .instrument(span)
@@ -170,18 +170,19 @@ mod tests {
     use super::*;
     use crate::{Metrics, Settings, ids::SystemIds};
 
-    /// A door with default settings, before a route that never answers and one that wants a body.
+    /// The middleware with default settings, before a route that never answers and one that wants a body.
     fn attended(registry: &Registry) -> Router {
         let ledger = ledger::Ledger::new(Default::default(), ledger::Settings::default());
         let metrics = Metrics::register(registry).unwrap();
-        let patterns = crate::door::Patterns::default();
+        let patterns = crate::app::Patterns::default();
         let settings = Settings::default();
-        let door = Door::new(ledger, Arc::new(|_| true), settings, metrics, Arc::new(SystemIds), patterns);
+        let state =
+            AppState::new(ledger, Arc::new(|_| true), settings, metrics, Arc::new(SystemIds), patterns);
         Router::new()
             .route("/never", get(std::future::pending::<StatusCode>))
             .route("/read", post(read))
-            .with_state(door.clone())
-            .layer(middleware::from_fn_with_state(door, attend))
+            .with_state(state.clone())
+            .layer(middleware::from_fn_with_state(state, attend))
     }
 
     async fn read(body: crate::read::Body) -> Result<StatusCode, Error> {

@@ -33,19 +33,19 @@ fn post(event: EventKind, generator: &mut SchemaGenerator) -> Value {
         shapes.push(generator.subschema_for::<ThinCreatedData>());
     }
     let data = json!({ "anyOf": shapes });
-    told(event.as_str(), format!("Sent when {when}, in the endpoint's format (`full` or `thin`)."), &data)
+    webhook(event.as_str(), format!("Sent when {when}, in the endpoint's format (`full` or `thin`)."), &data)
 }
 
 fn test(generator: &mut SchemaGenerator) -> Value {
-    told(
+    webhook(
         "webhook.test",
         "Sent by `POST /v1/dev/user/webhooks/{endpoint_id}/test`.".to_owned(),
         &generator.subschema_for::<TestEventData>().to_value(),
     )
 }
 
-fn told(name: &str, words: String, data: &Value) -> Value {
-    let parameter = |name: &str, place: &str, words: &str| json!({ "name": name, "in": place, "required": true, "description": words, "schema": { "type": "string" } });
+fn webhook(name: &str, words: String, data: &Value) -> Value {
+    let parameter = |name: &str, location: &str, words: &str| json!({ "name": name, "in": location, "required": true, "description": words, "schema": { "type": "string" } });
     json!({ "post": {
         "operationId": format!("on_{}", name.replace('.', "_")),
         "summary": name,
