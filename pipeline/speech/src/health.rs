@@ -89,12 +89,12 @@ impl Answers {
     }
 }
 
-fn keep<F: Unwell>(place: &Mutex<Option<Answer>>, fault: Option<&F>) {
+fn keep<F: Unwell>(kept: &Mutex<Option<Answer>>, fault: Option<&F>) {
     let answer = (Instant::now(), fault.map(F::reason), fault.and_then(F::http_status));
-    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+    *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
 }
 
-fn read(place: &Mutex<Option<Answer>>) -> Option<ServerAnswer> {
-    let answer = *place.lock().unwrap_or_else(PoisonError::into_inner);
+fn read(kept: &Mutex<Option<Answer>>) -> Option<ServerAnswer> {
+    let answer = *kept.lock().unwrap_or_else(PoisonError::into_inner);
     answer.map(|(at, reason, http_status)| ServerAnswer { age: at.elapsed(), reason, http_status })
 }
