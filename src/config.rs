@@ -21,6 +21,7 @@ use store::Budgets;
 pub(crate) use self::{
     apps::{AppsConfig, secrets},
     effective::{Setting, effective},
+    limits::range,
     live::{LiveConfig, Switch},
     shown::shown,
     size::Size,

@@ -1,10 +1,11 @@
-//! The model servers that the processes ask: what this one reports, and what all reports come to.
+//! The model and speech servers that the processes ask: what this one reports, and what all reports come to.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use job::ErrorClass;
 use ledger::Ledger;
-use operations::{ModelAnswer, ModelServer, ModelServers, Operations};
+use operations::{ModelAnswer, ModelServer, ModelServers, Operations, ServerKind};
+use speech::Reason;
 use stages::{Engines, ServerAnswer, ServerHealth};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -18,40 +19,79 @@ const EVERY: Duration = Duration::from_secs(5);
 /// A server that nothing was heard of for so long is asked whether it is there.
 const UNHEARD: Duration = Duration::from_secs(60);
 
-/// Reports the model server of this process until it stops; a process without one reports nothing.
+/// The engines of a process that have a server.
+struct Servers {
+    text: Option<Engines>,
+    speech: Option<Arc<dyn speech::Engine>>,
+}
+
+/// Reports the servers of this process until it stops; a process without one reports nothing.
 pub(crate) fn start(app: &App, tasks: &TaskTracker, lifecycle: &Lifecycle) {
-    if app.engines().describe.server().is_some() {
-        tasks.spawn(report(app.ledger.clone(), app.engines().clone(), lifecycle.soft.clone()));
+    let servers = Servers {
+        text: app.engines().describe.server().is_some().then(|| app.engines().clone()),
+        speech: app.speech_engine().filter(|engine| engine.server().is_some()),
+    };
+    if servers.text.is_some() || servers.speech.is_some() {
+        tasks.spawn(report(app.ledger.clone(), servers, lifecycle.soft.clone()));
     }
 }
 
-async fn report(ledger: Ledger, engines: Engines, soft: CancellationToken) {
+async fn report(ledger: Ledger, servers: Servers, soft: CancellationToken) {
     let process = process_name();
-    while let Some(health) = engines.describe.server() {
-        let heard = [health.called, health.checked].into_iter().flatten().map(|answer| answer.age).min();
-        if heard.is_none_or(|age| age >= UNHEARD) {
-            // Bounded by the engine; a process that is being stopped does not wait for it.
-            if soft.run_until_cancelled(engines.describe.check_server()).await.is_none() {
-                return;
-            }
+    loop {
+        // Bounded by the engines; a process that is being stopped does not wait for it.
+        if soft.run_until_cancelled(servers.check_unheard()).await.is_none() {
+            return;
         }
-        let server = server(engines.describe.id(), &engines.describe.server().unwrap_or(health));
         // The process's own report logs it when the database is unreachable.
-        let _ = ledger.db().in_time(Operations::new(&ledger).report_servers(&process, &[server])).await;
+        let _ =
+            ledger.db().in_time(Operations::new(&ledger).report_servers(&process, &servers.reports())).await;
         if soft.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_none() {
             return;
         }
     }
 }
 
-fn server(engine: &str, health: &ServerHealth) -> ModelServer {
-    let seconds = |age: Duration| i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
+impl Servers {
+    /// Asks the servers that nothing was heard of for a while whether they are there.
+    async fn check_unheard(&self) {
+        let unheard =
+            |ages: [Option<Duration>; 2]| ages.into_iter().flatten().min().is_none_or(|age| age >= UNHEARD);
+        let text = async {
+            if let Some((engines, health)) =
+                self.text.as_ref().and_then(|text| Some((text, text.describe.server()?)))
+                && unheard([health.called, health.checked].map(|answer| answer.map(|answer| answer.age)))
+            {
+                engines.describe.check_server().await;
+            }
+        };
+        let speech = async {
+            if let Some((engine, health)) =
+                self.speech.as_ref().and_then(|speech| Some((speech, speech.server()?)))
+                && unheard([health.called, health.checked].map(|answer| answer.map(|answer| answer.age)))
+            {
+                engine.check_server().await;
+            }
+        };
+        tokio::join!(text, speech);
+    }
+
+    fn reports(&self) -> Vec<ModelServer> {
+        let text =
+            self.text.as_ref().and_then(|text| Some(model(text.describe.id(), &text.describe.server()?)));
+        let speech = self.speech.as_ref().and_then(|engine| Some(listener(&engine.server()?)));
+        text.into_iter().chain(speech).collect()
+    }
+}
+
+fn model(engine: &str, health: &ServerHealth) -> ModelServer {
     let answer = |answer: ServerAnswer| ModelAnswer {
         seconds_ago: seconds(answer.age),
         class: answer.class.map(|class| class.as_str().to_owned()),
         http_status: answer.http_status,
     };
     ModelServer {
+        kind: ServerKind::Model,
         engine: engine.to_owned(),
         open_for: health.open_for.map(seconds),
         called: health.called.map(answer),
@@ -59,7 +99,42 @@ fn server(engine: &str, health: &ServerHealth) -> ModelServer {
     }
 }
 
-/// How a model server stands.
+fn listener(health: &speech::ServerHealth) -> ModelServer {
+    let answer = |answer: speech::ServerAnswer| ModelAnswer {
+        seconds_ago: seconds(answer.age),
+        class: answer.reason.map(|reason| class_of(reason, answer.http_status).as_str().to_owned()),
+        http_status: answer.http_status,
+    };
+    ModelServer {
+        kind: ServerKind::Speech,
+        engine: health.id.clone(),
+        open_for: health.open_for.map(seconds),
+        called: health.called.map(answer),
+        checked: health.checked.map(answer),
+    }
+}
+
+fn seconds(age: Duration) -> i64 {
+    i64::try_from(age.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// The class of a speech server's answer, among those of model servers.
+fn class_of(reason: Reason, http_status: Option<u16>) -> ErrorClass {
+    match (reason, http_status) {
+        (Reason::KeyRejected | Reason::OwnKeyRejected, Some(402 | 429)) => ErrorClass::QuotaExhausted,
+        (Reason::KeyRejected | Reason::OwnKeyRejected, Some(403)) => ErrorClass::Forbidden,
+        (Reason::KeyRejected | Reason::OwnKeyRejected, _) => ErrorClass::KeyRejected,
+        (Reason::RateLimited | Reason::Overloaded, _) => ErrorClass::RateLimited,
+        (Reason::Timeout, _) => ErrorClass::Timeout,
+        (Reason::Unavailable, Some(_)) => ErrorClass::ServerError,
+        (Reason::Unavailable | Reason::NoSpeechEngine, _) => ErrorClass::Unreachable,
+        (Reason::Rejected, Some(404)) => ErrorClass::ModelNotFound,
+        (Reason::Rejected, _) => ErrorClass::BadRequest,
+        (Reason::Malformed, _) => ErrorClass::Malformed,
+    }
+}
+
+/// How a server stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// It answers.
@@ -68,13 +143,15 @@ pub(crate) enum Standing {
     Unknown,
     /// It answers, and not as it should.
     Unwell,
-    /// Nothing that needs it is finished.
+    /// What needs it is not finished.
     Away,
 }
 
 /// What the reports of all living processes come to, of one engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Summary {
+    /// What it is asked for.
+    pub(crate) kind: ServerKind,
     /// Model and host.
     pub(crate) engine: String,
     /// How it stands.
@@ -83,16 +160,22 @@ pub(crate) struct Summary {
     pub(crate) words: String,
 }
 
-/// What the reports come to, by engine. Pure.
+/// What the reports come to, by engine, model servers first. Pure.
 pub(crate) fn summaries(found: &ModelServers) -> Vec<Summary> {
-    let mut engines: BTreeMap<&str, Vec<&ModelServer>> = BTreeMap::new();
+    let mut engines: BTreeMap<(ServerKind, &str), Vec<&ModelServer>> = BTreeMap::new();
     for server in found.reports.iter().flat_map(|report| &report.servers) {
-        engines.entry(&server.engine).or_default().push(server);
+        engines.entry((server.kind, &server.engine)).or_default().push(server);
     }
-    engines.into_iter().map(|(engine, servers)| summary(engine, &servers, found.waiting)).collect()
+    engines
+        .into_iter()
+        .map(|((kind, engine), servers)| summary(kind, engine, &servers, found.waiting))
+        .collect()
 }
 
-fn summary(engine: &str, servers: &[&ModelServer], waiting: i64) -> Summary {
+fn summary(kind: ServerKind, engine: &str, servers: &[&ModelServer], waiting: i64) -> Summary {
+    // No job waits for speech.
+    let waiting = if kind == ServerKind::Model { waiting } else { 0 };
+    let settings = Settings::of(kind, engine);
     let answers = servers.iter().flat_map(|server| server.called.iter().chain(&server.checked));
     let newest = answers.min_by_key(|answer| answer.seconds_ago);
     let called = servers.iter().filter_map(|server| server.called.as_ref());
@@ -113,7 +196,7 @@ fn summary(engine: &str, servers: &[&ModelServer], waiting: i64) -> Summary {
             (Standing::Well, "answers, and takes the key".to_owned())
         }
         (Some(answer), class) => {
-            let (standing, what) = trouble(class);
+            let (standing, what) = trouble(class, &settings);
             let status = answer.http_status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
             (standing, format!("{what}{status}"))
         }
@@ -140,22 +223,52 @@ fn summary(engine: &str, servers: &[&ModelServer], waiting: i64) -> Summary {
     if standing == Standing::Well && waiting > 0 {
         words.push_str(": `listen jobs run-now --all` ends their waits");
     }
-    Summary { engine: engine.to_owned(), standing, words }
+    Summary { kind, engine: engine.to_owned(), standing, words }
 }
 
-fn trouble(class: Option<ErrorClass>) -> (Standing, &'static str) {
-    match class {
-        Some(ErrorClass::KeyRejected) => (Standing::Away, "does not take the key: `LISTEN_OPENAI_API_KEY`"),
+/// The settings that say where a server is.
+struct Settings {
+    key: &'static str,
+    model: &'static str,
+    address: &'static str,
+}
+
+impl Settings {
+    fn of(kind: ServerKind, engine: &str) -> Self {
+        match kind {
+            ServerKind::Model => Self {
+                key: "LISTEN_OPENAI_API_KEY",
+                model: "LISTEN_OPENAI_MODEL",
+                address: "LISTEN_OPENAI_BASE_URL",
+            },
+            ServerKind::Speech if engine.starts_with("deepgram:") => Self {
+                key: "LISTEN_DEEPGRAM_API_KEY",
+                model: "LISTEN_DEEPGRAM_MODEL",
+                address: "LISTEN_DEEPGRAM_BASE_URL",
+            },
+            ServerKind::Speech => Self {
+                key: "LISTEN_SPEECH_API_KEY",
+                model: "LISTEN_SPEECH_MODEL",
+                address: "LISTEN_SPEECH_BASE_URL",
+            },
+        }
+    }
+}
+
+fn trouble(class: Option<ErrorClass>, settings: &Settings) -> (Standing, String) {
+    let Settings { key, model, address } = settings;
+    let (standing, words) = match class {
+        Some(ErrorClass::KeyRejected) => return (Standing::Away, format!("does not take the key: `{key}`")),
         Some(ErrorClass::Forbidden) => {
-            (Standing::Away, "does not let this key do that: `LISTEN_OPENAI_API_KEY`")
+            return (Standing::Away, format!("does not let this key do that: `{key}`"));
         }
         Some(ErrorClass::ModelNotFound) => {
-            (Standing::Away, "knows no such model or path: `LISTEN_OPENAI_MODEL`, `LISTEN_OPENAI_BASE_URL`")
+            return (Standing::Away, format!("knows no such model or path: `{model}`, `{address}`"));
         }
+        Some(ErrorClass::Unreachable) => return (Standing::Away, format!("cannot be reached: `{address}`")),
         Some(ErrorClass::QuotaExhausted) => (Standing::Away, "has no credit or quota left for this key"),
         Some(ErrorClass::ServerError) => (Standing::Away, "fails"),
         Some(ErrorClass::Timeout) => (Standing::Away, "does not answer in time"),
-        Some(ErrorClass::Unreachable) => (Standing::Away, "cannot be reached: `LISTEN_OPENAI_BASE_URL`"),
         Some(ErrorClass::RateLimited) => (Standing::Unwell, "asks to slow down"),
         Some(ErrorClass::Cut) => (Standing::Unwell, "broke off its last answer"),
         Some(ErrorClass::Malformed) => (Standing::Unwell, "gave its last answer in another form than agreed"),
@@ -165,7 +278,8 @@ fn trouble(class: Option<ErrorClass>) -> (Standing, &'static str) {
         }
         Some(ErrorClass::ContentFilter) => (Standing::Well, "refused the last content, and answers"),
         None => (Standing::Unwell, "did something that this version does not know"),
-    }
+    };
+    (standing, words.to_owned())
 }
 
 #[cfg(test)]
@@ -190,7 +304,7 @@ mod tests {
         called: Option<ModelAnswer>,
         checked: Option<ModelAnswer>,
     ) -> ModelServer {
-        ModelServer { engine: "openai:m@h".to_owned(), open_for, called, checked }
+        ModelServer { kind: ServerKind::Model, engine: "openai:m@h".to_owned(), open_for, called, checked }
     }
 
     fn one(servers: Vec<ModelServer>, waiting: i64) -> (Standing, String) {
@@ -228,5 +342,34 @@ mod tests {
         let back = vec![server(None, Some(answer(2, None, None)), None)];
         let said = "answers, and takes the key, 2 s ago; 20 jobs wait for it: `listen jobs run-now --all` ends their waits";
         assert_eq!(one(back, 20), (Standing::Well, said.to_owned()));
+    }
+
+    #[test]
+    fn a_speech_server_names_its_own_settings_and_no_waiting_jobs() {
+        let refused = speech::ServerHealth {
+            id: "deepgram:nova-3@api.deepgram.com".to_owned(),
+            open_for: None,
+            called: None,
+            checked: Some(speech::ServerAnswer {
+                age: Duration::from_secs(4),
+                reason: Some(Reason::KeyRejected),
+                http_status: Some(401),
+            }),
+        };
+        let well = server(None, Some(answer(2, None, None)), None);
+        let all = summaries(&found(vec![listener(&refused), well], 3));
+        let kinds: Vec<ServerKind> = all.iter().map(|summary| summary.kind).collect();
+        assert_eq!(kinds, [ServerKind::Model, ServerKind::Speech]);
+        let speech = &all[1];
+        assert_eq!(
+            (speech.standing, speech.words.as_str()),
+            (Standing::Away, "does not take the key: `LISTEN_DEEPGRAM_API_KEY` (HTTP 401), 4 s ago")
+        );
+    }
+
+    #[test]
+    fn a_report_of_an_older_version_is_of_a_model_server() {
+        let old = r#"{"engine":"openai:m@h","open_for":null,"called":null,"checked":null}"#;
+        assert_eq!(serde_json::from_str::<ModelServer>(old).unwrap(), server(None, None, None));
     }
 }

@@ -1,11 +1,11 @@
 //! The names under which the service's gauges are shown.
 
 use db::ClosedSessions;
-use operations::{Backlog, Gauges, Health, ModelServers};
+use operations::{Backlog, Gauges, Health, ModelServers, ServerKind};
 use prometheus::{CounterVec, Error, Gauge, GaugeVec, Opts, Registry, core::Collector, proto::MetricFamily};
 
 use super::gauges::Reading;
-use crate::model_servers::{Standing, summaries};
+use crate::model_servers::{Standing, Summary, summaries};
 
 /// What a process knows by itself.
 pub(super) struct Process {
@@ -98,16 +98,25 @@ impl Scrape {
         self.gauges("listen_finalization_jobs", "Jobs by status.", "status", &gauges.jobs)
     }
 
-    /// What no model server is asked for is not there.
+    /// A kind of server that no process asks is not there.
     fn servers(&self, servers: &ModelServers) -> Result<(), Error> {
-        let summaries = summaries(servers);
-        if summaries.is_empty() {
+        let (models, speech): (Vec<_>, Vec<_>) =
+            summaries(servers).into_iter().partition(|summary| summary.kind == ServerKind::Model);
+        let are_up = |of: &[Summary]| truth(of.iter().all(|summary| summary.standing != Standing::Away));
+        if !speech.is_empty() {
+            self.gauge(
+                "listen_speech_up",
+                "Whether every speech server answers and takes the key, as far as living processes know.",
+                are_up(&speech),
+            )?;
+        }
+        if models.is_empty() {
             return Ok(());
         }
         self.gauge(
             "listen_engine_up",
             "Whether every model server answers and takes the key, as far as living processes know.",
-            truth(summaries.iter().all(|summary| summary.standing != Standing::Away)),
+            are_up(&models),
         )?;
         self.gauge(
             "listen_engine_waiting_jobs",

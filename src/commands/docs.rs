@@ -9,6 +9,7 @@ use clap::{Arg, Args, Command, ValueEnum};
 use super::{stdout, table::GLOBAL};
 use crate::{
     cli::{command, is_setting},
+    config::range,
     exit,
 };
 
@@ -94,7 +95,12 @@ fn row(arg: &Arg) -> String {
     let names: Vec<_> = values.iter().map(|value| format!("`{}`", value.get_name())).collect();
     let values = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    format!("| `{name}` | `--{flag}` | {default} | {}{values} |\n", help.replace('|', "\\|"))
+    let range = range(&name).map(|range| format!(" ({} to {})", range.start(), range.end()));
+    format!(
+        "| `{name}` | `--{flag}` | {default} | {}{values}{} |\n",
+        help.replace('|', "\\|"),
+        range.unwrap_or_default()
+    )
 }
 
 fn cli(command: Command) -> String {

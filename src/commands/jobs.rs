@@ -18,9 +18,10 @@ use clap::{Args, Subcommand};
 use job::{JobId, Refusal, Timestamp};
 use ledger::Ledger;
 use operations::{IdKind, JobPage, Operations};
+use rand::RngExt;
 
 use super::{ids, table::CommonArgs};
-use crate::exit::Exit;
+use crate::{exit::Exit, wiring::chance};
 
 /// Look at finalization jobs and repair them.
 #[derive(Args, Debug)]
@@ -103,6 +104,11 @@ fn no_job(id: &str) -> anyhow::Error {
 /// can be typed, and nothing happened in the others.
 pub(crate) fn has_four_digit_year(at: Timestamp) -> bool {
     (1..=9999).contains(&at.year())
+}
+
+/// The id of an order for many jobs.
+pub(crate) fn order_id() -> uuid::Uuid {
+    uuid::Builder::from_random_bytes(chance().random()).into_uuid()
 }
 
 /// A number with its noun.

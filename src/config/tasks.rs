@@ -138,11 +138,12 @@ impl TasksConfig {
         let urls = urls.map(|(name, _)| {
             format!("{name} must be an https:// URL, or an http:// URL of this machine, without a name or password")
         });
-        let together = self.together().into_iter().filter(|(wrong, _)| *wrong);
-        missing.chain(urls).chain(together.map(|(_, words)| words.to_owned())).collect()
+        let conflicts = self.conflicts().into_iter().filter(|(wrong, _)| *wrong);
+        missing.chain(urls).chain(conflicts.map(|(_, words)| words.to_owned())).collect()
     }
 
-    fn together(&self) -> [(bool, &'static str); 4] {
+    /// What one of these settings makes wrong of another, or cannot be.
+    fn conflicts(&self) -> [(bool, &'static str); 4] {
         let api = web_address(&self.finalization_tasks_api_url);
         let is_open = self.finalization_tasks_credentials == TasksCredentials::None;
         [

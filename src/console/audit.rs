@@ -20,7 +20,7 @@ use super::{
 const PAGE: usize = 50;
 
 /// What operators do, by the names under which it is recorded.
-const ACTIONS: [&str; 19] = [
+const ACTIONS: [&str; 21] = [
     "replay",
     "discard",
     "run_now",
@@ -29,6 +29,8 @@ const ACTIONS: [&str; 19] = [
     "resume",
     "recount",
     "bulk_replay",
+    "bulk_run_now",
+    "bulk_discard",
     "pause_bulk",
     "resume_bulk",
     "cancel_bulk",
@@ -44,7 +46,11 @@ const ACTIONS: [&str; 19] = [
 
 /// An action as pages call it: `discard` is its name from before.
 fn shown(action: &str) -> &str {
-    if action == "discard" { "dismiss" } else { action }
+    match action {
+        "discard" => "dismiss",
+        "bulk_discard" => "bulk_dismiss",
+        _ => action,
+    }
 }
 
 /// A filter and a place, as the address says them.
@@ -85,11 +91,21 @@ impl Line {
             operator: view.operator.clone(),
             reason: view.reason.clone(),
             job: view.job_id.clone(),
-            is_bulk: view.action.contains("bulk") || view.action == "replay" && view.subject.is_some(),
-            subject: view.subject.clone().unwrap_or_default(),
+            is_bulk: is_of_bulk_replay(view),
+            // Of an order for many jobs, its filter and its counts say more than its id.
+            subject: view.subject.clone().filter(|_| !is_order_for_many(view)).unwrap_or_default(),
             change,
         }
     }
+}
+
+fn is_of_bulk_replay(view: &ActionView) -> bool {
+    matches!(view.action.as_str(), "bulk_replay" | "pause_bulk" | "resume_bulk" | "cancel_bulk")
+        || view.action == "replay" && view.subject.is_some()
+}
+
+fn is_order_for_many(view: &ActionView) -> bool {
+    matches!(view.action.as_str(), "bulk_run_now" | "bulk_discard")
 }
 
 #[derive(Template)]

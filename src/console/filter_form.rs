@@ -122,8 +122,9 @@ impl FilterForm {
         query(&pairs)
     }
 
-    /// In words, for those who look at an operation later; status and place are not part of one.
-    pub(super) fn words(&self) -> String {
+    /// In words, for those who look at an operation later, `all` where nothing was asked; status and place are not part of
+    /// one.
+    pub(super) fn words(&self, all: &str) -> String {
         let pairs = [
             ("code", &self.code),
             ("user", &self.user),
@@ -133,7 +134,7 @@ impl FilterForm {
         ];
         let said = pairs.iter().filter(|(_, value)| !value.is_empty());
         let said: Vec<String> = said.map(|(name, value)| format!("{name} {value}")).collect();
-        if said.is_empty() { "all dead letters".to_owned() } else { said.join(", ") }
+        if said.is_empty() { all.to_owned() } else { said.join(", ") }
     }
 }
 
@@ -176,7 +177,7 @@ mod tests {
         let later = form.fixed(&filter).filter(now + chrono::Duration::hours(5), 5).unwrap();
         assert_eq!(later.since, filter.since);
         assert_eq!(
-            form.fixed(&filter).words(),
+            form.fixed(&filter).words("all"),
             format!("code {code}, admitted since 1970-01-03T00:00:00+00:00")
         );
     }

@@ -58,7 +58,7 @@ pub(super) async fn ask(
     Ok(Confirm {
         obstacles: missing.iter().map(|words| Sentence::new(format!("Not yet: {words}."))).collect(),
         sentences: vec![
-            format!("Asked for: {}. The list is frozen when you begin.", form.words()),
+            format!("Asked for: {}. The list is frozen when you begin.", form.words("all dead letters")),
             format!("It goes on without this page, at the rate you set. {kept}"),
         ],
         action: "/console/replays".to_owned(),
@@ -97,7 +97,7 @@ pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Res
     let ledger = &console.ledger;
     let order = ReplayOrder {
         filter: form.filter(ledger.db().in_time(ledger.db().now()).await?, 0)?,
-        words: form.words(),
+        words: form.words("all dead letters"),
         from_scratch: acting.field("from_scratch").is_some(),
         per_minute: cap(&acting, "per_minute", 60_000)?,
         in_flight: cap(&acting, "in_flight", 10_000)?,

@@ -6,7 +6,7 @@ use axum::{
 };
 use job::{Job, JobId, State as JobState, Timestamp};
 use ledger::Ledger;
-use operations::{JobFilter, Operations};
+use operations::{JobFilter, Operations, OrderOfMany};
 
 use super::{
     Console,
@@ -19,6 +19,7 @@ use super::{
     visitor::{Acting, Visitor},
     words::count,
 };
+use crate::commands::jobs::order_id;
 
 /// Waiting jobs that one form makes due; what is left is found by the next.
 const AT_ONCE: i64 = 1_000;
@@ -129,17 +130,24 @@ pub(super) async fn ask_many(
     .page())
 }
 
-/// `POST /console/run-now`. A transaction per job; one that has begun meanwhile is left alone.
+/// `POST /console/run-now`. One order in the audit, and a transaction per job; one that has begun meanwhile is left alone.
 pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let (action, ledger) = (acting.action()?, &console.ledger);
     let form = FilterForm::of(acting.fields());
     let filter = queued(&form, ledger.db().in_time(ledger.db().now()).await?)?;
-    let mut word = "unchanged";
-    for job in console.in_time(waiting(ledger, filter)).await? {
-        if let Some(Ok(_)) = ledger.db().in_time(ledger.run_now(&job, &action)).await? {
-            word = "all-hurried";
-        }
+    let words = format!("waiting jobs, {}", form.words("all"));
+    let found = console.in_time(waiting(ledger, filter)).await?;
+    if found.is_empty() {
+        return Ok(Redirect::to("/console/jobs?status=queued&done=unchanged"));
     }
+    let (operations, meant) = (Operations::new(ledger), (words.as_str(), found.len() as u64));
+    let begun = operations.begin_order(order_id(), OrderOfMany::RunNow, meant, &action);
+    let mut given = ledger.db().in_time(begun).await?;
+    for job in found {
+        ledger.db().in_time(operations.give_order(&mut given, &job)).await?;
+    }
+    ledger.db().in_time(operations.end_order(&given)).await?;
+    let word = if given.counts().0 > 0 { "all-hurried" } else { "unchanged" };
     Ok(Redirect::to(&format!("/console/jobs?status=queued&done={word}")))
 }
 

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::{extract::State, response::Response};
 use ledger::Ledger;
-use operations::{HeldLease, Operations, Overview, Pause, ProcessView};
+use operations::{HeldLease, Operations, Overview, Pause, ProcessView, ServerKind};
 
 use super::{
     After, Console, RANGES,
@@ -53,11 +53,12 @@ pub(super) struct Page {
     strays: Vec<Held>,
 }
 
-struct Server {
-    engine: String,
-    state: &'static str,
-    word: &'static str,
-    words: Sentence,
+/// A line of the servers, there and on the page of live audio.
+pub(super) struct Server {
+    pub(super) engine: String,
+    pub(super) state: &'static str,
+    pub(super) word: &'static str,
+    pub(super) words: Sentence,
 }
 
 struct Trouble {
@@ -175,7 +176,7 @@ async fn page(ledger: &Ledger, frame: Frame, hours: u32) -> Result<Page, Fault> 
     })
 }
 
-fn server(summary: &Summary) -> Server {
+pub(super) fn server(summary: &Summary) -> Server {
     let (state, word) = match summary.standing {
         Standing::Well => ("completed", "well"),
         Standing::Unknown => ("queued", "unknown"),
@@ -212,7 +213,11 @@ fn troubles(overview: &Overview, servers: &[Summary], alerts: &[Alert]) -> Vec<T
         found.push(grave("No living process runs finalizations.".to_owned(), "#processes"));
     }
     for server in servers.iter().filter(|server| server.standing == Standing::Away) {
-        found.push(grave(format!("The model server of {} {}.", server.engine, server.words), "#servers"));
+        let what = match server.kind {
+            ServerKind::Model => "model",
+            ServerKind::Speech => "speech",
+        };
+        found.push(grave(format!("The {what} server of {} {}.", server.engine, server.words), "#servers"));
     }
     if gauges.orphans > 0 {
         let orphans = count(gauges.orphans);

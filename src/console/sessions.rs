@@ -4,11 +4,20 @@ use askama::Template;
 use axum::{extract::State, response::Response};
 use job::Timestamp;
 use ledger::Ledger;
+use operations::{Operations, ServerKind};
 use store::LiveView;
 
 use super::{
-    Console, fault::Fault, live::live_page, page::Frame, typed::Query, visitor::Visitor, words::Moment,
+    Console,
+    fault::Fault,
+    live::live_page,
+    overview::{Server, server},
+    page::Frame,
+    typed::Query,
+    visitor::Visitor,
+    words::Moment,
 };
+use crate::model_servers;
 
 /// Conversations on the page: those that are processed first.
 const PAGE: i64 = 100;
@@ -25,6 +34,7 @@ pub(super) struct Of {
 pub(super) struct Page {
     frame: Frame,
     of: Of,
+    servers: Vec<Server>,
     lines: Vec<Line>,
     is_full: bool,
 }
@@ -72,5 +82,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, of: Of) -> Result<Page, 
     let views = ledger.store().list_live(user, PAGE).await?;
     let is_full = i64::try_from(views.len()).is_ok_and(|count| count >= PAGE);
     let lines = views.into_iter().map(|view| Line::new(view, now)).collect();
-    Ok(Page { frame, of, lines, is_full })
+    let servers = model_servers::summaries(&Operations::new(ledger).model_servers().await?);
+    let servers = servers.iter().filter(|summary| summary.kind == ServerKind::Speech).map(server).collect();
+    Ok(Page { frame, of, servers, lines, is_full })
 }

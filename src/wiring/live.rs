@@ -59,6 +59,11 @@ impl LiveParts {
 }
 
 impl App {
+    /// What recognizes speech, in a process that takes live sockets.
+    pub(crate) fn speech_engine(&self) -> Option<Arc<dyn Engine>> {
+        self.config.has(Role::Api).then(|| Arc::clone(&self.live.engine))
+    }
+
     /// Starts what live sockets need, in a process that takes requests.
     pub(crate) fn start_live(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
         if self.config.has(Role::Api) {

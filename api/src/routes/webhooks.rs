@@ -3,7 +3,7 @@
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures::future::BoxFuture;
-use outbox::{EndpointChange, EndpointRefusal, NewEndpoint};
+use outbox::{EndpointChange, EndpointChangeRefusal, EndpointRefusal, NewEndpoint};
 use records::UserId;
 use records::{EventKind, WebhookFormat};
 use secrecy::{ExposeSecret, SecretString};
@@ -71,7 +71,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             )
             .answers(Answer::one::<shapes::Webhook>("As it is now."))
             .not_found(KIND)
-            .conflict(Code::WebhookOfApp.detail()),
+            .conflict(Code::WebhookOfApp.detail())
+            .conflict(Code::WebhookExists.detail()),
         Endpoint::delete(ONE, Scope::WebhooksWrite, delete)
             .named("delete_webhook", "Delete a webhook")
             .says("With its undelivered events.")
@@ -190,7 +191,7 @@ pub(super) async fn one(
     Ok(tagged::answer(&asked, shapes::endpoint(&found)))
 }
 
-/// PATCH: at least one of url, events, format, enabled.
+/// PATCH: at least one of url, events, format, enabled; `force` goes with a URL.
 pub(super) async fn change(
     State(state): State<AppState>,
     caller: Caller,
@@ -200,7 +201,11 @@ pub(super) async fn change(
     let change = object(body, |fields| read_change(fields, |url| (state.check_url)(url)))?;
     refuse_of_app(&state, &caller, &id).await?;
     let changed = state.ledger.outbox().change_endpoint(&caller.user, &id, &change).await?;
-    Ok(Json(shapes::endpoint(&changed.ok_or(Error::NotFound(KIND))?)))
+    let changed = changed.map_err(|refusal| match refusal {
+        EndpointChangeRefusal::Missing => Error::NotFound(KIND),
+        EndpointChangeRefusal::SameUrl => Error::Conflict(Code::WebhookExists),
+    })?;
+    Ok(Json(shapes::endpoint(&changed)))
 }
 
 const CHANGE: &[Note] = &[
@@ -208,6 +213,11 @@ const CHANGE: &[Note] = &[
     ("events", "The events that it subscribes to.", ""),
     ("format", "The whole conversation, or ids and status.", ""),
     ("enabled", "`true` clears every mark of failure.", ""),
+    (
+        "force",
+        "Also to a URL that another webhook of the user has: every event is then sent to it twice.",
+        "false",
+    ),
 ];
 
 /// Reads the body of a PATCH.
@@ -222,6 +232,7 @@ pub(super) fn read_change(
         events: fields.present("events", events()).map(once_each),
         format: fields.present("format", format()),
         enabled: fields.present("enabled", Bool),
+        force: fields.optional("force", Bool).unwrap_or(false),
     };
     if !fields.has_any(&["url", "events", "format", "enabled"]) {
         return fields.report.rule("at least one field must be provided");

@@ -159,6 +159,30 @@ async fn a_second_endpoint_with_one_url_is_made_only_by_force() {
 }
 
 #[tokio::test]
+async fn a_webhook_is_changed_to_the_url_of_another_only_by_force() {
+    let bench = Bench::new().await;
+    let path = format!("{P}/webhooks");
+    let hook = |name: &str| json!({ "url": format!("https://example.org/{name}") });
+    assert_eq!(bench.post(&path, hook("first")).await.status, 200);
+    let second = bench.post(&path, hook("second")).await;
+    let one = format!("{path}/{}", second.body["id"].as_str().unwrap());
+    let patch = async |change| bench.ask(&bench.key, Method::PATCH, &one, Some(change)).await;
+
+    let refused = patch(json!({ "url": "https://example.org/first", "enabled": false })).await;
+    assert_eq!((refused.status.as_u16(), refused.beside.as_deref()), (409, Some("webhook_exists")));
+    let unchanged = bench.get(&one).await.body;
+    assert_eq!((&unchanged["url"], &unchanged["enabled"]), (&hook("second")["url"], &json!(true)));
+    assert_eq!(patch(hook("second")).await.status, 200, "its own URL is no other's");
+    assert_eq!(patch(json!({ "force": true })).await.status, 422, "nothing to change");
+
+    let forced = json!({ "url": "https://example.org/first", "force": true });
+    assert_eq!(patch(forced).await.body["url"], hook("first")["url"]);
+    assert_eq!(patch(hook("first")).await.status, 200, "what was forced may be said again");
+    let missing = bench.ask(&bench.key, Method::PATCH, &format!("{path}/none"), Some(hook("first"))).await;
+    assert_eq!(missing.status, 404);
+}
+
+#[tokio::test]
 async fn deliveries_are_listed_by_status() {
     let bench = Bench::new().await;
     let made = bench.post(&format!("{P}/webhooks"), json!({ "url": "https://example.org/hook" })).await;

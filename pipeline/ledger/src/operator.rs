@@ -78,7 +78,7 @@ impl Ledger {
         job: &JobId,
         action: &OperatorAction,
     ) -> Result<Option<Result<Job, Refusal>>, Error> {
-        self.operate(job, Operation::Replay { from_scratch: false }, action).await
+        self.operate(job, Operation::Replay { from_scratch: false }, action, None).await
     }
 
     /// The same, and what stages recorded is dropped in the same transaction: all of them are paid for again.
@@ -90,7 +90,7 @@ impl Ledger {
         job: &JobId,
         action: &OperatorAction,
     ) -> Result<Option<Result<Job, Refusal>>, Error> {
-        self.operate(job, Operation::Replay { from_scratch: true }, action).await
+        self.operate(job, Operation::Replay { from_scratch: true }, action, None).await
     }
 
     /// Marks a dead letter as settled. `None`: no such job.
@@ -102,7 +102,7 @@ impl Ledger {
         job: &JobId,
         action: &OperatorAction,
     ) -> Result<Option<Result<Job, Refusal>>, Error> {
-        self.operate(job, Operation::Discard, action).await
+        self.operate(job, Operation::Discard, action, None).await
     }
 
     /// What operators see of a stored job, without what lies in other tables.
@@ -122,13 +122,18 @@ impl Ledger {
         }
     }
 
-    pub(crate) async fn operate(
+    /// An operator's operation on one job; `part_of` names the order for many jobs that it is part of. `None`: no such job.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn operate(
         &self,
         job: &JobId,
         operation: Operation,
         action: &OperatorAction,
+        part_of: Option<&str>,
     ) -> Result<Option<Result<Job, Refusal>>, Error> {
-        retry_conflicts!("operating on a job", self.try_operate(job, operation, action))
+        retry_conflicts!("operating on a job", self.try_operate(job, operation, action, part_of))
     }
 
     async fn try_operate(
@@ -136,10 +141,11 @@ impl Ledger {
         job: &JobId,
         operation: Operation,
         action: &OperatorAction,
+        part_of: Option<&str>,
     ) -> Result<Option<Result<Job, Refusal>>, Abort> {
         let (mut transaction, now) = self.db.begin("operating on a job").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(None) };
-        match self.operate_on(&mut transaction, &stored, operation, action, now).await? {
+        match self.operate_on(&mut transaction, &stored, operation, (action, part_of), now).await? {
             Err(refusal) => Ok(Some(Err(refusal))),
             Ok(written) => {
                 transaction.commit().await.doing("operating on a job")?;
@@ -149,13 +155,14 @@ impl Ledger {
         }
     }
 
-    /// An operator's transition on a job that was read, with its record, inside the caller's transaction.
+    /// An operator's transition on a job that was read, with its record, inside the caller's transaction. The list of actions shows
+    /// an order for many jobs once, and what is part of it with its job alone.
     pub async fn operate_on(
         &self,
         connection: &mut PgConnection,
         stored: &Stored,
         operation: Operation,
-        action: &OperatorAction,
+        (action, part_of): (&OperatorAction, Option<&str>),
         now: Timestamp,
     ) -> Result<Result<Written, Refusal>, Abort> {
         let command = match operation {
@@ -176,7 +183,7 @@ impl Ledger {
                 .await
                 .doing("dropping checkpoints")?;
         }
-        record(connection, stored, &written.stored, operation, action, now)
+        record(connection, (stored, &written.stored), operation, (action, part_of), now)
             .await
             .doing("recording an operator's action")?;
         Ok(Ok(written))
@@ -235,10 +242,9 @@ async fn replay_command(connection: &mut PgConnection, stored: &Stored) -> Resul
 
 async fn record(
     connection: &mut PgConnection,
-    before: &Stored,
-    after: &Stored,
+    (before, after): (&Stored, &Stored),
     operation: Operation,
-    action: &OperatorAction,
+    (action, part_of): (&OperatorAction, Option<&str>),
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     let verb = match operation {
@@ -256,7 +262,8 @@ async fn record(
     let id = Uuid::new_v5(&ACTIONS, format!("{}\n{}\n{verb}", before.job.id, before.version).as_bytes());
     sqlx::query(
         "insert into operator_actions (user_id, action_id, job_id, action, operator, reason, from_status, from_code, \
-             from_generation, to_generation, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+             from_generation, to_generation, created_at, subject) \
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
     )
     .bind(before.user_id.as_str())
     .bind(id.to_string())
@@ -269,6 +276,7 @@ async fn record(
     .bind(before.job.generation.0)
     .bind(after.job.generation.0)
     .bind(now)
+    .bind(part_of)
     .execute(connection)
     .await
     .map(drop)

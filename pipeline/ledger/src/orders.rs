@@ -16,7 +16,7 @@ impl Ledger {
         job: &JobId,
         action: &OperatorAction,
     ) -> Result<Option<Result<Job, Refusal>>, Error> {
-        self.operate(job, Operation::RunNow, action).await
+        self.operate(job, Operation::RunNow, action, None).await
     }
 
     /// Ends a live job as a settled dead letter, `cancelled_by_operator`, with its conversation failed as by any dead letter.
@@ -29,6 +29,6 @@ impl Ledger {
         job: &JobId,
         action: &OperatorAction,
     ) -> Result<Option<Result<Job, Refusal>>, Error> {
-        self.operate(job, Operation::Cancel, action).await
+        self.operate(job, Operation::Cancel, action, None).await
     }
 }

@@ -29,7 +29,7 @@ pub struct ActionFilter {
 pub struct ActionView {
     /// Its id.
     pub action_id: String,
-    /// `replay`, `discard`, `run_now`, `cancel`, `pause`, `resume`, `recount`, `bulk_replay`, `pause_bulk`, `resume_bulk`,
+    /// `replay`, `discard`, `run_now`, `cancel`, `pause`, `resume`, `recount`, `bulk_replay`, `bulk_run_now`, `bulk_discard`, `pause_bulk`, `resume_bulk`,
     /// `cancel_bulk`, `enable_webhook`, `recover_webhook`, `redeliver_webhook`, `try_webhook_now`, `delete_user`, `export_user`, `switch_off_app` or `switch_on_app`.
     pub action: String,
     /// Who.
@@ -40,7 +40,7 @@ pub struct ActionView {
     pub user_id: String,
     /// Which job.
     pub job_id: Option<String>,
-    /// A queue, an operation, an endpoint or an erased user; of a job's replay, the bulk replay that it was part of.
+    /// A queue, an operation, an endpoint or an erased user; of a job, the order for many jobs that it was part of.
     pub subject: Option<String>,
     /// The job's status before.
     pub from_status: Option<String>,
@@ -57,7 +57,7 @@ pub struct ActionView {
 }
 
 impl Operations {
-    /// A page of actions, newest first. What a bulk replay did to its jobs is listed with each job alone.
+    /// A page of actions, newest first. What an order for many jobs did to each is listed with the job alone.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -81,8 +81,8 @@ impl Operations {
             query.push(" and subject = ").push_bind(subject.clone());
         }
         if filter.job.is_none() && filter.about.is_none() {
-            // A bulk replay is one action, however many jobs it replayed.
-            query.push(" and not (action = 'replay' and subject is not null)");
+            // An order for many jobs is one action, however many jobs it changed.
+            query.push(" and not (job_id is not null and subject is not null)");
         }
         if let Some((at, id)) = &filter.before {
             query.push(" and (created_at, action_id) < (").push_bind(*at);

@@ -1,4 +1,4 @@
-//! The model servers as the living processes know them, and how many jobs wait for one.
+//! The model and speech servers as the living processes know them, and how many jobs wait for one.
 
 use db::{Doing, Error};
 use job::Timestamp;
@@ -18,9 +18,23 @@ pub struct ModelAnswer {
     pub http_status: Option<u16>,
 }
 
-/// A model server, as a process knows it.
+/// What a server is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerKind {
+    /// To understand text: jobs wait for it.
+    #[default]
+    Model,
+    /// To recognize speech: live sockets use it.
+    Speech,
+}
+
+/// A model server or a speech server, as a process knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelServer {
+    /// What it is asked for.
+    #[serde(default)]
+    pub kind: ServerKind,
     /// The engine that asks it: model and host, never a key.
     pub engine: String,
     /// For how many seconds its circuit is still open, if it is.

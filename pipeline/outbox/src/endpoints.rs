@@ -1,6 +1,6 @@
 //! Webhook endpoints (DECISIONS §6).
 
-use db::{Doing, Error, idempotency::forget_answers};
+use db::{Doing, Error, idempotency::forget_answers, lock_user};
 use records::{EventKind, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
 
@@ -11,7 +11,7 @@ pub mod row;
 mod secret;
 
 pub use create::EndpointRefusal;
-use row::EndpointRow;
+use row::{EndpointRow, is_of_another};
 
 /// An endpoint to be created.
 #[derive(Clone, Debug)]
@@ -68,6 +68,17 @@ pub struct EndpointChange {
     pub format: Option<WebhookFormat>,
     /// Enabling clears every mark of failure.
     pub enabled: Option<bool>,
+    /// Also to the URL of another endpoint of the user.
+    pub force: bool,
+}
+
+/// Why an endpoint is not changed. Nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointChangeRefusal {
+    /// The user has no such endpoint.
+    Missing,
+    /// Another endpoint of the user has this URL, and `force` was not asked for.
+    SameUrl,
 }
 
 impl Outbox {
@@ -106,7 +117,7 @@ impl Outbox {
         row.map(Endpoint::try_from).transpose()
     }
 
-    /// Changes an endpoint. `None`: no such endpoint.
+    /// Changes an endpoint. A change that repeats the URL that the endpoint has is no conflict.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -115,11 +126,18 @@ impl Outbox {
         user: &UserId,
         id: &str,
         change: &EndpointChange,
-    ) -> Result<Option<Endpoint>, Error> {
+    ) -> Result<Result<Endpoint, EndpointChangeRefusal>, Error> {
         const DOING: &str = "changing an endpoint";
         let (mut transaction, now) = self.db.begin(DOING).await?;
+        if let Some(url) = change.url.as_deref().filter(|_| !change.force) {
+            // As creating does: two that ask for one URL at once take turns.
+            lock_user(&mut transaction, user).await?;
+            if is_of_another(&mut transaction, user, id, url).await.doing(DOING)? {
+                return Ok(Err(EndpointChangeRefusal::SameUrl));
+            }
+        }
         let Some(row) = row::change(&mut transaction, user, id, change, now).await.doing(DOING)? else {
-            return Ok(None);
+            return Ok(Err(EndpointChangeRefusal::Missing));
         };
         match change.enabled {
             Some(true) => waiting::wake(&mut transaction, user.as_str(), id, now).await.doing(DOING)?,
@@ -130,7 +148,7 @@ impl Outbox {
         if change.enabled == Some(true) {
             self.db.waker().deliveries_written();
         }
-        row.try_into().map(Some)
+        row.try_into().map(Ok)
     }
 
     /// Deletes an endpoint with its deliveries, and forgets what was answered of it. `false`: no such endpoint.

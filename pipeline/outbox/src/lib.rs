@@ -21,7 +21,7 @@ pub use chat::{AppMessage, MESSAGES_PER_HOUR, Notified, SentThisHour};
 pub use deliveries::{
     ClaimedDelivery, Claims, DeliveryPage, DeliveryPolicy, DeliveryTry, DeliveryView, SenderLoad, TRIES_KEPT,
 };
-pub use endpoints::{Endpoint, EndpointChange, EndpointRefusal, NewEndpoint};
+pub use endpoints::{Endpoint, EndpointChange, EndpointChangeRefusal, EndpointRefusal, NewEndpoint};
 pub use pushes::{ClaimedPush, PushPolicy, Pushed};
 pub use reminders::Notice;
 pub use subscriptions::{NewSubscription, Subscription, SubscriptionKind, TooManySubscriptions};

@@ -1,12 +1,14 @@
 //! What a session asks of a speech engine, and what it gets back.
 
 use std::fmt;
+use std::future::ready;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use secrecy::SecretString;
 use tokio::sync::mpsc;
 
-use crate::Audio;
+use crate::{Audio, ServerHealth};
 
 /// A speech engine, shared by all sessions of a process.
 pub trait Engine: Send + Sync {
@@ -19,6 +21,16 @@ pub trait Engine: Send + Sync {
     /// Begins a session. Returns at once; connecting, and what fails there, is reported by events.
     /// Must be called inside a tokio runtime.
     fn open(&self, session: Session) -> Result<(Box<dyn Recognizer>, Events), BadKey>;
+
+    /// What is known of the engine's server; `None`: it has none.
+    fn server(&self) -> Option<ServerHealth> {
+        None
+    }
+
+    /// Asks the server whether it is there and takes the key, at no cost.
+    fn check_server(&self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
 }
 
 /// One session's recognizer. Dropping it is the same as [`finish`](Self::finish).

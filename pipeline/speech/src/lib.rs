@@ -16,6 +16,7 @@ mod client;
 mod codec;
 mod deepgram;
 mod engine;
+mod health;
 mod listener;
 mod meters;
 mod openai;
@@ -30,4 +31,5 @@ pub use engine::{
     Activity, BadKey, Capabilities, Draft, Engine, Event, Events, Gap, Language, Meter, NoMeter, Reason,
     Recognizer, Session, Status, Usage, channel,
 };
+pub use health::{ServerAnswer, ServerHealth};
 pub use settings::{BadSettings, Choice, Settings};

@@ -1,25 +1,28 @@
-//! The model servers, and whether what they should do can be asked for at all.
+//! The model and speech servers, and whether what they should do can be asked for at all.
 
-use operations::{ModelServers, Workers};
+use operations::{ModelServers, ServerKind, Workers};
 
 use super::{Level, Remark, processes::living, remark};
 use crate::model_servers::{Standing, summaries};
 
-/// What the living processes know of their model servers.
+/// What the living processes know of their servers.
 pub(super) fn engines(found: &ModelServers) -> Vec<Remark> {
     let summaries = summaries(found);
-    if summaries.is_empty() {
-        return vec![remark("engines", Level::Fine, "embedded: no model server is asked".to_owned())];
-    }
-    let told = summaries.into_iter().map(|summary| {
+    let embedded = (!summaries.iter().any(|summary| summary.kind == ServerKind::Model))
+        .then(|| remark("engines", Level::Fine, "embedded: no model server is asked".to_owned()));
+    let servers = summaries.into_iter().map(|summary| {
         let level = match summary.standing {
             Standing::Well => Level::Fine,
             Standing::Unknown | Standing::Unwell => Level::Warning,
             Standing::Away => Level::Failure,
         };
-        remark("engines", level, format!("{} {}", summary.engine, summary.words))
+        let name = match summary.kind {
+            ServerKind::Model => "engines",
+            ServerKind::Speech => "speech",
+        };
+        remark(name, level, format!("{} {}", summary.engine, summary.words))
     });
-    told.collect()
+    embedded.into_iter().chain(servers).collect()
 }
 
 /// In the mode `inline` finalize answers 503, and only creates are processed.

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use clap::Args;
 use job::{Command, JobId, Policy};
 use ledger::Ledger;
-use operations::{JobFilter, Operations};
+use operations::{JobFilter, Operations, OrderOfMany};
 use serde_json::json;
 
 use super::{
     filter::{OF_MANY, Which},
-    no_job, several,
+    no_job, order_id, several,
 };
 use crate::{
     commands::{
@@ -83,7 +83,7 @@ async fn foresee(ledger: &Ledger, id: &str, as_json: bool) -> anyhow::Result<()>
     }
 }
 
-/// Page by page, a transaction per job: what was dismissed before an interruption stays so, and a second call
+/// Page by page, a transaction per job, and one order in the audit: what was dismissed before an interruption stays so, and a second call
 /// goes on where the first one ended.
 async fn many(ledger: &Ledger, dismiss: &Dismiss, as_json: bool) -> anyhow::Result<ExitCode> {
     let dead = Some("dead_letter".to_owned());
@@ -103,15 +103,14 @@ async fn many(ledger: &Ledger, dismiss: &Dismiss, as_json: bool) -> anyhow::Resu
         return Ok(ExitCode::SUCCESS);
     }
     let bar = progress::bar(found.unsigned_abs(), "dismissed");
-    let (mut dismissed, mut refused) = (0_u64, 0_u64);
+    let (operations, words) = (Operations::new(ledger), dismiss.which.words("all dead letters"));
+    let (order, meant) = (OrderOfMany::Dismiss, (words.as_str(), found.unsigned_abs()));
+    let mut given = operations.begin_order(order_id(), order, meant, &dismiss.cause.action()).await?;
     loop {
-        let page = Operations::new(ledger).jobs_page(&filter).await?;
+        let page = operations.jobs_page(&filter).await?;
         for view in &page.jobs {
-            match ledger.discard(&view.job.id, &dismiss.cause.action()).await? {
-                Some(Ok(_)) => dismissed += 1,
-                Some(Err(_)) | None => refused += 1,
-            }
-            bar.set_position(dismissed);
+            operations.give_order(&mut given, &view.job.id).await?;
+            bar.set_position(given.counts().0);
         }
         match page.next {
             Some(next) => filter.after = Some(next),
@@ -119,6 +118,8 @@ async fn many(ledger: &Ledger, dismiss: &Dismiss, as_json: bool) -> anyhow::Resu
         }
     }
     bar.finish_and_clear();
+    operations.end_order(&given).await?;
+    let (dismissed, refused) = given.counts();
     match as_json {
         true => print_json(&json!({ "found": found, "dismissed": dismissed, "refused": refused })),
         false => say!("dismissed {dismissed}, refused {refused}"),

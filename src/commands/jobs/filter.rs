@@ -41,8 +41,8 @@ impl Which {
             && self.generation.is_none()
     }
 
-    /// The filter in words, for those who look at it later.
-    pub(crate) fn words(&self) -> String {
+    /// The filter in words, for those who look at it later; `all` where it is empty.
+    pub(crate) fn words(&self, all: &str) -> String {
         let age = |name: &str, age: &Option<chrono::Duration>| {
             age.as_ref().map(|age| format!("{name} {}", spoken(*age)))
         };
@@ -54,7 +54,7 @@ impl Which {
             self.generation.map(|generation| format!("generation {generation}")),
         ];
         let said: Vec<String> = said.into_iter().flatten().collect();
-        if said.is_empty() { "all dead letters".to_owned() } else { said.join(", ") }
+        if said.is_empty() { all.to_owned() } else { said.join(", ") }
     }
 
     /// As the ledger filters; ages count back from the database's clock.

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use clap::Args;
 use job::{Command, Job, JobId, Policy, Refusal, State};
 use ledger::{Ledger, OperatorAction};
-use operations::{JobFilter, Operations};
+use operations::{JobFilter, Operations, OrderOfMany};
 use serde_json::json;
 
 use super::{
     filter::{OF_MANY, Which},
-    no_job, several,
+    no_job, order_id, several,
 };
 use crate::{
     commands::{
@@ -109,7 +109,31 @@ pub(super) async fn run_now(ledger: &Ledger, order: &RunNow, as_json: bool) -> a
         }?;
         return Ok(ExitCode::SUCCESS);
     }
-    many(ledger, Order::RunNow, &found, cause, as_json).await
+    let words = format!("waiting jobs, {}", which.words("all"));
+    by_filter(ledger, (&words, &found), cause, as_json).await
+}
+
+/// One order in the audit; a transaction per job: what was done before an interruption stays done.
+async fn by_filter(
+    ledger: &Ledger,
+    (words, ids): (&str, &[String]),
+    cause: &Cause,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    let operations = Operations::new(ledger);
+    let meant = (words, ids.len() as u64);
+    let mut given = operations.begin_order(order_id(), OrderOfMany::RunNow, meant, &cause.action()).await?;
+    let (bar, mut refused) = (progress::bar(ids.len() as u64, "due now"), Vec::new());
+    for id in ids {
+        match operations.give_order(&mut given, &JobId::from_text(id.clone())).await? {
+            Some(Ok(_)) => bar.set_position(given.counts().0),
+            Some(Err(refusal)) => refused.push((id, super::words(refusal))),
+            None => refused.push((id, "there is no such job")),
+        }
+    }
+    bar.finish_and_clear();
+    operations.end_order(&given).await?;
+    answer(Order::RunNow, ids.len(), given.counts().0, &refused, as_json)
 }
 
 /// Cancels jobs.
@@ -207,12 +231,24 @@ async fn many(
         bar.set_position(granted);
     }
     bar.finish_and_clear();
-    for (id, words) in &refused {
+    answer(order, ids.len(), granted, &refused, as_json)
+}
+
+/// What came of an order for several jobs.
+fn answer(
+    order: Order,
+    found: usize,
+    granted: u64,
+    refused: &[(&String, &str)],
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    let (_, done) = order.words();
+    for (id, words) in refused {
         anstream::eprintln!("{id}: {words}");
     }
     let rest = refused.len();
     match as_json {
-        true => print_json(&json!({ "found": ids.len(), done.replace(' ', "_"): granted, "refused": rest })),
+        true => print_json(&json!({ "found": found, done.replace(' ', "_"): granted, "refused": rest })),
         false => say!("{done}: {granted}, refused: {rest}"),
     }?;
     Ok(if rest == 0 { ExitCode::SUCCESS } else { ExitCode::from(crate::exit::PARTLY) })

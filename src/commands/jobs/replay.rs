@@ -6,12 +6,11 @@ use clap::Args;
 use job::{JobId, State};
 use ledger::Ledger;
 use operations::{JobFilter, Operations, ReplayOrder, ReplayPreview, Started};
-use rand::RngExt;
 use serde_json::json;
 
 use super::{
     filter::{OF_MANY, Which},
-    no_job, several,
+    no_job, order_id, several,
 };
 use crate::{
     commands::{
@@ -21,7 +20,6 @@ use crate::{
         table::print_json,
     },
     exit::Exit,
-    wiring::chance,
 };
 
 /// One job, or all that a filter finds.
@@ -124,7 +122,7 @@ async fn start(
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     let order = ReplayOrder {
-        words: replay.which.words(),
+        words: replay.which.words("all dead letters"),
         filter,
         from_scratch: replay.from_scratch,
         per_minute: replay.rate,
@@ -154,7 +152,7 @@ async fn start(
 
 /// Begins the operation, once: over a gap of the database it is asked for again by the same name.
 async fn begin(ledger: &Ledger, order: &ReplayOrder, cause: &Cause) -> anyhow::Result<Started> {
-    let (id, action) = (uuid::Builder::from_random_bytes(chance().random()).into_uuid(), cause.action());
+    let (id, action) = (order_id(), cause.action());
     let begun =
         outage::with_retries(async || Operations::new(ledger).start_replay(id, order, &action).await).await;
     begun.map_err(|error| {
@@ -181,7 +179,7 @@ fn tell(preview: &ReplayPreview, replay: &Replay) {
         "{} of {}: {}",
         several(preview.jobs, "dead letter", "dead letters"),
         several(preview.users, "person", "people"),
-        replay.which.words()
+        replay.which.words("all dead letters")
     );
     for (code, jobs) in &preview.codes {
         anstream::eprintln!("  {jobs:>7}  {code}");

@@ -74,7 +74,9 @@ async fn all_that_waits_is_due_after_a_look() {
     assert!(!world.ledger.job(&ready).await.unwrap().unwrap().job.hurried);
     let none = world.get("/console/run-now?status=queued", olga).await;
     assert_eq!(none.status, StatusCode::NOT_FOUND);
-    assert_eq!(done(&world).await.len(), 2);
+    assert_eq!(done(&world).await, [("bulk_run_now".to_owned(), "olga".to_owned())], "one order");
+    let audit = world.get("/console/audit", olga).await.text;
+    assert!(audit.contains("waiting jobs, user ann: 2 done, 0 refused"), "{audit}");
 }
 
 #[tokio::test]

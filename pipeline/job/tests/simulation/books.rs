@@ -36,6 +36,8 @@ pub(crate) struct Seen {
     pub(crate) stale_tasks: u64,
     pub(crate) run_limits: u64,
     pub(crate) poisoned: u64,
+    pub(crate) hurried: u64,
+    pub(crate) cancelled: u64,
 }
 
 impl Seen {
@@ -52,7 +54,7 @@ impl Seen {
         assert!(self.all().iter().all(|count| **count > 0), "something never happened: {words}");
     }
 
-    fn all(&mut self) -> [&mut u64; 16] {
+    fn all(&mut self) -> [&mut u64; 18] {
         [
             &mut self.stores,
             &mut self.lost_races,
@@ -70,6 +72,8 @@ impl Seen {
             &mut self.stale_tasks,
             &mut self.run_limits,
             &mut self.poisoned,
+            &mut self.hurried,
+            &mut self.cancelled,
         ]
     }
 }

@@ -35,12 +35,15 @@ impl Sim {
         }
     }
 
-    /// An operator replays a dead letter, or settles one.
+    /// An operator replays a dead letter, or settles one; or ends the wait of a live job, or the job.
     pub(crate) fn operator(&mut self) -> Result<(), String> {
         if !self.troubled() {
             return Ok(());
         }
         self.later(10_000..60_000, Event::Operator);
+        if self.chances(40) {
+            return self.order();
+        }
         let dead: Vec<usize> = (0..self.rows.len())
             .filter(|&row| matches!(self.rows[row].job.state, State::DeadLetter { .. }))
             .collect();
@@ -63,6 +66,29 @@ impl Sim {
             ));
         }
         self.seen.replays += u64::from(granted);
+        Ok(())
+    }
+
+    /// Run now, or cancel: granted exactly where the job waits for a moment, or lives.
+    fn order(&mut self) -> Result<(), String> {
+        let live: Vec<usize> =
+            (0..self.rows.len()).filter(|&row| !self.rows[row].job.state.is_terminal()).collect();
+        if live.is_empty() || self.database_away_until > self.now {
+            return Ok(());
+        }
+        let (row, now) = (live[self.chance.random_range(0..live.len())], self.clock());
+        if self.chances(15) {
+            if !self.at_once(row, Command::Cancel)? {
+                return Err(format!("job {row}: a live job can be cancelled"));
+            }
+            self.seen.cancelled += 1;
+            return Ok(());
+        }
+        let waits = matches!(self.rows[row].job.state, State::Queued { ready_at } if ready_at > now);
+        if self.at_once(row, Command::RunNow)? != waits {
+            return Err(format!("job {row}: a job that waits for a moment is hurried, and no other"));
+        }
+        self.seen.hurried += u64::from(waits);
         Ok(())
     }
 
@@ -139,7 +165,7 @@ impl Sim {
         let Ok(step) = decide(&old, command.clone(), now, &self.policy) else { return Ok(false) };
         let (new, books) = (&step.job, &mut self.rows[row].books);
         match &command {
-            Command::Withdraw => books.claim = 0,
+            Command::Withdraw | Command::Cancel => books.claim = 0,
             Command::RequireKeys => books.requires_keys = true,
             Command::Replay { requires_keys, .. } => {
                 let required = books.requires_keys || *requires_keys;
@@ -156,7 +182,7 @@ impl Sim {
         }
         let same = new.requires_keys == books.requires_keys
             && (new.attempts, new.crashes, new.runs) == (books.attempts, books.crashes, books.runs);
-        let raised = matches!(command, Command::Withdraw);
+        let raised = matches!(command, Command::Withdraw | Command::Cancel);
         if !same || raised != (new.epoch > old.epoch) {
             return Err(format!("broken by {command:?}: {old:?} became {new:?}"));
         }

@@ -2,7 +2,7 @@
 
 use job::{FailureCode, State};
 use ledger::{CheckpointKey, OperatorAction, history::Verb};
-use operations::{JobFilter, Operations};
+use operations::{ActionFilter, JobFilter, Operations, OrderOfMany};
 
 use crate::world::World;
 
@@ -68,4 +68,28 @@ async fn an_order_is_told_in_the_history_and_in_the_audit() {
     assert_eq!((action.from_generation, action.to_generation), (Some(1), Some(2)));
     let retaken = world.claim(&claimed.job.id).await;
     assert!(retaken.job.hurried, "its run is told");
+}
+
+#[tokio::test]
+async fn an_order_for_many_jobs_is_one_row_of_the_audit_and_a_line_of_each_job() {
+    let world = World::new().await;
+    let operations = Operations::new(&world.ledger);
+    let dead = world.dead("c", FailureCode::InvalidJob).await;
+    let live = world.admitted("d").await;
+    let id = uuid::Uuid::from_u128(7);
+    let mut given =
+        operations.begin_order(id, OrderOfMany::Dismiss, ("code invalid_job", 2), &olga()).await.unwrap();
+    let rows = async || {
+        let all = operations.actions(&ActionFilter { limit: 9, ..ActionFilter::default() }).await.unwrap();
+        all.into_iter().map(|row| (row.action, row.detail.unwrap_or_default())).collect::<Vec<_>>()
+    };
+    let row = |detail: &str| vec![("bulk_discard".to_owned(), detail.to_owned())];
+    assert_eq!(rows().await, row("code invalid_job: 2 found"), "recorded before anything is changed");
+    assert!(operations.give_order(&mut given, &dead).await.unwrap().unwrap().is_ok());
+    assert!(operations.give_order(&mut given, &live).await.unwrap().unwrap().is_err());
+    operations.end_order(&given).await.unwrap();
+    assert_eq!(rows().await, row("code invalid_job: 1 done, 1 refused"));
+    let page = operations.job_page(&dead).await.unwrap().unwrap();
+    let action = &page.actions[0];
+    assert_eq!((action.action.as_str(), action.subject.as_deref()), ("discard", Some(&*id.to_string())));
 }

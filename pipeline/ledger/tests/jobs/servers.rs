@@ -3,7 +3,7 @@
 use chrono::Duration;
 use job::{Cause, ErrorClass, FailureCode};
 use ledger::{RunEnd, Transition};
-use operations::{ModelAnswer, ModelServer, Operations};
+use operations::{ModelAnswer, ModelServer, Operations, ServerKind};
 
 use crate::world::{World, process};
 
@@ -11,6 +11,7 @@ fn server(class: Option<&str>) -> ModelServer {
     let called =
         ModelAnswer { seconds_ago: 3, class: class.map(str::to_owned), http_status: class.map(|_| 503) };
     ModelServer {
+        kind: ServerKind::Model,
         engine: "openai:m@h/1".to_owned(),
         open_for: class.map(|_| 12),
         called: Some(called),

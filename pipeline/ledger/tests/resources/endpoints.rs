@@ -1,6 +1,6 @@
 //! Webhook endpoints.
 
-use outbox::EndpointChange;
+use outbox::{EndpointChange, EndpointChangeRefusal};
 use records::{EventKind, WebhookFormat};
 
 use crate::world::World;
@@ -21,8 +21,12 @@ async fn an_endpoint_is_created_changed_and_deleted_by_its_owner_alone() {
         events: Some(vec![EventKind::MemoryCreated]),
         format: Some(WebhookFormat::Thin),
         enabled: None,
+        force: false,
     };
-    assert_eq!(world.ledger.outbox().change_endpoint(&world.bob, "w1", &change).await.unwrap(), None);
+    assert_eq!(
+        world.ledger.outbox().change_endpoint(&world.bob, "w1", &change).await.unwrap(),
+        Err(EndpointChangeRefusal::Missing)
+    );
     let changed = world.ledger.outbox().change_endpoint(&world.ann, "w1", &change).await.unwrap().unwrap();
     assert_eq!(changed.url, "https://example.com/new");
     assert_eq!(

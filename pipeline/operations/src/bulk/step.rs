@@ -8,8 +8,7 @@ use ledger::{
     OperatorAction,
     effects::{Abort, Written},
     operator::Operation,
-    retry_conflicts,
-    row::{self, Stored},
+    retry_conflicts, row,
 };
 use sqlx::PgConnection;
 
@@ -176,35 +175,13 @@ impl Operations {
         let action =
             OperatorAction { operator: operation.operator.clone(), reason: operation.reason.clone() };
         let verb = Operation::Replay { from_scratch: operation.from_scratch };
-        let decided = self.ledger.operate_on(connection, &stored, verb, &action, now).await?;
-        if decided.is_ok() {
-            mark_action(connection, &stored, operation_id, now).await.doing("replaying an item")?;
-        }
+        let decided =
+            self.ledger.operate_on(connection, &stored, verb, (&action, Some(operation_id)), now).await?;
         Ok(match decided {
             Ok(written) => Outcome::Replayed(Box::new(written)),
             Err(refusal) => Outcome::Refused(word(refusal)),
         })
     }
-}
-
-/// Says of the recorded action that it was part of the operation: the list of actions shows the operation once.
-async fn mark_action(
-    connection: &mut PgConnection,
-    before: &Stored,
-    operation_id: &str,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "update operator_actions set subject = $3 \
-         where user_id = $1 and job_id = $2 and action = 'replay' and created_at = $4",
-    )
-    .bind(before.user_id.as_str())
-    .bind(before.job.id.as_str())
-    .bind(operation_id)
-    .bind(now)
-    .execute(connection)
-    .await
-    .map(drop)
 }
 
 /// The operation, locked, while it runs under this turn's epoch; its lease is renewed.

@@ -48,6 +48,26 @@ impl TryFrom<EndpointRow> for Endpoint {
     }
 }
 
+/// Whether the endpoint would get the URL of another one of the user's own.
+pub async fn is_of_another(
+    connection: &mut PgConnection,
+    user: &UserId,
+    id: &str,
+    url: &str,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar(
+        "select exists (select from webhook_endpoints \
+                 where user_id = $1 and endpoint_id = $2 and url <> $3) \
+             and exists (select from webhook_endpoints \
+                 where user_id = $1 and endpoint_id <> $2 and url = $3 and app_id is null)",
+    )
+    .bind(user.as_str())
+    .bind(id)
+    .bind(url)
+    .fetch_one(connection)
+    .await
+}
+
 /// Changes an endpoint. Enabling clears every mark of failure; disabling one that is disabled keeps its reason.
 pub async fn change(
     connection: &mut PgConnection,

@@ -14,6 +14,7 @@ use tokio_tungstenite::tungstenite::http::{Response, StatusCode};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 
+use crate::health::Unwell;
 use crate::openai::cleaned;
 use crate::{BadSettings, Language, RATE, Reason, Session, Settings};
 
@@ -34,11 +35,28 @@ pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 pub(super) struct Fault {
     pub(super) reason: Reason,
     pub(super) retry_after: Option<Duration>,
+    pub(super) http_status: Option<u16>,
+}
+
+impl Fault {
+    pub(super) fn of(reason: Reason) -> Self {
+        Self { reason, retry_after: None, http_status: None }
+    }
+}
+
+impl Unwell for Fault {
+    fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    fn http_status(&self) -> Option<u16> {
+        self.http_status
+    }
 }
 
 impl upstream::Fault for Fault {
     fn silent() -> Self {
-        Self { reason: Reason::Timeout, retry_after: None }
+        Self::of(Reason::Timeout)
     }
 
     fn outcome(&self) -> &'static str {
@@ -122,9 +140,22 @@ impl Address {
         url
     }
 
+    /// Model and host.
+    pub(super) fn id(&self) -> String {
+        format!("deepgram:{}@{}", self.model, upstream::host(&self.base))
+    }
+
+    /// Whether a socket opens: no audio is sent, and none is billed.
+    pub(super) async fn is_there(&self) -> Result<(), Fault> {
+        let session = Session { language: Language::Any, channels: 1, vocabulary: Vec::new(), own_key: None };
+        let mut socket = self.connect(&self.of(&session)).await?;
+        // It was there, however it ends.
+        let _ = socket.close(None).await;
+        Ok(())
+    }
+
     pub(super) async fn connect(&self, url: &Url) -> Result<Socket, Fault> {
-        let lasting = |reason| Fault { reason, retry_after: None };
-        let mut request = url.as_str().into_client_request().map_err(|_| lasting(Reason::Rejected))?;
+        let mut request = url.as_str().into_client_request().map_err(|_| Fault::of(Reason::Rejected))?;
         request.headers_mut().insert(AUTHORIZATION, self.authorization.clone());
         let limits = WebSocketConfig::default()
             .read_buffer_size(BUFFER_BYTES)
@@ -135,8 +166,8 @@ impl Address {
         match connect_async_tls_with_config(request, Some(limits), true, connector).await {
             Ok((socket, _)) => Ok(socket),
             Err(Error::Http(response)) => Err(fault_of_answer(&response)),
-            Err(Error::Url(_)) => Err(lasting(Reason::Rejected)),
-            Err(_) => Err(lasting(Reason::Unavailable)),
+            Err(Error::Url(_)) => Err(Fault::of(Reason::Rejected)),
+            Err(_) => Err(Fault::of(Reason::Unavailable)),
         }
     }
 }
@@ -168,5 +199,5 @@ fn fault_of_answer<T>(response: &Response<T>) -> Fault {
         status if status.is_client_error() => Reason::Rejected,
         _ => Reason::Unavailable,
     };
-    Fault { reason, retry_after }
+    Fault { reason, retry_after, http_status: Some(response.status().as_u16()) }
 }

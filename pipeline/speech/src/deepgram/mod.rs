@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use upstream::{Line, Patience};
@@ -19,12 +20,13 @@ use upstream::{Line, Patience};
 use self::connect::Address;
 use self::session::Task;
 use self::tape::Tape;
+use crate::health::Answers;
 use crate::listener::{Frame, Listener};
 use crate::meters::{Calls, Counter};
 use crate::utterance::BEFORE;
 use crate::{
-    Activity, Audio, BadKey, BadSettings, Capabilities, Engine, Events, Meter, Recognizer, Session, Settings,
-    Usage, channel,
+    Activity, Audio, BadKey, BadSettings, Capabilities, Engine, Events, Meter, Recognizer, ServerHealth,
+    Session, Settings, Usage, channel,
 };
 
 /// How long opening a socket may take.
@@ -34,6 +36,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 pub(crate) struct Deepgram {
     address: Address,
     line: Line,
+    answers: Answers,
     meter: Arc<dyn Meter>,
 }
 
@@ -45,7 +48,7 @@ impl Deepgram {
     ) -> Result<Self, BadSettings> {
         let patience = Patience { deadline: CONNECT, retries: 0, ..Patience::default() };
         let line = Line::new(patience, Arc::new(Calls(Arc::clone(&meter))), chance);
-        Ok(Self { address: Address::new(settings)?, line, meter })
+        Ok(Self { address: Address::new(settings)?, line, answers: Answers::default(), meter })
     }
 }
 
@@ -70,6 +73,7 @@ impl Engine for Deepgram {
             url: self.address.of(&session),
             address: self.address.clone(),
             line: self.line.clone(),
+            answers: self.answers.clone(),
             shared: Arc::clone(&shared),
             events,
             counter: counter.clone(),
@@ -78,6 +82,14 @@ impl Engine for Deepgram {
         tokio::spawn(task.run());
         let listener = Listener::new(session.channels);
         Ok((Box::new(Ear { listener, gate: Gate::default(), shared, counter }), receiver))
+    }
+
+    fn server(&self) -> Option<ServerHealth> {
+        Some(self.answers.health(self.address.id(), &self.line))
+    }
+
+    fn check_server(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.answers.check(self.address.is_there()))
     }
 }
 

@@ -11,6 +11,7 @@ use upstream::{Line, Unanswered};
 use super::Shared;
 use super::connect::{Address, Fault, Socket};
 use super::socket::{Conversation, End};
+use crate::health::Answers;
 use crate::meters::Counter;
 use crate::{Event, Reason, Status};
 
@@ -26,6 +27,7 @@ pub(super) struct Task {
     pub(super) url: Url,
     pub(super) address: Address,
     pub(super) line: Line,
+    pub(super) answers: Answers,
     pub(super) shared: Arc<Shared>,
     pub(super) events: mpsc::Sender<Event>,
     pub(super) counter: Counter,
@@ -100,13 +102,12 @@ impl Task {
     }
 
     async fn connect(&self) -> Result<Socket, Fault> {
-        self.line.call("connect", || self.address.connect(&self.url)).await.map_err(|unanswered| {
-            match unanswered {
-                Unanswered::CircuitOpen(wait) => {
-                    Fault { reason: Reason::Unavailable, retry_after: Some(wait) }
-                }
-                Unanswered::Failed { fault, .. } => fault,
+        let socket = self.answers.call(&self.line, "connect", || self.address.connect(&self.url)).await;
+        socket.map_err(|unanswered| match unanswered {
+            Unanswered::CircuitOpen(wait) => {
+                Fault { retry_after: Some(wait), ..Fault::of(Reason::Unavailable) }
             }
+            Unanswered::Failed { fault, .. } => fault,
         })
     }
 

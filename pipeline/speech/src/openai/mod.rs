@@ -9,6 +9,7 @@ mod session;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use upstream::{Line, Patience};
@@ -16,12 +17,13 @@ use upstream::{Line, Patience};
 use self::backlog::Backlog;
 use self::server::Server;
 use self::session::Task;
+use crate::health::Answers;
 use crate::listener::Listener;
 use crate::meters::{Calls, Counter};
 use crate::utterance::Cutter;
 use crate::{
-    Activity, Audio, BadKey, BadSettings, Capabilities, Engine, Events, Meter, Recognizer, Session, Settings,
-    Usage, channel,
+    Activity, Audio, BadKey, BadSettings, Capabilities, Engine, Events, Meter, Recognizer, ServerHealth,
+    Session, Settings, Usage, channel,
 };
 
 pub(crate) use self::answer::cleaned;
@@ -35,6 +37,7 @@ const MAX_PROMPT_BYTES: usize = 600;
 pub(crate) struct OpenAi {
     server: Server,
     line: Line,
+    answers: Answers,
     requests: Arc<Semaphore>,
     meter: Arc<dyn Meter>,
 }
@@ -52,7 +55,7 @@ impl OpenAi {
         let patience = Patience { deadline: DEADLINE, ..Patience::default() };
         let line = Line::new(patience, Arc::new(Calls(Arc::clone(&meter))), chance);
         let requests = Arc::new(Semaphore::new(settings.concurrency.min(Semaphore::MAX_PERMITS)));
-        Ok(Self { server, line, requests, meter })
+        Ok(Self { server, line, answers: Answers::default(), requests, meter })
     }
 }
 
@@ -75,6 +78,7 @@ impl Engine for OpenAi {
         let task = Task {
             server,
             line: self.line.clone(),
+            answers: if session.own_key.is_some() { Answers::default() } else { self.answers.clone() },
             requests: Arc::clone(&self.requests),
             backlog: Arc::clone(&backlog),
             events,
@@ -86,6 +90,14 @@ impl Engine for OpenAi {
         tokio::spawn(task.run());
         let cutters = (0..u16::from(session.channels)).map(Cutter::new).collect();
         Ok((Box::new(Ear { listener: Listener::new(session.channels), cutters, backlog, counter }), receiver))
+    }
+
+    fn server(&self) -> Option<ServerHealth> {
+        Some(self.answers.health(self.server.id(), &self.line))
+    }
+
+    fn check_server(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.answers.check(self.server.is_there()))
     }
 }
 

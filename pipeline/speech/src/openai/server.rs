@@ -13,6 +13,7 @@ use serde::Deserialize;
 use upstream::{Broken, asked_for, read_at_most};
 
 use super::answer::Answer;
+use crate::health::Unwell;
 use crate::wav::wav;
 use crate::{BadKey, BadSettings, Language, Reason, Settings};
 
@@ -29,13 +30,14 @@ pub(super) struct Fault {
     pub(super) retry_after: Option<Duration>,
     /// Whether the same request may be answered a moment later.
     passing: bool,
+    http_status: Option<u16>,
     /// The server is there and fails on this utterance, perhaps on no other.
     pub(super) stumbled: bool,
 }
 
 impl Fault {
     fn lasting(reason: Reason) -> Self {
-        Self { reason, retry_after: None, passing: false, stumbled: false }
+        Self { reason, retry_after: None, passing: false, http_status: None, stumbled: false }
     }
 
     fn passing(reason: Reason) -> Self {
@@ -44,6 +46,16 @@ impl Fault {
 
     fn malformed() -> Self {
         Self { stumbled: true, ..Self::passing(Reason::Malformed) }
+    }
+}
+
+impl Unwell for Fault {
+    fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    fn http_status(&self) -> Option<u16> {
+        self.http_status
     }
 }
 
@@ -81,6 +93,8 @@ pub(super) struct Question<'a> {
 pub(super) struct Server {
     client: Client,
     url: Url,
+    /// Its list of models, which costs nothing.
+    models: Url,
     authorization: Option<HeaderValue>,
     own_key: bool,
     model: Arc<str>,
@@ -95,13 +109,15 @@ impl Server {
         }
         let base = settings.base_url.as_deref().filter(|url| !url.trim().is_empty()).unwrap_or(OPENAI);
         let mut url = upstream::base_url(base, &["http", "https"]).ok_or(BadSettings::BaseUrl)?;
-        let path = settings.path.trim_start_matches('/');
-        url.set_path(&format!("{}/{path}", url.path().trim_end_matches('/')));
+        let root = url.path().trim_end_matches('/').to_owned();
+        let mut models = url.clone();
+        models.set_path(&format!("{root}/models"));
+        url.set_path(&format!("{root}/{}", settings.path.trim_start_matches('/')));
         let key = settings.api_key.as_ref().filter(|key| !key.expose_secret().is_empty());
         let authorization = key.map(|key| upstream::bearer(key).ok_or(BadSettings::Key)).transpose()?;
         let client = upstream::client(&url).ok_or(BadSettings::Client)?;
         let model = settings.model.trim().into();
-        Ok(Self { client, url, authorization, own_key: false, model, plain: Arc::default() })
+        Ok(Self { client, url, models, authorization, own_key: false, model, plain: Arc::default() })
     }
 
     pub(super) fn with_own_key(&self, key: &SecretString) -> Result<Self, BadKey> {
@@ -152,7 +168,32 @@ impl Server {
         }
     }
 
+    /// Model and host.
+    pub(super) fn id(&self) -> String {
+        format!("openai:{}@{}", self.model, upstream::host(&self.url))
+    }
+
+    /// Whether the server answers and takes the key. One without a list of models is there, too.
+    pub(super) async fn is_there(&self) -> Result<(), Fault> {
+        let mut request = self.client.get(self.models.clone());
+        if let Some(value) = &self.authorization {
+            request = request.header(AUTHORIZATION, value.clone());
+        }
+        let response = request.send().await.map_err(|error| fault_of_error(&error))?;
+        match response.status() {
+            status if status.is_success() => Ok(()),
+            status => match self.fault_of_answer(status, response).await {
+                Fault { reason: Reason::Rejected, .. } => Ok(()),
+                fault => Err(fault),
+            },
+        }
+    }
+
     async fn fault_of_answer(&self, status: StatusCode, response: Response) -> Fault {
+        Fault { http_status: Some(status.as_u16()), ..self.fault_of_status(status, response).await }
+    }
+
+    async fn fault_of_status(&self, status: StatusCode, response: Response) -> Fault {
         let retry_after = asked_for(response.headers());
         let refused = if self.own_key { Reason::OwnKeyRejected } else { Reason::KeyRejected };
         let passing = |reason| Fault { retry_after, ..Fault::passing(reason) };

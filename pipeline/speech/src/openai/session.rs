@@ -10,6 +10,7 @@ use upstream::{Line, Unanswered};
 use super::answer::Answer;
 use super::backlog::{Backlog, Waiting, Work, gap};
 use super::server::{Fault, Question, Server};
+use crate::health::Answers;
 use crate::meters::Counter;
 use crate::{Event, Gap, Language, Reason, Status};
 
@@ -26,6 +27,7 @@ const MOST_REFUSALS: u32 = 5;
 pub(super) struct Task {
     pub(super) server: Server,
     pub(super) line: Line,
+    pub(super) answers: Answers,
     pub(super) requests: Arc<Semaphore>,
     pub(super) backlog: Arc<Backlog>,
     pub(super) events: mpsc::Sender<Event>,
@@ -132,7 +134,7 @@ impl Task {
             language: &self.language,
             prompt: &self.prompt,
         };
-        Some(self.line.call("transcribe", || self.server.ask(question())).await)
+        Some(self.answers.call(&self.line, "transcribe", || self.server.ask(question())).await)
     }
 
     async fn report(&self, answer: Answer, waiting: &Waiting) {

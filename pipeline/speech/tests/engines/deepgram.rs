@@ -302,3 +302,20 @@ async fn a_users_openai_key_is_no_key_for_it() {
     assert!(!engine.capabilities().own_key && engine.open(own).is_err());
     assert_eq!(server.connections().len(), 0);
 }
+
+#[tokio::test]
+async fn its_server_is_asked_whether_it_is_there_without_audio() {
+    let server = server().await;
+    let engine = engine(&deepgram(&server));
+    engine.check_server().await;
+    let checked = engine.server().unwrap().checked.unwrap();
+    assert_eq!((checked.reason, checked.http_status), (None, None));
+    assert_eq!(server.connections()[0].samples, 0);
+
+    server.always(Manner { refuse: Some(401), ..Manner::default() });
+    engine.check_server().await;
+    let health = engine.server().unwrap();
+    let checked = health.checked.unwrap();
+    assert_eq!((checked.reason, checked.http_status), (Some(Reason::KeyRejected), Some(401)));
+    assert_eq!((health.called, health.open_for), (None, None), "a check is no call");
+}

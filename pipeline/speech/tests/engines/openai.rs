@@ -341,3 +341,31 @@ async fn a_session_that_is_gone_asks_nothing_more() {
     sleep(Duration::from_secs(60)).await;
     assert_eq!(server.requests().len(), 0);
 }
+
+#[tokio::test]
+async fn its_server_is_known_by_its_last_answers_and_not_by_those_to_users_keys() {
+    let server = server().await;
+    let engine = engine(&openai(&server));
+    let health = || engine.server().unwrap();
+    assert_eq!((health().called, health().checked), (None, None));
+    assert!(health().id.starts_with("openai:gpt-transcribe@127.0.0.1:"), "{}", health().id);
+    engine.check_server().await;
+    assert_eq!(
+        health().checked.map(|answer| answer.reason),
+        Some(None),
+        "one without a list of models is there"
+    );
+
+    server.always(Some(status(401)));
+    let own = Session { own_key: Some(SecretString::from("own-key")), ..session() };
+    let mut speaker = Speaker::open(&engine, own);
+    speaker.utter(300, 1.0);
+    speaker.finish().await;
+    assert_eq!(health().called, None);
+
+    let mut speaker = Speaker::open(&engine, session());
+    speaker.utter(300, 1.0);
+    speaker.finish().await;
+    let called = health().called.unwrap();
+    assert_eq!((called.reason, called.http_status), (Some(Reason::KeyRejected), Some(401)));
+}

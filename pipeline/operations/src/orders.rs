@@ -1,0 +1,123 @@
+//! Orders for all jobs that a filter finds: one row of the audit, however many jobs are found. What was done to each is
+//! listed with the job alone.
+
+use db::{Doing, Error};
+use job::{Job, JobId, Refusal};
+use ledger::{
+    OperatorAction,
+    operator::{Audited, Operation, write_action},
+};
+use uuid::Uuid;
+
+use crate::Operations;
+
+const DOING: &str = "recording an order for many jobs";
+
+/// What is ordered of each job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderOfMany {
+    /// Its wait ends.
+    RunNow,
+    /// A dead letter is dismissed.
+    Dismiss,
+}
+
+impl OrderOfMany {
+    /// As the audit names it.
+    const fn verb(self) -> &'static str {
+        match self {
+            Self::RunNow => "bulk_run_now",
+            Self::Dismiss => "bulk_discard",
+        }
+    }
+
+    const fn operation(self) -> Operation {
+        match self {
+            Self::RunNow => Operation::RunNow,
+            Self::Dismiss => Operation::Discard,
+        }
+    }
+}
+
+/// An order that is recorded, and is given to one job after the other.
+#[derive(Clone, Debug)]
+pub struct GivenToMany {
+    id: String,
+    order: OrderOfMany,
+    action: OperatorAction,
+    filter: String,
+    granted: u64,
+    refused: u64,
+}
+
+impl GivenToMany {
+    /// How many jobs the order changed, and how many refused it or were gone.
+    #[must_use]
+    pub const fn counts(&self) -> (u64, u64) {
+        (self.granted, self.refused)
+    }
+}
+
+impl Operations {
+    /// Records an order before the first job is changed: `filter` says in words which jobs are meant, of which `found` were
+    /// found.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn begin_order(
+        &self,
+        id: Uuid,
+        order: OrderOfMany,
+        (filter, found): (&str, u64),
+        action: &OperatorAction,
+    ) -> Result<GivenToMany, Error> {
+        let id = id.to_string();
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let audited = Audited { user: None, verb: order.verb(), subject: &id };
+        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
+        sqlx::query(include_str!("../sql/orders/count.sql"))
+            .bind(order.verb())
+            .bind(&id)
+            .bind(format!("{filter}: {found} found"))
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        let (filter, action) = (filter.to_owned(), action.clone());
+        Ok(GivenToMany { id, order, action, filter, granted: 0, refused: 0 })
+    }
+
+    /// Gives the order to one job, in a transaction of its own. `None`: no such job.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn give_order(
+        &self,
+        given: &mut GivenToMany,
+        job: &JobId,
+    ) -> Result<Option<Result<Job, Refusal>>, Error> {
+        let operation = given.order.operation();
+        let answer = self.ledger.operate(job, operation, &given.action, Some(&given.id)).await?;
+        match answer {
+            Some(Ok(_)) => given.granted += 1,
+            Some(Err(_)) | None => given.refused += 1,
+        }
+        Ok(answer)
+    }
+
+    /// Records what the order came to. An order that was interrupted keeps the count of what was found.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn end_order(&self, given: &GivenToMany) -> Result<(), Error> {
+        let GivenToMany { filter, granted, refused, .. } = given;
+        sqlx::query(include_str!("../sql/orders/count.sql"))
+            .bind(given.order.verb())
+            .bind(&given.id)
+            .bind(format!("{filter}: {granted} done, {refused} refused"))
+            .execute(self.db.pool())
+            .await
+            .doing(DOING)
+            .map(drop)
+    }
+}

@@ -1,0 +1,100 @@
+//! What the speech server last answered, kept for operators.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use upstream::{Fault, Line, Unanswered};
+
+use crate::Reason;
+
+/// How long a server may take to say that it is there.
+pub(crate) const CHECK: Duration = Duration::from_secs(10);
+
+/// What is known of an engine's server. Calls with users' own keys do not count: they say nothing of the service's key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerHealth {
+    /// Engine, model and host, never a key: `openai:gpt-transcribe@speech.example`.
+    pub id: String,
+    /// For how long its circuit is still open, if it is.
+    pub open_for: Option<Duration>,
+    /// The last call of a session.
+    pub called: Option<ServerAnswer>,
+    /// The last time it was asked whether it is there and takes the key.
+    pub checked: Option<ServerAnswer>,
+}
+
+/// One answer of a server, or its silence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerAnswer {
+    /// How long ago.
+    pub age: Duration,
+    /// What was wrong; `None`: it was a good answer.
+    pub reason: Option<Reason>,
+    /// The status, where it was not a good answer and there was one.
+    pub http_status: Option<u16>,
+}
+
+/// What an exchange came to that gave no words.
+pub(crate) trait Unwell: Fault {
+    fn reason(&self) -> Reason;
+    fn http_status(&self) -> Option<u16>;
+}
+
+type Answer = (Instant, Option<Reason>, Option<u16>);
+
+/// The last answers of one server to one key. Clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct Answers {
+    called: Arc<Mutex<Option<Answer>>>,
+    checked: Arc<Mutex<Option<Answer>>>,
+}
+
+impl Answers {
+    /// Calls through the line and keeps what each try came to: the circuit may open between the tries of a call. A call
+    /// that was not made, because the circuit is open, came to nothing.
+    pub(crate) async fn call<T, F: Unwell, Try: Future<Output = Result<T, F>>>(
+        &self,
+        line: &Line,
+        purpose: &'static str,
+        attempt: impl Fn() -> Try,
+    ) -> Result<T, Unanswered<F>> {
+        let answer = line.call(purpose, || self.tried(attempt())).await;
+        if let Err(Unanswered::Failed { fault, .. }) = &answer {
+            // Also a try that was given up for its time.
+            keep(&self.called, Some(fault));
+        }
+        answer
+    }
+
+    async fn tried<T, F: Unwell>(&self, attempt: impl Future<Output = Result<T, F>>) -> Result<T, F> {
+        let answer = attempt.await;
+        keep(&self.called, answer.as_ref().err());
+        answer
+    }
+
+    /// Keeps what a check came to, which may take 10 seconds; outside of the circuit, which counts calls alone.
+    pub(crate) async fn check<F: Unwell>(&self, attempt: impl Future<Output = Result<(), F>>) {
+        let checked = tokio::time::timeout(CHECK, attempt).await.unwrap_or_else(|_| Err(F::silent()));
+        keep(&self.checked, checked.as_ref().err());
+    }
+
+    pub(crate) fn health(&self, id: String, line: &Line) -> ServerHealth {
+        ServerHealth {
+            id,
+            open_for: line.open_for(),
+            called: read(&self.called),
+            checked: read(&self.checked),
+        }
+    }
+}
+
+fn keep<F: Unwell>(kept: &Mutex<Option<Answer>>, fault: Option<&F>) {
+    let answer = (Instant::now(), fault.map(F::reason), fault.and_then(F::http_status));
+    *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+}
+
+fn read(kept: &Mutex<Option<Answer>>) -> Option<ServerAnswer> {
+    let answer = *kept.lock().unwrap_or_else(PoisonError::into_inner);
+    answer.map(|(at, reason, http_status)| ServerAnswer { age: at.elapsed(), reason, http_status })
+}
