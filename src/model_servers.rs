@@ -284,6 +284,8 @@ fn trouble(class: Option<ErrorClass>, settings: &Settings) -> (Standing, String)
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
     use super::*;
 
     fn answer(seconds_ago: i64, class: Option<ErrorClass>, http_status: Option<u16>) -> ModelAnswer {

@@ -80,7 +80,7 @@ impl Report {
 
     /// The same, of a part in which some values are not what they seem.
     pub(crate) fn of_unrepresentable(part: &'static str, unrepresentable: Option<Unrepresentable>) -> Self {
-        Self { place: vec![part.into()], problems: Vec::new(), unrepresentable: unrepresentable }
+        Self { place: vec![part.into()], problems: Vec::new(), unrepresentable }
     }
 
     /// Takes the value one step further in: also of one that would do, if it is not what was sent.

@@ -51,7 +51,7 @@ pub(crate) async fn table(setup: &Setup) {
     tokio::time::sleep(Duration::from_secs(2)).await;
     stop.cancel();
     handing.await.unwrap();
-    let created = created.lock().unwrap();
+    let created = created.lock().unwrap().clone();
     assert_eq!(created.len(), committed.len(), "a run with losses is not a number");
     let wait = |(task, at): &(String, Instant)| {
         Some(created.get(task)?.saturating_duration_since(*at).as_secs_f64() * 1e3)
@@ -62,7 +62,6 @@ pub(crate) async fn table(setup: &Setup) {
         "| from commit to a task with the task queue, {RATE} a second for {SECONDS} s | p50 ms | p99 ms |\n|---|---|---|"
     );
     println!("| a dispatcher in the same process | {p50:.1} | {p99:.1} |\n");
-    drop(created);
     setup.forget_jobs().await;
 }
 

@@ -202,7 +202,7 @@ async fn switching_an_endpoint_off_and_on_concerns_that_endpoint() {
         .await;
     let set = async |enabled| {
         let change = EndpointChange { enabled: Some(enabled), ..EndpointChange::default() };
-        world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
+        world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap().unwrap();
     };
     spared(&world, ALL_OF_W, set(false)).await;
     spared(&world, ALL_OF_W, set(true)).await;

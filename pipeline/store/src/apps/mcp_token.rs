@@ -44,7 +44,7 @@ impl Store {
                 .await
                 .doing("reading an app's token")?;
         let open = |token: String| self.db.secrets().open(Context::mcp_token(owner.as_str(), id), &token);
-        stored.flatten().map(open).transpose().map_err(Into::into)
+        stored.flatten().map(open).transpose()
     }
 
     /// How the new token of an app is stored, if there is one.
@@ -55,6 +55,6 @@ impl Store {
         token: &McpToken,
     ) -> Result<Option<String>, Error> {
         let McpToken::Replace(token) = token else { return Ok(None) };
-        self.db.secrets().seal(Context::mcp_token(owner.as_str(), id), token).map(Some).map_err(Into::into)
+        self.db.secrets().seal(Context::mcp_token(owner.as_str(), id), token).map(Some)
     }
 }

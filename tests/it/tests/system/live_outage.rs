@@ -130,8 +130,8 @@ async fn shown(socket: &mut Socket, words: &str) {
     let seen = async {
         while !last.ends_with(words) {
             let frame = next(socket).await.expect("the socket stays open");
-            let texts = frame.as_array().into_iter().flatten().filter_map(|one| one["text"].as_str());
-            last = texts.last().map_or(std::mem::take(&mut last), str::to_owned);
+            let mut texts = frame.as_array().into_iter().flatten().filter_map(|one| one["text"].as_str());
+            last = texts.next_back().map_or(std::mem::take(&mut last), str::to_owned);
         }
     };
     let in_time = timeout(PATIENCE, seen).await.is_ok();

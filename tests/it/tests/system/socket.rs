@@ -8,7 +8,6 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 pub(crate) type Socket = WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>;
 
 /// Opens a socket of the user with that key; `query` is what follows the user's id.
-#[expect(clippy::result_large_err, reason = "the library's own type")]
 pub(crate) async fn open(base: &str, user: &str, key: &str, query: &str) -> Result<Socket, Error> {
     let base = base.replacen("http", "ws", 1);
     let mut request =
