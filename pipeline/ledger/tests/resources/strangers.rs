@@ -202,7 +202,7 @@ async fn switching_an_endpoint_off_and_on_concerns_that_endpoint() {
         .await;
     let set = async |enabled| {
         let change = EndpointChange { enabled: Some(enabled), ..EndpointChange::default() };
-        world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap().unwrap();
+        world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
     };
     spared(&world, ALL_OF_W, set(false)).await;
     spared(&world, ALL_OF_W, set(true)).await;
@@ -221,7 +221,7 @@ async fn enabling_an_endpoint_hastens_nothing_that_has_its_own_time() {
     finish(&world, &claimed, AGAIN).await;
     let change = EndpointChange { enabled: Some(true), ..EndpointChange::default() };
     spared(&world, ALL_OF_W, async {
-        world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap()
+        world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap()
     })
     .await;
     let waits = "select count(*) from webhook_deliveries where user_id = 'ann' and endpoint_id = 'w' \
