@@ -1,6 +1,7 @@
 //! The boards, held to the rules of Grafana's dashboard linter and to what a running service exports.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use serde_json::Value;
@@ -9,7 +10,7 @@ use crate::board::{self, Board, Panel};
 use crate::client::page;
 use crate::exposition::Scrape;
 use crate::expression::{Selector, selectors};
-use crate::process::Process;
+use crate::process::{PATIENCE, Process};
 use crate::rule;
 use crate::world::World;
 
@@ -174,14 +175,23 @@ pub(crate) async fn vacuum(url: &str) {
 /// A scrape of a service that has answered a request, so that every family is there.
 async fn scraped() -> Scrape {
     let world = World::new().await;
-    let process = Process::serve(&world.url, &[]).await;
+    // A speech server that does not answer: what is known of it is a series of its own.
+    let process = Process::serve(&world.url, &[("LISTEN_SPEECH_BASE_URL", "http://127.0.0.1:1/v1")]).await;
     let _not_found = world.client(&process).ask(Method::GET, "/v1/dev/user/conversations/none", None).await;
     // Web push is not configured: 503.
     let _failed = world.client(&process).ask(Method::GET, "/v1/users/me/push-subscriptions/key", None).await;
     vacuum(&world.url).await;
-    let (status, text) = page(&format!("{}/metrics", process.admin)).await;
-    assert!(status.is_success(), "{status}: {text}");
-    Scrape::read(&text)
+    let begun = Instant::now();
+    loop {
+        let (status, text) = page(&format!("{}/metrics", process.admin)).await;
+        assert!(status.is_success(), "{status}: {text}");
+        // The process reports its servers a moment after it has started.
+        if text.contains("listen_speech_up") {
+            return Scrape::read(&text);
+        }
+        assert!(begun.elapsed() < PATIENCE, "no report of the speech server: {text}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 #[tokio::test]

@@ -65,7 +65,9 @@ async fn every_way_to_end_has_its_exit_code() {
     assert_eq!(ends(&["verify"]), Some(0));
     let settled = listed(&world, &["jobs", "dismiss", "--all", "--yes", "--reason", "of no use"]);
     assert_eq!(settled["dismissed"], json!(DEAD - 1));
-    assert_eq!(listed(&world, &["audit", "list"])["actions"].as_array().map(Vec::len), Some(DEAD + 2));
+    // The dismissals are one row: an order by filter.
+    let actions = &listed(&world, &["audit", "list"])["actions"];
+    assert_eq!(actions.as_array().map(Vec::len), Some(4), "{actions}");
     world.count("update finalization_totals set jobs = jobs + 1 where stripe = 0 and status = 'completed' returning 1::bigint").await;
     assert_eq!(ends(&["verify"]), Some(1));
     assert_eq!(ends(&["verify", "--fix-totals"]), Some(2), "a reason is required");
