@@ -55,7 +55,9 @@ impl Said for App {
             Self::Forget => &[Self::Locate],
             Self::Uninstall | Self::Send => &[Self::Create, Self::Install],
             Self::ClaimPush | Self::FinishPush => &[Self::Create, Self::Install, Self::Send],
-            Self::ShowKey | Self::Admit | Self::RevokeKey => &[Self::Create, Self::CreateKey],
+            Self::ShowKey | Self::RevokeKey => &[Self::Create, Self::CreateKey],
+            // The use of the key is noted already: that is a transaction of its own.
+            Self::Admit => &[Self::Create, Self::CreateKey, Self::ShowKey],
             Self::SwitchOn => &[Self::Create, Self::SwitchOff],
             _ => &[Self::Create],
         };
