@@ -116,7 +116,8 @@ async fn by_an_endpoint_that_is_enabled() {
     world.endpoint(&world.ann, "w").await;
     let enable = |enabled| EndpointChange { enabled, ..EndpointChange::default() };
     let change = async |user: &UserId, enabled| {
-        world.ledger.outbox().change_endpoint(user, "w", &enable(enabled)).await.unwrap().unwrap();
+        let _missing_for_bob =
+            world.ledger.outbox().change_endpoint(user, "w", &enable(enabled)).await.unwrap();
         is_woken(&world)
     };
     assert!(!change(&world.ann, Some(false)).await);
