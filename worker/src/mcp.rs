@@ -12,6 +12,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
+use crate::tools::failure_of;
+
 /// Pages of tools that are read.
 const MAX_PAGES: usize = 16;
 /// How long the end of a session may take: its answer does not matter.
@@ -139,7 +141,7 @@ impl Session<'_> {
         self.server.caller.call_for(self.server.user, call, SESSION).await
     }
 
-    /// A server that keeps sessions is told that this one is over.
+    /// Ends the session, if the server keeps sessions.
     async fn close(self) {
         if self.id.is_some() {
             let _ = timeout(CLOSING, self.send(Verb::Delete, None)).await;
@@ -175,15 +177,6 @@ fn unanswered(failure: McpFailure) -> Answered {
             return Answered::AppError { text, setup_url: None };
         }
         McpFailure::Refused(_) | McpFailure::Malformed => ToolFailure::Malformed,
-        McpFailure::Heard(heard) => match heard {
-            Heard::Answer { status: 300..=399, .. } => ToolFailure::Redirect,
-            Heard::Answer { status: 400..=499, .. } => ToolFailure::Status4xx,
-            Heard::Answer { status: 500..=599, .. } => ToolFailure::Status5xx,
-            Heard::Answer { .. } | Heard::Broken => ToolFailure::Malformed,
-            Heard::TooLong => ToolFailure::TooLong,
-            Heard::Refused => ToolFailure::RefusedAddress,
-            Heard::Timeout => ToolFailure::Timeout,
-            Heard::RefusedAddress | Heard::Unreachable => ToolFailure::Unreachable,
-        },
+        McpFailure::Heard(heard) => failure_of(&heard),
     })
 }

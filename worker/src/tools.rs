@@ -180,12 +180,22 @@ fn internal(error: &db::Error) -> Answered {
 fn read(tool: &Tool, heard: Heard, setup_url: Option<&str>) -> Answered {
     match heard {
         Heard::Answer { status, body } => apps::read_answer(tool, status, &body, setup_url),
-        Heard::TooLong => Answered::Failed(ToolFailure::TooLong),
-        Heard::Broken => Answered::Failed(ToolFailure::Malformed),
-        Heard::Refused => Answered::Failed(ToolFailure::RefusedAddress),
-        Heard::Timeout => Answered::Failed(ToolFailure::Timeout),
+        unanswered => Answered::Failed(failure_of(&unanswered)),
+    }
+}
+
+/// How a call failed that brought no usable answer, by its status if there was one.
+pub(crate) fn failure_of(heard: &Heard) -> ToolFailure {
+    match heard {
+        Heard::Answer { status: 300..=399, .. } => ToolFailure::Redirect,
+        Heard::Answer { status: 400..=499, .. } => ToolFailure::Status4xx,
+        Heard::Answer { status: 500..=599, .. } => ToolFailure::Status5xx,
+        Heard::Answer { .. } | Heard::Broken => ToolFailure::Malformed,
+        Heard::TooLong => ToolFailure::TooLong,
+        Heard::Refused => ToolFailure::RefusedAddress,
+        Heard::Timeout => ToolFailure::Timeout,
         // A user is to see no difference: it would show which inner names there are.
-        Heard::RefusedAddress | Heard::Unreachable => Answered::Failed(ToolFailure::Unreachable),
+        Heard::RefusedAddress | Heard::Unreachable => ToolFailure::Unreachable,
     }
 }
 

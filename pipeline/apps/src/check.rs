@@ -64,10 +64,10 @@ pub fn check(
     let mut names = BTreeSet::new();
     let mut tools = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
-        let place = format!("tools[{index}]");
-        let Some(tool) = checking.tool(&place, entry) else { continue };
+        let location = format!("tools[{index}]");
+        let Some(tool) = checking.tool(&location, entry) else { continue };
         if !names.insert(tool.name.clone()) {
-            checking.problem(format!("{place}.name"), format!("another tool is called \"{}\"", tool.name));
+            checking.problem(format!("{location}.name"), format!("another tool is called \"{}\"", tool.name));
         }
         tools.push(tool);
     }
@@ -96,23 +96,24 @@ struct Checking<'a> {
 }
 
 impl Checking<'_> {
-    fn problem(&mut self, place: String, text: impl AsRef<str>) {
-        self.problems.push(Problem { text: format!("{place}: {}", text.as_ref()) });
+    fn problem(&mut self, location: String, text: impl AsRef<str>) {
+        self.problems.push(Problem { text: format!("{location}: {}", text.as_ref()) });
     }
 
     /// `None` where something is wrong, which is noted.
-    fn tool(&mut self, place: &str, entry: &Value) -> Option<Tool> {
+    fn tool(&mut self, location: &str, entry: &Value) -> Option<Tool> {
         let Value::Object(fields) = entry else {
-            self.problem(place.to_owned(), "must be an object");
+            self.problem(location.to_owned(), "must be an object");
             return None;
         };
-        let name = self.name(format!("{place}.name"), fields.get("name"));
-        let description = self.text(place, fields, "description", MAX_DESCRIPTION, true);
-        let endpoint = self.endpoint(place, fields.get("endpoint"));
-        let method = self.method(place, fields.get("method"));
-        let parameters = self.parameters(&format!("{place}.parameters"), fields.get("parameters"));
-        let auth_required = self.truth(format!("{place}.auth_required"), fields.get("auth_required"), true);
-        let status_message = self.text(place, fields, "status_message", MAX_STATUS_MESSAGE, false);
+        let name = self.name(format!("{location}.name"), fields.get("name"));
+        let description = self.text(location, fields, "description", MAX_DESCRIPTION, true);
+        let endpoint = self.endpoint(location, fields.get("endpoint"));
+        let method = self.method(location, fields.get("method"));
+        let parameters = self.parameters(&format!("{location}.parameters"), fields.get("parameters"));
+        let auth_required =
+            self.truth(format!("{location}.auth_required"), fields.get("auth_required"), true);
+        let status_message = self.text(location, fields, "status_message", MAX_STATUS_MESSAGE, false);
         let name = name?;
         let status_message =
             status_message.unwrap_or_else(|| format!("Using {}…", name.replace(['_', '-'], " ").trim()));
@@ -129,14 +130,14 @@ impl Checking<'_> {
     }
 
     /// A name of a tool or a parameter: `^[A-Za-z0-9_-]{1,64}$`.
-    fn name(&mut self, place: String, value: Option<&Value>) -> Option<String> {
+    fn name(&mut self, location: String, value: Option<&Value>) -> Option<String> {
         match value {
-            None => self.problem(place, "is required"),
+            None => self.problem(location, "is required"),
             Some(Value::String(name)) if is_name(name) => return Some(name.clone()),
             Some(Value::String(_)) => {
-                self.problem(place, "must be 1 to 64 letters, digits, underscores and hyphens");
+                self.problem(location, "must be 1 to 64 letters, digits, underscores and hyphens");
             }
-            Some(_) => self.problem(place, "must be a string"),
+            Some(_) => self.problem(location, "must be a string"),
         }
         None
     }
@@ -144,43 +145,43 @@ impl Checking<'_> {
     /// A string of 1 to `most` characters. `None` also where one that is not required is absent or null.
     fn text(
         &mut self,
-        place: &str,
+        location: &str,
         fields: &Map<String, Value>,
         field: &str,
         most: usize,
         required: bool,
     ) -> Option<String> {
-        let place = format!("{place}.{field}");
+        let location = format!("{location}.{field}");
         match fields.get(field) {
             None | Some(Value::Null) if !required => {}
-            None => self.problem(place, "is required"),
+            None => self.problem(location, "is required"),
             Some(Value::String(text)) if text.contains('\0') => {
-                self.problem(place, "the character U+0000 is not allowed");
+                self.problem(location, "the character U+0000 is not allowed");
             }
             Some(Value::String(text)) if (1..=most).contains(&text.chars().count()) => {
                 return Some(text.clone());
             }
-            Some(Value::String(_)) => self.problem(place, format!("must have 1 to {most} characters")),
-            Some(_) => self.problem(place, "must be a string"),
+            Some(Value::String(_)) => self.problem(location, format!("must have 1 to {most} characters")),
+            Some(_) => self.problem(location, "must be a string"),
         }
         None
     }
 
     /// An absolute URL, or a path on the app's home URL, which it may not leave.
-    fn endpoint(&mut self, place: &str, value: Option<&Value>) -> Option<String> {
-        let place = format!("{place}.endpoint");
+    fn endpoint(&mut self, location: &str, value: Option<&Value>) -> Option<String> {
+        let location = format!("{location}.endpoint");
         let text = match value {
             None => {
-                self.problem(place, "is required");
+                self.problem(location, "is required");
                 return None;
             }
             Some(Value::String(text)) if (1..=MAX_ENDPOINT).contains(&text.chars().count()) => text.trim(),
             Some(Value::String(_)) => {
-                self.problem(place, format!("must have 1 to {MAX_ENDPOINT} characters"));
+                self.problem(location, format!("must have 1 to {MAX_ENDPOINT} characters"));
                 return None;
             }
             Some(_) => {
-                self.problem(place, "must be a string");
+                self.problem(location, "must be a string");
                 return None;
             }
         };
@@ -189,57 +190,57 @@ impl Checking<'_> {
             (Err(url::ParseError::RelativeUrlWithoutBase), Some(home)) => match home.join(text) {
                 Ok(url) if url.origin() == home.origin() => url,
                 _ => {
-                    self.problem(place, "must stay on the origin of home_url");
+                    self.problem(location, "must stay on the origin of home_url");
                     return None;
                 }
             },
             (Err(url::ParseError::RelativeUrlWithoutBase), None) => {
-                self.problem(place, "is a path, and the app has no home_url to resolve it against");
+                self.problem(location, "is a path, and the app has no home_url to resolve it against");
                 return None;
             }
             (Err(_), _) => {
-                self.problem(place, "must be an https URL, or a path");
+                self.problem(location, "must be an https URL, or a path");
                 return None;
             }
         };
         url.set_fragment(None);
         if !(self.may_call)(url.as_str()) {
-            self.problem(place, "must be an https URL of a public address");
+            self.problem(location, "must be an https URL of a public address");
             return None;
         }
         Some(url.into())
     }
 
     /// In any case; null is POST.
-    fn method(&mut self, place: &str, value: Option<&Value>) -> Option<Method> {
+    fn method(&mut self, location: &str, value: Option<&Value>) -> Option<Method> {
         let known = match value {
             None | Some(Value::Null) => return Some(Method::Post),
             Some(Value::String(name)) => Method::from_name(&name.to_ascii_uppercase()),
             Some(_) => None,
         };
         if known.is_none() {
-            self.problem(format!("{place}.method"), "must be GET, POST, PUT, PATCH or DELETE");
+            self.problem(format!("{location}.method"), "must be GET, POST, PUT, PATCH or DELETE");
         }
         known
     }
 
-    fn truth(&mut self, place: String, value: Option<&Value>, default: bool) -> bool {
+    fn truth(&mut self, location: String, value: Option<&Value>, default: bool) -> bool {
         match value {
             None | Some(Value::Null) => default,
             Some(Value::Bool(truth)) => *truth,
             Some(_) => {
-                self.problem(place, "must be true or false");
+                self.problem(location, "must be true or false");
                 default
             }
         }
     }
 
-    fn parameters(&mut self, place: &str, value: Option<&Value>) -> Option<Vec<Parameter>> {
+    fn parameters(&mut self, location: &str, value: Option<&Value>) -> Option<Vec<Parameter>> {
         let fields = match value {
             None | Some(Value::Null) => return Some(Vec::new()),
             Some(Value::Object(fields)) => fields,
             Some(_) => {
-                self.problem(place.to_owned(), "must be an object");
+                self.problem(location.to_owned(), "must be an object");
                 return None;
             }
         };
@@ -248,18 +249,18 @@ impl Checking<'_> {
             None | Some(Value::Null) => &none,
             Some(Value::Object(properties)) => properties,
             Some(_) => {
-                self.problem(format!("{place}.properties"), "must be an object");
+                self.problem(format!("{location}.properties"), "must be an object");
                 return None;
             }
         };
         if properties.len() > MAX_PARAMETERS {
             let words = format!("at most {MAX_PARAMETERS} parameters are allowed, not {}", properties.len());
-            self.problem(format!("{place}.properties"), words);
+            self.problem(format!("{location}.properties"), words);
             return None;
         }
-        let required = self.required(place, fields.get("required"), properties);
+        let required = self.required(location, fields.get("required"), properties);
         let checked: Vec<Option<Parameter>> =
-            properties.iter().map(|(name, schema)| self.parameter(place, name, schema)).collect();
+            properties.iter().map(|(name, schema)| self.parameter(location, name, schema)).collect();
         let mut checked: Vec<Parameter> = checked.into_iter().collect::<Option<_>>()?;
         let required = required?;
         for parameter in &mut checked {
@@ -268,20 +269,20 @@ impl Checking<'_> {
         Some(checked)
     }
 
-    fn parameter(&mut self, place: &str, name: &str, schema: &Value) -> Option<Parameter> {
+    fn parameter(&mut self, location: &str, name: &str, schema: &Value) -> Option<Parameter> {
         if !is_name(name) {
             let shown: String = name.chars().filter(|letter| !letter.is_control()).take(64).collect();
             let words = format!("\"{shown}\" must be 1 to 64 letters, digits, underscores and hyphens");
-            self.problem(format!("{place}.properties"), words);
+            self.problem(format!("{location}.properties"), words);
             return None;
         }
-        let place = format!("{place}.properties.{name}");
+        let location = format!("{location}.properties.{name}");
         if RESERVED.contains(&name) {
-            self.problem(place, "is a field that every call holds, and cannot be a parameter");
+            self.problem(location, "is a field that every call holds, and cannot be a parameter");
             return None;
         }
         let Value::Object(fields) = schema else {
-            self.problem(place, "must be an object");
+            self.problem(location, "must be an object");
             return None;
         };
         let kind = match fields.get("type") {
@@ -290,13 +291,13 @@ impl Checking<'_> {
         };
         let Some(kind) = kind else {
             self.problem(
-                format!("{place}.type"),
+                format!("{location}.type"),
                 "must be string, integer, number, boolean, array or object",
             );
             return None;
         };
         if let Some(words) = check_schema(schema) {
-            self.problem(place, words);
+            self.problem(location, words);
             return None;
         }
         Some(Parameter { name: name.to_owned(), kind, required: false, schema: schema.clone() })
@@ -305,16 +306,16 @@ impl Checking<'_> {
     /// The names of `required`: each a property, each once.
     fn required<'v>(
         &mut self,
-        place: &str,
+        location: &str,
         value: Option<&'v Value>,
         properties: &Map<String, Value>,
     ) -> Option<BTreeSet<&'v str>> {
-        let place = || format!("{place}.required");
+        let location = || format!("{location}.required");
         let names = match value {
             None | Some(Value::Null) => return Some(BTreeSet::new()),
             Some(Value::Array(names)) => names,
             Some(_) => {
-                self.problem(place(), "must be an array of names");
+                self.problem(location(), "must be an array of names");
                 return None;
             }
         };
@@ -322,14 +323,14 @@ impl Checking<'_> {
         let before = self.problems.len();
         for name in names.iter().take(MAX_PARAMETERS + 1) {
             let Value::String(name) = name else {
-                self.problem(place(), "must be an array of names");
+                self.problem(location(), "must be an array of names");
                 return None;
             };
             let shown: String = name.chars().filter(|letter| !letter.is_control()).take(64).collect();
             if !properties.contains_key(name) {
-                self.problem(place(), format!("names \"{shown}\", which is no property"));
+                self.problem(location(), format!("names \"{shown}\", which is no property"));
             } else if !required.insert(name.as_str()) {
-                self.problem(place(), format!("names \"{shown}\" twice"));
+                self.problem(location(), format!("names \"{shown}\" twice"));
             }
         }
         (self.problems.len() == before).then_some(required)

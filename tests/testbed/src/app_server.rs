@@ -66,7 +66,7 @@ impl AppServer {
             .route("/tools/{how}", any(tool_called))
             .route("/setup", any(setup))
             .route("/hook", any(hook))
-            .route("/mcp/{how}", any(mcp_server::asked))
+            .route("/mcp/{how}", any(mcp_server::answer))
             .with_state(server.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         server

@@ -15,7 +15,7 @@ use crate::app_server::{AppServer, hang, moved};
 const SESSION: &str = "session-7";
 
 /// `how`: `json` and `stream` are good; `stateless` keeps no session; the others misbehave where tools are listed.
-pub(crate) async fn asked(
+pub(crate) async fn answer(
     State(server): State<AppServer>,
     Path(how): Path<String>,
     method: Method,

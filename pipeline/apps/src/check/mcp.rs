@@ -22,10 +22,10 @@ pub fn add_mcp_tools(manifest: &mut Manifest, url: &str, listed: &[Value]) -> Re
         return Err(checking.problems);
     }
     for (index, entry) in listed.iter().enumerate() {
-        let place = format!("tools[{index}]");
-        let Some(tool) = checking.mcp_tool(&place, url, entry) else { continue };
+        let location = format!("tools[{index}]");
+        let Some(tool) = checking.mcp_tool(&location, url, entry) else { continue };
         if manifest.tool(&tool.name).is_some() {
-            checking.problem(format!("{place}.name"), format!("another tool is called \"{}\"", tool.name));
+            checking.problem(format!("{location}.name"), format!("another tool is called \"{}\"", tool.name));
         }
         manifest.tools.push(tool);
     }
@@ -39,13 +39,13 @@ pub fn add_mcp_tools(manifest: &mut Manifest, url: &str, listed: &[Value]) -> Re
 
 impl Checking<'_> {
     /// `None` where something is wrong, which is noted. Descriptions are cut: their length is not the app's to change.
-    fn mcp_tool(&mut self, place: &str, url: &str, entry: &Value) -> Option<Tool> {
+    fn mcp_tool(&mut self, location: &str, url: &str, entry: &Value) -> Option<Tool> {
         let Value::Object(fields) = entry else {
-            self.problem(place.to_owned(), "must be an object");
+            self.problem(location.to_owned(), "must be an object");
             return None;
         };
-        let name = self.name(format!("{place}.name"), fields.get("name"));
-        let input = self.input(format!("{place}.inputSchema"), fields.get("inputSchema"));
+        let name = self.name(format!("{location}.name"), fields.get("name"));
+        let input = self.input(format!("{location}.inputSchema"), fields.get("inputSchema"));
         let words = ["description", "title"].into_iter().find_map(|field| fields.get(field)?.as_str());
         let (name, input) = (name?, input?);
         let spoken = name.replace(['_', '-'], " ").trim().to_owned();
@@ -63,24 +63,27 @@ impl Checking<'_> {
         })
     }
 
-    fn input(&mut self, place: String, value: Option<&Value>) -> Option<Value> {
+    fn input(&mut self, location: String, value: Option<&Value>) -> Option<Value> {
         let Some(schema @ Value::Object(fields)) = value else {
-            self.problem(place, "must be an object");
+            self.problem(location, "must be an object");
             return None;
         };
         if fields.get("type").and_then(Value::as_str) != Some("object") {
-            self.problem(place, "must be of type object");
+            self.problem(location, "must be of type object");
             return None;
         }
         let properties =
             fields.get("properties").map_or(Some(0), |properties| Some(properties.as_object()?.len()));
         match properties {
-            None => self.problem(place, "must have an object of properties"),
+            None => self.problem(location, "must have an object of properties"),
             Some(many) if many > MAX_PARAMETERS => {
-                self.problem(place, format!("at most {MAX_PARAMETERS} parameters are allowed, not {many}"));
+                self.problem(
+                    location,
+                    format!("at most {MAX_PARAMETERS} parameters are allowed, not {many}"),
+                );
             }
             Some(_) => match check_whole(schema) {
-                Some(words) => self.problem(place, words),
+                Some(words) => self.problem(location, words),
                 None => return Some(schema.clone()),
             },
         }

@@ -21,7 +21,7 @@ static DOES: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
-/// What people other than the speakers do: those whom somebody sends, and tradespeople who call or repair.
+/// What people other than the speakers do: those who are sent, and tradespeople who call or repair.
 pub(super) fn of_others(said: &Said<'_>) -> Option<String> {
     let text = joined(&said.all);
     if let Some(found) = SENT.captures(&text) {
@@ -53,7 +53,7 @@ fn is_trade(word: &str) -> bool {
             && !NO_TRADES.contains(&word)
 }
 
-/// Words with the endings of trades that are none.
+/// Words that end like trades and name no trade.
 const NO_TRADES: &[&str] = &[
     "letter",
     "number",

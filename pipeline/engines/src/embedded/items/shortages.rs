@@ -51,7 +51,7 @@ const ABSTRACT: &str = "time times help money space room more less luck sleep re
 /// Where the thing ends.
 const ENDS: &str = "for and but so because before after by until if when or to from at in on with that which who as then though since once while not now too anyway please";
 
-/// What somebody is short of.
+/// What a speaker is short of.
 pub(super) fn read(clause: &str, speaker: Option<String>) -> Option<Claim> {
     if let Some(found) = OUT_OF.captures(clause) {
         let what = thing(&found["what"])?;
