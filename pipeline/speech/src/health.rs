@@ -1,15 +1,10 @@
 //! What the speech server last answered, kept for operators.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::time::Instant;
-use upstream::{Fault, Line, Unanswered};
+use upstream::{CHECK, Fault, LastAnswers, Line, Unanswered};
 
 use crate::Reason;
-
-/// How long a server may take to say that it is there.
-pub(crate) const CHECK: Duration = Duration::from_secs(10);
 
 /// What is known of an engine's server. Calls with users' own keys do not count: they say nothing of the service's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,14 +36,11 @@ pub(crate) trait Unwell: Fault {
     fn http_status(&self) -> Option<u16>;
 }
 
-type Answer = (Instant, Option<Reason>, Option<u16>);
+type Answer = (Option<Reason>, Option<u16>);
 
 /// The last answers of one server to one key. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct Answers {
-    called: Arc<Mutex<Option<Answer>>>,
-    checked: Arc<Mutex<Option<Answer>>>,
-}
+pub(crate) struct Answers(LastAnswers<Answer>);
 
 impl Answers {
     /// Calls through the line and keeps what each try came to: the circuit may open between the tries of a call. A call
@@ -62,39 +54,35 @@ impl Answers {
         let answer = line.call(purpose, || self.tried(attempt())).await;
         if let Err(Unanswered::Failed { fault, .. }) = &answer {
             // Also a try that was given up for its time.
-            keep(&self.called, Some(fault));
+            self.0.called(answer_of(Some(fault)));
         }
         answer
     }
 
     async fn tried<T, F: Unwell>(&self, attempt: impl Future<Output = Result<T, F>>) -> Result<T, F> {
         let answer = attempt.await;
-        keep(&self.called, answer.as_ref().err());
+        self.0.called(answer_of(answer.as_ref().err()));
         answer
     }
 
     /// Keeps what a check came to, which may take 10 seconds; outside of the circuit, which counts calls alone.
     pub(crate) async fn check<F: Unwell>(&self, attempt: impl Future<Output = Result<(), F>>) {
         let checked = tokio::time::timeout(CHECK, attempt).await.unwrap_or_else(|_| Err(F::silent()));
-        keep(&self.checked, checked.as_ref().err());
+        self.0.checked(answer_of(checked.as_ref().err()));
     }
 
     pub(crate) fn health(&self, id: String, line: &Line) -> ServerHealth {
+        let answer =
+            |(age, (reason, http_status)): (Duration, Answer)| ServerAnswer { age, reason, http_status };
         ServerHealth {
             id,
             open_for: line.open_for(),
-            called: read(&self.called),
-            checked: read(&self.checked),
+            called: self.0.last_call().map(answer),
+            checked: self.0.last_check().map(answer),
         }
     }
 }
 
-fn keep<F: Unwell>(kept: &Mutex<Option<Answer>>, fault: Option<&F>) {
-    let answer = (Instant::now(), fault.map(F::reason), fault.and_then(F::http_status));
-    *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
-}
-
-fn read(kept: &Mutex<Option<Answer>>) -> Option<ServerAnswer> {
-    let answer = *kept.lock().unwrap_or_else(PoisonError::into_inner);
-    answer.map(|(at, reason, http_status)| ServerAnswer { age: at.elapsed(), reason, http_status })
+fn answer_of<F: Unwell>(fault: Option<&F>) -> Answer {
+    (fault.map(F::reason), fault.and_then(F::http_status))
 }

@@ -2,11 +2,13 @@
 //! client, a few retries, a circuit breaker, `Retry-After`. Their addresses come from settings, so the rules
 //! for URLs that users set (`outside`) do not apply.
 
+mod answers;
 mod circuit;
 mod http;
 mod line;
 mod retry_after;
 
+pub use answers::{CHECK, LastAnswers};
 pub use http::{Broken, base_url, bearer, client, host, is_here, read_at_most};
 pub use line::{Fault, Line, Meter, Patience, Unanswered};
 pub use retry_after::asked_for;

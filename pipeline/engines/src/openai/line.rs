@@ -7,13 +7,15 @@ use std::time::Duration;
 use job::{ErrorClass, FailureCode};
 use reqwest::Response;
 use serde_json::Value;
-use stages::{Failure, ServerHealth};
-use upstream::{Patience, Unanswered as LineFailure};
+use stages::{Failure, ServerAnswer, ServerHealth};
+use upstream::{CHECK, LastAnswers, Patience, Unanswered as LineFailure};
 
 use super::Meter;
 use super::complaint::Field;
-use super::health::{Answers, CHECK};
 use super::server::{Fault, Server};
+
+/// What was wrong with an answer, if anything, and then its status.
+type Answer = (Option<ErrorClass>, Option<u16>);
 
 /// Why a call gave no answer, when all tries are over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,18 +41,18 @@ pub(super) struct Line {
     server: Server,
     line: upstream::Line,
     meter: Arc<dyn Meter>,
-    answers: Answers,
+    answers: LastAnswers<Answer>,
 }
 
 impl Line {
     pub(super) fn new(server: Server, patience: Patience, meter: Arc<dyn Meter>, seed: [u8; 32]) -> Self {
         let line = upstream::Line::new(patience, Arc::new(Calls(Arc::clone(&meter))), seed);
-        Self { server, line, meter, answers: Answers::default() }
+        Self { server, line, meter, answers: LastAnswers::default() }
     }
 
     /// The same line with another key, whose answers say nothing of the service's.
     pub(super) fn with_server(&self, server: Server) -> Self {
-        Self { server, answers: Answers::default(), ..self.clone() }
+        Self { server, answers: LastAnswers::default(), ..self.clone() }
     }
 
     pub(super) fn server(&self) -> &Server {
@@ -68,16 +70,21 @@ impl Line {
 
     /// What is known of the server.
     pub(super) fn health(&self) -> ServerHealth {
-        let (called, checked) = self.answers.last();
-        ServerHealth { open_for: self.line.open_for(), called, checked }
+        let answer =
+            |(age, (class, http_status)): (Duration, Answer)| ServerAnswer { age, class, http_status };
+        ServerHealth {
+            open_for: self.line.open_for(),
+            called: self.answers.last_call().map(answer),
+            checked: self.answers.last_check().map(answer),
+        }
     }
 
     /// Asks whether the server is there and takes the key; outside of the circuit, which counts calls alone.
     pub(super) async fn check(&self) {
         let checked = tokio::time::timeout(CHECK, self.server.is_there()).await;
         match checked.unwrap_or(Err((ErrorClass::Timeout, None))) {
-            Ok(()) => self.answers.checked(None, None),
-            Err((class, http_status)) => self.answers.checked(Some(class), http_status),
+            Ok(()) => self.answers.checked((None, None)),
+            Err((class, http_status)) => self.answers.checked((Some(class), http_status)),
         }
     }
 
@@ -85,7 +92,7 @@ impl Line {
     async fn tried<T>(&self, attempt: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
         let answer = attempt.await;
         match &answer {
-            Ok(_) => self.answers.called(None, None),
+            Ok(_) => self.answers.called((None, None)),
             Err(fault) => self.keep(fault),
         }
         answer
@@ -94,9 +101,10 @@ impl Line {
     fn keep(&self, fault: &Fault) {
         match fault {
             Fault::NotUnderstood(field, status) => {
-                self.answers.called(not_understood(*field, *status).class, Some(*status));
+                let class = not_understood(*field, *status).class;
+                self.answers.called((class, class.and(Some(*status))));
             }
-            Fault::Failed { class, http_status, .. } => self.answers.called(Some(*class), *http_status),
+            Fault::Failed { class, http_status, .. } => self.answers.called((Some(*class), *http_status)),
         }
     }
 
