@@ -33,6 +33,7 @@ mod metrics;
 mod observer;
 mod settings;
 mod slots;
+mod tool_failure;
 mod tools;
 mod traces;
 

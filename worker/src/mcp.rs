@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
-use crate::tools::failure_of;
+use crate::tool_failure::failure_of;
 
 /// Pages of tools that are read.
 const MAX_PAGES: usize = 16;

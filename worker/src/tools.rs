@@ -10,6 +10,7 @@ use records::UserId;
 use serde_json::{Map, Value};
 use store::InstalledApp;
 
+use crate::tool_failure::failure_of;
 use crate::{breaker::Breaker, chance::Chance, mcp::McpServer, metrics::Metrics};
 
 /// How much of an answer is read.
@@ -181,21 +182,6 @@ fn read(tool: &Tool, heard: Heard, setup_url: Option<&str>) -> Answered {
     match heard {
         Heard::Answer { status, body } => apps::read_answer(tool, status, &body, setup_url),
         unanswered => Answered::Failed(failure_of(&unanswered)),
-    }
-}
-
-/// How a call failed that brought no usable answer, by its status if there was one.
-pub(crate) fn failure_of(heard: &Heard) -> ToolFailure {
-    match heard {
-        Heard::Answer { status: 300..=399, .. } => ToolFailure::Redirect,
-        Heard::Answer { status: 400..=499, .. } => ToolFailure::Status4xx,
-        Heard::Answer { status: 500..=599, .. } => ToolFailure::Status5xx,
-        Heard::Answer { .. } | Heard::Broken => ToolFailure::Malformed,
-        Heard::TooLong => ToolFailure::TooLong,
-        Heard::Refused => ToolFailure::RefusedAddress,
-        Heard::Timeout => ToolFailure::Timeout,
-        // A user is to see no difference: it would show which inner names there are.
-        Heard::RefusedAddress | Heard::Unreachable => ToolFailure::Unreachable,
     }
 }
 
