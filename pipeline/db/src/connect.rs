@@ -215,12 +215,7 @@ async fn lock_migrations(session: &mut PgConnection) -> Result<(), sqlx::Error> 
 }
 
 /// A pool of `size` sessions, each checked when it is handed out and when it is released.
-fn sessions(
-    size: u32,
-    shard: Shard,
-    suspects: &SuspectConnections,
-    releases: &Releases,
-) -> PgPoolOptions {
+fn sessions(size: u32, shard: Shard, suspects: &SuspectConnections, releases: &Releases) -> PgPoolOptions {
     let (before, releases) = (suspects.clone(), releases.clone());
     PgPoolOptions::new()
         .max_connections(size)

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use sqlx::{Executor, PgConnection, PgPool, postgres::PgConnectOptions};
+use sqlx::{Connection, Executor, PgConnection, postgres::PgConnectOptions};
 
 use crate::{
     Db,
@@ -90,28 +90,23 @@ impl Db {
     /// When the database cannot be reached.
     pub async fn other_shard(&self) -> Result<Option<Shard>, Error> {
         const DOING: &str = "asking which shard it is";
-        // Not through the pool: what it would find ends every session of the pool.
-        let asked: PgPool = self.of_one();
+        // Not through the pool: what is found here ends every session of the pool.
+        let options = self.pool.connect_options();
         let found = async {
-            let mut session = asked.acquire().await?;
-            other(self.shard, &mut session).await
+            let mut session = PgConnection::connect_with(&options).await?;
+            let found = other(self.shard, &mut session).await?;
+            session.close().await?;
+            Ok(found)
         };
-        let found = found.await.doing(DOING);
-        asked.close().await;
-        found
+        found.await.doing(DOING)
     }
 }
 
 /// As [`Db::other_shard`].
-pub(crate) async fn other(
-    shard: Shard,
-    session: &mut PgConnection,
-) -> Result<Option<Shard>, sqlx::Error> {
+pub(crate) async fn other(shard: Shard, session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {
     let found = match shard.is_only() {
         true => match is_there("listen_0000.listen_shard", session).await? {
-            true => Some(
-                read("select number, shards from listen_0000.listen_shard", session).await?,
-            ),
+            true => Some(read("select number, shards from listen_0000.listen_shard", session).await?),
             false => None,
         },
         false => match written(session).await? {
