@@ -6,7 +6,6 @@ use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Reset};
 use clap::Args;
-use job::JobId;
 use ledger::{Ledger, Shards};
 use records::UserId;
 use serde_json::{Value, json};
@@ -116,14 +115,6 @@ impl CommonArgs {
     /// As [`ledger`](Self::ledger).
     pub(crate) async fn ledger_of_user(&self, user: &UserId) -> anyhow::Result<Ledger> {
         there(self.shards()?.of_user(user)).await
-    }
-
-    /// The ledger of a job's shard, once it has answered.
-    ///
-    /// # Errors
-    /// As [`ledger`](Self::ledger).
-    pub(crate) async fn ledger_of_job(&self, job: &JobId) -> anyhow::Result<Ledger> {
-        there(self.shards()?.of_job(job)).await
     }
 
     /// Whether there is a key to store secrets under.
