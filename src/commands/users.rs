@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ledger::Ledger;
+use operations::IdKind;
 use records::UserId;
 use serde_json::json;
 use store::UserChange;
