@@ -5,14 +5,14 @@ use std::{collections::HashMap, sync::Arc};
 use apps::{Answered, Manifest, ToolCaller};
 use assistant::{AppTool, AppTools, ToolFailure};
 use futures::{FutureExt, future::BoxFuture};
-use ledger::Ledger;
+use ledger::{Ledger, Shards};
 use records::UserId;
 use serde_json::{Map, Value};
 use store::InstalledApp;
 
 /// The apps of users, as chats see them.
 pub(crate) struct ChatApps {
-    pub(crate) ledger: Ledger,
+    pub(crate) shards: Shards,
     pub(crate) caller: Arc<dyn ToolCaller>,
     /// Whether apps are switched on (`LISTEN_APPS`): otherwise no user has any.
     pub(crate) allowed: bool,
@@ -21,7 +21,7 @@ pub(crate) struct ChatApps {
 impl api::ChatApps for ChatApps {
     fn names<'a>(&'a self, user: &'a UserId) -> BoxFuture<'a, HashMap<String, String>> {
         async move {
-            let installed = installed(&self.ledger, self.allowed, user).await;
+            let installed = installed(self.shards.of_user(user), self.allowed, user).await;
             installed.into_iter().map(|app| (app.id, app.name)).collect()
         }
         .boxed()
@@ -29,7 +29,7 @@ impl api::ChatApps for ChatApps {
 
     fn tools(&self, user: &UserId, app_id: Option<&str>) -> Arc<dyn AppTools> {
         Arc::new(UserTools {
-            ledger: self.ledger.clone(),
+            ledger: self.shards.of_user(user).clone(),
             caller: Arc::clone(&self.caller),
             allowed: self.allowed,
             user: user.clone(),

@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use futures::future::join_all;
 use job::ErrorClass;
-use ledger::Ledger;
+use ledger::Shards;
 use operations::{ModelAnswer, ModelServer, ModelServers, Operations, ServerKind};
 use speech::Reason;
 use stages::{Engines, ServerAnswer, ServerHealth};
@@ -32,11 +33,11 @@ pub(crate) fn start(app: &App, tasks: &TaskTracker, lifecycle: &Lifecycle) {
         speech: app.speech_engine().filter(|engine| engine.server().is_some()),
     };
     if servers.text.is_some() || servers.speech.is_some() {
-        tasks.spawn(report(app.ledger.clone(), servers, lifecycle.soft.clone()));
+        tasks.spawn(report(app.shards.clone(), servers, lifecycle.soft.clone()));
     }
 }
 
-async fn report(ledger: Ledger, servers: Servers, soft: CancellationToken) {
+async fn report(shards: Shards, servers: Servers, soft: CancellationToken) {
     let process = process_name();
     loop {
         // Bounded by the engines; a process that is being stopped does not wait for it.
@@ -44,8 +45,13 @@ async fn report(ledger: Ledger, servers: Servers, soft: CancellationToken) {
             return;
         }
         // The process's own report logs it when the database is unreachable.
-        let _ =
-            ledger.db().in_time(Operations::new(&ledger).report_servers(&process, &servers.reports())).await;
+        let reports = servers.reports();
+        let told = join_all(shards.iter().map(|ledger| {
+            let operations = Operations::new(ledger);
+            let (reports, process) = (&reports, &process);
+            ledger.db().in_time(async move { operations.report_servers(process, reports).await })
+        }));
+        let _ = told.await;
         if soft.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_none() {
             return;
         }
