@@ -327,8 +327,7 @@ fn run_settings(config: &Config, name: &str, observer: Arc<dyn RunObserver>) -> 
     }
 }
 
-/// The engines of the service, and those of a run with its user's key. The key is for the configured model server
-/// alone; without one the key is not used.
+/// The engines of the service, and those of a run with its user's key, which is for the configured model server alone.
 fn engines(
     config: &Config,
     metrics: &worker::Metrics,
@@ -369,7 +368,8 @@ fn engines(
         key,
     )
     .context("setting up the OpenAI-compatible engine")?
-    .following_prompts(config.apps.are_on());
+    .following_prompts(config.apps.are_on())
+    .seeing_with(config.openai_vision_model.as_deref());
     let (embeds, asked) = (config.openai_embed_model.is_some(), openai.clone());
     let assistant = AssistantEngines {
         engine: Arc::new(openai.clone()),
