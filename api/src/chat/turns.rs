@@ -1,6 +1,6 @@
 //! Beginning a turn, and following it.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use assistant::{Context, Converse, Event, Limits, Listener, Past, Ports, Speaker, Turn};
 use chrono_tz::Tz;
@@ -11,11 +11,12 @@ use store::{BegunTurn, ChatMessage, NewTurn};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::Instrument;
 
-use super::{journal::TurnRow, toolbox::UserData};
+use super::{
+    journal::{LEASE, TurnRow},
+    toolbox::UserData,
+};
 use crate::{Error, app::AppState, keys::Caller, shapes};
 
-/// Longer than any turn takes to run and to be kept.
-const RUN_FOR: Duration = Duration::from_secs(150);
 /// Earlier messages that an engine is shown.
 const HISTORY: i64 = 20;
 /// Their characters, about 8,000 tokens.
@@ -78,7 +79,7 @@ pub(crate) async fn begin(state: &AppState, caller: &Caller, message: Message) -
         question_id: state.ids.fresh().to_string(),
         reply_id: state.ids.fresh().to_string(),
         text: message.text,
-        run_for: RUN_FOR,
+        lease: LEASE,
     };
     let now = match state.ledger.store().begin_turn(&caller.user, &new).await? {
         BegunTurn::Begun(now) => now,

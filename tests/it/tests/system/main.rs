@@ -19,6 +19,7 @@ mod socket;
 mod tunnel;
 mod world;
 
+mod assistant;
 mod byok;
 mod canaries;
 mod console;
