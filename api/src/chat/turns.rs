@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assistant::{Context, Converse, Event, Limits, Listener, Past, Ports, Speaker, Turn};
+use assistant::{AppTools, Context, Converse, Event, Limits, Listener, Past, Ports, Speaker, Turn};
 use chrono_tz::Tz;
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
@@ -13,6 +13,7 @@ use tracing::Instrument;
 
 use super::{
     journal::{LEASE, TurnRow},
+    settings::UserApps,
     toolbox::UserData,
 };
 use crate::{Error, app::AppState, keys::Caller, shapes};
@@ -59,7 +60,7 @@ pub(crate) fn thread(app_id: Option<&str>) -> &str {
 /// follows it.
 pub(crate) async fn begin(state: &AppState, caller: &Caller, message: Message) -> Result<Begun, Error> {
     let settings = &state.settings.chat;
-    let names = settings.apps.names(&caller.user).await;
+    let UserApps { names, tools } = settings.apps.installed(&caller.user, message.app_id.as_deref()).await;
     let app_name = match &message.app_id {
         Some(app) => Some(names.get(app).cloned().ok_or(Error::NotFound("App"))?),
         None => None,
@@ -100,6 +101,7 @@ pub(crate) async fn begin(state: &AppState, caller: &Caller, message: Message) -
         user_name: user.name,
         data: UserData::of(state, caller, user.language, TRANSCRIPT),
         engine,
+        apps: tools,
         thread,
         new,
         now,
@@ -124,6 +126,7 @@ struct Work {
     user_name: Option<String>,
     data: UserData,
     engine: Arc<dyn Converse>,
+    apps: Arc<dyn AppTools>,
     thread: String,
     new: NewTurn,
     now: Timestamp,
@@ -133,7 +136,6 @@ struct Work {
 impl Work {
     async fn run(self, stop: impl Future<Output = ()>) {
         let history = self.history().await;
-        let apps = self.state.settings.chat.apps.tools(&self.user, self.new.app_id.as_deref());
         let row = TurnRow {
             ledger: self.state.ledger.clone(),
             user: self.user,
@@ -151,7 +153,7 @@ impl Work {
             ports: Ports {
                 engine: self.engine,
                 toolbox: Arc::new(self.data),
-                apps,
+                apps: self.apps,
                 journal: Arc::new(row),
                 listener: Arc::new(Follower(self.events)),
             },

@@ -130,7 +130,6 @@ impl Said for Thing {
             Self::Forget => ledger.store().forget_person(user, &friend(user)).await.map(drop),
             Self::BeginTurn => ledger.store().begin_turn(user, &new_turn()).await.map(drop),
             Self::RenewTurn => {
-                // Long ago, so that to say it again changes nothing.
                 let (reply, so_far) = (new_turn().reply_id, answered());
                 ledger.store().renew_turn(user, &reply, &so_far, new_turn().lease).await.map(drop)
             }

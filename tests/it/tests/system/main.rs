@@ -19,6 +19,7 @@ mod socket;
 mod tunnel;
 mod world;
 
+mod apps;
 mod assistant;
 mod byok;
 mod canaries;
