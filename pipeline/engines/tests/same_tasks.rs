@@ -47,9 +47,19 @@ fn score(half: &str) -> (Share, Share) {
 
 #[test]
 fn duplicates_are_mostly_found_and_look_alikes_stay_apart() {
-    for (half, floor) in
-        [("A", 75), ("B", 87), ("C", 87), ("O", 95), ("P", 92), ("Q", 90), ("R", 80), ("S", 80), ("T", 60), ("U", 50), ("V", 50)]
-    {
+    for (half, floor) in [
+        ("A", 75),
+        ("B", 87),
+        ("C", 87),
+        ("O", 95),
+        ("P", 92),
+        ("Q", 90),
+        ("R", 80),
+        ("S", 80),
+        ("T", 60),
+        ("U", 50),
+        ("V", 50),
+    ] {
         let (duplicates, apart) = score(half);
         assert!(duplicates.of >= 4 && apart.of >= 6, "the pairs were read");
         assert!(duplicates.percent() >= floor, "{duplicates} duplicates of half {half}");
