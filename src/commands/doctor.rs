@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use super::{
     stdout::{plain, say},
-    table::{CommonArgs, print_json, there},
+    table::{CommonArgs, print_json, there, wrapped},
 };
 use crate::{
     alerts,
@@ -121,7 +121,7 @@ fn print(remarks: &[(Option<Shard>, Remark)]) -> anyhow::Result<()> {
             Level::Warning => "!",
             Level::Failure => "✗",
         };
-        say!("{mark} {:<14} {}", remark.name, plain(&remark.words))?;
+        say!("{}", wrapped(&format!("{mark} {:<14} ", remark.name), &plain(&remark.words)))?;
     }
     Ok(())
 }

@@ -59,7 +59,8 @@ pub(super) fn engines(
         key,
     )
     .context("setting up the OpenAI-compatible engine")?
-    .following_prompts(config.apps.are_on());
+    .following_prompts(config.apps.are_on())
+    .seeing_with(config.openai_vision_model.as_deref());
     let (embeds, asked) = (config.openai_embed_model.is_some(), openai.clone());
     let assistant = AssistantEngines {
         engine: Arc::new(openai.clone()),

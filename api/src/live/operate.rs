@@ -105,6 +105,7 @@ impl Operator {
                 let segments: Vec<Segment> = segments.iter().map(segment).collect();
                 match ledger.store().append_live(user, &id, epoch, &segments, began_ago).await? {
                     Ok(Appended::Stored(numbers)) => Event::Appended(numbers).into(),
+                    Ok(Appended::Repeated) => Event::Repeated.into(),
                     Ok(Appended::Full) => Event::Full.into(),
                     Ok(Appended::OverBudget) => Event::OverBudget.into(),
                     Err(lost) => lost.into(),

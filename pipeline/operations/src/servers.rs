@@ -14,7 +14,8 @@ pub struct ModelAnswer {
     pub seconds_ago: i64,
     /// What was wrong, as a word of the closed list; `None`: it was answered.
     pub class: Option<String>,
-    /// The status, where it was not a good answer and there was one.
+    /// The status, where it was not a good answer and there was one. With no class: the server has no list of models, so
+    /// that a check says nothing of the key.
     pub http_status: Option<u16>,
 }
 
