@@ -167,8 +167,13 @@ impl AppTools for NoApps {
     }
 }
 
-/// Keeps what came of a turn.
+/// Keeps what comes of a turn.
 pub trait Journal: Send + Sync {
+    /// Stores what there is of the reply so far and renews the turn's lease. `false`: the turn is no longer this process's.
+    fn renew<'a>(&'a self, _: &'a Reply) -> BoxFuture<'a, bool> {
+        ready(true).boxed()
+    }
+
     /// Stores the reply, whatever it takes; when it returns, the reply is kept or the turn is no longer this process's.
     fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, ()>;
 }

@@ -86,7 +86,8 @@ impl Task {
     }
 
     async fn connect(&self) -> Result<Socket, Fault> {
-        let socket = self.answers.call(&self.line, "connect", || self.address.connect(&self.url)).await;
+        let socket =
+            self.answers.call(&self.line, "speech connect", || self.address.connect(&self.url)).await;
         socket.map_err(|unanswered| match unanswered {
             Unanswered::CircuitOpen(wait) => {
                 Fault { retry_after: Some(wait), ..Fault::of(Reason::Unavailable) }

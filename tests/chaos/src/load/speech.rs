@@ -95,7 +95,7 @@ impl Speaker {
             return self.confirm().await;
         }
         self.said += 1;
-        let word = format!("zq{:06}", super::next_number());
+        let word = format!("zq{:06}-of-a-speaker", super::next_number());
         let line =
             Spoken { user: self.person.id.clone(), word, number: self.said, sends: 0, confirmed: false };
         self.open.push_back(line);

@@ -161,6 +161,10 @@ fn read(captures: &Captures<'_>, text: &str, reader: Reader, now: NaiveDateTime)
         bare: false,
         until: None,
         follows,
+        month_said: captures.name("month").is_some_and(|month| !month.as_str().is_empty()) && precise,
+        month_open: ["d", "word"].iter().any(|day| captures.name(day).is_some())
+            && ["month", "m", "w", "which"].iter().all(|part| captures.name(part).is_none())
+            && !whole.as_str().contains("day"),
     })
 }
 
