@@ -13,9 +13,8 @@ mod why;
 
 use std::process::ExitCode;
 
-use chrono::Datelike;
 use clap::{Args, Subcommand};
-use job::{JobId, Refusal, Timestamp};
+use job::{JobId, Refusal};
 use ledger::Ledger;
 use operations::{IdKind, JobPage, Operations};
 use rand::RngExt;
@@ -127,12 +126,6 @@ async fn whole(ledger: &Ledger, id: &str) -> anyhow::Result<String> {
 
 fn no_job(id: &str) -> anyhow::Error {
     Exit::NotFound(format!("there is no job {id}")).into()
-}
-
-/// Whether a moment has a year of four digits: the database knows fewer years than
-/// can be typed, and nothing happened in the others.
-pub(crate) fn has_four_digit_year(at: Timestamp) -> bool {
-    (1..=9999).contains(&at.year())
 }
 
 /// The id of an order for many jobs.
