@@ -156,7 +156,7 @@ fn is_whole_or_honest(kind: Kind, cell: &str, value: &str) -> bool {
 #[test]
 fn settings_keep_their_values_on_a_narrow_terminal() {
     let (_, columns, rows) = lists().into_iter().find(|(name, ..)| *name == "settings").unwrap();
-    for (width, value) in [(60, "https://listen.analytica…"), (80, "https://listen.analytical.example…")]
+    for (width, value) in [(60, "https://listen.analytical…"), (80, "https://listen.analytical.exampl…")]
     {
         let fitted = fit(&columns, &rows, Some(width));
         assert_eq!(fitted.lines[1][1].trim(), value, "{width}");
