@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures::future::join_all;
 use job::ErrorClass;
-use ledger::Ledger;
+use ledger::Shards;
 use operations::{ModelAnswer, ModelServer, ModelServers, Operations, ServerKind};
 use speech::Reason;
 use stages::{Engines, ServerAnswer, ServerHealth};
@@ -33,11 +33,11 @@ pub(crate) fn start(app: &App, tasks: &TaskTracker, lifecycle: &Lifecycle) {
     let engines: Vec<RemoteEngine> =
         engines.into_iter().flatten().filter(|engine| engine.health().is_some()).collect();
     if !engines.is_empty() {
-        tasks.spawn(report(app.ledger.clone(), engines, lifecycle.soft.clone()));
+        tasks.spawn(report(app.shards.clone(), engines, lifecycle.soft.clone()));
     }
 }
 
-async fn report(ledger: Ledger, engines: Vec<RemoteEngine>, soft: CancellationToken) {
+async fn report(shards: Shards, engines: Vec<RemoteEngine>, soft: CancellationToken) {
     let process = process_name();
     loop {
         // Bounded by the engines; a process that is being stopped does not wait for it.
@@ -47,7 +47,12 @@ async fn report(ledger: Ledger, engines: Vec<RemoteEngine>, soft: CancellationTo
         }
         // The process's own report logs it when the database is unreachable.
         let servers: Vec<ModelServer> = engines.iter().filter_map(RemoteEngine::report).collect();
-        let _ = ledger.db().in_time(Operations::new(&ledger).report_servers(&process, &servers)).await;
+        let told = join_all(shards.iter().map(|ledger| {
+            let operations = Operations::new(ledger);
+            let (servers, process) = (&servers, &process);
+            ledger.db().in_time(async move { operations.report_servers(process, servers).await })
+        }));
+        let _ = told.await;
         if soft.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_none() {
             return;
         }

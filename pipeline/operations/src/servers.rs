@@ -66,6 +66,20 @@ pub struct ModelServers {
     pub waiting: i64,
 }
 
+impl ModelServers {
+    /// The same of two shards. A process reports to each of them: it is listed once.
+    pub fn add(&mut self, other: Self) {
+        for report in other.reports {
+            match self.reports.iter_mut().find(|known| known.process == report.process) {
+                Some(known) if known.at < report.at => *known = report,
+                Some(_) => {}
+                None => self.reports.push(report),
+            }
+        }
+        self.waiting += other.waiting;
+    }
+}
+
 impl Operations {
     /// Keeps what a process knows of its model servers, beside its report.
     ///
