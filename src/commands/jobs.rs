@@ -134,7 +134,7 @@ pub(crate) fn order_id() -> uuid::Uuid {
 }
 
 /// A number with its noun.
-fn several(number: i64, one: &str, many: &str) -> String {
+pub(crate) fn several(number: i64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 

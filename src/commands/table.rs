@@ -146,7 +146,8 @@ pub(crate) fn print(columns: &[Column], rows: Vec<Vec<String>>) -> anyhow::Resul
     }
     if !fitted.left_out.is_empty() {
         let names = fitted.left_out.join(", ");
-        anstream::eprintln!("no room for: {names}; a wider terminal, a pipe and --json show all");
+        let note = format!("no room for: {names}; a wider terminal, a pipe and --json show all");
+        anstream::eprintln!("{}", wrapped("", &note));
     }
     Ok(())
 }
