@@ -9,14 +9,14 @@ use futures::{
     FutureExt,
     future::{BoxFuture, ready},
 };
-use ledger::Ledger;
+use ledger::{Ledger, Shards};
 use records::UserId;
 use serde_json::{Map, Value};
 use store::InstalledApp;
 
 /// The apps of users, as chats see them.
 pub(crate) struct ChatApps {
-    pub(crate) ledger: Ledger,
+    pub(crate) shards: Shards,
     pub(crate) caller: Arc<dyn ToolCaller>,
     /// Whether apps are switched on (`LISTEN_APPS`): otherwise no user has any.
     pub(crate) allowed: bool,
@@ -25,7 +25,7 @@ pub(crate) struct ChatApps {
 impl api::ChatApps for ChatApps {
     fn installed<'a>(&'a self, user: &'a UserId, app_id: Option<&'a str>) -> BoxFuture<'a, UserApps> {
         async move {
-            let mut installed = installed(&self.ledger, self.allowed, user).await;
+            let mut installed = installed(self.shards.of_user(user), self.allowed, user).await;
             let names = installed.iter().map(|app| (app.id.clone(), app.name.clone())).collect();
             // A stable sort: the others stay in the order in which they were installed.
             installed.sort_by_key(|app| Some(app.id.as_str()) != app_id);

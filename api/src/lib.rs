@@ -18,6 +18,7 @@ mod document;
 #[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
 mod endpoint;
 mod error;
+mod front;
 pub mod ids;
 mod keyed;
 pub mod keys;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     offer::Offered,
     reply::{Reply, Source, Trouble},
-    tools::DataTool,
+    tools::{AppTool, DataTool},
 };
 
 /// What every turn of a user knows.
@@ -138,23 +138,6 @@ pub trait Toolbox: Send + Sync {
     /// Runs a tool; its arguments fit its schema.
     fn call<'a>(&'a self, tool: DataTool, arguments: &'a Value)
     -> BoxFuture<'a, Result<Output, ToolFailure>>;
-}
-
-/// A tool of an app that the user has installed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AppTool {
-    /// The app.
-    pub app_id: String,
-    /// The app's name.
-    pub app_name: String,
-    /// The tool's own name.
-    pub name: String,
-    /// What it is for.
-    pub description: String,
-    /// The JSON Schema of its arguments: `properties` and `required` at least.
-    pub parameters: Value,
-    /// What is shown while it runs.
-    pub status_message: String,
 }
 
 /// The tools of the apps that one user has installed.

@@ -21,11 +21,11 @@ use crate::{
     gate,
     offer::{Offer, Offered, Origin},
     ports::{
-        AppTool, AppTools, Call, Context, Converse, Event, Exchange, Journal, Listener, Past, Round, Step,
-        ToolState, Toolbox,
+        AppTools, Call, Context, Converse, Event, Exchange, Journal, Listener, Past, Round, Step, ToolState,
+        Toolbox,
     },
     reply::{Reply, ReplyStatus, Source, ToolUse, Trouble},
-    tools::DataTool,
+    tools::{AppTool, DataTool},
 };
 
 /// How much a turn may take.

@@ -45,7 +45,7 @@ async fn a_database_that_drops_its_connections_loses_and_doubles_no_segment() {
 struct Waiting(Arc<Mutex<Vec<(JobId, String)>>>);
 
 impl ByokRuns for Waiting {
-    fn permit(&self) -> Option<Box<dyn ByokPermit>> {
+    fn permit(&self, _: &UserId) -> Option<Box<dyn ByokPermit>> {
         Some(Box::new(self.clone()))
     }
 }
