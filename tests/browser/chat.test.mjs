@@ -52,6 +52,7 @@ test("Enter asks, the answer names what it rests on, and both are there after a 
   assert.equal(await page.getByRole("log").locator(":scope > li").count(), 2);
   assert.equal(await overflow(page), 0);
   assert.deepEqual(complaints, []);
+  page.once("dialog", (dialog) => dialog.accept());
   await page.getByRole("button", { name: "Clear the chat" }).click();
   await page.getByText("Ask what you talked about yesterday").waitFor();
   await context.close();

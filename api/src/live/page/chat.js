@@ -19,6 +19,10 @@ function show(next) {
   at("empty").hidden = at("messages").children.length > 0;
 }
 
+/** Who reads further up is left there. */
+const isAtEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
+const toEnd = () => scrollTo(0, document.documentElement.scrollHeight);
+
 const ask = (path, options = {}) =>
   fetch(path, {
     ...options,
@@ -43,7 +47,7 @@ async function enter() {
   at("messages").replaceChildren(...messages.map(written));
   show("ready");
   at("question").focus();
-  at("messages").lastElementChild?.scrollIntoView({ block: "end" });
+  toEnd();
   const last = messages.at(-1);
   if (last?.status === "running") await follow(at("messages").lastElementChild, () => shown(last.id));
 }
@@ -71,6 +75,7 @@ at("forget").addEventListener("click", () => {
 });
 
 at("clear").addEventListener("click", async () => {
+  if (!confirm("Remove all messages of this chat for good?")) return;
   const answer = await ask(PATH, { method: "DELETE" }).catch(() => null);
   at("notice").textContent = answer?.ok ? "" : "The chat could not be cleared. Try again.";
   if (answer?.ok) at("messages").replaceChildren();
@@ -93,7 +98,7 @@ at("asking").addEventListener("submit", async (event) => {
   const question = written({ sender: "human", text });
   const reply = written({ sender: "ai", text: "", status: "running" });
   at("messages").append(question, reply);
-  reply.scrollIntoView({ block: "end" });
+  toEnd();
   const body = JSON.stringify({ text, id: uuid() });
   const kept = await follow(reply, () => streamed(reply, body));
   if (kept) return;
@@ -111,9 +116,9 @@ async function follow(reply, look) {
     const message = await look().catch(() => null);
     if (message === "refused") return show("failed"), false;
     if (message && message.status !== "running") {
-      const ended = written(message);
-      reply.replaceWith(ended);
-      ended.scrollIntoView({ block: "end" });
+      const stays = isAtEnd();
+      reply.replaceWith(written(message));
+      if (stays) toEnd();
       show(message.status === "completed" ? "ready" : "failed");
       return true;
     }
@@ -139,8 +144,9 @@ async function streamed(reply, body) {
     if (event === "status") progress.textContent = data.text;
     if (event === "tool" && data.state !== "started") progress.textContent = "Thinking…";
     if (event === "text") {
+      const stays = isAtEnd();
       said.append(data.delta);
-      reply.scrollIntoView({ block: "end" });
+      if (stays) toEnd();
     }
     if (event === "done") last = data.message;
   }
