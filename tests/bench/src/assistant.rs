@@ -171,7 +171,7 @@ async fn serve(setup: &Setup) -> (SocketAddr, String) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await });
-    let made = api::keys::generate([43; 32]);
+    let made = api::keys::generate([43; 32], setup.ledger.db().shard());
     let key = NewKey {
         id: made.hint.clone(),
         name: "assistant".to_owned(),
@@ -199,7 +199,7 @@ async fn messages(setup: &Setup, address: SocketAddr) {
     let secret = SecretString::from("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=");
     let new = NewApp { id: APP.to_owned(), fields, manifest: Some(manifest), secret };
     setup.ledger.store().create_app(&owner, &new).await.unwrap().unwrap();
-    let made = api::keys::generate_app_key([44; 32]);
+    let made = api::keys::generate_app_key([44; 32], setup.ledger.db().shard());
     let (id, label) = (made.hint.clone(), String::new());
     let key = NewAppKey { id, label, prefix: made.hint, sha256: made.sha256 };
     setup.ledger.store().create_app_key(&owner, APP, &key).await.unwrap().unwrap();

@@ -8,6 +8,7 @@ use std::{
 use api::{ByokPermit, ByokRuns, Settings};
 use job::{JobId, WorkerId};
 use ledger::Claimed;
+use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::line::Setup;
