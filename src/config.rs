@@ -5,6 +5,7 @@ mod apps;
 mod effective;
 mod limits;
 mod live;
+mod shards;
 mod shown;
 mod size;
 mod tasks;
@@ -23,6 +24,7 @@ pub(crate) use self::{
     effective::{Setting, effective},
     limits::range,
     live::{LiveConfig, Switch},
+    shards::ShardsConfig,
     shown::shown,
     size::Size,
     tasks::TasksConfig,
@@ -222,6 +224,9 @@ pub(crate) struct Config {
     /// Address of Grafana, linked from the console.
     #[arg(long, env = "LISTEN_CONSOLE_BOARDS_URL", value_name = "URL")]
     console_boards_url: Option<String>,
+    /// Shards.
+    #[command(flatten)]
+    pub(crate) shards: ShardsConfig,
     /// The task queue.
     #[command(flatten)]
     pub(crate) tasks: TasksConfig,

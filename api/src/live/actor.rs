@@ -358,7 +358,7 @@ impl Actor {
             return;
         };
         let Some(job) = parked.into_iter().find(|job| !self.tried.contains(job)) else { return };
-        if let Some(permit) = self.state.settings.keyed.permit() {
+        if let Some(permit) = self.state.settings.keyed.permit(&self.operator.user) {
             self.tried.push(job.clone());
             permit.wait(job, key);
         }

@@ -164,7 +164,7 @@ impl Operator {
         let Some(key) = self.own_key.clone() else {
             return Ok(ledger.admit_live(user, &id, by, None).await?);
         };
-        let Some(permit) = self.keyed.permit() else {
+        let Some(permit) = self.keyed.permit(user) else {
             // The job is parked, and this session resumes it later.
             return Ok(ledger.admit_live(user, &id, by, Some(WithKeys { claimant: None })).await?);
         };

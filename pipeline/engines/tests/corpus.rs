@@ -30,6 +30,8 @@ const UNSEEN_OPEN: &str = include_str!("../corpus/unseen_open.json");
 const UNSEEN_BLIND: &str = include_str!("../corpus/unseen_blind.json");
 const EVERYDAY_OPEN: &str = include_str!("../corpus/everyday_open.json");
 const EVERYDAY_BLIND: &str = include_str!("../corpus/everyday_blind.json");
+const MIXED_OPEN: &str = include_str!("../corpus/mixed_open.json");
+const MIXED_BLIND: &str = include_str!("../corpus/mixed_blind.json");
 const STRANGERS: &str = include_str!("../corpus/strangers.json");
 
 #[test]
@@ -349,6 +351,46 @@ fn the_blind_half_of_everyday_talk_is_mostly_understood() {
         memories_precision: 88,
         events: 50,
         events_precision: 71,
+    };
+    assert_above(&score, &floors);
+}
+
+/// Written before any rule of `embedded/9`: every other one, looked at while those rules were written.
+#[test]
+fn the_open_half_of_mixed_talk_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[MIXED_OPEN]);
+    assert_eq!(score.discard.of, 24);
+    let floors = Floors {
+        category: 50,
+        title: 80,
+        recall: 50,
+        precision: 80,
+        due: 80,
+        owner: 80,
+        memories: 20,
+        memories_precision: 50,
+        events: 30,
+        events_precision: 50,
+    };
+    assert_above(&score, &floors);
+}
+
+/// The others, which were only counted.
+#[test]
+fn the_blind_half_of_mixed_talk_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[MIXED_BLIND]);
+    assert_eq!(score.discard.of, 24);
+    let floors = Floors {
+        category: 50,
+        title: 80,
+        recall: 50,
+        precision: 80,
+        due: 80,
+        owner: 80,
+        memories: 20,
+        memories_precision: 50,
+        events: 30,
+        events_precision: 50,
     };
     assert_above(&score, &floors);
 }

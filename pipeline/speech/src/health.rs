@@ -27,7 +27,8 @@ pub struct ServerAnswer {
     pub age: Duration,
     /// What was wrong; `None`: it was a good answer.
     pub reason: Option<Reason>,
-    /// The status, where it was not a good answer and there was one.
+    /// The status, where it was not a good answer and there was one. With no reason: the server has no list of models, so
+    /// that a check says nothing of the key.
     pub http_status: Option<u16>,
 }
 
@@ -77,9 +78,12 @@ impl Answers {
     }
 
     /// Keeps what a check came to, which may take 10 seconds; outside of the circuit, which counts calls alone.
-    pub(crate) async fn check<F: Unwell>(&self, attempt: impl Future<Output = Result<(), F>>) {
+    pub(crate) async fn check<F: Unwell>(&self, attempt: impl Future<Output = Result<Option<u16>, F>>) {
         let checked = tokio::time::timeout(CHECK, attempt).await.unwrap_or_else(|_| Err(F::silent()));
-        self.0.checked(answer_of(checked.as_ref().err()));
+        self.0.checked(match checked {
+            Ok(without_list) => (None, without_list),
+            Err(fault) => answer_of(Some(&fault)),
+        });
     }
 
     pub(crate) fn health(&self, id: String, line: &Line) -> ServerHealth {

@@ -22,16 +22,18 @@ const PLAIN: &str = "buy|send|pay|fetch|collect|bring|renew|cancel|ring|phone|ca
 
 static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
     let verbs = task_verbs().collect::<Vec<_>>().join("|");
-    let object = r"the|an?|my|your|our|his|her|their|this|that|these|those|some|all|if|whether|him|them|me|us|you|it|up|out|for|with|about|to|in|each|every|more|enough|another|both|any|two|three|four|five|six|seven|eight|nine|ten|\d+";
+    let object = r"the|an?|my|your|our|his|her|their|this|that|these|those|some|all|if|whether|him|them|me|us|you|it|up|out|down|off|back|away|round|along|for|with|about|to|in|each|every|more|enough|another|both|any|two|three|four|five|six|seven|eight|nine|ten|\d+";
     pattern(&format!(
         r"(?x)
-        (?P<joint> [,;:]\s+(?i:(?:and|but|so|then|plus|also|or|because|otherwise|now)\s+){{0,2}}
+        (?P<joint> [,;:]\s+(?i:(?:and|but|so|then|plus|also|or|because|otherwise|now|just|kindly|simply)\s+){{0,2}}
                  | \s[-–—]+\s
                  | \s(?i:and|but|so|then|because)\s+(?i:(?:then|also|so|that|maybe|uh|um|just)\s+)? )
         (?P<open> (?i:i|we|you|he|she|they|it|somebody|someone|everybody|everyone|please|don't|make\ sure|remember|be\ sure|can|could|would|will|let's|let\ me|if|when|unless)\b
+                | \p{{Lu}}\p{{Ll}}+,\s(?:(?:can|could|will|would|please|you)\b|(?:{verbs})\s(?:{object})\b)
                 | (?:\p{{Lu}}\p{{Ll}}+|my\ \p{{L}}+|somebody)\s(?:needs|has|should|will|must|promised|agreed|wants|expects)\b
                 | (?i:the|my|our|your)\s\p{{L}}+(?:\s\p{{L}}+)?\s(?:needs?\s|has\s+to\b|have\s+to\b|must\b|should\b)
                 | (?i:{verbs})\s(?:(?i:{object})\b|\p{{Lu}})
+                | (?i:give|keep|leave)\s(?i:{object})\b
                 | (?i:{PLAIN})\s\p{{L}} )"
     ))
 });

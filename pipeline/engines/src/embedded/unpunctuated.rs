@@ -24,6 +24,8 @@ static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
           | (?:someone|somebody|everyone|everybody)\s+(?:has|needs|should|must|will)\b
           | (?:please|don't\s+forget|make\s+sure|remind\s+me|remember\s+to|let's|let\s+me|note\s+to\s+self)\b
           | before\s+i\s+forget\b
+          | (?:the|my|our)\s+(?:new\s+|old\s+|first\s+|next\s+)?\p{L}+(?:\s+(?:for|of)\s+the\s+\p{L}+|\s+\p{L}+)?\s+(?:is|are|was|were|has|have|had|needs?|will|wants?|comes?|arrives?|starts?|expires?|visits)\s
+          | (?:there's|there\s+is|there\s+are)\s
           | (?:call|ring|phone|email|text|buy|book|pay|send|pick\s+up|order|cancel|return|renew|fix|clean|wash|check|ask|tell|remind|bring|fetch|collect|post|print|water|feed|take|put|sort\s+out)\s+(?:the|my|our|your|his|her|an|some|mum|dad|mom|him|them)\b
           | also\s+(?:i|we|you|they|the|my|our|can|could|please|don't|remember|let's|there)\b | (?:okay|ok|yeah|oh|anyway|by\s+the\s+way)\b
         )",
@@ -35,7 +37,8 @@ const GOES_ON: &str = "and or but so then if when because cause that before afte
     than as once while whether whatever think thought said says say guess know knew hope believe mean sure also maybe \
     perhaps like um uh oh okay ok yeah well since though although wish bet suppose figured told afraid happy glad sorry the a \
     an my your our their this these of for to with in on at by from about please not never only just i we you they he she it is was \
-    do does did should could would can will must have had shall are were not";
+    do does did should could would can will must have had shall are were not check ensure notice noticed saw \
+    heard feel felt see hear whose both all half";
 
 /// Contractions whose apostrophe was left out, none of which is another word.
 static BARE: LazyLock<Pattern> = LazyLock::new(|| {

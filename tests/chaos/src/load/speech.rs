@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::journal::{Answer, Spoken};
 use crate::people::Person;
-use crate::run::World;
+use crate::world::World;
 
 /// Seconds of silence that end a conversation.
 const SILENCE: u64 = 3;

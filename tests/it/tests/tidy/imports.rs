@@ -82,6 +82,7 @@ const ALLOWED: [(&str, &[&str]); 30] = [
         "bench",
         &[
             "api",
+            "apps",
             "chaos",
             "db",
             "embedded",

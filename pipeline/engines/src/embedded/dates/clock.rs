@@ -40,6 +40,10 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
     let rule = |body: &str, reader: Reader| (pattern(&format!("{LEAD}{body}")), reader);
     vec![
         rule(r"\b(?P<h>\d{1,2})(?:[:.](?P<m>[0-5]\d))?\s{0,3}(?P<half>[ap])\.?m\b\.?", twelve_hours),
+        rule(
+            &format!(r"\b(?P<h>{HOUR_WORD})(?:\s+(?P<spoken>{MINUTE_WORD}))?\s+(?P<half>[ap])\.?\s?m\b\.?"),
+            twelve_hours,
+        ),
         rule(r"\b(?P<h>[01]?\d|2[0-3])[:h](?P<m>[0-5]\d)\b", bare_hours),
         (
             pattern(

@@ -5,6 +5,7 @@
 
 mod calendar;
 mod clock;
+mod day;
 mod days;
 mod holidays;
 mod past;
@@ -15,7 +16,9 @@ mod relative;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use chrono::{DateTime, Duration, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Timelike, Utc, Weekday};
+use chrono::{
+    DateTime, Datelike, Duration, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Timelike, Utc, Weekday,
+};
 use chrono_tz::Tz;
 use records::{Talk, Timestamp};
 
@@ -56,6 +59,10 @@ pub(super) struct Found {
     pub(super) bare: bool,
     /// When it ends, where that is said: "from ten to four".
     until: Option<NaiveTime>,
+    /// Named with its month.
+    pub(super) month_said: bool,
+    /// A day of a month that was not named: "on the tenth".
+    month_open: bool,
     /// It is this weekday after the date before it: "the Saturday after".
     follows: Option<Weekday>,
     /// Introduced by "by", "before", "until", "due".
@@ -103,11 +110,14 @@ impl Reference {
         }
         found.extend(bare);
         found.sort_by_key(|date| date.spans.first().map(|span| span.start));
-        let mut before: Option<NaiveDate> = None;
+        let (mut before, mut named): (Option<NaiveDate>, Option<NaiveDate>) = (None, None);
         for date in &mut found {
             if let (Some(before), Some(weekday)) = (before, date.follows) {
                 date.date = calendar::following(before, weekday);
             }
+            // "Everything by the fifteenth of November, then we meet on the seventeenth."
+            *date = date.clone().in_month_of(named);
+            named = Some(date.date).filter(|_| date.month_said).or(named);
             before = Some(date.date);
         }
         found
@@ -158,6 +168,8 @@ impl Reference {
             bare: false,
             until: None,
             follows: None,
+            month_said: false,
+            month_open: false,
             deadline: false,
             precise: true,
         };
@@ -176,6 +188,8 @@ impl Reference {
             bare: true,
             until: time.until,
             follows: None,
+            month_said: false,
+            month_open: false,
             deadline: time.deadline,
             precise: true,
         }
@@ -233,6 +247,14 @@ impl Found {
     pub(super) fn on(self, day: Option<NaiveDate>) -> Self {
         let date = day.filter(|_| self.bare).unwrap_or(self.date);
         Self { date, ..self }
+    }
+
+    /// The same day of the month of `named`, where its own month was not said and that day is later.
+    pub(super) fn in_month_of(self, named: Option<NaiveDate>) -> Self {
+        let later = named
+            .and_then(|named| named.with_day(self.date.day()))
+            .filter(|day| self.month_open && *day > self.date && named.is_some_and(|named| *day > named));
+        Self { date: later.unwrap_or(self.date), ..self }
     }
 
     /// How many minutes lie between its two times, where it has two.

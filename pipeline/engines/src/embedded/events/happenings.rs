@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::phrase::{DETERMINERS, Said, Word, last_person, noun_phrase_before, noun_phrase_from, titled};
-use crate::embedded::lexicon::{is_stop_word, is_task_verb};
+use crate::embedded::lexicon::{is_person, is_stop_word, is_task_verb};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{capitalised, pattern, third_person};
 
@@ -63,6 +63,7 @@ const ACTS: &[&str] = &[
     "reopen",
     "board",
     "air",
+    "reach",
 ];
 /// Of these, those that are events with a particle or an object alone.
 const BOUND: &[(&str, &str)] = &[
@@ -217,7 +218,8 @@ pub(super) fn act(said: &Said<'_>, earlier: &str) -> Option<String> {
         let agrees = match form {
             Form::Base => helped || plural,
             Form::Third => !helped,
-            Form::Gerund => helped,
+            // "Landlord coming on Friday", as notes put it.
+            Form::Gerund => helped || subject_end == 1 && is_person(&subject.plain),
         };
         // "The guy can come on Wednesday" says when he does.
         let fits = subject.plain == "can" && matches!(verb, "come" | "visit" | "deliver" | "start");
@@ -246,6 +248,10 @@ pub(super) fn act(said: &Said<'_>, earlier: &str) -> Option<String> {
         };
         let own = subject.is_any("i we you i'm we're you're i'll we'll you'll");
         if own {
+            // "I leave at half seven" is what one does every day.
+            if said.hour_alone && form == Form::Base && !helped {
+                return None;
+            }
             // What one finishes oneself is work.
             if matches!(verb, "finish" | "end" | "close") {
                 return None;
@@ -329,7 +335,7 @@ fn tail(said: &Said<'_>, at: usize) -> String {
 }
 
 /// The person whom a pronoun means: the last one named before it.
-fn meant(said: &Said<'_>, earlier: &str, at: usize) -> Option<String> {
+pub(super) fn meant(said: &Said<'_>, earlier: &str, at: usize) -> Option<String> {
     let here = joined(said.all.get(..at).unwrap_or_default());
     last_person(&format!("{earlier} {here}"))
 }

@@ -1,6 +1,7 @@
 //! Events: what takes place at a time ahead. A sentence is cut into clauses; a clause that names a day or an hour, and says
 //! what happens then, is an event.
 
+mod answers;
 mod happenings;
 mod nouns;
 mod others;
@@ -35,7 +36,7 @@ static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
 /// Denied words that deny nothing.
 static REAL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:don't (?:forget|miss|worry|be late)|isn't it|aren't (?:we|you|they)|can't wait|not only|never forget|would (?:like|love) (?:you )?to)\b",
+        r"(?i)\b(?:don't (?:forget|miss|worry|be late)|isn't it|aren't (?:we|you|they)|can't wait|not only|never forget|would (?:like|love) (?:you )?to|would (?:then )?be (?:on|at|from))\b|,?\s+(?:and\s+)?not\s+(?:(?:on|at|for|in|the|until)\s+)*(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|today|\p{L}+(?:th|st|nd|rd)|\d+(?:th|st|nd|rd)?)\b",
     )
 });
 /// What takes place after work, unless something else is said.
@@ -75,7 +76,13 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
     let mut earlier = Earlier::default();
     for sentence in without_orders(sentences(talk)) {
         let found = of_sentence(&sentence, &earlier, &reference);
-        let day = found.last().map(|(day, _)| (*day, 0));
+        let dates = reference.find(&sentence.text);
+        let said = dates.iter().rfind(|date| is_usable(date) && !date.bare).map(Found::day);
+        let day = found.last().map(|(day, _)| *day).or(said).map(|day| (day, 0));
+        let month =
+            dates.iter().rfind(|date| date.month_said).map(|date| (date.day(), 0)).or_else(|| {
+                earlier.month.map(|(day, ago)| (day, ago + 1)).filter(|(_, ago)| *ago < RECALLED)
+            });
         for (day, event) in found {
             events.add(day, event);
         }
@@ -83,7 +90,7 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
         let happening = nouns::happening_in(&sentence.text).map(|noun| (noun, 0)).or_else(|| {
             earlier.happening.take().map(|(noun, ago)| (noun, ago + 1)).filter(|(_, ago)| *ago < RECALLED)
         });
-        earlier = Earlier { text: sentence.text, day: day.or(before), happening };
+        earlier = Earlier { text: sentence.text, day: day.or(before), month, happening };
     }
     events.all
 }
@@ -100,6 +107,8 @@ struct Earlier {
     text: String,
     /// The day of the last event, and how many sentences ago.
     day: Option<(NaiveDate, usize)>,
+    /// The last day that was said with its month, and how many sentences ago.
+    month: Option<(NaiveDate, usize)>,
     /// What takes place that was named last, and how many sentences ago.
     happening: Option<(String, usize)>,
 }
@@ -165,9 +174,19 @@ fn of_sentence(
             let here = text.get(..piece.start).and_then(nouns::happening_in);
             here.or_else(|| earlier.happening.as_ref().map(|(noun, _)| noun.clone()))
         };
-        let Some(title) = title(&said, asks, &before, recalled) else { continue };
-        let day = events.last().map(|(day, _)| *day).or(earlier.day.map(|(day, _)| day));
-        let date = date.clone().on(day);
+        let Some(title) = answers::answer(&earlier.text, &said, &recalled)
+            .or_else(|| title(&said, asks, &before, recalled))
+        else {
+            continue;
+        };
+        let here = dates.iter().rev().find(|other| {
+            is_usable(other)
+                && !other.bare
+                && other.spans.first().map(|span| span.start) < date.spans.first().map(|span| span.start)
+        });
+        let day =
+            here.map(Found::day).or(events.last().map(|(day, _)| *day)).or(earlier.day.map(|(day, _)| day));
+        let date = date.clone().on(day).in_month_of(earlier.month.map(|(day, _)| day));
         let date = if EVENING.is_match(&title) { date.in_evening() } else { date };
         let Some(start) = reference.start(&date) else { continue };
         let duration = date.minutes().unwrap_or_else(|| duration(text));
@@ -185,13 +204,16 @@ fn title(said: &Said<'_>, asks: bool, before: &str, recalled: impl Fn() -> Optio
     }
     nouns::predicate(said)
         .or_else(|| recalled().filter(|_| nouns::is_of_it(said)))
+        .or_else(|| answers::expected(said, before))
         .or_else(|| others::of_others(said))
         .or_else(|| happenings::meeting(said))
         .or_else(|| {
             if happenings::is_task(said) {
                 return nouns::beside_a_task(said);
             }
-            nouns::existence(said)
+            answers::done(said)
+                .or_else(|| answers::guests(said))
+                .or_else(|| nouns::existence(said))
                 .or_else(|| happenings::act(said, before))
                 .or_else(|| nouns::named(said))
                 .or_else(|| happenings::location(said))

@@ -9,11 +9,11 @@ use super::phrase::{
 use crate::embedded::lexicon::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, is_stop_word, is_task_verb};
 
 /// What may stand between a subject and its date when the date is all that is said of it.
-const PREDICATE: &str = "is are will be being has have been it's takes take taking place happens happening held scheduled planned booked set fixed arranged moved \
+const PREDICATE: &str = "is are will would be being has have been it's takes take taking place happens happening held scheduled planned booked set fixed arranged moved \
     postponed preponed rescheduled pushed brought forward back put off shifted now just only still actually probably already definitely again \
     going to gonna got gets stays remains falls confirmed down in for on at from until up always kicks off due itself announced";
 /// Of these, those with which it is a predicate at all.
-const COPULAS: &str = "is are will has have takes take happens stays remains falls got kicks";
+const COPULAS: &str = "is are will would has have takes take happens stays remains falls got kicks";
 /// Nouns that are on a day without taking place.
 const IDLE: &str = "time point problem question idea plan thing way chance reason answer rest day week month year issue news weather rain sun \
     lot bit few couple look feeling choice minute moment hand word favour favor cold headache rent invoice bill payment fee report form homework essay assignment";
@@ -67,6 +67,11 @@ fn with_topic<'a, 't>(words: &'a [Word<'t>], end: usize, subject: &'a [Word<'t>]
     noun.map_or(subject, |(from, to)| stripped(words.get(from..to).unwrap_or_default()))
 }
 
+/// Whether a word names nothing that takes place.
+pub(super) fn is_idle(word: &str) -> bool {
+    IDLE.split_whitespace().any(|idle| idle == word) || is_stop_word(word)
+}
+
 /// "It's on the third": a date, said of what was named before.
 pub(super) fn is_of_it(said: &Said<'_>) -> bool {
     let mut words = said.before.iter().filter(|word| {
@@ -79,7 +84,7 @@ pub(super) fn is_of_it(said: &Said<'_>) -> bool {
         && said
             .after
             .first()
-            .is_none_or(|next| next.is_any("at in and so like but by then i we from not for right isn't"))
+            .is_none_or(|next| next.is_any("at in and so like but by then i we from not for right isn't free with no bring everyone all you they there which as"))
 }
 
 /// "Can you come in on Monday?"
@@ -183,16 +188,23 @@ pub(super) fn request(said: &Said<'_>) -> Option<String> {
 /// An event noun with what describes it before, and with whom or of what it is.
 fn with_company(words: &[Word<'_>], (from, to): (usize, usize)) -> String {
     let describing = stripped(words.get(from..to).unwrap_or_default());
-    let tail = words.get(to).filter(|word| word.is_any("with of")).map_or(to, |_| {
-        let phrase = noun_phrase_from(words, to + 1);
-        let skipped = words
-            .get(to + 1..)
-            .unwrap_or_default()
-            .iter()
-            .take_while(|word| word.is_any(DETERMINERS))
-            .count();
-        if phrase.is_empty() { to } else { to + 1 + skipped + phrase.len() }
+    // "A talk on roses".
+    let on = words.get(to.saturating_sub(1)).is_some_and(|noun| {
+        noun.is_any("talk lecture seminar workshop course class lesson webinar session training presentation")
     });
+    let tail = words.get(to).filter(|word| word.is_any("with of") || on && word.is_any("on about")).map_or(
+        to,
+        |_| {
+            let phrase = noun_phrase_from(words, to + 1);
+            let skipped = words
+                .get(to + 1..)
+                .unwrap_or_default()
+                .iter()
+                .take_while(|word| word.is_any(DETERMINERS))
+                .count();
+            if phrase.is_empty() { to } else { to + 1 + skipped + phrase.len() }
+        },
+    );
     match words.get(to..tail.min(words.len())).filter(|tail| !tail.is_empty()) {
         Some(tail) => format!(
             "{} {}",

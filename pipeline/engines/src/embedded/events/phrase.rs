@@ -19,6 +19,8 @@ pub(super) struct Said<'t> {
     pub(super) after: Vec<Word<'t>>,
     /// The clause without the date.
     pub(super) all: Vec<Word<'t>>,
+    /// The date is an hour without a day.
+    pub(super) hour_alone: bool,
 }
 
 impl<'t> Said<'t> {
@@ -40,7 +42,7 @@ impl<'t> Said<'t> {
             }
         }
         let all = before.iter().chain(&after).cloned().collect();
-        Self { before, after, all }
+        Self { before, after, all, hour_alone: date.bare }
     }
 }
 
@@ -97,13 +99,18 @@ const NO_THINGS: &str = "time times moment way week weekend day days morning aft
 
 /// The last thing that `text` names with a determiner, as "it" may mean it: "the speaker".
 pub(in crate::embedded) fn last_thing(text: &str) -> Option<String> {
+    // "Collect some, Wanda" names no Wanda.
+    text.rsplit([',', ';', ':', '?', '!']).find_map(last_thing_of)
+}
+
+fn last_thing_of(text: &str) -> Option<String> {
     let bare = |c: char| !c.is_alphanumeric() && c != '\'';
     let said = text.split_whitespace().map(|word| word.trim_matches(bare)).filter(|word| !word.is_empty());
     let words: Vec<Word<'_>> = said.map(|said| Word { said, plain: said.to_lowercase() }).collect();
     (0..words.len()).rev().find_map(|at| {
         let determiner = words
             .get(at)
-            .filter(|word| word.is_any("the a an my our some that this your his her their those these"))?;
+            .filter(|word| word.is_any("the a an my our some that this your his her their those these two three four five six ten any"))?;
         // "The notes from the lectures" are notes.
         if at > 1
             && words.get(at - 1).is_some_and(|word| word.is_any("of from for in on with about at"))
@@ -111,7 +118,14 @@ pub(in crate::embedded) fn last_thing(text: &str) -> Option<String> {
         {
             return None;
         }
-        let phrase = noun_phrase_from(&words, at + 1);
+        let mut phrase = noun_phrase_from(&words, at + 1);
+        // "A music stand of ours" is a music stand.
+        if let [thing @ .., of, whose] = phrase
+            && of.plain == "of"
+            && whose.is_any("ours mine yours theirs his hers")
+        {
+            phrase = thing;
+        }
         let last = phrase.last()?;
         let named = !last.is_any(NO_THINGS)
             && !is_stop_word(&last.plain)

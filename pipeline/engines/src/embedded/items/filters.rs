@@ -13,7 +13,7 @@ static DENIED: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static SUBORDINATE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:if|when|whenever|what|which|who|how|where|why|unless|than|until|before|after|once|whatever|everything|all|things?|do|did|does|when)\s+(?:that\s+)?$",
+        r"(?i)\b(?:if|when|whenever|what|which|who|how|where|why|unless|than|until|before|after|once|whatever|everything|anything|something|as|all|things?|do|did|does|when)\s+(?:that\s+)?$",
     )
 });
 /// First words after a modal that are no verb.
@@ -65,7 +65,12 @@ fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
                 || matches!(rest.first().map(String::as_str), Some("into" | "after" | "up" | "for"))
                     && rest.len() > 1
                 || rest.first().is_some_and(|next| next != "at")
+                || matches!(
+                    rest.get(1).map(String::as_str),
+                    Some("the" | "our" | "your" | "my" | "his" | "her")
+                ) && !rest.iter().any(|word| UNSEEN.contains(&word.as_str()))
         }
+        "go" => is_errand(rest),
         "follow" | "check" => true,
         "have" => is_done_by_others(rest) || dated && is_for_others(rest),
         "stop" => rest.first().is_some_and(|next| next.ends_with("ing")) && rest.len() > 1,
@@ -76,6 +81,65 @@ fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
         }),
         _ => !is_vague_verb(verb) && !is_idle_talk(verb, rest),
     }
+}
+
+/// What is looked at in talk alone.
+const UNSEEN: &[&str] = &[
+    "picture", "screen", "time", "clock", "sky", "moment", "future", "state", "size", "face", "faces",
+    "weather", "slide", "board", "numbers", "figures", "data", "results", "map", "floor", "way", "ways",
+    "options", "past", "next", "problem", "question",
+];
+
+/// Where one goes to get something done.
+const ERRANDS: &[&str] = &[
+    "bank",
+    "post",
+    "pharmacy",
+    "chemist",
+    "chemist's",
+    "shop",
+    "shops",
+    "doctor",
+    "doctor's",
+    "dentist",
+    "vet",
+    "vet's",
+    "garage",
+    "library",
+    "dump",
+    "tip",
+    "market",
+    "supermarket",
+    "store",
+    "council",
+    "embassy",
+    "consulate",
+    "notary",
+    "police",
+    "town",
+    "hairdresser",
+    "hairdresser's",
+    "barber",
+    "optician",
+    "optician's",
+    "butcher",
+    "bakery",
+    "hardware",
+    "registry",
+    "office",
+    "place",
+    "launderette",
+    "cleaner",
+    "cleaner's",
+    "cleaners",
+];
+
+/// "Go to the bank": to the "office" or "town" alone one just goes.
+fn is_errand(rest: &[String]) -> bool {
+    let word = |at: usize| rest.get(at).map_or("", String::as_str);
+    word(0) == "to"
+        && matches!(word(1), "the" | "that" | "my" | "your" | "our")
+        && rest.iter().skip(2).take(3).any(|word| ERRANDS.contains(&word.as_str()))
 }
 
 /// "Have his eyesight tested".

@@ -35,7 +35,7 @@ const COMPARED: usize = 40;
 /// "Will do", "on it", "leave it with me": the speaker takes on what was asked.
 static TAKES_ON: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|yup|sure|fine|right|alright|great|absolutely|certainly|aye|of course|no problem|no worries)\W+)*(?:will do|on it|i'm on it|leave (?:it|that) (?:with|to) me|consider it done|i(?:'ll| will| can)(?: (?:do|handle|manage|sort|take|see to|take care of) (?:it|that|this|them|care of it))?|happy to|count on me|me|i'd be glad to)\W*$",
+        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|yup|sure|fine|right|alright|great|absolutely|certainly|aye|of course|no problem|no worries|no bother|nae bother|nae problem|sure thing|go on)\W+)*(?:will do|on it|i'm on it|leave (?:it|that) (?:with|to) me|consider it done|i(?:'ll| will| can)(?: (?:do|handle|manage|sort|take|see to|take care of|get) (?:it|that|this|them|care of it)(?: (?:out|then|now|right away|straight away|if you like))?)?|happy to|count on me|me|that's me|that'd be me|my job|my turn|i've got (?:it|that)|i'd be glad to)\W*$",
     )
 });
 

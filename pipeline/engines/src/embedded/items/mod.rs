@@ -134,7 +134,7 @@ struct Found {
 fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Found> {
     let mut items = Vec::new();
     let mut previous: Option<Claim> = None;
-    let mut conditional = false;
+    let (mut conditional, mut stated) = (false, false);
     let mut opener = String::new();
     for mut clause in clauses::split(&sentence.text) {
         // After "for next week," or "yes please," an instruction begins, and the date before it is its own.
@@ -142,7 +142,8 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
         if !clause.coordinated && previous.is_some() {
             opener.clear();
         }
-        let claim = claim(&clause, sentence, previous.as_ref());
+        let claim = claim(&clause, sentence, stated, previous.as_ref());
+        stated = STATES.is_match(clause.text) && !LEADS.is_match(clause.text);
         let stands =
             |claim: &Claim| !conditional || matches!(claim.force, Force::Request | Force::Imperative);
         let timed = format!("{opener} {}", clause.text);
@@ -152,14 +153,25 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
             let thing = match claim.force {
                 // Without a date it is mostly said once more, in full.
                 Force::Request | Force::Imperative if reference.due(&timed).is_some() => thing(),
-                Force::Request if content_stems(&claim.task).len() < 2 => {
+                Force::Request | Force::Imperative if KIND.is_match(&claim.task) => thing(),
+                Force::Request
+                    if content_stems(&claim.task).len() < 2 && !clause.text.contains("'d have to") =>
+                {
                     thing().filter(|thing| !thing.starts_with("my "))
                 }
                 Force::Imperative => before.and_then(last_thing),
                 Force::Commitment if !clause.coordinated => thing(),
+                // "We have to post them by Saturday", "you can collect it tomorrow".
+                Force::Obligation | Force::Suggestion | Force::Demand if reference.due(&timed).is_some() => {
+                    thing()
+                }
                 _ => None,
             };
-            let person = last_person(before.unwrap_or_default()).or_else(|| objects.person.clone());
+            // "I promised my sponsor to ring him."
+            let named =
+                clause.text.find(&claim.task).and_then(|at| clause.text.get(..at)).and_then(last_person);
+            let person =
+                named.or_else(|| last_person(before.unwrap_or_default())).or_else(|| objects.person.clone());
             let person = person.map(|person| {
                 if person.starts_with(char::is_lowercase) { format!("the {person}") } else { person }
             });
@@ -176,6 +188,20 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
     items
 }
 
+/// A finite verb that states something.
+static STATES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:is|are|isn't|aren't|has|have|hasn't|haven't|needs?|doesn't|comes?|leaves?|starts?|\p{L}+'s|\p{L}+'re|\p{L}+'ve)\b",
+    )
+});
+
+/// A modal, an infinitive or a past tense, with which a bare verb may go on.
+static LEADS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:would|could|can|will|should|might|may|must|shall|used|let's|let|do|did|does|don't|didn't|to\s+\p{L}+|make|makes|made|help|helps|was|were|had|\p{L}+'ll|\p{L}+'d|gonna|wanna|i|we|he|she|they)\b",
+    )
+});
+
 /// Words that open a sentence without a subject of their own.
 static OPENER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -184,14 +210,19 @@ static OPENER: LazyLock<Pattern> = LazyLock::new(|| {
 });
 
 /// What a clause claims: requests first, because "can you" is the clearest of all.
-fn claim(clause: &Clause<'_>, sentence: &Sentence<'_>, previous: Option<&Claim>) -> Option<Claim> {
+fn claim(
+    clause: &Clause<'_>,
+    sentence: &Sentence<'_>,
+    stated: bool,
+    previous: Option<&Claim>,
+) -> Option<Claim> {
     let speaker = sentence.speaker.map(str::to_owned);
     let question = sentence.text.ends_with('?');
     requests::read(clause.text)
         .or_else(|| statements::read(clause.text, speaker, question))
         .or_else(|| statements::questioned(clause.text).filter(|_| question))
         .or_else(|| requests::bare(clause.text, question))
-        .or_else(|| requests::imperative(clause, question, previous))
+        .or_else(|| requests::imperative(clause, question, stated, previous))
 }
 
 fn draft(
@@ -208,11 +239,16 @@ fn draft(
         Force::Demand => due.as_ref().is_some_and(|(date, _)| date.deadline),
         _ => true,
     };
-    let led = Claim { task: LED.replace(&claim.task, "").into_owned(), ..claim.clone() };
-    let claim = if led.task.is_empty() { claim } else { &led };
+    // "Go to the bank" is no "the bank".
+    let led = LED.replace(&claim.task, "");
+    let verb = words(&led).next().is_some_and(|first| !super::lexicon::is_stop_word(&first));
+    let led = Claim { task: led.into_owned(), ..claim.clone() };
+    let claim = if verb { &led } else { claim };
     let refers = REFERRING.captures(&claim.task).map(|found| found["verb"].to_lowercase());
     let done = refers.as_deref() == Some("do");
+    let one = thing.as_ref().and_then(|thing| of_its_kind(&claim.task, thing));
     let task = match (&refers, thing) {
+        _ if one.is_some() => one.unwrap_or_default(),
         (Some(verb), Some(thing))
             if !done
                 && verb.split(' ').next().is_some_and(|verb| is_task_verb(verb) || verb == "look")
@@ -247,6 +283,18 @@ fn draft(
     Some(Found { item, refers, proposed })
 }
 
+/// "Destroy the old one", after "a card": the old card.
+fn of_its_kind(task: &str, thing: &str) -> Option<String> {
+    let kind = thing.rsplit(' ').next()?;
+    KIND.is_match(task).then(|| KIND.replace(task, format!("${{which}}{kind}")).into_owned())
+}
+
+static KIND: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?P<which>\b(?:the|an?|my|your|our|another|two|three)\s+(?:(?:old|new|other|big|small|bigger|smaller|better|cheaper|spare|first|second|last|broken|fresh|different|clean|blue|red|green|black|white)\s+|)(?-i:\b))ones?\b",
+    )
+});
+
 /// "Come and fetch it", "try to finish": what matters is the verb after.
 static LED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -260,7 +308,7 @@ static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:
 /// "Ring me back", "get back to him".
 static CONTACT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|him|her|them)\b|^let\s+(?:me|us|him|her|them)\s+know\b",
+        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|him|her|them|both|everyone|everybody|you\s+both)\b|^let\s+(?:me|us|him|her|them)\s+know\b|^(?:pick|drive|fetch|collect|drop|bring|take|meet)\s+(?:you|him|her|them)\b(?:\s+(?:up|off|back|home|over|round|to|from|at|for|there|on)\b|\W*$)",
     )
 });
 

@@ -48,7 +48,7 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         rule(r"(?:don't|do\s+not|can't|cannot|mustn't|must\s+not)\s+(?P<thing>forget)\s+(?:about\s+)?"),
         rule(r"(?:please\s+|must\s+|also\s+|^)remember\s+to\s+"),
         rule(
-            r"(?:(?:someone|somebody)(?:\s+(?:with|from|in|at|on|who)(?:\s+\p{L}+){1,3}?)?|everyone|everybody|(?:each|all|one|some|both|either)\s+of\s+(?:you|us)|you)(?:\s+(?:all|guys|both|still|also|really|just|first|only|definitely|probably))*(?:'ll|'re)?\s+(?:will\s+|gonna\s+|going\s+to\s+)?(?:has\s+to|have\s+to|needs\s+to|need\s+to|should|must|ought\s+to|really\s+should|gotta|better)\s+",
+            r"(?:(?:someone|somebody)(?:\s+(?:with|from|in|at|on|who)(?:\s+\p{L}+){1,3}?)?|everyone|everybody|(?:each|all|one|some|both|either)\s+of\s+(?:you|us)|you)(?:\s+(?:all|guys|both|still|also|really|just|first|only|definitely|probably))*(?:'ll|'re|'d)?(?:\s+(?:also|still|then|just|first|both|all|probably))*\s+(?:will\s+|would\s+|gonna\s+|going\s+to\s+)?(?:also\s+)?(?:has\s+to|have\s+to|needs\s+to|need\s+to|should|must|ought\s+to|really\s+should|gotta|better)\s+",
         ),
         rule(r"(?:you're|you\s+are|we're|we\s+are|i'm)\s+(?:supposed|meant|expected|required)\s+to\s+"),
         rule(
@@ -59,10 +59,16 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         rule(
             r"(?:you\s+(?:might|may|will|would|'ll|'d)|you'll|you'd)\s+(?:also\s+)?(?:want|need|do\s+well)\s+to\s+",
         ),
+        rule(r"(?P<advice>you(?:\s+(?:just|also|really|both|all))?\s+want\s+to)\s+"),
+        rule(
+            r"(?:(?:shall|can)\s+we\s+(?:agree|say)|let's\s+(?:agree|say)|how\s+about|what\s+if|i\s+propose)\s+(?:that\s+)?you\s+",
+        ),
+        rule(r"(?:(?:might|would|could|'d)\s+be|it's|is)\s+(?:also\s+)?worth\s+(?P<gerund>)"),
+        rule(r"i\s+was\s+hoping\s+(?:that\s+)?you\s+(?:could|would|might)\s+"),
         rule(
             r"(?:why\s+don't\s+you|would\s+it\s+be\s+possible\s+(?:for\s+you\s+)?to|be\s+so\s+kind\s+as\s+to|(?:counting|relying)\s+on\s+you\s+to|it's\s+(?:up\s+to\s+you|your\s+(?:turn|job))\s+to|i'll\s+(?:need|ask)\s+you\s+to)\s+",
         ),
-        rule(r"(?:do\s+you\s+mind|^mind)\s+(?P<gerund>)"),
+        rule(r"(?:do\s+you\s+mind|^mind|you\s+wouldn't\s+mind)\s+(?P<gerund>)"),
         rule(r"(?:your|the)\s+(?:job|task|homework)\s+is\s+to\s+"),
         rule(r"remind\s+(?:me|us)\s+to\s+"),
         rule(r"please,?\s+"),
@@ -97,9 +103,13 @@ static QUITS: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Put the bins out", "put aside ten percent".
 static PUTS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:put|set)\s+(?:(?:aside|out|up|together|forward)\s+\p{L}|(?:the|your|my|our|some|all)\s+(?:\p{L}+\s+){1,3}(?:aside|out|away|up|back|together|on|in|into|forward)\b)",
+        r"(?i)^(?:put|set|stick|pop|leave)\s+(?:(?:aside|out|up|together|forward)\s+\p{L}|(?:\p{L}+\s+){1,2}(?:on|in|into|under|over|around|round|onto|behind|against|between|through)\s+(?:the|your|my|our|each|every|both|all)\s+\p{L}|(?:the|your|my|our|some|all)\s+(?:\p{L}+\s+){1,3}(?:aside|out|away|up|back|together|on|in|into|forward)\b)",
     )
 });
+
+/// What "put it there" puts: such orders are for the moment.
+const PRONOUNS: &[&str] =
+    &["it", "them", "this", "that", "these", "those", "me", "you", "him", "her", "yourself"];
 
 /// "Have your eyes checked", "have the lawyer look over it".
 static CAUSES: LazyLock<Pattern> = LazyLock::new(|| {
@@ -109,7 +119,7 @@ static CAUSES: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Everybody bring a torch", "you sort the tickets?": the verb is one of tasks, in its base form.
 static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:ok|okay|and|then|right|oh|yes|great)[,\s]+)*(?:(?P<all>(?:somebody|someone|everybody|everyone)(?:\s+else)?)|you(?:\s+(?:guys|two|all|just))?),?\s+(?P<task>(?P<verb>\p{L}+)\s+\p{L}.*)$",
+        r"(?i)^(?:(?:ok|okay|and|then|right|oh|yes|great)[,\s]+)*(?:(?P<all>(?:somebody|someone|everybody|everyone)(?:\s+else)?)|you(?:'ll|\s+will)?(?:\s+(?:guys|two|all|just|kindly|please))?),?\s+(?P<task>(?P<verb>\p{L}+)\s+\p{L}.*)$",
     )
 });
 
@@ -129,6 +139,10 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     let found = ASKED.iter().find_map(|rule| rule.captures(clause))?;
     let before = &found["before"];
     let task = asked_for(&found)?;
+    // "You want to grab lunch?" asks for no work, and who "should get a letter" waits for it.
+    if found.name("advice").is_some() && clause.ends_with('?') || AWAITS.is_match(&task) {
+        return None;
+    }
     if filters::is_undone_by(before) || ATTENTION.is_match(&task) || is_forbidden(&task) {
         return None;
     }
@@ -141,6 +155,13 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     };
     Some(Claim { task: unaddressed(&task), owner: addressee(&found, clause), force: Force::Request })
 }
+
+/// "Get a letter by Friday": what is only to be expected.
+static AWAITS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:get|receive|hear|see|notice|feel|find|expect)\s+(?:(?:an?|the|your|our|some)\s+(?:\p{L}+\s+){0,2}?(?:letter|e-?mail|text|call|message|confirmation|notification|reply|answer|refund|invoice|results?|link|code|reminder|response|improvement|difference|update)\b|from\b|back\s+from\b)",
+    )
+});
 
 /// "Please don't share it" forbids something.
 fn is_forbidden(task: &str) -> bool {
@@ -160,11 +181,16 @@ fn unaddressed(task: &str) -> String {
     }
 }
 
+/// "Be there to let him in": what one is there for.
+static PRESENT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^be\s+(?:there|here|in|around|about|available|ready|home|at\s+home)\s+(?:to|and)\s+")
+});
+
 /// After "mind", the verb is a gerund.
 fn asked_for(found: &Captures<'_>) -> Option<String> {
-    let task = &found["task"];
+    let task = PRESENT.replace(&found["task"], "").into_owned();
     if found.name("gerund").is_none() {
-        return Some(task.to_owned());
+        return Some(task);
     }
     let (gerund, rest) = task.split_once(' ')?;
     Some(format!("{} {rest}", base_of_gerund(&gerund.to_lowercase())?))
@@ -186,14 +212,20 @@ pub(super) fn is_name(word: &str) -> bool {
 
 /// An instruction: a clause that begins with the base form of a verb of tasks. One that "and" joins to
 /// another task shares its owner; one that "and" joins to a statement is part of that.
-pub(super) fn imperative(clause: &Clause<'_>, question: bool, previous: Option<&Claim>) -> Option<Claim> {
+/// `stated` says that the clause before it states something without a modal that an infinitive could go on with.
+pub(super) fn imperative(
+    clause: &Clause<'_>,
+    question: bool,
+    stated: bool,
+    previous: Option<&Claim>,
+) -> Option<Claim> {
     let found = OPENING.captures(clause.text)?;
     let verb = found["verb"].to_lowercase();
     let advice = !is_task_verb(&verb)
         && (is_advice_verb(&verb) && is_object(&found["task"])
             || QUITS.is_match(&found["task"])
             || CAUSES.is_match(&found["task"])
-            || PUTS.is_match(&found["task"])
+            || PUTS.is_match(&found["task"]) && !PRONOUNS.contains(&found["next"].to_lowercase().as_str())
             || is_act(&verb, &found["next"]));
     if question && previous.is_none() || !(is_task_verb(&verb) || advice) || is_subject(&verb, &found["next"])
     {
@@ -208,11 +240,19 @@ pub(super) fn imperative(clause: &Clause<'_>, question: bool, previous: Option<&
     if loose && clause.joined {
         return None;
     }
+    // "The till is short, nip to the bank": after a plain statement, with an object of its own.
+    let loose = loose && !(stated && is_object(&found["task"]));
     let task = decapitalised(&found["task"]);
     let named = found.name("name").map(|name| name.as_str().to_owned()).filter(|name| is_name(name));
     let (inherited, force) = match previous {
         // "I need the plan by Tuesday, and ping the electrician."
-        Some(previous) if clause.coordinated && previous.force != Force::Demand => {
+        // "I'll do your shopping, just give me a list": the other gives it.
+        Some(previous)
+            if clause.coordinated
+                && previous.force != Force::Demand
+                && !(previous.force == Force::Commitment
+                    && matches!(found["next"].to_lowercase().as_str(), "me" | "us")) =>
+        {
             (previous.owner.clone(), previous.force)
         }
         _ if loose => (None, Force::Suggestion),
@@ -276,6 +316,8 @@ const OBJECTS: &[&str] = &[
     "her",
     "their",
     "him",
+    "me",
+    "us",
     "them",
     "some",
     "more",

@@ -22,7 +22,7 @@ static NEED: LazyLock<Pattern> = LazyLock::new(|| {
 /// "There's the insurance to sort out".
 static LEFT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\bthere(?:'s|'re|\s+is|\s+are)\s+(?:still\s+|also\s+)*(?P<what>(?:the|our|my|your|an?|all|two|three|\d+)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:still\s+)?(?:left\s+)?to\s+(?P<verb>\p{L}+)(?P<rest>.*)$",
+        r"(?i)^(?P<before>.*?)\b(?:there(?:'s|'re|\s+is|\s+are)|(?:i|we)(?:'ve|\s+have|\s+still\s+have)(?:\s+(?:still\s+|also\s+)?got)?)\s+(?:still\s+|also\s+)*(?P<what>(?:the|our|my|your|an?|all|two|three|four|five|\d+)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:still\s+)?(?:left\s+)?to\s+(?P<verb>\p{L}+)(?P<rest>.*)$",
     )
 });
 /// "The bill still hasn't been paid".
@@ -79,7 +79,8 @@ const OWN: &[&str] = &["i", "we", "you'll", "we'll", "i'll", "he", "she", "they"
 pub(super) fn left(clause: &str) -> Option<Claim> {
     let stands = |before: &str| !filters::is_undone_by(before);
     if let Some(found) = LEFT.captures(clause) {
-        let known = is_task_verb(&found["verb"].to_lowercase()) && stands(&found["before"]);
+        let real = thing(&found["what"]).is_some();
+        let known = real && is_task_verb(&found["verb"].to_lowercase()) && stands(&found["before"]);
         let rest = &found["rest"];
         let (particle, rest) = ["out", "up", "off", "in", "through"]
             .iter()

@@ -7,14 +7,14 @@ use regex::Captures;
 use super::requests::{ADVERBS, is_name};
 use super::{Claim, Force, filters, shortages};
 use crate::embedded::lexicon::{
-    PAYABLES, base_of_gerund, base_of_participle, is_advice_verb, is_stop_word, is_task_verb,
+    PAYABLES, base_of_gerund, base_of_participle, is_advice_verb, is_person, is_stop_word, is_task_verb,
 };
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{decapitalised, pattern, words};
 
 static MINE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+)?have\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+to|\s+(?:promised|told)\s+(?:(?:my|the|our)\s+)?\p{{L}}+\s+(?:that\s+)?i(?:'d|'ll|\s+would|\s+will)|\s+said\s+(?:that\s+)?i(?:'d|\s+would)|\s+(?:always\s+|still\s+)?keep\s+forgetting\s+to|'ve\s+been\s+meaning\s+to|'m\s+to|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:got|promised|agreed)\s+to|'m\s+(?:going|supposed|planning)\s+to|\s+am\s+(?:going|supposed)\s+to|'m\s+(?:gonna|fixing\s+to|off\s+to)|\s+(?:better|gonna)|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+|still\s+|then\s+)?(?:have|need)\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+to|\s+(?:promised|told)\s+(?:(?:my|the|our)\s+)?\p{{L}}+\s+(?:that\s+)?i(?:'d|'ll|\s+would|\s+will)|\s+said\s+(?:that\s+)?i(?:'d|\s+would)|\s+(?:always\s+|still\s+)?keep\s+forgetting\s+to|'ve\s+been\s+meaning\s+to|'m\s+to|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:still\s+|also\s+)?(?:got|promised|agreed)\s+to|(?:'ve|\s+have)?\s+promised\s+(?:my|our|the)\s+\p{{L}}+\s+to|'ve\s+promised\s+\p{{L}}+\s+to|(?:'m|\s+am)\s+(?:also\s+|still\s+|just\s+|only\s+|definitely\s+)?(?:going|supposed|planning|meant|due)\s+to|\s+keep\s+meaning\s+to|'m\s+(?:gonna|fixing\s+to|off\s+to)|\s+(?:better|gonna)|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
         ADVERBS_BEFORE = r"(?:\s+(?:still|also|really|definitely|probably))?"
     ))
 });
@@ -26,7 +26,7 @@ static UNSAID: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static OURS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:(?P<agreed>it\s+was\s+(?:decided|agreed)\s+(?:that\s+we|to)|we(?:'ve)?\s+(?:all\s+)?agreed\s+(?:to|that\s+we))|we(?:(?:'ll|\s+will)\s+have\s+to|'d\s+better|'ll|'ve\s+got\s+to|'re\s+to|'re\s+(?:going|supposed)\s+to|\s+(?:{ADVERBS}(?:need\s+to|have\s+to|ought\s+to|should|must|will|shall|are\s+going\s+to|are\s+supposed\s+to|gotta))))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
+        r"(?i)^(?P<before>.*?)\b(?:(?P<agreed>it\s+was\s+(?:decided|agreed)\s+(?:that\s+we|to)|we(?:'ve)?\s+(?:all\s+)?agreed\s+(?:to|that\s+we))|(?:told|promised)\s+(?:\p{{L}}+\s+){{1,3}}?(?:that\s+)?we(?:'d|\s+would)|we(?:(?:'ll|\s+will)\s+(?:also\s+|still\s+)?(?:have|need)\s+to|'d\s+better|'ll|'ve\s+(?:still\s+|also\s+)?got\s+to|'re\s+to|'re\s+(?:going|supposed)\s+to|\s+(?:{ADVERBS}(?:need\s+to|have\s+to|ought\s+to|should|must|will|shall|are\s+going\s+to|are\s+supposed\s+to|gotta))))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
     ))
 });
 /// "I'm picking up the cake at five": counts with a date.
@@ -53,7 +53,7 @@ static NEEDS_DOING: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Let's", "could we", "you can", "who can": counts with a date, or when it is taken on.
 static LETS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:let's|(?:can|could|shall|should)\s+we|why\s+don't\s+(?:we|i)|you\s+(?:can|could)|who(?:'s\s+going\s+to|\s+is\s+going\s+to|\s+can|\s+will|\s+could|\s+wants\s+to))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
+        r"(?i)^(?P<before>.*?)\b(?:let's|(?:can|could|shall|should)\s+we|why\s+don't\s+(?:we|i)|(?:you|we)\s+can|you\s+could|who(?:'s\s+going\s+to|\s+is\s+going\s+to|\s+can|\s+will|\s+could|\s+wants\s+to)|who(?P<gerund>'s|\s+is))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
     ))
 });
 /// "I want the timeline written up by noon", "I'd like these two boxes moved".
@@ -68,9 +68,15 @@ static UNDONE: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?P<before>.*?)\bi\s*(?P<still>\s+still)?\s+(?:haven't|have\s+not)\s+(?P<done>\p{L}+)\s+(?P<rest>\p{L}.*)$",
     )
 });
+/// "You'll have the texts by noon", "I'll have them by Friday": what the speaker will deliver.
+static PROMISED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?:you|i|they)(?:'ll|\s+will)\s+(?:have|get)\s+(?P<what>it|them|that|those|(?:the|my|our)\s+(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+)\s+(?:to\s+you\s+|for\s+you\s+|ready\s+)?(?P<rest>(?:by|before|tomorrow|tonight|no\s+later|(?:on\s+)?\p{L}+day)\b.*)$",
+    )
+});
 static THEIRS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then|that|think|said|says|because)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{{Lu}}(?:\p{{Ll}}+|\p{{Lu}}+)(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:got|going|supposed)\s+to|(?:'s|\s+is)\s+gonna|\s+has\s+got\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?i:and|but|so|then|that|think|said|says|because|anyway)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{{Lu}}(?:\p{{Ll}}+|\p{{Lu}}+)(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:got|going|supposed)\s+to|(?:'s|\s+is)\s+gonna|\s+has\s+got\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|(?P<isto>is\s+to|are\s+to)|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
     ))
 });
 static PASSIVE: LazyLock<Pattern> = LazyLock::new(|| {
@@ -105,6 +111,14 @@ static WANTED: LazyLock<Pattern> = LazyLock::new(|| {
 pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Option<Claim> {
     if let Some(found) = UNSAID.captures(clause) {
         return claim(&found, speaker, Force::Commitment).filter(|_| !question);
+    }
+    if let Some(found) = PROMISED.captures(clause).filter(|_| !question) {
+        let task = format!("deliver {} {}", &found["what"], &found["rest"]);
+        return (!filters::is_undone_by(&found["before"])).then_some(Claim {
+            task,
+            owner: speaker,
+            force: Force::Demand,
+        });
     }
     if let Some(found) = MINE.captures(clause).filter(|found| !is_hearsay(clause, &found["before"])) {
         let offered = found.name("offer").is_some();
@@ -174,6 +188,12 @@ pub(super) fn questioned(clause: &str) -> Option<Claim> {
 
 fn suggested(clause: &str) -> Option<Claim> {
     let found = LETS.captures(clause)?;
+    if found.name("gerund").is_some() {
+        let (verb, rest) = found["task"].split_once(' ')?;
+        let verb = base_of_gerund(&verb.to_lowercase()).filter(|verb| is_task_verb(verb) || verb == "do")?;
+        let task = format!("{verb} {rest}");
+        return Some(Claim { task, owner: None, force: Force::Suggestion });
+    }
     let known = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
     let lets = clause.to_lowercase().contains("let's");
     claim(&found, None, Force::Suggestion).filter(|_| known || lets)
@@ -277,12 +297,27 @@ fn theirs(clause: &str) -> Option<Claim> {
             .split(' ')
             .next_back()
             .is_some_and(|last| !is_stop_word(&last.to_lowercase()) && last.len() > 2);
+    // "The plan is to order more" charges no plan with it.
+    let charged = found.name("isto").is_none()
+        || named
+        || who
+            .split(' ')
+            .next_back()
+            .is_some_and(|last| is_person(&last.to_lowercase()) || !who.contains(' '))
+            && !PLANS.contains(&who.to_lowercase().as_str());
     let verb = words(&found["task"]).next()?;
-    if !known || !(is_task_verb(&verb) || is_advice_verb(&verb)) {
+    if !charged || !known || !(is_task_verb(&verb) || is_advice_verb(&verb) || verb == "look") {
         return None;
     }
     claim(&found, Some(who.to_owned()).filter(|_| named), Force::Obligation)
 }
+
+/// What consists in doing something.
+const PLANS: &[&str] = &[
+    "plan", "idea", "goal", "aim", "point", "thing", "step", "job", "task", "trick", "answer", "solution",
+    "key", "rule", "way", "purpose", "option", "hope", "dream", "deal", "priority", "focus", "what", "mine",
+    "all", "best", "work",
+];
 
 fn is_article(who: &str) -> bool {
     matches!(who.split(' ').next(), Some("The" | "My" | "Our" | "Your" | "His" | "Her"))

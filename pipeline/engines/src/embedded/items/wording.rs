@@ -17,6 +17,7 @@ static TAIL: LazyLock<Pattern> = LazyLock::new(|| {
             |(?:before|after|until)\ (?:i|we|you|they|he|she|it|this|that)|in\ case|to\ see|in\ order\ to|and\ then|and\ (?:we|i|you|they|he|she|it))\b
         | \s*,\s+(?:he|she|they|it|there|that|this|we|i|you|but|so|or\ else|don't|just|then|like|yes|no|please|thanks|thank\ you|ok|okay|right|if|as|not)\b
         | (?:,|\s+and)\s+(?:the|my|our|your|his|her|their)\s+\p{L}+(?:\s\p{L}+){0,3}?\s+(?:is|are|was|were|has|have|had|takes?|needs?|wants?|will|can|can't|said|says|closes?|opens?|costs?|starts?|ends?)\b.*
+        | ,\s+(?-i:\p{Lu}\p{Ll}+)(?:'s|\ (?:is|was|has|had|will|can|needs?|wants?|said|says|keeps|comes|works))\b
         | \s+[-–—]+\s | ;\s | [?!]\s ).*$",
     )
 });
@@ -30,7 +31,7 @@ static FILLER: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static TRAILING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)[\s,]+(?:by|on|at|in|before|for|until|to|and|or|with|of|the|a|an|too|as\s+well|instead|then|again|though|anyway|first|also|that\s+day|by\s+then|ok|okay|thanks|either|now|from|due|latest|at\s+the\s+latest|sometime|some\s+time|right|i\s+(?:guess|think|suppose|believe)|or\s+(?:something|so|whatever)|if\s+possible|hopefully|maybe|obviously|somehow|early|late)\W*$",
+        r"(?i)[\s,]+(?:by|on|at|in|before|for|until|to|and|or|with|of|the|a|an|too|as\s+well|instead|then|again|though|anyway|first|also|that\s+day|by\s+then|ok|okay|thanks|either|now|itself|love|dear|mate|darling|from|due|latest|at\s+the\s+latest|sometime|some\s+time|right|i\s+(?:guess|think|suppose|believe)|or\s+(?:something|so|whatever)|if\s+possible|hopefully|maybe|obviously|somehow|early|late)\W*$",
     )
 });
 static SPACES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+"));

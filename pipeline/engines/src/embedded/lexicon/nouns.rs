@@ -3,6 +3,26 @@
 /// Things that take place at a time. Two-word names come first, so that the longer one wins.
 pub(in crate::embedded) const EVENT_NOUNS: &[&str] = &[
     "haircut",
+    "jumble sale",
+    "boot sale",
+    "carol service",
+    "open evening",
+    "dress rehearsal",
+    "eye test",
+    "hearing test",
+    "smear test",
+    "theory test",
+    "sound check",
+    "soundcheck",
+    "agm",
+    "viva",
+    "appraisal",
+    "ceilidh",
+    "disco",
+    "nativity",
+    "move",
+    "test",
+    "mock",
     "parents evening",
     "parents' evening",
     "open day",
@@ -287,6 +307,9 @@ pub(in crate::embedded) fn is_event_noun(word: &str) -> bool {
 /// Event nouns that are as often verbs, or parts of other things: they need a determiner, a
 /// possessive or another noun before them.
 pub(in crate::embedded) const AMBIGUOUS_EVENT_NOUNS: &[&str] = &[
+    "move",
+    "test",
+    "mock",
     "call",
     "visit",
     "review",

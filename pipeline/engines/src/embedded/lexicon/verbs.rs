@@ -36,7 +36,15 @@ const TASK_VERBS: &str = "accept accompany add adjust advertise alter analyse an
     rebuild rename reformat flag liaise sync onboard insure reconnect disconnect reinstate rehouse \
     invoice peel chop freeze thaw glue drill unscrew google search claim declare split divide quote film grade tick label \
     soak fold press bleach brush box stack patch throw bin chuck dump log empty nail screw hammer \
-    realign calibrate redirect reinforce reattach dig bleach strim sow deduct reactivate deactivate";
+    realign calibrate redirect reinforce reattach dig bleach strim sow deduct reactivate deactivate \
+    drain rsvp hoover dust weed tape dispatch greet serve brief notarise certify spray harvest stow reapply reboot refresh \
+    retrain caulk marinate preheat slice grate whisk scrape grease hose clip tie strip prime wallpaper mount hoist load \
+    tally itemise itemize mentor alert shave bathe worm neuter spay elect canvass sue debrief reconvene double-check \
+    rewash reschedule relabel reassure accommodate acquire activate allocate assist authorise authorize collate decorate \
+    declutter demonstrate destroy distribute eliminate establish examine explore familiarise gauge identify \
+    incorporate install integrate launder maintain modify overhaul rectify \
+    reduce relocate resume retype sanitise sanitize settle simplify source specify strengthen streamline substitute synchronise \
+    test-drive unwrap upholster utilise widen winterise";
 
 /// Verbs that follow "I'll", "we should", "can you" without being a task.
 pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[

@@ -115,7 +115,7 @@ impl Earlier {
 }
 
 /// For how many sentences "he" may mean the last one named.
-const NAME_LASTS: usize = 2;
+const NAME_LASTS: usize = 4;
 
 const QUOTES: [char; 3] = ['"', '\u{201c}', '\u{201d}'];
 
@@ -132,6 +132,7 @@ fn is_name(word: &str) -> bool {
     let lower = word.to_lowercase();
     let first = lower.split(' ').next_back().unwrap_or_default();
     !super::lexicon::is_stop_word(first)
+        && super::dates::number(first).is_none()
         && !super::lexicon::is_task_verb(first)
         && !OPENERS.split_whitespace().any(|opener| opener == first)
 }

@@ -59,6 +59,18 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         rule(&format!(r"{am}(?P<k>{BEING})\b"), "{n} is {k}{r}", Core, 9),
         rule(&format!(r"{have}(?P<k>{had})"), "{n} has {k}{r}", Core, 9),
         rule(&format!(r"(?:i'm|i\s+am)\s+{{ADV}}(?P<k>{trade})"), "{n} is {k}{r}", Work, 8),
+        rule(
+            &format!(r"i'm\s+{{ADV}}going\s+to\s+be\s+(?P<k>{trade})"),
+            "{n} is going to be {k}{r}",
+            Work,
+            7,
+        ),
+        rule(
+            r"i(?:'ve|\s+have)\s+{ADV}(?:got\s+)?(?:only\s+)?(?P<k>(?:the\s+)?one\s+(?:good\s+|working\s+)?(?:lung|kidney|eye|ear|leg|arm|hand))\b",
+            "{n} has only {k}{r}",
+            Core,
+            9,
+        ),
         rule(&format!(r"i(?:'ve|\s+have)\s+been\s+(?P<k>{trade}|{BEING})"), "{n} has been {k}{r}", Work, 8),
         rule(
             r"(?:i|we)(?:\s+{ADV}have|'ve|\s+have)\s+(?:got\s+)?(?P<k>an?\s+(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\p{L}+teen)[\s-](?:year|month|week)[\s-]old\b)",
@@ -180,7 +192,7 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         ),
         rule(r"i\s+{ADV}(?P<v>study)\s", "{n} {v} {r}", Learnings, 8),
         rule(
-            r"i(?:'ve|\s+have)\s+{ADV}(?P<k>started\s+(?:to\s+learn|learning)|taken\s+up|started\s+(?:playing|running|painting|yoga|therapy))\b",
+            r"i(?:'ve|\s+have)\s+{ADV}(?P<k>started\s+(?:to\s+learn|learning|going\s+to\s+(?:the|an?)\s+\p{L}+)|taken\s+up|started\s+(?:playing|running|painting|yoga|therapy))\b",
             "{n} has {k}{r}",
             Learnings,
             8,
@@ -279,7 +291,7 @@ pub(super) static EVERY: LazyLock<Pattern> = LazyLock::new(|| {
 fn state() -> String {
     let (had, trade) = (had(), trade());
     format!(
-        r"(?:(?:is|'s|was|has\s+been)\s+{ADVERBS}(?:{BEING}|{trade}|from\s+(?-i:\p{{Lu}})|called\s)|(?:has|'s\s+got|has\s+got|had)\s+{ADVERBS}(?:{had})|had\s+an?\s+(?:\p{{L}}+\s+)?(?:stroke|heart\s+attack|bypass|transplant)|{ADVERBS}(?:lives?|lived|works?|worked)\s+(?:in|at|for|as|from|with|near|alone|on|by|abroad|nights|shifts|part)|{ADVERBS}(?:speaks|plays|studies|teaches|coaches|sings|owns|collects|hates|loves|adores|prefers|suffers\s+from|volunteers|commutes|runs\s+an?|manages|paints|breeds|comes\s+from|goes\s+to\s+(?:school|university|college|kindergarten)|starts\s+(?:school|university|college|uni)|studied|taught|has\s+(?:sung|played|worked|lived|taught)|grew\s+up|was\s+born|was\s+raised|moved\s+(?:to|from|back|into)|emigrated|retired|graduated|died|passed\s+away|got\s+(?:married|divorced)|can't\s+(?:eat|drink|swim|drive|walk|hear|see|read|climb|stand)|cannot\s+(?:eat|drink|swim|drive|walk|hear|see)|doesn't\s+(?:eat|drink|drive|smoke|speak|like|hear|walk)|never\s+(?:eats|drinks|smokes|drives|learned|learnt)|gets?\s+(?:really\s+|very\s+)?(?:seasick|carsick|airsick|travel\s+sick|migraines|panic\s+attacks)|can't\s+(?:have|take)\s+(?:any\s+)?(?:nuts|dairy|milk|gluten|eggs|sugar|penicillin|aspirin|ibuprofen|alcohol|shellfish)|(?:is|'s)\s+terrified|(?:is|'s)\s+saving|needs\s+an?\s+(?:wheelchair|hearing\s+aid|walking\s+frame)))\b"
+        r"(?:(?:is|'s|was|has\s+been)\s+{ADVERBS}(?:{BEING}|{trade}|from\s+(?-i:\p{{Lu}})|called\s)|(?:has|'s\s+got|has\s+got|had)\s+{ADVERBS}(?:{had})|had\s+an?\s+(?:\p{{L}}+\s+)?(?:stroke|heart\s+attack|bypass|transplant)|{ADVERBS}(?:lives?|lived|works?|worked)\s+(?:in|at|for|as|from|with|near|alone|on|by|abroad|nights|shifts|part)|{ADVERBS}(?:speaks|plays|studies|teaches|coaches|sings|owns|collects|hates|loves|adores|prefers|suffers\s+from|volunteers|commutes|runs\s+an?|manages|paints|breeds|comes\s+from|goes\s+to\s+(?:school|university|college|kindergarten)|starts\s+(?:school|university|college|uni)|studied|taught|has\s+(?:sung|played|worked|lived|taught)|grew\s+up|was\s+born|was\s+raised|moved\s+(?:to|from|back|into)|emigrated|retired|graduated|died|passed\s+away|got\s+(?:married|divorced)|can't\s+(?:eat|drink|swim|drive|walk|hear|see|read|climb|stand)|cannot\s+(?:eat|drink|swim|drive|walk|hear|see)|doesn't\s+(?:eat|drink|drive|smoke|speak|like|hear|walk)|never\s+(?:eats|drinks|smokes|drives|learned|learnt)|gets?\s+(?:really\s+|very\s+)?(?:seasick|carsick|airsick|travel\s+sick|migraines|panic\s+attacks)|can't\s+(?:have|take)\s+(?:any\s+)?(?:nuts|dairy|milk|gluten|eggs|sugar|penicillin|aspirin|ibuprofen|alcohol|shellfish)|(?:is|'s)\s+terrified|(?:is|'s)\s+saving|(?:needs|uses|has)\s+an?\s+(?:wheelchair|hearing\s+aid|walking\s+frame|inhaler|pacemaker)|(?:is|'s|has\s+been|'s\s+been)\s+my\s+(?:best\s+|oldest\s+|old\s+|closest\s+)?(?:friend|neighbou?r|boss|mentor|godmother|godfather)))\b"
     )
 }
 

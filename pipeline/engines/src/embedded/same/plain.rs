@@ -120,7 +120,10 @@ impl Plain {
             {
                 self.verb = "book".to_owned();
             }
-            "send" | "write" | "drop" => self.letter(),
+            "send" | "write" | "drop" => {
+                self.by_letter();
+                self.letter();
+            }
             "ask" if self.asks_to_a_meal() => self.verb = "invite".to_owned(),
             _ => {}
         }
@@ -146,6 +149,15 @@ impl Plain {
         )
     }
 
+    /// "Send her the dose by text": text her the dose.
+    fn by_letter(&mut self) {
+        let Some([.., by, how]) = self.rest.get(..) else { return };
+        let verb = LETTERS.iter().find(|(noun, verb)| noun == how && *verb != "write").map(|(_, verb)| *verb);
+        if let Some(verb) = verb.filter(|_| by == "by") {
+            self.said_with(verb, self.rest.len() - 2, 2);
+        }
+    }
+
     /// "Send the council a letter about the bins", "write an email to Tom": write, email.
     fn letter(&mut self) {
         let known = |word: &String| LETTERS.iter().find(|(noun, _)| noun == word).map(|(_, verb)| *verb);
@@ -154,7 +166,10 @@ impl Plain {
             return;
         };
         let article = at.checked_sub(1).and_then(|before| self.rest.get(before));
-        let open = self.rest.get(at + 1).is_some_and(|next| matches!(next.as_str(), "to" | "about" | "that"));
+        let open = self
+            .rest
+            .get(at + 1)
+            .map_or(self.verb == "drop", |next| matches!(next.as_str(), "to" | "about" | "that"));
         if open && article.is_some_and(|article| matches!(article.as_str(), "a" | "an" | "another")) {
             self.said_with(verb, at - 1, 2);
         }
