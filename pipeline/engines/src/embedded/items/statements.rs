@@ -14,7 +14,7 @@ use crate::embedded::text::{decapitalised, pattern, words};
 
 static MINE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+|still\s+|then\s+)?(?:have|need)\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+to|\s+(?:promised|told)\s+(?:(?:my|the|our)\s+)?\p{{L}}+\s+(?:that\s+)?i(?:'d|'ll|\s+would|\s+will)|\s+said\s+(?:that\s+)?i(?:'d|\s+would)|\s+(?:always\s+|still\s+)?keep\s+forgetting\s+to|'ve\s+been\s+meaning\s+to|'m\s+to|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:still\s+|also\s+)?(?:got|promised|agreed)\s+to|(?:'ve|\s+have)?\s+promised\s+(?:my|our|the)\s+\p{{L}}+\s+to|'ve\s+promised\s+\p{{L}}+\s+to|(?:'m|\s+am)\s+(?:also\s+|still\s+|just\s+|only\s+|definitely\s+)?(?:going|supposed|planning|meant|due)\s+to|\s+keep\s+meaning\s+to|'m\s+(?:gonna|fixing\s+to|off\s+to)|\s+(?:better|gonna)|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+|still\s+|then\s+)?(?:have|need)\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+to|\s+(?:promised|told)\s+(?:(?:my|the|our)\s+)?\p{{L}}+\s+(?:that\s+)?i(?:'d|'ll|\s+would|\s+will)|\s+said\s+(?:that\s+)?i(?:'d|\s+would)|\s+(?:always\s+|still\s+)?keep\s+forgetting\s+to|'ve\s+been\s+meaning\s+to|'m\s+to|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:still\s+|also\s+)?(?:got|promised|agreed)\s+to|(?:'ve|\s+have)?\s+promised\s+(?:my|our|the)\s+\p{{L}}+\s+to|'ve\s+promised\s+\p{{L}}+\s+to|(?:'m|\s+am)\s+(?:also\s+|still\s+|just\s+|only\s+|definitely\s+)?(?:going|supposed|planning|meant|due)\s+to|\s+keep\s+meaning\s+to|(?:'ve|\s+have)\s+yet\s+to|'m\s+(?:gonna|fixing\s+to|off\s+to)|\s+(?:better|gonna)|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
         ADVERBS_BEFORE = r"(?:\s+(?:still|also|really|definitely|probably))?"
     ))
 });
@@ -36,12 +36,13 @@ static DOING: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 /// "I can bring the projector on Friday": counts with a date, or when it is accepted.
-static OFFERED: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(&format!(r"(?i)^(?P<before>.*?)\bi\s+can\s+{ADVERBS}(?P<task>\p{{L}}.*)$")));
+static OFFERED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(&format!(r"(?i)^(?P<before>.*?)\bi\s+(?:can|(?P<could>could))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"))
+});
 /// "I need the figures by Friday": a demand of the speaker's.
 static NEEDED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:what\s+i\s+need\s+(?:from\s+you|now|next|first)?\s*is|(?:i|we)(?:'ll|'d|\s+will|\s+would)?\s+(?:still\s+|also\s+)?need)\s+(?P<what>(?:the|your|those|all|that|an?|some|another|at\s+least|two|three|four|five|\d+)\s+.+)$",
+        r"(?i)^(?P<before>.*?)\b(?:what\s+i\s+need\s+(?:from\s+you|now|next|first)?\s*is|(?:i|we)(?:'ll|'d|\s+will|\s+would)?\s+(?:still\s+|also\s+)?(?:need|want))\s+(?P<what>(?:the|your|those|all|that|an?|some|another|at\s+least|two|three|four|five|\d+)\s+.+)$",
     )
 });
 /// "The lawn needs mowing".
@@ -65,7 +66,7 @@ static WANT_DONE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "I still haven't called the bank", "I haven't paid the fine yet".
 static UNDONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\bi\s*(?P<still>\s+still)?\s+(?:haven't|have\s+not)\s+(?P<done>\p{L}+)\s+(?P<rest>\p{L}.*)$",
+        r"(?i)^(?P<before>.*?)\b(?:i|we)(?:(?P<still>\s+still)?\s+(?:haven't|have\s+not)|(?P<not>(?:'ve|\s+have)\s+still\s+not))\s+(?P<done>\p{L}+)\s+(?P<rest>\p{L}.*)$",
     )
 });
 /// "You'll have the texts by noon", "I'll have them by Friday": what the speaker will deliver.
@@ -76,17 +77,17 @@ static PROMISED: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static THEIRS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?i:and|but|so|then|that|think|said|says|because|anyway)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{{Lu}}(?:\p{{Ll}}+|\p{{Lu}}+)(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:got|going|supposed)\s+to|(?:'s|\s+is)\s+gonna|\s+has\s+got\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|(?P<isto>is\s+to|are\s+to)|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?i:and|but|so|then|that|think|said|says|because|anyway)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{{Lu}}(?:\p{{Ll}}+|\p{{Lu}}+)(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:got|going|supposed)\s+to|(?:'s|\s+is)\s+gonna|\s+has\s+got\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|said\s+(?:he|she|they)(?:'d|'ll|\s+would|\s+will)|(?P<isto>is\s+to|are\s+to)|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
     ))
 });
 static PASSIVE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,5}?|\p{L}{3,}s\s+)(?:still\s+|also\s+)?(?:needs?\s+to|has\s+to|have\s+to|must|should)\s+be\s+(?P<done>\p{L}+)(?P<rest>.*)$",
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,5}?|\p{L}{3,}s\s+|(?:it|they)\s+)(?:still\s+|also\s+)?(?:needs?\s+to|has\s+to|have\s+to|must|should)\s+be\s+(?P<done>\p{L}+)(?P<rest>.*)$",
     )
 });
 static DUE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:is|are)\s+due\b(?P<rest>.*)$",
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:is|are)\s+due\b(?P<back>\s+back\b)?(?P<rest>.*)$",
     )
 });
 /// "Lea to send the minutes by Friday", as minutes put it.
@@ -103,9 +104,22 @@ static ASSIGNS: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static WANTED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^(?P<before>.*?)(?P<who>(?:\p{Lu}\p{Ll}+|the\s\p{Ll}+|my\s\p{Ll}+)(?:\s\p{Lu}\p{Ll}+)?)\s+(?:wants|expects|needs|requires|asked\s+for|is\s+expecting|is\s+waiting\s+for)\s+(?P<what>(?:the|our|my|your|a|an)\s+.+)$",
+        r"^(?P<before>.*?)(?P<who>(?:(?i:the|my|our|your|his|her)\s\p{Ll}+|\p{Lu}\p{Ll}+)(?:\s\p{Lu}\p{Ll}+)?)\s+(?:wants|expects|needs|requires|asked\s+for|is\s+expecting|is\s+waiting\s+for)\s+(?P<what>(?:the|our|my|your|a|an)\s+.+)$",
     )
 });
+
+/// "Do you want me to ring them?", "should I book the cab?": a task when another speaker accepts it.
+static OFFERED_TO: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?:(?:do|would)\s+you\s+(?:want|like|prefer)\s+me\s+to|should\s+i)\s+(?P<task>\p{L}.*)$",
+    )
+});
+
+/// What a speaker offers in a question.
+pub(super) fn offered_to(clause: &str, speaker: Option<String>) -> Option<Claim> {
+    let found = OFFERED_TO.captures(clause).filter(|_| clause.ends_with('?'))?;
+    claim(&found, speaker, Force::Question)
+}
 
 /// The task that a clause states.
 pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Option<Claim> {
@@ -148,10 +162,11 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
         .or_else(|| needs_doing(clause))
         .or_else(|| doing(clause, speaker.clone()))
         .or_else(|| offered(clause, speaker.clone()))
+        .or_else(|| shortages::read(clause, speaker.clone()))
         .or_else(|| needed(clause))
         .or_else(|| assigns(clause))
         .or_else(|| wanted(clause))
-        .or_else(|| shortages::read(clause, speaker))
+        .or_else(|| theirs_in_hand(clause))
 }
 
 /// "Let me know", "let me have the figures".
@@ -207,12 +222,34 @@ fn want_done(clause: &str) -> Option<Claim> {
     stands.then_some(Claim { task, owner: None, force: Force::Obligation })
 }
 
+/// "I haven't got round to fixing the fence".
+static PUT_OFF: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?:i|we)\s+(?:still\s+)?(?:haven't|have\s+not)\s+(?:yet\s+)?(?:got|gotten|come)\s+(?:round|around)\s+to\s+(?P<verb>\p{L}+ing)\s+(?P<rest>\p{L}.*?)(?:\s+yet)?\W*$",
+    )
+});
+
+/// "I forgot to ring the dentist": a task when somebody takes it on.
+static FORGOTTEN: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\bi\s+(?:(?:totally|completely|clean|just|also)\s+)?(?:forgot|meant|was\s+(?:going|meant|supposed))\s+to\s+(?P<task>\p{L}.*)$",
+    )
+});
+
 /// What the speaker says to be still undone.
 fn undone(clause: &str, speaker: Option<String>) -> Option<Claim> {
+    if let Some(found) = FORGOTTEN.captures(clause) {
+        return claim(&found, speaker, Force::Question);
+    }
+    if let Some(found) = PUT_OFF.captures(clause) {
+        let verb = base_of_gerund(&found["verb"].to_lowercase()).filter(|verb| is_task_verb(verb))?;
+        let task = format!("{verb} {}", &found["rest"]);
+        return Some(Claim { task, owner: speaker, force: Force::Commitment });
+    }
     let found = UNDONE.captures(clause)?;
     let rest = found["rest"].trim_end_matches(['.', '!', ' ']);
     let bare = rest.strip_suffix(" yet").or_else(|| rest.strip_suffix(" either"));
-    if found.name("still").is_none() && bare.is_none() {
+    if found.name("still").or_else(|| found.name("not")).is_none() && bare.is_none() {
         return None;
     }
     let verb = base_of_participle(&found["done"].to_lowercase())?;
@@ -225,7 +262,7 @@ fn undone(clause: &str, speaker: Option<String>) -> Option<Claim> {
 fn doing(clause: &str, speaker: Option<String>) -> Option<Claim> {
     let found = DOING.captures(clause)?;
     let verb = base_of_gerund(&found["verb"].to_lowercase()).filter(|verb| {
-        is_task_verb(verb)
+        (is_task_verb(verb) || verb == "do" && found["rest"].starts_with("the "))
             && !matches!(
                 verb.as_str(),
                 "move" | "visit" | "meet" | "attend" | "start" | "play" | "run" | "walk" | "show"
@@ -251,7 +288,8 @@ static HEARSAY: LazyLock<Pattern> = LazyLock::new(|| {
 fn offered(clause: &str, speaker: Option<String>) -> Option<Claim> {
     let found = OFFERED.captures(clause)?;
     let works = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
-    claim(&found, speaker, Force::Suggestion).filter(|_| works)
+    let force = if found.name("could").is_some() { Force::Question } else { Force::Suggestion };
+    claim(&found, speaker, force).filter(|_| works)
 }
 
 fn assigns(clause: &str) -> Option<Claim> {
@@ -283,8 +321,24 @@ fn needs_doing(clause: &str) -> Option<Claim> {
 }
 
 fn claim(found: &Captures<'_>, owner: Option<String>, force: Force) -> Option<Claim> {
-    let task = found["task"].to_owned();
+    let task = unprogressive(&found["task"]);
     (!filters::is_undone_by(&found["before"])).then_some(Claim { task, owner, force })
+}
+
+/// "Be sending the contract" is "send the contract".
+fn unprogressive(task: &str) -> String {
+    let base = || {
+        let (gerund, rest) = task.strip_prefix("be ")?.split_once(' ')?;
+        let verb = base_of_gerund(gerund).filter(|verb| {
+            is_task_verb(verb)
+                && !matches!(
+                    verb.as_str(),
+                    "meet" | "visit" | "attend" | "start" | "play" | "run" | "walk" | "show" | "move"
+                )
+        })?;
+        Some(format!("{verb} {rest}"))
+    };
+    base().unwrap_or_else(|| task.to_owned())
 }
 
 /// A person by name, a person's brother, or a department. Of a thing nothing is expected.
@@ -323,11 +377,51 @@ fn is_article(who: &str) -> bool {
     matches!(who.split(' ').next(), Some("The" | "My" | "Our" | "Your" | "His" | "Her"))
 }
 
+/// "Sam is bringing the projector on Friday": counts with a date.
+static IN_HAND: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?i:and|but|so|then)\s+))??)(?P<who>\p{Lu}\p{Ll}+)(?:'s|\s+is|'ll\s+be|\s+will\s+be)\s+(?P<verb>\p{Ll}+ing)\s+(?P<rest>\p{L}.*)$",
+    )
+});
+
+fn theirs_in_hand(clause: &str) -> Option<Claim> {
+    let found =
+        IN_HAND.captures(clause).filter(|found| is_name(&found["who"]) && !is_article(&found["who"]))?;
+    let verb = base_of_gerund(&found["verb"]).filter(|verb| {
+        is_task_verb(verb)
+            && !matches!(
+                verb.as_str(),
+                "move"
+                    | "visit"
+                    | "meet"
+                    | "attend"
+                    | "start"
+                    | "play"
+                    | "run"
+                    | "walk"
+                    | "show"
+                    | "read"
+                    | "present"
+                    | "speak"
+            )
+    })?;
+    let task = format!("{verb} {}", &found["rest"]);
+    (!filters::is_undone_by(&found["before"])).then(|| Claim {
+        task,
+        owner: Some(found["who"].to_owned()),
+        force: Force::Suggestion,
+    })
+}
+
 /// "The domain must be renewed": renew the domain.
 fn passive(clause: &str) -> Option<Claim> {
     let found = PASSIVE.captures(clause)?;
     let verb = base_of_participle(&found["done"].to_lowercase())?;
-    let task = format!("{verb} {}{}", decapitalised(found["what"].trim()), &found["rest"]);
+    let what = match found["what"].trim().to_lowercase().as_str() {
+        "they" => "them".to_owned(),
+        _ => decapitalised(found["what"].trim()),
+    };
+    let task = format!("{verb} {what}{}", &found["rest"]);
     (!filters::is_undone_by(&found["before"])).then_some(Claim {
         task,
         owner: None,
@@ -339,6 +433,14 @@ fn passive(clause: &str) -> Option<Claim> {
 fn due(clause: &str) -> Option<Claim> {
     let found = DUE.captures(clause)?;
     let what = found["what"].trim();
+    if found.name("back").is_some() {
+        let task = format!("return {}{}", decapitalised(what), &found["rest"]);
+        return (!filters::is_undone_by(&found["before"])).then_some(Claim {
+            task,
+            owner: None,
+            force: Force::Obligation,
+        });
+    }
     let payable = words(what).any(|word| PAYABLES.contains(&word.as_str()));
     let verb = if payable { "pay" } else { "complete" };
     let task = format!("{verb} {} due{}", decapitalised(what), &found["rest"]);
@@ -356,7 +458,11 @@ fn wanted(clause: &str) -> Option<Claim> {
         return None;
     }
     Some(Claim {
-        task: format!("deliver {} to {who}", found["what"].trim_end_matches(['.', '!', ' '])),
+        task: format!(
+            "deliver {} to {}",
+            found["what"].trim_end_matches(['.', '!', ' ']),
+            if is_article(who) { decapitalised(who) } else { who.to_owned() }
+        ),
         owner: None,
         force: Force::Demand,
     })
