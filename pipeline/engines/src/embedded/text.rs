@@ -100,12 +100,6 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> + '_ {
 
 /// Words whose stem is another word's, too: a universal remote belongs to no university.
 const UNSTEMMED: &[(&str, &str)] = &[
-    ("training", "training"),
-    ("trainings", "training"),
-    ("trainee", "trainee"),
-    ("trainees", "trainee"),
-    ("trainer", "trainer"),
-    ("trainers", "trainer"),
     ("university", "university"),
     ("universities", "university"),
     ("renewable", "renewable"),

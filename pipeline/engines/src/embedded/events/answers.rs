@@ -75,7 +75,7 @@ pub(super) fn arranged(said: &Said<'_>, recalled: impl Fn() -> Option<String>) -
     let text = joined(&said.all);
     let found = ARRANGED.captures(text.trim())?;
     if found.name("say").is_some() {
-        return said.timed.then(|| recalled().unwrap_or_else(|| "Meeting".to_owned()));
+        return said.timed.then(|| recalled().unwrap_or_else(|| "Appointment".to_owned()));
     }
     match found.name("what") {
         Some(what) => {

@@ -3,11 +3,13 @@
 //! Rules read clear, addressed language well and spontaneous talk among many badly; where a rule is
 //! is unsure it stays silent.
 
+mod claims;
 mod filters;
 mod kept;
 mod requests;
 mod shortages;
 mod statements;
+mod unfinished;
 mod wording;
 
 use std::sync::LazyLock;

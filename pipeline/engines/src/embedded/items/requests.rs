@@ -61,9 +61,8 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         ),
         rule(r"(?P<advice>you(?:\s+(?:just|also|really|both|all))?\s+want\s+to)\s+"),
         rule(
-            r"(?:(?:shall|can)\s+we\s+(?:agree|say)|let's\s+(?:agree|say)|how\s+about|what\s+if|i\s+propose)\s+(?:that\s+)?you\s+",
+            r"(?:(?:shall|can)\s+we\s+(?:agree|say)|let's\s+(?:agree|say)|how\s+about|i\s+propose)\s+(?:that\s+)?you\s+",
         ),
-        rule(r"(?:(?:might|would|could|'d)\s+be|it's|is)\s+(?:also\s+)?worth\s+(?P<gerund>)"),
         rule(r"i\s+was\s+hoping\s+(?:that\s+)?you\s+(?:could|would|might)\s+"),
         rule(
             r"(?:why\s+don't\s+you|would\s+it\s+be\s+possible\s+(?:for\s+you\s+)?to|be\s+so\s+kind\s+as\s+to|(?:counting|relying)\s+on\s+you\s+to|it's\s+(?:up\s+to\s+you|your\s+(?:turn|job))\s+to|i'll\s+(?:need|ask)\s+you\s+to)\s+",

@@ -110,7 +110,10 @@ pub(super) fn read(clause: &str, speaker: Option<String>) -> Option<Claim> {
     let said = &found["what"];
     let what = thing(said)?;
     // "We need a bigger sponsor", "two more volunteers" are wishes; "a new battery" is bought.
-    if !is_bought(said) {
+    let trade = words(&what).last().is_some_and(|last| trades().any(|trade| trade == last));
+    let urgent = trade && matches!(who.as_str(), "i" | "i'll" | "you'll")
+        || who == "i" && clause.to_lowercase().contains("still need");
+    if !urgent && !is_bought(said) {
         return None;
     }
     let rest = said.get(said.find(&what)? + what.len()..).unwrap_or_default();

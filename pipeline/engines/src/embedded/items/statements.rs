@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Captures;
 
 use super::requests::{ADVERBS, is_name};
-use super::{Claim, Force, filters, shortages};
+use super::{Claim, Force, claims, filters, shortages, unfinished};
 use crate::embedded::lexicon::{
     PAYABLES, base_of_gerund, base_of_participle, is_advice_verb, is_person, is_stop_word, is_task_verb,
 };
@@ -63,12 +63,6 @@ static WANT_DONE: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?P<before>.*?)\b(?:(?:i|we)(?:'d|\s+would)?\s+(?:want|need|like)|(?:he|she)\s+(?:wants|needs))\s+(?P<what>(?:the|our|my|your|his|her|their|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?P<done>\p{L}+)(?P<rest>(?:\W.*)?)$",
     )
 });
-/// "I still haven't called the bank", "I haven't paid the fine yet".
-static UNDONE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?P<before>.*?)\b(?:i|we)(?:(?P<still>\s+still)?\s+(?:haven't|have\s+not)|(?P<not>(?:'ve|\s+have)\s+still\s+not))\s+(?P<done>\p{L}+)\s+(?P<rest>\p{L}.*)$",
-    )
-});
 /// "You'll have the texts by noon", "I'll have them by Friday": what the speaker will deliver.
 static PROMISED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -77,7 +71,7 @@ static PROMISED: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static THEIRS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?i:and|but|so|then|that|think|said|says|because|anyway)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{{Lu}}(?:\p{{Ll}}+|\p{{Lu}}+)(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:got|going|supposed)\s+to|(?:'s|\s+is)\s+gonna|\s+has\s+got\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|said\s+(?:he|she|they)(?:'d|'ll|\s+would|\s+will)|(?P<isto>is\s+to|are\s+to)|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:[Aa]nd|[Ss]o|[Tt]hen|but|that|think|said|says|because)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{{Lu}}(?:\p{{Ll}}+|\p{{Lu}}+)(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:got|going|supposed)\s+to|(?:'s|\s+is)\s+gonna|\s+has\s+got\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|said\s+(?:he|she|they)(?:'d|'ll|\s+would|\s+will)|(?P<isto>is\s+to|are\s+to)|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
     ))
 });
 static PASSIVE: LazyLock<Pattern> = LazyLock::new(|| {
@@ -118,13 +112,13 @@ static OFFERED_TO: LazyLock<Pattern> = LazyLock::new(|| {
 /// What a speaker offers in a question.
 pub(super) fn offered_to(clause: &str, speaker: Option<String>) -> Option<Claim> {
     let found = OFFERED_TO.captures(clause).filter(|_| clause.ends_with('?'))?;
-    claim(&found, speaker, Force::Question)
+    claims::claim(&found, speaker, Force::Question)
 }
 
 /// The task that a clause states.
 pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Option<Claim> {
     if let Some(found) = UNSAID.captures(clause) {
-        return claim(&found, speaker, Force::Commitment).filter(|_| !question);
+        return claims::claim(&found, speaker, Force::Commitment).filter(|_| !question);
     }
     if let Some(found) = PROMISED.captures(clause).filter(|_| !question) {
         let task = format!("deliver {} {}", &found["what"], &found["rest"]);
@@ -141,7 +135,7 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
         if let Some(task) = asked_for_oneself(&found) {
             return Some(task);
         }
-        return claim(&found, speaker, force).filter(|_| !question || offered);
+        return claims::claim(&found, speaker, force).filter(|_| !question || offered);
     }
     if question {
         return suggested(clause);
@@ -154,11 +148,11 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
             let found = OURS.captures(clause)?;
             // What was agreed on is a decision, and a task when it has a date.
             let agreed = found.name("agreed").is_some();
-            claim(&found, None, if agreed { Force::Suggestion } else { Force::Obligation })
+            claims::claim(&found, None, if agreed { Force::Suggestion } else { Force::Obligation })
         })
         .or_else(|| suggested(clause))
         .or_else(|| want_done(clause))
-        .or_else(|| undone(clause, speaker.clone()))
+        .or_else(|| unfinished::undone(clause, speaker.clone()))
         .or_else(|| needs_doing(clause))
         .or_else(|| doing(clause, speaker.clone()))
         .or_else(|| offered(clause, speaker.clone()))
@@ -166,7 +160,7 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
         .or_else(|| needed(clause))
         .or_else(|| assigns(clause))
         .or_else(|| wanted(clause))
-        .or_else(|| theirs_in_hand(clause))
+        .or_else(|| unfinished::theirs_in_hand(clause))
 }
 
 /// "Let me know", "let me have the figures".
@@ -211,7 +205,7 @@ fn suggested(clause: &str) -> Option<Claim> {
     }
     let known = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
     let lets = clause.to_lowercase().contains("let's");
-    claim(&found, None, Force::Suggestion).filter(|_| known || lets)
+    claims::claim(&found, None, Force::Suggestion).filter(|_| known || lets)
 }
 
 fn want_done(clause: &str) -> Option<Claim> {
@@ -220,42 +214,6 @@ fn want_done(clause: &str) -> Option<Claim> {
     let task = format!("{verb} {}{}", decapitalised(found["what"].trim()), &found["rest"]);
     let stands = !filters::is_undone_by(&found["before"]);
     stands.then_some(Claim { task, owner: None, force: Force::Obligation })
-}
-
-/// "I haven't got round to fixing the fence".
-static PUT_OFF: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?P<before>.*?)\b(?:i|we)\s+(?:still\s+)?(?:haven't|have\s+not)\s+(?:yet\s+)?(?:got|gotten|come)\s+(?:round|around)\s+to\s+(?P<verb>\p{L}+ing)\s+(?P<rest>\p{L}.*?)(?:\s+yet)?\W*$",
-    )
-});
-
-/// "I forgot to ring the dentist": a task when somebody takes it on.
-static FORGOTTEN: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?P<before>.*?)\bi\s+(?:(?:totally|completely|clean|just|also)\s+)?(?:forgot|meant|was\s+(?:going|meant|supposed))\s+to\s+(?P<task>\p{L}.*)$",
-    )
-});
-
-/// What the speaker says to be still undone.
-fn undone(clause: &str, speaker: Option<String>) -> Option<Claim> {
-    if let Some(found) = FORGOTTEN.captures(clause) {
-        return claim(&found, speaker, Force::Question);
-    }
-    if let Some(found) = PUT_OFF.captures(clause) {
-        let verb = base_of_gerund(&found["verb"].to_lowercase()).filter(|verb| is_task_verb(verb))?;
-        let task = format!("{verb} {}", &found["rest"]);
-        return Some(Claim { task, owner: speaker, force: Force::Commitment });
-    }
-    let found = UNDONE.captures(clause)?;
-    let rest = found["rest"].trim_end_matches(['.', '!', ' ']);
-    let bare = rest.strip_suffix(" yet").or_else(|| rest.strip_suffix(" either"));
-    if found.name("still").or_else(|| found.name("not")).is_none() && bare.is_none() {
-        return None;
-    }
-    let verb = base_of_participle(&found["done"].to_lowercase())?;
-    let task = format!("{verb} {}", bare.unwrap_or(rest));
-    let stands = !filters::is_undone_by(&found["before"]);
-    stands.then_some(Claim { task, owner: speaker, force: Force::Commitment })
 }
 
 /// What the speaker is about to do, with a verb of tasks.
@@ -289,7 +247,7 @@ fn offered(clause: &str, speaker: Option<String>) -> Option<Claim> {
     let found = OFFERED.captures(clause)?;
     let works = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
     let force = if found.name("could").is_some() { Force::Question } else { Force::Suggestion };
-    claim(&found, speaker, force).filter(|_| works)
+    claims::claim(&found, speaker, force).filter(|_| works)
 }
 
 fn assigns(clause: &str) -> Option<Claim> {
@@ -297,7 +255,7 @@ fn assigns(clause: &str) -> Option<Claim> {
     let (who, form) = (&found["who"], &found["verb"]);
     let stems = [form.strip_suffix('s'), form.strip_suffix("es")];
     let verb = stems.into_iter().flatten().find(|verb| is_task_verb(verb))?;
-    let named = who.split(' ').all(is_name) && !is_article(who);
+    let named = who.split(' ').all(is_name) && !claims::is_article(who);
     let task = format!("{verb} {}", &found["rest"]);
     (named && !filters::is_undone_by(&found["before"])).then(|| Claim {
         task,
@@ -320,32 +278,12 @@ fn needs_doing(clause: &str) -> Option<Claim> {
     stands.then_some(Claim { task, owner: None, force: Force::Obligation })
 }
 
-fn claim(found: &Captures<'_>, owner: Option<String>, force: Force) -> Option<Claim> {
-    let task = unprogressive(&found["task"]);
-    (!filters::is_undone_by(&found["before"])).then_some(Claim { task, owner, force })
-}
-
-/// "Be sending the contract" is "send the contract".
-fn unprogressive(task: &str) -> String {
-    let base = || {
-        let (gerund, rest) = task.strip_prefix("be ")?.split_once(' ')?;
-        let verb = base_of_gerund(gerund).filter(|verb| {
-            is_task_verb(verb)
-                && !matches!(
-                    verb.as_str(),
-                    "meet" | "visit" | "attend" | "start" | "play" | "run" | "walk" | "show" | "move"
-                )
-        })?;
-        Some(format!("{verb} {rest}"))
-    };
-    base().unwrap_or_else(|| task.to_owned())
-}
-
 /// A person by name, a person's brother, or a department. Of a thing nothing is expected.
 fn theirs(clause: &str) -> Option<Claim> {
     let found = THEIRS.captures(clause).or_else(|| ASSIGNED.captures(clause))?;
     let who = &found["who"];
-    let named = who.starts_with(char::is_uppercase) && who.split(' ').all(is_name) && !is_article(who);
+    let named =
+        who.starts_with(char::is_uppercase) && who.split(' ').all(is_name) && !claims::is_article(who);
     let known = named
         || who
             .split(' ')
@@ -363,7 +301,7 @@ fn theirs(clause: &str) -> Option<Claim> {
     if !charged || !known || !(is_task_verb(&verb) || is_advice_verb(&verb) || verb == "look") {
         return None;
     }
-    claim(&found, Some(who.to_owned()).filter(|_| named), Force::Obligation)
+    claims::claim(&found, Some(who.to_owned()).filter(|_| named), Force::Obligation)
 }
 
 /// What consists in doing something.
@@ -372,46 +310,6 @@ const PLANS: &[&str] = &[
     "key", "rule", "way", "purpose", "option", "hope", "dream", "deal", "priority", "focus", "what", "mine",
     "all", "best", "work",
 ];
-
-fn is_article(who: &str) -> bool {
-    matches!(who.split(' ').next(), Some("The" | "My" | "Our" | "Your" | "His" | "Her"))
-}
-
-/// "Sam is bringing the projector on Friday": counts with a date.
-static IN_HAND: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?i:and|but|so|then)\s+))??)(?P<who>\p{Lu}\p{Ll}+)(?:'s|\s+is|'ll\s+be|\s+will\s+be)\s+(?P<verb>\p{Ll}+ing)\s+(?P<rest>\p{L}.*)$",
-    )
-});
-
-fn theirs_in_hand(clause: &str) -> Option<Claim> {
-    let found =
-        IN_HAND.captures(clause).filter(|found| is_name(&found["who"]) && !is_article(&found["who"]))?;
-    let verb = base_of_gerund(&found["verb"]).filter(|verb| {
-        is_task_verb(verb)
-            && !matches!(
-                verb.as_str(),
-                "move"
-                    | "visit"
-                    | "meet"
-                    | "attend"
-                    | "start"
-                    | "play"
-                    | "run"
-                    | "walk"
-                    | "show"
-                    | "read"
-                    | "present"
-                    | "speak"
-            )
-    })?;
-    let task = format!("{verb} {}", &found["rest"]);
-    (!filters::is_undone_by(&found["before"])).then(|| Claim {
-        task,
-        owner: Some(found["who"].to_owned()),
-        force: Force::Suggestion,
-    })
-}
 
 /// "The domain must be renewed": renew the domain.
 fn passive(clause: &str) -> Option<Claim> {
@@ -461,7 +359,7 @@ fn wanted(clause: &str) -> Option<Claim> {
         task: format!(
             "deliver {} to {}",
             found["what"].trim_end_matches(['.', '!', ' ']),
-            if is_article(who) { decapitalised(who) } else { who.to_owned() }
+            if claims::is_article(who) { decapitalised(who) } else { who.to_owned() }
         ),
         owner: None,
         force: Force::Demand,
