@@ -31,6 +31,11 @@ create table apps (
     switched_off_reason text,
     created_at          timestamptz not null,
     updated_at          timestamptz not null,
+    -- The bucket of its requests, over all its keys and in every process: the time at which it is full again.
+    requests_full_at    timestamptz,
+    -- An MCP server whose tools it lends, and the bearer token for it: sealed where LISTEN_SECRETS_KEY is set.
+    mcp_url             text,
+    mcp_token           text,
     constraint apps_pkey primary key (user_id, app_id),
     constraint apps_user_fkey foreign key (user_id) references users on delete cascade,
     constraint app_name_length check (char_length(name) between 1 and 100),

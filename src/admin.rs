@@ -16,7 +16,8 @@ use axum::{
     routing::get,
 };
 use compute::Pool;
-use ledger::Ledger;
+use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
+use ledger::{Ledger, Shards};
 use prometheus::{Encoder, Registry, TextEncoder};
 use tokio_util::sync::CancellationToken;
 use worker::Health;
@@ -39,41 +40,73 @@ struct Admin {
 /// Whether this process takes work.
 #[derive(Clone)]
 pub(crate) struct Readiness {
-    pub(crate) ledger: Ledger,
+    pub(crate) shards: Shards,
     /// Whether the process has the worker's role.
     pub(crate) has_worker: bool,
-    /// Its worker, once it was started.
-    pub(crate) worker: Arc<OnceLock<Health>>,
+    /// The worker of each shard, once it was started.
+    pub(crate) workers: Vec<Arc<OnceLock<Health>>>,
     pub(crate) stopping: CancellationToken,
 }
 
 impl Readiness {
-    /// Asks the process and its database.
+    /// Asks the process and its database: with several shards, one that takes work is enough.
     ///
     /// # Errors
     /// Why it does not take work, as a line.
     pub(crate) async fn check(&self) -> Result<(), &'static str> {
         self.process()?;
+        let mut asked: FuturesUnordered<_> = self.each().map(|shard| shard.check()).collect();
+        let mut refused = Ok(());
+        while let Some(found) = asked.next().await {
+            match found {
+                Ok(()) => return Ok(()),
+                Err(reason) => refused = Err(reason),
+            }
+        }
+        refused
+    }
+
+    /// The same checks by their names, all of them, and whether the process is ready.
+    async fn checks(&self) -> (Vec<(String, Result<(), &'static str>)>, bool) {
+        let mut checks = vec![("process".to_owned(), self.process())];
+        let mut one_is_ready = false;
+        let found = join_all(self.each().map(async |shard| (shard.worker(), shard.database().await))).await;
+        for (number, (worker, database)) in found.into_iter().enumerate() {
+            let of = if self.shards.count() == 1 { String::new() } else { format!("shard {number} ") };
+            one_is_ready |= worker.is_ok() && database.is_ok();
+            if self.has_worker {
+                checks.push((format!("{of}worker"), worker));
+            }
+            checks.push((format!("{of}database"), database));
+        }
+        (checks, self.process().is_ok() && one_is_ready)
+    }
+
+    fn process(&self) -> Result<(), &'static str> {
+        if self.stopping.is_cancelled() { Err("stopping\n") } else { Ok(()) }
+    }
+
+    fn each(&self) -> impl Iterator<Item = ShardReadiness<'_>> {
+        let shards = self.shards.iter().zip(&self.workers);
+        shards.map(|(ledger, worker)| ShardReadiness { ledger, has_worker: self.has_worker, worker })
+    }
+}
+
+/// Whether a shard takes work here.
+struct ShardReadiness<'a> {
+    ledger: &'a Ledger,
+    has_worker: bool,
+    worker: &'a OnceLock<Health>,
+}
+
+impl ShardReadiness<'_> {
+    async fn check(self) -> Result<(), &'static str> {
         if self.worker.get().is_some() {
             self.worker()?;
         }
         // Before a worker that is not started yet: it waits for the schema.
         self.database().await?;
         self.worker()
-    }
-
-    /// The same checks by their names, all of them.
-    async fn checks(&self) -> Vec<(&'static str, Result<(), &'static str>)> {
-        let mut checks = vec![("process", self.process())];
-        if self.has_worker {
-            checks.push(("worker", self.worker()));
-        }
-        checks.push(("database", self.database().await));
-        checks
-    }
-
-    fn process(&self) -> Result<(), &'static str> {
-        if self.stopping.is_cancelled() { Err("stopping\n") } else { Ok(()) }
     }
 
     fn worker(&self) -> Result<(), &'static str> {
@@ -94,7 +127,7 @@ impl Readiness {
 
 /// `/metrics`, `/livez`, `/readyz`.
 pub(crate) fn router(readiness: Readiness, compute: Pool, registry: Registry) -> Router {
-    let service = Arc::new(Service::new(readiness.ledger.clone(), compute));
+    let service = Arc::new(Service::new(readiness.shards.clone(), compute));
     Router::new()
         .route("/metrics", get(metrics))
         .route("/livez", get(|| async { "alive\n" }))
@@ -122,7 +155,7 @@ async fn metrics(State(admin): State<Admin>) -> Response {
 async fn ready(State(admin): State<Admin>, RawQuery(query): RawQuery) -> Response {
     let is_verbose = query.is_some_and(|query| query.split('&').any(|name| name.starts_with("verbose")));
     if is_verbose {
-        let checks = admin.readiness.checks().await;
+        let (checks, is_ready) = admin.readiness.checks().await;
         let lines: String = checks
             .iter()
             .map(|(name, found)| match found {
@@ -130,7 +163,7 @@ async fn ready(State(admin): State<Admin>, RawQuery(query): RawQuery) -> Respons
                 Err(reason) => format!("[failed] {name}: {reason}"),
             })
             .collect();
-        return match checks.iter().all(|(_, found)| found.is_ok()) {
+        return match is_ready {
             true => format!("{lines}ready\n").into_response(),
             false => (StatusCode::SERVICE_UNAVAILABLE, format!("{lines}not ready\n")).into_response(),
         };
@@ -171,11 +204,11 @@ mod tests {
         let options = PgConnectOptions::new_without_pgpass()
             .host("127.0.0.1")
             .port(silent.local_addr().unwrap().port());
-        let ledger = Ledger::new(options, Settings::default());
-        let service = Arc::new(Service::new(ledger.clone(), Pool::new(1).unwrap()));
+        let shards = Shards::from(Ledger::new(options, Settings::default()));
+        let service = Arc::new(Service::new(shards.clone(), Pool::new(1).unwrap()));
         let has_worker = worker.is_some();
-        let worker = Arc::new(worker.map_or_else(OnceLock::new, OnceLock::from));
-        let readiness = Readiness { ledger, has_worker, worker, stopping };
+        let workers = vec![Arc::new(worker.map_or_else(OnceLock::new, OnceLock::from))];
+        let readiness = Readiness { shards, has_worker, workers, stopping };
         let admin = Admin { registry: Registry::new(), service, readiness };
         let answer = ready(State(admin), RawQuery(query.map(str::to_owned))).await;
         let (status, body) = (answer.status(), to_bytes(answer.into_body(), 1 << 10).await.unwrap());

@@ -1,62 +1,51 @@
 //! Ties the tools of installed apps to the port that the assistant declares for them.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
+use api::UserApps;
 use apps::{Answered, Manifest, ToolCaller};
 use assistant::{AppTool, AppTools, ToolFailure};
-use futures::{FutureExt, future::BoxFuture};
-use ledger::Ledger;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, ready},
+};
+use ledger::{Ledger, Shards};
 use records::UserId;
 use serde_json::{Map, Value};
 use store::InstalledApp;
 
 /// The apps of users, as chats see them.
 pub(crate) struct ChatApps {
-    pub(crate) ledger: Ledger,
+    pub(crate) shards: Shards,
     pub(crate) caller: Arc<dyn ToolCaller>,
     /// Whether apps are switched on (`LISTEN_APPS`): otherwise no user has any.
     pub(crate) allowed: bool,
 }
 
 impl api::ChatApps for ChatApps {
-    fn names<'a>(&'a self, user: &'a UserId) -> BoxFuture<'a, HashMap<String, String>> {
+    fn installed<'a>(&'a self, user: &'a UserId, app_id: Option<&'a str>) -> BoxFuture<'a, UserApps> {
         async move {
-            let installed = installed(&self.ledger, self.allowed, user).await;
-            installed.into_iter().map(|app| (app.id, app.name)).collect()
+            let mut installed = installed(self.shards.of_user(user), self.allowed, user).await;
+            let names = installed.iter().map(|app| (app.id.clone(), app.name.clone())).collect();
+            // A stable sort: the others stay in the order in which they were installed.
+            installed.sort_by_key(|app| Some(app.id.as_str()) != app_id);
+            let (caller, user) = (Arc::clone(&self.caller), user.clone());
+            UserApps { names, tools: Arc::new(UserTools { caller, user, installed }) }
         }
         .boxed()
-    }
-
-    fn tools(&self, user: &UserId, app_id: Option<&str>) -> Arc<dyn AppTools> {
-        Arc::new(UserTools {
-            ledger: self.ledger.clone(),
-            caller: Arc::clone(&self.caller),
-            allowed: self.allowed,
-            user: user.clone(),
-            first: app_id.map(str::to_owned),
-        })
     }
 }
 
 /// The tools of one user's apps.
 struct UserTools {
-    ledger: Ledger,
     caller: Arc<dyn ToolCaller>,
-    allowed: bool,
     user: UserId,
-    /// The app whose chat this is.
-    first: Option<String>,
+    installed: Vec<InstalledApp>,
 }
 
 impl AppTools for UserTools {
     fn list(&self) -> BoxFuture<'_, Vec<AppTool>> {
-        async move {
-            let mut installed = installed(&self.ledger, self.allowed, &self.user).await;
-            // A stable sort: the others stay in the order in which they were installed.
-            installed.sort_by_key(|app| Some(&app.id) != self.first.as_ref());
-            installed.iter().flat_map(tools_of).collect()
-        }
-        .boxed()
+        ready(self.installed.iter().flat_map(tools_of).collect()).boxed()
     }
 
     fn call<'a>(

@@ -196,7 +196,7 @@ const OF_LOGS: [&str; 2] = ["log", "log_format"];
 /// The commands that take every setting.
 const WITH_SETTINGS: [&str; 4] = ["serve", "dev", "demo", "config"];
 /// The settings that other commands take: where the database is that they look at or change, and where the process is.
-const OF_OTHERS: [&str; 2] = ["database_url", "admin_addr"];
+const OF_OTHERS: [&str; 4] = ["database_url", "shards", "shard_urls", "admin_addr"];
 
 /// A TOML value as the words of a flag.
 fn plain(value: &toml::Value) -> String {

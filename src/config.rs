@@ -5,6 +5,7 @@ mod apps;
 mod effective;
 mod limits;
 mod live;
+mod shards;
 mod shown;
 mod size;
 mod tasks;
@@ -23,6 +24,7 @@ pub(crate) use self::{
     effective::{Setting, effective},
     limits::range,
     live::{LiveConfig, Switch},
+    shards::ShardsConfig,
     shown::shown,
     size::Size,
     tasks::TasksConfig,
@@ -183,6 +185,9 @@ pub(crate) struct Config {
     /// Its model for embeddings; without one, the embedded engine makes them.
     #[arg(long, env = "LISTEN_OPENAI_EMBED_MODEL", value_name = "MODEL")]
     pub(crate) openai_embed_model: Option<String>,
+    /// Its model for pictures; without one, pictures of live conversations have no description.
+    #[arg(long, env = "LISTEN_OPENAI_VISION_MODEL", value_name = "MODEL")]
+    pub(crate) openai_vision_model: Option<String>,
     /// Key that signs web push: base64url of a P-256 private key (32 bytes); without it browsers get no reminders.
     #[arg(long, env = "LISTEN_VAPID_PRIVATE_KEY", hide_env_values = true, value_name = "KEY")]
     pub(crate) vapid_private_key: Option<String>,
@@ -219,6 +224,9 @@ pub(crate) struct Config {
     /// Address of Grafana, linked from the console.
     #[arg(long, env = "LISTEN_CONSOLE_BOARDS_URL", value_name = "URL")]
     console_boards_url: Option<String>,
+    /// Shards.
+    #[command(flatten)]
+    pub(crate) shards: ShardsConfig,
     /// The task queue.
     #[command(flatten)]
     pub(crate) tasks: TasksConfig,

@@ -40,6 +40,57 @@ pub(crate) fn options(url: Option<&str>) -> anyhow::Result<PgConnectOptions> {
     Ok(options)
 }
 
+/// Where each shard is, by their numbers, and the names of parameters that were left out. `urls` are the ranges of `LISTEN_SHARD_URLS`; without them all shards are in the
+/// database at `url`.
+///
+/// # Errors
+/// When a URL is missing or is none, or the ranges do not name every shard once.
+pub(crate) fn shards(
+    url: Option<&str>,
+    count: u16,
+    urls: Option<&str>,
+) -> anyhow::Result<(Vec<PgConnectOptions>, Vec<String>)> {
+    let Some(urls) = urls else {
+        let (options, ignored) = read(url)?;
+        return Ok((vec![options; usize::from(count.max(1))], ignored));
+    };
+    let mut unknown = Vec::new();
+    let mut found: Vec<Option<PgConnectOptions>> = vec![None; usize::from(count.max(1))];
+    for part in urls.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (range, url) =
+            part.split_once('=').ok_or_else(|| wrong_ranges("a part of it has no `=`".to_owned()))?;
+        let (first, last) = numbers(range).ok_or_else(|| {
+            wrong_ranges("a range before `=` is neither a number nor FIRST-LAST".to_owned())
+        })?;
+        let (options, ignored) = read(Some(url))
+            .map_err(|_| wrong_ranges(format!("{range} has no PostgreSQL URL (postgresql://…)")))?;
+        unknown.extend(ignored);
+        for number in first..=last {
+            let place = found.get_mut(usize::from(number)).ok_or_else(|| {
+                wrong_ranges(format!("it names shard {number}, and LISTEN_SHARDS is {count}"))
+            })?;
+            if place.replace(options.clone()).is_some() {
+                return Err(wrong_ranges(format!("it names shard {number} twice")));
+            }
+        }
+    }
+    let missing = found.iter().position(Option::is_none);
+    let missing = missing.map(|number| wrong_ranges(format!("it does not say where shard {number} is")));
+    missing.map_or_else(|| Ok((found.into_iter().flatten().collect(), unknown)), Err)
+}
+
+fn wrong_ranges(what: String) -> anyhow::Error {
+    let form = "the form is 0-2=postgresql://…,3-5=postgresql://…,6-7=postgresql://…";
+    Exit::Usage(format!("LISTEN_SHARD_URLS cannot be read: {what}; {form}")).into()
+}
+
+/// `3` or `3-5`.
+fn numbers(range: &str) -> Option<(u16, u16)> {
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    (first <= last).then_some((first, last))
+}
+
 /// How long a command waits for the server's first answer.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
 
@@ -194,6 +245,36 @@ mod tests {
                 !ignored.is_empty() && ignored.iter().all(|name| name == "one whose name is none"),
                 "{ignored:?}"
             );
+        }
+    }
+
+    /// The port of each shard, or what is wrong.
+    fn ports(count: u16, urls: &str) -> Result<Vec<u16>, String> {
+        let (found, _) = shards(None, count, Some(urls)).map_err(|wrong| wrong.to_string())?;
+        Ok(found.iter().map(PgConnectOptions::get_port).collect())
+    }
+
+    #[test]
+    fn every_shard_has_the_url_of_its_range() {
+        let urls = "0-2=postgresql://db/listen?port=1, 4-7=postgresql://db/listen?port=2\n,3=postgresql://db:3/listen";
+        assert_eq!(ports(8, urls), Ok(vec![1, 1, 1, 3, 2, 2, 2, 2]));
+        let (all, _) = shards(Some("postgresql://db:5/listen"), 4, None).unwrap();
+        assert_eq!(all.iter().map(PgConnectOptions::get_port).collect::<Vec<_>>(), [5; 4]);
+    }
+
+    #[test]
+    fn ranges_that_miss_or_double_a_shard_are_refused_by_its_number_and_no_url_is_repeated() {
+        let url = "postgresql://ada:geheim@db/listen";
+        for (urls, words) in [
+            (format!("0-2={url}"), "does not say where shard 3 is"),
+            (format!("0-2={url},2-3={url}"), "names shard 2 twice"),
+            (format!("0-4={url}"), "names shard 4, and LISTEN_SHARDS is 4"),
+            (format!("0-1={url},2-3=mysql://ada:geheim@db"), "2-3 has no PostgreSQL URL"),
+            (format!("3-0={url}"), "neither a number nor FIRST-LAST"),
+            (url.to_owned(), "has no `=`"),
+        ] {
+            let wrong = ports(4, &urls).unwrap_err();
+            assert!(wrong.contains(words) && !wrong.contains("geheim"), "{wrong}");
         }
     }
 

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use job::{JobId, WorkerId};
+use job::{JobId, WorkerId, shard_of_user};
 use ledger::Claimed;
+use records::UserId;
 use secrecy::SecretString;
 
-/// The keyed runs of this process, as its API reaches them.
-pub(crate) struct Keyed(pub(crate) worker::ByokRuns);
+/// The keyed runs of this process, of each shard by its number, as its API reaches them.
+pub(crate) struct Keyed(pub(crate) Vec<worker::ByokRuns>);
 
 struct Permit(worker::Reservation);
 
@@ -18,8 +19,10 @@ impl fmt::Debug for Keyed {
 }
 
 impl api::ByokRuns for Keyed {
-    fn permit(&self) -> Option<Box<dyn api::ByokPermit>> {
-        Some(Box::new(Permit(self.0.reserve()?)))
+    fn permit(&self, user: &UserId) -> Option<Box<dyn api::ByokPermit>> {
+        let shards = u16::try_from(self.0.len()).unwrap_or(u16::MAX);
+        let runs = self.0.get(usize::from(shard_of_user(user.as_str(), shards)))?;
+        Some(Box::new(Permit(runs.reserve()?)))
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use futures::future::join_all;
 use job::ErrorClass;
-use ledger::Ledger;
+use ledger::Shards;
 use operations::{ModelAnswer, ModelServer, ModelServers, Operations, ServerKind};
 use speech::Reason;
 use stages::{Engines, ServerAnswer, ServerHealth};
@@ -19,99 +20,101 @@ const EVERY: Duration = Duration::from_secs(5);
 /// A server that nothing was heard of for so long is asked whether it is there.
 const UNHEARD: Duration = Duration::from_secs(60);
 
-/// The engines of a process that have a server.
-struct Servers {
-    text: Option<Engines>,
-    speech: Option<Arc<dyn speech::Engine>>,
+/// An engine of this process that has a server.
+enum RemoteEngine {
+    Text(Engines),
+    Speech(Arc<dyn speech::Engine>),
 }
 
 /// Reports the servers of this process until it stops; a process without one reports nothing.
 pub(crate) fn start(app: &App, tasks: &TaskTracker, lifecycle: &Lifecycle) {
-    let servers = Servers {
-        text: app.engines().describe.server().is_some().then(|| app.engines().clone()),
-        speech: app.speech_engine().filter(|engine| engine.server().is_some()),
-    };
-    if servers.text.is_some() || servers.speech.is_some() {
-        tasks.spawn(report(app.ledger.clone(), servers, lifecycle.soft.clone()));
+    let engines =
+        [Some(RemoteEngine::Text(app.engines().clone())), app.speech_engine().map(RemoteEngine::Speech)];
+    let engines: Vec<RemoteEngine> =
+        engines.into_iter().flatten().filter(|engine| engine.health().is_some()).collect();
+    if !engines.is_empty() {
+        tasks.spawn(report(app.shards.clone(), engines, lifecycle.soft.clone()));
     }
 }
 
-async fn report(ledger: Ledger, servers: Servers, soft: CancellationToken) {
+async fn report(shards: Shards, engines: Vec<RemoteEngine>, soft: CancellationToken) {
     let process = process_name();
     loop {
         // Bounded by the engines; a process that is being stopped does not wait for it.
-        if soft.run_until_cancelled(servers.check_unheard()).await.is_none() {
+        let checks = join_all(engines.iter().map(RemoteEngine::check_unheard));
+        if soft.run_until_cancelled(checks).await.is_none() {
             return;
         }
         // The process's own report logs it when the database is unreachable.
-        let _ =
-            ledger.db().in_time(Operations::new(&ledger).report_servers(&process, &servers.reports())).await;
+        let servers: Vec<ModelServer> = engines.iter().filter_map(RemoteEngine::report).collect();
+        let told = join_all(shards.iter().map(|ledger| {
+            let operations = Operations::new(ledger);
+            let (servers, process) = (&servers, &process);
+            ledger.db().in_time(async move { operations.report_servers(process, servers).await })
+        }));
+        let _ = told.await;
         if soft.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_none() {
             return;
         }
     }
 }
 
-impl Servers {
-    /// Asks the servers that nothing was heard of for a while whether they are there.
+impl RemoteEngine {
+    /// Asks the server, when nothing was heard of it for a while, whether it is there.
     async fn check_unheard(&self) {
-        let unheard =
-            |ages: [Option<Duration>; 2]| ages.into_iter().flatten().min().is_none_or(|age| age >= UNHEARD);
-        let text = async {
-            if let Some((engines, health)) =
-                self.text.as_ref().and_then(|text| Some((text, text.describe.server()?)))
-                && unheard([health.called, health.checked].map(|answer| answer.map(|answer| answer.age)))
-            {
-                engines.describe.check_server().await;
+        let Some((_, health)) = self.health() else { return };
+        let heard = [health.called, health.checked].into_iter().flatten().map(|answer| answer.age).min();
+        if heard.is_none_or(|age| age >= UNHEARD) {
+            match self {
+                Self::Text(engines) => engines.describe.check_server().await,
+                Self::Speech(engine) => engine.check_server().await,
             }
-        };
-        let speech = async {
-            if let Some((engine, health)) =
-                self.speech.as_ref().and_then(|speech| Some((speech, speech.server()?)))
-                && unheard([health.called, health.checked].map(|answer| answer.map(|answer| answer.age)))
-            {
-                engine.check_server().await;
-            }
-        };
-        tokio::join!(text, speech);
+        }
     }
 
-    fn reports(&self) -> Vec<ModelServer> {
-        let text =
-            self.text.as_ref().and_then(|text| Some(model(text.describe.id(), &text.describe.server()?)));
-        let speech = self.speech.as_ref().and_then(|engine| Some(listener(&engine.server()?)));
-        text.into_iter().chain(speech).collect()
+    /// The name of the engine, and what is known of its server.
+    fn health(&self) -> Option<(String, ServerHealth)> {
+        match self {
+            Self::Text(engines) => {
+                engines.describe.server().map(|health| (engines.describe.id().to_owned(), health))
+            }
+            Self::Speech(engine) => engine.server().map(of_speech),
+        }
+    }
+
+    fn report(&self) -> Option<ModelServer> {
+        let kind = match self {
+            Self::Text(_) => ServerKind::Model,
+            Self::Speech(_) => ServerKind::Speech,
+        };
+        self.health().map(|(engine, health)| to_report(kind, engine, &health))
     }
 }
 
-fn model(engine: &str, health: &ServerHealth) -> ModelServer {
+fn to_report(kind: ServerKind, engine: String, health: &ServerHealth) -> ModelServer {
     let answer = |answer: ServerAnswer| ModelAnswer {
         seconds_ago: seconds(answer.age),
         class: answer.class.map(|class| class.as_str().to_owned()),
         http_status: answer.http_status,
     };
     ModelServer {
-        kind: ServerKind::Model,
-        engine: engine.to_owned(),
+        kind,
+        engine,
         open_for: health.open_for.map(seconds),
         called: health.called.map(answer),
         checked: health.checked.map(answer),
     }
 }
 
-fn listener(health: &speech::ServerHealth) -> ModelServer {
-    let answer = |answer: speech::ServerAnswer| ModelAnswer {
-        seconds_ago: seconds(answer.age),
-        class: answer.reason.map(|reason| class_of(reason, answer.http_status).as_str().to_owned()),
-        http_status: answer.http_status,
+/// A speech server in the terms of model servers.
+fn of_speech(health: speech::ServerHealth) -> (String, ServerHealth) {
+    let answer = |speech::ServerAnswer { age, reason, http_status }| ServerAnswer {
+        age,
+        class: reason.map(|reason| class_of(reason, http_status)),
+        http_status,
     };
-    ModelServer {
-        kind: ServerKind::Speech,
-        engine: health.id.clone(),
-        open_for: health.open_for.map(seconds),
-        called: health.called.map(answer),
-        checked: health.checked.map(answer),
-    }
+    let (called, checked) = (health.called.map(answer), health.checked.map(answer));
+    (health.id, ServerHealth { open_for: health.open_for, called, checked })
 }
 
 fn seconds(age: Duration) -> i64 {
@@ -176,10 +179,11 @@ fn summary(kind: ServerKind, engine: &str, servers: &[&ModelServer], waiting: i6
     // No job waits for speech.
     let waiting = if kind == ServerKind::Model { waiting } else { 0 };
     let settings = Settings::of(kind, engine);
-    let answers = servers.iter().flat_map(|server| server.called.iter().chain(&server.checked));
-    let newest = answers.min_by_key(|answer| answer.seconds_ago);
     let called = servers.iter().filter_map(|server| server.called.as_ref());
     let called = called.min_by_key(|answer| answer.seconds_ago);
+    let may_count = |check: &&ModelAnswer| !is_without_list(check) || called.is_none_or(passes_by_itself);
+    let checked = servers.iter().filter_map(|server| server.checked.as_ref()).filter(may_count);
+    let newest = called.into_iter().chain(checked).min_by_key(|answer| answer.seconds_ago);
     let open: Vec<i64> = servers.iter().filter_map(|server| server.open_for).collect();
     // A call says more than a check: a list of models is answered by a server that answers nothing else.
     let last = match (called, open.is_empty()) {
@@ -192,6 +196,7 @@ fn summary(kind: ServerKind, engine: &str, servers: &[&ModelServer], waiting: i6
         (Some(answer), None) if answer.class.is_none() && !open.is_empty() => {
             (Standing::Away, "is left alone after calls that failed; it answered".to_owned())
         }
+        (Some(answer), None) if is_without_list(answer) => (Standing::Well, "answers".to_owned()),
         (Some(answer), None) if answer.class.is_none() => {
             (Standing::Well, "answers, and takes the key".to_owned())
         }
@@ -205,6 +210,9 @@ fn summary(kind: ServerKind, engine: &str, servers: &[&ModelServer], waiting: i6
     let mut words = what;
     if let Some(answer) = last {
         words.push_str(&format!(", {} s ago", answer.seconds_ago));
+    }
+    if last.is_some_and(is_without_list) {
+        words.push_str("; the next call shows whether it takes the key");
     }
     if let Some(longest) = open.iter().max() {
         let of = if servers.len() == 1 {
@@ -224,6 +232,17 @@ fn summary(kind: ServerKind, engine: &str, servers: &[&ModelServer], waiting: i6
         words.push_str(": `listen jobs run-now --all` ends their waits");
     }
     Summary { kind, engine: engine.to_owned(), standing, words }
+}
+
+/// The answer to a check of a server that has no list of models: it is there, and nothing is known of the key.
+fn is_without_list(check: &ModelAnswer) -> bool {
+    check.class.is_none() && check.http_status.is_some()
+}
+
+/// Whether a call failed in a way that is over when the server answers anything at all.
+fn passes_by_itself(call: &ModelAnswer) -> bool {
+    let class = call.class.as_deref().and_then(ErrorClass::from_name);
+    matches!(class, Some(ErrorClass::Unreachable | ErrorClass::ServerError | ErrorClass::Timeout))
 }
 
 /// The settings that say where a server is.
@@ -347,6 +366,20 @@ mod tests {
     }
 
     #[test]
+    fn a_server_without_a_list_of_models_is_not_said_to_take_the_key_before_a_call() {
+        let check = || Some(answer(1, None, Some(404)));
+        let unknown = "answers, 1 s ago; the next call shows whether it takes the key".to_owned();
+        assert_eq!(one(vec![server(None, None, check())], 0), (Standing::Well, unknown.clone()));
+        let after = |class, status| server(None, Some(answer(90, class, status)), check());
+        let taken = "answers, and takes the key, 90 s ago".to_owned();
+        assert_eq!(one(vec![after(None, None)], 0), (Standing::Well, taken));
+        let refused = "does not take the key: `LISTEN_OPENAI_API_KEY` (HTTP 401), 90 s ago".to_owned();
+        assert_eq!(one(vec![after(Some(ErrorClass::KeyRejected), Some(401))], 0), (Standing::Away, refused));
+        let back = after(Some(ErrorClass::ServerError), Some(503));
+        assert_eq!(one(vec![back], 0), (Standing::Well, unknown));
+    }
+
+    #[test]
     fn a_speech_server_names_its_own_settings_and_no_waiting_jobs() {
         let refused = speech::ServerHealth {
             id: "deepgram:nova-3@api.deepgram.com".to_owned(),
@@ -359,7 +392,8 @@ mod tests {
             }),
         };
         let well = server(None, Some(answer(2, None, None)), None);
-        let all = summaries(&found(vec![listener(&refused), well], 3));
+        let (engine, health) = of_speech(refused);
+        let all = summaries(&found(vec![to_report(ServerKind::Speech, engine, &health), well], 3));
         let kinds: Vec<ServerKind> = all.iter().map(|summary| summary.kind).collect();
         assert_eq!(kinds, [ServerKind::Model, ServerKind::Speech]);
         let speech = &all[1];

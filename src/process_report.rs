@@ -63,11 +63,10 @@ impl RunObserver for RunCounter {
     }
 }
 
-/// Reports this process until it stops, and takes its leave.
-pub(crate) fn start(app: &App, tasks: &TaskTracker, lifecycle: &Lifecycle) {
+/// Reports this process to a shard until it stops, and takes its leave.
+pub(crate) fn start(app: &App, ledger: &Ledger, tasks: &TaskTracker, lifecycle: &Lifecycle) {
     let process = process(&app.config);
-    tasks.spawn(report(app.ledger.clone(), process, app.run_counter.clone(), lifecycle.soft.clone()));
-    crate::model_servers::start(app, tasks, lifecycle);
+    tasks.spawn(report(ledger.clone(), process, app.run_counter(ledger), lifecycle.soft.clone()));
 }
 
 async fn report(ledger: Ledger, mut process: Process, counts: Arc<RunCounter>, soft: CancellationToken) {
@@ -91,13 +90,13 @@ async fn report(ledger: Ledger, mut process: Process, counts: Arc<RunCounter>, s
 }
 
 /// Says what ended since the last report, once everything has come to rest: runs that were drained count as well.
-pub(crate) async fn last_words(app: &App) {
-    let ended = app.run_counter.ended();
+pub(crate) async fn last_words(app: &App, ledger: &Ledger) {
+    let ended = app.run_counter(ledger).ended();
     if ended == RunCounts::default() {
         return;
     }
     let process = Process { stopping: true, ..process(&app.config) };
-    if let Err(error) = Operations::new(&app.ledger).report_process(&process, &ended).await {
+    if let Err(error) = Operations::new(ledger).report_process(&process, &ended).await {
         tracing::warn!(%error, "the last runs of this process were not counted");
     }
 }

@@ -3,9 +3,13 @@
 
 use std::time::Duration;
 
-use ledger::Ledger;
+use db::Shard;
+use futures::future::join_all;
+use ledger::{Ledger, Shards};
 use operations::Operations;
 use tokio_util::sync::CancellationToken;
+
+use crate::exit::Exit;
 
 /// How often it is looked at.
 const EVERY: Duration = Duration::from_secs(5);
@@ -20,6 +24,38 @@ enum Schema {
     Lacks(usize),
 }
 
+/// How long a shard may take to say which one it is. One that says nothing is served when it does: each of its sessions is asked
+/// again.
+const ASKING: Duration = Duration::from_secs(2);
+
+/// Refuses databases that hold another shard than the settings say.
+///
+/// # Errors
+/// When one does.
+pub(crate) async fn refuse_others(shards: &Shards) -> anyhow::Result<()> {
+    let asked = shards.iter().map(|ledger| tokio::time::timeout(ASKING, ledger.db().other_shard()));
+    for (ledger, found) in shards.iter().zip(join_all(asked).await) {
+        if let Ok(Ok(Some(other))) = found {
+            return Err(Exit::Refused(other_words(ledger.db().shard(), other)).into());
+        }
+    }
+    Ok(())
+}
+
+/// What is said of a database that is another shard.
+pub(crate) fn other_words(asked: Shard, found: Shard) -> String {
+    let of = |shard: Shard| match shard.is_only() {
+        true => "the only shard".to_owned(),
+        false => format!("shard {shard}"),
+    };
+    format!(
+        "the database of {} is {}: LISTEN_SHARDS never changes in the life of an installation, and LISTEN_SHARD_URLS must \
+         name each shard where it is",
+        of(asked),
+        of(found),
+    )
+}
+
 /// Says it once at the start, and whenever it changes, until `stop`. A database that does not answer is no news of its
 /// schema: its readers report that.
 pub(crate) async fn watch(ledger: Ledger, stop: CancellationToken) {
@@ -27,7 +63,7 @@ pub(crate) async fn watch(ledger: Ledger, stop: CancellationToken) {
     while !stop.is_cancelled() {
         if let Some(Ok(found)) = stop.run_until_cancelled(ledger.db().in_time(look(&ledger))).await {
             if is_news(said, found) {
-                tell(found);
+                tell(ledger.db().shard(), found);
             }
             said = Some(found);
         }
@@ -56,11 +92,12 @@ fn is_news(said: Option<Schema>, found: Schema) -> bool {
     said.unwrap_or(Schema::Ready) != found
 }
 
-fn tell(found: Schema) {
+fn tell(shard: Shard, found: Schema) {
     match found {
-        Schema::Ready => tracing::info!("the schema is up to date now"),
+        Schema::Ready => tracing::info!(%shard, "the schema is up to date now"),
         Schema::Lacks(missing) => {
             tracing::error!(
+                %shard,
                 missing,
                 "the schema lacks migrations: run `listen migrate`; until then nothing is processed"
             );

@@ -11,8 +11,8 @@ use worker::DeliveredRuns;
 /// Who may deliver, as the API asks.
 pub(crate) struct Invokers(pub(crate) Verifier);
 
-/// The delivered runs of this process, as its API reaches them.
-pub(crate) struct Deliveries(pub(crate) DeliveredRuns);
+/// The delivered runs of this process, of each shard by its number, as its API reaches them.
+pub(crate) struct Deliveries(pub(crate) Vec<DeliveredRuns>);
 
 /// The task queue, as the reconciler asks it.
 #[derive(Debug)]
@@ -46,7 +46,9 @@ impl api::Invokers for Invokers {
 impl api::Deliveries for Deliveries {
     fn deliver(&self, job: JobId, generation: Generation) -> BoxFuture<'_, Delivered> {
         Box::pin(async move {
-            match self.0.deliver(&job, generation).await {
+            let shards = u16::try_from(self.0.len()).unwrap_or(u16::MAX);
+            let Some(runs) = self.0.get(usize::from(job.shard(shards))) else { return Delivered::Busy };
+            match runs.deliver(&job, generation).await {
                 worker::Delivered::Done => Delivered::Done,
                 worker::Delivered::DeadLetter => Delivered::DeadLetter,
                 worker::Delivered::Retry(ready_at) => Delivered::Retry(ready_at),

@@ -1,5 +1,6 @@
 //! The composition root: pools, ledger, engines, outside world, and which role runs where.
 
+mod engines;
 mod live;
 mod shapes;
 mod tasks;
@@ -10,22 +11,21 @@ use std::{
     time::Duration,
 };
 
+use ::engines::Embedded;
 use anyhow::Context;
-use assistant::Converse;
 use axum::Router;
 use compute::Pool;
-use engines::{DayOrder, Embedded, Meter, OpenAi, OpenAiConfig, Patience};
-use ledger::Ledger;
+use ledger::{Ledger, Shards};
 use outside::{Caller, Guard, Sender, Vapid};
 use prometheus::Registry;
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use secrecy::SecretString;
 use sqlx::postgres::PgConnectOptions;
 use stages::Engines;
 use tokio_util::task::TaskTracker;
-use worker::{ByokRuns, DeliveredRuns, EnginesWithKey, Health, RunObserver, Tools, Worker};
+use worker::{ByokRuns, DeliveredRuns, Health, RunObserver, RunSlots, Tools, Worker};
 
 use self::{
+    engines::{engine_ids, engines},
     live::LiveParts,
     shapes::{Bodies, Categories, web_push},
     tasks::TaskParts,
@@ -34,7 +34,7 @@ use crate::{
     app_servers::Servers,
     assistant::AssistantEngines,
     chat_apps::ChatApps,
-    config::{Config, DateOrder, Dispatch, Role},
+    config::{Config, Dispatch, Role},
     exit,
     keyed::Keyed,
     lifecycle::Lifecycle,
@@ -46,18 +46,19 @@ use crate::{
 /// Everything that one process of the service is made of, wired and not yet running.
 pub(crate) struct App {
     pub(crate) config: Config,
-    pub(crate) ledger: Ledger,
+    pub(crate) shards: Shards,
+    /// What each shard has of its own here, by its number.
+    parts: Vec<ShardParts>,
+    /// The slots that the shards' workers share.
+    slots: Option<RunSlots>,
     /// The threads of what costs processor time.
     pub(crate) compute: Pool,
     pub(crate) registry: Registry,
-    /// How runs ended in this process, in every kind of worker.
-    pub(crate) run_counter: Arc<RunCounter>,
     guard: Guard,
     /// Calls apps' servers.
     caller: Caller,
     vapid: Option<Vapid>,
     engines: Engines,
-    keyed: ByokRuns,
     live: LiveParts,
     tasks: TaskParts,
     /// The turns of the assistant in this process.
@@ -68,12 +69,19 @@ pub(crate) struct App {
     api_metrics: api::Metrics,
 }
 
+/// What one shard has of its own in a process.
+struct ShardParts {
+    /// How runs ended in this process, in every kind of worker.
+    run_counter: Arc<RunCounter>,
+    keyed: ByokRuns,
+}
+
 impl App {
-    /// Wires a process; nothing connects or listens yet.
+    /// Wires a process; nothing connects or listens yet. Of `addresses`, each is a shard's, by their numbers.
     ///
     /// # Errors
     /// When the configuration cannot work; every problem is named at once.
-    pub(crate) fn wire(config: Config, database: PgConnectOptions) -> anyhow::Result<Self> {
+    pub(crate) fn wire(config: Config, addresses: Vec<PgConnectOptions>) -> anyhow::Result<Self> {
         exit::refuse(&config.problems())?;
         install_crypto();
         let registry = Registry::new();
@@ -82,38 +90,44 @@ impl App {
         let reconciler_metrics =
             reconciler::Metrics::new(&registry, counts).context("registering metrics")?;
         let api_metrics = api::Metrics::register(&registry).context("registering metrics")?;
-        let ledger = Ledger::new(
-            database,
-            ledger::Settings {
-                connections: config.database_connections,
-                policy: config.policy(),
-                budgets: config.budgets(),
-                live_queue: config.live_queue(),
-                secrets: config.apps.secrets()?,
-            },
-        );
+        let settings = ledger::Settings {
+            connections: config.database_connections,
+            policy: config.policy(),
+            budgets: config.budgets(),
+            live_queue: config.live_queue(),
+            secrets: config.apps.secrets()?,
+            ..ledger::Settings::default()
+        };
+        let shards = Shards::new(addresses, &settings);
+        let slots = (shards.count() > 1)
+            .then(|| RunSlots::new(config.finalization_concurrency, config.creation_concurrency));
         let compute = Pool::for_this_machine().context("starting threads")?;
         let (engines, with_key, assistant) = engines(&config, &worker_metrics, compute.clone())?;
         let guard = Guard::new(config.allow_outgoing.clone());
         let caller = Caller::new(guard.clone()).context("making the client for apps")?;
         let vapid = config.vapid()?;
-        let run_counter = Arc::new(RunCounter::default());
-        let settings = run_settings(&config, &process_name(), run_counter.clone());
-        let runs = DeliveredRuns::new(ledger.clone(), engines.clone(), worker_metrics.clone(), &settings);
+        let (mut parts, mut runs) = (Vec::new(), Vec::new());
+        for ledger in shards.iter() {
+            let run_counter = Arc::new(RunCounter::default());
+            let settings = run_settings(&config, slots.as_ref(), &process_name(), run_counter.clone());
+            let metrics = worker_metrics.clone();
+            runs.push(DeliveredRuns::new(ledger.clone(), engines.clone(), metrics.clone(), &settings));
+            let keyed = ByokRuns::new(ledger.clone(), with_key.clone(), metrics, settings);
+            parts.push(ShardParts { run_counter, keyed });
+        }
         let tasks = TaskParts::wire(&config, &registry, &worker_metrics, runs)?;
-        let keyed = ByokRuns::new(ledger.clone(), with_key, worker_metrics.clone(), settings);
-        let live = LiveParts::wire(&config, &registry, &ledger, &guard)?;
+        let live = LiveParts::wire(&config, &registry, &shards, &guard)?;
         Ok(Self {
             config,
-            ledger,
+            shards,
+            parts,
+            slots,
             compute,
             registry,
-            run_counter,
             guard,
             caller,
             vapid,
             engines,
-            keyed,
             live,
             tasks,
             chat: api::Chat::new(),
@@ -160,7 +174,7 @@ impl App {
             finalize_enabled: self.config.finalization_dispatch_mode != Dispatch::Inline,
             cors_origins: self.config.cors_origins.clone(),
             web_push: self.vapid.as_ref().map(web_push),
-            keyed: Arc::new(Keyed(self.keyed.clone())),
+            keyed: Arc::new(Keyed(self.parts.iter().map(|parts| parts.keyed.clone()).collect())),
             categorize: Arc::new(Categories(Embedded::new())),
             app_servers: Arc::new(Servers(self.caller.clone())),
             apps: self.config.apps.mode(),
@@ -170,19 +184,22 @@ impl App {
             engines: engine_ids(&self.engines),
             ..api::Settings::default()
         };
-        api::router(self.ledger.clone(), check_url, settings, self.api_metrics.clone())
+        api::router(self.shards.clone(), check_url, settings, self.api_metrics.clone())
     }
 
-    /// A worker of this process, with an observer of its runs.
-    ///
-    /// # Errors
-    /// When the outgoing client cannot be made.
-    pub(crate) fn worker(&self, name: &str, observer: Arc<dyn RunObserver>) -> anyhow::Result<Worker> {
+    /// How runs of a shard ended in this process.
+    pub(crate) fn run_counter(&self, ledger: &Ledger) -> Arc<RunCounter> {
+        let parts = self.parts.get(usize::from(ledger.db().shard().number));
+        parts.map(|parts| parts.run_counter.clone()).unwrap_or_default()
+    }
+
+    /// A shard's worker in this process, with an observer of its runs.
+    fn worker(&self, ledger: &Ledger, observer: Arc<dyn RunObserver>) -> anyhow::Result<Worker> {
         let sender = Sender::new(self.guard.clone()).context("making the outgoing client")?;
-        let settings =
-            worker::Settings { vapid: self.vapid.clone(), ..run_settings(&self.config, name, observer) };
+        let settings = run_settings(&self.config, self.slots.as_ref(), &process_name(), observer);
+        let settings = worker::Settings { vapid: self.vapid.clone(), ..settings };
         Ok(Worker::new(
-            self.ledger.clone(),
+            ledger.clone(),
             self.engines.clone(),
             sender,
             Arc::new(Bodies),
@@ -193,34 +210,41 @@ impl App {
 
     /// The apps of users, for the assistant.
     fn chat_apps(&self) -> Arc<dyn api::ChatApps> {
-        let (ledger, allowed) = (self.ledger.clone(), self.config.apps.are_on());
+        let (shards, allowed) = (self.shards.clone(), self.config.apps.are_on());
         let (caller, metrics) = (self.caller.clone(), self.worker_metrics.clone());
         let (timeout, seed) = (self.config.apps.tool_timeout(), chance().next_u64());
-        let tools = Tools::new(ledger.clone(), caller, timeout, metrics, seed);
-        Arc::new(ChatApps { ledger, caller: Arc::new(tools.allowed(allowed)), allowed })
+        let tools = Tools::new(shards.clone(), caller, timeout, metrics, seed);
+        Arc::new(ChatApps { shards, caller: Arc::new(tools.allowed(allowed)), allowed })
     }
 
     /// Starts what the runs with users' own keys need, in a process that takes requests.
     pub(crate) fn start_keyed(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
         if self.config.has(Role::Api) {
-            tasks.spawn(self.keyed.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
+            for parts in &self.parts {
+                tasks.spawn(parts.keyed.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
+            }
         }
     }
 
-    /// Starts what the roles ask for, apart from listeners and the worker: the lease watch (everybody who runs jobs
+    /// Starts what the roles ask for in a shard, apart from listeners and the worker: the lease watch (everybody who runs jobs
     /// or repairs them, the API's keyed runs included) and the round.
     ///
     /// # Errors
     /// When the cron expression does not parse.
-    pub(crate) fn start_repair(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) -> anyhow::Result<()> {
+    pub(crate) fn start_repair(
+        &self,
+        ledger: &Ledger,
+        tasks: &TaskTracker,
+        lifecycle: &Lifecycle,
+    ) -> anyhow::Result<()> {
         tasks.spawn(reconciler::watch_leases(
-            self.ledger.clone(),
+            ledger.clone(),
             self.config.heartbeat(),
             chance().next_u64(),
             self.reconciler_metrics.clone(),
             lifecycle.soft.clone(),
         ));
-        self.watch_live(tasks, lifecycle);
+        self.watch_live(ledger, tasks, lifecycle);
         if !self.config.has(Role::Worker) && !self.config.has(Role::Reconciler) {
             return Ok(());
         }
@@ -239,11 +263,11 @@ impl App {
             ..reconciler::Settings::default()
         };
         if self.config.has(Role::Reconciler) {
-            let operations = operations::Operations::new(&self.ledger);
+            let operations = operations::Operations::new(ledger);
             tasks.spawn(reconciler::work_off_replays(operations, process_name(), lifecycle.soft.clone()));
         }
         tasks.spawn(reconciler::run(
-            self.ledger.clone(),
+            ledger.clone(),
             settings,
             schedule,
             self.reconciler_metrics.clone(),
@@ -252,21 +276,22 @@ impl App {
         Ok(())
     }
 
-    /// Starts carrying wake-ups between processes; in the mode `inline` they poll.
-    pub(crate) fn start_wakes(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
+    /// Starts carrying a shard's wake-ups between processes; in the mode `inline` they poll.
+    pub(crate) fn start_wakes(&self, ledger: &Ledger, tasks: &TaskTracker, lifecycle: &Lifecycle) {
         if self.config.finalization_dispatch_mode == Dispatch::Inline {
             return;
         }
-        let (ledger, stop) = (self.ledger.clone(), lifecycle.soft.clone());
+        let (ledger, stop) = (ledger.clone(), lifecycle.soft.clone());
         tasks.spawn(async move { stop.run_until_cancelled(ledger.db().carry_wakes()).await });
     }
 
-    /// Starts the worker, if this process has the role; its health is a matter of readiness.
+    /// Starts the worker of a shard, if this process has the role; its health is a matter of readiness.
     ///
     /// # Errors
     /// When the outgoing client cannot be made.
     pub(crate) fn start_worker(
         &self,
+        ledger: &Ledger,
         tasks: &TaskTracker,
         lifecycle: &Lifecycle,
         observer: Arc<dyn RunObserver>,
@@ -274,8 +299,8 @@ impl App {
         if !self.config.has(Role::Worker) {
             return Ok(None);
         }
-        let worker = self.worker(&process_name(), observer)?;
-        tasks.spawn(worker::index_conversations(self.ledger.clone(), lifecycle.soft.clone()));
+        let worker = self.worker(ledger, observer)?;
+        tasks.spawn(worker::index_conversations(ledger.clone(), lifecycle.soft.clone()));
         let health = worker.health();
         tasks.spawn(worker.run(lifecycle.soft.clone(), lifecycle.hard.clone()));
         Ok(Some(health))
@@ -312,11 +337,17 @@ pub(crate) fn install_crypto() {
 }
 
 /// How runs go in this process, those of the worker as well as keyed ones.
-fn run_settings(config: &Config, name: &str, observer: Arc<dyn RunObserver>) -> worker::Settings {
+fn run_settings(
+    config: &Config,
+    slots: Option<&RunSlots>,
+    name: &str,
+    observer: Arc<dyn RunObserver>,
+) -> worker::Settings {
     worker::Settings {
         finalization_concurrency: config.finalization_concurrency,
         claims_finalizations: config.finalization_dispatch_mode != Dispatch::CloudTasks,
         creation_concurrency: config.creation_concurrency,
+        shared_slots: slots.cloned(),
         heartbeat: config.heartbeat(),
         worker_name: name.to_owned(),
         pause_after: config.pause_after(),
@@ -324,105 +355,6 @@ fn run_settings(config: &Config, name: &str, observer: Arc<dyn RunObserver>) -> 
         seed: chance().next_u64(),
         observer,
         ..worker::Settings::default()
-    }
-}
-
-/// The engines of the service, and those of a run with its user's key. The key is for the configured model server
-/// alone; without one the key is not used.
-fn engines(
-    config: &Config,
-    metrics: &worker::Metrics,
-    compute: Pool,
-) -> anyhow::Result<(Engines, EnginesWithKey, AssistantEngines)> {
-    let order = match config.date_order {
-        DateOrder::MonthFirst => DayOrder::MonthFirst,
-        DateOrder::DayFirst => DayOrder::DayFirst,
-    };
-    let embedded = Arc::new(Embedded::with_day_order(order).on_pool(compute));
-    let ours = Engines {
-        judge: embedded.clone(),
-        describe: embedded.clone(),
-        items: embedded.clone(),
-        memories: embedded.clone(),
-        embed: embedded.clone(),
-        apps: embedded.clone(),
-        same: embedded.clone(),
-    };
-    if !config.uses_openai() {
-        let without_server = ours.clone();
-        let rules: Arc<dyn Converse> = embedded;
-        let none = AssistantEngines { engine: rules.clone(), embedded: rules, with_key: Arc::new(|_| None) };
-        return Ok((ours, Arc::new(move |_| Some(without_server.clone())), none));
-    }
-    let mut key = [0; 32];
-    chance().fill_bytes(&mut key);
-    let openai = OpenAi::new(
-        OpenAiConfig {
-            base_url: config.openai_base_url.clone().unwrap_or_default(),
-            api_key: config.openai_api_key.clone().map(SecretString::from),
-            model: config.openai_model.clone().unwrap_or_default(),
-            embed_model: config.openai_embed_model.clone().unwrap_or_default(),
-            patience: Patience::default(),
-            context_tokens: config.openai_context_tokens,
-        },
-        Arc::new(ModelMeter(metrics.clone())),
-        key,
-    )
-    .context("setting up the OpenAI-compatible engine")?
-    .following_prompts(config.apps.are_on());
-    let (embeds, asked) = (config.openai_embed_model.is_some(), openai.clone());
-    let assistant = AssistantEngines {
-        engine: Arc::new(openai.clone()),
-        embedded,
-        with_key: Arc::new(move |key: &SecretString| {
-            Some(Arc::new(asked.with_users_key(key).ok()?) as Arc<dyn Converse>)
-        }),
-    };
-    let service = paid(&ours, openai.clone(), embeds);
-    let with_key = move |key: &SecretString| Some(paid(&ours, openai.with_users_key(key).ok()?, embeds));
-    Ok((service, Arc::new(with_key), assistant))
-}
-
-/// A paid engine beside ours. Noise never reaches it: the embedded judge goes first.
-fn paid(ours: &Engines, openai: OpenAi, embeds: bool) -> Engines {
-    let openai = Arc::new(openai);
-    Engines {
-        describe: openai.clone(),
-        items: openai.clone(),
-        memories: openai.clone(),
-        apps: openai.clone(),
-        embed: if embeds { openai } else { ours.embed.clone() },
-        ..ours.clone()
-    }
-}
-
-/// Which engine does what, for `/v1/status`: no engine's output passes for another's.
-fn engine_ids(engines: &Engines) -> Vec<(&'static str, String)> {
-    let ids = [
-        ("detect_discard", engines.judge.id()),
-        ("describe", engines.describe.id()),
-        ("extract_action_items", engines.items.id()),
-        ("extract_memories", engines.memories.id()),
-        ("embed", engines.embed.embed_id()),
-        ("trigger_apps", engines.apps.id()),
-    ];
-    ids.map(|(ability, id)| (ability, id.to_owned())).to_vec()
-}
-
-/// The engine counts into the worker's metrics.
-struct ModelMeter(worker::Metrics);
-
-impl Meter for ModelMeter {
-    fn tokens(&self, stage: &'static str, kind: &'static str, tokens: u64) {
-        self.0.count_tokens(stage, kind, tokens);
-    }
-
-    fn called(&self, stage: &'static str, outcome: &'static str) {
-        self.0.count_call(stage, outcome);
-    }
-
-    fn circuit(&self, is_open: bool) {
-        self.0.show_circuit(is_open);
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use apps::Manifest;
 use futures::future::{BoxFuture, ready};
 use records::UserId;
 use secrecy::SecretString;
 use serde_json::Value;
+use store::{AppFields, KeptManifest};
 
 /// Why no manifest was read. Answers name it; they hold nothing that a server wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,5 +74,77 @@ impl AppServers for NoAppServers {
 
     fn is_set_up<'a>(&'a self, _: &'a UserId, _: &'a str) -> BoxFuture<'a, bool> {
         Box::pin(ready(false))
+    }
+}
+
+/// Why an app's offers cannot be taken: every problem, and the field that led to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotOffered {
+    /// `manifest_url` or `mcp_url`.
+    pub field: &'static str,
+    /// What is wrong, with its place.
+    pub problems: Vec<String>,
+}
+
+/// Fetches and checks what an app with these fields offers: the tools of its manifest, and those of its MCP server. `None`
+/// where it names neither.
+///
+/// # Errors
+/// When a server does not answer as it should, or something that it offers is wrong.
+pub async fn offered(
+    servers: &dyn AppServers,
+    may_call: &(dyn Fn(&str) -> bool + Send + Sync),
+    user: &UserId,
+    fields: &AppFields,
+    token: Option<&SecretString>,
+) -> Result<Option<KeptManifest>, NotOffered> {
+    let refused = |field, problems: Vec<apps::Problem>| NotOffered {
+        field,
+        problems: problems.into_iter().map(|problem| problem.text).collect(),
+    };
+    let unanswered = |field, words| NotOffered { field, problems: vec![words] };
+    let mut manifest = Manifest::default();
+    if let Some(url) = &fields.manifest_url {
+        let body = servers.manifest(user, url).await;
+        let body = body.map_err(|why| unanswered("manifest_url", unread("manifest", why)))?;
+        let checked = apps::check(&body, fields.home_url.as_deref(), may_call);
+        manifest = checked.map_err(|problems| refused("manifest_url", problems))?;
+    }
+    if let Some(url) = &fields.mcp_url {
+        let listed = servers.mcp_tools(user, url, token).await;
+        let listed = listed.map_err(|why| unanswered("mcp_url", unlisted(why)))?;
+        apps::add_mcp_tools(&mut manifest, url, &listed).map_err(|problems| refused("mcp_url", problems))?;
+    }
+    let offers = fields.manifest_url.is_some() || fields.mcp_url.is_some();
+    Ok(offers.then(|| KeptManifest {
+        text: manifest.to_text(),
+        sha256: manifest.sha256(),
+        chat_enabled: manifest.chat_messages.enabled,
+        chat_target: manifest.chat_messages.target.as_str(),
+        chat_notify: manifest.chat_messages.notify,
+    }))
+}
+
+fn unread(what: &str, why: NoManifest) -> String {
+    match why {
+        NoManifest::Unreachable => format!("the {what}'s server could not be reached"),
+        NoManifest::Timeout => format!("the {what}'s server did not answer within 10 seconds"),
+        NoManifest::Redirect => format!(
+            "the {what}'s server answered with a redirect, which is not followed: enter the final URL"
+        ),
+        NoManifest::Status(status) => format!("the {what}'s server answered {status} instead of 200"),
+        NoManifest::TooLong => format!("the {what} is longer than 256 KiB"),
+        NoManifest::Broken => format!("the {what}'s answer broke off or is compressed"),
+    }
+}
+
+fn unlisted(why: NoMcpTools) -> String {
+    match why {
+        NoMcpTools::Unread(why) => unread("list of tools", why),
+        NoMcpTools::Malformed => "the server does not answer as an MCP server (streamable HTTP)".to_owned(),
+        NoMcpTools::Refused(words) if words.is_empty() => {
+            "the MCP server refused to list its tools".to_owned()
+        }
+        NoMcpTools::Refused(words) => format!("the MCP server refused to list its tools: {words}"),
     }
 }

@@ -5,12 +5,13 @@ use std::fmt::Debug;
 
 use job::{JobId, WorkerId};
 use ledger::Claimed;
+use records::UserId;
 use secrecy::SecretString;
 
 /// The keyed runs of this process.
 pub trait ByokRuns: Debug + Send + Sync {
-    /// A place for one more job, kept until it is used or dropped; `None` when too many wait.
-    fn permit(&self) -> Option<Box<dyn ByokPermit>>;
+    /// A place for one more job of `user`'s, kept until it is used or dropped; `None` when too many wait.
+    fn permit(&self, user: &UserId) -> Option<Box<dyn ByokPermit>>;
 }
 
 /// A place among the keyed runs of this process.
@@ -30,7 +31,7 @@ pub trait ByokPermit: Send + Sync {
 pub struct NoByokRuns;
 
 impl ByokRuns for NoByokRuns {
-    fn permit(&self) -> Option<Box<dyn ByokPermit>> {
+    fn permit(&self, _: &UserId) -> Option<Box<dyn ByokPermit>> {
         None
     }
 }

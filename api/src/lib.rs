@@ -18,6 +18,7 @@ mod document;
 #[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
 mod endpoint;
 mod error;
+mod front;
 pub mod ids;
 mod keyed;
 pub mod keys;
@@ -30,10 +31,10 @@ mod settings;
 pub mod shapes;
 
 pub use app::{CheckUrl, run_requests_to_completion};
-pub use app_servers::{AppServers, NoAppServers, NoManifest, NoMcpTools};
+pub use app_servers::{AppServers, NoAppServers, NoManifest, NoMcpTools, NotOffered, offered};
 pub use audio_webhooks::{AudioTap, AudioWebhooks, NoAudioWebhooks};
 pub use categorize::{Categorize, Uncategorized};
-pub use chat::{Chat, ChatApps, ChatSettings, EngineWithKey, NoChatApps};
+pub use chat::{Chat, ChatApps, ChatSettings, EngineWithKey, NoChatApps, UserApps};
 pub use deliveries::{Delivered, Deliveries, Invokers, NoDeliveries, NotInvoker};
 use error::Error;
 pub use error::page as error_codes;

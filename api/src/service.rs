@@ -3,26 +3,31 @@
 use std::sync::Arc;
 
 use axum::Router;
-use ledger::Ledger;
+use ledger::Shards;
 use serde_json::Value;
 
 use crate::{
     Metrics, Settings,
-    app::{self, AppState, CheckUrl, Patterns},
+    app::{AppState, CheckUrl, Patterns},
     document::write,
-    endpoint,
+    front,
     ids::{Ids, SystemIds},
     routes,
 };
 
 /// The whole public interface as one service.
-pub fn router(ledger: Ledger, check_url: CheckUrl, settings: Settings, metrics: Metrics) -> Router {
-    router_with_ids(ledger, check_url, settings, metrics, Arc::new(SystemIds))
+pub fn router(
+    shards: impl Into<Shards>,
+    check_url: CheckUrl,
+    settings: Settings,
+    metrics: Metrics,
+) -> Router {
+    router_with_ids(shards, check_url, settings, metrics, Arc::new(SystemIds))
 }
 
 /// The same, with ids and secrets from elsewhere.
 pub fn router_with_ids(
-    ledger: Ledger,
+    shards: impl Into<Shards>,
     check_url: CheckUrl,
     settings: Settings,
     metrics: Metrics,
@@ -35,8 +40,8 @@ pub fn router_with_ids(
         endpoints.extend(public);
     }
     let patterns = endpoints.iter().map(|endpoint| (endpoint.path, endpoint.method, endpoint.wait));
-    let state = AppState::new(ledger, check_url, settings, metrics, ids, Patterns::of(patterns));
-    app::before(endpoint::router(endpoints, &state), state)
+    let state = AppState::new(shards, check_url, settings, metrics, ids, Patterns::of(patterns));
+    front::router(endpoints, state)
 }
 
 /// The OpenAPI document of the public interface as a service with these settings serves it.

@@ -7,12 +7,13 @@ import sys
 import kubernetes_validate
 import yaml
 
-# What the operators' own admission checks, and tests/it/tests/tidy/deploy.rs for the fields that we use.
+# What the operators' own admission checks, and tests/it/tests/deploy for the fields that we use.
 OF_OPERATORS = {
     "keda.sh/v1alpha1": {"ScaledObject", "TriggerAuthentication"},
     "monitoring.coreos.com/v1": {"PodMonitor", "PrometheusRule"},
     "postgresql.cnpg.io/v1": {"Cluster", "ScheduledBackup"},
     "barmancloud.cnpg.io/v1": {"ObjectStore"},
+    "cloud.google.com/v1": {"BackendConfig"},
 }
 
 folder, versions = pathlib.Path(sys.argv[1]), sys.argv[2:]

@@ -12,6 +12,8 @@ pub(super) struct Process {
     pub(super) closed: ClosedSessions,
     /// How many pieces of work wait for a thread.
     pub(super) computing: usize,
+    /// Which shards answered, by their numbers; empty where there is one.
+    pub(super) up: Vec<bool>,
 }
 
 /// The families of one scrape. Without a reading of the database only what the process knows by itself is there.
@@ -36,6 +38,7 @@ pub(super) fn families(reading: Option<&Reading>, process: Process) -> Result<Ve
         "Pieces of work that wait for one of this process's threads for what costs processor time.",
         process.computing as f64,
     )?;
+    scrape.shards(&process.up)?;
     if let Some(reading) = reading {
         scrape.gauge(
             "listen_collector_duration_seconds",
@@ -69,6 +72,18 @@ struct Scrape {
 }
 
 impl Scrape {
+    fn shards(&self, up: &[bool]) -> Result<(), Error> {
+        if up.is_empty() {
+            return Ok(());
+        }
+        let help = "Whether a shard's gauges could be read (1) or not (0): the others' sums are without it.";
+        let gauges = GaugeVec::new(Opts::new("listen_shard_up", help), &["shard"])?;
+        for (number, up) in up.iter().enumerate() {
+            gauges.with_label_values(&[&number.to_string()]).set(truth(*up));
+        }
+        self.registry.register(Box::new(gauges))
+    }
+
     fn jobs(&self, gauges: &Gauges) -> Result<(), Error> {
         self.gauge(
             "listen_finalization_oldest_nonterminal_age_seconds",

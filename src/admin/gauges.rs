@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use compute::Pool;
-use ledger::Ledger;
+use futures::future::join_all;
+use ledger::{Ledger, Shards};
 use operations::{Backlog, Gauges, Health, ModelServers, Operations};
 use prometheus::proto::MetricFamily;
 use tokio::{sync::Mutex, time::Instant};
@@ -31,53 +32,96 @@ pub(super) struct Reading {
 /// Reads the gauges, at most once every two seconds, one read at a time: a scrape during a read waits for that one
 /// and for no other.
 pub(super) struct Service {
-    ledger: Ledger,
+    shards: Shards,
     compute: Pool,
     /// When the last read ended, and what it found.
-    last: Mutex<Option<(Instant, Option<Reading>)>>,
+    last: Mutex<Option<(Instant, Found)>>,
+}
+
+/// What one read of all shards found.
+#[derive(Clone, Default)]
+struct Found {
+    /// The sum over those that answered.
+    sum: Option<Reading>,
+    /// Which answered, by their numbers.
+    up: Vec<bool>,
 }
 
 impl Service {
-    pub(super) fn new(ledger: Ledger, compute: Pool) -> Self {
-        Self { ledger, compute, last: Mutex::new(None) }
+    pub(super) fn new(shards: impl Into<Shards>, compute: Pool) -> Self {
+        Self { shards: shards.into(), compute, last: Mutex::new(None) }
     }
 
     /// The families of one scrape, with what the process knows by itself always among them.
     pub(super) async fn gather(&self) -> Vec<MetricFamily> {
-        let read = self.read().await;
-        let process =
-            Process { closed: self.ledger.db().closed_sessions(), computing: self.compute.waiting() };
-        families(read.as_ref(), process).unwrap_or_else(|error| {
+        let found = self.read().await;
+        let closed = self.shards.iter().map(|ledger| ledger.db().closed_sessions()).sum();
+        let up = if self.shards.count() > 1 { found.up } else { Vec::new() };
+        let process = Process { closed, computing: self.compute.waiting(), up };
+        families(found.sum.as_ref(), process).unwrap_or_else(|error| {
             tracing::error!(%error, "service gauges could not be built");
             Vec::new()
         })
     }
 
-    async fn read(&self) -> Option<Reading> {
+    async fn read(&self) -> Found {
         let mut last = self.last.lock().await;
-        if let Some((at, reading)) = last.as_ref()
+        if let Some((at, found)) = last.as_ref()
             && at.elapsed() < FRESH
         {
-            return reading.clone();
+            return found.clone();
         }
-        let read = self.ledger.db().within(WAIT, self.look()).await;
-        let reading =
-            read.inspect_err(|error| tracing::warn!(%error, "the service's gauges could not be read")).ok();
-        *last = Some((Instant::now(), reading.clone()));
-        reading
+        let look = |ledger: &Ledger| {
+            let ledger = ledger.clone();
+            async move { ledger.db().within(WAIT, look(&ledger)).await }
+        };
+        let mut found = Found::default();
+        for read in join_all(self.shards.iter().map(look)).await {
+            let read = read
+                .inspect_err(|error| tracing::warn!(%error, "the service's gauges could not be read"))
+                .ok();
+            found.up.push(read.is_some());
+            found.add(read);
+        }
+        *last = Some((Instant::now(), found.clone()));
+        found
     }
+}
 
-    async fn look(&self) -> Result<Reading, db::Error> {
-        let began = Instant::now();
-        let gauges = Operations::new(&self.ledger).gauges().await?;
-        let backlog = Operations::new(&self.ledger).backlog().await?;
-        let servers = Operations::new(&self.ledger).model_servers().await?;
-        let health = Operations::new(&self.ledger).health().await;
-        if let Err(error) = &health {
-            tracing::warn!(%error, "the database's health could not be read");
+impl Found {
+    fn add(&mut self, read: Option<Reading>) {
+        match (&mut self.sum, read) {
+            (Some(sum), Some(read)) => sum.add(read),
+            (None, read) => self.sum = read,
+            (Some(_), None) => {}
         }
-        Ok(Reading { gauges, backlog, servers, health: health.ok(), took: began.elapsed() })
     }
+}
+
+impl Reading {
+    fn add(&mut self, other: Self) {
+        self.gauges.add(&other.gauges);
+        self.backlog.add(&other.backlog);
+        self.servers.add(other.servers);
+        match (&mut self.health, other.health) {
+            (Some(health), Some(other)) => health.add(&other),
+            (health @ None, other) => *health = other,
+            (Some(_), None) => {}
+        }
+        self.took = self.took.max(other.took);
+    }
+}
+
+async fn look(ledger: &Ledger) -> Result<Reading, db::Error> {
+    let (began, operations) = (Instant::now(), Operations::new(ledger));
+    let gauges = operations.gauges().await?;
+    let backlog = operations.backlog().await?;
+    let servers = operations.model_servers().await?;
+    let health = operations.health().await;
+    if let Err(error) = &health {
+        tracing::warn!(%error, "the database's health could not be read");
+    }
+    Ok(Reading { gauges, backlog, servers, health: health.ok(), took: began.elapsed() })
 }
 
 #[cfg(test)]

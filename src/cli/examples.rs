@@ -84,6 +84,7 @@ const EXAMPLES: [(&str, &[&str]); 59] = [
         "apps create",
         &[
             "listen apps create --user ada Minutes --manifest-url https://example.com/.well-known/service-tools.json",
+            "listen apps create --user ada Notes --mcp-url https://notes.example/mcp --mcp-token-file notes.token",
         ],
     ),
     ("apps install", &["listen apps install --user ada 7027f907"]),

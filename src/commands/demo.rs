@@ -92,12 +92,14 @@ fn prepare(mut config: Config) -> Config {
     config.finalization_lease_seconds = 3;
     config.finalization_heartbeat_seconds = 1;
     config.rate_per_minute = 0;
+    config.shards.shards = 1;
     config
 }
 
 async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Result<Report> {
-    let app = App::wire(config, private.options())?;
-    bring_up_to_date(&app.ledger).await?;
+    let app = App::wire(config, vec![private.options()])?;
+    let ledger = app.shards.first();
+    bring_up_to_date(ledger).await?;
     let person = UserId::new("demo");
     let settings = UserChange {
         name: Some(Some("Alex".to_owned())),
@@ -105,14 +107,14 @@ async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Res
         apps: Some(vec!["minutes".to_owned(), "decisions".to_owned(), "questions".to_owned()]),
         ..UserChange::default()
     };
-    app.ledger.store().create_user(&person, &settings).await?;
-    let (_, key) = keys::create(&app.ledger, &person, "demo", api::keys::Scope::ALL).await?;
+    ledger.store().create_user(&person, &settings).await?;
+    let (_, key) = keys::create(ledger, &person, "demo", api::keys::Scope::ALL).await?;
 
     let tasks = TaskTracker::new();
     let (front, receiver) = (Lifecycle::default(), Receiver::start(&tasks).await?);
     app.start_keyed(&tasks, &front);
     app.start_live(&tasks, &front);
-    app.start_repair(&tasks, &front)?;
+    app.start_repair(ledger, &tasks, &front)?;
     let addr = serve::listen(&tasks, app.config.addr, app.router(), front.soft.clone(), app.shutdown_grace())
         .await?;
     let client = Client::new(format!("http://{addr}"), key)?;
@@ -121,7 +123,7 @@ async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Res
 
     let first = Lifecycle::default();
     let first_tasks = TaskTracker::new();
-    app.start_worker(&first_tasks, &first, Arc::new(screen.clone()))?;
+    app.start_worker(ledger, &first_tasks, &first, Arc::new(screen.clone()))?;
     for sample in samples::all() {
         let card =
             finish(&client, screen, &sample).await.with_context(|| format!("running {}", sample.name))?;
@@ -141,7 +143,7 @@ async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Res
     let interrupted =
         recovery::interrupt(private, &app, &client, screen).await.context("interrupting a run")?;
     let second = Lifecycle::default();
-    app.start_worker(&tasks, &second, Arc::new(screen.clone()))?;
+    app.start_worker(ledger, &tasks, &second, Arc::new(screen.clone()))?;
     let recovery = interrupted.finished(&app, &client).await.context("recovering a run")?;
     screen.recovered(&recovery);
     recovery.check(&mut report.surprises);
@@ -150,7 +152,7 @@ async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Res
     report.check_deliveries();
     second.soft.cancel();
     front.soft.cancel();
-    app.ledger.db().close().await;
+    ledger.db().close().await;
     Ok(report)
 }
 

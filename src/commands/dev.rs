@@ -2,7 +2,7 @@
 
 mod kept;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::Arc};
 
 use anyhow::Context;
 use clap::Args;
@@ -83,15 +83,22 @@ async fn stay(
         Some(private) => format!("{}\n          export DATABASE_URL='{}'", private.words(), private.url()),
         None => shown(config.database_url.as_deref()).unwrap_or_default() + ", as DATABASE_URL says",
     };
-    let app = App::wire(config, options)?;
+    let addresses = match private {
+        Some(private) => vec![private.options(); usize::from(config.shards.shards.max(1))],
+        None => config.addresses()?,
+    };
+    let app = Arc::new(App::wire(config, addresses)?);
     app.show_spans(spans)?;
-    bring_up_to_date(&app.ledger).await?;
+    for ledger in app.shards.iter() {
+        bring_up_to_date(ledger).await?;
+    }
     let lifecycle = Lifecycle::of_signals().context("listening for signals")?;
     // First: where an address is taken, no user and no key are made.
     let service = serve::start(&app, &lifecycle).await?;
     let person = UserId::new(PERSON);
-    users::create(&app.ledger, &person, &store::UserChange::default()).await?;
-    let key = kept.key(&app.ledger, &person).await?;
+    let ledger = app.shards.of_user(&person);
+    users::create(ledger, &person, &store::UserChange::default()).await?;
+    let key = kept.key(ledger, &person).await?;
     let place = Place {
         api: service.api.map(|addr| format!("http://{addr}")).unwrap_or_default(),
         admin: format!("http://{}", service.admin),

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::{
     stdout::{plain, say},
-    table::{CommonArgs, print_json},
+    table::{CommonArgs, print_json, wrapped},
 };
 use crate::{
     alerts,
@@ -98,7 +98,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
                 Level::Warning => "!",
                 Level::Failure => "✗",
             };
-            say!("{mark} {:<14} {}", remark.name, plain(&remark.words))
+            say!("{}", wrapped(&format!("{mark} {:<14} ", remark.name), &plain(&remark.words)))
         }),
     }?;
     Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -104,7 +104,7 @@ pub(crate) async fn create(
     name: &str,
     scopes: &[api::keys::Scope],
 ) -> anyhow::Result<(String, SecretString)> {
-    store(ledger, user, name, scopes, api::keys::generate(chance().random())).await
+    store(ledger, user, name, scopes, api::keys::generate(chance().random(), ledger.db().shard())).await
 }
 
 /// The same with a text that was drawn before.

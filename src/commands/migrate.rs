@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use clap::Args;
 use db::Migrated;
 use ledger::Ledger;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     stdout::say,
-    table::{CommonArgs, print_json},
+    table::{CommonArgs, print_json, there},
 };
-use crate::exit::Exit;
+use crate::{exit::Exit, schema::other_words};
 
 /// Bring the database's schema up to date.
 #[derive(Args, Debug)]
@@ -21,13 +21,32 @@ pub(crate) struct Migrate {
 }
 
 pub(super) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
-    let ledger = migrate.common.ledger().await?;
-    let schema = bring_up_to_date(&ledger).await?;
-    ledger.db().close().await;
-    match migrate.common.json {
-        true => print_json(&json!({ "applied": schema.applied, "newer": schema.newer })),
-        false => say!("{}", schema.words()),
-    }?;
+    let ledgers = migrate.common.chosen()?;
+    let mut schemas = Vec::new();
+    for ledger in &ledgers {
+        there(ledger).await?;
+        let schema = bring_up_to_date(ledger).await?;
+        ledger.db().close().await;
+        if !migrate.common.json {
+            match ledger.db().shard() {
+                only if only.is_only() => say!("{}", schema.words()),
+                shard => say!("shard {shard}: {}", schema.words()),
+            }?;
+        }
+        schemas.push(schema);
+    }
+    if migrate.common.json {
+        match (schemas.as_slice(), ledgers.as_slice()) {
+            ([schema], [ledger]) if ledger.db().shard().is_only() => print_json(&schema.to_json()),
+            _ => {
+                let of = |(ledger, schema): (&Ledger, &Schema)| {
+                    let (shard, of) = (ledger.db().shard(), schema.to_json());
+                    json!({ "shard": shard.number, "applied": of["applied"], "newer": of["newer"] })
+                };
+                print_json(&json!({ "shards": ledgers.iter().zip(&schemas).map(of).collect::<Value>() }))
+            }
+        }?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -40,6 +59,10 @@ pub(super) struct Schema {
 }
 
 impl Schema {
+    fn to_json(&self) -> Value {
+        json!({ "applied": self.applied, "newer": self.newer })
+    }
+
     fn words(&self) -> String {
         match (self.newer.len(), self.applied.len()) {
             (0, 0) => "the schema was up to date already".to_owned(),
@@ -62,6 +85,9 @@ pub(super) async fn bring_up_to_date(ledger: &Ledger) -> anyhow::Result<Schema> 
     match ledger.db().migrate().await? {
         Migrated::Applied(applied) => Ok(Schema { applied, newer: Vec::new() }),
         Migrated::Newer(newer) => Ok(Schema { applied: Vec::new(), newer }),
+        Migrated::OtherShard(other) => {
+            Err(Exit::Refused(other_words(ledger.db().shard(), other)).into())
+        }
         Migrated::Parted { missing, unknown } => Err(Exit::Refused(format!(
             "the schema is of another line than this program: it lacks {} of its migrations (the first is {}) and has {} \
              that it does not know (the last is {}); nothing was applied. Run the `listen migrate` of a version that has all \

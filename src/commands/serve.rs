@@ -1,21 +1,29 @@
 //! `listen serve`: the service, until it is asked to stop.
 
-use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    process::ExitCode,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use anyhow::Context;
 use axum::{Router, http::StatusCode, middleware::from_fn};
+use futures::future::join_all;
+use ledger::Ledger;
 use operations::Operations;
 use prometheus::Registry;
 use rand::RngExt;
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_http::timeout::TimeoutLayer;
+use worker::Health;
 
 use crate::{
     admin,
     config::{Config, Dispatch, Role},
     connections::{self, Connections, Limits},
-    console, database, exit,
+    console, exit,
     lifecycle::Lifecycle,
     listener, notify, process_report, schema,
     traces::SpanCounts,
@@ -32,9 +40,10 @@ const LONGEST_ADMIN_ANSWER: Duration = Duration::from_secs(60);
 /// When the configuration cannot work or an address cannot be listened on.
 pub(crate) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
     exit::refuse(&config.problems_of_service())?;
-    let options = database::options(config.database_url.as_deref())?;
-    let app = App::wire(config, options)?;
+    let addresses = config.addresses()?;
+    let app = Arc::new(App::wire(config, addresses)?);
     app.show_spans(spans)?;
+    schema::refuse_others(&app.shards).await?;
     let lifecycle = Lifecycle::of_signals().context("listening for signals")?;
     let service = start(&app, &lifecycle).await?;
     service.stopped(&app, &lifecycle).await;
@@ -50,11 +59,12 @@ pub(crate) struct Service {
     pub(crate) admin: SocketAddr,
 }
 
-/// Starts everything that the roles ask for: the listeners at once, and what works with the database when its schema is there.
+/// Starts everything that the roles ask for: the listeners at once, and what works with a shard's database when its schema is
+/// there.
 ///
 /// # Errors
 /// When an address cannot be listened on, or a part cannot be made.
-pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Service> {
+pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Result<Service> {
     // Before anything runs: a process that has no place to listen must leave no trace.
     let api = bind_public(&app.config).await?;
     let desk = bind(app.config.admin_addr, "LISTEN_ADMIN_ADDR").await?;
@@ -65,14 +75,18 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
         false => lifecycle.clone(),
     };
     let readiness = admin::Readiness {
-        ledger: app.ledger.clone(),
+        shards: app.shards.clone(),
         has_worker: app.config.has(Role::Worker),
-        worker: Arc::default(),
+        workers: app.shards.iter().map(|_| Arc::default()).collect(),
         stopping: lifecycle.soft.clone(),
     };
     let admin_router = admin::router(readiness.clone(), app.compute.clone(), app.registry.clone());
-    let console =
-        console::router(app.ledger.clone(), app.config.door()?, chance().random(), app.config.boards());
+    let console = console::router(
+        app.shards.first().clone(),
+        app.config.door()?,
+        chance().random(),
+        app.config.boards(),
+    );
     let admin_router = admin_router
         .merge(console)
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, LONGEST_ADMIN_ANSWER))
@@ -102,20 +116,61 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
     let connections = Connections::new(Limits::admin(), refused);
     attend(&tasks, listener, admin_router, connections, lifecycle.hard.clone(), app.shutdown_grace());
     tracing::info!(api = api.map(tracing::field::display), %admin, "listening");
-    tasks.spawn(schema::watch(app.ledger.clone(), lifecycle.soft.clone()));
-    schema::wait(&app.ledger, &lifecycle.soft).await;
-    if let Some(health) = app.start_worker(&tasks, lifecycle, app.run_counter.clone())? {
-        let _ = readiness.worker.set(health);
-    }
     app.start_keyed(&tasks, &front);
     app.start_tasks(&tasks, lifecycle);
     app.start_live(&tasks, &front);
     app.start_chat(&tasks, &front);
-    app.start_repair(&tasks, lifecycle)?;
-    app.start_wakes(&tasks, &front);
-    // Nothing can fail any more: now this process may be known to others.
-    process_report::start(app, &tasks, lifecycle);
+    crate::model_servers::start(app, &tasks, lifecycle);
+    for (ledger, worker) in app.shards.iter().zip(&readiness.workers) {
+        let shard = ShardStart {
+            app: Arc::clone(app),
+            ledger: ledger.clone(),
+            worker: Arc::clone(worker),
+            tasks: tasks.clone(),
+            lifecycle: lifecycle.clone(),
+            front: front.clone(),
+        };
+        tasks.spawn(shard.start());
+    }
     Ok(Service { tasks, api, admin })
+}
+
+/// What one shard is started with.
+struct ShardStart {
+    app: Arc<App>,
+    ledger: Ledger,
+    /// Where readiness finds its worker.
+    worker: Arc<OnceLock<Health>>,
+    tasks: TaskTracker,
+    lifecycle: Lifecycle,
+    front: Lifecycle,
+}
+
+impl ShardStart {
+    /// Waits for the shard's schema and starts what the roles ask for there. A shard that does not answer is started all the
+    /// same: what works with it waits for it.
+    async fn start(self) {
+        tracing::debug!(shard = %self.ledger.db().shard(), "starting");
+        self.tasks.spawn(schema::watch(self.ledger.clone(), self.lifecycle.soft.clone()));
+        schema::wait(&self.ledger, &self.lifecycle.soft).await;
+        if let Err(error) = self.start_work() {
+            tracing::error!(%error, "a part of this process cannot be started: it stops");
+            self.lifecycle.soft.cancel();
+        }
+    }
+
+    fn start_work(&self) -> anyhow::Result<()> {
+        let Self { app, ledger, worker, tasks, lifecycle, front } = self;
+        if let Some(health) = app.start_worker(ledger, tasks, lifecycle, app.run_counter(ledger))? {
+            let _ = worker.set(health);
+        }
+        app.start_hand_over(ledger, tasks, lifecycle);
+        app.start_repair(ledger, tasks, lifecycle)?;
+        app.start_wakes(ledger, tasks, front);
+        // Nothing can fail any more: now this process may be known to others.
+        process_report::start(app, ledger, tasks, lifecycle);
+        Ok(())
+    }
 }
 
 impl Service {
@@ -135,13 +190,14 @@ impl Service {
             () = lifecycle.hard.cancelled() => {}
         }
         let _ = tokio::time::timeout(Duration::from_secs(2), self.tasks.wait()).await;
-        let leave = async {
-            process_report::last_words(app).await;
-            Operations::new(&app.ledger).forget_process(&process_name()).await
-        };
+        let leave = join_all(app.shards.iter().map(async |ledger| {
+            process_report::last_words(app, ledger).await;
+            Operations::new(ledger).forget_process(&process_name()).await
+        }));
         let _ = tokio::time::timeout(Duration::from_secs(3), leave).await;
         // A session that is silent is not waited for.
-        let _ = tokio::time::timeout(Duration::from_secs(1), app.ledger.db().close()).await;
+        let close = join_all(app.shards.iter().map(|ledger| ledger.db().close()));
+        let _ = tokio::time::timeout(Duration::from_secs(1), close).await;
         tracing::info!("stopped");
     }
 }

@@ -6,7 +6,9 @@ use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Reset};
 use clap::Args;
-use ledger::Ledger;
+use job::JobId;
+use ledger::{Ledger, Shards};
+use records::UserId;
 use serde_json::{Value, json};
 use textwrap::Options;
 
@@ -28,6 +30,22 @@ pub(crate) struct CommonArgs {
         display_order = 900
     )]
     database_url: Option<String>,
+    /// Over how many shards users are spread, as `serve` has it.
+    #[arg(long, env = "LISTEN_SHARDS", hide = true, default_value_t = 1, value_name = "N", global = true)]
+    shards: u16,
+    /// Where the shards are, as `serve` has it.
+    #[arg(
+        long,
+        env = "LISTEN_SHARD_URLS",
+        hide = true,
+        hide_env_values = true,
+        value_name = "RANGES",
+        global = true
+    )]
+    shard_urls: Option<String>,
+    /// Ask this shard alone, where there are several.
+    #[arg(long, global = true, value_name = "NUMBER", help_heading = GLOBAL, display_order = 902)]
+    shard: Option<u16>,
     /// The key under which secrets are stored, as `serve` has it.
     #[arg(
         long,
@@ -47,23 +65,80 @@ pub(crate) struct CommonArgs {
 pub(crate) const GLOBAL: &str = "Global options";
 
 impl CommonArgs {
-    /// The ledger of the database that was named, once that database has answered.
+    /// All shards, without asking them anything yet.
+    ///
+    /// # Errors
+    /// When no database is named, or what is named is no database's URL.
+    pub(crate) fn shards(&self) -> anyhow::Result<Shards> {
+        let secrets =
+            config::secrets(self.secrets_key.as_deref()).map_err(|wrong| Exit::Usage(wrong.to_string()))?;
+        let settings = ledger::Settings { connections: 4, secrets, ..ledger::Settings::default() };
+        let (url, urls) = (self.database_url.as_deref(), self.shard_urls.as_deref());
+        if !self.shards.is_power_of_two() || self.shards > 1_024 {
+            let words = "LISTEN_SHARDS must be a power of two: 1, 2, 4 and so on up to 1024";
+            return Err(Exit::Usage(words.to_owned()).into());
+        }
+        let (addresses, ignored) = database::shards(url, self.shards, urls)?;
+        database::tell(&ignored);
+        Ok(Shards::new(addresses, &settings))
+    }
+
+    /// The shards that a command goes through: all of them, or the one that `--shard` names.
+    ///
+    /// # Errors
+    /// As [`shards`](Self::shards), and when there is no shard of that number.
+    pub(crate) fn chosen(&self) -> anyhow::Result<Vec<Ledger>> {
+        let shards = self.shards()?;
+        let Some(number) = self.shard else { return Ok(shards.iter().cloned().collect()) };
+        let words =
+            || Exit::Usage(format!("there is no shard {number}: LISTEN_SHARDS is {}", shards.count()));
+        Ok(vec![shards.numbered(number).ok_or_else(words)?.clone()])
+    }
+
+    /// The ledger of the database that was named, once that database has answered. Where there are several shards, one must be
+    /// named.
     ///
     /// # Errors
     /// When no database is named, what is named is no database's URL, or no server answers there.
     pub(crate) async fn ledger(&self) -> anyhow::Result<Ledger> {
-        let secrets =
-            config::secrets(self.secrets_key.as_deref()).map_err(|wrong| Exit::Usage(wrong.to_string()))?;
-        let settings = ledger::Settings { connections: 4, secrets, ..ledger::Settings::default() };
-        let options = database::options(self.database_url.as_deref())?;
-        database::is_there(&options).await?;
-        Ok(Ledger::new(options, settings))
+        match self.chosen()?.as_slice() {
+            [ledger] => there(ledger).await,
+            shards => {
+                let words = format!("there are {} shards: name one of them with --shard", shards.len());
+                Err(Exit::Usage(words).into())
+            }
+        }
+    }
+
+    /// The ledger of a user's shard, once it has answered.
+    ///
+    /// # Errors
+    /// As [`ledger`](Self::ledger).
+    pub(crate) async fn ledger_of_user(&self, user: &UserId) -> anyhow::Result<Ledger> {
+        there(self.shards()?.of_user(user)).await
+    }
+
+    /// The ledger of a job's shard, once it has answered.
+    ///
+    /// # Errors
+    /// As [`ledger`](Self::ledger).
+    pub(crate) async fn ledger_of_job(&self, job: &JobId) -> anyhow::Result<Ledger> {
+        there(self.shards()?.of_job(job)).await
     }
 
     /// Whether there is a key to store secrets under.
     pub(crate) fn has_secrets_key(&self) -> bool {
         self.secrets_key.is_some()
     }
+}
+
+/// The same, once its server answers, and is the shard that it is taken for.
+///
+/// # Errors
+/// When no server answers there, or it is another shard.
+pub(crate) async fn there(ledger: &Ledger) -> anyhow::Result<Ledger> {
+    database::is_there(&ledger.db().pool().connect_options()).await?;
+    Ok(ledger.clone())
 }
 
 /// Prints rows under headings, fitted to the terminal; elsewhere, everything.

@@ -51,6 +51,11 @@ impl AppsConfig {
         self.apps != Apps::Off
     }
 
+    /// Whether users may offer apps to others.
+    pub(crate) fn are_public(&self) -> bool {
+        self.apps == Apps::Public
+    }
+
     /// How long a call of a tool may take.
     pub(crate) fn tool_timeout(&self) -> Duration {
         Duration::from_secs(self.tool_timeout_seconds)

@@ -6,6 +6,7 @@ use std::{ops::RangeInclusive, str::FromStr, sync::Arc};
 use axum::http::{HeaderValue, Uri};
 use outside::BadVapid;
 use speech::NoMeter;
+use sqlx::postgres::PgConnectOptions;
 
 use super::{Config, Dispatch, Role};
 use crate::{database, wiring::install_crypto};
@@ -30,8 +31,9 @@ const fn number(env: &'static str, value: fn(&Config) -> u64, range: RangeInclus
 }
 
 /// What a number may be, by the variable that sets it.
-const NUMBERS: [Number; 22] = [
+const NUMBERS: [Number; 23] = [
     number("LISTEN_DATABASE_CONNECTIONS", |config| config.database_connections.into(), 4..=MANY),
+    number("LISTEN_SHARDS", |config| config.shards.shards.into(), 1..=1_024),
     number("LISTEN_FINALIZATION_CONCURRENCY", |config| count(config.finalization_concurrency), 1..=MANY),
     number("LISTEN_CREATION_CONCURRENCY", |config| count(config.creation_concurrency), 1..=MANY),
     number("LISTEN_CREATE_WAIT_SECONDS", |config| config.create_wait_seconds, 0..=54),
@@ -106,15 +108,39 @@ impl Config {
 
     /// The same for a process that runs on a database of the operator's.
     pub(crate) fn problems_of_service(&self) -> Vec<String> {
-        let database = database::read(self.database_url.as_deref()).err().map(|wrong| wrong.to_string());
+        let database = self.read_addresses().err().map(|wrong| wrong.to_string());
         database.into_iter().chain(self.problems()).collect()
     }
 
+    /// Where the shards are, by their numbers. Parameters that were left out are named in the log.
+    ///
+    /// # Errors
+    /// When a URL is missing or is none.
+    pub(crate) fn addresses(&self) -> anyhow::Result<Vec<PgConnectOptions>> {
+        let (addresses, ignored) = self.read_addresses()?;
+        database::tell(&ignored);
+        Ok(addresses)
+    }
+
+    fn read_addresses(&self) -> anyhow::Result<(Vec<PgConnectOptions>, Vec<String>)> {
+        let shards = &self.shards;
+        database::shards(self.database_url.as_deref(), shards.shards, shards.shard_urls.as_deref())
+    }
+
     /// What one setting makes wrong of another.
-    fn conflicts(&self) -> [(bool, &'static str); 6] {
+    fn conflicts(&self) -> [(bool, &'static str); 8] {
         let heartbeat = i64::try_from(self.finalization_heartbeat_seconds).unwrap_or(i64::MAX);
         let is_inline = self.finalization_dispatch_mode == Dispatch::Inline;
         [
+            (
+                !self.shards.shards.is_power_of_two(),
+                "LISTEN_SHARDS must be a power of two: 1, 2, 4 and so on up to 1024",
+            ),
+            (
+                self.shards.are_several() && self.apps.are_public(),
+                "LISTEN_APPS=public needs LISTEN_SHARDS=1: an app and all who install it must be in one shard; with \
+                 LISTEN_APPS=private users make apps for themselves",
+            ),
             (
                 self.console_boards_url.is_some() && self.boards().is_none(),
                 "LISTEN_CONSOLE_BOARDS_URL must be the http:// or https:// address of Grafana",

@@ -7,7 +7,8 @@ use axum::{
 };
 use job::Timestamp;
 use ledger::Ledger;
-use operations::{ActionFilter, DeliveryLine, Operations, Redelivered, delivery_subject};
+use operations::{ActionFilter, DeliveryLine, Operations, delivery_subject};
+use outbox::Redelivery;
 use records::UserId;
 
 use super::{
@@ -188,11 +189,13 @@ pub(super) async fn redeliver(State(console): State<Console>, acting: Acting) ->
         .in_time(Operations::new(ledger).redeliver_for_operator(&whose, endpoint, delivery, &action))
         .await?
     {
-        None => Err(Fault::Missing(format!("There is no delivery {delivery} to this endpoint.")).into()),
-        Some(Redelivered::UnderWay) => {
+        Redelivery::Missing => {
+            Err(Fault::Missing(format!("There is no delivery {delivery} to this endpoint.")).into())
+        }
+        Redelivery::UnderWay => {
             Err(Fault::Refused("It has not ended: it will be tried anyway.".to_owned()).into())
         }
-        Some(Redelivered::Due) => {
+        Redelivery::Due(_) => {
             let named = [("user", user), ("endpoint", endpoint), ("delivery", delivery)];
             let query = query(&[&named[..], &[("done", "redelivered")]].concat());
             Ok(Redirect::to(&format!("/console/webhooks/delivery?{query}")))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use ledger::Ledger;
+use ledger::{Ledger, Shards};
 use outside::{Guard, Sender};
 use prometheus::Registry;
 use rand::Rng;
@@ -30,7 +30,7 @@ impl LiveParts {
     pub(super) fn wire(
         config: &Config,
         registry: &Registry,
-        ledger: &Ledger,
+        shards: &Shards,
         guard: &Guard,
     ) -> anyhow::Result<Self> {
         let meter = SpeechMeter::register(registry).context("registering metrics")?;
@@ -39,7 +39,7 @@ impl LiveParts {
         let engine = config.live.speech().engine(Arc::new(meter), chances);
         let metrics = AudioMetrics::register(registry).context("registering metrics")?;
         let sender = Sender::new(guard.clone()).context("making the outgoing client")?;
-        let audio = AudioWebhooks::new(ledger.clone(), sender, metrics, chance().next_u64());
+        let audio = AudioWebhooks::new(shards.clone(), sender, metrics, chance().next_u64());
         let engine = engine.context("setting up the speech engine")?;
         Ok(Self { sessions: api::Live::new(), engine, audio })
     }
@@ -72,10 +72,10 @@ impl App {
         }
     }
 
-    /// Starts the watch over live conversations whose socket is gone.
-    pub(super) fn watch_live(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
+    /// Starts the watch over a shard's live conversations whose socket is gone.
+    pub(super) fn watch_live(&self, ledger: &Ledger, tasks: &TaskTracker, lifecycle: &Lifecycle) {
         tasks.spawn(reconciler::watch_live(
-            self.ledger.clone(),
+            ledger.clone(),
             chance().next_u64(),
             self.reconciler_metrics.clone(),
             lifecycle.soft.clone(),

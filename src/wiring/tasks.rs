@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow};
+use ledger::Ledger;
 use prometheus::Registry;
 use rand::Rng;
 use tasks::{HandOverSettings, Keys, TaskQueue, Verifier, hand_over};
@@ -23,7 +24,8 @@ pub(super) struct TaskParts {
     verifier: Verifier,
     /// In the dispatch mode `cloud_tasks`.
     queue: Option<TaskQueue>,
-    runs: DeliveredRuns,
+    /// Of each shard, by its number.
+    runs: Vec<DeliveredRuns>,
 }
 
 impl TaskParts {
@@ -31,7 +33,7 @@ impl TaskParts {
         config: &Config,
         registry: &Registry,
         worker_metrics: &worker::Metrics,
-        runs: DeliveredRuns,
+        runs: Vec<DeliveredRuns>,
     ) -> anyhow::Result<Self> {
         let metrics =
             tasks::Metrics::new(registry, worker_metrics.enqueue_failed()).context("registering metrics")?;
@@ -78,21 +80,28 @@ fn queue(config: &Config) -> anyhow::Result<TaskQueue> {
 }
 
 impl App {
-    /// Starts what takes deliveries (roles api and worker) and what hands over (roles api and reconciler).
+    /// Starts what takes deliveries (roles api and worker).
     pub(crate) fn start_tasks(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
         let parts = &self.tasks;
         if self.config.takes_deliveries() {
-            tasks.spawn(parts.runs.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
+            for runs in &parts.runs {
+                tasks.spawn(runs.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
+            }
             if let Some(keys) = parts.keys.clone() {
                 let stop = lifecycle.soft.clone();
                 tasks.spawn(async move { keys.keep_fresh(stop).await });
             }
         }
+    }
+
+    /// Starts what hands the jobs of a shard over (roles api and reconciler).
+    pub(crate) fn start_hand_over(&self, ledger: &Ledger, tasks: &TaskTracker, lifecycle: &Lifecycle) {
+        let parts = &self.tasks;
         let Some(queue) = parts.queue.clone() else { return };
         if self.config.has(Role::Api) || self.config.has(Role::Reconciler) {
             let settings = HandOverSettings { seed: chance().next_u64() };
             let stop = lifecycle.soft.clone();
-            tasks.spawn(hand_over(self.ledger.clone(), queue, settings, parts.metrics.clone(), stop));
+            tasks.spawn(hand_over(ledger.clone(), queue, settings, parts.metrics.clone(), stop));
         }
     }
 }

@@ -87,7 +87,7 @@ impl DeliveredRuns {
             metrics,
             heartbeat: settings.heartbeat,
             worker: WorkerId(format!("{}/delivered", settings.worker_name)),
-            slots: Arc::new(Semaphore::new(settings.finalization_concurrency)),
+            slots: settings.slots().delivered,
             tracker: TaskTracker::new(),
             soft,
             hard,

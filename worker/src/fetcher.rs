@@ -139,6 +139,9 @@ pub(crate) struct Fetcher {
     /// How many slots the queue has, free or not.
     pub(crate) concurrency: usize,
     pub(crate) slots: Arc<Semaphore>,
+    /// Whether other shards' fetchers take the same slots: then none are taken before a job is due, and none while the
+    /// database does not answer.
+    pub(crate) shares_slots: bool,
     pub(crate) running: Running,
     pub(crate) metrics: Metrics,
     pub(crate) chance: Chance,
@@ -284,6 +287,9 @@ impl Fetcher {
 
     /// Waits for `least` free slots and gathers all that are free by then; `None` when the fetcher is to stop.
     async fn free_slots(&self, least: usize) -> Option<OwnedSemaphorePermit> {
+        if self.shares_slots {
+            self.unless_stopped(self.until_due()).await?;
+        }
         // In a backlog, runs that have just ended get to free their slots first.
         tokio::task::yield_now().await;
         let least = u32::try_from(least).unwrap_or(u32::MAX);
@@ -294,6 +300,25 @@ impl Fetcher {
             free.merge(more);
         }
         Some(free)
+    }
+
+    /// Waits until a job could be claimed.
+    async fn until_due(&self) {
+        let mut back_off = BackOff::new(&self.chance);
+        loop {
+            match self.ledger.db().in_time(self.ledger.is_job_due(self.queue)).await {
+                Ok(true) => return,
+                Ok(false) => {
+                    back_off.reset();
+                    let wake_up = self.ledger.db().waker().jobs_waiting(self.queue);
+                    let _ = tokio::time::timeout(POLL_INTERVAL, wake_up).await;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, queue = %self.queue, "jobs could not be looked for");
+                    tokio::time::sleep(back_off.wait()).await;
+                }
+            }
+        }
     }
 
     /// One slot travels with each job; the others are free again. A worker that was stopped meanwhile starts nothing.
@@ -359,6 +384,7 @@ mod tests {
             worker: WorkerId("w".to_owned()),
             concurrency: 1,
             slots: Arc::new(Semaphore::new(1)),
+            shares_slots: false,
             running: Running::default(),
             metrics: Metrics::new(&Registry::new()).unwrap(),
             chance: Chance::new(1),

@@ -12,6 +12,7 @@ mod checkpoints;
 mod fetcher;
 mod material;
 mod run;
+mod run_slots;
 mod spending;
 
 mod byok;
@@ -45,6 +46,7 @@ pub use indexing::index_conversations;
 pub use mcp::{McpFailure, McpServer};
 pub use metrics::{ANSWERS, CALL_OUTCOMES, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
 pub use observer::{Ended, NoObserver, RunEvent, RunObserver};
+pub use run_slots::RunSlots;
 pub use settings::Settings;
 pub use tools::Tools;
 pub use worker::{Health, Worker};

@@ -4,10 +4,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use ledger::{Content, NewItem, NewMemory, Results, RunInput, Same};
 use records::{Event, EventKind, Line, Segment, Structured, Talk};
-use stages::{Announcement, Engines, Finalized, Kept, Material, PromptApp, RecentItem, plan_fan_out};
+use stages::{Announcement, Engines, Finalized, Kept, Material, Photo, PromptApp, RecentItem, plan_fan_out};
 
 /// What one run works on.
-pub(crate) fn material(input: RunInput) -> Material {
+pub(crate) fn material(input: RunInput, photos: Vec<Photo>) -> Material {
     let user_name = input.user_name.as_deref();
     let lines = match &input.content {
         Content::Text(text) => Talk::lines_of_text(text),
@@ -33,6 +33,7 @@ pub(crate) fn material(input: RunInput) -> Material {
         memories: input.memories,
         apps: input.apps,
         prompt_apps: input.prompt_apps.into_iter().map(|(id, prompt)| PromptApp { id, prompt }).collect(),
+        photos,
     }
 }
 
@@ -97,6 +98,7 @@ fn kept_results(kept: Kept, engines: &Engines) -> Results {
             .collect(),
         embedding: Some((kept.embedding.model, kept.embedding.vector)),
         apps: kept.apps.into_iter().map(|app| (app.app_id, app.content)).collect(),
+        photos: kept.photos.into_iter().map(|photo| (photo.id, photo.description)).collect(),
         engine,
         announcements: Vec::new(),
         stages: Vec::new(),

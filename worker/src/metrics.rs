@@ -25,11 +25,12 @@ pub const ANSWERS: [&str; 11] = [
 ];
 
 /// The stages whose time is measured (DECISIONS §5).
-pub const STAGES: [&str; 8] = [
+pub const STAGES: [&str; 9] = [
     "read_context",
     "detect_discard",
     "survey",
     "describe",
+    "describe_photos",
     "extract_action_items",
     "extract_memories",
     "embed",

@@ -9,7 +9,7 @@ use compute::on_behalf_of;
 use futures::FutureExt;
 use job::{Cause, FailureCode, Outcome, Refusal, State, Timestamp};
 use ledger::{Answer, Claimed, Completion, Finished, Ledger, Results, RunEnd, Same, Transition};
-use stages::{Engines, Failure, Finalized, Interrupted, Run, Stages};
+use stages::{Engines, Failure, Finalized, Interrupted, Photo, Run, Stages};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -180,7 +180,8 @@ impl Runner {
             self.engines.ask_again();
         }
         let input = self.with_retries(|| self.ledger.run_input(claimed)).await?;
-        let material = material(input.ok_or(Unfinished::failed(FailureCode::ConversationMissing))?);
+        let input = input.ok_or(Unfinished::failed(FailureCode::ConversationMissing))?;
+        let material = material(input, self.photos(claimed).await?);
         let checkpoints = Checkpoints {
             ledger: self.ledger.clone(),
             token: held.lease_token().clone(),
@@ -212,6 +213,16 @@ impl Runner {
         let results = Results { stages: reporter.stages(), ..results(finalized, &self.engines) };
         commits.store(true, Ordering::Relaxed);
         self.complete(claimed, outcome, results).instrument(traces::completion(outcome)).await
+    }
+
+    /// The pictures that are to be described; none where the engine sees none.
+    async fn photos(&self, claimed: &Claimed) -> Result<Vec<Photo>, Unfinished> {
+        if !self.engines.describe.sees() {
+            return Ok(Vec::new());
+        }
+        let (user, conversation) = (&claimed.user_id, &claimed.conversation_id);
+        let photos = self.with_retries(|| self.ledger.store().undescribed_photos(user, conversation)).await?;
+        Ok(photos.into_iter().map(|(id, base64)| Photo { id, base64 }).collect())
     }
 
     async fn grace_period_is_over(&self) {

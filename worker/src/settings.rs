@@ -6,6 +6,7 @@ use outbox::{DeliveryPolicy, PushPolicy};
 use outside::Vapid;
 
 use crate::observer::{NoObserver, RunObserver};
+use crate::run_slots::RunSlots;
 
 /// How a process works (DECISIONS §7). Defaults are the documented ones.
 #[derive(Clone)]
@@ -16,6 +17,8 @@ pub struct Settings {
     pub claims_finalizations: bool,
     /// Runs at once from the queue `creation`: 4.
     pub creation_concurrency: usize,
+    /// The slots that workers of several shards share; `None`: this one has its own, as many as its two numbers say.
+    pub shared_slots: Option<RunSlots>,
     /// How often all leases are renewed: 10 s, less than half of a lease.
     pub heartbeat: Duration,
     /// How long a run may go on towards its next checkpoint after a soft stop: 20 s, within what platforms grant. What it
@@ -46,6 +49,7 @@ impl Default for Settings {
             finalization_concurrency: 4,
             claims_finalizations: true,
             creation_concurrency: 4,
+            shared_slots: None,
             heartbeat: Duration::from_secs(10),
             grace_period: Duration::from_secs(20),
             worker_name: "listen".to_owned(),
@@ -57,5 +61,13 @@ impl Default for Settings {
             vapid: None,
             observer: Arc::new(NoObserver),
         }
+    }
+}
+
+impl Settings {
+    /// The slots of runs.
+    pub(crate) fn slots(&self) -> RunSlots {
+        let own = || RunSlots::new(self.finalization_concurrency, self.creation_concurrency);
+        self.shared_slots.clone().unwrap_or_else(own)
     }
 }

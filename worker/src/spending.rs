@@ -110,6 +110,7 @@ fn engine_of<'e>(engines: &'e Engines, stage: &str) -> &'e str {
         "extract_action_items" => engines.items.id(),
         "extract_memories" => engines.memories.id(),
         "embed" => engines.embed.embed_id(),
+        "describe_photos" => engines.describe.sight_id(),
         "trigger_apps" => engines.apps.id(),
         // The survey is the describing engine's, too.
         _ => engines.describe.id(),

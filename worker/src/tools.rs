@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use apps::{Answered, Manifest, Method, Outgoing, Tool, ToolCaller, ToolFailure};
 use futures::{FutureExt, future::BoxFuture};
-use ledger::Ledger;
+use ledger::Shards;
 use outside::{Call, Caller, Heard, Url, Verb, sign};
 use records::UserId;
 use serde_json::{Map, Value};
@@ -19,7 +19,7 @@ const MAX_ANSWER_BYTES: usize = 64 * 1_024;
 /// Calls tools of installed apps. Cheap to clone.
 #[derive(Clone)]
 pub struct Tools {
-    ledger: Ledger,
+    shards: Shards,
     caller: Caller,
     timeout: Duration,
     metrics: Metrics,
@@ -30,9 +30,15 @@ pub struct Tools {
 
 impl Tools {
     /// A caller whose calls take `timeout` at most; `seed` is where the ids of its calls come from.
-    pub fn new(ledger: Ledger, caller: Caller, timeout: Duration, metrics: Metrics, seed: u64) -> Self {
+    pub fn new(
+        shards: impl Into<Shards>,
+        caller: Caller,
+        timeout: Duration,
+        metrics: Metrics,
+        seed: u64,
+    ) -> Self {
         Self {
-            ledger,
+            shards: shards.into(),
             caller,
             timeout,
             metrics,
@@ -58,7 +64,8 @@ impl Tools {
         if !self.allowed {
             return Answered::Unknown;
         }
-        let app = match self.ledger.db().in_time(self.ledger.store().installed_app(user, app_id)).await {
+        let ledger = self.shards.of_user(user);
+        let app = match ledger.db().in_time(ledger.store().installed_app(user, app_id)).await {
             Ok(Some(app)) => app,
             Ok(None) => return Answered::Unknown,
             Err(error) => return internal(&error),
@@ -71,7 +78,7 @@ impl Tools {
         if tool.input.is_some() {
             return self.call_mcp(user, &app, tool, arguments).await;
         }
-        let place = match self.ledger.db().in_time(self.ledger.store().location(user)).await {
+        let place = match ledger.db().in_time(ledger.store().location(user)).await {
             Ok(place) => place,
             Err(error) => return internal(&error),
         };
@@ -143,11 +150,9 @@ impl Tools {
     /// Only a server that is down counts against an app: what it refuses is between it and its user.
     async fn note(&self, app: &InstalledApp, is_outage: bool) {
         self.breaker.note(&app.id, is_outage);
-        if let Err(error) = self
-            .ledger
-            .db()
-            .in_time(self.ledger.store().note_app_outcome(&app.owner, &app.id, is_outage))
-            .await
+        let ledger = self.shards.of_user(&app.owner);
+        if let Err(error) =
+            ledger.db().in_time(ledger.store().note_app_outcome(&app.owner, &app.id, is_outage)).await
         {
             tracing::warn!(%error, app_id = app.id, "how an app answered was not noted");
         }

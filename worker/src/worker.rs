@@ -129,8 +129,9 @@ impl Worker {
         let fan_out = keep(self.fan_out(&chance, &hard), &runner).keep_running(&tracker);
         let pushes = keep(self.pushes(&chance, &hard), &runner).keep_running(&tracker);
         let work = async {
-            let queues = queues(&self.settings).iter();
-            let queues = join_all(queues.map(|queue| self.tend(*queue, &runner, &chance, &tracker)));
+            let (slots, queues) = (self.settings.slots(), queues(&self.settings).iter());
+            let tend = |queue: &Queue| self.tend(*queue, slots.of(*queue), &runner, &chance, &tracker);
+            let queues = join_all(queues.map(tend));
             futures::join!(queues, fan_out, pushes);
             tracker.close();
             tracker.wait().await;
@@ -143,9 +144,15 @@ impl Worker {
     }
 
     /// Keeps a worker of apalis running on `queue`; one that ends before the process stops is started again.
-    async fn tend(&self, queue: Queue, runner: &Runner, chance: &Chance, tracker: &TaskTracker) {
+    async fn tend(
+        &self,
+        queue: Queue,
+        slots: Arc<Semaphore>,
+        runner: &Runner,
+        chance: &Chance,
+        tracker: &TaskTracker,
+    ) {
         let mut back_off = BackOff::new(chance);
-        let slots = Arc::new(Semaphore::new(self.concurrency(queue)));
         let running = Running::default();
         while !runner.soft.is_cancelled() {
             let fetcher = self.fetcher(queue, runner, &slots, &running);
@@ -173,6 +180,7 @@ impl Worker {
             worker: WorkerId(format!("{}/{queue}", self.settings.worker_name)),
             concurrency: self.concurrency(queue),
             slots: Arc::clone(slots),
+            shares_slots: self.settings.shared_slots.is_some(),
             running: running.clone(),
             metrics: self.metrics.clone(),
             chance: runner.chance.clone(),

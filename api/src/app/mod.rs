@@ -15,7 +15,7 @@ mod slash;
 use std::sync::Arc;
 
 use axum::{Router, extract::DefaultBodyLimit, middleware};
-use ledger::Ledger;
+use ledger::{Ledger, Shards};
 use tower_http::compression::{CompressionLayer, DefaultPredicate, Predicate};
 
 pub(crate) use budget::{Account, Refused, Reservation};
@@ -29,7 +29,7 @@ pub(crate) use patterns::{Patterns, Wait};
 pub(crate) use rate::RateLimitHeaders;
 pub(crate) use since::Since;
 
-use crate::{Error, Metrics, Settings, ids::Ids};
+use crate::{Error, Metrics, Settings, ids::Ids, keys::Directory};
 
 /// Whether a URL that a user set may be called at all (scheme, literal addresses); tied to `outside`'s guard in
 /// `src/wiring.rs`.
@@ -41,7 +41,9 @@ pub(crate) const BODY_LIMIT: usize = 4 * 1_024 * 1_024;
 /// What handlers work with; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct AppState {
+    /// The shard of the request's user.
     pub(crate) ledger: Ledger,
+    pub(crate) directory: Directory,
     pub(crate) check_url: CheckUrl,
     pub(crate) settings: Arc<Settings>,
     pub(crate) metrics: Metrics,
@@ -52,16 +54,19 @@ pub(crate) struct AppState {
 }
 
 impl AppState {
+    /// Of the first shard.
     pub(crate) fn new(
-        ledger: Ledger,
+        shards: impl Into<Shards>,
         check_url: CheckUrl,
         settings: Settings,
         metrics: Metrics,
         ids: Arc<dyn Ids>,
         patterns: Patterns,
     ) -> Self {
+        let shards = shards.into();
         Self {
-            ledger,
+            ledger: shards.first().clone(),
+            directory: Directory::new(shards),
             check_url,
             rate: Arc::new(rate::Limiter::per_minute(settings.rate_per_minute)),
             budget: budget::Budget::new(settings.memory_budget, metrics.held_bytes.clone()),
@@ -70,6 +75,13 @@ impl AppState {
             metrics,
             ids,
         }
+    }
+}
+
+impl AppState {
+    /// The same for requests of another shard's users.
+    pub(crate) fn of(&self, ledger: &Ledger) -> Self {
+        Self { ledger: ledger.clone(), ..self.clone() }
     }
 }
 

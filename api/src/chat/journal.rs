@@ -14,6 +14,9 @@ use crate::{
     shapes::{message_source, message_tool},
 };
 
+/// How long a turn is its process's without being renewed.
+pub(super) const LEASE: Duration = Duration::from_secs(20);
+
 /// How often it is tried while the database does not answer: the row outlives these, and reads as failed then.
 const TRIES: u32 = 20;
 
@@ -24,9 +27,9 @@ pub(super) struct TurnRow {
     pub(super) reply_id: String,
 }
 
-impl Journal for TurnRow {
-    fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, ()> {
-        let ended = FinishedTurn {
+impl TurnRow {
+    fn row(reply: &Reply) -> FinishedTurn {
+        FinishedTurn {
             status: reply.status.as_str(),
             trouble: reply.trouble.map(assistant::Trouble::code),
             engine: reply.engine.clone(),
@@ -34,7 +37,26 @@ impl Journal for TurnRow {
             tools: reply.tools.iter().map(|tool| json!(message_tool(tool))).collect(),
             // Postgres' text cannot hold U+0000.
             text: reply.text.replace('\0', ""),
-        };
+        }
+    }
+}
+
+impl Journal for TurnRow {
+    fn renew<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, bool> {
+        let so_far = Self::row(reply);
+        let (ledger, user, reply_id) = (self.ledger.clone(), self.user.clone(), self.reply_id.clone());
+        run_to_completion(async move {
+            let renewed = ledger.store().renew_turn(&user, &reply_id, &so_far, LEASE).await;
+            renewed.unwrap_or_else(|error| {
+                tracing::warn!(%error, "a turn was not renewed");
+                true
+            })
+        })
+        .boxed()
+    }
+
+    fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, ()> {
+        let ended = Self::row(reply);
         let (ledger, user, reply_id) = (self.ledger.clone(), self.user.clone(), self.reply_id.clone());
         run_to_completion(async move {
             for attempt in 1..=TRIES {

@@ -9,5 +9,5 @@ pub(crate) mod toolbox;
 mod turns;
 
 pub use registry::Chat;
-pub use settings::{ChatApps, ChatSettings, EngineWithKey, NoChatApps};
+pub use settings::{ChatApps, ChatSettings, EngineWithKey, NoChatApps, UserApps};
 pub(crate) use turns::{Begun, Message, Reply, begin, ended, thread};

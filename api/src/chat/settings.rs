@@ -15,13 +15,18 @@ use super::Chat;
 /// An engine that asks with a user's own key; `None` where no server is configured.
 pub type EngineWithKey = Arc<dyn Fn(&SecretString) -> Option<Arc<dyn Converse>> + Send + Sync>;
 
+/// The apps that one user has installed, as a chat sees them: read once.
+pub struct UserApps {
+    /// Their names by their ids.
+    pub names: HashMap<String, String>,
+    /// Their tools; in the chat of an app, that app's first.
+    pub tools: Arc<dyn AppTools>,
+}
+
 /// The apps of users, as far as chats know them.
 pub trait ChatApps: Send + Sync {
-    /// The names of the apps that a user has installed, by their ids.
-    fn names<'a>(&'a self, user: &'a UserId) -> BoxFuture<'a, HashMap<String, String>>;
-
-    /// The tools of a user's apps; in the chat of an app, that app's first.
-    fn tools(&self, user: &UserId, app_id: Option<&str>) -> Arc<dyn AppTools>;
+    /// The apps that `user` has installed, for the chat of `app_id` or for the main one.
+    fn installed<'a>(&'a self, user: &'a UserId, app_id: Option<&'a str>) -> BoxFuture<'a, UserApps>;
 }
 
 /// Where there are no apps.
@@ -29,12 +34,8 @@ pub trait ChatApps: Send + Sync {
 pub struct NoChatApps;
 
 impl ChatApps for NoChatApps {
-    fn names<'a>(&'a self, _: &'a UserId) -> BoxFuture<'a, HashMap<String, String>> {
-        ready(HashMap::new()).boxed()
-    }
-
-    fn tools(&self, _: &UserId, _: Option<&str>) -> Arc<dyn AppTools> {
-        Arc::new(NoApps)
+    fn installed<'a>(&'a self, _: &'a UserId, _: Option<&'a str>) -> BoxFuture<'a, UserApps> {
+        ready(UserApps { names: HashMap::new(), tools: Arc::new(NoApps) }).boxed()
     }
 }
 

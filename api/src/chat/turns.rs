@@ -1,8 +1,8 @@
 //! Beginning a turn, and following it.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use assistant::{Context, Converse, Event, Limits, Listener, Past, Ports, Speaker, Turn};
+use assistant::{AppTools, Context, Converse, Event, Limits, Listener, Past, Ports, Speaker, Turn};
 use chrono_tz::Tz;
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
@@ -11,11 +11,13 @@ use store::{BegunTurn, ChatMessage, NewTurn};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::Instrument;
 
-use super::{journal::TurnRow, toolbox::UserData};
+use super::{
+    journal::{LEASE, TurnRow},
+    settings::UserApps,
+    toolbox::UserData,
+};
 use crate::{Error, app::AppState, keys::Caller, shapes};
 
-/// Longer than any turn takes to run and to be kept.
-const RUN_FOR: Duration = Duration::from_secs(150);
 /// Earlier messages that an engine is shown.
 const HISTORY: i64 = 20;
 /// Their characters, about 8,000 tokens.
@@ -58,7 +60,7 @@ pub(crate) fn thread(app_id: Option<&str>) -> &str {
 /// follows it.
 pub(crate) async fn begin(state: &AppState, caller: &Caller, message: Message) -> Result<Begun, Error> {
     let settings = &state.settings.chat;
-    let names = settings.apps.names(&caller.user).await;
+    let UserApps { names, tools } = settings.apps.installed(&caller.user, message.app_id.as_deref()).await;
     let app_name = match &message.app_id {
         Some(app) => Some(names.get(app).cloned().ok_or(Error::NotFound("App"))?),
         None => None,
@@ -78,7 +80,7 @@ pub(crate) async fn begin(state: &AppState, caller: &Caller, message: Message) -
         question_id: state.ids.fresh().to_string(),
         reply_id: state.ids.fresh().to_string(),
         text: message.text,
-        run_for: RUN_FOR,
+        lease: LEASE,
     };
     let now = match state.ledger.store().begin_turn(&caller.user, &new).await? {
         BegunTurn::Begun(now) => now,
@@ -99,6 +101,7 @@ pub(crate) async fn begin(state: &AppState, caller: &Caller, message: Message) -
         user_name: user.name,
         data: UserData::of(state, caller, user.language, TRANSCRIPT),
         engine,
+        apps: tools,
         thread,
         new,
         now,
@@ -123,6 +126,7 @@ struct Work {
     user_name: Option<String>,
     data: UserData,
     engine: Arc<dyn Converse>,
+    apps: Arc<dyn AppTools>,
     thread: String,
     new: NewTurn,
     now: Timestamp,
@@ -132,7 +136,6 @@ struct Work {
 impl Work {
     async fn run(self, stop: impl Future<Output = ()>) {
         let history = self.history().await;
-        let apps = self.state.settings.chat.apps.tools(&self.user, self.new.app_id.as_deref());
         let row = TurnRow {
             ledger: self.state.ledger.clone(),
             user: self.user,
@@ -150,7 +153,7 @@ impl Work {
             ports: Ports {
                 engine: self.engine,
                 toolbox: Arc::new(self.data),
-                apps,
+                apps: self.apps,
                 journal: Arc::new(row),
                 listener: Arc::new(Follower(self.events)),
             },

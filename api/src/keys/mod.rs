@@ -3,6 +3,7 @@
 mod app_caller;
 mod base62;
 mod caller;
+mod directory;
 mod scope;
 mod text;
 
@@ -11,3 +12,4 @@ pub use text::{NewKeyText, generate, generate_app_key};
 
 pub(crate) use app_caller::AppCaller;
 pub(crate) use caller::{Caller, bearer, hash_of};
+pub(crate) use directory::Directory;

@@ -1,7 +1,9 @@
 //! The text of a developer key: `lsk_`, 32 base62 digits, and 6 base62 digits of the CRC-32 of what stands before
-//! (DECISIONS §1). The checksum lets scanners and the state tell a typing error from a key without asking the
+//! (DECISIONS §1). Where users are spread over several shards, two base-36 digits of the user's shard stand behind the prefix: a
+//! key leads to its user without a look-up in all of them. The checksum lets scanners and the state tell a typing error from a key without asking the
 //! database; it protects nothing. The prefix may never change: secret scanners know it.
 
+use db::Shard;
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
 
@@ -11,6 +13,9 @@ const PREFIX: &str = "lsk_";
 /// Of keys of apps.
 const APP_PREFIX: &str = "lak_";
 const RANDOM_DIGITS: usize = 32;
+const SHARD_DIGITS: usize = 2;
+/// Base 36: 1,296 of two digits, for at most 1,024 shards.
+const SHARD_BASE: u32 = 36;
 const CHECKSUM_DIGITS: usize = 6;
 
 /// A key that was just made, a developer's or an app's. Its plain text is shown once and never stored.
@@ -24,21 +29,22 @@ pub struct NewKeyText {
     pub sha256: [u8; 32],
 }
 
-/// Makes a key out of 32 unguessable bytes. Every base62 digit comes from the bytes as one large number, so 190 of
+/// Makes a key of a user of `shard` out of 32 unguessable bytes. Every base62 digit comes from the bytes as one large number, so 190 of
 /// their 256 bits end up in the key.
-pub fn generate(random: [u8; 32]) -> NewKeyText {
-    with_prefix(PREFIX, random)
+pub fn generate(random: [u8; 32], shard: Shard) -> NewKeyText {
+    with_prefix(PREFIX, random, shard)
 }
 
 /// The same for a key of an app: `lak_…`.
-pub fn generate_app_key(random: [u8; 32]) -> NewKeyText {
-    with_prefix(APP_PREFIX, random)
+pub fn generate_app_key(random: [u8; 32], shard: Shard) -> NewKeyText {
+    with_prefix(APP_PREFIX, random, shard)
 }
 
-fn with_prefix(prefix: &str, random: [u8; 32]) -> NewKeyText {
+fn with_prefix(prefix: &str, random: [u8; 32], shard: Shard) -> NewKeyText {
     let (high, low) = random.split_at(16);
     let half = |bytes: &[u8]| bytes.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
-    let body = format!("{prefix}{}{}", digits::<16>(half(high)), digits::<16>(half(low)));
+    let place = shard_digits(shard);
+    let body = format!("{prefix}{place}{}{}", digits::<16>(half(high)), digits::<16>(half(low)));
     let text = format!("{body}{}", checksum(&body));
     let shown = |part: Option<&str>| part.unwrap_or_default().to_owned();
     let (first, last) = (text.get(..prefix.len() + 4), text.get(text.len().saturating_sub(4)..));
@@ -57,9 +63,28 @@ pub(super) fn hash_of_presented_app_key(text: &str) -> Option<[u8; 32]> {
     hash_with_prefix(APP_PREFIX, text)
 }
 
+/// What a presented key says of its user's shard; `None` of one that was made where there was one shard, or is no key.
+pub(super) fn shard_in(text: &str) -> Option<u16> {
+    let rest = text.strip_prefix(PREFIX).or_else(|| text.strip_prefix(APP_PREFIX))?;
+    if rest.len() != SHARD_DIGITS + RANDOM_DIGITS + CHECKSUM_DIGITS {
+        return None;
+    }
+    u16::from_str_radix(rest.get(..SHARD_DIGITS)?, SHARD_BASE).ok()
+}
+
+fn shard_digits(shard: Shard) -> String {
+    let digit = |number: u32| char::from_digit(number % SHARD_BASE, SHARD_BASE);
+    let number = u32::from(shard.number);
+    match shard.is_only() {
+        true => String::new(),
+        false => [digit(number / SHARD_BASE), digit(number)].into_iter().flatten().collect(),
+    }
+}
+
 fn hash_with_prefix(prefix: &str, text: &str) -> Option<[u8; 32]> {
     let rest = text.strip_prefix(prefix)?;
-    if rest.len() != RANDOM_DIGITS + CHECKSUM_DIGITS || !is_base62(rest) {
+    let length = RANDOM_DIGITS + CHECKSUM_DIGITS;
+    if ![length, SHARD_DIGITS + length].contains(&rest.len()) || !is_base62(rest) {
         return None;
     }
     let (body, check) = text.split_at(text.len() - CHECKSUM_DIGITS);
@@ -84,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_known_key_has_its_known_checksum() {
-        let made = generate([0; 32]);
+        let made = generate([0; 32], Shard::default());
         let text = made.plaintext.expose_secret();
         // CRC-32 (IEEE) of "lsk_" and 32 zeros, computed with zlib.
         assert_eq!(text, concat!("lsk_", "00000000000000000000000000000000", "31vNzW"));
@@ -94,7 +119,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_key_that_is_made_is_known_again(random: [u8; 32]) {
-            let made = generate(random);
+            let made = generate(random, Shard::default());
             let text = made.plaintext.expose_secret();
             prop_assert_eq!(text.len(), 42);
             prop_assert_eq!(hash_of_presented(text), Some(made.sha256));
@@ -102,7 +127,7 @@ mod tests {
 
         #[test]
         fn one_wrong_digit_is_no_key(random: [u8; 32], position in 4_usize..42, digit in "[0-9A-Za-z]") {
-            let made = generate(random);
+            let made = generate(random, Shard::default());
             let mut text = made.plaintext.expose_secret().to_owned();
             prop_assume!(text[position..=position] != digit);
             text.replace_range(position..=position, &digit);
@@ -111,8 +136,19 @@ mod tests {
     }
 
     #[test]
+    fn a_key_of_one_of_several_shards_says_which_and_another_says_nothing() {
+        for number in [0, 35, 36, 1_023] {
+            let made = generate([9; 32], Shard { number, of: 1_024 });
+            let text = made.plaintext.expose_secret();
+            assert_eq!((shard_in(text), hash_of_presented(text)), (Some(number), Some(made.sha256)));
+        }
+        assert_eq!(shard_in(generate([9; 32], Shard::default()).plaintext.expose_secret()), None);
+        assert_eq!(shard_in(&format!("lsk_é{}", "0".repeat(38))), None);
+    }
+
+    #[test]
     fn a_developers_key_is_no_apps_key_and_the_other_way_round() {
-        let (own, apps) = (generate([1; 32]), generate_app_key([1; 32]));
+        let (own, apps) = (generate([1; 32], Shard::default()), generate_app_key([1; 32], Shard::default()));
         assert!(apps.plaintext.expose_secret().starts_with("lak_"));
         assert_eq!(hash_of_presented_app_key(apps.plaintext.expose_secret()), Some(apps.sha256));
         assert_eq!(hash_of_presented(apps.plaintext.expose_secret()), None);

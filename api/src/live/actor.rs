@@ -40,8 +40,8 @@ const REST: Duration = Duration::from_secs(1);
 const MOST_WAITING: usize = 64;
 /// Conversations whose processing a session follows for its client at a time.
 const MOST_FOLLOWED: usize = 16;
-/// A ping is not sent when so many frames wait.
-const BUSY: usize = 8;
+/// Pings, and words that may still change, are not sent when so many frames wait.
+pub(super) const BUSY: usize = 8;
 
 /// The task of one socket.
 pub(crate) struct Actor {
@@ -358,7 +358,7 @@ impl Actor {
             return;
         };
         let Some(job) = parked.into_iter().find(|job| !self.tried.contains(job)) else { return };
-        if let Some(permit) = self.state.settings.keyed.permit() {
+        if let Some(permit) = self.state.settings.keyed.permit(&self.operator.user) {
             self.tried.push(job.clone());
             permit.wait(job, key);
         }

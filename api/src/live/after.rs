@@ -37,6 +37,7 @@ pub(super) async fn follow(
             Ok(Some(job)) if job.status == "completed" => {
                 match shown(&ledger, &user, &conversation).await {
                     Ok(Some(memory)) => {
+                        describe(&ledger, &user, &conversation, &frames).await;
                         let _ = frames.send(ServerFrame::Created(memory)).await;
                         return;
                     }
@@ -54,6 +55,18 @@ pub(super) async fn follow(
             () = sleep(wait) => {}
             () = frames.closed() => return,
         }
+    }
+}
+
+/// Sends `photo_described` for each picture that was described.
+async fn describe(
+    ledger: &Ledger,
+    user: &UserId,
+    conversation: &ConversationId,
+    frames: &mpsc::Sender<ServerFrame>,
+) {
+    for (id, description) in ledger.store().photo_descriptions(user, conversation).await.unwrap_or_default() {
+        let _ = frames.send(ServerFrame::PhotoDescribed { id, description }).await;
     }
 }
 

@@ -5,13 +5,18 @@ use std::sync::Arc;
 use axum::extract::ws::Message;
 use futures::future::BoxFuture;
 use live::{
-    Action, ClientFrame, ClientSegment, CloseCode, Event, ServerFrame, ServiceStatus, StatusFrame, Utterance,
+    Action, ClientFrame, ClientSegment, CloseCode, Event, Interim, ServerFrame, ServiceStatus, StatusFrame,
+    Utterance,
 };
 use speech::{Draft, Reason, Status, Undecodable};
 use store::{AssignedSpeaker, LiveLost, PhotoRefusal};
 use tokio::time::Instant;
 
-use super::{LARGEST_FRAME, actor::Actor, operate::Current};
+use super::{
+    LARGEST_FRAME,
+    actor::{Actor, BUSY},
+    operate::Current,
+};
 
 /// Binary frames up to this size only keep the socket open.
 const KEEP_ALIVE: usize = 2;
@@ -145,10 +150,19 @@ impl Actor {
                 return self.on(Event::Said { utterances, by_client: false });
             }
             speech::Event::Flushed => return self.flushed(),
-            // The engine's meter has counted it. Words that may still change are not shown.
-            speech::Event::Gap(_) | speech::Event::Interim(_) => {}
+            speech::Event::Interim(drafts) => self.show_interim(drafts),
+            // The engine's meter has counted it.
+            speech::Event::Gap(_) => {}
         }
         Vec::new()
+    }
+
+    /// Shows words that may still change, unless the client is behind: the next ones replace them.
+    fn show_interim(&mut self, drafts: Vec<Draft>) {
+        if self.outbox.len() < BUSY {
+            let interim = |draft: Draft| Interim { text: draft.text, speaker: label(draft.speaker) };
+            self.send(&ServerFrame::Interim(drafts.into_iter().map(interim).collect()));
+        }
     }
 
     fn of_engine(&self, draft: Draft) -> Utterance {
@@ -157,7 +171,7 @@ impl Actor {
             id: self.fresh_id(),
             own_id: false,
             text: draft.text.replace('\0', ""),
-            speaker: format!("SPEAKER_{:02}", draft.speaker),
+            speaker: label(draft.speaker),
             is_user: assigned.is_some_and(Option::is_none),
             person_id: assigned.cloned().flatten(),
             start: draft.start,
@@ -213,6 +227,10 @@ impl Actor {
             None => Vec::new(),
         }
     }
+}
+
+fn label(speaker: u16) -> String {
+    format!("SPEAKER_{speaker:02}")
 }
 
 impl Todo {

@@ -105,6 +105,7 @@ impl Operator {
                 let segments: Vec<Segment> = segments.iter().map(segment).collect();
                 match ledger.store().append_live(user, &id, epoch, &segments, began_ago).await? {
                     Ok(Appended::Stored(numbers)) => Event::Appended(numbers).into(),
+                    Ok(Appended::Repeated) => Event::Repeated.into(),
                     Ok(Appended::Full) => Event::Full.into(),
                     Ok(Appended::OverBudget) => Event::OverBudget.into(),
                     Err(lost) => lost.into(),
@@ -163,7 +164,7 @@ impl Operator {
         let Some(key) = self.own_key.clone() else {
             return Ok(ledger.admit_live(user, &id, by, None).await?);
         };
-        let Some(permit) = self.keyed.permit() else {
+        let Some(permit) = self.keyed.permit(user) else {
             // The job is parked, and this session resumes it later.
             return Ok(ledger.admit_live(user, &id, by, Some(WithKeys { claimant: None })).await?);
         };

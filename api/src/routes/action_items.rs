@@ -1,7 +1,6 @@
 //! `P/action-items`. There is no GET of a single one (spec): the router answers 405 for it.
 
 use axum::{Json, extract::State, http::Uri, response::Response};
-use futures::future::BoxFuture;
 use ledger::{ItemChange, NewActionItem};
 use records::{ActionItem, ActionItemId, ConversationId, UserId};
 use serde_json::{Value, json};
@@ -41,7 +40,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers(Answer::page::<shapes::ActionItem>()),
         Endpoint::post(ALL, Scope::ActionItemsWrite, create)
             .named("create_action_item", "Create an action item")
-            .creates(again)
+            .creates(answer::again::<ActionItem>)
             .body("NewActionItem", takes(read_draft, NEW), example.clone())
             .answers(
                 Answer::one::<shapes::ActionItem>("The item.")
@@ -51,7 +50,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         Endpoint::post("/v1/dev/user/action-items/batch", Scope::ActionItemsWrite, create_batch)
             .named("create_action_items", "Create several action items")
             .says("All or none.")
-            .creates(batch_again)
+            .creates(answer::batch_again::<ActionItem>)
             .body("NewActionItems", takes(read_batch, SEVERAL), json!({ "action_items": [example] }))
             .answers(Answer::one::<shapes::CreatedActionItems>("All of them.")),
         Endpoint::patch(ONE, Scope::ActionItemsWrite, change)
@@ -68,25 +67,20 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-fn again<'a>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(async move {
-        let found = state.ledger.store().action_items_named(user, ids).await?;
-        Ok(json!(shapes::action_item(found.first().ok_or(Error::NotFound(KIND))?)))
-    })
-}
+impl answer::Created for ActionItem {
+    const KIND: &str = KIND;
 
-fn batch_again<'a>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(async move {
-        Ok(json!(shapes::created_action_items(&state.ledger.store().action_items_named(user, ids).await?)))
-    })
+    async fn named(state: &AppState, user: &UserId, ids: &[String]) -> Result<Vec<Self>, Error> {
+        Ok(state.ledger.store().action_items_named(user, ids).await?)
+    }
+
+    fn one(&self) -> Value {
+        json!(shapes::action_item(self))
+    }
+
+    fn several(all: &[Self]) -> Value {
+        json!(shapes::created_action_items(all))
+    }
 }
 
 /// GET: a page, newest first.

@@ -1,11 +1,54 @@
 //! What several resources answer in the same words.
 
 use axum::Json;
+use futures::future::BoxFuture;
+use records::UserId;
+use serde_json::Value;
 
 use crate::{
     Error,
+    app::AppState,
     shapes::{SUCCESS, Success},
 };
+
+/// What is created alone and several at once: a repeated create answers with its present state.
+pub(super) trait Created: Sized + Send {
+    /// What a 404 says is missing.
+    const KIND: &str;
+
+    /// Those of the user with these ids.
+    fn named(
+        state: &AppState,
+        user: &UserId,
+        ids: &[String],
+    ) -> impl Future<Output = Result<Vec<Self>, Error>> + Send;
+
+    /// The answer to the create of one.
+    fn one(&self) -> Value;
+
+    /// The answer to the create of several.
+    fn several(all: &[Self]) -> Value;
+}
+
+/// Answers a repeated create of one.
+pub(super) fn again<'a, R: Created>(
+    state: &'a AppState,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(
+        async move { R::named(state, user, ids).await?.first().map(R::one).ok_or(Error::NotFound(R::KIND)) },
+    )
+}
+
+/// Answers a repeated create of several: those that are left of them.
+pub(super) fn batch_again<'a, R: Created>(
+    state: &'a AppState,
+    user: &'a UserId,
+    ids: &'a [String],
+) -> BoxFuture<'a, Result<Value, Error>> {
+    Box::pin(async move { Ok(R::several(&R::named(state, user, ids).await?)) })
+}
 
 /// To a DELETE: success, or that there is nothing of that `kind` to be deleted.
 ///

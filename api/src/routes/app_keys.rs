@@ -92,7 +92,7 @@ pub(super) async fn create(
 ) -> Result<Json<shapes::CreatedAppKey>, Error> {
     let label = optional_object(body, read)?.flatten();
     let app = apps::owned(&state, &caller.user, &id).await?;
-    let made = generate_app_key(state.ids.secret());
+    let made = generate_app_key(state.ids.secret(), state.ledger.db().shard());
     let key = NewAppKey {
         id: state.ids.fresh().to_string(),
         label: label.unwrap_or_else(|| "key".to_owned()),

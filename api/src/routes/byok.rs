@@ -49,8 +49,8 @@ pub(crate) type Left<T> = (T, Option<JobId>, Option<Claimed>);
 ///
 /// # Errors
 /// [`Error::ByokRunsFull`].
-pub(super) fn permit(state: &AppState) -> Result<Box<dyn ByokPermit>, Error> {
-    state.settings.keyed.permit().ok_or(Error::ByokRunsFull)
+pub(super) fn permit(state: &AppState, user: &UserId) -> Result<Box<dyn ByokPermit>, Error> {
+    state.settings.keyed.permit(user).ok_or(Error::ByokRunsFull)
 }
 
 /// Admits a request that brings keys, for which a slot is reserved: `admit` gets the worker that may take the lease at once, and the
@@ -103,7 +103,7 @@ pub(super) async fn create(
     new: NewConversation,
     key: SecretString,
 ) -> Result<CreateOutcome, Error> {
-    let permit = match permit(state) {
+    let permit = match permit(state, user) {
         Ok(permit) => permit,
         // Nothing runs before its finalize, which brings keys of its own. Where it is a repeat, and what it made before has failed
         // since, the job that is admitted again waits for keys.
@@ -146,7 +146,7 @@ pub(super) fn resume<'a>(
     Box::pin(async move {
         let Some(key) = key_of(headers)? else { return Ok(()) };
         if let Some(job) = live_job(&state.ledger, user, made).await? {
-            permit(state)?.wait(job, key);
+            permit(state, user)?.wait(job, key);
         }
         Ok(())
     })

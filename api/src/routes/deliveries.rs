@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State, http::Uri, response::Response};
 use futures::future::BoxFuture;
-use outbox::DeliveryPage;
+use outbox::{DeliveryPage, Redelivery};
 use records::UserId;
 use serde_json::{Value, json};
 
@@ -139,9 +139,9 @@ pub(super) async fn redeliver(
     Ids((endpoint, delivery)): Ids<(String, String)>,
 ) -> Result<Json<shapes::Delivery>, Error> {
     match state.ledger.outbox().redeliver(&caller.user, &endpoint, &delivery).await? {
-        Some(Some(again)) => Ok(Json(shapes::delivery(&again))),
-        Some(None) => Err(Error::Conflict(Code::DeliveryUnderWay)),
-        None => {
+        Redelivery::Due(again) => Ok(Json(shapes::delivery(&again))),
+        Redelivery::UnderWay => Err(Error::Conflict(Code::DeliveryUnderWay)),
+        Redelivery::Missing => {
             must_exist(&state, &caller.user, &endpoint).await?;
             Err(Error::NotFound("Delivery"))
         }

@@ -146,7 +146,7 @@ async fn finalize_with(
 ) -> Result<Result<bool, AdmitRefusal>, Error> {
     let (user, id) = (user.clone(), id.clone());
     byok::admitted(
-        byok::permit(state)?,
+        byok::permit(state, &user)?,
         &state.ledger,
         key,
         async move |ledger: Ledger, claimant: Option<WorkerId>| {

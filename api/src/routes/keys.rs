@@ -98,7 +98,7 @@ pub(super) async fn create(
         caller.require(*scope)?;
     }
     let expires_at = no_later(wanted.expires_at, caller.expires_at)?;
-    let made = generate(state.ids.secret());
+    let made = generate(state.ids.secret(), state.ledger.db().shard());
     let key = NewKey {
         id: state.ids.fresh().to_string(),
         name: wanted.name,

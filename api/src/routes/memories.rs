@@ -1,7 +1,6 @@
 //! `P/memories`. There is no GET of a single one (spec): the router answers 405 for it.
 
 use axum::{Json, extract::State, http::Uri, response::Response};
-use futures::future::BoxFuture;
 use ledger::{MemoryChange, NewPersonMemory};
 use records::{Memory, MemoryCategory, MemoryId, UserId};
 use serde_json::{Value, json};
@@ -45,7 +44,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers(Answer::page::<shapes::Memory>()),
         Endpoint::post(ALL, Scope::MemoriesWrite, create)
             .named("create_memory", "Create a memory")
-            .creates(again)
+            .creates(answer::again::<Memory>)
             .body("NewMemory", takes(read_draft, NEW), example.clone())
             .answers(
                 Answer::one::<shapes::Memory>("The memory.")
@@ -55,7 +54,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         Endpoint::post("/v1/dev/user/memories/batch", Scope::MemoriesWrite, create_batch)
             .named("create_memories", "Create several memories")
             .says("All or none.")
-            .creates(batch_again)
+            .creates(answer::batch_again::<Memory>)
             .body(
                 "NewMemories",
                 takes(read_batch, &[("memories", "The memories.", "")]),
@@ -76,25 +75,20 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-fn again<'a>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(async move {
-        let found = state.ledger.store().memories_named(user, ids).await?;
-        Ok(json!(shapes::memory(found.first().ok_or(Error::NotFound(KIND))?)))
-    })
-}
+impl answer::Created for Memory {
+    const KIND: &str = KIND;
 
-fn batch_again<'a>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(async move {
-        Ok(json!(shapes::created_memories(&state.ledger.store().memories_named(user, ids).await?)))
-    })
+    async fn named(state: &AppState, user: &UserId, ids: &[String]) -> Result<Vec<Self>, Error> {
+        Ok(state.ledger.store().memories_named(user, ids).await?)
+    }
+
+    fn one(&self) -> Value {
+        json!(shapes::memory(self))
+    }
+
+    fn several(all: &[Self]) -> Value {
+        json!(shapes::created_memories(all))
+    }
 }
 
 fn categories() -> Choice<&'static str, MemoryCategory> {

@@ -123,11 +123,16 @@ async fn end_live(
         return Ok(state.ledger.admit_live(user, id, by, None).await?);
     };
     let (user, id) = (user.clone(), id.clone());
-    admitted(permit(state)?, &state.ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
-        let by = EndedBy::Owner { calendar_meeting_context: context.as_ref() };
-        let keys = WithKeys { claimant: claimant.as_ref() };
-        Ok(ended_with_keys(ledger.admit_live(&user, &id, by, Some(keys)).await?))
-    })
+    admitted(
+        permit(state, &user)?,
+        &state.ledger,
+        key,
+        async move |ledger: Ledger, claimant: Option<WorkerId>| {
+            let by = EndedBy::Owner { calendar_meeting_context: context.as_ref() };
+            let keys = WithKeys { claimant: claimant.as_ref() };
+            Ok(ended_with_keys(ledger.admit_live(&user, &id, by, Some(keys)).await?))
+        },
+    )
     .await
 }
 
@@ -181,13 +186,18 @@ async fn reprocess_with(
     id: &ConversationId,
 ) -> Result<Result<bool, ReprocessRefusal>, Error> {
     let (user, id) = (user.clone(), id.clone());
-    admitted(permit(state)?, &state.ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
-        let keys = WithKeys { claimant: claimant.as_ref() };
-        Ok(match ledger.reprocess(&user, &id, Some(keys)).await? {
-            Ok(done) => (Ok(done.fresh), Some(done.job_id), done.claimed.map(|claimed| *claimed)),
-            Err(refusal) => (Err(refusal), None, None),
-        })
-    })
+    admitted(
+        permit(state, &user)?,
+        &state.ledger,
+        key,
+        async move |ledger: Ledger, claimant: Option<WorkerId>| {
+            let keys = WithKeys { claimant: claimant.as_ref() };
+            Ok(match ledger.reprocess(&user, &id, Some(keys)).await? {
+                Ok(done) => (Ok(done.fresh), Some(done.job_id), done.claimed.map(|claimed| *claimed)),
+                Err(refusal) => (Err(refusal), None, None),
+            })
+        },
+    )
     .await
 }
 

@@ -107,7 +107,7 @@ impl Bench {
     pub(crate) async fn person(&self, user: &str, scopes: &[Scope]) -> String {
         let user = UserId::new(user);
         self.ledger.store().create_user(&user, &UserChange::default()).await.unwrap();
-        let made = api::keys::generate(rand::random());
+        let made = api::keys::generate(rand::random(), Default::default());
         let key = NewKey {
             id: made.hint.clone(),
             name: "test".to_owned(),

@@ -42,7 +42,7 @@ struct Seat {
 }
 
 impl ByokRuns for Written {
-    fn permit(&self) -> Option<Box<dyn ByokPermit>> {
+    fn permit(&self, _: &UserId) -> Option<Box<dyn ByokPermit>> {
         let seat = Seat { has_slot: self.has_slot, handed: Arc::clone(&self.handed) };
         self.has_place.then(|| Box::new(seat) as Box<dyn ByokPermit>)
     }

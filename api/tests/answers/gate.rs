@@ -90,7 +90,7 @@ async fn a_key_with_a_typing_error_an_unknown_key_and_another_scheme_are_all_401
     typo.push(last);
     let unknown = {
         use secrecy::ExposeSecret;
-        api::keys::generate([7; 32]).plaintext.expose_secret().to_owned()
+        api::keys::generate([7; 32], Default::default()).plaintext.expose_secret().to_owned()
     };
     for sent in [
         format!("Bearer {typo}"),

@@ -189,7 +189,7 @@ async fn a_turn_whose_process_is_gone_reads_as_failed_and_blocks_no_other() {
         question_id: "0199c0de-0000-7000-8000-00000000000a".to_owned(),
         reply_id: "0199c0de-0000-7000-8000-00000000000b".to_owned(),
         text: "lost".to_owned(),
-        run_for: Duration::from_secs(60),
+        lease: Duration::from_secs(60),
     };
     let begun = bench.ledger.store().begin_turn(&UserId::new("ann"), &new).await.unwrap();
     assert!(matches!(begun, BegunTurn::Begun(_)));

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use crate::ports::AppTool;
+use crate::tools::AppTool;
 
 /// Whether `tool` may be called after the apps in `heard` have spoken in this turn.
 pub(crate) fn lets(tool: &AppTool, heard: &HashSet<String>, question: &str) -> bool {

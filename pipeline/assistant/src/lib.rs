@@ -17,9 +17,9 @@ mod turn;
 pub use arguments::check_arguments;
 pub use offer::{MOST_OFFERED, Offer, Offered, Origin};
 pub use ports::{
-    AppTool, AppTools, Call, Context, Converse, Event, Exchange, Journal, Listener, NoApps, Output, Past,
-    Round, Speaker, Step, ToolFailure, ToolState, Toolbox,
+    AppTools, Call, Context, Converse, Event, Exchange, Journal, Listener, NoApps, Output, Past, Round,
+    Speaker, Step, ToolFailure, ToolState, Toolbox,
 };
 pub use reply::{Reply, ReplyStatus, Source, SourceKind, ToolUse, Trouble};
-pub use tools::DataTool;
+pub use tools::{AppTool, DataTool};
 pub use turn::{Limits, Ports, Turn};

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::{ports::AppTool, tools::DataTool};
+use crate::tools::{AppTool, DataTool};
 
 /// The most tools that are offered at once: providers refuse more, and models choose badly among many.
 pub const MOST_OFFERED: usize = 64;

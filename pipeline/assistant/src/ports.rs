@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     offer::Offered,
     reply::{Reply, Source, Trouble},
-    tools::DataTool,
+    tools::{AppTool, DataTool},
 };
 
 /// What every turn of a user knows.
@@ -140,23 +140,6 @@ pub trait Toolbox: Send + Sync {
     -> BoxFuture<'a, Result<Output, ToolFailure>>;
 }
 
-/// A tool of an app that the user has installed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AppTool {
-    /// The app.
-    pub app_id: String,
-    /// The app's name.
-    pub app_name: String,
-    /// The tool's own name.
-    pub name: String,
-    /// What it is for.
-    pub description: String,
-    /// The JSON Schema of its arguments: `properties` and `required` at least.
-    pub parameters: Value,
-    /// What is shown while it runs.
-    pub status_message: String,
-}
-
 /// The tools of the apps that one user has installed.
 pub trait AppTools: Send + Sync {
     /// All of them. In an app's own chat, those of that app come first.
@@ -184,8 +167,13 @@ impl AppTools for NoApps {
     }
 }
 
-/// Keeps what came of a turn.
+/// Keeps what comes of a turn.
 pub trait Journal: Send + Sync {
+    /// Stores what there is of the reply so far and renews the turn's lease. `false`: the turn is no longer this process's.
+    fn renew<'a>(&'a self, _: &'a Reply) -> BoxFuture<'a, bool> {
+        ready(true).boxed()
+    }
+
     /// Stores the reply, whatever it takes; when it returns, the reply is kept or the turn is no longer this process's.
     fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, ()>;
 }

@@ -250,6 +250,23 @@ fn limit(most: u32, default: u32) -> Value {
     json!({"type": "integer", "minimum": 1, "maximum": most, "description": format!("At most this many; {default} when left out")})
 }
 
+/// A tool of an app that the user has installed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AppTool {
+    /// The app.
+    pub app_id: String,
+    /// The app's name.
+    pub app_name: String,
+    /// The tool's own name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The JSON Schema of its arguments: `properties` and `required` at least.
+    pub parameters: Value,
+    /// What is shown while it runs.
+    pub status_message: String,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

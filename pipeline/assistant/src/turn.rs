@@ -11,18 +11,21 @@ use std::{
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use serde_json::Value;
-use tokio::time::{Instant, timeout};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout},
+};
 
 use crate::{
     arguments::check_arguments,
     gate,
     offer::{Offer, Offered, Origin},
     ports::{
-        AppTool, AppTools, Call, Context, Converse, Event, Exchange, Journal, Listener, Past, Round, Step,
-        ToolState, Toolbox,
+        AppTools, Call, Context, Converse, Event, Exchange, Journal, Listener, Past, Round, Step, ToolState,
+        Toolbox,
     },
     reply::{Reply, ReplyStatus, Source, ToolUse, Trouble},
-    tools::DataTool,
+    tools::{AppTool, DataTool},
 };
 
 /// How much a turn may take.
@@ -40,11 +43,21 @@ pub struct Limits {
     pub result: usize,
     /// Sources that a reply names.
     pub sources: usize,
+    /// How often the turn's lease is renewed.
+    pub renewal: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { time: Duration::from_secs(120), rounds: 8, calls: 16, at_once: 4, result: 16_000, sources: 50 }
+        Self {
+            time: Duration::from_secs(120),
+            rounds: 8,
+            calls: 16,
+            at_once: 4,
+            result: 16_000,
+            sources: 50,
+            renewal: Duration::from_secs(5),
+        }
     }
 }
 
@@ -88,29 +101,52 @@ struct Progress {
 }
 
 impl Turn {
-    /// Runs the turn to its end, or until `stop` is done, and returns the reply, which its journal keeps by then.
+    /// Runs the turn to its end, until `stop` is done or until the turn is another process's, and returns the reply, which
+    /// its journal keeps by then.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Reply {
         // What an app said before is heard again with the history.
         let heard = self.history.iter().flat_map(|past| past.apps.iter().cloned()).collect();
         let progress = Mutex::new(Progress { heard, ..Progress::default() });
+        let round_done = Notify::new();
         let (status, trouble) = tokio::select! {
-            ended = timeout(self.limits.time, self.converse(&progress)) => match ended {
+            ended = timeout(self.limits.time, self.converse(&progress, &round_done)) => match ended {
                 Ok(Ok(())) => (ReplyStatus::Completed, None),
                 Ok(Err(trouble)) => (ReplyStatus::Failed, Some(trouble)),
                 Err(_) => (ReplyStatus::Failed, Some(Trouble::TurnTimeout)),
             },
+            () = self.renew(&progress, &round_done) => (ReplyStatus::Stopped, Some(Trouble::Interrupted)),
             () = stop => (ReplyStatus::Stopped, Some(Trouble::Interrupted)),
         };
-        let Progress { text, sources, tools, .. } =
-            progress.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let engine = self.ports.engine.id().to_owned();
-        let reply = Reply { status, trouble, text, sources, tools, engine };
+        let reply = Reply { status, trouble, ..self.so_far(&progress) };
         self.ports.journal.finish(&reply).await;
         self.ports.listener.hear(Event::Over(reply.clone()));
         reply
     }
 
-    async fn converse(&self, progress: &Mutex<Progress>) -> Result<(), Trouble> {
+    /// Stores the reply after each round of tools and at least once in each interval, so that little of it is lost with the
+    /// process. Returns when the turn is no longer this process's.
+    async fn renew(&self, progress: &Mutex<Progress>, round_done: &Notify) {
+        loop {
+            let _ = timeout(self.limits.renewal, round_done.notified()).await;
+            if !self.ports.journal.renew(&self.so_far(progress)).await {
+                return;
+            }
+        }
+    }
+
+    fn so_far(&self, progress: &Mutex<Progress>) -> Reply {
+        let progress = lock(progress);
+        Reply {
+            status: ReplyStatus::Running,
+            trouble: None,
+            text: progress.text.clone(),
+            sources: progress.sources.clone(),
+            tools: progress.tools.clone(),
+            engine: self.ports.engine.id().to_owned(),
+        }
+    }
+
+    async fn converse(&self, progress: &Mutex<Progress>, round_done: &Notify) -> Result<(), Trouble> {
         let data = DataTool::ALL.into_iter().filter(|tool| self.ports.toolbox.may(*tool));
         let tools = Offer::of(data, self.ports.apps.list().await, &self.question);
         let mut rounds: Vec<Vec<Exchange>> = Vec::new();
@@ -144,6 +180,7 @@ impl Turn {
                         foreign: false,
                     }));
                     rounds.push(exchanges);
+                    round_done.notify_one();
                 }
             }
         }

@@ -47,6 +47,9 @@ struct World {
     app_calls: Mutex<Vec<String>>,
     kept: Mutex<Vec<Reply>>,
     events: Mutex<Vec<Event>>,
+    renewed: Mutex<Vec<Reply>>,
+    /// After how many renewals the turn is another process's.
+    taken_over_after: Option<usize>,
 }
 
 impl Toolbox for World {
@@ -86,6 +89,12 @@ impl AppTools for World {
 }
 
 impl Journal for World {
+    fn renew<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, bool> {
+        let mut renewed = self.renewed.lock().unwrap();
+        renewed.push(reply.clone());
+        ready(self.taken_over_after.is_none_or(|most| renewed.len() <= most)).boxed()
+    }
+
     fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, ()> {
         self.kept.lock().unwrap().push(reply.clone());
         ready(()).boxed()
@@ -111,7 +120,11 @@ fn answer(text: &str, quotes: Option<Vec<String>>) -> Step {
 }
 
 fn turn(question: &str, steps: Vec<Step>) -> (Turn, Arc<World>) {
-    let world = Arc::new(World::default());
+    turn_in(World::default(), question, steps)
+}
+
+fn turn_in(world: World, question: &str, steps: Vec<Step>) -> (Turn, Arc<World>) {
+    let world = Arc::new(world);
     let turn = Turn {
         context: Context { now: Timestamp::UNIX_EPOCH, zone: Tz::UTC, user_name: None, is_first: true },
         history: Vec::new(),
@@ -204,4 +217,24 @@ async fn a_turn_that_is_stopped_says_so() {
     let reply = turn.run(ready(())).await;
     assert_eq!((reply.status, reply.trouble), (ReplyStatus::Stopped, Some(Trouble::Interrupted)));
     assert_eq!(world.kept.lock().unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_there_is_of_a_reply_is_kept_while_its_engine_is_silent() {
+    let call = call("search", json!({"query": "x"}));
+    let (turn, world) = turn("x?", vec![Step::Calls { calls: vec![call], text: "Let me see.".to_owned() }]);
+    turn.run(tokio::time::sleep(Duration::from_secs(17))).await;
+    let renewed = world.renewed.lock().unwrap();
+    assert_eq!(renewed.len(), 4, "after the round, and every five seconds");
+    assert_eq!((renewed[0].status, renewed[0].tools.len()), (ReplyStatus::Running, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_is_another_processs_goes_no_further() {
+    let world = World { taken_over_after: Some(2), ..World::default() };
+    let (turn, _) = turn_in(world, "x?", Vec::new());
+    let begun = Instant::now();
+    let reply = turn.run(pending()).await;
+    assert_eq!((reply.status, reply.trouble), (ReplyStatus::Stopped, Some(Trouble::Interrupted)));
+    assert_eq!(begun.elapsed(), 3 * Limits::default().renewal);
 }

@@ -10,9 +10,10 @@ use sqlx::{
 };
 
 use crate::{
-    Db, Doing, Error, Secrets, Waker,
+    Db, Doing, Error, Secrets, Shard, Waker,
     deadline::{BELIEVED, SuspectConnections},
     release::Releases,
+    shard,
 };
 
 /// The schema, forward only (`migrations/`).
@@ -24,20 +25,22 @@ const APPLICATION: &str = "listen";
 impl Db {
     /// Makes the pools without connecting yet: a database that is down at start is a matter of readiness,
     /// not of start-up.
-    pub fn new(options: PgConnectOptions, connections: u32, secrets: Secrets) -> Self {
+    pub fn new(options: PgConnectOptions, connections: u32, secrets: Secrets, shard: Shard) -> Self {
         let options = match options.get_application_name() {
             Some(_) => options,
             None => options.application_name(APPLICATION),
         };
+        let options = shard.options(options);
         let suspects = SuspectConnections::default();
         let releases = Releases::default();
-        let pool = |size| sessions(size, &suspects, &releases).connect_lazy_with(options.clone());
+        let pool = |size| sessions(size, shard, &suspects, &releases).connect_lazy_with(options.clone());
         Self {
             pool: pool(connections),
             renewals: pool(RENEWALS),
             secrets,
             waker: Waker::default(),
             request_key: None,
+            shard,
             suspects,
             releases,
         }
@@ -61,7 +64,7 @@ impl Db {
         const DOING: &str = "migrating the schema";
         // A migration takes as long as the tables are large.
         let unlimited = self.of_one();
-        let migrated = apply_missing(&unlimited).await.doing(DOING);
+        let migrated = apply_missing(self.shard, &unlimited).await.doing(DOING);
         unlimited.close().await;
         migrated
     }
@@ -172,12 +175,18 @@ pub enum Migrated {
         /// Those that it does not know.
         unknown: Vec<i64>,
     },
+    /// The database is another shard: nothing was done.
+    OtherShard(Shard),
 }
 
 /// The session that applies them ends with the pool, and its lock with it.
-async fn apply_missing(pool: &PgPool) -> Result<Migrated, sqlx::Error> {
+async fn apply_missing(shard: Shard, pool: &PgPool) -> Result<Migrated, sqlx::Error> {
     let mut session = pool.acquire().await?;
     lock_migrations(&mut session).await?;
+    if let Some(other) = shard::other(shard, &mut session).await? {
+        return Ok(Migrated::OtherShard(other));
+    }
+    shard::make(shard, &mut session).await?;
     let applied = applied(&mut session).await?;
     let versions = MIGRATOR.iter().map(|migration| migration.version);
     let missing: Vec<i64> = versions.filter(|version| !applied.contains(version)).collect();
@@ -206,12 +215,17 @@ async fn lock_migrations(session: &mut PgConnection) -> Result<(), sqlx::Error> 
 }
 
 /// A pool of `size` sessions, each checked when it is handed out and when it is released.
-fn sessions(size: u32, suspects: &SuspectConnections, releases: &Releases) -> PgPoolOptions {
+fn sessions(size: u32, shard: Shard, suspects: &SuspectConnections, releases: &Releases) -> PgPoolOptions {
     let (before, releases) = (suspects.clone(), releases.clone());
     PgPoolOptions::new()
         .max_connections(size)
         .acquire_timeout(ACQUIRING)
-        .after_connect(|connection, _| Box::pin(async move { connection.execute(SESSION).await.map(drop) }))
+        .after_connect(move |connection, _| {
+            Box::pin(async move {
+                connection.execute(SESSION).await?;
+                shard.check(connection).await
+            })
+        })
         .test_before_acquire(false)
         .before_acquire(move |session, state| {
             let suspects = before.clone();

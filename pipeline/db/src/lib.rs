@@ -13,6 +13,7 @@ mod lock;
 mod refusal;
 mod release;
 pub mod secrets;
+mod shard;
 mod waker;
 mod wakes;
 
@@ -30,6 +31,7 @@ pub use idempotency::{Repeat, RequestKey};
 pub use lock::lock_user;
 pub use release::ClosedSessions;
 pub use secrets::{BadSecretsKey, Secrets};
+pub use shard::Shard;
 pub use waker::{Waker, index_of};
 
 /// The database of one process: its sessions, the keys of stored secrets, and the waker of its workers. Cheap to clone.
@@ -42,6 +44,7 @@ pub struct Db {
     waker: Waker,
     /// The idempotency key of the request on whose behalf this handle creates.
     request_key: Option<Arc<RequestKey>>,
+    shard: Shard,
     suspects: SuspectConnections,
     releases: Releases,
 }

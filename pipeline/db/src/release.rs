@@ -6,6 +6,7 @@
 //! server is asked.
 
 use std::{
+    iter::Sum,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -38,6 +39,15 @@ pub struct ClosedSessions {
     pub in_transaction: u64,
     /// They did not answer, or answered something else.
     pub broken: u64,
+}
+
+impl Sum for ClosedSessions {
+    fn sum<I: Iterator<Item = Self>>(closed: I) -> Self {
+        closed.fold(Self::default(), |sum, one| Self {
+            in_transaction: sum.in_transaction + one.in_transaction,
+            broken: sum.broken + one.broken,
+        })
+    }
 }
 
 impl Releases {

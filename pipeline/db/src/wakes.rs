@@ -22,7 +22,6 @@ const SILENCE: Duration = Duration::from_secs(10);
 const SIGN_OF_LIFE: Duration = Duration::from_secs(3);
 /// How long to wait before a broken connection is made anew.
 const AGAIN: Duration = Duration::from_secs(1);
-const CHANNEL: &str = "listen_wake";
 
 impl Db {
     /// Tells other processes of work that was committed here, and this one of theirs, until dropped. Has a
@@ -52,7 +51,7 @@ impl Db {
 
     async fn notify(&self, queue: Queue) -> Result<(), Error> {
         sqlx::query("select pg_notify($1, $2)")
-            .bind(CHANNEL)
+            .bind(self.shard.channel())
             .bind(queue.as_str())
             .execute(&self.pool)
             .await
@@ -77,7 +76,7 @@ impl Db {
                 // gives up: it must hold no place of the pool meanwhile.
                 let mut listener = PgListener::connect_with(&self.of_one()).await.doing(HEARING)?;
                 listener.eager_reconnect(false);
-                listener.listen(CHANNEL).await.doing(HEARING)?;
+                listener.listen(&self.shard.channel()).await.doing(HEARING)?;
                 Ok(listener)
             })
             .await?;

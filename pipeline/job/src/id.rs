@@ -27,6 +27,14 @@ impl JobId {
         Self(text.into())
     }
 
+    /// Which of `shards` (a power of two) holds the job: the first bits of its digits. What is no id of ours is in none, and is
+    /// looked for in the first.
+    pub fn shard(&self, shards: u16) -> u16 {
+        let digits = self.0.strip_prefix("fj_").and_then(|digits| digits.get(..8));
+        let bits = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        share(bits.unwrap_or_default(), shards)
+    }
+
     /// The text of the id.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -39,6 +47,20 @@ impl fmt::Display for JobId {
     }
 }
 
+/// Which of `shards` (a power of two) holds the data of `user`: the first bits of SHA-256(user), as in the ids of the user's
+/// jobs.
+pub fn shard_of_user(user: &str, shards: u16) -> u16 {
+    let digest = Sha256::digest(user.as_bytes());
+    let bits = digest.iter().take(4).fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
+    share(bits, shards)
+}
+
+/// The first bits of `bits`, as a number below `shards`.
+fn share(bits: u32, shards: u16) -> u16 {
+    let share = (u64::from(bits) * u64::from(shards)) >> 32;
+    u16::try_from(share).unwrap_or_default()
+}
+
 fn hex(bytes: &[u8], digits: usize) -> String {
     bytes
         .iter()
@@ -49,3 +71,37 @@ fn hex(bytes: &[u8], digits: usize) -> String {
 }
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_in_the_shard_of_its_user_and_every_shard_has_users() {
+        for shards in [1, 2, 8, 1_024] {
+            let mut found = std::collections::HashSet::new();
+            for user in 0..20_000 {
+                let user = format!("user-{user}");
+                let shard = shard_of_user(&user, shards);
+                assert_eq!(JobId::derive(&user, "c", 1).shard(shards), shard);
+                found.insert(shard);
+            }
+            assert_eq!((found.len(), found.iter().max()), (usize::from(shards), Some(&(shards - 1))));
+        }
+    }
+
+    #[test]
+    fn the_shard_of_a_user_never_changes() {
+        let first = JobId::derive("ann", "c", 1).as_str()[3..5].to_owned();
+        let first = u16::from_str_radix(&first, 16).unwrap_or_default();
+        assert_eq!(shard_of_user("ann", 256), first);
+        assert_eq!(shard_of_user("ann", 8), first >> 5);
+    }
+
+    #[test]
+    fn what_is_no_id_is_looked_for_in_the_first_shard() {
+        for text in ["", "fj_", "fj_xyz", "é", "fj_ééééé"] {
+            assert_eq!(JobId::from_text(text).shard(8), 0);
+        }
+    }
+}

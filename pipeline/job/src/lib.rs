@@ -30,7 +30,7 @@ pub use code::FailureCode;
 pub use command::Command;
 pub use decide::decide;
 pub use effect::Effect;
-pub use id::JobId;
+pub use id::{JobId, shard_of_user};
 pub use policy::Policy;
 pub use refusal::Refusal;
 pub use state::{Dispatch, Epoch, Generation, Job, Lease, Origin, Outcome, Queue, State, WorkerId};

@@ -1,8 +1,8 @@
-//! What a stage paid for, kept under the fence of its run.
+//! What a stage paid for, and what was spent on it, kept under the fence of its run.
 
 use db::{Doing, Error};
 
-use crate::{LeaseToken, Ledger, Spent, usage::bind_spent};
+use crate::{LeaseToken, Ledger, Spent};
 
 /// Under which a stage's output is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Ledger {
         output: &serde_json::Value,
         spent: &[Spent],
     ) -> Result<bool, Error> {
-        self.write_checkpoint(SAVE, token, key, output, spent).await
+        self.write_fenced(token, Some(Kept { key, output, replaces: false }), spent).await
     }
 
     /// Records an output over one that was recalled and could not be read, under the same fence: the next run would
@@ -66,34 +66,55 @@ impl Ledger {
         output: &serde_json::Value,
         spent: &[Spent],
     ) -> Result<bool, Error> {
-        self.write_checkpoint(OVERWRITE, token, key, output, spent).await
+        self.write_fenced(token, Some(Kept { key, output, replaces: true }), spent).await
     }
 
-    async fn write_checkpoint(
+    /// Writes what a run has spent, only while its claim is the newest and leased; `false`: it is not. For what
+    /// no checkpoint carries, because the stage failed. Counts of a run never go down, so a repeat changes nothing.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn spend(&self, token: &LeaseToken, spent: &[Spent]) -> Result<bool, Error> {
+        self.write_fenced(token, None, spent).await
+    }
+
+    async fn write_fenced(
         &self,
-        statement: &'static str,
         token: &LeaseToken,
-        key: &CheckpointKey,
-        output: &serde_json::Value,
+        kept: Option<Kept<'_>>,
         spent: &[Spent],
     ) -> Result<bool, Error> {
-        let (mut transaction, _) = self.db.begin("recording a checkpoint").await?;
-        let statement = sqlx::query_scalar(statement)
+        const DOING: &str = "recording what a run did";
+        let numbers = |count: fn(&Spent) -> i64| -> Vec<i64> { spent.iter().map(count).collect() };
+        let texts = |text: fn(&Spent) -> &str| -> Vec<&str> { spent.iter().map(text).collect() };
+        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let fenced: i64 = sqlx::query_scalar(include_str!("../sql/checkpoints/write.sql"))
             .bind(token.user_id.as_str())
             .bind(token.job_id.as_str())
             .bind(token.epoch.0)
-            .bind(key.stage)
-            .bind(i32::from(key.version))
-            .bind(key.digest.as_slice())
-            .bind(output);
-        let fenced: i64 = bind_spent(statement, spent)
+            .bind(kept.as_ref().map(|kept| kept.key.stage))
+            .bind(kept.as_ref().map(|kept| i32::from(kept.key.version)))
+            .bind(kept.as_ref().map(|kept| kept.key.digest.as_slice()))
+            .bind(kept.as_ref().map(|kept| kept.output))
+            .bind(kept.as_ref().is_some_and(|kept| kept.replaces))
+            .bind(texts(|one| &one.stage))
+            .bind(texts(|one| &one.engine))
+            .bind(numbers(|one| one.calls))
+            .bind(numbers(|one| one.prompt_tokens))
+            .bind(numbers(|one| one.cached_tokens))
+            .bind(numbers(|one| one.completion_tokens))
             .fetch_one(&mut *transaction)
             .await
-            .doing("recording a checkpoint")?;
-        transaction.commit().await.doing("recording a checkpoint")?;
+            .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
         Ok(fenced > 0)
     }
 }
 
-const SAVE: &str = include_str!("../sql/checkpoints/save.sql");
-const OVERWRITE: &str = include_str!("../sql/checkpoints/overwrite.sql");
+/// An output to be recorded.
+struct Kept<'a> {
+    key: &'a CheckpointKey,
+    output: &'a serde_json::Value,
+    /// The one that is there.
+    replaces: bool,
+}

@@ -82,6 +82,22 @@ pub struct LeaseToken {
 }
 
 impl Ledger {
+    /// Whether a job of `queue` is due: asked by workers who share their slots with those of other shards.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn is_job_due(&self, queue: Queue) -> Result<bool, Error> {
+        sqlx::query_scalar(
+            "select exists (select from finalization_jobs where queue = $1 and status = 'queued' \
+                 and ready_at <= statement_timestamp()) \
+             and not exists (select from queue_pauses where queue = $1)",
+        )
+        .bind(queue.as_str())
+        .fetch_one(self.db.pool())
+        .await
+        .doing("looking for jobs that are due")
+    }
+
     /// Leases at most `request.slots` due jobs, oldest first. While other users' jobs wait, a user whose jobs fill their
     /// share of the worker is passed over in favour of them. A job that cannot be read, decided or stored is deferred alone.
     ///

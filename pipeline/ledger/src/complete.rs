@@ -57,6 +57,8 @@ pub struct Results {
     pub embedding: Option<(String, Vec<f32>)>,
     /// (app id, content).
     pub apps: Vec<(String, String)>,
+    /// (photo id, description).
+    pub photos: Vec<(String, String)>,
     /// The engine's id.
     pub engine: String,
     /// What to tell.

@@ -24,6 +24,7 @@ mod renew;
 mod repair;
 pub mod row;
 mod run_input;
+mod shards;
 mod transitions;
 mod turns;
 pub mod usage;
@@ -31,7 +32,7 @@ mod users;
 
 use std::sync::Arc;
 
-use db::{Db, RequestKey, Secrets};
+use db::{Db, RequestKey, Secrets, Shard};
 use job::{Policy, Queue};
 use outbox::Outbox;
 use sqlx::postgres::PgConnectOptions;
@@ -61,6 +62,7 @@ pub use operator::{JobView, OperatorAction};
 pub use read_job::Poll;
 pub use renew::Renewal;
 pub use run_input::{Content, RecentItem, RunInput};
+pub use shards::Shards;
 pub use transitions::{Answer, RunEnd, Transition};
 pub use usage::Spent;
 
@@ -77,6 +79,8 @@ pub struct Settings {
     pub live_queue: Queue,
     /// The keys under which secrets are stored.
     pub secrets: Secrets,
+    /// Which of the installation's shards it is.
+    pub shard: Shard,
 }
 
 impl Default for Settings {
@@ -87,6 +91,7 @@ impl Default for Settings {
             budgets: Budgets::default(),
             live_queue: Queue::Finalization,
             secrets: Secrets::default(),
+            shard: Shard::default(),
         }
     }
 }
@@ -110,7 +115,7 @@ impl Ledger {
     /// Makes the pools without connecting yet: a database that is down at start is a matter of readiness,
     /// not of start-up.
     pub fn new(options: PgConnectOptions, settings: Settings) -> Self {
-        let db = Db::new(options, settings.connections, settings.secrets);
+        let db = Db::new(options, settings.connections, settings.secrets, settings.shard);
         Self {
             store: Store::new(db.clone(), settings.budgets),
             outbox: Outbox::new(db.clone()),

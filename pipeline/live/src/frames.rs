@@ -208,6 +208,8 @@ pub enum ServerFrame {
     Ping,
     /// A JSON array of segments; one that grew comes again under its id.
     Segments(Vec<Shown>),
+    /// `interim_transcript`: words that may still change, which replace the ones before.
+    Interim(Vec<Interim>),
     /// `service_status`.
     Status(StatusFrame),
     /// `memory_processing_started`, with the conversation as the developer interface shows it.
@@ -220,11 +222,11 @@ pub enum ServerFrame {
     Authenticated,
     /// `photo_processing`: all parts of a picture came.
     PhotoProcessing(String),
-    /// `photo_described`.
+    /// `photo_described`, before the `memory_created` of its conversation.
     PhotoDescribed {
         /// The picture's id, as the client sent it.
         id: String,
-        /// What is on it; empty when no model describes pictures.
+        /// What is on it.
         description: String,
     },
 }
@@ -250,6 +252,15 @@ pub struct Shown {
     pub end: f64,
     /// Who recognized it.
     pub stt_provider: Option<String>,
+}
+
+/// Words that may still change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Interim {
+    /// What is understood so far.
+    pub text: String,
+    /// The speaker's label.
+    pub speaker: String,
 }
 
 /// What `service_status` says.
@@ -311,6 +322,7 @@ impl StatusFrame {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Event<'f> {
+    InterimTranscript { segments: &'f [Interim] },
     ServiceStatus(&'f StatusFrame),
     MemoryProcessingStarted { memory: &'f Value },
     MemoryCreated { memory: &'f Value, messages: [(); 0] },
@@ -326,6 +338,7 @@ impl ServerFrame {
         let event = match self {
             Self::Ping => return "ping".to_owned(),
             Self::Segments(segments) => return serde_json::to_string(segments).unwrap_or_default(),
+            Self::Interim(segments) => Event::InterimTranscript { segments },
             Self::Status(status) => Event::ServiceStatus(status),
             Self::ProcessingStarted(memory) => Event::MemoryProcessingStarted { memory },
             Self::Created(memory) => Event::MemoryCreated { memory, messages: [] },

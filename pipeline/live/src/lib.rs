@@ -11,7 +11,7 @@ mod session;
 
 pub use clock::StreamClock;
 pub use frames::{
-    ClientFrame, ClientSegment, CloseCode, Malformed, ServerFrame, ServiceStatus, Shown, StatusFrame,
+    ClientFrame, ClientSegment, CloseCode, Interim, Malformed, ServerFrame, ServiceStatus, Shown, StatusFrame,
 };
 pub use merge::{Utterance, merge};
 pub use pace::Pace;

@@ -56,6 +56,8 @@ pub enum Event {
     Opened(Conversation),
     /// [`Action::Append`] was carried out; the speakers' numbers, in the order of its segments.
     Appended(Vec<Option<i32>>),
+    /// [`Action::Append`] was not carried out: conversations before hold all of it.
+    Repeated,
     /// [`Action::Append`] would make the conversation too large.
     Full,
     /// [`Action::Append`] exceeds what the user may store.
@@ -253,6 +255,7 @@ impl Session {
             (InFlight::Appending { segments, .. }, Event::Appended(numbers)) => {
                 self.appended(segments, &numbers, now, actions);
             }
+            (InFlight::Appending { segments, .. }, Event::Repeated) => self.repeated(&segments, now, actions),
             (InFlight::Appending { said, .. }, Event::Full) => {
                 self.wait_again(said);
                 self.open.iter_mut().for_each(|open| open.full = true);
@@ -300,20 +303,15 @@ impl Session {
         (self.stored_at, self.renewed_at) = (now, now);
         let Some(open) = &mut self.open else { return };
         let origin = *open.origin.get_or_insert_with(|| origin_of(&segments));
-        let numbers = numbers.iter().copied().chain(std::iter::repeat(None));
-        let shown = segments.iter().zip(numbers).map(|(segment, speaker_id)| Shown {
-            id: segment.id.clone(),
-            text: segment.text.clone(),
-            speaker: segment.speaker.clone(),
-            speaker_id,
-            is_user: segment.is_user,
-            person_id: segment.person_id.clone(),
-            start: since(segment.start, origin),
-            end: since(segment.end, origin),
-            stt_provider: segment.provider.clone(),
-        });
-        actions.push(Action::Show(shown.collect()));
+        actions.push(show(&segments, numbers, origin));
         open.last = segments.into_iter().next_back();
+    }
+
+    /// The client is shown what it repeated, so that it stops; the conversation is as it was.
+    fn repeated(&mut self, segments: &[Utterance], now: f64, actions: &mut Vec<Action>) {
+        self.stored_at = now;
+        let origin = self.open.as_ref().and_then(|open| open.origin);
+        actions.push(show(segments, &[], origin.unwrap_or_else(|| origin_of(segments))));
     }
 
     /// What was not stored waits again, before what came since.
@@ -410,6 +408,22 @@ impl Session {
             false => f64::INFINITY,
         }
     }
+}
+
+fn show(segments: &[Utterance], numbers: &[Option<i32>], origin: f64) -> Action {
+    let numbers = numbers.iter().copied().chain(std::iter::repeat(None));
+    let shown = segments.iter().zip(numbers).map(|(segment, speaker_id)| Shown {
+        id: segment.id.clone(),
+        text: segment.text.clone(),
+        speaker: segment.speaker.clone(),
+        speaker_id,
+        is_user: segment.is_user,
+        person_id: segment.person_id.clone(),
+        start: since(segment.start, origin),
+        end: since(segment.end, origin),
+        stt_provider: segment.provider.clone(),
+    });
+    Action::Show(shown.collect())
 }
 
 fn origin_of(segments: &[Utterance]) -> f64 {

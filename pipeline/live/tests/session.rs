@@ -370,3 +370,19 @@ fn a_session_that_fills_up_says_so_and_frees_itself() {
     }
     assert!(!world.session.is_full());
 }
+
+#[test]
+fn what_a_client_repeats_is_shown_again_and_begins_no_conversation() {
+    let mut world = World::new();
+    world.answer();
+    world.say(1, true);
+    assert!(matches!(world.asked.take(), Some(Action::Append { began_ago: Some(_), .. })));
+    world.on(Event::Repeated);
+    assert_eq!(world.shown.keys().collect::<Vec<_>>(), ["s1"]);
+    world.now = 1_000.0;
+    world.on(Event::Tick);
+    assert_eq!(world.asked, Some(Action::Renew), "an empty conversation is never admitted");
+    world.answer();
+    world.say(1, true);
+    assert!(matches!(world.asked, Some(Action::Append { began_ago: Some(ago), .. }) if ago < 61.0));
+}

@@ -7,7 +7,7 @@ use db::{Doing, Error};
 use job::{FailureCode, Timestamp};
 use sqlx::PgConnection;
 
-use crate::Operations;
+use crate::{Operations, gauges::add_counts};
 
 const DOING: &str = "reading the backlog";
 
@@ -36,6 +36,19 @@ pub struct Backlog {
     pub leases_overdue: i64,
     /// Seconds since the oldest lease was claimed; 0 when none is held.
     pub oldest_lease_age: f64,
+}
+
+impl Backlog {
+    /// The same of two shards: sums, and the older of two ages.
+    pub fn add(&mut self, other: &Self) {
+        add_counts(&mut self.queues, &other.queues);
+        add_counts(&mut self.deliveries, &other.deliveries);
+        add_counts(&mut self.dead_letters, &other.dead_letters);
+        self.oldest_parked_age = self.oldest_parked_age.max(other.oldest_parked_age);
+        self.lease_holders += other.lease_holders;
+        self.leases_overdue += other.leases_overdue;
+        self.oldest_lease_age = self.oldest_lease_age.max(other.oldest_lease_age);
+    }
 }
 
 impl Operations {

@@ -6,6 +6,7 @@ use ledger::{
     OperatorAction,
     operator::{Audited, write_action},
 };
+use outbox::{Redelivery, deliveries::make_due};
 use records::UserId;
 use sqlx::{Postgres, QueryBuilder};
 
@@ -53,15 +54,6 @@ pub struct DeliveryLine {
     pub created_at: Timestamp,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
-}
-
-/// What came of delivering once more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Redelivered {
-    /// It is due now, or as soon as its endpoint is enabled.
-    Due,
-    /// It has not ended: it is tried anyway.
-    UnderWay,
 }
 
 const COLUMNS: &str = "select delivery_id, event, conversation_id, revision, status, tries, epoch, last_status, \
@@ -119,7 +111,7 @@ impl Operations {
     }
 
     /// Makes an ended delivery due again under its old id, with one more round of tries, and records who asked and
-    /// why; at a disabled endpoint it waits until that is enabled. `None`: no such delivery.
+    /// why; at a disabled endpoint it waits until that is enabled.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -129,25 +121,21 @@ impl Operations {
         endpoint: &str,
         delivery: &str,
         action: &OperatorAction,
-    ) -> Result<Option<Redelivered>, Error> {
+    ) -> Result<Redelivery, Error> {
         const DOING: &str = "delivering once more for an operator";
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        let again = outbox::deliveries::make_due(&mut transaction, (user, endpoint, delivery), now).await;
-        let Some(view) = again.doing(DOING)? else {
-            transaction.rollback().await.doing(DOING)?;
-            return Ok(None);
-        };
-        if view.is_none() {
+        let again = make_due(&mut transaction, (user, endpoint, delivery), now).await.doing(DOING)?;
+        let Redelivery::Due(_) = again else {
             // Ended explicitly, and not by the driver: a claim skips locked rows, however short the lock.
             transaction.rollback().await.doing(DOING)?;
-            return Ok(Some(Redelivered::UnderWay));
-        }
+            return Ok(again);
+        };
         let subject = delivery_subject(endpoint, delivery);
         let audited = Audited { user: Some(user), verb: "redeliver_webhook", subject: &subject };
         write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         self.db.waker().deliveries_written();
-        Ok(Some(Redelivered::Due))
+        Ok(again)
     }
 }
 

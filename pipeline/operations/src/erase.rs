@@ -13,7 +13,7 @@ use sqlx::{AssertSqlSafe, PgConnection};
 
 use crate::{
     Operations,
-    prune::{Gone, uncount},
+    prune::{JobRow, remove_jobs},
 };
 
 const DOING: &str = "erasing a user";
@@ -254,11 +254,17 @@ async fn erase(connection: &mut PgConnection, user: &UserId, table: &str) -> Res
 /// Removes jobs with their admissions, tasks, checkpoints and costs; totals follow. Jobs of a user who is created again under the
 /// same id may have the same ids: their epochs begin above those that are removed.
 async fn erase_jobs(connection: &mut PgConnection, user: &UserId) -> Result<u64, Error> {
-    let removed: Vec<Gone> = sqlx::query_as(include_str!("../sql/erase/jobs.sql"))
+    let doomed: Vec<JobRow> = sqlx::query_as(include_str!("../sql/erase/lock_jobs.sql"))
         .bind(user.as_str())
         .bind(BATCH)
         .fetch_all(&mut *connection)
         .await
         .doing(DOING)?;
-    uncount(connection, &removed).await.doing(DOING)
+    sqlx::query(include_str!("../sql/erase/admissions.sql"))
+        .bind(user.as_str())
+        .bind(doomed.iter().map(|job| job.job_id.as_str()).collect::<Vec<_>>())
+        .execute(&mut *connection)
+        .await
+        .doing(DOING)?;
+    remove_jobs(connection, &doomed).await.doing(DOING)
 }

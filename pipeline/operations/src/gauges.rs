@@ -50,6 +50,26 @@ impl Operations {
     }
 }
 
+impl Gauges {
+    /// The same of two shards: sums, and the older of two ages.
+    pub fn add(&mut self, other: &Self) {
+        add_counts(&mut self.jobs, &other.jobs);
+        self.oldest_nonterminal_age = self.oldest_nonterminal_age.max(other.oldest_nonterminal_age);
+        self.oldest_unfinished_age = self.oldest_unfinished_age.max(other.oldest_unfinished_age);
+        self.oldest_ready_age = self.oldest_ready_age.max(other.oldest_ready_age);
+        self.oldest_pending_delivery_age =
+            self.oldest_pending_delivery_age.max(other.oldest_pending_delivery_age);
+        self.orphans += other.orphans;
+    }
+}
+
+/// Adds up counts of the same names in the same order.
+pub(crate) fn add_counts(counts: &mut [(&'static str, i64)], others: &[(&'static str, i64)]) {
+    for ((_, count), (_, other)) in counts.iter_mut().zip(others) {
+        *count += other;
+    }
+}
+
 /// Where the endpoints of so many users fail, their deliveries count as late.
 pub const MANY_FAILING: i64 = 5;
 

@@ -7,7 +7,7 @@ use db::{Doing, Error};
 use job::Timestamp;
 use sqlx::PgConnection;
 
-use crate::Operations;
+use crate::{Operations, gauges::add_counts};
 
 const DOING: &str = "reading the database's health";
 
@@ -53,6 +53,8 @@ pub struct Health {
     pub deadlocks: i64,
     /// Bytes on disk of this database.
     pub bytes: i64,
+    /// Which databases these are: host or socket, port and name.
+    pub databases: Vec<(String, u16, String)>,
 }
 
 /// The health of one table, as the server estimates it.
@@ -66,6 +68,42 @@ pub struct TableHealth {
     pub dead: i64,
     /// Seconds since it was vacuumed last, by hand or by itself; none when it never was.
     pub vacuumed_ago: Option<f64>,
+}
+
+impl Health {
+    /// The same of two shards: their tables are added up, and what belongs to a whole database where it is another one.
+    pub fn add(&mut self, other: &Self) {
+        for table in &other.tables {
+            match self.tables.iter_mut().find(|known| known.name == table.name) {
+                Some(known) => known.add(table),
+                None => self.tables.push(table.clone()),
+            }
+        }
+        if other.databases.iter().all(|database| self.databases.contains(database)) {
+            return;
+        }
+        self.databases.extend(other.databases.iter().cloned());
+        add_counts(&mut self.sessions, &other.sessions);
+        self.sessions_allowed += other.sessions_allowed;
+        self.oldest_transaction_age = self.oldest_transaction_age.max(other.oldest_transaction_age);
+        self.oldest_snapshot_age = self.oldest_snapshot_age.max(other.oldest_snapshot_age);
+        self.wal_bytes += other.wal_bytes;
+        self.commits += other.commits;
+        self.rollbacks += other.rollbacks;
+        self.blocks_cached += other.blocks_cached;
+        self.blocks_read += other.blocks_read;
+        self.deadlocks += other.deadlocks;
+        self.bytes += other.bytes;
+    }
+}
+
+impl TableHealth {
+    fn add(&mut self, other: &Self) {
+        self.live += other.live;
+        self.dead += other.dead;
+        let ages = [self.vacuumed_ago, other.vacuumed_ago];
+        self.vacuumed_ago = ages.into_iter().flatten().reduce(f64::max);
+    }
 }
 
 impl Operations {
@@ -94,7 +132,18 @@ impl Operations {
             blocks_read: server.blocks_read,
             deadlocks: server.deadlocks,
             bytes: server.bytes,
+            databases: vec![self.address()],
         })
+    }
+}
+
+impl Operations {
+    fn address(&self) -> (String, u16, String) {
+        let options = self.db.pool().connect_options();
+        let socket = options.get_socket().map(|directory| directory.display().to_string());
+        let host = socket.unwrap_or_else(|| options.get_host().to_owned());
+        let name = options.get_database().unwrap_or(options.get_username());
+        (host, options.get_port(), name.to_owned())
     }
 }
 

@@ -40,7 +40,7 @@ pub use bulk::{
     ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, Started, Stepped,
 };
 pub use causes::{Cause, Causes};
-pub use deliveries::{DeliveryFilter, DeliveryLine, Redelivered, delivery_subject};
+pub use deliveries::{DeliveryFilter, DeliveryLine, delivery_subject};
 pub use doctor::{Examination, OldTransaction};
 pub use erase::ErasureStep;
 pub use find::{FoundId, IdKind};

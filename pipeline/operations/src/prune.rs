@@ -94,13 +94,13 @@ impl Operations {
     async fn prune_jobs(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
         const DOING: &str = "pruning jobs";
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        let gone: Vec<Gone> = sqlx::query_as(include_str!("../sql/prune/jobs.sql"))
+        let doomed: Vec<JobRow> = sqlx::query_as(include_str!("../sql/prune/lock_finished.sql"))
             .bind(cutoff(now, age))
             .bind(batch)
             .fetch_all(&mut *transaction)
             .await
             .doing(DOING)?;
-        let jobs = uncount(&mut transaction, &gone).await.doing(DOING)?;
+        let jobs = remove_jobs(&mut transaction, &doomed).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(jobs)
     }
@@ -208,19 +208,37 @@ async fn remove_needless(
     if page.is_empty() {
         return Ok(0);
     }
-    let gone: Vec<Gone> = sqlx::query_as(include_str!("../sql/prune/dead_letters.sql"))
+    let doomed: Vec<JobRow> = sqlx::query_as(include_str!("../sql/prune/lock_needless.sql"))
         .bind(page.iter().map(|(at, ..)| *at).collect::<Vec<_>>())
         .bind(page.iter().map(|(_, user, _)| user.as_str()).collect::<Vec<_>>())
         .bind(page.iter().map(|(.., id)| id.as_str()).collect::<Vec<_>>())
         .fetch_all(&mut *connection)
         .await
         .doing(LETTERS)?;
-    uncount(connection, &gone).await.doing(LETTERS)
+    remove_jobs(connection, &doomed).await.doing(LETTERS)
 }
 
-/// Lowers the totals by what went, and says how many that were.
-pub(crate) async fn uncount(connection: &mut PgConnection, gone: &[Gone]) -> Result<u64, sqlx::Error> {
-    for row in gone {
+/// A locked job that is to be removed.
+#[derive(sqlx::FromRow)]
+pub(crate) struct JobRow {
+    pub(crate) user_id: String,
+    pub(crate) job_id: String,
+}
+
+/// Removes locked jobs, lowers the totals by them, and says how many there were.
+pub(crate) async fn remove_jobs(
+    connection: &mut PgConnection,
+    doomed: &[JobRow],
+) -> Result<u64, sqlx::Error> {
+    if doomed.is_empty() {
+        return Ok(0);
+    }
+    let gone: Vec<Gone> = sqlx::query_as(include_str!("../sql/prune/remove_jobs.sql"))
+        .bind(doomed.iter().map(|job| job.user_id.as_str()).collect::<Vec<_>>())
+        .bind(doomed.iter().map(|job| job.job_id.as_str()).collect::<Vec<_>>())
+        .fetch_all(&mut *connection)
+        .await?;
+    for row in &gone {
         row.uncount(connection).await?;
     }
     Ok(gone.iter().map(|row| row.count.unsigned_abs()).sum())
@@ -228,7 +246,7 @@ pub(crate) async fn uncount(connection: &mut PgConnection, gone: &[Gone]) -> Res
 
 /// How many jobs of one kind went.
 #[derive(sqlx::FromRow)]
-pub(crate) struct Gone {
+struct Gone {
     status: String,
     stripe: i16,
     dead_code: Option<String>,

@@ -14,7 +14,8 @@ pub struct ModelAnswer {
     pub seconds_ago: i64,
     /// What was wrong, as a word of the closed list; `None`: it was answered.
     pub class: Option<String>,
-    /// The status, where it was not a good answer and there was one.
+    /// The status, where it was not a good answer and there was one. With no class: the server has no list of models, so
+    /// that a check says nothing of the key.
     pub http_status: Option<u16>,
 }
 
@@ -63,6 +64,20 @@ pub struct ModelServers {
     pub reports: Vec<ServerReport>,
     /// Jobs that wait because a model server ended their last run, counted to 1,000.
     pub waiting: i64,
+}
+
+impl ModelServers {
+    /// The same of two shards. A process reports to each of them: it is listed once.
+    pub fn add(&mut self, other: Self) {
+        for report in other.reports {
+            match self.reports.iter_mut().find(|known| known.process == report.process) {
+                Some(known) if known.at < report.at => *known = report,
+                Some(_) => {}
+                None => self.reports.push(report),
+            }
+        }
+        self.waiting += other.waiting;
+    }
 }
 
 impl Operations {

@@ -1,10 +1,15 @@
 //! Where the raw audio of a user's live sessions is posted (`docs/live.md`). One for each user; its audio is never stored.
 
+use chrono::TimeDelta;
 use db::{Doing, Error, secrets::Context};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 
-use crate::Outbox;
+use crate::{
+    Outbox,
+    health::{Patience, ReceiverHealth},
+    tries::Health,
+};
 
 /// Failures in a row, across all processes, after which it is disabled.
 const MOST_FAILURES: i32 = 100;
@@ -163,15 +168,44 @@ impl Outbox {
         version: i64,
         outcome: AudioOutcome,
     ) -> Result<(), Error> {
-        sqlx::query(include_str!("../sql/audio_webhooks/note.sql"))
+        const DOING: &str = "noting how an audio webhook answered";
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let health: Option<ReceiverHealth> = sqlx::query_as(include_str!("../sql/audio_webhooks/lock.sql"))
             .bind(user.as_str())
             .bind(version)
-            .bind(outcome == AudioOutcome::Delivered)
-            .bind(outcome == AudioOutcome::Gone)
-            .bind(MOST_FAILURES)
-            .execute(self.db.pool())
+            .fetch_optional(&mut *transaction)
             .await
-            .doing("noting how an audio webhook answered")
-            .map(drop)
+            .doing(DOING)?;
+        let changed = health.and_then(|health| after(&health, outcome, now));
+        if let Some(health) = changed {
+            sqlx::query(include_str!("../sql/audio_webhooks/store_health.sql"))
+                .bind(user.as_str())
+                .bind(health.enabled)
+                .bind(health.disabled_reason)
+                .bind(health.failing_since)
+                .bind(health.consecutive_failures)
+                .bind(health.last_success_at)
+                .execute(&mut *transaction)
+                .await
+                .doing(DOING)?;
+        }
+        transaction.commit().await.doing(DOING)
     }
+}
+
+/// The health after a request. A success that changes nothing but its time is stored once a minute at most.
+fn after(health: &ReceiverHealth, outcome: AudioOutcome, now: Timestamp) -> Option<ReceiverHealth> {
+    let try_says = match outcome {
+        AudioOutcome::Delivered => Health::Alive,
+        AudioOutcome::Gone => Health::Gone,
+        AudioOutcome::Failed => Health::Failing,
+    };
+    let is_noted = |at: Timestamp| now - at < TimeDelta::minutes(1);
+    if try_says == Health::Alive
+        && health.consecutive_failures == 0
+        && health.last_success_at.is_some_and(is_noted)
+    {
+        return None;
+    }
+    health.after(try_says, Patience::Times(MOST_FAILURES), now)
 }

@@ -21,7 +21,7 @@ pub mod waiting;
 
 pub use fair::SenderLoad;
 pub use history::{DeliveryTry, TRIES_KEPT};
-pub use read::{make_due, share_endpoint};
+pub use read::{Redelivery, make_due, share_endpoint};
 
 /// What a claim does, for errors.
 const CLAIMING: &str = "claiming deliveries";
@@ -178,18 +178,15 @@ impl Outbox {
     /// # Errors
     /// When the database does not answer.
     pub async fn keep_body(&self, claimed: &ClaimedDelivery, body: &[u8]) -> Result<bool, Error> {
-        let kept = sqlx::query(
-            "update webhook_deliveries set body = $5 where user_id = $1 and endpoint_id = $2 and delivery_id = $3 \
-                 and epoch = $4 and sending_until > statement_timestamp()",
-        )
-        .bind(claimed.user_id.as_str())
-        .bind(&claimed.endpoint_id)
-        .bind(&claimed.delivery_id)
-        .bind(claimed.epoch)
-        .bind(body)
-        .execute(self.db.pool())
-        .await
-        .doing("keeping a rendered body")?;
+        let kept = sqlx::query(include_str!("../sql/deliveries/keep_body.sql"))
+            .bind(claimed.user_id.as_str())
+            .bind(&claimed.endpoint_id)
+            .bind(&claimed.delivery_id)
+            .bind(claimed.epoch)
+            .bind(body)
+            .execute(self.db.pool())
+            .await
+            .doing("keeping a rendered body")?;
         Ok(kept.rows_affected() > 0)
     }
 
@@ -241,8 +238,7 @@ impl Outbox {
         self.write_test(user, endpoint, delivery_id).await
     }
 
-    /// Makes a finished delivery due again (same id, one more round of tries). `None`: no such delivery; `Some(None)`: it is
-    /// still under way.
+    /// Makes a finished delivery due again (same id, one more round of tries).
     ///
     /// # Errors
     /// When the database does not answer.
@@ -251,7 +247,7 @@ impl Outbox {
         user: &UserId,
         endpoint: &str,
         delivery: &str,
-    ) -> Result<Option<Option<DeliveryView>>, Error> {
+    ) -> Result<Redelivery, Error> {
         self.make_due_again(user, endpoint, delivery).await
     }
 }

@@ -8,6 +8,7 @@ mod audio_webhooks;
 mod chat;
 pub mod deliveries;
 pub mod endpoints;
+mod health;
 mod pushes;
 pub mod reminders;
 mod subscriptions;
@@ -19,7 +20,8 @@ use db::Db;
 pub use audio_webhooks::{AudioOutcome, AudioReceiver, AudioWebhook, NewAudioWebhook};
 pub use chat::{AppMessage, MESSAGES_PER_HOUR, Notified, SentThisHour};
 pub use deliveries::{
-    ClaimedDelivery, Claims, DeliveryPage, DeliveryPolicy, DeliveryTry, DeliveryView, SenderLoad, TRIES_KEPT,
+    ClaimedDelivery, Claims, DeliveryPage, DeliveryPolicy, DeliveryTry, DeliveryView, Redelivery, SenderLoad,
+    TRIES_KEPT,
 };
 pub use endpoints::{Endpoint, EndpointChange, EndpointChangeRefusal, EndpointRefusal, NewEndpoint};
 pub use pushes::{ClaimedPush, PushPolicy, Pushed};

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tracing::{Instrument, field::Empty};
 use upstream::{CHECK, Fault, LastAnswers, Line, Unanswered};
 
 use crate::Reason;
@@ -26,7 +27,8 @@ pub struct ServerAnswer {
     pub age: Duration,
     /// What was wrong; `None`: it was a good answer.
     pub reason: Option<Reason>,
-    /// The status, where it was not a good answer and there was one.
+    /// The status, where it was not a good answer and there was one. With no reason: the server has no list of models, so
+    /// that a check says nothing of the key.
     pub http_status: Option<u16>,
 }
 
@@ -44,14 +46,24 @@ pub(crate) struct Answers(LastAnswers<Answer>);
 
 impl Answers {
     /// Calls through the line and keeps what each try came to: the circuit may open between the tries of a call. A call
-    /// that was not made, because the circuit is open, came to nothing.
+    /// that was not made, because the circuit is open, came to nothing. `purpose` is the name of its span.
     pub(crate) async fn call<T, F: Unwell, Try: Future<Output = Result<T, F>>>(
         &self,
         line: &Line,
         purpose: &'static str,
         attempt: impl Fn() -> Try,
     ) -> Result<T, Unanswered<F>> {
-        let answer = line.call(purpose, || self.tried(attempt())).await;
+        let span = tracing::info_span!(
+            target: trace::TARGET,
+            "speech",
+            otel.name = purpose,
+            otel.kind = "client",
+            otel.status_code = Empty,
+            outcome = Empty,
+            http.response.status_code = Empty,
+        );
+        let answer = line.call(purpose, || self.tried(attempt())).instrument(span.clone()).await;
+        record(&span, &answer);
         if let Err(Unanswered::Failed { fault, .. }) = &answer {
             // Also a try that was given up for its time.
             self.0.called(answer_of(Some(fault)));
@@ -66,9 +78,12 @@ impl Answers {
     }
 
     /// Keeps what a check came to, which may take 10 seconds; outside of the circuit, which counts calls alone.
-    pub(crate) async fn check<F: Unwell>(&self, attempt: impl Future<Output = Result<(), F>>) {
+    pub(crate) async fn check<F: Unwell>(&self, attempt: impl Future<Output = Result<Option<u16>, F>>) {
         let checked = tokio::time::timeout(CHECK, attempt).await.unwrap_or_else(|_| Err(F::silent()));
-        self.0.checked(answer_of(checked.as_ref().err()));
+        self.0.checked(match checked {
+            Ok(without_list) => (None, without_list),
+            Err(fault) => answer_of(Some(&fault)),
+        });
     }
 
     pub(crate) fn health(&self, id: String, line: &Line) -> ServerHealth {
@@ -80,6 +95,22 @@ impl Answers {
             called: self.0.last_call().map(answer),
             checked: self.0.last_check().map(answer),
         }
+    }
+}
+
+/// How a call ended, in the words of `listen_speech_requests_total`.
+fn record<T, F: Unwell>(span: &tracing::Span, answer: &Result<T, Unanswered<F>>) {
+    let (outcome, http_status) = match answer {
+        Ok(_) => ("answered", None),
+        Err(Unanswered::CircuitOpen(_)) => ("circuit_open", None),
+        Err(Unanswered::Failed { fault, .. }) => (fault.outcome(), fault.http_status()),
+    };
+    span.record("outcome", outcome);
+    if let Some(status) = http_status {
+        span.record("http.response.status_code", status);
+    }
+    if answer.is_err() {
+        span.record("otel.status_code", "ERROR");
     }
 }
 

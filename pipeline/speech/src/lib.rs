@@ -12,6 +12,7 @@
 #![cfg_attr(test, allow(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic"))]
 
 mod audio;
+mod choose;
 mod client;
 mod codec;
 mod deepgram;
@@ -20,6 +21,7 @@ mod health;
 mod listener;
 mod meters;
 mod openai;
+mod reason;
 mod settings;
 mod utterance;
 mod voice;
@@ -28,8 +30,9 @@ mod wav;
 pub use audio::{Audio, RATE, seconds};
 pub use codec::{BadFormat, Codec, Decoder, Format, RATES, Undecodable};
 pub use engine::{
-    Activity, BadKey, Capabilities, Draft, Engine, Event, Events, Gap, Language, Meter, NoMeter, Reason,
-    Recognizer, Session, Status, Usage, channel,
+    Activity, BadKey, Capabilities, Draft, Engine, Event, Events, Gap, Language, Meter, NoMeter, Recognizer,
+    Session, Status, Usage, channel,
 };
 pub use health::{ServerAnswer, ServerHealth};
+pub use reason::Reason;
 pub use settings::{BadSettings, Choice, Settings};

@@ -1,14 +1,7 @@
 //! Which engine, and where it is. Plain values; the binary reads them from `LISTEN_SPEECH_…` and
 //! `LISTEN_DEEPGRAM_…`.
 
-use std::sync::Arc;
-
 use secrecy::{ExposeSecret, SecretString};
-
-use crate::client::Silent;
-use crate::deepgram::Deepgram;
-use crate::openai::OpenAi;
-use crate::{Engine, Meter};
 
 /// `LISTEN_SPEECH_ENGINE`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,21 +103,5 @@ impl Settings {
             Choice::Auto => Choice::None,
             chosen => chosen,
         }
-    }
-
-    /// The process's engine. `chance` makes waits uneven; the caller draws it once per process.
-    pub fn engine(&self, meter: Arc<dyn Meter>, chance: [u8; 32]) -> Result<Arc<dyn Engine>, BadSettings> {
-        match self.choice() {
-            Choice::Deepgram => Ok(Arc::new(Deepgram::new(self, meter, chance)?)),
-            Choice::OpenAi => Ok(Arc::new(OpenAi::new(self, meter, chance)?)),
-            Choice::None | Choice::Auto => Ok(Arc::new(Silent::none())),
-        }
-    }
-
-    /// The engine of sessions whose client recognizes speech itself (`custom_stt=enabled`): it only watches for
-    /// speech, so that the silence timer runs on audio where the client sends any.
-    #[must_use]
-    pub fn client_engine() -> Arc<dyn Engine> {
-        Arc::new(Silent::client())
     }
 }

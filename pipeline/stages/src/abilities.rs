@@ -60,6 +60,26 @@ pub trait Describe: Engine {
         let _ = (talk, folders);
         Box::pin(ready(Ok(Survey::default())))
     }
+
+    /// Whether [`describe_photo`](Self::describe_photo) says what is on a picture.
+    fn sees(&self) -> bool {
+        false
+    }
+
+    /// The id under which descriptions of pictures are kept: an engine may see with another model than it reads with.
+    fn sight_id(&self) -> &str {
+        self.id()
+    }
+
+    /// What is on a picture, a JPEG or PNG in base64, in the language of this tag.
+    fn describe_photo<'a>(
+        &'a self,
+        base64: &'a str,
+        language: &'a str,
+    ) -> BoxFuture<'a, Result<String, Failure>> {
+        let _ = (base64, language);
+        Box::pin(ready(Err(FailureCode::ModelRejected.into())))
+    }
 }
 
 /// Finds what is to be done.

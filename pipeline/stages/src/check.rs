@@ -23,6 +23,8 @@ const WORDS: usize = 15;
 const LINE: usize = 500;
 /// The longest text: an overview, what an app wrote.
 const TEXT: usize = 8_000;
+/// The longest description of a picture.
+const PHOTO: usize = 1_000;
 const MOST_EVENTS: usize = 20;
 const MOST_ITEMS: usize = 50;
 const DEFAULT_EMOJI: &str = "🧠";
@@ -123,6 +125,11 @@ pub(crate) fn memories(drafts: Vec<MemoryDraft>, talk: &Talk) -> Vec<MemoryDraft
 /// What an app wrote, as plain text.
 pub(crate) fn app(result: AppResult) -> AppResult {
     AppResult { content: text::text(&result.content, TEXT), ..result }
+}
+
+/// What is on a picture, as plain text; nothing when no words are left.
+pub(crate) fn photo(description: &str) -> Option<String> {
+    Some(text::text(description, PHOTO)).filter(|description| !description.is_empty())
 }
 
 /// Near the talk, and in a year that RFC 3339 can write: what is shown must be readable.

@@ -114,6 +114,15 @@ pub struct AppResult {
     pub content: String,
 }
 
+/// What is on a picture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhotoDescription {
+    /// The picture's id in its conversation.
+    pub id: String,
+    /// Plain text, never empty.
+    pub description: String,
+}
+
 /// Enums of `records` are kept by name, so that a checkpoint outlives a reordering.
 mod by_name {
     macro_rules! by_name {

@@ -5,9 +5,9 @@ use job::FailureCode;
 use records::Talk;
 
 use crate::{
-    AppResult, Context, DescribeTalk, DetectDiscard, EmbedTalk, Embedding, Engines, ExtractActionItems,
-    FindMemories, Interrupted, Items, Material, MemoryDraft, ReadContext, Run, Structure, Survey, SurveyTalk,
-    TriggerApps, Verdict,
+    AppResult, Context, DescribePhotos, DescribeTalk, DetectDiscard, EmbedTalk, Embedding, Engines,
+    ExtractActionItems, FindMemories, Interrupted, Items, Material, MemoryDraft, PhotoDescription,
+    ReadContext, Run, Structure, Survey, SurveyTalk, TriggerApps, Verdict,
 };
 
 /// What became of a conversation. [`plan_fan_out`](crate::plan_fan_out) says what to tell of it.
@@ -32,6 +32,8 @@ pub struct Kept {
     pub embedding: Embedding,
     /// What the person's summarization apps made of it.
     pub apps: Vec<AppResult>,
+    /// What is on its pictures.
+    pub photos: Vec<PhotoDescription>,
 }
 
 /// The stages with their engines.
@@ -40,6 +42,7 @@ pub struct Stages {
     detect_discard: DetectDiscard,
     survey: Option<SurveyTalk>,
     describe: DescribeTalk,
+    photos: DescribePhotos,
     extract_action_items: ExtractActionItems,
     extract_memories: FindMemories,
     embed: EmbedTalk,
@@ -53,6 +56,7 @@ impl Stages {
             read_context: ReadContext::before(&engines),
             survey: SurveyTalk::before(&engines),
             detect_discard: DetectDiscard::new(engines.judge),
+            photos: DescribePhotos::new(engines.describe.clone()),
             describe: DescribeTalk::new(engines.describe),
             extract_action_items: ExtractActionItems::new(engines.items, engines.same.clone()),
             extract_memories: FindMemories::new(engines.memories, engines.same),
@@ -83,19 +87,36 @@ pub async fn finalize(
     }
 
     // join!, not try_join!: when one fails, the others still record what they paid for.
-    let ((structure, items, memories), embedding) =
-        join!(read(run, stages, talk, &context), run.step(&stages.embed, talk));
-    let interruptions =
-        [structure.as_ref().err(), items.as_ref().err(), memories.as_ref().err(), embedding.as_ref().err()];
+    let ((structure, items, memories), embedding, photos) =
+        join!(read(run, stages, talk, &context), run.step(&stages.embed, talk), see(run, stages, material));
+    let interruptions = [
+        structure.as_ref().err(),
+        items.as_ref().err(),
+        memories.as_ref().err(),
+        embedding.as_ref().err(),
+        photos.as_ref().err(),
+    ];
     if let Some(gravest) =
         interruptions.into_iter().flatten().rev().max_by_key(|interrupted| interrupted.weight())
     {
         return Err(*gravest);
     }
-    let (structure, items, memories, embedding) = (structure?, items?, memories?, embedding?);
+    let (structure, items, memories, embedding, photos) =
+        (structure?, items?, memories?, embedding?, photos?);
 
     let apps = run.step(&stages.trigger_apps, (talk, &structure, &context)).await?;
-    Ok(Finalized::Kept(Box::new(Kept { structure, items, memories, embedding, apps })))
+    Ok(Finalized::Kept(Box::new(Kept { structure, items, memories, embedding, apps, photos })))
+}
+
+async fn see(
+    run: &Run<'_>,
+    stages: &Stages,
+    material: &Material,
+) -> Result<Vec<PhotoDescription>, Interrupted> {
+    match material.photos.as_slice() {
+        [] => Ok(Vec::new()),
+        photos => run.step(&stages.photos, (photos, material.talk.language.as_str())).await,
+    }
 }
 
 /// What the stages that read the whole talk made of it.

@@ -11,7 +11,8 @@ pub struct ServerAnswer {
     pub age: Duration,
     /// What was wrong; `None`: it was answered.
     pub class: Option<ErrorClass>,
-    /// The status, where it was not a good answer and there was one.
+    /// The status, where it was not a good answer and there was one. With no class: the server has no list of models, so
+    /// that a check says nothing of the key.
     pub http_status: Option<u16>,
 }
 

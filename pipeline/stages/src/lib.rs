@@ -29,16 +29,17 @@ pub use abilities::{
 };
 pub use check::is_title;
 pub use drafts::{
-    AppResult, Embedding, EventDraft, ItemDraft, Items, MemoryDraft, Structure, Survey, Verdict,
+    AppResult, Embedding, EventDraft, ItemDraft, Items, MemoryDraft, PhotoDescription, Structure, Survey,
+    Verdict,
 };
 pub use failure::{Failure, MAX_RETRY_AFTER};
 pub use fan_out::{Announcement, plan_fan_out};
 pub use finalize::{Finalized, Kept, Stages, finalize};
 pub use health::{ServerAnswer, ServerHealth};
-pub use material::{Context, Material, PromptApp, RecentItem};
+pub use material::{Context, Material, Photo, PromptApp, RecentItem};
 pub use ports::{CheckpointStore, Interrupted, Observer, StepKey, Unobserved};
 pub use run::Run;
 pub use stage::{
-    DescribeTalk, DetectDiscard, EmbedTalk, ExtractActionItems, FindMemories, Provenance, ReadContext, Stage,
-    StageName, SurveyTalk, TriggerApps,
+    DescribePhotos, DescribeTalk, DetectDiscard, EmbedTalk, ExtractActionItems, FindMemories, Provenance,
+    ReadContext, Stage, StageName, SurveyTalk, TriggerApps,
 };

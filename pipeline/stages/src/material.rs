@@ -23,6 +23,15 @@ pub struct PromptApp {
     pub prompt: String,
 }
 
+/// A picture that is to be described.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Photo {
+    /// Its id in its conversation.
+    pub id: String,
+    /// JPEG or PNG.
+    pub base64: String,
+}
+
 /// All that one run is given, read when it begins.
 #[derive(Clone, Debug)]
 pub struct Material {
@@ -38,6 +47,8 @@ pub struct Material {
     pub apps: Vec<String>,
     /// The prompt apps that the user installed.
     pub prompt_apps: Vec<PromptApp>,
+    /// The pictures that no description has yet; none where the engine sees none.
+    pub photos: Vec<Photo>,
 }
 
 /// What the stages read besides the words, as the first run of a revision found it: an output that an

@@ -292,3 +292,16 @@ async fn one_reading_answers_for_three_stages_and_a_missing_part_is_asked_for() 
     let called = ["survey", "describe", "items", "memories"].map(|ability| fake.called(ability));
     assert_eq!(called, [1, 0, 0, 1], "and a second run pays for nothing");
 }
+
+#[tokio::test]
+async fn a_picture_that_cannot_be_described_stays_without_a_description_and_fails_nothing() {
+    let photo = |id: &str, base64: &str| Photo { id: id.to_owned(), base64: base64.to_owned() };
+    let photos = vec![photo("p1", "abc"), photo("p2", "def"), photo("p3", "ghi")];
+    let failing = Fake::default().fails("photo", &[FailureCode::ByokKeyRejected]);
+    let (fake, finalized) = finalized(failing, Material { photos, ..material(WORDS) }).await;
+    let described = kept(Ok(finalized)).photos;
+    let described: Vec<_> =
+        described.iter().map(|photo| (photo.id.as_str(), photo.description.as_str())).collect();
+    assert_eq!(described, [("p2", "def in en"), ("p3", "ghi in en")]);
+    assert_eq!(fake.called("photo"), 3);
+}

@@ -1,7 +1,7 @@
 //! Chats: messages, and the turns of the assistant that answer them.
 //!
-//! A turn is noted when it begins and when it ends. Between the two it belongs to a process; when that is lost, the turn
-//! reads as failed once its time is over, and the next one may begin.
+//! A turn is stored when it begins, while it runs and when it ends. Until then it belongs to a process under a lease; when
+//! that process is lost, the turn reads as failed once the lease is over, and the next one may begin.
 
 use std::time::Duration;
 
@@ -27,8 +27,8 @@ pub struct NewTurn {
     pub reply_id: String,
     /// What the user wrote.
     pub text: String,
-    /// How long the turn may run, finishing included.
-    pub run_for: Duration,
+    /// How long the turn is its process's without being renewed.
+    pub lease: Duration,
 }
 
 /// What came of beginning a turn.
@@ -125,7 +125,7 @@ impl Store {
             .bind(&new.reply_id)
             .bind(now)
             .bind(&new.request_id)
-            .bind(new.run_for.as_secs_f64())
+            .bind(new.lease.as_secs_f64())
             .execute(&mut *transaction)
             .await
             .doing(BEGINNING)?;
@@ -146,6 +146,38 @@ impl Store {
             .await
             .doing(BEGINNING)?;
         Ok(BegunTurn::Busy(seconds.unwrap_or(1).unsigned_abs()))
+    }
+
+    /// Stores what there is of a running turn's reply, and renews its lease. `false`: the turn is no longer this process's,
+    /// because another message began after its lease or its thread was cleared.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn renew_turn(
+        &self,
+        user: &UserId,
+        reply_id: &str,
+        so_far: &FinishedTurn,
+        lease: Duration,
+    ) -> Result<bool, Error> {
+        const DOING: &str = "renewing a turn";
+        let renew = async {
+            let mut transaction = self.db.begin_without_clock(DOING).await?;
+            let renewed = sqlx::query(include_str!("../sql/messages/renew_turn.sql"))
+                .bind(user.as_str())
+                .bind(reply_id)
+                .bind(lease.as_secs_f64())
+                .bind(&so_far.engine)
+                .bind(&so_far.sources)
+                .bind(&so_far.tools)
+                .bind(&so_far.text)
+                .execute(&mut *transaction)
+                .await
+                .doing(DOING)?;
+            transaction.commit().await.doing(DOING)?;
+            Ok(renewed.rows_affected() > 0)
+        };
+        self.db.in_time(renew).await
     }
 
     /// Keeps what came of a turn. `false`: the turn is no longer this process's, because its time was over or its thread

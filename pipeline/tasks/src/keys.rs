@@ -27,12 +27,12 @@ const SHORTEST_MODULUS: usize = 256;
 const FRESH: (Duration, Duration) = (Duration::from_secs(300), Duration::from_secs(6 * 3_600));
 /// For how long keys are good that could not be fetched again.
 const KEPT: Duration = Duration::from_secs(24 * 3_600);
-/// How often keys are fetched at most because tokens name unknown ones.
-const BETWEEN: Duration = Duration::from_secs(60);
-/// How long before a fetch that failed is repeated.
+/// How long after a fetch a token with an unknown key causes another one: anybody can send such tokens.
+const BETWEEN: Duration = Duration::from_secs(5);
+/// The same after a fetch that failed; also the wait between two fetches while there are no keys at all.
+const BETWEEN_FAILURES: Duration = Duration::from_secs(2);
+/// How long before a fetch that failed is repeated without a request for it.
 const AGAIN: Duration = Duration::from_secs(30);
-/// The same while there are no keys at all.
-const FIRST: Duration = Duration::from_secs(2);
 
 /// The keys of one issuer. Cheap to clone.
 #[derive(Clone)]
@@ -43,8 +43,14 @@ struct Inner {
     http: Client,
     metrics: Metrics,
     kept: RwLock<Option<Kept>>,
-    /// When a request last had keys fetched; held while it does so, so that one fetch serves all who wait.
-    asked: Mutex<Option<Instant>>,
+    /// The last fetch; locked while one is under way, so that it serves all requests that wait for it.
+    last: Mutex<Option<Fetch>>,
+}
+
+#[derive(Clone, Copy)]
+struct Fetch {
+    at: Instant,
+    succeeded: bool,
 }
 
 #[derive(Clone)]
@@ -59,7 +65,7 @@ pub(crate) enum Found {
     Key(Arc<RsaKey>),
     /// The issuer has none of that name.
     Unknown,
-    /// None could be fetched.
+    /// None of that name is kept, and the issuer's could not be fetched.
     NoKeys,
 }
 
@@ -67,17 +73,17 @@ impl Keys {
     /// Keys that are at `url`; nothing is fetched yet. `None`: the process has no TLS provider.
     pub fn new(url: &Url, metrics: Metrics) -> Option<Self> {
         let http = upstream::client(url)?;
-        let (kept, asked) = (RwLock::default(), Mutex::default());
-        Some(Self(Arc::new(Inner { url: url.clone(), http, metrics, kept, asked })))
+        let (kept, last) = (RwLock::default(), Mutex::default());
+        Some(Self(Arc::new(Inner { url: url.clone(), http, metrics, kept, last })))
     }
 
     /// Fetches the keys at once, and again whenever they are old, until `stop`.
     pub async fn keep_fresh(&self, stop: CancellationToken) {
         loop {
-            let fetched = self.fetch().await;
+            let fetched = self.fetch(&mut *self.0.last.lock().await).await;
             let wait = match (fetched, self.kept()) {
                 (true, Some(kept)) => kept.fresh_for,
-                (_, None) => FIRST,
+                (_, None) => BETWEEN_FAILURES,
                 (false, _) => AGAIN,
             };
             if stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
@@ -86,24 +92,24 @@ impl Keys {
         }
     }
 
-    /// The key of that name. An unknown name has the keys fetched, once a minute at most, by one of those who wait.
+    /// The key of that name. An unknown name causes a fetch, which serves all requests that wait meanwhile, unless the
+    /// last one was a few seconds ago.
     pub(crate) async fn find(&self, key_id: &str) -> Found {
         if let Some(key) = self.look(key_id) {
             return Found::Key(key);
         }
-        let mut asked = self.0.asked.lock().await;
+        let mut last = self.0.last.lock().await;
         if let Some(key) = self.look(key_id) {
             return Found::Key(key);
         }
-        let between = if self.kept().is_some() { BETWEEN } else { FIRST };
-        if asked.is_none_or(|asked| asked.elapsed() >= between) {
-            self.fetch().await;
-            *asked = Some(Instant::now());
-        }
-        match (self.look(key_id), self.kept()) {
-            (Some(key), _) => Found::Key(key),
-            (None, Some(_)) => Found::Unknown,
-            (None, None) => Found::NoKeys,
+        let fetched = match *last {
+            Some(last) if last.at.elapsed() < last.pause() => last.succeeded,
+            _ => self.fetch(&mut last).await,
+        };
+        match self.look(key_id) {
+            Some(key) => Found::Key(key),
+            None if fetched => Found::Unknown,
+            None => Found::NoKeys,
         }
     }
 
@@ -118,8 +124,11 @@ impl Keys {
     }
 
     /// Whether the keys could be fetched; those that were there stay otherwise.
-    async fn fetch(&self) -> bool {
+    async fn fetch(&self, last: &mut Option<Fetch>) -> bool {
+        // Noted before, too: a caller that hangs up in the middle ends its fetch, and must not cause the next at once.
+        *last = Some(Fetch { at: Instant::now(), succeeded: false });
         let fetched = tokio::time::timeout(FETCH, self.try_fetch()).await.unwrap_or(Err("unreachable"));
+        *last = Some(Fetch { at: Instant::now(), succeeded: fetched.is_ok() });
         match fetched {
             Ok(kept) => {
                 *self.0.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(kept);
@@ -147,6 +156,13 @@ impl Keys {
         })?;
         let keys = parse(&body).ok_or("unusable")?;
         Ok(Kept { keys: Arc::new(keys), fetched_at: Instant::now(), fresh_for })
+    }
+}
+
+impl Fetch {
+    /// How long no request causes another.
+    fn pause(&self) -> Duration {
+        if self.succeeded { BETWEEN } else { BETWEEN_FAILURES }
     }
 }
 

@@ -1,15 +1,17 @@
-//! `listen apps create`: what `POST /v1/apps` does, with its manifest fetched from here.
+//! `listen apps create`: what `POST /v1/apps` does; the app's servers are asked from here.
 
-use api::{AppServers, NoManifest};
+use std::path::PathBuf;
+
+use api::{NotOffered, offered};
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 use ledger::Ledger;
 use outside::{Caller, Guard};
 use rand::RngExt;
 use records::UserId;
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
-use store::{AppFields, AppVisibility, KeptManifest, NewApp, TooManyApps};
+use store::{AppFields, AppVisibility, McpToken, NewApp, TooManyApps};
 
 use super::super::{
     named,
@@ -61,6 +63,12 @@ pub(super) struct Create {
     /// The prompt of a summary that it writes of every conversation.
     #[arg(long, value_name = "WORDS")]
     summary_prompt: Option<String>,
+    /// An MCP server (streamable HTTP) whose tools it lends.
+    #[arg(long, value_name = "URL")]
+    mcp_url: Option<String>,
+    /// A file with the bearer token for that server; `-` is the standard input.
+    #[arg(long, value_name = "FILE", requires = "mcp_url")]
+    mcp_token_file: Option<PathBuf>,
     /// Addresses that URLs may reach besides public ones.
     #[arg(long, env = "LISTEN_ALLOW_OUTGOING", value_delimiter = ',', value_name = "CIDR,…")]
     allow_outgoing: Vec<IpNet>,
@@ -77,19 +85,19 @@ pub(super) async fn run(ledger: &Ledger, create: Create, as_json: bool) -> anyho
         return Err(nobody(&owner).into());
     }
     let guard = Guard::new(create.allow_outgoing.clone());
-    let fields = create.fields();
-    let urls = [&fields.home_url, &fields.manifest_url, &fields.webhook_url, &fields.setup_url];
+    let mut fields = create.fields();
+    let urls =
+        [&fields.home_url, &fields.manifest_url, &fields.webhook_url, &fields.setup_url, &fields.mcp_url];
     for url in urls.into_iter().flatten() {
         guard.check_url(url).map_err(|why| Exit::Usage(format!("{url}: {why}")))?;
     }
-    let manifest = match &fields.manifest_url {
-        None => None,
-        Some(url) => {
-            let servers = Servers(Caller::new(guard.clone())?);
-            let body = servers.manifest(&owner, url).await.map_err(|why| Exit::Refused(unread(why)))?;
-            Some(checked(&body, fields.home_url.as_deref(), &guard)?)
-        }
-    };
+    let token = create.token()?;
+    let servers = Servers(Caller::new(guard.clone())?);
+    let may_call = |url: &str| guard.check_url(url).is_ok();
+    let manifest = offered(&servers, &may_call, &owner, &fields, token.as_ref()).await.map_err(refused)?;
+    if let Some(token) = token {
+        fields.mcp_token = McpToken::Replace(token);
+    }
     let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
     let secret = outside::new_secret(chance().random());
     let new = NewApp { id, fields, manifest, secret };
@@ -104,31 +112,13 @@ pub(super) async fn run(ledger: &Ledger, create: Create, as_json: bool) -> anyho
     }
 }
 
-fn checked(body: &[u8], home_url: Option<&str>, guard: &Guard) -> anyhow::Result<KeptManifest> {
-    let manifest = apps::check(body, home_url, |url| guard.check_url(url).is_ok()).map_err(|problems| {
-        let lines: Vec<String> =
-            problems.into_iter().map(|problem| format!("  - {}", problem.text)).collect();
-        Exit::Refused(format!("the manifest cannot be taken:\n{}", lines.join("\n")))
-    })?;
-    Ok(KeptManifest {
-        text: manifest.to_text(),
-        sha256: manifest.sha256(),
-        chat_enabled: manifest.chat_messages.enabled,
-        chat_target: manifest.chat_messages.target.as_str(),
-        chat_notify: manifest.chat_messages.notify,
-    })
-}
-
-fn unread(why: NoManifest) -> String {
-    match why {
-        NoManifest::Status(status) => format!("the manifest's server answered {status} instead of 200"),
-        NoManifest::Redirect => {
-            "the manifest's server answered with a redirect, which is not followed".to_owned()
-        }
-        NoManifest::Timeout => "the manifest's server did not answer within 10 seconds".to_owned(),
-        NoManifest::TooLong => "the manifest is longer than 256 KiB".to_owned(),
-        NoManifest::Broken | NoManifest::Unreachable => "the manifest could not be fetched".to_owned(),
-    }
+fn refused(not: NotOffered) -> Exit {
+    let lines: Vec<String> = not.problems.iter().map(|problem| format!("  - {problem}")).collect();
+    Exit::Refused(format!(
+        "what --{} leads to cannot be taken:\n{}",
+        not.field.replace('_', "-"),
+        lines.join("\n")
+    ))
 }
 
 impl Create {
@@ -146,7 +136,25 @@ impl Create {
             setup_url: self.setup_url.clone(),
             setup_completed_url: None,
             summary_prompt: self.summary_prompt.clone(),
+            mcp_url: self.mcp_url.clone(),
             ..AppFields::default()
         }
+    }
+
+    /// The token for the MCP server.
+    fn token(&self) -> anyhow::Result<Option<SecretString>> {
+        let Some(file) = &self.mcp_token_file else { return Ok(None) };
+        let read = match file.as_os_str() == "-" {
+            true => std::io::read_to_string(std::io::stdin()),
+            false => std::fs::read_to_string(file),
+        };
+        let text = read.map_err(|why| Exit::Usage(format!("{}: {why}", file.display())))?;
+        let token = text.trim();
+        // It is sent in a header.
+        if token.is_empty() || token.len() > 2_048 || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let words = "the MCP token must be 1 to 2,048 visible ASCII characters";
+            return Err(Exit::Usage(words.to_owned()).into());
+        }
+        Ok(Some(SecretString::from(token)))
     }
 }

@@ -65,7 +65,7 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
         Verb::Create { app, label } => {
             let OperatorApp { id: app, owner, .. } = find(ledger, &app).await?;
             let owner = UserId::new(owner);
-            let text = api::keys::generate_app_key(chance().random());
+            let text = api::keys::generate_app_key(chance().random(), ledger.db().shard());
             let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
             let key = NewAppKey { id, label, prefix: text.hint, sha256: text.sha256 };
             let made =

@@ -119,6 +119,6 @@ fn frame(lines: &[samples::Line], number: usize) -> Value {
 /// How many jobs the conversation has had.
 async fn jobs_of(app: &App, id: &str) -> anyhow::Result<usize> {
     let filter = JobFilter { user: Some(UserId::new("demo")), limit: 1_000, ..JobFilter::default() };
-    let page = Operations::new(&app.ledger).jobs_page(&filter).await?;
+    let page = Operations::new(app.shards.first()).jobs_page(&filter).await?;
     Ok(page.jobs.iter().filter(|view| view.conversation_id.as_str() == id).count())
 }

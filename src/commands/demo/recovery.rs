@@ -58,7 +58,7 @@ impl Interrupted {
         let conversation = client.conversation(&self.id).await?;
         let items = client.items(&self.id).await?;
         let job_id = JobId::from_text(poll["job_id"].as_str().unwrap_or_default());
-        let view = app.ledger.job(&job_id).await?.context("the job is in the ledger")?;
+        let view = app.shards.first().job(&job_id).await?.context("the job is in the ledger")?;
         Ok(Recovery {
             title: conversation["structured"]["title"].as_str().unwrap_or_default().to_owned(),
             killed_process: self.process,
@@ -96,6 +96,8 @@ fn spawn(private: &Private, app: &App) -> anyhow::Result<Child> {
         .args(["--finalization-heartbeat-seconds", &app.config.finalization_heartbeat_seconds.to_string()])
         .args(["--demo-pause-after", &format!("{HELD_AFTER}={HELD_SECONDS}")])
         .env("DATABASE_URL", private.url())
+        .env("LISTEN_SHARDS", "1")
+        .env_remove("LISTEN_SHARD_URLS")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

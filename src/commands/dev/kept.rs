@@ -49,7 +49,7 @@ impl Kept {
     /// # Errors
     /// When the database does not answer.
     pub(super) async fn key(mut self, ledger: &Ledger, user: &UserId) -> anyhow::Result<SecretString> {
-        let text = api::keys::generate(self.seed);
+        let text = api::keys::generate(self.seed, ledger.db().shard());
         let owner = ledger.store().key_owner(&text.sha256).await?;
         if owner.is_some_and(|owner| owner.user_id == *user) {
             return Ok(text.plaintext);
@@ -57,7 +57,7 @@ impl Kept {
         if !self.is_new {
             self = Self::draw(self.file);
         }
-        let text = api::keys::generate(self.seed);
+        let text = api::keys::generate(self.seed, ledger.db().shard());
         let (_, key) = keys::store(ledger, user, "dev", api::keys::Scope::ALL, text).await?;
         if let Some(file) = &self.file {
             write(file, &self.seed).with_context(|| format!("keeping the key in {}", file.display()))?;

@@ -272,7 +272,7 @@ fn lines(view: &JobView) -> Vec<(&'static str, String)> {
         ("last code", job.last_code.map_or("none".to_owned(), |code| code.to_string())),
         ("own keys", if job.requires_keys { "required" } else { "not required" }.to_owned()),
         ("checkpoints", or_none(view.checkpoints.join(", "))),
-        ("looked at", view.reconcile_after_at.map_or("never again by itself".to_owned(), time)),
+        ("next check", view.reconcile_after_at.map_or("none: nothing is left to do".to_owned(), time)),
         ("admitted, changed", format!("{}, {}", time(view.created_at), time(view.updated_at))),
     ];
     lines.extend(view.trace.map(|trace| ("trace", trace.trace_id())));

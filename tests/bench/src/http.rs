@@ -39,6 +39,7 @@ impl Client {
     pub(crate) async fn post_json(&mut self, path: &str, key: &str, body: &str) -> u16 {
         let head = format!(
             "POST {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {key}\r\n\
+             accept: application/json\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );

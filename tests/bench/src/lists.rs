@@ -78,7 +78,7 @@ async fn serve(setup: &Setup) -> (SocketAddr, String) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await });
-    let made = api::keys::generate([42; 32]);
+    let made = api::keys::generate([42; 32], Default::default());
     let key = NewKey {
         id: made.hint.clone(),
         name: "lists".to_owned(),

@@ -211,8 +211,10 @@ async fn people(setup: &Setup, count: usize) -> Vec<Person> {
         .map(|number| async move {
             let id = format!("speaker-{number}");
             let user = UserId::new(id.clone());
-            let made =
-                api::keys::generate(std::array::from_fn(|byte| (number >> (byte % 4 * 8)) as u8 ^ 0x5a));
+            let made = api::keys::generate(
+                std::array::from_fn(|byte| (number >> (byte % 4 * 8)) as u8 ^ 0x5a),
+                Default::default(),
+            );
             let key = NewKey {
                 id: made.hint.clone(),
                 name: "bench".to_owned(),

@@ -2,7 +2,7 @@
 //! refuses to run with one of them off; every figure stands beside a floor or a peer from the same run.
 //!
 //! `cargo run --release -p bench` runs all tables on a private, durable PostgreSQL; `-- admission drain deliveries
-//! latency history lists text` picks some. `pgbench` comes with the server's programs; the peer is built on the way. `-- peers` is
+//! latency history lists text assistant` picks some. `pgbench` comes with the server's programs; the peer is built on the way. `-- peers` is
 //! a run of its own, beside queues that need npm and Python too; `-- peers --help` says how much of it may be had. `-- neighbours SECONDS`
 //! measures what a quiet user notices of one who does its worst; `-- live` measures live sessions on the real binary, and
 //! `-- live --help` says how many.
@@ -15,6 +15,7 @@
 )]
 
 mod admission;
+mod assistant;
 mod deliveries;
 mod drain;
 mod figures;
@@ -38,7 +39,8 @@ use setup::Setup;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-const TABLES: [&str; 7] = ["admission", "drain", "deliveries", "latency", "history", "lists", "text"];
+const TABLES: [&str; 8] =
+    ["admission", "drain", "deliveries", "latency", "history", "lists", "text", "assistant"];
 
 #[tokio::main]
 async fn main() {
@@ -87,6 +89,9 @@ async fn main() {
     }
     if is_wanted("text") {
         text::table();
+    }
+    if is_wanted("assistant") {
+        assistant::table(&setup).await;
     }
     setup.tear_down().await;
 }

@@ -184,7 +184,8 @@ impl Setup {
 pub(crate) async fn keys_in(ledger: &Ledger) -> Vec<String> {
     let mut keys = Vec::new();
     for number in 0..PEOPLE {
-        let made = api::keys::generate(std::array::from_fn(|byte| (byte * 7 + number) as u8));
+        let made =
+            api::keys::generate(std::array::from_fn(|byte| (byte * 7 + number) as u8), Default::default());
         let key = NewKey {
             id: made.hint.clone(),
             name: "bench".to_owned(),

@@ -16,7 +16,7 @@ use sqlx::PgPool;
 use sqlx::postgres::PgPool as Pool;
 
 use crate::journal::Journal;
-use crate::run::World;
+use crate::world::World;
 
 /// A rule, and the query that finds what breaks it (a column of text).
 pub(crate) type Rule = (&'static str, &'static str);

@@ -13,8 +13,25 @@ use task_queue::Kind;
 
 use crate::journal::Broken;
 use crate::model::Mood;
+use crate::plan::{Dispatch, Plan};
 use crate::receiver::Manner;
-use crate::run::World;
+use crate::world::World;
+
+/// The faults of a plan.
+///
+/// # Panics
+/// When a name is not one of a fault.
+pub(crate) fn of(plan: &Plan) -> Vec<Fault> {
+    let known: Vec<&str> = Fault::ALL.iter().map(|fault| fault.name()).collect();
+    for name in &plan.only {
+        assert!(known.contains(&name.as_str()), "{name} is none of {}", known.join(", "));
+    }
+    let wanted = |fault: &Fault| {
+        (plan.dispatch == Dispatch::CloudTasks || !fault.is_of_task_queue())
+            && (plan.only.is_empty() || plan.only.iter().any(|name| name == fault.name()))
+    };
+    Fault::ALL.iter().copied().filter(wanted).collect()
+}
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@
 )]
 
 mod attack;
+mod balance;
 mod check;
 mod client;
 mod fault;
@@ -30,6 +31,7 @@ mod recovery;
 mod report;
 mod run;
 mod settle;
+mod world;
 
 pub use attack::{Attacked, attack};
 pub use neighbours::{Neighbours, neighbours};

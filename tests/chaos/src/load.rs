@@ -20,7 +20,7 @@ use crate::client;
 use crate::journal::{Answer, Said};
 use crate::model::REFUSED_KEY;
 use crate::people::Person;
-use crate::run::World;
+use crate::world::World;
 
 static NEXT: AtomicI64 = AtomicI64::new(1);
 

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::people;
 use crate::program;
-use crate::run::World;
+use crate::world::World;
 
 /// Looks until all that has died is replayed in bulk. The look after it is paused, and the next one ends that.
 const IN_BULK: u32 = 4;

@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::fault::Fault;
-
 /// Who carries jobs to the processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dispatch {
@@ -57,22 +55,6 @@ impl Plan {
         }
     }
 
-    /// The faults of this plan.
-    ///
-    /// # Panics
-    /// When a name is not one of a fault.
-    pub(crate) fn faults(&self) -> Vec<Fault> {
-        let known: Vec<&str> = Fault::ALL.iter().map(|fault| fault.name()).collect();
-        for name in &self.only {
-            assert!(known.contains(&name.as_str()), "{name} is none of {}", known.join(", "));
-        }
-        let wanted = |fault: &Fault| {
-            (self.dispatch == Dispatch::CloudTasks || !fault.is_of_task_queue())
-                && (self.only.is_empty() || self.only.iter().any(|name| name == fault.name()))
-        };
-        Fault::ALL.iter().copied().filter(wanted).collect()
-    }
-
     /// Seconds in which a conversation that is refused from the beginning fails as often as ends in a dead letter: a
     /// back-off of 30 s, a fifth more at most, lies between two of few attempts.
     pub(crate) fn first_failures(&self) -> f64 {
@@ -82,5 +64,12 @@ impl Plan {
     /// The lease.
     pub(crate) fn lease_length(&self) -> Duration {
         Duration::from_secs(self.lease.0)
+    }
+
+    /// What happens, on stderr, where it is asked for.
+    pub(crate) fn say(&self, words: &str) {
+        if self.talk {
+            eprintln!("{words}");
+        }
     }
 }

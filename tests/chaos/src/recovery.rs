@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::run::World;
+use crate::world::World;
 
 /// Samples of one kind of fault, in seconds.
 #[derive(Clone, Debug, Default)]

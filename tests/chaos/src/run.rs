@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use sqlx::PgPool;
 use tokio_util::sync::CancellationToken;
 
 use crate::client::Client;
@@ -13,35 +12,14 @@ use crate::fault::{self, Fault};
 use crate::fleet::{Door, Fleet};
 use crate::journal::Journal;
 use crate::model::{self, Model};
-use crate::people::{self, Person};
+use crate::people;
 use crate::plan::{Dispatch, Plan};
 use crate::postgres::Postgres;
-use crate::queue::{self, TaskQueue};
+use crate::queue::TaskQueue;
 use crate::receiver::Receivers;
 use crate::report::Report;
-use crate::{check, load, operator, program, recovery, settle};
-
-/// Everything that a run consists of.
-pub(crate) struct World {
-    pub(crate) plan: Plan,
-    pub(crate) postgres: Arc<Postgres>,
-    /// The kit's own sessions.
-    pub(crate) pool: PgPool,
-    pub(crate) journal: Arc<Journal>,
-    pub(crate) model: Model,
-    pub(crate) receivers: Arc<Receivers>,
-    pub(crate) fleet: Fleet,
-    /// What carries jobs in `cloud_tasks` mode.
-    pub(crate) queue: Option<TaskQueue>,
-    pub(crate) people: Vec<Person>,
-    /// Whose writes are read back one by one.
-    pub(crate) writers: Vec<Person>,
-    /// Who speaks into live sockets.
-    pub(crate) speakers: Vec<Person>,
-    pub(crate) client: Client,
-    /// The moment at which the kit's time was 0, in seconds of the database's epoch.
-    pub(crate) origin: f64,
-}
+use crate::world::World;
+use crate::{balance, check, load, operator, program, recovery, settle};
 
 /// Makes a world, breaks things in it for as long as the plan says, lets it settle, and checks.
 ///
@@ -49,7 +27,7 @@ pub(crate) struct World {
 /// When the kit itself cannot work: no PostgreSQL, no program.
 pub async fn run(plan: &Plan) -> Report {
     let world = Arc::new(set_up(plan).await);
-    queue::balance(&world);
+    balance::balance(&world);
     let (stop, mut tasks) = (CancellationToken::new(), Vec::new());
     for index in 0..world.people.len() {
         tasks.push(tokio::spawn(load::live(Arc::clone(&world), index, stop.clone())));
@@ -86,7 +64,7 @@ pub async fn run(plan: &Plan) -> Report {
 
 async fn set_up(plan: &Plan) -> World {
     program::path();
-    say(plan, "a durable PostgreSQL of its own is made");
+    plan.say("a durable PostgreSQL of its own is made");
     let postgres = Arc::new(Postgres::new(plan.keep.as_deref()).await);
     let (code, _) = program::command(&postgres.url("cli"), &["migrate"]).await;
     assert_eq!(code, Some(0), "the schema cannot be made");
@@ -185,7 +163,7 @@ async fn make_endpoints(world: &World) {
 async fn break_things(world: &Arc<World>) {
     let mut chance = StdRng::seed_from_u64(world.plan.seed);
     let mut round: Vec<Fault> = Vec::new();
-    let (faults, end) = (world.plan.faults(), world.plan.length.as_secs_f64());
+    let (faults, end) = (fault::of(&world.plan), world.plan.length.as_secs_f64());
     let begun = world.journal.now();
     tokio::time::sleep(Duration::from_secs(2)).await;
     while world.journal.now() - begun < end {
@@ -196,17 +174,10 @@ async fn break_things(world: &Arc<World>) {
             }
         }
         let Some(fault) = round.pop() else { return };
-        say(&world.plan, &format!("{:>6.1} s  {}", world.journal.now(), fault.name()));
+        world.plan.say(&format!("{:>6.1} s  {}", world.journal.now(), fault.name()));
         let broken = fault::inject(fault, world, &mut chance).await;
         world.journal.broken.note(broken);
         world.fleet.look().await;
         tokio::time::sleep(Duration::from_millis(chance.random_range(1_500..4_000))).await;
-    }
-}
-
-/// Prints what happens.
-pub(crate) fn say(plan: &Plan, words: &str) {
-    if plan.talk {
-        eprintln!("{words}");
     }
 }

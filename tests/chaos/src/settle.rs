@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::model::{KEY, OWN_KEY, PROVIDER_WORDS, REFUSED_KEY};
 use crate::operator;
-use crate::run::{World, say};
+use crate::world::World;
 
 /// How long that may take: a back-off, a lease, a pass, and the work itself.
 const PATIENCE: Duration = Duration::from_secs(150);
@@ -34,7 +34,7 @@ const UNDER_WAY: &str = "select (select count(*) from webhook_deliveries where s
 
 /// Waits until nothing is under way and no dead letter is left that can be helped; answers what did not come to rest.
 pub(crate) async fn settle(world: &World) -> Option<String> {
-    say(&world.plan, "nothing is broken any more; everything comes to rest");
+    world.plan.say("nothing is broken any more; everything comes to rest");
     let begun = Instant::now();
     operator::replay(world, 5).await;
     loop {

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::{
     fault::Kind,
-    server::{Shared, wall_clock},
+    shared::{Shared, wall_clock},
     store::Task,
 };
 

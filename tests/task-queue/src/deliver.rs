@@ -15,7 +15,7 @@ use tokio::{
 
 use crate::{
     fault::Kind,
-    server::{Shared, wall_clock},
+    shared::{Shared, wall_clock},
     store::{Delivery, Task},
     token::{Claims, Signer},
 };

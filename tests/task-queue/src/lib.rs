@@ -9,11 +9,13 @@ mod api;
 mod deliver;
 mod fault;
 mod server;
+mod shared;
 mod store;
 mod token;
 
 pub use fault::{Fault, Kind};
-pub use server::{Emulator, Options};
+pub use server::Emulator;
+pub use shared::Options;
 pub use store::Delivery;
 pub use token::{Claims, Signer};
 

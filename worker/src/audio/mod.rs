@@ -9,7 +9,7 @@ mod tap;
 use std::fmt;
 use std::sync::Arc;
 
-use ledger::Ledger;
+use ledger::Shards;
 use outside::Sender;
 use records::UserId;
 use tokio::sync::Semaphore;
@@ -31,7 +31,7 @@ pub struct AudioWebhooks(Arc<Shared>);
 
 /// What all taps of a process share.
 struct Shared {
-    ledger: Ledger,
+    shards: Shards,
     sender: Sender,
     metrics: AudioMetrics,
     chance: Chance,
@@ -43,20 +43,20 @@ struct Shared {
 
 impl AudioWebhooks {
     /// `seed` is where the ids of requests come from.
-    pub fn new(ledger: Ledger, sender: Sender, metrics: AudioMetrics, seed: u64) -> Self {
-        Self::with_budget(ledger, sender, metrics, seed, BUDGET)
+    pub fn new(shards: impl Into<Shards>, sender: Sender, metrics: AudioMetrics, seed: u64) -> Self {
+        Self::with_budget(shards, sender, metrics, seed, BUDGET)
     }
 
     /// The same with another budget of bytes.
     pub fn with_budget(
-        ledger: Ledger,
+        shards: impl Into<Shards>,
         sender: Sender,
         metrics: AudioMetrics,
         seed: u64,
         budget: usize,
     ) -> Self {
         Self(Arc::new(Shared {
-            ledger,
+            shards: shards.into(),
             sender,
             metrics,
             chance: Chance::new(seed),

@@ -43,8 +43,9 @@ impl Shared {
             AudioOutcome::Failed => "failed",
         });
         let version = to.receiver.version;
+        let ledger = self.shards.of_user(user);
         if let Err(error) =
-            self.ledger.db().in_time(self.ledger.outbox().note_audio_outcome(user, version, outcome)).await
+            ledger.db().in_time(ledger.outbox().note_audio_outcome(user, version, outcome)).await
         {
             tracing::warn!(%error, "how an audio webhook answered was not noted");
         }

@@ -178,7 +178,7 @@ impl Line {
     /// database does not answer.
     async fn read(&self, user: &UserId, rate: u32, receiver: &mut Option<Receiver>) -> Instant {
         let read_at = Instant::now();
-        let ledger = &self.shared.ledger;
+        let ledger = self.shared.shards.of_user(user);
         match ledger.db().in_time(ledger.outbox().audio_receiver(user)).await {
             Ok(found) => {
                 let bytes = found.as_ref().map_or(0, |found| bytes_of(found.seconds, rate));

@@ -28,8 +28,6 @@ use permit::Permits;
 use queue::{Queue, Waiting};
 use session::{Session, Start};
 
-/// Runs with keys at once in one process.
-const SLOTS: usize = 4;
 /// Jobs whose keys wait in memory for a slot.
 const MOST_WAITING: usize = 100;
 
@@ -77,7 +75,7 @@ impl ByokRuns {
             worker: WorkerId(format!("{}/keyed", settings.worker_name)),
             chance: Chance::new(settings.seed),
             leases: LeaseRegistry::default(),
-            slots: Arc::new(Semaphore::new(SLOTS)),
+            slots: settings.slots().keyed,
             queue: Queue::new(metrics.keyed("waiting")),
             permits: Permits::default(),
             tracker: TaskTracker::new(),
@@ -177,7 +175,7 @@ mod tests {
             Ledger::new(sqlx::postgres::PgConnectOptions::new_without_pgpass(), ledger::Settings::default());
         let metrics = Metrics::new(&Registry::new()).unwrap();
         let runs = ByokRuns::new(ledger, Arc::new(|_| None), metrics, Settings::default());
-        let slots = (0..SLOTS).map(|_| runs.reserve().unwrap()).collect();
+        let slots = (0..crate::run_slots::KEYED).map(|_| runs.reserve().unwrap()).collect();
         (runs, slots)
     }
 

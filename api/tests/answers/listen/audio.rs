@@ -23,6 +23,8 @@ async fn audio_becomes_segments_with_the_times_of_the_conversation() {
     for _ in 0..10 {
         line.send_bytes(vec![0; 6_400]).await;
     }
+    let interim = line.until("interim_transcript").await;
+    assert_eq!(interim["segments"], json!([{ "text": "word0…", "speaker": "SPEAKER_00" }]));
     let shown = line.until("segments").await;
     assert_eq!(shown[0]["stt_provider"], "test");
     assert_eq!(shown[0]["start"], 0.0);

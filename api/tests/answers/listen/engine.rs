@@ -52,7 +52,10 @@ impl Ear {
             start,
             end: start + 1.0,
         });
-        self.events.try_send(Event::Final(drafts.collect())).unwrap();
+        let drafts: Vec<Draft> = drafts.collect();
+        let interim = Draft { text: format!("word{word}…"), ..drafts[0].clone() };
+        self.events.try_send(Event::Interim(vec![interim])).unwrap();
+        self.events.try_send(Event::Final(drafts)).unwrap();
     }
 }
 

@@ -8,6 +8,7 @@ use std::{
 use api::{ByokPermit, ByokRuns, Settings};
 use job::{JobId, WorkerId};
 use ledger::Claimed;
+use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::line::Setup;
@@ -45,7 +46,7 @@ async fn a_database_that_drops_its_connections_loses_and_doubles_no_segment() {
 struct Waiting(Arc<Mutex<Vec<(JobId, String)>>>);
 
 impl ByokRuns for Waiting {
-    fn permit(&self) -> Option<Box<dyn ByokPermit>> {
+    fn permit(&self, _: &UserId) -> Option<Box<dyn ByokPermit>> {
         Some(Box::new(self.clone()))
     }
 }

@@ -139,6 +139,27 @@ async fn segments_with_ids_of_the_clients_own_are_stored_once_however_often_they
 }
 
 #[tokio::test]
+async fn a_line_that_is_repeated_after_its_conversation_ended_is_confirmed_and_stored_nowhere_else() {
+    let setup = Setup::new().await;
+    let id = "5a0a7b52-1d1c-4c1e-9d39-1d7a4a4f0001";
+    let said = json!({ "type": "suggested_transcript", "segments": [
+        { "id": id, "text": "Only once.", "start": 0, "end": 1 },
+    ] });
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
+    line.send(said.clone()).await;
+    line.until("segments").await;
+    drop(line);
+    assert_eq!(setup.bench.post("/v1/conversations", json!({})).await.status, 200);
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
+    line.send(said).await;
+    assert_eq!(line.until("segments").await[0]["id"], id, "the client need not repeat it again");
+    line.say(&["Something new."], 60.0).await;
+    line.until("segments").await;
+    assert_eq!(setup.texts(&setup.id_in_progress().await).await, ["Something new."]);
+    assert_eq!(setup.count("select count(*) from transcript_segments").await, 2);
+}
+
+#[tokio::test]
 async fn frames_that_are_no_use_change_nothing() {
     let setup = Setup::new().await;
     let mut line = setup.line("custom_stt=enabled").await.ready().await;

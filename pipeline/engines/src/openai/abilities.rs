@@ -83,6 +83,22 @@ impl Describe for OpenAi {
             self.join(talk, parts, folders).await
         })
     }
+
+    fn sees(&self) -> bool {
+        self.sight.is_some()
+    }
+
+    fn sight_id(&self) -> &str {
+        self.sight.as_ref().map_or(&*self.id, |(_, id)| id)
+    }
+
+    fn describe_photo<'a>(
+        &'a self,
+        base64: &'a str,
+        language: &'a str,
+    ) -> BoxFuture<'a, Result<String, Failure>> {
+        Box::pin(self.see(base64, language))
+    }
 }
 
 impl ExtractItems for OpenAi {

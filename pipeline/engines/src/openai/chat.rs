@@ -140,11 +140,16 @@ impl OpenAi {
     ) -> Result<T, Failure> {
         let text = self.marks.user_text(transcript, part, question.data, question.text);
         let body = self.converse(question, &text, context, rest).await?;
-        let completion: Completion = serde_json::from_slice(&body).map_err(|_| malformed())?;
-        self.count(question.stage, &completion.usage);
-        let text = content_of(completion)?;
+        let text = self.read_text(question.stage, &body)?;
         let object = object_in(&text).ok_or_else(malformed)?;
         serde_json::from_str(object).map_err(|_| malformed())
+    }
+
+    /// The text of an answer, whose tokens are counted.
+    pub(super) fn read_text(&self, stage: &'static str, body: &[u8]) -> Result<String, Failure> {
+        let completion: Completion = serde_json::from_slice(body).map_err(|_| malformed())?;
+        self.count(stage, &completion.usage);
+        content_of(completion)
     }
 
     /// Asks `text`, which was made for `context` and has `rest` beside a part of the talk, in the known manner, and in the next one as

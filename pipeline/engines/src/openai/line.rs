@@ -83,7 +83,7 @@ impl Line {
     pub(super) async fn check(&self) {
         let checked = tokio::time::timeout(CHECK, self.server.is_there()).await;
         match checked.unwrap_or(Err((ErrorClass::Timeout, None))) {
-            Ok(()) => self.answers.checked((None, None)),
+            Ok(without_list) => self.answers.checked((None, without_list)),
             Err((class, http_status)) => self.answers.checked((Some(class), http_status)),
         }
     }

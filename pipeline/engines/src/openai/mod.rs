@@ -16,6 +16,7 @@ mod merge;
 mod prompt;
 mod schema;
 mod server;
+mod sight;
 mod when;
 mod window;
 
@@ -98,6 +99,8 @@ pub struct OpenAi {
     ways: Arc<assistant::Ways>,
     marks: Marks,
     follows_prompts: bool,
+    /// The model that sees, and the id under which its descriptions are kept.
+    sight: Option<(Arc<str>, Arc<str>)>,
 }
 
 impl OpenAi {
@@ -119,6 +122,7 @@ impl OpenAi {
             ways: Arc::default(),
             marks: Marks::new(chance),
             follows_prompts: true,
+            sight: None,
         })
     }
 
@@ -126,6 +130,13 @@ impl OpenAi {
     #[must_use]
     pub fn following_prompts(self, follows_prompts: bool) -> Self {
         Self { follows_prompts, ..self }
+    }
+
+    /// The same engine, which describes pictures by `model` of the same server, or none.
+    #[must_use]
+    pub fn seeing_with(self, model: Option<&str>) -> Self {
+        let id = |model| format!("openai:{model}@{}/{}", self.line.server().host(), prompt::VERSION);
+        Self { sight: model.map(|model| (model.into(), id(model).into())), ..self }
     }
 
     /// The same engine with a user's own key, for that user's runs only. Should the server refuse the key,

@@ -25,6 +25,8 @@ pub(super) const ITEMS: &str = include_str!("../../prompts/extract_action_items.
 pub(super) const MEMORIES: &str = include_str!("../../prompts/extract_memories.md");
 /// What makes one description of those of a talk's parts.
 pub(super) const MERGE: &str = include_str!("../../prompts/merge.md");
+/// What describes a picture.
+pub(super) const PHOTO: &str = include_str!("../../prompts/photo.md");
 const SURVEY: &str = include_str!("../../prompts/survey.md");
 const APP_MERGE: &str = include_str!("../../prompts/app_merge.md");
 

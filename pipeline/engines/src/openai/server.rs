@@ -119,8 +119,8 @@ impl Server {
     }
 
     /// Asks for the list of models, which costs nothing: whether the server answers, and takes the key. A server without such
-    /// a list is there, too.
-    pub(super) async fn is_there(&self) -> Result<(), (ErrorClass, Option<u16>)> {
+    /// a list is there, too, and says nothing of the key: its status is returned.
+    pub(super) async fn is_there(&self) -> Result<Option<u16>, (ErrorClass, Option<u16>)> {
         let mut url = self.base.clone();
         url.set_path(&format!("{}/models", self.base.path().trim_end_matches('/')));
         let mut request = self.client.get(url);
@@ -133,9 +133,9 @@ impl Server {
         })?;
         let status = response.status();
         match self.fault_of_answer(status, response).await {
-            _ if status.is_success() => Ok(()),
-            Fault::NotUnderstood(..) => Ok(()),
-            Fault::Failed { .. } if status == StatusCode::METHOD_NOT_ALLOWED => Ok(()),
+            _ if status.is_success() => Ok(None),
+            Fault::NotUnderstood(..) => Ok(Some(status.as_u16())),
+            Fault::Failed { .. } if status == StatusCode::METHOD_NOT_ALLOWED => Ok(Some(status.as_u16())),
             Fault::Failed { class, http_status, .. } => Err((class, http_status)),
         }
     }

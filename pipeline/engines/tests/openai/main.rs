@@ -16,5 +16,6 @@ mod injections;
 mod liars;
 mod pages;
 mod prompts;
+mod sight;
 mod survey;
 mod world;

@@ -88,6 +88,7 @@ pub(crate) async fn finalize_with(
         memories: Vec::new(),
         apps: apps.iter().map(|app| (*app).to_owned()).collect(),
         prompt_apps: Vec::new(),
+        photos: Vec::new(),
     };
     let run = Run::new(pages, &Unobserved, &material.talk);
     stages::finalize(&run, &Stages::new(engines(openai)), &material, force_process).await

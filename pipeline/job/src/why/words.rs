@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use chrono::SecondsFormat;
+
 use super::Why;
 use crate::Timestamp;
 
@@ -103,6 +105,7 @@ fn come(ahead: u32) -> String {
     }
 }
 
+/// To the millisecond, as the timeline beside it.
 fn time(at: Timestamp) -> String {
-    at.format("%Y-%m-%d %H:%M:%SZ").to_string()
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }

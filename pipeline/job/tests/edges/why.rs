@@ -74,7 +74,7 @@ fn a_holder_that_missed_two_reports_is_silent_unless_it_took_its_leave() {
     assert_eq!(silent, Why::HolderSilent { worker, until: at(40), seen_at: at(12), next_owner });
     assert_eq!(
         silent.to_string(),
-        "one holds its lease until 2023-11-14 22:14:00Z, but that process was last seen at 2023-11-14 22:13:32Z. \
+        "one holds its lease until 2023-11-14T22:14:00.000Z, but that process was last seen at 2023-11-14T22:13:32.000Z. \
          Unless it renews: the lease watch of a living process takes it back within seconds, and a living worker \
          goes on with it."
     );
@@ -90,7 +90,7 @@ fn a_holder_that_nobody_knows_is_gone_unless_it_has_only_claimed() {
     assert_eq!(gone, Why::HolderGone { worker, until: at(40), next_owner });
     assert_eq!(
         gone.to_string(),
-        "one holds its lease until 2023-11-14 22:14:00Z, but no such process is known: it has ended, or was never \
+        "one holds its lease until 2023-11-14T22:14:00.000Z, but no such process is known: it has ended, or was never \
          seen. Unless it renews: the lease watch of a living process takes it back within seconds, and a living \
          worker goes on with it."
     );
@@ -139,7 +139,7 @@ fn sentences_name_the_queue_and_what_to_start() {
     let paused = Why::Paused { queue: Queue::Creation, by: "olga".into(), since }.to_string();
     assert_eq!(
         paused,
-        "Its queue, creation, is paused by olga since 2023-11-14 22:13:20Z; \
+        "Its queue, creation, is paused by olga since 2023-11-14T22:13:20.000Z; \
          `listen jobs resume creation --reason …` opens it."
     );
     let expired = |next_owner| {
@@ -148,7 +148,7 @@ fn sentences_name_the_queue_and_what_to_start() {
     };
     assert_eq!(
         expired(NextOwner::Nobody),
-        "Its lease, held by one, ran out at 2023-11-14 22:14:00Z: no process lives that would take it back; \
+        "Its lease, held by one, ran out at 2023-11-14T22:14:00.000Z: no process lives that would take it back; \
          start one with the role worker."
     );
     for next_owner in [
@@ -214,7 +214,7 @@ fn the_guard_is_the_one_at_which_a_claim_stops() {
 fn every_answer_is_one_sentence_with_its_moments() {
     let failed = granted(&leased(), fail(1, FailureCode::ModelTimeout), 20).job;
     let words = why_of(&failed, &healthy(), 21).to_string();
-    assert_eq!(words, "It backs off until 2023-11-14 22:14:10Z after model_timeout.");
+    assert_eq!(words, "It backs off until 2023-11-14T22:14:10.000Z after model_timeout.");
     let around = Surroundings { busy: 4, ahead: 1, ..healthy() };
     let words = why_of(&queued(), &around, 1).to_string();
     assert_eq!(words, "All 4 slots of the living workers are taken, and 1 job comes before it.");

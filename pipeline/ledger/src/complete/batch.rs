@@ -244,6 +244,7 @@ async fn write_all(
     let (mut items, mut memories) =
         (items.into_iter(), memories::write(connection, &kept, now).await?.into_iter());
     write::embeddings(connection, &kept, now).await?;
+    write::photos(connection, &kept).await?;
     let created: Vec<(items::Written, Vec<String>)> = granted
         .iter()
         .map(|granted| match granted.completion.outcome {

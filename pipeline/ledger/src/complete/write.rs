@@ -124,3 +124,34 @@ pub(super) async fn embeddings(
     .doing("keeping embeddings")
     .map(drop)
 }
+
+/// What is on pictures.
+pub(super) async fn photos(connection: &mut PgConnection, kept: &[&Completion]) -> Result<(), Error> {
+    let (mut users, mut conversations) = (Vec::new(), Vec::new());
+    let (mut photos, mut descriptions) = (Vec::new(), Vec::new());
+    for completion in kept {
+        for (photo, description) in &completion.results.photos {
+            users.push(completion.claimed.user_id.as_str());
+            conversations.push(completion.claimed.conversation_id.as_str());
+            photos.push(photo.as_str());
+            descriptions.push(description.as_str());
+        }
+    }
+    if users.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "update photos p set description = t.description \
+         from unnest($1::text[], $2::text[], $3::text[], $4::text[]) \
+             t (user_id, conversation_id, photo_id, description) \
+         where p.user_id = t.user_id and p.conversation_id = t.conversation_id and p.photo_id = t.photo_id",
+    )
+    .bind(&users)
+    .bind(&conversations)
+    .bind(&photos)
+    .bind(&descriptions)
+    .execute(connection)
+    .await
+    .doing("describing pictures")
+    .map(drop)
+}

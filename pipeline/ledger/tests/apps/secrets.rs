@@ -6,7 +6,7 @@ use outbox::{DeliveryPolicy, NewEndpoint, NewSubscription, PushPolicy, Subscript
 use records::{EventKind, WebhookFormat};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::world::{APP, World, process};
+use crate::world::{APP, MCP_TOKEN, World, process};
 
 /// 32 bytes each, in base64.
 const FIRST: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
@@ -40,7 +40,7 @@ impl World {
     async fn stored(&self) -> String {
         sqlx::query_scalar(
             "select string_agg(t, ' ') from (select secret || coalesce(previous_secret, '') as t from webhook_endpoints \
-                 union all select auth from push_subscriptions union all select secret from apps) s",
+                 union all select auth from push_subscriptions union all select secret || mcp_token from apps) s",
         )
         .fetch_one(&self.pool)
         .await
@@ -56,7 +56,11 @@ impl World {
         let claimed =
             ledger.outbox().claim_deliveries(10, &DeliveryPolicy::default(), None).await.unwrap().claimed;
         let app = ledger.store().installed_app(&self.bob, APP).await.unwrap().unwrap();
+        let token = ledger.store().app_mcp_token(&self.ann, APP).await;
+        let is_open = |token: &SecretString| token.expose_secret() == MCP_TOKEN;
         !claimed.is_empty()
+            && token.is_ok_and(|token| token.as_ref().is_some_and(is_open))
+            && app.mcp_token.as_ref().is_some_and(is_open)
             && claimed.iter().all(|one| {
                 one.secret.expose_secret() == MARK
                     && one.previous_secret.as_ref().is_some_and(|secret| secret.expose_secret() == MARK)
@@ -70,11 +74,11 @@ async fn with_a_key_no_secret_is_stored_as_it_is_and_every_one_opens() {
     let world = World::with(secrets(FIRST)).await;
     world.furnish().await;
     let stored = world.stored().await;
-    assert!(!stored.contains("whsec_") && !stored.contains("BTBZM"), "{stored}");
+    assert!(["whsec_", "BTBZM", MCP_TOKEN].iter().all(|secret| !stored.contains(secret)), "{stored}");
     assert!(world.all_open(secrets(FIRST)).await);
     let counts = Operations::new(&world.ledger).sealed_secrets().await.unwrap();
-    // Bob's webhook with its previous secret, that of the app, his subscription, and the app itself.
-    assert_eq!(counts, SealedSecrets { stored: 5, sealed: 5, newest: 5 });
+    // Bob's webhook with its previous secret, that of the app, his subscription, the app itself and its MCP token.
+    assert_eq!(counts, SealedSecrets { stored: 6, sealed: 6, newest: 6 });
 }
 
 #[tokio::test]
@@ -86,7 +90,7 @@ async fn rotation_encrypts_everything_with_the_newest_key_and_may_be_said_again(
         let ledger = process(&world.database, secrets(&keys));
         assert_eq!(
             Operations::new(&ledger).reseal_secrets().await.unwrap(),
-            Resealed { sealed: 4, unreadable: 0 }
+            Resealed { sealed: 5, unreadable: 0 }
         );
         assert_eq!(
             Operations::new(&ledger).reseal_secrets().await.unwrap(),
@@ -94,11 +98,12 @@ async fn rotation_encrypts_everything_with_the_newest_key_and_may_be_said_again(
             "nothing is left"
         );
     }
-    assert!(!world.stored().await.contains("whsec_"));
+    let stored = world.stored().await;
+    assert!(!stored.contains("whsec_") && !stored.contains(MCP_TOKEN), "{stored}");
     assert!(world.all_open(secrets(SECOND)).await, "the first key may go");
     assert!(!world.all_open(secrets(FIRST)).await);
     let lost = Operations::new(&process(&world.database, secrets(FIRST))).reseal_secrets().await.unwrap();
-    assert_eq!(lost, Resealed { sealed: 0, unreadable: 4 }, "what it cannot open it leaves alone");
+    assert_eq!(lost, Resealed { sealed: 0, unreadable: 5 }, "what it cannot open it leaves alone");
     assert!(world.all_open(secrets(SECOND)).await);
 }
 

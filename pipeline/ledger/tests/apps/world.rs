@@ -5,10 +5,13 @@ use ledger::{Ledger, Settings};
 use records::UserId;
 use secrecy::SecretString;
 use sqlx::PgPool;
-use store::{AppFields, AppVisibility, KeptManifest, NewApp, UserChange};
+use store::{AppFields, AppVisibility, KeptManifest, McpToken, NewApp, UserChange};
 use testbed::TestDatabase;
 
 pub(crate) const APP: &str = "01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90";
+
+/// The bearer token of the app's MCP server.
+pub(crate) const MCP_TOKEN: &str = "t0ken-of-the-mcp-server";
 
 pub(crate) struct World {
     pub(crate) ledger: Ledger,
@@ -58,6 +61,8 @@ pub(crate) fn fields() -> AppFields {
         name: "Writer".to_owned(),
         visibility: AppVisibility::Public,
         webhook_url: Some("https://writer.example/hook".to_owned()),
+        mcp_url: Some("https://writer.example/mcp".to_owned()),
+        mcp_token: McpToken::Replace(SecretString::from(MCP_TOKEN)),
         ..AppFields::default()
     }
 }

@@ -34,6 +34,7 @@ pub(crate) enum Thing {
     RenamePerson,
     Forget,
     BeginTurn,
+    RenewTurn,
     FinishTurn,
     ClearChat,
     Index,
@@ -55,7 +56,7 @@ impl Said for Thing {
             Self::ChangeGoal | Self::Progress | Self::DeleteGoal => Some(Self::CreateGoal),
             Self::ChangeMemory | Self::DeleteMemory => Some(Self::CreateMemories),
             Self::RenamePerson | Self::Forget => Some(Self::Know),
-            Self::FinishTurn | Self::ClearChat => Some(Self::BeginTurn),
+            Self::RenewTurn | Self::FinishTurn | Self::ClearChat => Some(Self::BeginTurn),
             _ => None,
         };
         if let Some(before) = before {
@@ -128,6 +129,10 @@ impl Said for Thing {
             Self::RenamePerson => ledger.store().rename_person(user, &friend(user), "Rob").await.map(drop),
             Self::Forget => ledger.store().forget_person(user, &friend(user)).await.map(drop),
             Self::BeginTurn => ledger.store().begin_turn(user, &new_turn()).await.map(drop),
+            Self::RenewTurn => {
+                let (reply, so_far) = (new_turn().reply_id, answered());
+                ledger.store().renew_turn(user, &reply, &so_far, new_turn().lease).await.map(drop)
+            }
             Self::FinishTurn => {
                 ledger.store().finish_turn(user, &new_turn().reply_id, &answered()).await.map(drop)
             }
@@ -145,7 +150,7 @@ fn new_turn() -> NewTurn {
         question_id: "0199c0de-0000-7000-8000-00000000000a".to_owned(),
         reply_id: "0199c0de-0000-7000-8000-00000000000b".to_owned(),
         text: "What is due?".to_owned(),
-        run_for: std::time::Duration::from_secs(150),
+        lease: std::time::Duration::from_secs(20),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, DeliveryView};
+use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, DeliveryView, Redelivery};
 use records::{EventKind, WebhookFormat};
 use secrecy::ExposeSecret;
 
@@ -252,16 +252,19 @@ async fn a_test_event_is_written_once_and_sent_like_any_other() {
 #[tokio::test]
 async fn a_finished_delivery_gets_one_more_round_of_tries() {
     let world = with_one().await;
-    assert_eq!(world.ledger.outbox().redeliver(&world.ann, "w", "none").await.unwrap(), None);
-    assert_eq!(world.ledger.outbox().redeliver(&world.bob, "w", "w_0").await.unwrap(), None);
+    assert_eq!(world.ledger.outbox().redeliver(&world.ann, "w", "none").await.unwrap(), Redelivery::Missing);
+    assert_eq!(world.ledger.outbox().redeliver(&world.bob, "w", "w_0").await.unwrap(), Redelivery::Missing);
     assert_eq!(
         world.ledger.outbox().redeliver(&world.ann, "w", "w_0").await.unwrap(),
-        Some(None),
+        Redelivery::UnderWay,
         "still under way"
     );
     let claimed = claim(&world).await;
     finish(&world, &claimed, DeliveryOutcome::Final { status: Some(404), error: "status" }).await;
-    let again = world.ledger.outbox().redeliver(&world.ann, "w", "w_0").await.unwrap().unwrap().unwrap();
+    let Redelivery::Due(again) = world.ledger.outbox().redeliver(&world.ann, "w", "w_0").await.unwrap()
+    else {
+        panic!("it has ended");
+    };
     assert_eq!((again.status.as_str(), again.tries), ("pending", 0));
     let claimed = claim(&world).await;
     assert_eq!((claimed.delivery_id.as_str(), claimed.try_number, claimed.epoch), ("w_0", 1, 2));

@@ -1,7 +1,8 @@
 //! One delivery as an operator sees it, and one more round of tries that they ask for.
 
 use ledger::OperatorAction;
-use operations::{ActionFilter, DeliveryFilter, Operations, Redelivered, delivery_subject};
+use operations::{ActionFilter, DeliveryFilter, Operations, delivery_subject};
+use outbox::Redelivery;
 
 use crate::world::World;
 
@@ -35,10 +36,10 @@ async fn what_was_given_up_is_due_again_and_it_stands_in_the_audit_why() {
             .await
             .unwrap()
     };
-    assert_eq!(again("exhausted").await, Some(Redelivered::Due));
-    assert_eq!(again("exhausted").await, Some(Redelivered::UnderWay), "asked twice, it is due once");
-    assert_eq!(again("pending").await, Some(Redelivered::UnderWay));
-    assert_eq!(again("nothing").await, None);
+    assert!(matches!(again("exhausted").await, Redelivery::Due(_)));
+    assert_eq!(again("exhausted").await, Redelivery::UnderWay, "asked twice, it is due once");
+    assert_eq!(again("pending").await, Redelivery::UnderWay);
+    assert_eq!(again("nothing").await, Redelivery::Missing);
     let line =
         Operations::new(&world.ledger).delivery_line(&world.ann, "w", "exhausted").await.unwrap().unwrap();
     assert_eq!((line.status.as_str(), line.tries, line.epoch, line.parked), ("pending", 0, 11, false));
@@ -94,7 +95,7 @@ async fn a_delivery_of_that_id_at_another_endpoint_or_of_somebody_else_is_anothe
     for (user, endpoint) in [(&world.ann, "empty"), (&world.bob, "w")] {
         world.endpoint(user, endpoint).await;
         let none = world.ledger.outbox().redeliver(user, endpoint, "exhausted").await.unwrap();
-        assert!(none.is_none(), "{user} has no such delivery at {endpoint}: {none:?}");
+        assert_eq!(none, Redelivery::Missing, "{user} has no such delivery at {endpoint}");
     }
     assert_eq!(world.count("select count(*) from webhook_deliveries where tries <> 11").await, 0);
 }
@@ -106,7 +107,7 @@ async fn what_somebody_else_makes_due_meanwhile_is_made_due_once() {
         next_at = 'infinity' where delivery_id = 'exhausted'";
     let verb = async { world.ledger.outbox().redeliver(&world.ann, "w", "exhausted").await.unwrap() };
     let slower = world.database.overtaken_by(due, verb).await;
-    assert!(matches!(slower, Some(None)), "it is under way by then");
+    assert!(matches!(slower, Redelivery::UnderWay), "it is under way by then");
     let parked =
         "select count(*) from webhook_deliveries where delivery_id = 'exhausted' and next_at = 'infinity'";
     assert_eq!(world.count(parked).await, 1, "and stays as the faster one left it");
@@ -124,7 +125,7 @@ async fn an_endpoint_is_neither_switched_nor_removed_while_its_delivery_is_made_
         sqlx::raw_sql("select from webhook_endpoints for no key update nowait").execute(&world.pool).await;
     assert!(free.is_err(), "it is held");
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
-    assert!(matches!(verb.await.unwrap(), Some(Some(_))));
+    assert!(matches!(verb.await.unwrap(), Redelivery::Due(_)));
 }
 
 #[tokio::test]
@@ -134,7 +135,7 @@ async fn what_is_made_due_waits_for_its_own_endpoint_and_for_no_other() {
         world.endpoint(&world.ann, "v").await;
         let change = outbox::EndpointChange { enabled: Some(false), ..Default::default() };
         world.ledger.outbox().change_endpoint(&world.ann, disabled, &change).await.unwrap().unwrap();
-        world.ledger.outbox().redeliver(&world.ann, "w", "exhausted").await.unwrap().unwrap().unwrap();
+        world.ledger.outbox().redeliver(&world.ann, "w", "exhausted").await.unwrap();
         let line = Operations::new(&world.ledger)
             .delivery_line(&world.ann, "w", "exhausted")
             .await

@@ -3,7 +3,7 @@
 
 use chrono::TimeDelta;
 use ledger::{ItemChange, MemoryChange};
-use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, EndpointChange};
+use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, EndpointChange, Redelivery};
 use records::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId};
 use store::{ConversationChange, UserChange};
 
@@ -238,7 +238,7 @@ async fn doing_a_delivery_once_more_concerns_that_delivery() {
     world.conversation(&world.ann, "there", "completed", 0).await;
     world.conversation(&world.bob, "gone", "completed", 0).await;
     let again = async { world.ledger.outbox().redeliver(&world.ann, "w", "w_0").await.unwrap() };
-    assert!(matches!(spared(&world, W, again).await, Some(Some(_))));
+    assert!(matches!(spared(&world, W, again).await, Redelivery::Due(_)));
     world
         .run(
             "update webhook_deliveries set conversation_id = 'there'; \

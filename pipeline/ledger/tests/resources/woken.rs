@@ -4,7 +4,7 @@
 use futures::FutureExt;
 use ledger::NewActionItem;
 use operations::Operations;
-use outbox::{DeliveryOutcome, DeliveryPolicy, EndpointChange};
+use outbox::{DeliveryOutcome, DeliveryPolicy, EndpointChange, Redelivery};
 use records::{ActionItemId, EventKind, UserId};
 
 use crate::{
@@ -79,9 +79,9 @@ async fn by_an_owner_who_has_lost_deliveries_made_again() {
     assert!(!is_woken(&world), "there was nothing to recover");
 
     lose(&world).await;
-    assert!(ledger.outbox().redeliver(ann, "w", "w_0").await.unwrap().unwrap().is_some());
+    assert!(matches!(ledger.outbox().redeliver(ann, "w", "w_0").await.unwrap(), Redelivery::Due(_)));
     assert!(is_woken(&world));
-    assert_eq!(ledger.outbox().redeliver(ann, "w", "w_0").await.unwrap(), Some(None));
+    assert_eq!(ledger.outbox().redeliver(ann, "w", "w_0").await.unwrap(), Redelivery::UnderWay);
     assert!(!is_woken(&world), "it is under way");
 
     assert!(ledger.outbox().test_delivery(ann, "w", "t").await.unwrap().is_some());
@@ -104,9 +104,9 @@ async fn by_an_operator_who_has_lost_deliveries_made_again() {
     assert!(!is_woken(&world), "there was nothing to recover");
 
     lose(&world).await;
-    Operations::new(ledger).redeliver_for_operator(ann, "w", "w_0", &olga()).await.unwrap().unwrap();
+    Operations::new(ledger).redeliver_for_operator(ann, "w", "w_0", &olga()).await.unwrap();
     assert!(is_woken(&world));
-    Operations::new(ledger).redeliver_for_operator(ann, "w", "w_0", &olga()).await.unwrap().unwrap();
+    Operations::new(ledger).redeliver_for_operator(ann, "w", "w_0", &olga()).await.unwrap();
     assert!(!is_woken(&world), "it is under way");
 }
 

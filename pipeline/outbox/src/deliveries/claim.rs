@@ -12,7 +12,7 @@ use sqlx::PgConnection;
 
 use super::{
     CLAIMING, ClaimedDelivery, Claims, DeliveryPolicy,
-    fair::{Due, DueRow, Gate, SenderLoad, deal, full, gates},
+    fair::{Due, DueRow, Gate, Passage, SenderLoad, deal, full, gates},
     waiting::{MOVED, cancel, defer, defer_dead, wake_more},
 };
 use crate::Outbox;
@@ -71,7 +71,7 @@ impl Outbox {
                 break;
             }
             let gates = gates(&mut transaction, &due, policy, now).await?;
-            for gate in gates.iter().filter(|gate| gate.closed_until.is_some()) {
+            for gate in &gates {
                 clear(&mut transaction, gate, now).await.doing(CLAIMING)?;
             }
             let dealt = deal(&due, &gates, wanted, &mut share, &mut passed);
@@ -90,38 +90,27 @@ async fn due(
     limit: i64,
 ) -> Result<Vec<Due>, Error> {
     let (users, endpoints) = passed.columns();
-    sqlx::query_as(
-        "with passed as materialized (select * from unnest($2::text[], $3::text[]) p (user_id, endpoint_id)), \
-         passed_users as materialized (select * from unnest($5::text[]) p (user_id)) \
-         select user_id, endpoint_id, delivery_id from ( \
-             (select user_id, endpoint_id, delivery_id, next_at as at from webhook_deliveries \
-                 where status = 'pending' and next_at <= $1 \
-                     and (user_id, endpoint_id) not in (select user_id, endpoint_id from passed) \
-                     and user_id not in (select user_id from passed_users) \
-                 order by next_at, delivery_id limit $4) \
-             union all \
-             (select user_id, endpoint_id, delivery_id, sending_until from webhook_deliveries \
-                 where status = 'sending' and sending_until <= $1 \
-                     and (user_id, endpoint_id) not in (select user_id, endpoint_id from passed) \
-                     and user_id not in (select user_id from passed_users) \
-                 order by sending_until limit $4)) due \
-         order by at, delivery_id limit $4",
-    )
-    .bind(now)
-    .bind(users)
-    .bind(endpoints)
-    .bind(limit)
-    .bind(passed.users())
-    .fetch_all(connection)
-    .await
-    .doing(CLAIMING)
+    sqlx::query_as(include_str!("../../sql/deliveries/due.sql"))
+        .bind(now)
+        .bind(users)
+        .bind(endpoints)
+        .bind(limit)
+        .bind(passed.users())
+        .fetch_all(connection)
+        .await
+        .doing(CLAIMING)
 }
 
 /// Takes what is due at a closed gate out of everybody's way, so that no claim spins over it: until the gate opens, or for
 /// good where the endpoint is gone.
 async fn clear(connection: &mut PgConnection, gate: &Gate, now: Timestamp) -> Result<(), sqlx::Error> {
-    let (user, endpoint, until) = (&*gate.user_id, &*gate.endpoint_id, gate.closed_until.flatten());
-    if gate.gone {
+    let (user, endpoint) = (&*gate.user_id, &*gate.endpoint_id);
+    let until = match gate.passage {
+        Passage::Open(_) => return Ok(()),
+        Passage::ClosedUntil(until) => Some(until),
+        Passage::Disabled | Passage::Gone => None,
+    };
+    if gate.passage == Passage::Gone {
         cancel(connection, user, endpoint, Some(now), now).await?;
     } else {
         defer(connection, user, endpoint, until, now).await?;
@@ -138,28 +127,15 @@ async fn take(
     now: Timestamp,
 ) -> Result<Vec<ClaimedDelivery>, Error> {
     let of = |field: fn(&Due) -> &str| dealt.iter().map(|due| field(due)).collect::<Vec<_>>();
-    let rows: Vec<TakenRow> = sqlx::query_as(
-        "with picked as (select d.user_id, d.endpoint_id, d.delivery_id from webhook_deliveries d \
-             join unnest($1::text[], $2::text[], $3::text[]) t (user_id, endpoint_id, delivery_id) \
-                 using (user_id, endpoint_id, delivery_id) \
-             where (d.status = 'pending' and d.next_at <= $4) or (d.status = 'sending' and d.sending_until <= $4) \
-             for update of d skip locked) \
-         update webhook_deliveries d set status = 'sending', epoch = d.epoch + 1, tries = d.tries + 1, \
-             sending_until = $5, next_at = null \
-         from picked p join webhook_endpoints e using (user_id, endpoint_id) \
-         where d.user_id = p.user_id and d.endpoint_id = p.endpoint_id and d.delivery_id = p.delivery_id \
-         returning d.user_id, d.endpoint_id, d.delivery_id, d.epoch, d.tries, e.url, e.secret, \
-             case when e.previous_secret_until > $4 then e.previous_secret end as previous_secret, e.app_id is not null as for_app, e.format, d.event, \
-             d.occurred_at, d.conversation_id, d.subject_id, d.body, d.trace_context",
-    )
-    .bind(of(|due| &due.user_id))
-    .bind(of(|due| &due.endpoint_id))
-    .bind(of(|due| &due.delivery_id))
-    .bind(now)
-    .bind(now + TimeDelta::from_std(sending).unwrap_or(TimeDelta::zero()))
-    .fetch_all(connection)
-    .await
-    .doing(CLAIMING)?;
+    let rows: Vec<TakenRow> = sqlx::query_as(include_str!("../../sql/deliveries/take.sql"))
+        .bind(of(|due| &due.user_id))
+        .bind(of(|due| &due.endpoint_id))
+        .bind(of(|due| &due.delivery_id))
+        .bind(now)
+        .bind(now + TimeDelta::from_std(sending).unwrap_or(TimeDelta::zero()))
+        .fetch_all(connection)
+        .await
+        .doing(CLAIMING)?;
     Ok(rows.into_iter().filter_map(|row| claimed(secrets, row, now)).collect())
 }
 
@@ -218,19 +194,12 @@ async fn give_up_dead(
     policy: &DeliveryPolicy,
     now: Timestamp,
 ) -> Result<u64, Error> {
-    sqlx::query(
-        "with dead as (select user_id, endpoint_id, delivery_id from webhook_deliveries \
-             where status = 'sending' and sending_until <= $1 and tries > $2 limit $3 for update skip locked) \
-         update webhook_deliveries d set status = 'exhausted', finished_at = $1, sending_until = null, \
-             last_error = 'abandoned' \
-         from dead where d.user_id = dead.user_id and d.endpoint_id = dead.endpoint_id \
-             and d.delivery_id = dead.delivery_id",
-    )
-    .bind(now)
-    .bind(i32::try_from(policy.schedule.len()).unwrap_or(i32::MAX))
-    .bind(MOVED)
-    .execute(connection)
-    .await
-    .doing(CLAIMING)
-    .map(|given_up| given_up.rows_affected())
+    sqlx::query(include_str!("../../sql/deliveries/give_up_dead.sql"))
+        .bind(now)
+        .bind(i32::try_from(policy.schedule.len()).unwrap_or(i32::MAX))
+        .bind(MOVED)
+        .execute(connection)
+        .await
+        .doing(CLAIMING)
+        .map(|given_up| given_up.rows_affected())
 }

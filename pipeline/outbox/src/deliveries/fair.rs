@@ -28,19 +28,20 @@ impl Due {
 pub(super) struct Gate {
     pub(super) user_id: String,
     pub(super) endpoint_id: String,
-    /// Tries that may begin now.
-    pub(super) capacity: i64,
-    /// Closed until the breaker's moment, or (`Some(None)`) until the owner enables the endpoint.
-    pub(super) closed_until: Option<Option<Timestamp>>,
-    /// It said 410: it wants nothing of what is due.
-    pub(super) gone: bool,
+    pub(super) passage: Passage,
 }
 
-impl Gate {
-    /// Whether all that it may have at once is under way; what is due at a closed one is to be cleared away instead.
-    fn is_full(&self) -> bool {
-        self.closed_until.is_none() && self.capacity == 0
-    }
+/// What an endpoint lets through now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passage {
+    /// So many tries may begin.
+    Open(i64),
+    /// Its breaker is open until then.
+    ClosedUntil(Timestamp),
+    /// It waits for its owner to enable it.
+    Disabled,
+    /// It said 410: what is due is cancelled.
+    Gone,
 }
 
 /// Endpoints and users that this claim looks past from now on.
@@ -124,19 +125,15 @@ pub(super) async fn full(
     policy: &DeliveryPolicy,
     now: Timestamp,
 ) -> Result<DueRow, Error> {
-    let busy: Vec<Busy> = sqlx::query_as(
-        "select user_id, endpoint_id, enabled, disabled_reason, consecutive_failures, open_until, under_way \
-         from (select user_id, endpoint_id, count(*) as under_way from webhook_deliveries \
-             where status = 'sending' and sending_until > $1 group by user_id, endpoint_id) busy \
-         join webhook_endpoints using (user_id, endpoint_id)",
-    )
-    .bind(now)
-    .fetch_all(connection)
-    .await
-    .doing(CLAIMING)?;
+    let busy: Vec<Busy> = sqlx::query_as(include_str!("../../sql/deliveries/busy_endpoints.sql"))
+        .bind(now)
+        .fetch_all(connection)
+        .await
+        .doing(CLAIMING)?;
     let mut passed = DueRow::default();
     for gate in busy.into_iter().map(|busy| busy.state.gate(busy.under_way, policy, now)) {
-        if gate.is_full() {
+        // What is due at a closed one is cleared away instead.
+        if gate.passage == Passage::Open(0) {
             passed.add((&gate.user_id, &gate.endpoint_id));
         }
     }
@@ -153,16 +150,12 @@ pub(super) async fn gates(
     now: Timestamp,
 ) -> Result<Vec<Gate>, Error> {
     let (users, endpoints): (Vec<&str>, Vec<&str>) = due.iter().map(Due::endpoint).unzip();
-    let locked: Vec<EndpointState> = sqlx::query_as(
-        "select user_id, endpoint_id, enabled, disabled_reason, consecutive_failures, open_until from webhook_endpoints \
-         where (user_id, endpoint_id) in (select * from unnest($1::text[], $2::text[])) \
-         order by user_id, endpoint_id for no key update skip locked",
-    )
-    .bind(users)
-    .bind(endpoints)
-    .fetch_all(&mut *connection)
-    .await
-    .doing(CLAIMING)?;
+    let locked: Vec<EndpointState> = sqlx::query_as(include_str!("../../sql/deliveries/lock_endpoints.sql"))
+        .bind(users)
+        .bind(endpoints)
+        .fetch_all(&mut *connection)
+        .await
+        .doing(CLAIMING)?;
     let under_way = under_way(connection, &locked, now).await?;
     let gate = |state: EndpointState| {
         let busy = under_way.get(&(state.user_id.clone(), state.endpoint_id.clone())).copied().unwrap_or(0);
@@ -174,16 +167,15 @@ pub(super) async fn gates(
 impl EndpointState {
     /// What it lets through while `busy` tries are under way.
     fn gate(self, busy: i64, policy: &DeliveryPolicy, now: Timestamp) -> Gate {
-        let closed_until = match self.open_until.filter(|open| *open > now) {
-            _ if !self.enabled => Some(None),
-            Some(open) => Some(Some(open)),
-            None => None,
+        let passage = match self.open_until.filter(|open| *open > now) {
+            _ if !self.enabled && self.disabled_reason.as_deref() == Some("gone") => Passage::Gone,
+            _ if !self.enabled => Passage::Disabled,
+            Some(open) => Passage::ClosedUntil(open),
+            // Half open: one try finds out whether the endpoint lives again.
+            None if self.consecutive_failures >= policy.breaker_after => Passage::Open((1 - busy).max(0)),
+            None => Passage::Open((policy.per_endpoint - busy).max(0)),
         };
-        // Half open: one try finds out whether the endpoint lives again.
-        let most = if self.consecutive_failures >= policy.breaker_after { 1 } else { policy.per_endpoint };
-        let capacity = if closed_until.is_some() { 0 } else { (most - busy).max(0) };
-        let gone = self.disabled_reason.as_deref() == Some("gone");
-        Gate { user_id: self.user_id, endpoint_id: self.endpoint_id, capacity, closed_until, gone }
+        Gate { user_id: self.user_id, endpoint_id: self.endpoint_id, passage }
     }
 }
 
@@ -194,18 +186,14 @@ async fn under_way(
 ) -> Result<HashMap<(String, String), i64>, Error> {
     let (users, endpoints): (Vec<&str>, Vec<&str>) =
         locked.iter().map(|state| (state.user_id.as_str(), state.endpoint_id.as_str())).unzip();
-    let counts: Vec<(String, String, i64)> = sqlx::query_as(
-        "select user_id, endpoint_id, count(*) from webhook_deliveries \
-         where status = 'sending' and sending_until > $3 \
-             and (user_id, endpoint_id) in (select * from unnest($1::text[], $2::text[])) \
-         group by user_id, endpoint_id",
-    )
-    .bind(users)
-    .bind(endpoints)
-    .bind(now)
-    .fetch_all(connection)
-    .await
-    .doing(CLAIMING)?;
+    let counts: Vec<(String, String, i64)> =
+        sqlx::query_as(include_str!("../../sql/deliveries/under_way.sql"))
+            .bind(users)
+            .bind(endpoints)
+            .bind(now)
+            .fetch_all(connection)
+            .await
+            .doing(CLAIMING)?;
     Ok(counts.into_iter().map(|(user, endpoint, count)| ((user, endpoint), count)).collect())
 }
 
@@ -221,7 +209,10 @@ pub(super) fn deal<'a>(
 ) -> Vec<&'a Due> {
     let mut capacity: HashMap<(&str, &str), i64> = gates
         .iter()
-        .map(|gate| ((gate.user_id.as_str(), gate.endpoint_id.as_str()), gate.capacity))
+        .filter_map(|gate| match gate.passage {
+            Passage::Open(capacity) => Some(((gate.user_id.as_str(), gate.endpoint_id.as_str()), capacity)),
+            _ => None,
+        })
         .collect();
     let mut dealt = Vec::new();
     for row in due {
@@ -253,7 +244,7 @@ mod tests {
     }
 
     fn gate(endpoint: &str, capacity: i64) -> Gate {
-        Gate { user_id: "u".into(), endpoint_id: endpoint.into(), capacity, closed_until: None, gone: false }
+        Gate { user_id: "u".into(), endpoint_id: endpoint.into(), passage: Passage::Open(capacity) }
     }
 
     #[test]
@@ -262,27 +253,27 @@ mod tests {
         let later = now + chrono::TimeDelta::seconds(1);
         let policy = DeliveryPolicy::default();
         let failed = policy.breaker_after;
-        for (enabled, failures, open_until, busy, capacity, closed_until) in [
-            (true, 0, None, 0, 4, None),
-            (true, failed - 1, None, 1, 3, None),
-            (true, 0, None, 4, 0, None),
-            (true, 0, None, 9, 0, None),
-            (true, failed, Some(later), 0, 0, Some(Some(later))),
-            (true, failed, Some(now), 0, 1, None),
-            (true, failed, None, 1, 0, None),
-            (false, 0, None, 0, 0, Some(None)),
-            (false, failed, Some(later), 0, 0, Some(None)),
+        for (disabled, failures, open_until, busy, passage) in [
+            (None, 0, None, 0, Passage::Open(4)),
+            (None, failed - 1, None, 1, Passage::Open(3)),
+            (None, 0, None, 4, Passage::Open(0)),
+            (None, 0, None, 9, Passage::Open(0)),
+            (None, failed, Some(later), 0, Passage::ClosedUntil(later)),
+            (None, failed, Some(now), 0, Passage::Open(1)),
+            (None, failed, None, 1, Passage::Open(0)),
+            (Some("by_owner"), 0, None, 0, Passage::Disabled),
+            (Some("failing"), failed, Some(later), 0, Passage::Disabled),
+            (Some("gone"), 0, None, 0, Passage::Gone),
         ] {
             let state = EndpointState {
                 user_id: "u".into(),
                 endpoint_id: "e".into(),
-                enabled,
-                disabled_reason: (!enabled).then(|| "by_owner".into()),
+                enabled: disabled.is_none(),
+                disabled_reason: disabled.map(str::to_owned),
                 consecutive_failures: failures,
                 open_until,
             };
-            let gate = state.gate(busy, &policy, now);
-            assert_eq!((gate.capacity, gate.closed_until), (capacity, closed_until));
+            assert_eq!(state.gate(busy, &policy, now).passage, passage);
         }
     }
 

@@ -51,7 +51,7 @@ impl Outbox {
             // What waits for it is moved with it; where much does, the rest by the claims that find it due.
             match try_says {
                 Health::Gone => cancel(&mut transaction, user, endpoint, None, now).await.doing(DOING)?,
-                Health::Failing if !health.enabled => {
+                Health::Failing if !health.receiver.enabled => {
                     park(&mut transaction, user, endpoint).await.doing(DOING)?;
                 }
                 _ => {}
@@ -151,12 +151,12 @@ async fn store_health(
     sqlx::query(include_str!("../../sql/deliveries/store_health.sql"))
         .bind(claimed.user_id.as_str())
         .bind(&claimed.endpoint_id)
-        .bind(health.enabled)
-        .bind(&health.disabled_reason)
-        .bind(health.failing_since)
-        .bind(health.consecutive_failures)
+        .bind(health.receiver.enabled)
+        .bind(&health.receiver.disabled_reason)
+        .bind(health.receiver.failing_since)
+        .bind(health.receiver.consecutive_failures)
         .bind(health.open_until)
-        .bind(health.last_success_at)
+        .bind(health.receiver.last_success_at)
         .bind(health.updated_at)
         .execute(connection)
         .await

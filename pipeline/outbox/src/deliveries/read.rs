@@ -42,21 +42,27 @@ impl From<ViewRow> for DeliveryView {
     }
 }
 
+/// What became of a request to deliver once more. Unless it is due, nothing was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Redelivery {
+    /// There is no such delivery.
+    Missing,
+    /// Its tries have not ended.
+    UnderWay,
+    /// It is due again.
+    Due(Box<DeliveryView>),
+}
+
 /// Rows that are overdue belong to endpoints that can take no more now, or to a claim that another process is
 /// making: looking again at once would only spin.
 const OVERDUE_LOOK: Duration = Duration::from_millis(100);
 
 impl Outbox {
     pub(super) async fn next_due(&self) -> Result<Option<Duration>, Error> {
-        let seconds: Option<f64> = sqlx::query_scalar(
-            "select extract(epoch from least( \
-                 (select min(next_at) from webhook_deliveries where status = 'pending' and next_at < 'infinity'), \
-                 (select min(sending_until) from webhook_deliveries where status = 'sending')) \
-             - clock_timestamp())::float8",
-        )
-        .fetch_one(self.db.pool())
-        .await
-        .doing("looking for the next delivery")?;
+        let seconds: Option<f64> = sqlx::query_scalar(include_str!("../../sql/deliveries/next_in.sql"))
+            .fetch_one(self.db.pool())
+            .await
+            .doing("looking for the next delivery")?;
         let wait = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default().max(OVERDUE_LOOK);
         Ok(seconds.map(wait))
     }
@@ -94,21 +100,16 @@ impl Outbox {
         let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await.doing(DOING)? else {
             return Ok(None);
         };
-        sqlx::query(
-            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at, \
-                 created_at) \
-             values ($1, $2, $3, $4, 'pending', case when $5 then $6::timestamptz else 'infinity' end, $6, $6) \
-             on conflict do nothing",
-        )
-        .bind(user.as_str())
-        .bind(endpoint)
-        .bind(delivery)
-        .bind(TEST_EVENT)
-        .bind(enabled)
-        .bind(now)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        sqlx::query(include_str!("../../sql/deliveries/write_test.sql"))
+            .bind(user.as_str())
+            .bind(endpoint)
+            .bind(delivery)
+            .bind(TEST_EVENT)
+            .bind(enabled)
+            .bind(now)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
         let row: ViewRow = sqlx::query_as(include_str!("../../sql/deliveries/get.sql"))
             .bind(user.as_str())
             .bind(endpoint)
@@ -126,40 +127,40 @@ impl Outbox {
         user: &UserId,
         endpoint: &str,
         delivery: &str,
-    ) -> Result<Option<Option<DeliveryView>>, Error> {
+    ) -> Result<Redelivery, Error> {
         const DOING: &str = "making a delivery due again";
         let (mut transaction, now) = self.db.begin(DOING).await?;
         let again = make_due(&mut transaction, (user, endpoint, delivery), now).await.doing(DOING)?;
-        let Some(Some(view)) = again else {
+        if let Redelivery::Due(_) = again {
+            transaction.commit().await.doing(DOING)?;
+            self.db.waker().deliveries_written();
+        } else {
             // Ended explicitly, and not by the driver: a claim skips locked rows, however short the lock.
             transaction.rollback().await.doing(DOING)?;
-            return Ok(again);
-        };
-        transaction.commit().await.doing(DOING)?;
-        self.db.waker().deliveries_written();
-        Ok(Some(Some(view)))
+        }
+        Ok(again)
     }
 }
 
-/// Gives an ended delivery (user, endpoint, id) one more round of tries. `None`: no such delivery; `Some(None)`: it
-/// is still under way, and nothing was written.
+/// Gives an ended delivery (user, endpoint, id) one more round of tries.
 pub async fn make_due(
     connection: &mut PgConnection,
     (user, endpoint, delivery): (&UserId, &str, &str),
     now: Timestamp,
-) -> Result<Option<Option<DeliveryView>>, sqlx::Error> {
-    let Some(enabled) = share_endpoint(connection, user, endpoint).await? else { return Ok(None) };
-    let finished: Option<bool> = sqlx::query_scalar(
-        "select finished_at is not null from webhook_deliveries \
-         where user_id = $1 and endpoint_id = $2 and delivery_id = $3 for update",
-    )
-    .bind(user.as_str())
-    .bind(endpoint)
-    .bind(delivery)
-    .fetch_optional(&mut *connection)
-    .await?;
-    if finished != Some(true) {
-        return Ok(finished.map(|_| None));
+) -> Result<Redelivery, sqlx::Error> {
+    let Some(enabled) = share_endpoint(connection, user, endpoint).await? else {
+        return Ok(Redelivery::Missing);
+    };
+    let finished: Option<bool> = sqlx::query_scalar(include_str!("../../sql/deliveries/lock.sql"))
+        .bind(user.as_str())
+        .bind(endpoint)
+        .bind(delivery)
+        .fetch_optional(&mut *connection)
+        .await?;
+    match finished {
+        None => return Ok(Redelivery::Missing),
+        Some(false) => return Ok(Redelivery::UnderWay),
+        Some(true) => {}
     }
     let row: ViewRow = sqlx::query_as(include_str!("../../sql/deliveries/redeliver.sql"))
         .bind(user.as_str())
@@ -169,7 +170,7 @@ pub async fn make_due(
         .bind(now)
         .fetch_one(connection)
         .await?;
-    Ok(Some(Some(row.into())))
+    Ok(Redelivery::Due(Box::new(row.into())))
 }
 
 /// Whether the endpoint is enabled; it stays as it is until the transaction ends.
@@ -178,11 +179,9 @@ pub async fn share_endpoint(
     user: &UserId,
     endpoint: &str,
 ) -> Result<Option<bool>, sqlx::Error> {
-    sqlx::query_scalar(
-        "select enabled from webhook_endpoints where user_id = $1 and endpoint_id = $2 for share",
-    )
-    .bind(user.as_str())
-    .bind(endpoint)
-    .fetch_optional(connection)
-    .await
+    sqlx::query_scalar(include_str!("../../sql/deliveries/share_endpoint.sql"))
+        .bind(user.as_str())
+        .bind(endpoint)
+        .fetch_optional(connection)
+        .await
 }

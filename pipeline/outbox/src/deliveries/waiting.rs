@@ -19,20 +19,13 @@ pub(crate) async fn park(
     user: &str,
     endpoint: &str,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "with coming as (select delivery_id from webhook_deliveries \
-             where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at < 'infinity' \
-             order by next_at limit $3 for update skip locked) \
-         update webhook_deliveries d set next_at = 'infinity' \
-         where d.user_id = $1 and d.endpoint_id = $2 \
-             and d.delivery_id = any(array(select delivery_id from coming))",
-    )
-    .bind(user)
-    .bind(endpoint)
-    .bind(MOVED)
-    .execute(connection)
-    .await
-    .map(drop)
+    sqlx::query(include_str!("../../sql/deliveries/park.sql"))
+        .bind(user)
+        .bind(endpoint)
+        .bind(MOVED)
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
 /// A batch of what was parked is due now. Where more is left the endpoint is marked, and claims wake the rest
@@ -43,41 +36,28 @@ pub async fn wake(
     endpoint: &str,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "with parked as (select delivery_id from webhook_deliveries \
-             where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at = 'infinity' \
-             limit $4 for update skip locked) \
-         update webhook_deliveries d set next_at = $3 \
-         where d.user_id = $1 and d.endpoint_id = $2 \
-             and d.delivery_id = any(array(select delivery_id from parked))",
-    )
-    .bind(user)
-    .bind(endpoint)
-    .bind(now)
-    .bind(MOVED)
-    .execute(&mut *connection)
-    .await?;
+    sqlx::query(include_str!("../../sql/deliveries/wake.sql"))
+        .bind(user)
+        .bind(endpoint)
+        .bind(now)
+        .bind(MOVED)
+        .execute(&mut *connection)
+        .await?;
     // A statement of its own: it sees what the one before has left, and what another session held.
-    sqlx::query(
-        "update webhook_endpoints set waking = exists (select from webhook_deliveries \
-             where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at = 'infinity') \
-         where user_id = $1 and endpoint_id = $2",
-    )
-    .bind(user)
-    .bind(endpoint)
-    .execute(connection)
-    .await
-    .map(drop)
+    sqlx::query(include_str!("../../sql/deliveries/mark_waking.sql"))
+        .bind(user)
+        .bind(endpoint)
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
 /// The next batch of an endpoint that was enabled when more was parked than one batch, if there is one.
 pub(super) async fn wake_more(connection: &mut PgConnection, now: Timestamp) -> Result<(), sqlx::Error> {
-    let waking: Option<(String, String)> = sqlx::query_as(
-        "select user_id, endpoint_id from webhook_endpoints where waking and enabled \
-         order by user_id, endpoint_id limit 1 for no key update skip locked",
-    )
-    .fetch_optional(&mut *connection)
-    .await?;
+    let waking: Option<(String, String)> =
+        sqlx::query_as(include_str!("../../sql/deliveries/lock_waking.sql"))
+            .fetch_optional(&mut *connection)
+            .await?;
     match waking {
         Some((user, endpoint)) => wake(connection, &user, &endpoint, now).await,
         None => Ok(()),
@@ -92,22 +72,15 @@ pub(super) async fn defer(
     until: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "with waiting as (select delivery_id from webhook_deliveries \
-             where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at <= $3 \
-             limit $5 for update skip locked) \
-         update webhook_deliveries d set next_at = coalesce($4::timestamptz, 'infinity') \
-         where d.user_id = $1 and d.endpoint_id = $2 \
-             and d.delivery_id = any(array(select delivery_id from waiting))",
-    )
-    .bind(user)
-    .bind(endpoint)
-    .bind(now)
-    .bind(until)
-    .bind(MOVED)
-    .execute(connection)
-    .await
-    .map(drop)
+    sqlx::query(include_str!("../../sql/deliveries/defer.sql"))
+        .bind(user)
+        .bind(endpoint)
+        .bind(now)
+        .bind(until)
+        .bind(MOVED)
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
 /// The same for those whose sender died. It has lost its claim, as when another one had taken the row: the error says so, for
@@ -119,23 +92,15 @@ pub(super) async fn defer_dead(
     until: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "with dead as (select delivery_id from webhook_deliveries \
-             where user_id = $1 and endpoint_id = $2 and status = 'sending' and sending_until <= $3 \
-             limit $5 for update skip locked) \
-         update webhook_deliveries d set status = 'pending', sending_until = null, \
-             next_at = coalesce($4::timestamptz, 'infinity'), last_error = 'abandoned' \
-         where d.user_id = $1 and d.endpoint_id = $2 \
-             and d.delivery_id = any(array(select delivery_id from dead))",
-    )
-    .bind(user)
-    .bind(endpoint)
-    .bind(now)
-    .bind(until)
-    .bind(MOVED)
-    .execute(connection)
-    .await
-    .map(drop)
+    sqlx::query(include_str!("../../sql/deliveries/defer_dead.sql"))
+        .bind(user)
+        .bind(endpoint)
+        .bind(now)
+        .bind(until)
+        .bind(MOVED)
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
 /// Cancels what waits for an endpoint that wants nothing more: everything, or what is due `by` a moment. What was written
@@ -147,21 +112,13 @@ pub(super) async fn cancel(
     by: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "with unwanted as (select delivery_id from webhook_deliveries \
-             where user_id = $1 and endpoint_id = $2 and status = 'pending' \
-                 and next_at <= coalesce($3::timestamptz, 'infinity') \
-             limit $5 for update skip locked) \
-         update webhook_deliveries d set status = 'cancelled', next_at = null, body = null, finished_at = $4 \
-         where d.user_id = $1 and d.endpoint_id = $2 \
-             and d.delivery_id = any(array(select delivery_id from unwanted))",
-    )
-    .bind(user)
-    .bind(endpoint)
-    .bind(by)
-    .bind(now)
-    .bind(MOVED)
-    .execute(connection)
-    .await
-    .map(drop)
+    sqlx::query(include_str!("../../sql/deliveries/cancel_waiting.sql"))
+        .bind(user)
+        .bind(endpoint)
+        .bind(by)
+        .bind(now)
+        .bind(MOVED)
+        .execute(connection)
+        .await
+        .map(drop)
 }

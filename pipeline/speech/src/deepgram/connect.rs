@@ -146,12 +146,12 @@ impl Address {
     }
 
     /// Whether a socket opens: no audio is sent, and none is billed.
-    pub(super) async fn is_there(&self) -> Result<(), Fault> {
+    pub(super) async fn is_there(&self) -> Result<Option<u16>, Fault> {
         let session = Session { language: Language::Any, channels: 1, vocabulary: Vec::new(), own_key: None };
         let mut socket = self.connect(&self.of(&session)).await?;
         // It was there, however it ends.
         let _ = socket.close(None).await;
-        Ok(())
+        Ok(None)
     }
 
     pub(super) async fn connect(&self, url: &Url) -> Result<Socket, Fault> {

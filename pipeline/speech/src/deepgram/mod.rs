@@ -6,6 +6,7 @@ mod message;
 mod session;
 mod socket;
 mod tape;
+mod task;
 mod timeline;
 
 use std::collections::VecDeque;
@@ -18,8 +19,8 @@ use tokio::time::Instant;
 use upstream::{Line, Patience};
 
 use self::connect::Address;
-use self::session::Task;
 use self::tape::Tape;
+use self::task::Task;
 use crate::health::Answers;
 use crate::listener::{Frame, Listener};
 use crate::meters::{Calls, Counter};

@@ -1,18 +1,13 @@
 //! One session's task: connects when there is something to send, and again when a connection is lost.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::Url;
-use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep};
-use upstream::{Line, Unanswered};
+use tokio::time::sleep;
+use upstream::Unanswered;
 
-use super::Shared;
-use super::connect::{Address, Fault, Socket};
+use super::connect::{Fault, Socket};
 use super::socket::{Conversation, End};
-use crate::health::Answers;
-use crate::meters::Counter;
+use super::task::Task;
 use crate::{Event, Reason, Status};
 
 /// The wait before a connection is tried again, doubled each time.
@@ -22,17 +17,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(8);
 const MOST_LOSSES: u32 = 4;
 /// Connections that are tried for a session that has ended.
 const LAST_TRIES: u32 = 2;
-
-pub(super) struct Task {
-    pub(super) url: Url,
-    pub(super) address: Address,
-    pub(super) line: Line,
-    pub(super) answers: Answers,
-    pub(super) shared: Arc<Shared>,
-    pub(super) events: mpsc::Sender<Event>,
-    pub(super) counter: Counter,
-    pub(super) channels: u8,
-}
 
 impl Task {
     /// Runs until everything heard is settled, the engine failed for good, or the session dropped its events.
@@ -102,7 +86,8 @@ impl Task {
     }
 
     async fn connect(&self) -> Result<Socket, Fault> {
-        let socket = self.answers.call(&self.line, "connect", || self.address.connect(&self.url)).await;
+        let socket =
+            self.answers.call(&self.line, "speech connect", || self.address.connect(&self.url)).await;
         socket.map_err(|unanswered| match unanswered {
             Unanswered::CircuitOpen(wait) => {
                 Fault { retry_after: Some(wait), ..Fault::of(Reason::Unavailable) }
@@ -144,35 +129,10 @@ impl Task {
         self.flushed(flushed).await;
     }
 
-    pub(super) async fn report_lost(&self) {
-        let lost = self.shared.tape().take_lost();
-        for gap in lost {
-            self.counter.gap(&gap);
-            self.send(Event::Gap(gap)).await;
-        }
-    }
-
-    pub(super) async fn flushed(&self, times: usize) {
-        for _ in 0..times {
-            self.send(Event::Flushed).await;
-        }
-    }
-
-    /// Words of so many samples became final that were heard then.
-    pub(super) fn recognized(&self, samples: u64, heard: Option<Instant>) {
-        let latency = heard.map(|heard| Instant::now().duration_since(heard)).unwrap_or_default();
-        self.counter.recognized(samples, latency);
-    }
-
     async fn set(&self, status: &mut Status, to: Status) {
         if *status != to {
             *status = to;
             self.send(Event::Status(to)).await;
         }
-    }
-
-    /// A session that is gone misses nothing; the task is about to end.
-    pub(super) async fn send(&self, event: Event) {
-        let _ = self.events.send(event).await;
     }
 }

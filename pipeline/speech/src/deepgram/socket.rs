@@ -11,8 +11,8 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::connect::Socket;
 use super::message::{Message, Results};
-use super::session::Task;
 use super::tape::Outgoing;
+use super::task::Task;
 use super::timeline::Timeline;
 use crate::{Event, RATE, Reason};
 

@@ -173,17 +173,18 @@ impl Server {
         format!("openai:{}@{}", self.model, upstream::host(&self.url))
     }
 
-    /// Whether the server answers and takes the key. One without a list of models is there, too.
-    pub(super) async fn is_there(&self) -> Result<(), Fault> {
+    /// Whether the server answers and takes the key. One without a list of models is there, too, and says nothing of the key:
+    /// its status is returned.
+    pub(super) async fn is_there(&self) -> Result<Option<u16>, Fault> {
         let mut request = self.client.get(self.models.clone());
         if let Some(value) = &self.authorization {
             request = request.header(AUTHORIZATION, value.clone());
         }
         let response = request.send().await.map_err(|error| fault_of_error(&error))?;
         match response.status() {
-            status if status.is_success() => Ok(()),
+            status if status.is_success() => Ok(None),
             status => match self.fault_of_answer(status, response).await {
-                Fault { reason: Reason::Rejected, .. } => Ok(()),
+                Fault { reason: Reason::Rejected, http_status, .. } => Ok(http_status),
                 fault => Err(fault),
             },
         }

@@ -350,11 +350,9 @@ async fn its_server_is_known_by_its_last_answers_and_not_by_those_to_users_keys(
     assert_eq!((health().called, health().checked), (None, None));
     assert!(health().id.starts_with("openai:gpt-transcribe@127.0.0.1:"), "{}", health().id);
     engine.check_server().await;
-    assert_eq!(
-        health().checked.map(|answer| answer.reason),
-        Some(None),
-        "one without a list of models is there"
-    );
+    let checked = health().checked.unwrap();
+    let without_list = "one without a list of models is there, and says nothing of the key";
+    assert_eq!((checked.reason, checked.http_status), (None, Some(404)), "{without_list}");
 
     server.always(Some(status(401)));
     let own = Session { own_key: Some(SecretString::from("own-key")), ..session() };

@@ -6,6 +6,7 @@ mod discard;
 mod embed;
 mod items;
 mod memories;
+mod photos;
 mod survey;
 mod trigger_apps;
 
@@ -15,6 +16,7 @@ pub use discard::DetectDiscard;
 pub use embed::EmbedTalk;
 pub use items::ExtractActionItems;
 pub use memories::FindMemories;
+pub use photos::DescribePhotos;
 pub use survey::SurveyTalk;
 pub use trigger_apps::TriggerApps;
 

@@ -121,6 +121,19 @@ impl Describe for Fake {
     fn survey<'a>(&'a self, _: &'a Talk, _: &'a [Folder]) -> BoxFuture<'a, Result<Survey, Failure>> {
         Box::pin(self.answer("survey", self.survey.clone().unwrap_or_default()))
     }
+
+    fn sees(&self) -> bool {
+        true
+    }
+
+    /// Says the picture again.
+    fn describe_photo<'a>(
+        &'a self,
+        base64: &'a str,
+        language: &'a str,
+    ) -> BoxFuture<'a, Result<String, Failure>> {
+        Box::pin(self.answer("photo", format!(" {base64} in {language} ")))
+    }
 }
 
 impl ExtractItems for Fake {

@@ -45,6 +45,7 @@ pub fn material(words: &str) -> Material {
         memories: Vec::new(),
         apps: Vec::new(),
         prompt_apps: Vec::new(),
+        photos: Vec::new(),
     }
 }
 

@@ -15,8 +15,8 @@ with complete as materialized (
         and ($4::timestamptz is null or happened_at >= $4)
         and ($5::timestamptz is null or happened_at < $5)
     order by happened_at desc
-    -- None where there are enough with all words.
-    limit (case when (select count(distinct conversation_id) from complete) < $6 then 200 else 0 end)
+    -- None where there are enough with all words, or where those with any are the same, as of a single phrase.
+    limit (case when $2 <> $3 and (select count(distinct conversation_id) from complete) < $6 then 200 else 0 end)
 ), found as (
     select conversation_id, part, happened_at, content, true as is_complete, ts_rank_cd(words, $2::tsquery) as rank
     from complete

@@ -24,24 +24,40 @@ const DOING: &str = "appending to a live conversation";
 pub enum Appended {
     /// Stored; the speakers' numbers, in the order of the segments.
     Stored(Vec<Option<i32>>),
+    /// Conversations before hold all of it, with the same words: a client that was cut off repeated itself. Nothing
+    /// was stored.
+    Repeated,
     /// It would hold more than 10,000 segments, or 4 MiB: nothing was stored.
     Full,
     /// The user may store no more, or create no more conversations today: nothing was stored.
     OverBudget,
 }
 
+/// Shorter ids may be numbers that a client counts anew in every conversation.
+const SHORTEST_UNIQUE_ID: usize = 16;
+
 /// A segment that is stored already: its place, and what it counts for the limit.
 #[derive(sqlx::FromRow)]
 struct Known {
     segment_id: String,
+    /// Not in this conversation but in one before, with these words.
+    words_before: Option<String>,
     position: i32,
     bytes: i32,
     speaker_id: Option<i32>,
 }
 
+impl Known {
+    fn is_repeated_by(&self, segment: &Segment) -> bool {
+        let is_unique = self.segment_id.chars().count() >= SHORTEST_UNIQUE_ID;
+        is_unique && id_of(segment) == self.segment_id && self.words_before.as_ref() == Some(&segment.text)
+    }
+}
+
 impl Store {
     /// Appends segments, each with an id; one that is stored already under its id has grown, and is written anew. In the
     /// same transaction the conversation's last activity is now, and its processing is deferred to its timeout from now.
+    /// What the device's conversations before hold is not stored again.
     /// `began_ago`: these are its first words, and it began so many seconds ago. A repeat changes nothing.
     ///
     /// # Errors
@@ -74,11 +90,22 @@ impl Store {
         if let Some(ago) = began_ago.filter(|_| stored.segments == 0) {
             started_at = now - span(ago);
         }
-        let known = known(&mut transaction, user, conversation, segments).await?;
+        let (repeatable, known): (Vec<Known>, Vec<Known>) =
+            known(&mut transaction, user, conversation, segments)
+                .await?
+                .into_iter()
+                .partition(|known| known.words_before.is_some());
+        let is_ours = |segment: &&Segment| !repeatable.iter().any(|known| known.is_repeated_by(segment));
+        let ours: Vec<Segment> = segments.iter().filter(is_ours).cloned().collect();
+        if ours.is_empty() {
+            return Ok(Ok(Appended::Repeated));
+        }
+        let known: HashMap<String, Known> =
+            known.into_iter().map(|known| (known.segment_id.clone(), known)).collect();
         let (grown, mut new): (Vec<Segment>, Vec<Segment>) =
-            segments.iter().cloned().partition(|segment| known.contains_key(id_of(segment)));
+            ours.iter().cloned().partition(|segment| known.contains_key(id_of(segment)));
         let before: i64 = known.values().map(|known| i64::from(known.bytes)).sum();
-        let after: i64 = segments.iter().map(|segment| said(segment) as i64).sum();
+        let after: i64 = ours.iter().map(|segment| said(segment) as i64).sum();
         if stored.segments + new.len() as i64 > MOST_SEGMENTS || stored.bytes - before + after > MOST_BYTES {
             return Ok(Ok(Appended::Full));
         }
@@ -87,7 +114,7 @@ impl Store {
             .await
             .doing(DOING)?;
         grow(&mut transaction, user, conversation, &grown, &known).await?;
-        let finished_at = started_at + length(segments);
+        let finished_at = started_at + length(&ours);
         let bytes = after - before;
         renew(&mut transaction, user, conversation, Some((started_at, finished_at)), bytes, now).await?;
         let conversations = i64::from(stored.segments == 0);
@@ -138,24 +165,31 @@ fn id_of(segment: &Segment) -> &str {
     segment.id.as_deref().unwrap_or_default()
 }
 
+/// The segments of these ids that this conversation holds, and those that earlier ones of the same device hold.
 async fn known(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
     segments: &[Segment],
-) -> Result<HashMap<String, Known>, Error> {
-    let known: Vec<Known> = sqlx::query_as(
-        "select segment_id, position, octet_length(concat(content, segment_id, speaker, person_id)) as bytes, \
-             speaker_id from transcript_segments \
-         where user_id = $1 and conversation_id = $2 and segment_id = any($3)",
+) -> Result<Vec<Known>, Error> {
+    sqlx::query_as(
+        "with before as (select p.conversation_id from conversations c join conversations p on p.user_id = c.user_id \
+             where c.user_id = $1 and c.conversation_id = $2 and p.conversation_id <> c.conversation_id \
+                 and p.created_at <= c.created_at and p.created_at > c.created_at - interval '6 hours' \
+                 and p.live_epoch is not null and p.client_device_id is not distinct from c.client_device_id \
+             order by p.created_at desc limit 8) \
+         select segment_id, case when conversation_id <> $2 then content end as words_before, position, \
+             octet_length(concat(content, segment_id, speaker, person_id)) as bytes, speaker_id \
+         from transcript_segments where user_id = $1 \
+             and conversation_id = any(array(select $2 union all select conversation_id from before)) \
+             and segment_id = any($3)",
     )
     .bind(user.as_str())
     .bind(conversation.as_str())
     .bind(segments.iter().map(id_of).collect::<Vec<_>>())
     .fetch_all(connection)
     .await
-    .doing(DOING)?;
-    Ok(known.into_iter().map(|known| (known.segment_id.clone(), known)).collect())
+    .doing(DOING)
 }
 
 async fn grow(

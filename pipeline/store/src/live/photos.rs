@@ -118,4 +118,44 @@ impl Store {
         .await
         .doing("reading pictures")
     }
+
+    /// The pictures of a conversation that have no description: ids and base64, oldest first.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn undescribed_photos(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+    ) -> Result<Vec<(String, String)>, Error> {
+        sqlx::query_as(
+            "select photo_id, base64 from photos where user_id = $1 and conversation_id = $2 \
+                 and description is null order by created_at, photo_id",
+        )
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_all(self.db.pool())
+        .await
+        .doing("reading pictures")
+    }
+
+    /// What is on the pictures of a conversation, where it is known: ids and descriptions, oldest first.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn photo_descriptions(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+    ) -> Result<Vec<(String, String)>, Error> {
+        sqlx::query_as(
+            "select photo_id, description from photos where user_id = $1 and conversation_id = $2 \
+                 and description is not null order by created_at, photo_id",
+        )
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_all(self.db.pool())
+        .await
+        .doing("reading pictures")
+    }
 }

@@ -37,6 +37,8 @@ impl Api {
                 "json",
             ])
             .env("DATABASE_URL", private.url())
+            .env("LISTEN_SHARDS", "1")
+            .env_remove("LISTEN_SHARD_URLS")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

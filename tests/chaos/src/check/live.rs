@@ -12,11 +12,10 @@ pub(super) const RULES: &[Rule] = &[
              from transcript_segments t where t.user_id = s.user_id and t.segment_id = s.word)",
     ),
     (
-        // What is said again after its conversation has ended is said in the next one.
-        "a line is kept no more often than it was sent, and once in a conversation",
+        "a line is kept once, however often it was sent",
         "select format('%s of %s: sent %s times, kept %s times', word, s.user_id, sends, count(*)) \
          from chaos.spoken s join transcript_segments t on t.user_id = s.user_id and t.segment_id = s.word \
-         group by s.user_id, word, sends having count(*) > sends or count(*) > count(distinct t.conversation_id)",
+         group by s.user_id, word, sends having count(*) > 1",
     ),
     (
         "a line keeps its words",

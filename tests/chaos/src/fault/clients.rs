@@ -7,7 +7,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::run::World;
+use crate::world::World;
 
 /// How many clients hang up concurrently.
 const CLIENTS: u64 = 12;

@@ -6,7 +6,7 @@ use rand::{RngExt, rngs::StdRng};
 use sqlx::Connection;
 use sqlx::postgres::PgConnection;
 
-use crate::run::World;
+use crate::world::World;
 
 /// The tables whose writes may fail as on a full disk.
 const WRITTEN: [&str; 11] = [

@@ -7,7 +7,7 @@ use rand::{RngExt, rngs::StdRng};
 use crate::model::Mood;
 use crate::people;
 use crate::receiver::Manner;
-use crate::run::World;
+use crate::world::World;
 
 /// The model behaves badly for a while.
 pub(super) async fn model(world: &World, mood: Mood, hold: Duration) -> Option<u32> {

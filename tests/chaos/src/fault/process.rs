@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::run::World;
+use crate::world::World;
 
 /// A new process takes the place of one that went.
 pub(super) async fn come_back(world: &World, slot: usize, after: Duration) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rand::{RngExt, rngs::StdRng};
 use task_queue::{Fault, Kind};
 
-use crate::run::World;
+use crate::world::World;
 
 /// This goes wrong with every task for a while. A create that is not answered stays so: the service gives it up.
 pub(super) async fn go_wrong(world: &World, kinds: &[Kind], hold: Duration) -> Option<u32> {

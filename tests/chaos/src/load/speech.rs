@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::journal::{Answer, Spoken};
 use crate::people::Person;
-use crate::run::World;
+use crate::world::World;
 
 /// Seconds of silence that end a conversation.
 const SILENCE: u64 = 3;
@@ -95,7 +95,7 @@ impl Speaker {
             return self.confirm().await;
         }
         self.said += 1;
-        let word = format!("zq{:06}", super::next_number());
+        let word = format!("zq{:06}-of-a-speaker", super::next_number());
         let line =
             Spoken { user: self.person.id.clone(), word, number: self.said, sends: 0, confirmed: false };
         self.open.push_back(line);

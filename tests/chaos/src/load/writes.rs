@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::people::Person;
-use crate::run::World;
+use crate::world::World;
 
 /// A kind of thing: where it is written, and in which row that shows.
 struct Kind {

@@ -67,7 +67,17 @@ pub(crate) fn deployments() -> Vec<Yaml> {
 
 /// The settings that all pods share.
 pub(crate) fn shared() -> Env {
-    let file = &documents("deploy/kubernetes/base/kustomization.yaml")[0];
+    config_map("deploy/kubernetes/base/kustomization.yaml")
+}
+
+/// What a pod is given where finalizations go through the platform's task queue.
+pub(crate) fn with_cloud_tasks(mut env: Env) -> Env {
+    env.extend(config_map("deploy/kubernetes/cloud-tasks/kustomization.yaml"));
+    env
+}
+
+fn config_map(path: &str) -> Env {
+    let file = &documents(path)[0];
     let literals = file["configMapGenerator"][0]["literals"].as_vec().expect("settings are literals");
     literals
         .iter()

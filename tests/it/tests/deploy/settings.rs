@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::files::{Env, containers, documents, effective, read, shared, sources_below, text};
+use crate::files::{
+    Env, containers, document, documents, effective, number, read, setting, shared, sources_below, text,
+    with_cloud_tasks,
+};
 
 /// The names of every setting, as the sources declare them.
 fn known() -> BTreeSet<String> {
@@ -39,6 +42,17 @@ fn the_program_takes_every_environment_that_is_shipped() {
     for container in containers() {
         let settings = effective(&container.place, &container.env);
         assert_eq!(settings["finalization_dispatch_mode"], "postgres", "{}", container.place);
+    }
+}
+
+#[test]
+fn with_the_task_queue_the_program_takes_the_settings_and_the_load_balancer_waits_for_a_run() {
+    let waits = document("deploy/kubernetes/cloud-tasks/backend-config.yaml", "BackendConfig");
+    for container in containers().into_iter().filter(|container| container.place.starts_with("kubernetes")) {
+        let settings = effective(&container.place, &with_cloud_tasks(container.env));
+        assert_eq!(settings["finalization_dispatch_mode"], "cloud_tasks", "{}", container.place);
+        let longest_run = setting(&settings, "finalization_run_timeout_seconds");
+        assert!(number(&waits["spec"]["timeoutSec"]) > longest_run, "{}", container.place);
     }
 }
 

@@ -1,9 +1,10 @@
-//! Live sockets whose process is killed while people speak.
+//! Live sockets whose process is killed while people speak, and pictures that a model describes.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::SinkExt;
+use mock_model::{Mock, Options, Turn};
 use serde_json::{Value, json};
 use tokio::sync::{Barrier, watch};
 use tokio::time::timeout;
@@ -13,7 +14,7 @@ use crate::binary::printed;
 use crate::client::Client;
 use crate::process::{PATIENCE, Process, until};
 use crate::socket::{Socket, next, open};
-use crate::world::World;
+use crate::world::{GARDEN, World};
 
 /// How many speak at once, and how many lines each of them says. The process is killed when all have said half of them.
 const SPEAKERS: usize = 10;
@@ -119,4 +120,51 @@ async fn kill_9_under_speaking_sessions_loses_and_doubles_no_confirmed_line() {
     })
     .await;
     assert_eq!(world.count("select count(*) from finalization_jobs").await, everyone, "admitted once each");
+}
+
+#[tokio::test]
+async fn a_picture_is_described_when_its_conversation_is_processed() {
+    let mock = Mock::start(Options::default()).await.expect("a port is free");
+    mock.turns([Turn::says("A whiteboard with a plan of the garden.")]);
+    let base = mock.base_url();
+    let settings = [
+        ("LISTEN_TEXT_ENGINE", "openai"),
+        ("LISTEN_OPENAI_BASE_URL", base.as_str()),
+        ("LISTEN_OPENAI_MODEL", "mock"),
+        ("LISTEN_OPENAI_VISION_MODEL", "mock-eyes"),
+    ];
+    let world = World::new().await;
+    let process = Process::serve(&world.url, &settings).await;
+    let client = world.client(&process);
+    let mut socket =
+        open(&process.api, "u1", world.key(), "custom_stt=enabled").await.expect("the socket opens");
+    let said = json!({ "type": "suggested_transcript", "segments": [
+        { "text": GARDEN.join(" "), "start": 0, "end": 9, "is_user": true },
+    ] });
+    let shown = json!({ "type": "image_chunk", "id": "p1", "index": 0, "total": 1, "data": "/9j/BwcHBwcH" });
+    for frame in [said, shown] {
+        socket.send(Message::text(frame.to_string())).await.expect("the socket takes it");
+    }
+    until(async || world.count("select count(*) from photos").await == 1).await;
+    until(async || world.count("select count(*) from transcript_segments").await == 1).await;
+    client.end_live().await;
+
+    let (mut described, mut created) = (Value::Null, Value::Null);
+    while created.is_null() {
+        let frame = timeout(PATIENCE, next(&mut socket)).await.expect("in time").expect("the socket is open");
+        match frame["type"].as_str() {
+            Some("photo_described") => described = frame,
+            Some("memory_created") => created = frame["memory"]["id"].clone(),
+            _ => {}
+        }
+    }
+
+    let description = "A whiteboard with a plan of the garden.";
+    assert_eq!((&described["photo_id"], &described["description"]), (&json!("p1"), &json!(description)));
+    let id = created.as_str().expect("an id");
+    let kept = client.conversation(&format!("{id}?include_photos=true")).await;
+    assert_eq!(kept["photos"][0]["description"], description);
+    let spent = "select count(*) from engine_usage where stage = 'describe_photos' and calls = 1 \
+         and engine like 'openai:mock-eyes@%' and prompt_tokens > 0";
+    assert_eq!(world.count(spent).await, 1);
 }

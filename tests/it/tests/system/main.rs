@@ -19,6 +19,8 @@ mod socket;
 mod tunnel;
 mod world;
 
+mod apps;
+mod assistant;
 mod byok;
 mod canaries;
 mod console;

@@ -1,12 +1,16 @@
-//! What is traced beside the way of a request: the repair of a dead worker's job, and reminders.
+//! What is traced beside the way of a request: the repair of a dead worker's job, reminders, and speech.
 
+use futures::SinkExt;
+use mock_speech::{Transcriber, silence, tone};
 use reqwest::Method;
 use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::client::page;
 use crate::collector::{Collector, Span};
 use crate::process::Process;
 use crate::receiver::Receiver;
+use crate::socket::open;
 use crate::world::{GARDEN, World};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -66,4 +70,28 @@ async fn a_reminder_is_a_trace_of_its_own_and_says_nothing_of_its_words() {
     assert!(!collector.text().contains("tomatoes"), "what a person wrote is in no span");
     let (_, metrics) = page(&format!("{}/metrics", process.admin)).await;
     assert!(metrics.contains("listen_trace_spans_total{outcome=\"failed\"} 0"), "{metrics}");
+}
+
+#[tokio::test]
+async fn an_utterance_is_a_trace_of_its_own_and_says_nothing_of_its_words() {
+    let world = World::new().await;
+    let (transcriber, collector) = (Transcriber::start().await, Collector::start().await);
+    let base = transcriber.base_url();
+    let settings =
+        [("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url.as_str()), ("LISTEN_SPEECH_BASE_URL", &base)];
+    let process = Process::serve(&world.url, &settings).await;
+    let query = "codec=pcm16&sample_rate=16000";
+    let mut socket = open(&process.api, "u1", world.key(), query).await.expect("the socket opens");
+    let samples = [tone(300, 1.5), silence(1.5)].concat();
+    for frame in samples.chunks(1_600) {
+        let bytes: Vec<u8> = frame.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+        socket.send(Message::binary(bytes)).await.expect("the socket takes it");
+    }
+
+    let transcribed = |span: &Span| span.name == "transcribe";
+    let spans = collector.spans(|spans| spans.iter().any(transcribed)).await;
+    let span = spans.iter().find(|span| transcribed(span)).expect("it was waited for");
+    assert_eq!((span.parent.as_str(), span.attributes["outcome"].as_str()), ("", "answered"));
+    assert!(span.took > 0);
+    assert!(!collector.text().contains("tone300"), "what was understood is in no span");
 }

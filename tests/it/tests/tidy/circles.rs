@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::tree::{Crate, crates, product_of};
 
 /// Crates whose modules still import each other in circles. The list may only become shorter.
-const CIRCULAR: [&str; 7] = ["api", "assistant", "chaos", "engines", "listen", "speech", "task-queue"];
+const CIRCULAR: [&str; 2] = ["api", "listen"];
 
 /// A module by its path from the crate's root, which is empty itself.
 type Module = Vec<String>;

@@ -17,7 +17,7 @@ const ALLOWED: [(&str, &[&str]); 30] = [
     ("stages", &["records", "job", "trace"]),
     ("assistant", &["records"]),
     ("engines", &["records", "assistant", "compute", "job", "stages", "upstream"]),
-    ("speech", &["upstream"]),
+    ("speech", &["trace", "upstream"]),
     ("live", &[]),
     ("db", &["records", "job"]),
     ("store", &["records", "job", "db"]),
@@ -82,6 +82,7 @@ const ALLOWED: [(&str, &[&str]); 30] = [
         "bench",
         &[
             "api",
+            "apps",
             "chaos",
             "db",
             "embedded",

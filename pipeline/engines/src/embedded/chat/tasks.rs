@@ -50,21 +50,21 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     if !TASKS.is_match(bare) && !FINISHED.is_match(bare) {
         return None;
     }
-    let asked = Asked::of(turn);
+    let filter = TaskFilter::of(turn);
     Some(match turn.result(DataTool::ListActionItems) {
-        None => turn.call(DataTool::ListActionItems, asked.arguments.clone()),
-        Some(Ok(result)) => summary(turn, &asked, &listed(result, "action_items")),
+        None => turn.call(DataTool::ListActionItems, filter.arguments.clone()),
+        Some(Ok(result)) => summary(turn, &filter, &listed(result, "action_items")),
         Some(Err(words)) => failed(words),
     })
 }
 
 /// Which tasks are meant, as arguments and in words.
-struct Asked {
+struct TaskFilter {
     arguments: Value,
     named: String,
 }
 
-impl Asked {
+impl TaskFilter {
     fn of(turn: &Turn<'_>) -> Self {
         let (bare, context) = (&turn.message.bare, turn.round.context);
         let done = DONE.is_match(bare) && !OPEN.is_match(bare);
@@ -98,9 +98,9 @@ impl Asked {
     }
 }
 
-fn summary(turn: &Turn<'_>, asked: &Asked, items: &[&Value]) -> Step {
+fn summary(turn: &Turn<'_>, filter: &TaskFilter, items: &[&Value]) -> Step {
     if items.is_empty() {
-        return answer(format!("I found no tasks ({}).", asked.named));
+        return answer(format!("I found no tasks ({}).", filter.named));
     }
     let shown = items.get(..NAMED).unwrap_or(items);
     let lines: String = shown.iter().map(|item| line(turn, item)).collect();
@@ -110,7 +110,7 @@ fn summary(turn: &Turn<'_>, asked: &Asked, items: &[&Value]) -> Step {
         more => format!("- and {more} more\n"),
     };
     let count = capitalised(&counted(items.len(), "task"));
-    quoting(format!("{count} ({}):\n{lines}{more}", asked.named), ids)
+    quoting(format!("{count} ({}):\n{lines}{more}", filter.named), ids)
 }
 
 /// A task with its date.

@@ -5,21 +5,17 @@ use std::sync::LazyLock;
 use chrono::{Datelike, Duration, NaiveDate, NaiveDateTime, NaiveTime, Timelike};
 use regex::Captures;
 
-use super::calendar::{
-    day_of_month, following, in_week, month, month_end, number, of_year, ordinal, weekday,
-};
+use super::calendar::{day_of_month, following, month, month_end, number, of_year, ordinal, weekday};
+use super::day::{Day, day, group, roughly};
 use super::holidays::{HOLIDAY, holiday};
 use super::periods::{end_of, middle_of, part_of_month, period, season_end, start_of};
 use super::relative::{
-    after_next, beside_weekday, day_of_named_month, fortnight, nth_week, nth_weekday, this_time,
-    weekday_after_next, weekday_fortnight, weekday_in_weeks, weekday_of_week, working_days,
+    after_next, beside_weekday, day_of_named_month, follows, fortnight, nth_week, nth_weekday, on_weekday,
+    this_time, weekday_after_next, weekday_fortnight, weekday_in_weeks, weekday_of_week, working_days,
 };
 use super::{DayOrder, Found};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
-
-/// A day, perhaps with a time that its own words name, and whether it is more than a rough period.
-pub(super) struct Day(NaiveDate, Option<NaiveTime>, bool);
 
 type Reader = fn(&Captures<'_>, NaiveDateTime) -> Option<Day>;
 
@@ -172,18 +168,6 @@ fn read(captures: &Captures<'_>, text: &str, reader: Reader, now: NaiveDateTime)
     })
 }
 
-pub(super) fn day(date: NaiveDate) -> Day {
-    Day(date, None, true)
-}
-
-pub(super) fn roughly(date: NaiveDate) -> Day {
-    Day(date, None, false)
-}
-
-pub(super) fn group<'t>(captures: &Captures<'t>, name: &str) -> &'t str {
-    captures.name(name).map_or("", |found| found.as_str())
-}
-
 /// When the parts of a day are.
 fn part_of_day(part: &str) -> Option<NaiveTime> {
     let (hour, minute) = match part {
@@ -258,11 +242,6 @@ fn at_moment(moment: NaiveDateTime) -> Day {
     Day(moment.date(), NaiveTime::from_hms_opt(moment.hour(), moment.minute(), 0), true)
 }
 
-/// 1 for "next", else 0.
-pub(super) fn steps(captures: &Captures<'_>) -> u32 {
-    u32::from(group(captures, "which") == "next")
-}
-
 fn month_day(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
     let year = group(captures, "y").parse().ok();
     of_year(now.date(), year, month(group(captures, "month"))?, ordinal(group(captures, "d"))?).map(day)
@@ -288,21 +267,4 @@ fn whole_month(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
     let first = of_year(now.date().with_day(1)?, None, month(group(captures, "month"))?, 1)?;
     let lasting = matches!(group(captures, "lead"), "in" | "during");
     if lasting { month_end(first, 0).map(roughly) } else { Some(roughly(first)) }
-}
-
-/// The weekday that follows another date: "the Saturday after", "the following Tuesday".
-fn follows<'t>(captures: &Captures<'t>) -> Option<regex::Match<'t>> {
-    captures.name("follows").or_else(|| captures.name("followed"))
-}
-
-pub(super) fn on_weekday(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
-    let name = captures.name("w").or_else(|| follows(captures))?.as_str();
-    let (today, name) = (now.date(), weekday(name)?);
-    let date = match group(captures, "which") {
-        "next" => in_week(today, 1, name),
-        "this" if today.weekday() == name => today,
-        _ => following(today, name),
-    };
-    let later = if captures.name("week").is_some() { 7 } else { 0 };
-    Some(day(date + Duration::days(later)))
 }

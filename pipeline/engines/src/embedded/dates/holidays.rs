@@ -4,7 +4,7 @@ use chrono::{Duration, NaiveDate, NaiveDateTime, Weekday};
 use regex::Captures;
 
 use super::calendar::{easter, of_year};
-use super::days::{Day, day, group, roughly};
+use super::day::{Day, day, group, roughly};
 
 pub(super) const HOLIDAY: &str = r"\b(?P<name>christmas\s+eve|christmas(?:\s+day)?|boxing\s+day|new\s+year's\s+eve|new\s+year(?:'s)?(?:\s+day)?|halloween|bonfire\s+night|valentine's(?:\s+day)?|st\.?\s+patrick's\s+day|april\s+fools?'?(?:\s+day)?|independence\s+day|labor\s+day|memorial\s+day|thanksgiving|good\s+friday|palm\s+sunday|ash\s+wednesday|easter\s+(?:monday|sunday)|easter|ascension\s+day|whit\s+monday|pentecost)\b";
 

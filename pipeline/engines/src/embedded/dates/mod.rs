@@ -5,6 +5,7 @@
 
 mod calendar;
 mod clock;
+mod day;
 mod days;
 mod holidays;
 mod past;

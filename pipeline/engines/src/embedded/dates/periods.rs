@@ -4,7 +4,7 @@ use chrono::{Datelike, NaiveDate, NaiveDateTime, Weekday};
 use regex::Captures;
 
 use super::calendar::{in_week, month, month_end, month_start, of_year, quarter_end, year_end};
-use super::days::{Day, day, group, roughly, steps};
+use super::day::{Day, day, group, roughly, steps};
 
 pub(super) fn end_of(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
     let (today, steps) = (now.date(), steps(captures));

@@ -4,7 +4,7 @@ use chrono::{Datelike, Duration, NaiveDate, NaiveDateTime, Weekday};
 use regex::Captures;
 
 use super::calendar::{following, in_week, month, month_end, month_start, number, of_year, ordinal, weekday};
-use super::days::{Day, day, group, on_weekday, roughly, steps};
+use super::day::{Day, day, group, roughly, steps};
 
 /// "In a fortnight".
 pub(super) fn fortnight(_: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
@@ -116,4 +116,21 @@ fn nth(name: Weekday, first: NaiveDate, count: u32) -> Option<NaiveDate> {
 fn last(name: Weekday, end: NaiveDate) -> Option<NaiveDate> {
     let back = (end.weekday().num_days_from_monday() + 7 - name.num_days_from_monday()) % 7;
     end.checked_sub_signed(Duration::days(i64::from(back)))
+}
+
+/// The weekday that follows another date: "the Saturday after", "the following Tuesday".
+pub(super) fn follows<'t>(captures: &Captures<'t>) -> Option<regex::Match<'t>> {
+    captures.name("follows").or_else(|| captures.name("followed"))
+}
+
+pub(super) fn on_weekday(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
+    let name = captures.name("w").or_else(|| follows(captures))?.as_str();
+    let (today, name) = (now.date(), weekday(name)?);
+    let date = match group(captures, "which") {
+        "next" => in_week(today, 1, name),
+        "this" if today.weekday() == name => today,
+        _ => following(today, name),
+    };
+    let later = if captures.name("week").is_some() { 7 } else { 0 };
+    Some(day(date + Duration::days(later)))
 }

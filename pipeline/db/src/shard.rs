@@ -1,0 +1,160 @@
+//! Shards: the users of one installation spread over several schemas, on one server or on many.
+//!
+//! A shard's schema says which one it is. Every session of a shard asks it once, so that nothing is read or written where
+//! other users are kept, whatever an address has come to mean since the process started.
+
+use std::fmt;
+
+use sqlx::{Connection, Executor, PgConnection, postgres::PgConnectOptions};
+
+use crate::{
+    Db,
+    error::{Doing, Error},
+};
+
+/// One of the shards of an installation. There are a power of two of them, for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Its number, below `of`.
+    pub number: u16,
+    /// How many there are; where there is one, it is a database without schemas of ours.
+    pub of: u16,
+}
+
+impl Default for Shard {
+    fn default() -> Self {
+        Self { number: 0, of: 1 }
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.number, self.of)
+    }
+}
+
+impl Shard {
+    /// Whether there are no others.
+    pub fn is_only(self) -> bool {
+        self.of == 1
+    }
+
+    /// The schema of its tables; `None`: wherever the role's tables are.
+    pub fn schema(self) -> Option<String> {
+        (!self.is_only()).then(|| format!("listen_{:04}", self.number))
+    }
+
+    /// The channel of its wake-ups: several shards may share a database.
+    pub(crate) fn channel(self) -> String {
+        match self.is_only() {
+            true => "listen_wake".to_owned(),
+            false => format!("listen_wake_{:04}", self.number),
+        }
+    }
+
+    /// Sessions that see its schema and no other.
+    pub(crate) fn options(self, options: PgConnectOptions) -> PgConnectOptions {
+        match self.schema() {
+            Some(schema) => options.options([("search_path", schema)]),
+            None => options,
+        }
+    }
+
+    /// What is said at the beginning of every session of it.
+    ///
+    /// # Errors
+    /// When it is a session of another shard.
+    pub(crate) async fn check(self, session: &mut PgConnection) -> Result<(), sqlx::Error> {
+        if self.is_only() {
+            return Ok(());
+        }
+        match written(session).await? {
+            Some(other) if other != self => {
+                Err(sqlx::Error::Configuration(format!("its schema is shard {other} and not {self}").into()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Db {
+    /// Which shard this handle is of.
+    pub fn shard(&self) -> Shard {
+        self.shard
+    }
+
+    /// Which shard the database says that it is, where that is another one than this handle's: `listen_0000` beside a database
+    /// that is to be the only one, or the other way round, or a schema of another number.
+    ///
+    /// # Errors
+    /// When the database cannot be reached.
+    pub async fn other_shard(&self) -> Result<Option<Shard>, Error> {
+        const DOING: &str = "asking which shard it is";
+        // Not through the pool: what is found here ends every session of the pool.
+        let options = self.pool.connect_options();
+        let found = async {
+            let mut session = PgConnection::connect_with(&options).await?;
+            let found = other(self.shard, &mut session).await?;
+            session.close().await?;
+            Ok(found)
+        };
+        found.await.doing(DOING)
+    }
+}
+
+/// As [`Db::other_shard`].
+pub(crate) async fn other(shard: Shard, session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {
+    let found = match shard.is_only() {
+        true => match is_there("listen_0000.listen_shard", session).await? {
+            true => Some(read("select number, shards from listen_0000.listen_shard", session).await?),
+            false => None,
+        },
+        false => match written(session).await? {
+            Some(written) => Some(written),
+            None => is_there("public.finalization_jobs", session).await?.then(Shard::default),
+        },
+    };
+    Ok(found.filter(|found| *found != shard))
+}
+
+/// Makes the schema and says in it which shard it is. Nothing changes where that was done before.
+pub(crate) async fn make(shard: Shard, session: &mut PgConnection) -> Result<(), sqlx::Error> {
+    if shard.is_only() {
+        return Ok(());
+    }
+    session.execute(SCHEMA).await?;
+    session.execute(TABLE).await?;
+    sqlx::query("insert into listen_shard (number, shards) values ($1, $2) on conflict (number) do nothing")
+        .bind(i32::from(shard.number))
+        .bind(i32::from(shard.of))
+        .execute(session)
+        .await
+        .map(drop)
+}
+
+/// The session's path names the schema.
+const SCHEMA: &str = "do $$ begin \
+     if to_regnamespace(current_setting('search_path')) is null then \
+         execute format('create schema %I', current_setting('search_path')); \
+     end if; end $$";
+
+const TABLE: &str = "create table if not exists listen_shard (\
+     number integer not null constraint listen_shard_pkey primary key, shards integer not null)";
+
+/// What the session's schema says; `None` where it was never migrated.
+async fn written(session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {
+    match is_there("listen_shard", session).await? {
+        true => read("select number, shards from listen_shard", session).await.map(Some),
+        false => Ok(None),
+    }
+}
+
+async fn is_there(table: &str, session: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar("select to_regclass($1) is not null").bind(table).fetch_one(session).await
+}
+
+async fn read(query: &'static str, session: &mut PgConnection) -> Result<Shard, sqlx::Error> {
+    let (number, of): (i32, i32) = sqlx::query_as(query).fetch_one(session).await?;
+    let small = |number: i32| u16::try_from(number).unwrap_or(u16::MAX);
+    Ok(Shard { number: small(number), of: small(of) })
+}

@@ -1,0 +1,7 @@
+-- Tries under way at these endpoints.
+select user_id, endpoint_id, count(*)
+from webhook_deliveries
+where status = 'sending'
+  and sending_until > $3
+  and (user_id, endpoint_id) in (select * from unnest($1::text[], $2::text[]))
+group by user_id, endpoint_id

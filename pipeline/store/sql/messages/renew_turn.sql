@@ -1,0 +1,10 @@
+-- Renews the lease of a running turn, and stores what there is of its reply.
+-- $1 user, $2 the reply's id, $3 seconds of the lease, $4 engine, $5 sources, $6 tools, $7 the text
+with renewed as (
+    update chat_turns
+    set running_until = clock_timestamp() + $3 * interval '1 second', engine = $4, sources = $5, tools = $6
+    where user_id = $1 and reply_id = $2::uuid and status = 'running'
+    returning reply_id
+)
+update chat_messages m set text = $7
+from renewed where m.user_id = $1 and m.message_id = renewed.reply_id

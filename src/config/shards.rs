@@ -1,0 +1,23 @@
+//! How users are spread over several databases.
+
+use clap::Args;
+
+/// What can be set about shards.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Shards")]
+pub(crate) struct ShardsConfig {
+    /// Over how many shards users are spread, a power of two: fixed for the life of an installation (`docs/scaling.md`).
+    #[arg(long, env = "LISTEN_SHARDS", default_value_t = 1, value_name = "N")]
+    pub(crate) shards: u16,
+    /// Where the shards are, each number once: `0-2=postgresql://…,3-5=…,6-7=…`; without it, all in `DATABASE_URL`'s
+    /// database. A comma in a URL is written `%2C`.
+    #[arg(long, env = "LISTEN_SHARD_URLS", hide_env_values = true, value_name = "RANGES")]
+    pub(crate) shard_urls: Option<String>,
+}
+
+impl ShardsConfig {
+    /// Whether there are several.
+    pub(crate) fn are_several(&self) -> bool {
+        self.shards > 1
+    }
+}
