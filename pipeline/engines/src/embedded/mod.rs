@@ -111,7 +111,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/8"
+        "embedded/9"
     }
 
     fn costs(&self) -> bool {

@@ -37,6 +37,13 @@ static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+/// What greets, asks or answers, and tells little by itself.
+static GREETING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:hello|hi|hey|good\s+(?:morning|afternoon|evening)|morning|thank\s+you\s+for|thanks\s+for|i\s+know|that's\s+right|delete\s+it|who(?:'d|'s|\s+ate)?|what\s+about|gather\s+round|listen|guess|next\s+please)\b",
+    )
+});
+
 struct Candidate {
     place: usize,
     stems: BTreeSet<String>,
@@ -93,12 +100,10 @@ impl Next {
             .collect();
         let more = self.items.len().saturating_sub(TOLD);
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        let events: Vec<String> = self
-            .events
-            .iter()
-            .take(TOLD)
-            .map(|event| format!("{} on {}", event.title, day(event.start)))
-            .collect();
+        let mut events: Vec<&EventDraft> = self.events.iter().take(TOLD).collect();
+        events.sort_by_key(|event| event.start);
+        let events: Vec<String> =
+            events.into_iter().map(|event| format!("{} on {}", event.title, day(event.start))).collect();
         let mut told = Vec::new();
         if !tasks.is_empty() {
             told.push(format!("Next: {}{more}.", tasks.join("; ")));
@@ -134,6 +139,8 @@ pub(super) fn overview(
 
 /// A sentence without its opening fillers, with a capital and a full stop.
 pub(super) fn plain(sentence: &str) -> String {
+    // On the telephone, "..." is what the other says.
+    let sentence = sentence.trim_matches(|c: char| c == '.' || c == '…' || c.is_whitespace());
     let bare = OPENING.replace(sentence, "");
     let bare = if bare.split_whitespace().count() < 2 { sentence } else { bare.as_ref() };
     let text = capitalised(&shortened(bare.trim(), LONGEST));
@@ -197,7 +204,7 @@ fn candidate(
     }
     let said: f64 = stems.iter().filter_map(|stem| frequency.get(stem)).map(|count| 1.0 + count.ln()).sum();
     let cue = if CUE.is_match(text) { 1.3 } else { 1.0 };
-    let question = if text.ends_with('?') { 0.5 } else { 1.0 };
+    let question = if text.ends_with('?') || GREETING.is_match(text) { 0.3 } else { 1.0 };
     let short = if stems.len() < 4 { 0.7 } else { 1.0 };
     let decided = if is_decision(text) { 1.8 } else { 1.0 };
     let repeated = if next.tells(&stems) { 0.3 } else { 1.0 };

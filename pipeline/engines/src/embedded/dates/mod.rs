@@ -268,6 +268,10 @@ impl Found {
         let mut rest = String::with_capacity(text.len());
         let mut at = 0;
         for span in &self.spans {
+            // "Monday's shift" is that shift.
+            if text.get(span.end..).is_some_and(|after| after.starts_with("'s")) {
+                continue;
+            }
             rest.push_str(text.get(at..span.start).unwrap_or_default());
             rest.push(' ');
             at = span.end;

@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use super::happenings::{joined, meant};
 use super::nouns;
-use super::phrase::Said;
+use super::phrase::{Said, noun_phrase_before};
+use crate::embedded::lexicon::is_person;
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{capitalised, pattern};
 
@@ -34,27 +35,68 @@ pub(super) fn answer(asked: &str, said: &Said<'_>, recalled: impl Fn() -> Option
     }
 }
 
-/// "He's booked for the twenty-fifth", "she's back on Monday": who is expected.
+/// "He's booked for the twenty-fifth", "the plumber is here on Friday", "Tom's back on Sunday": who is expected.
 pub(super) fn expected(said: &Said<'_>, earlier: &str) -> Option<String> {
-    let opens = "and so but then oh well yes yeah no ok okay";
-    let at = said.before.iter().position(|word| !word.is_any(opens))?;
-    let who = said.before.get(at)?;
-    let rest = said.before.get(at + 1..)?;
-    let only = rest.iter().all(|word| {
-        word.is_any("booked due scheduled down back here in expected available for on at from now all again")
-    });
-    if !who.is_any("he's she's they're") || rest.is_empty() || !only {
+    let words = said.before.as_slice();
+    let place = "booked due scheduled down back here in expected over round";
+    let end = words.iter().position(|word| word.is_any(place))?;
+    let only = words
+        .get(end..)?
+        .iter()
+        .all(|word| word.is_any(place) || word.is_any("for on at from now all again"));
+    let copula = words.get(end.checked_sub(1)?)?;
+    let helped = copula.is_any("is are");
+    let at = if helped { end.checked_sub(2)? } else { end - 1 };
+    let who = words.get(at)?;
+    let back = words.get(end..)?.iter().any(|word| word.plain == "back");
+    let named = |person: String| capitalised(&if back { format!("{person} back") } else { person });
+    if !only || !helped && !who.plain.ends_with("'s") && who.plain != "they're" {
         return None;
     }
-    let person = meant(said, earlier, at)?;
-    let back = rest.iter().any(|word| word.plain == "back");
-    Some(capitalised(&if back { format!("{person} back") } else { person }))
+    if who.is_any("he's she's they're he she they") {
+        return meant(said, earlier, at).map(named);
+    }
+    let phrase = noun_phrase_before(words, at + 1)?;
+    let last = phrase.last()?;
+    let bare = last.plain.trim_end_matches("'s");
+    let person = joined(phrase);
+    (is_person(bare) || last.is_name()).then(|| named(person.trim_end_matches("'s").to_owned()))
+}
+
+/// "I've booked you in for Tuesday", "let's say Monday at ten", "see you on Thursday at two": what was arranged.
+static ARRANGED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?:^|\b(?:so|and|then|okay|ok|great|right|good)\s+)(?:(?P<say>(?:let's|shall\s+we)\s+say|(?:i'll\s+|we'll\s+)?see\s+you(?:\s+(?:then|again|back))?$|(?:i'll\s+|we'll\s+)?see\s+you\s+(?:at|there)$)|(?P<in>you're|you\s+are)\s+(?:all\s+)?(?:booked|down|scheduled|pencilled|in)\b|(?P<booked>i've|we've|she's|they've)\s+(?:already\s+)?(?:booked|reserved|arranged|scheduled|hired|put)\s+(?:(?P<you>you|him|her|it|us)\b|(?:the|an?|our|my)\s+(?P<what>[\p{L}-]+(?:\s+[\p{L}-]+)?)))",
+    )
+});
+
+/// An appointment that is stated as arranged: what it is, if that was said.
+pub(super) fn arranged(said: &Said<'_>, recalled: impl Fn() -> Option<String>) -> Option<String> {
+    let text = joined(&said.all);
+    let found = ARRANGED.captures(text.trim())?;
+    if found.name("say").is_some() {
+        return said.timed.then(|| recalled().unwrap_or_else(|| "Appointment".to_owned()));
+    }
+    match found.name("what") {
+        Some(what) => {
+            let what = what.as_str();
+            let what = what.strip_suffix(" for").unwrap_or(what);
+            (!nouns::is_idle(what)).then(|| capitalised(what))
+        }
+        None => Some(recalled().unwrap_or_else(|| "Appointment".to_owned())),
+    }
 }
 
 /// "The sequencer is being serviced", "the hall will be painted".
 static DONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:the|my|our|your|his|her|their|an?|\p{L}+'s)\s+(?P<what>(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+?)(?:(?:'s|'re|\s+is|\s+are)\s+(?:being|getting|going\s+to\s+be|gonna\s+be|to\s+be)|(?:'ll|\s+will)\s+be|\s+gets)\s+(?P<done>\p{L}{2,}(?:ed|ung|ilt))\b",
+        r"(?i)\b(?:the|my|our|your|his|her|their|an?|\p{L}+'s)\s+(?P<what>(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+?)(?:(?:'s|'re|\s+is|\s+are)\s+(?:being|getting|going\s+to\s+be|gonna\s+be|to\s+be)|(?:'ll|\s+will)\s+be|\s+gets)\s+(?P<done>\p{L}{2,}(?:ed|ung|ilt)|shut)\b",
+    )
+});
+/// "The office is closed on Friday".
+static CLOSED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?:^|\b(?:the|our|my|your)\s+)(?P<what>(?:[\p{L}-]+\s+)?[\p{L}-]{3,}?)(?:'s|\s+is|\s+are)\s+(?P<done>closed|shut)\b",
     )
 });
 /// Participles of what people feel or expect.
@@ -85,7 +127,7 @@ const FELT: &[&str] = &[
 /// What is done to a thing on a day.
 pub(super) fn done(said: &Said<'_>) -> Option<String> {
     let text = joined(&said.all);
-    let found = DONE.captures(&text)?;
+    let found = DONE.captures(&text).or_else(|| CLOSED.captures(&text))?;
     let done = found["done"].to_lowercase();
     (!FELT.contains(&done.as_str())).then(|| capitalised(&format!("{} {done}", &found["what"])))
 }

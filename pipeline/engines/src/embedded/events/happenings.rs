@@ -64,6 +64,7 @@ const ACTS: &[&str] = &[
     "board",
     "air",
     "reach",
+    "meet",
 ];
 /// Of these, those that are events with a particle or an object alone.
 const BOUND: &[(&str, &str)] = &[
@@ -228,6 +229,10 @@ pub(super) fn act(said: &Said<'_>, earlier: &str) -> Option<String> {
         if fits && subject.is_any("i we you who") || !agrees && !fits {
             return None;
         }
+        // "Lily's play" is hers.
+        if form == Form::Base && subject.plain.ends_with("'s") {
+            return None;
+        }
         if subject.is_any(DOUBTS) || !is_bound(verb, words, at) {
             return None;
         }
@@ -348,6 +353,9 @@ pub(super) fn location(said: &Said<'_>) -> Option<String> {
     if tie.is_any("away closed abroad") {
         let rest = tail(said, at + 1);
         return Some(capitalised(format!("{} {rest}", tie.plain).trim()));
+    }
+    if tie.plain == "off" && words.get(at + 2).is_none() {
+        return Some("Day off".to_owned());
     }
     if !tie.is_any("at in on off") {
         return None;

@@ -42,7 +42,7 @@ static REAL: LazyLock<Pattern> = LazyLock::new(|| {
 /// What takes place after work, unless something else is said.
 static EVENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:dinner|supper|concert|gig|party|book club|show|film|movie|drinks|date|recital|opera|ballet|play|quiz night|movie night|game night|open mic|disco|ball|pub|fireworks|premiere|vernissage)\b",
+        r"(?i)\b(?:dinner|supper|concert|gig|party|book club|show|film|movie|drinks|date|recital|opera|ballet|play|quiz night|movie night|game night|open mic|disco|ball|pub|parents'? evening|open evening|doors|fireworks|premiere|vernissage)\b",
     )
 });
 /// What was.
@@ -78,13 +78,13 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
         let found = of_sentence(&sentence, &earlier, &reference);
         let dates = reference.find(&sentence.text);
         let said = dates.iter().rfind(|date| is_usable(date) && !date.bare).map(Found::day);
-        let day = found.last().map(|(day, _)| *day).or(said).map(|day| (day, 0));
+        let day = found.last().map(|(day, _, _)| *day).or(said).map(|day| (day, 0));
         let month =
             dates.iter().rfind(|date| date.month_said).map(|date| (date.day(), 0)).or_else(|| {
                 earlier.month.map(|(day, ago)| (day, ago + 1)).filter(|(_, ago)| *ago < RECALLED)
             });
-        for (day, event) in found {
-            events.add(day, event);
+        for (day, timed, event) in found {
+            events.add(day, timed, event);
         }
         let before = earlier.day.map(|(day, ago)| (day, ago + 1)).filter(|(_, ago)| *ago < WITHIN_REACH);
         let happening = nouns::happening_in(&sentence.text).map(|noun| (noun, 0)).or_else(|| {
@@ -118,19 +118,27 @@ struct Earlier {
 struct Known {
     all: Vec<EventDraft>,
     days: Vec<(NaiveDate, BTreeSet<String>)>,
+    /// Whether the hour of each was said.
+    timed: Vec<bool>,
 }
 
 impl Known {
     /// Adds an event; the same happening once more may say its time, or more words.
-    fn add(&mut self, day: NaiveDate, event: EventDraft) {
+    fn add(&mut self, day: NaiveDate, timed: bool, event: EventDraft) {
         let stems: BTreeSet<String> = content_stems(&event.title).into_iter().collect();
         let same = |(other, known): &(NaiveDate, BTreeSet<String>)| {
             *other == day && (known.is_empty() || stems.is_empty() || !known.is_disjoint(&stems))
         };
         if let Some(at) = self.days.iter().position(same) {
-            let (Some(known), Some((_, names))) = (self.all.get_mut(at), self.days.get_mut(at)) else {
+            let (Some(known), Some((_, names)), Some(known_timed)) =
+                (self.all.get_mut(at), self.days.get_mut(at), self.timed.get_mut(at))
+            else {
                 return;
             };
+            // "The concert is on Saturday. It starts at eight."
+            if timed && !std::mem::replace(known_timed, true) {
+                (known.start, known.duration) = (event.start, event.duration);
+            }
             if event.title.split(' ').count() > known.title.split(' ').count() && stems.is_superset(names) {
                 known.title = event.title;
             }
@@ -140,6 +148,7 @@ impl Known {
         if self.all.len() < MOST {
             self.all.push(event);
             self.days.push((day, stems));
+            self.timed.push(timed);
         }
     }
 }
@@ -148,7 +157,7 @@ fn of_sentence(
     sentence: &Sentence<'_>,
     earlier: &Earlier,
     reference: &Reference,
-) -> Vec<(NaiveDate, EventDraft)> {
+) -> Vec<(NaiveDate, bool, EventDraft)> {
     let text = sentence.text.as_str();
     let dates = reference.find(text);
     if !dates.iter().any(is_usable) {
@@ -184,13 +193,19 @@ fn of_sentence(
                 && !other.bare
                 && other.spans.first().map(|span| span.start) < date.spans.first().map(|span| span.start)
         });
-        let day =
-            here.map(Found::day).or(events.last().map(|(day, _)| *day)).or(earlier.day.map(|(day, _)| day));
+        let day = here
+            .map(Found::day)
+            .or(events.last().map(|(day, _, _)| *day))
+            .or(earlier.day.map(|(day, _)| day));
         let date = date.clone().on(day).in_month_of(earlier.month.map(|(day, _)| day));
         let date = if EVENING.is_match(&title) { date.in_evening() } else { date };
         let Some(start) = reference.start(&date) else { continue };
         let duration = date.minutes().unwrap_or_else(|| duration(text));
-        events.push((date.day(), EventDraft { title, description: text.to_owned(), start, duration }));
+        events.push((
+            date.day(),
+            said.timed,
+            EventDraft { title, description: text.to_owned(), start, duration },
+        ));
     }
     events
 }
@@ -202,9 +217,10 @@ fn title(said: &Said<'_>, asks: bool, before: &str, recalled: impl Fn() -> Optio
             nouns::invites(said).then(|| recalled().unwrap_or_else(|| "Appointment".to_owned()))
         });
     }
-    nouns::predicate(said)
+    answers::expected(said, before)
+        .or_else(|| answers::arranged(said, &recalled))
+        .or_else(|| nouns::predicate(said))
         .or_else(|| recalled().filter(|_| nouns::is_of_it(said)))
-        .or_else(|| answers::expected(said, before))
         .or_else(|| others::of_others(said))
         .or_else(|| happenings::meeting(said))
         .or_else(|| {
@@ -219,7 +235,7 @@ fn title(said: &Said<'_>, asks: bool, before: &str, recalled: impl Fn() -> Optio
                 .or_else(|| happenings::location(said))
                 .or_else(|| happenings::plan(said))
         })
-        .filter(|title| !content_stems(title).is_empty() || title == "Meeting")
+        .filter(|title| !content_stems(title).is_empty() || matches!(title.as_str(), "Meeting" | "Away"))
 }
 
 fn is_usable(date: &Found) -> bool {

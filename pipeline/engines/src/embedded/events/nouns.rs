@@ -39,7 +39,12 @@ pub(super) fn predicate(said: &Said<'_>) -> Option<String> {
         end -= 1;
     }
     let last = words.get(end.checked_sub(1)?)?;
-    if last.is_any(PRONOUNS) {
+    // What is due back is brought.
+    let due = words
+        .get(end..)?
+        .windows(2)
+        .any(|pair| matches!(pair, [due, back] if due.plain == "due" && back.plain == "back"));
+    if last.is_any(PRONOUNS) || due {
         return None;
     }
     let contracted = last.plain.ends_with("'s") && !copula;
@@ -80,7 +85,7 @@ pub(super) fn is_of_it(said: &Said<'_>) -> bool {
     });
     let first = words.next().is_some_and(|word| word.is_any("it's it its that's"));
     first
-        && words.all(|word| word.is_any("is will be now moved been has to for from again actually"))
+        && words.all(|word| word.is_any("is will be now moved been has to for from again actually starts begins kicks off"))
         && said
             .after
             .first()

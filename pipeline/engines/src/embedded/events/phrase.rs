@@ -21,6 +21,8 @@ pub(super) struct Said<'t> {
     pub(super) all: Vec<Word<'t>>,
     /// The date is an hour without a day.
     pub(super) hour_alone: bool,
+    /// The date says an hour.
+    pub(super) timed: bool,
 }
 
 impl<'t> Said<'t> {
@@ -42,7 +44,7 @@ impl<'t> Said<'t> {
             }
         }
         let all = before.iter().chain(&after).cloned().collect();
-        Self { before, after, all, hour_alone: date.bare }
+        Self { before, after, all, hour_alone: date.bare, timed: date.time().is_some() }
     }
 }
 
@@ -64,7 +66,7 @@ pub(super) const PRONOUNS: &str = "i you he she it we they me him us them who wh
 const BREAKS: &str = "am is are was were be been being has have had do does did will would can could should must may might shall let \
     think know said says say guess hope mean remember told tell see heard hear because but so if when while then since though although whether that \
     and or well ok okay oh yes yeah no right anyway also plus besides remind reminder not there here please sorry thanks of-course \
-    by btw way as like just only even really actually on in at to into before after until by than about from during need want like love \
+    by btw way as like just only even really actually on in at to into before after until by than about from during need want like love forget don't remember \
     good great fine lovely perfect noted morning hi hello hey listen everyone mind all";
 
 /// The noun phrase that ends right before place `end` of `words`, without the determiner.

@@ -56,7 +56,10 @@ pub(super) fn is_task(task: &str, dated: bool) -> bool {
 fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
     match verb {
         "let" => rest.iter().any(|word| matches!(word.as_str(), "know" | "in" | "out" | "have")),
-        "see" => dated && matches!(rest.first().map(String::as_str), Some("the" | "my" | "a")),
+        "see" => {
+            dated && matches!(rest.first().map(String::as_str), Some("the" | "my" | "a"))
+                || matches!(rest.first().map(String::as_str), Some("about" | "to")) && rest.len() > 1
+        }
         "try" => rest.first().is_some_and(|next| {
             matches!(next.as_str(), "the" | "a" | "an" | "some" | "this" | "these" | "your" | "our")
         }),
@@ -72,6 +75,15 @@ fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
         }
         "go" => is_errand(rest),
         "follow" | "check" => true,
+        "cover" => {
+            rest.iter().any(|word| word.starts_with("shift"))
+                || rest.first().is_some_and(|next| next == "for")
+        }
+        "stick" => {
+            matches!(rest.first().map(String::as_str), Some("the" | "a" | "an" | "your" | "my" | "some"))
+        }
+        "be" => dated && is_presence(rest),
+        "have" if is_look(rest) => true,
         "have" => is_done_by_others(rest) || dated && is_for_others(rest),
         "stop" => rest.first().is_some_and(|next| next.ends_with("ing")) && rest.len() > 1,
         "keep" | "leave" => rest.first().is_none_or(|next| !next.ends_with("ing")) && rest.len() > 1,
@@ -81,6 +93,22 @@ fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
         }),
         _ => !is_vague_verb(verb) && !is_idle_talk(verb, rest),
     }
+}
+
+/// "Have a word with the neighbours", "have a look at the gutter".
+fn is_look(rest: &[String]) -> bool {
+    let word = |at: usize| rest.get(at).map_or("", String::as_str);
+    word(0) == "a"
+        && matches!(word(1), "word" | "chat" | "talk" | "look" | "think")
+        && matches!(word(2), "with" | "at" | "about" | "to" | "for" | "through")
+        && !matches!(word(3), "this" | "that" | "it" | "you")
+}
+
+/// "Be in for the engineer", "be in touch about the lease".
+fn is_presence(rest: &[String]) -> bool {
+    let word = |at: usize| rest.get(at).map_or("", String::as_str);
+    matches!((word(0), word(1)), ("in" | "there" | "home" | "here", "for" | "when") | ("in", "touch"))
+        && rest.len() > 2
 }
 
 /// What is looked at in talk alone.
@@ -232,7 +260,7 @@ fn is_idle_talk(verb: &str, rest: &[String]) -> bool {
         ("talk" | "speak", "about" | "through" | "over")
             | ("start", "with" | "by")
             | ("move", "on")
-            | ("take", "a" | "care" | "it")
+            | ("take", "a" | "it")
             | ("call", "it" | "that")
             | ("tell", "you")
             | ("give", "it")
@@ -243,7 +271,10 @@ fn is_idle_talk(verb: &str, rest: &[String]) -> bool {
             | ("get", "it" | "there" | "going" | "started" | "into" | "used" | "better")
             | ("run", "through" | "out" | "with")
             | ("make", "it" | "sense")
-    ) || (verb == "give" && next == "you" && gives_nothing(rest))
+    ) || (verb == "take" && next == "care" && rest.get(1).is_none_or(|of| of != "of"))
+        || (verb == "put" && rest.iter().any(|word| word == "kettle"))
+        || (verb == "do" && rest.iter().any(|word| word == "favour" || word == "favor"))
+        || (verb == "give" && next == "you" && gives_nothing(rest))
         || (verb == "ask" && next == "you")
         || (verb == "get"
             && next == "back"

@@ -3,11 +3,13 @@
 //! Rules read clear, addressed language well and spontaneous talk among many badly; where a rule is
 //! is unsure it stays silent.
 
+mod claims;
 mod filters;
 mod kept;
 mod requests;
 mod shortages;
 mod statements;
+mod unfinished;
 mod wording;
 
 use std::sync::LazyLock;
@@ -170,8 +172,9 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
             // "I promised my sponsor to ring him."
             let named =
                 clause.text.find(&claim.task).and_then(|at| clause.text.get(..at)).and_then(last_person);
-            let person =
-                named.or_else(|| last_person(before.unwrap_or_default())).or_else(|| objects.person.clone());
+            let here = named.or_else(|| last_person(before.unwrap_or_default()));
+            let dated = claim.force == Force::Commitment || reference.due(&timed).is_some();
+            let person = here.or_else(|| objects.person.clone().filter(|_| dated));
             let person = person.map(|person| {
                 if person.starts_with(char::is_lowercase) { format!("the {person}") } else { person }
             });
@@ -218,7 +221,9 @@ fn claim(
 ) -> Option<Claim> {
     let speaker = sentence.speaker.map(str::to_owned);
     let question = sentence.text.ends_with('?');
-    requests::read(clause.text)
+    statements::offered_to(clause.text, speaker.clone())
+        .or_else(|| shortages::pending(clause.text))
+        .or_else(|| requests::read(clause.text))
         .or_else(|| statements::read(clause.text, speaker, question))
         .or_else(|| statements::questioned(clause.text).filter(|_| question))
         .or_else(|| requests::bare(clause.text, question))
@@ -256,14 +261,12 @@ fn draft(
         {
             REFERRING.replace(&claim.task, format!("${{verb}} {thing}${{next}}").as_str()).into_owned()
         }
-        (None, _) if claim.force == Force::Commitment || due.is_some() => {
-            match (person, TO_PERSON.captures(&claim.task)) {
-                (Some(person), Some(found)) => TO_PERSON
-                    .replace(&claim.task, format!("{}{person}{}", &found["verb"], &found["after"]).as_str())
-                    .into_owned(),
-                _ => claim.task.clone(),
-            }
-        }
+        (None, _) => match (person, TO_PERSON.captures(&claim.task)) {
+            (Some(person), Some(found)) => TO_PERSON
+                .replace(&claim.task, format!("{}{person}{}", &found["verb"], &found["after"]).as_str())
+                .into_owned(),
+            _ => claim.task.clone(),
+        },
         _ => claim.task.clone(),
     };
     // "Ring me back tomorrow": whom one is to call need not be named.
@@ -298,7 +301,7 @@ static KIND: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Come and fetch it", "try to finish": what matters is the verb after.
 static LED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:come|go|try|pop|nip|run|stop|swing)(?:\s+(?:round|over|down|in|by|up|out|back))?\s+(?:and|to)|(?:remember|be\s+able|get\s+round|take\s+care)\s+to|go\s+ahead\s+and)\s+",
+        r"(?i)^(?:(?:come|go|try|pop|nip|run|stop|swing)(?:\s+(?:round|over|down|in|by|up|out|back))?\s+(?:and|to)|(?:remember|be\s+able|get\s+round|take\s+care)\s+to|go\s+ahead\s+and|(?:have|need)\s+to|be\s+(?:there|here|in|around|round|over|along|down|up|out|back)\s+(?:to|and))\s+",
     )
 });
 
@@ -308,26 +311,26 @@ static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:
 /// "Ring me back", "get back to him".
 static CONTACT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|him|her|them|both|everyone|everybody|you\s+both)\b|^let\s+(?:me|us|him|her|them)\s+know\b|^(?:pick|drive|fetch|collect|drop|bring|take|meet)\s+(?:you|him|her|them)\b(?:\s+(?:up|off|back|home|over|round|to|from|at|for|there|on)\b|\W*$)",
+        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|you|him|her|them|both|everyone|everybody|you\s+both)\b|^let\s+(?:me|us|you|him|her|them)\s+know\b|^(?:lock|tidy|clear|clean|wash|log|sign|check|set|hoover|pack)\s+(?:up|out|in|down)\b|^(?:pick|drive|fetch|collect|drop|bring|take|meet)\s+(?:you|him|her|them)\b(?:\s+(?:up|off|back|home|over|round|to|from|at|for|there|on)\b|\W*$)",
     )
 });
 
 /// "Text him tonight", "pick her up": not "her" of "her bag".
 static TO_PERSON: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<verb>(?:call|phone|ring|text|email|message|ask|tell|write(?:\s+to)?|talk\s+to|speak\s+(?:to|with)|meet|visit|invite|remind|contact|thank|pay|pick|collect|fetch|drive|take|bring|drop|give|show|help|send|lend|book)\s+)(?:him|her)(?P<after>\W*$|\s+(?:the|an?|to|at|on|in|up|out|about|from|for|back|some|that|this|off|over|tomorrow|today|tonight|by|and|with|home|round|along|there|into|later|again|if|when|whether)\b)",
+        r"(?i)^(?P<verb>(?:call|phone|ring|text|email|message|ask|tell|write(?:\s+to)?|talk\s+to|speak\s+(?:to|with)|meet|visit|invite|remind|contact|thank|pay|pick|collect|fetch|drive|take|bring|drop|give|show|help|send|lend|book)\s+)(?:him|her)(?P<after>\W*$|\s+(?:every|each|the|an?|to|at|on|in|up|out|about|from|for|back|some|that|this|off|over|tomorrow|today|tonight|by|and|with|home|round|along|there|into|later|again|if|when|whether)\b)",
     )
 });
 
 /// "Text you when it's done", "ring me if it gets worse": what one is to hear of need not be named before.
 static REPORTS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:call|phone|ring|text|email|message|ping|notify|warn)\s+(?:me|us|you|him|her|them|\p{L}+)(?:\s+back)?|let\s+\p{L}+\s+know|(?:come|get)\s+back(?:\s+to\s+\p{L}+)?)\s+(?:if|when|as\s+soon\s+as|once|whether|what|how|which|where|who)\b",
+        r"(?i)^(?:(?:call|phone|ring|text|email|message|ping|notify|warn)\s+(?:me|us|you|him|her|them|\p{L}+)(?:\s+back)?|let\s+(?:(?:the|my|our|your)\s+)?\p{L}+\s+know|(?:find|figure|work)\s+out|check|confirm|see|ask(?:\s+(?:(?:the|my|our|your)\s+)?\p{L}+)?|tell\s+(?:him|her|them|mum|mom|dad|(?:the|my|our|your)\s+\p{L}+|(?-i:\p{Lu})\p{L}+)|(?:come|get)\s+back(?:\s+to\s+\p{L}+)?)\s+(?:if|when|as\s+soon\s+as|once|whether|what|how|which|where|who)\b",
     )
 });
 static COURTESY: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:if\s+you\s+(?:need|have|want|like|can|could|get|change|think|are)|if\s+there(?:'s|\s+is|\s+are)|what\s+you\s+think|how\s+(?:it|you|that|things)|if\s+(?:that|this)|what\s+(?:i|we)\s+mean|you\s+know\s+(?:that|what|how))\b",
+        r"(?i)\b(?:if\s+you\s+(?:need|have|want|like|can|could|get|change|think|are)|if\s+there(?:'s|\s+is|\s+are)|what\s+you\s+think|how\s+(?:it|you|that|things|we|i)|if\s+(?:that|this|it|i|we|you)|what\s+(?:i|we|you|happens|happened|it|that)|what\s+(?:i|we)\s+mean|you\s+know\s+(?:that|what|how))\b",
     )
 });
 

@@ -22,7 +22,7 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
             r"(?:can|could|would|will)\s+(?:you(?:\s+(?:two|guys|all|both))?|someone|somebody|anyone|(?:one|either)\s+of\s+you)(?:,?\s+(?-i:(?P<name>\p{Lu}\p{Ll}+)),?)?\s+(?:be\s+able\s+to\s+)?(?:please\s+)?(?P<gerund>mind\s+)?",
         ),
         rule(
-            r"(?:do\s+you\s+think|any\s+chance|wonder(?:ing|ed)?\s+(?:if|whether)|(?:appreciate\s+it|grateful|great|good|nice|helpful|lovely)\s+if|^if)\s+you\s+(?:could|can|would|might)\s+",
+            r"(?:do\s+you\s+think|any\s+(?:chance|way)|wonder(?:ing|ed)?\s+(?:if|whether)|(?:appreciate\s+it|grateful|great|good|nice|helpful|lovely)\s+if|^if)\s+you\s+(?:could|can|would|might)\s+",
         ),
         rule(
             r"(?:(?:can|could|may|might|would|must|i'd|i\s+would)\s+(?:i\s+)?(?:ask|get|trouble)\s+(?:you|everyone|everybody)\s+to|do\s+me\s+a\s+fav(?:o|ou)r\s+and|go\s+ahead\s+and|see\s+to\s+it\s+that\s+you|don't\s+let\s+(?:me|us)\s+forget\s+to|i'll\s+leave\s+it\s+to\s+you\s+to)\s+",
@@ -61,15 +61,16 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         ),
         rule(r"(?P<advice>you(?:\s+(?:just|also|really|both|all))?\s+want\s+to)\s+"),
         rule(
-            r"(?:(?:shall|can)\s+we\s+(?:agree|say)|let's\s+(?:agree|say)|how\s+about|what\s+if|i\s+propose)\s+(?:that\s+)?you\s+",
+            r"(?:(?:shall|can)\s+we\s+(?:agree|say)|let's\s+(?:agree|say)|how\s+about|i\s+propose)\s+(?:that\s+)?you\s+",
         ),
-        rule(r"(?:(?:might|would|could|'d)\s+be|it's|is)\s+(?:also\s+)?worth\s+(?P<gerund>)"),
         rule(r"i\s+was\s+hoping\s+(?:that\s+)?you\s+(?:could|would|might)\s+"),
         rule(
             r"(?:why\s+don't\s+you|would\s+it\s+be\s+possible\s+(?:for\s+you\s+)?to|be\s+so\s+kind\s+as\s+to|(?:counting|relying)\s+on\s+you\s+to|it's\s+(?:up\s+to\s+you|your\s+(?:turn|job))\s+to|i'll\s+(?:need|ask)\s+you\s+to)\s+",
         ),
         rule(r"(?:do\s+you\s+mind|^mind|you\s+wouldn't\s+mind)\s+(?P<gerund>)"),
-        rule(r"(?:your|the)\s+(?:job|task|homework)\s+is\s+to\s+"),
+        rule(r"are\s+you\s+(?:ok|okay|able|happy|alright|all\s+right|free|around)\s+to\s+"),
+        rule(r"(?:asked|told|reminded)\s+(?:me|us|you|everyone|everybody)\s+to\s+"),
+        rule(r"(?:your|the|\p{L}+'s)\s+(?:job|task|homework)\s+is\s+to\s+"),
         rule(r"remind\s+(?:me|us)\s+to\s+"),
         rule(r"please,?\s+"),
     ]
@@ -84,7 +85,7 @@ static ADDRESSED: LazyLock<Pattern> = LazyLock::new(|| {
 static ADDRESSED_LAST: LazyLock<Pattern> = LazyLock::new(|| pattern(r",\s+(?P<name>\p{Lu}\p{Ll}+)[?.!]*$"));
 static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^[-*•\[\]\d.)\s]*(?:(?i:ok|okay|oh|so|and|also|then|but|please|kindly|just|simply|now then|aye|ah|try to|start to|make sure to|be sure to|go and|note to self|homework|for homework|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|before i forget|while you're at it|while you're there|when you can|if you can|try and|go ahead and|come and|no|nope|anyway|listen|hey|actually|maybe|um|uh|todo|to do|reminder|action item|sure|great|good|fine|cool|perfect|wonderful|lovely|excellent|deal|later|afterwards|meanwhile|tomorrow|today|tonight)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
+        r"^[-*•\[\]\d.)\s]*(?:(?i:ok|okay|oh|so|and|also|then|but|please|kindly|just|simply|now then|aye|ah|try to|start to|make sure to|be sure to|go and|note to self|be a love and|be a dear and|be an angel and|mind you|mind that you|mind and|see if you can|see whether you can|homework|for homework|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|before i forget|while you're at it|while you're there|when you can|if you can|try and|go ahead and|come and|no|nope|anyway|listen|hey|actually|maybe|um|uh|todo|to do|reminder|action item|sure|great|good|fine|cool|perfect|wonderful|lovely|excellent|deal|later|afterwards|meanwhile|tomorrow|today|tonight)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
     )
 });
 
@@ -94,6 +95,10 @@ static ATTENTION: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:hear|see|believe|imagine|tell\s+(?:me|us)|remember|explain|repeat|say|hold|wait|help|understand|stop|come|speak\s+up|pass\s+(?:me|the)\s+(?:salt|butter)|read\s+(?:me|us|it|that)|(?:open|close|shut)\s+(?:a|the|that)\s+(?:windows?|doors?|curtains?|blinds?)|(?:turn|switch)\s+(?:(?:it|that|(?:the|that|your)\s+(?:lights?|music|tv|television|radio|volume|camera|microphone|mic))\s+)?(?:on|off|up|down)|(?:share|see)\s+(?:my|your|the)\s+screen|give\s+(?:me|us|it|them|him|her|you)\s+(?:an?\s+)?(?:second|sec|minute|moment|break|hand|try|go|chance|rest|time|clue|hint|five|example|shout)|keep\s+(?:going|quiet|calm|still|talking|it|up|me|us|in\s+mind|in\s+touch|your\s+(?:voice|hands|eyes|back|shirt|hair|head|cool|distance)|straight|well|safe|warm)|skip\s+(?:it|this|that|ahead)|leave\s+(?:it|me|us|that|him|her)|put\s+(?:it|that)\s+(?:down|away|on|there|here|like)|put\s+your|use\s+(?:your|it|that)|make\s+(?:yourself|a\s+(?:wish|film|movie|joke)|up|room|way|fun|do)|do\s+(?:you|what|the\s+same|not|so|come)|eat\s+up|drink\s+up|thank\s+(?:you|god|goodness|heavens?|the\s+lord)|excuse|forgive|join|stay|be|do\s+(?:that|it|me))\b",
     )
 });
+
+/// "Let the school know he's ill".
+static LETS_KNOW: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^let\s+(?:\p{L}+\s+){1,3}?know\s+\p{L}"));
 
 /// "Stop taking the tablets".
 static QUITS: LazyLock<Pattern> = LazyLock::new(|| {
@@ -183,7 +188,9 @@ fn unaddressed(task: &str) -> String {
 
 /// "Be there to let him in": what one is there for.
 static PRESENT: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^be\s+(?:there|here|in|around|about|available|ready|home|at\s+home)\s+(?:to|and)\s+")
+    pattern(
+        r"(?i)^be\s+(?:there|here|in|around|round|over|along|about|available|ready|home|at\s+home)\s+(?:to|and)\s+",
+    )
 });
 
 /// After "mind", the verb is a gerund.
@@ -226,6 +233,7 @@ pub(super) fn imperative(
             || QUITS.is_match(&found["task"])
             || CAUSES.is_match(&found["task"])
             || PUTS.is_match(&found["task"]) && !PRONOUNS.contains(&found["next"].to_lowercase().as_str())
+            || LETS_KNOW.is_match(&found["task"])
             || is_act(&verb, &found["next"]));
     if question && previous.is_none() || !(is_task_verb(&verb) || advice) || is_subject(&verb, &found["next"])
     {

@@ -16,7 +16,7 @@ static OUT_OF: LazyLock<Pattern> = LazyLock::new(|| {
 /// "We need boxes", "the kids need new shoes", "you'll need an adapter".
 static NEED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<who>i|we|you'll|we'll|i'll|he|she|they|(?:the|my|our)\s+\p{L}+)\s+(?:(?:also|still|really|definitely|just|both|all|will)\s+)*needs?\s+(?P<what>(?:an?|some|more|new|another|two|three|four|five|six|ten|twelve|a\s+couple\s+of|a\s+few|loads\s+of|our\s+own)\s+\p{L}.*|\p{L}+s\b.*)$",
+        r"(?i)^(?P<before>.*?)\b(?P<who>i|we|you'll|we'll|i'll|he|she|they|(?:the|my|our)\s+\p{L}+)\s+(?:(?:also|still|really|definitely|just|both|all|will)\s+)*(?:needs?|could\s+do\s+with)\s+(?P<what>(?:an?|some|more|new|another|two|three|four|five|six|ten|twelve|a\s+couple\s+of|a\s+few|loads\s+of|our\s+own)\s+\p{L}.*|(?:\p{L}+\s+)?(?:milk|bread|butter|sugar|flour|rice|pasta|cheese|oil|petrol|diesel|fuel|cash|paint|glue|soap|shampoo|toothpaste|detergent|paper|ink|wine|beer|juice|cream|yoghurt|honey|jam|fish|chicken|garlic|compost|cement|timber|string|rope|firewood|litter|food|bait|toner|foil|sellotape|flowers)\b.*|\p{L}+s\b.*)$",
     )
 });
 /// "There's the insurance to sort out".
@@ -37,6 +37,28 @@ static BACK: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|those|these)\s+(?:[\p{L}\d'-]+\s+){1,3}?)(?:needs?\s+to|has\s+to|have\s+to|must|should)\s+(?:be|go|come)\s+(?P<way>back|in)\b(?P<rest>.*)$",
     )
 });
+/// "There's a form you need to fill in".
+static PENDING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|an?|my|your|our|some|two|three)\s+(?:[\p{L}-]+\s+){1,3}?)(?:that\s+|which\s+)?(?:you|we|i)\s+(?:still\s+|also\s+)?(?:need|have)\s+to\s+(?P<verb>\p{L}+)(?P<particle>\s+(?:in|out|up|off|back|down))?(?P<rest>\s+(?:by|before|on|this|next|tomorrow|today|tonight|at)\b.*)?\W*$",
+    )
+});
+
+/// What is named first, and what is to be done with it then.
+pub(super) fn pending(clause: &str) -> Option<Claim> {
+    let found = PENDING.captures(clause)?;
+    let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
+    let known = is_task_verb(&found["verb"].to_lowercase()) && thing(&found["what"]).is_some();
+    let task = format!(
+        "{}{} {}{}",
+        &found["verb"],
+        part("particle"),
+        decapitalised(found["what"].trim()),
+        part("rest")
+    );
+    (known && !filters::is_undone_by(&found["before"])).then(|| obligation(task, None))
+}
+
 /// What one needs and cannot get in a shop, and what a person needs of others.
 const ABSTRACT: &str = "time times help money space room more less luck sleep rest break breaks holiday holidays drink coffee tea hug plan plans \
     idea ideas answer answers decision decisions information info details detail advice support love attention care patience \
@@ -51,6 +73,29 @@ const ABSTRACT: &str = "time times help money space room more less luck sleep re
 /// Where the thing ends.
 const ENDS: &str = "for and but so because before after by until if when or to from at in on with that which who as then though since once while not now too anyway please";
 
+/// With an article, only what is new or comes in packs is bought.
+fn is_bought(said: &str) -> bool {
+    let mut all = words(said);
+    let first = all.next().unwrap_or_default();
+    let counted = matches!(first.as_str(), "a" | "an" | "two" | "three" | "four" | "five");
+    let kinds = [
+        "new",
+        "spare",
+        "replacement",
+        "fresh",
+        "pack",
+        "box",
+        "bottle",
+        "bag",
+        "roll",
+        "tin",
+        "coat",
+        "couple",
+        "few",
+    ];
+    !counted || all.next().is_some_and(|second| kinds.contains(&second.as_str()))
+}
+
 /// What a speaker is short of.
 pub(super) fn read(clause: &str, speaker: Option<String>) -> Option<Claim> {
     if let Some(found) = OUT_OF.captures(clause) {
@@ -64,6 +109,13 @@ pub(super) fn read(clause: &str, speaker: Option<String>) -> Option<Claim> {
     }
     let said = &found["what"];
     let what = thing(said)?;
+    // "We need a bigger sponsor", "two more volunteers" are wishes; "a new battery" is bought.
+    let trade = words(&what).last().is_some_and(|last| trades().any(|trade| trade == last));
+    let urgent = trade && matches!(who.as_str(), "i" | "i'll" | "you'll")
+        || who == "i" && clause.to_lowercase().contains("still need");
+    if !urgent && !is_bought(said) {
+        return None;
+    }
     let rest = said.get(said.find(&what)? + what.len()..).unwrap_or_default();
     let owner = speaker.filter(|_| who == "i" || who == "i'll");
     let task = match who.as_str() {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Captures;
 
 use super::requests::{ADVERBS, is_name};
-use super::{Claim, Force, filters, shortages};
+use super::{Claim, Force, claims, filters, shortages, unfinished};
 use crate::embedded::lexicon::{
     PAYABLES, base_of_gerund, base_of_participle, is_advice_verb, is_person, is_stop_word, is_task_verb,
 };
@@ -14,7 +14,7 @@ use crate::embedded::text::{decapitalised, pattern, words};
 
 static MINE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+|still\s+|then\s+)?(?:have|need)\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+to|\s+(?:promised|told)\s+(?:(?:my|the|our)\s+)?\p{{L}}+\s+(?:that\s+)?i(?:'d|'ll|\s+would|\s+will)|\s+said\s+(?:that\s+)?i(?:'d|\s+would)|\s+(?:always\s+|still\s+)?keep\s+forgetting\s+to|'ve\s+been\s+meaning\s+to|'m\s+to|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:still\s+|also\s+)?(?:got|promised|agreed)\s+to|(?:'ve|\s+have)?\s+promised\s+(?:my|our|the)\s+\p{{L}}+\s+to|'ve\s+promised\s+\p{{L}}+\s+to|(?:'m|\s+am)\s+(?:also\s+|still\s+|just\s+|only\s+|definitely\s+)?(?:going|supposed|planning|meant|due)\s+to|\s+keep\s+meaning\s+to|'m\s+(?:gonna|fixing\s+to|off\s+to)|\s+(?:better|gonna)|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+|still\s+|then\s+)?(?:have|need)\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+to|\s+(?:promised|told)\s+(?:(?:my|the|our)\s+)?\p{{L}}+\s+(?:that\s+)?i(?:'d|'ll|\s+would|\s+will)|\s+said\s+(?:that\s+)?i(?:'d|\s+would)|\s+(?:always\s+|still\s+)?keep\s+forgetting\s+to|'ve\s+been\s+meaning\s+to|'m\s+to|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:still\s+|also\s+)?(?:got|promised|agreed)\s+to|(?:'ve|\s+have)?\s+promised\s+(?:my|our|the)\s+\p{{L}}+\s+to|'ve\s+promised\s+\p{{L}}+\s+to|(?:'m|\s+am)\s+(?:also\s+|still\s+|just\s+|only\s+|definitely\s+)?(?:going|supposed|planning|meant|due)\s+to|\s+keep\s+meaning\s+to|(?:'ve|\s+have)\s+yet\s+to|'m\s+(?:gonna|fixing\s+to|off\s+to)|\s+(?:better|gonna)|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
         ADVERBS_BEFORE = r"(?:\s+(?:still|also|really|definitely|probably))?"
     ))
 });
@@ -36,12 +36,13 @@ static DOING: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 /// "I can bring the projector on Friday": counts with a date, or when it is accepted.
-static OFFERED: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(&format!(r"(?i)^(?P<before>.*?)\bi\s+can\s+{ADVERBS}(?P<task>\p{{L}}.*)$")));
+static OFFERED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(&format!(r"(?i)^(?P<before>.*?)\bi\s+(?:can|(?P<could>could))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"))
+});
 /// "I need the figures by Friday": a demand of the speaker's.
 static NEEDED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:what\s+i\s+need\s+(?:from\s+you|now|next|first)?\s*is|(?:i|we)(?:'ll|'d|\s+will|\s+would)?\s+(?:still\s+|also\s+)?need)\s+(?P<what>(?:the|your|those|all|that|an?|some|another|at\s+least|two|three|four|five|\d+)\s+.+)$",
+        r"(?i)^(?P<before>.*?)\b(?:what\s+i\s+need\s+(?:from\s+you|now|next|first)?\s*is|(?:i|we)(?:'ll|'d|\s+will|\s+would)?\s+(?:still\s+|also\s+)?(?:need|want))\s+(?P<what>(?:the|your|those|all|that|an?|some|another|at\s+least|two|three|four|five|\d+)\s+.+)$",
     )
 });
 /// "The lawn needs mowing".
@@ -62,12 +63,6 @@ static WANT_DONE: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?P<before>.*?)\b(?:(?:i|we)(?:'d|\s+would)?\s+(?:want|need|like)|(?:he|she)\s+(?:wants|needs))\s+(?P<what>(?:the|our|my|your|his|her|their|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?P<done>\p{L}+)(?P<rest>(?:\W.*)?)$",
     )
 });
-/// "I still haven't called the bank", "I haven't paid the fine yet".
-static UNDONE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?P<before>.*?)\bi\s*(?P<still>\s+still)?\s+(?:haven't|have\s+not)\s+(?P<done>\p{L}+)\s+(?P<rest>\p{L}.*)$",
-    )
-});
 /// "You'll have the texts by noon", "I'll have them by Friday": what the speaker will deliver.
 static PROMISED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -76,17 +71,17 @@ static PROMISED: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static THEIRS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?i:and|but|so|then|that|think|said|says|because|anyway)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{{Lu}}(?:\p{{Ll}}+|\p{{Lu}}+)(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:got|going|supposed)\s+to|(?:'s|\s+is)\s+gonna|\s+has\s+got\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|(?P<isto>is\s+to|are\s+to)|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:[Aa]nd|[Ss]o|[Tt]hen|but|that|think|said|says|because)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{{Lu}}(?:\p{{Ll}}+|\p{{Lu}}+)(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:got|going|supposed)\s+to|(?:'s|\s+is)\s+gonna|\s+has\s+got\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|said\s+(?:he|she|they)(?:'d|'ll|\s+would|\s+will)|(?P<isto>is\s+to|are\s+to)|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
     ))
 });
 static PASSIVE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,5}?|\p{L}{3,}s\s+)(?:still\s+|also\s+)?(?:needs?\s+to|has\s+to|have\s+to|must|should)\s+be\s+(?P<done>\p{L}+)(?P<rest>.*)$",
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,5}?|\p{L}{3,}s\s+|(?:it|they)\s+)(?:still\s+|also\s+)?(?:needs?\s+to|has\s+to|have\s+to|must|should)\s+be\s+(?P<done>\p{L}+)(?P<rest>.*)$",
     )
 });
 static DUE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:is|are)\s+due\b(?P<rest>.*)$",
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:is|are)\s+due\b(?P<back>\s+back\b)?(?P<rest>.*)$",
     )
 });
 /// "Lea to send the minutes by Friday", as minutes put it.
@@ -103,14 +98,27 @@ static ASSIGNS: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static WANTED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^(?P<before>.*?)(?P<who>(?:\p{Lu}\p{Ll}+|the\s\p{Ll}+|my\s\p{Ll}+)(?:\s\p{Lu}\p{Ll}+)?)\s+(?:wants|expects|needs|requires|asked\s+for|is\s+expecting|is\s+waiting\s+for)\s+(?P<what>(?:the|our|my|your|a|an)\s+.+)$",
+        r"^(?P<before>.*?)(?P<who>(?:(?i:the|my|our|your|his|her)\s\p{Ll}+|\p{Lu}\p{Ll}+)(?:\s\p{Lu}\p{Ll}+)?)\s+(?:wants|expects|needs|requires|asked\s+for|is\s+expecting|is\s+waiting\s+for)\s+(?P<what>(?:the|our|my|your|a|an)\s+.+)$",
     )
 });
+
+/// "Do you want me to ring them?", "should I book the cab?": a task when another speaker accepts it.
+static OFFERED_TO: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?:(?:do|would)\s+you\s+(?:want|like|prefer)\s+me\s+to|should\s+i)\s+(?P<task>\p{L}.*)$",
+    )
+});
+
+/// What a speaker offers in a question.
+pub(super) fn offered_to(clause: &str, speaker: Option<String>) -> Option<Claim> {
+    let found = OFFERED_TO.captures(clause).filter(|_| clause.ends_with('?'))?;
+    claims::claim(&found, speaker, Force::Question)
+}
 
 /// The task that a clause states.
 pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Option<Claim> {
     if let Some(found) = UNSAID.captures(clause) {
-        return claim(&found, speaker, Force::Commitment).filter(|_| !question);
+        return claims::claim(&found, speaker, Force::Commitment).filter(|_| !question);
     }
     if let Some(found) = PROMISED.captures(clause).filter(|_| !question) {
         let task = format!("deliver {} {}", &found["what"], &found["rest"]);
@@ -127,7 +135,7 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
         if let Some(task) = asked_for_oneself(&found) {
             return Some(task);
         }
-        return claim(&found, speaker, force).filter(|_| !question || offered);
+        return claims::claim(&found, speaker, force).filter(|_| !question || offered);
     }
     if question {
         return suggested(clause);
@@ -140,18 +148,19 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
             let found = OURS.captures(clause)?;
             // What was agreed on is a decision, and a task when it has a date.
             let agreed = found.name("agreed").is_some();
-            claim(&found, None, if agreed { Force::Suggestion } else { Force::Obligation })
+            claims::claim(&found, None, if agreed { Force::Suggestion } else { Force::Obligation })
         })
         .or_else(|| suggested(clause))
         .or_else(|| want_done(clause))
-        .or_else(|| undone(clause, speaker.clone()))
+        .or_else(|| unfinished::undone(clause, speaker.clone()))
         .or_else(|| needs_doing(clause))
         .or_else(|| doing(clause, speaker.clone()))
         .or_else(|| offered(clause, speaker.clone()))
+        .or_else(|| shortages::read(clause, speaker.clone()))
         .or_else(|| needed(clause))
         .or_else(|| assigns(clause))
         .or_else(|| wanted(clause))
-        .or_else(|| shortages::read(clause, speaker))
+        .or_else(|| unfinished::theirs_in_hand(clause))
 }
 
 /// "Let me know", "let me have the figures".
@@ -196,7 +205,7 @@ fn suggested(clause: &str) -> Option<Claim> {
     }
     let known = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
     let lets = clause.to_lowercase().contains("let's");
-    claim(&found, None, Force::Suggestion).filter(|_| known || lets)
+    claims::claim(&found, None, Force::Suggestion).filter(|_| known || lets)
 }
 
 fn want_done(clause: &str) -> Option<Claim> {
@@ -207,25 +216,11 @@ fn want_done(clause: &str) -> Option<Claim> {
     stands.then_some(Claim { task, owner: None, force: Force::Obligation })
 }
 
-/// What the speaker says to be still undone.
-fn undone(clause: &str, speaker: Option<String>) -> Option<Claim> {
-    let found = UNDONE.captures(clause)?;
-    let rest = found["rest"].trim_end_matches(['.', '!', ' ']);
-    let bare = rest.strip_suffix(" yet").or_else(|| rest.strip_suffix(" either"));
-    if found.name("still").is_none() && bare.is_none() {
-        return None;
-    }
-    let verb = base_of_participle(&found["done"].to_lowercase())?;
-    let task = format!("{verb} {}", bare.unwrap_or(rest));
-    let stands = !filters::is_undone_by(&found["before"]);
-    stands.then_some(Claim { task, owner: speaker, force: Force::Commitment })
-}
-
 /// What the speaker is about to do, with a verb of tasks.
 fn doing(clause: &str, speaker: Option<String>) -> Option<Claim> {
     let found = DOING.captures(clause)?;
     let verb = base_of_gerund(&found["verb"].to_lowercase()).filter(|verb| {
-        is_task_verb(verb)
+        (is_task_verb(verb) || verb == "do" && found["rest"].starts_with("the "))
             && !matches!(
                 verb.as_str(),
                 "move" | "visit" | "meet" | "attend" | "start" | "play" | "run" | "walk" | "show"
@@ -251,7 +246,8 @@ static HEARSAY: LazyLock<Pattern> = LazyLock::new(|| {
 fn offered(clause: &str, speaker: Option<String>) -> Option<Claim> {
     let found = OFFERED.captures(clause)?;
     let works = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
-    claim(&found, speaker, Force::Suggestion).filter(|_| works)
+    let force = if found.name("could").is_some() { Force::Question } else { Force::Suggestion };
+    claims::claim(&found, speaker, force).filter(|_| works)
 }
 
 fn assigns(clause: &str) -> Option<Claim> {
@@ -259,7 +255,7 @@ fn assigns(clause: &str) -> Option<Claim> {
     let (who, form) = (&found["who"], &found["verb"]);
     let stems = [form.strip_suffix('s'), form.strip_suffix("es")];
     let verb = stems.into_iter().flatten().find(|verb| is_task_verb(verb))?;
-    let named = who.split(' ').all(is_name) && !is_article(who);
+    let named = who.split(' ').all(is_name) && !claims::is_article(who);
     let task = format!("{verb} {}", &found["rest"]);
     (named && !filters::is_undone_by(&found["before"])).then(|| Claim {
         task,
@@ -282,16 +278,12 @@ fn needs_doing(clause: &str) -> Option<Claim> {
     stands.then_some(Claim { task, owner: None, force: Force::Obligation })
 }
 
-fn claim(found: &Captures<'_>, owner: Option<String>, force: Force) -> Option<Claim> {
-    let task = found["task"].to_owned();
-    (!filters::is_undone_by(&found["before"])).then_some(Claim { task, owner, force })
-}
-
 /// A person by name, a person's brother, or a department. Of a thing nothing is expected.
 fn theirs(clause: &str) -> Option<Claim> {
     let found = THEIRS.captures(clause).or_else(|| ASSIGNED.captures(clause))?;
     let who = &found["who"];
-    let named = who.starts_with(char::is_uppercase) && who.split(' ').all(is_name) && !is_article(who);
+    let named =
+        who.starts_with(char::is_uppercase) && who.split(' ').all(is_name) && !claims::is_article(who);
     let known = named
         || who
             .split(' ')
@@ -309,7 +301,7 @@ fn theirs(clause: &str) -> Option<Claim> {
     if !charged || !known || !(is_task_verb(&verb) || is_advice_verb(&verb) || verb == "look") {
         return None;
     }
-    claim(&found, Some(who.to_owned()).filter(|_| named), Force::Obligation)
+    claims::claim(&found, Some(who.to_owned()).filter(|_| named), Force::Obligation)
 }
 
 /// What consists in doing something.
@@ -319,15 +311,15 @@ const PLANS: &[&str] = &[
     "all", "best", "work",
 ];
 
-fn is_article(who: &str) -> bool {
-    matches!(who.split(' ').next(), Some("The" | "My" | "Our" | "Your" | "His" | "Her"))
-}
-
 /// "The domain must be renewed": renew the domain.
 fn passive(clause: &str) -> Option<Claim> {
     let found = PASSIVE.captures(clause)?;
     let verb = base_of_participle(&found["done"].to_lowercase())?;
-    let task = format!("{verb} {}{}", decapitalised(found["what"].trim()), &found["rest"]);
+    let what = match found["what"].trim().to_lowercase().as_str() {
+        "they" => "them".to_owned(),
+        _ => decapitalised(found["what"].trim()),
+    };
+    let task = format!("{verb} {what}{}", &found["rest"]);
     (!filters::is_undone_by(&found["before"])).then_some(Claim {
         task,
         owner: None,
@@ -339,6 +331,14 @@ fn passive(clause: &str) -> Option<Claim> {
 fn due(clause: &str) -> Option<Claim> {
     let found = DUE.captures(clause)?;
     let what = found["what"].trim();
+    if found.name("back").is_some() {
+        let task = format!("return {}{}", decapitalised(what), &found["rest"]);
+        return (!filters::is_undone_by(&found["before"])).then_some(Claim {
+            task,
+            owner: None,
+            force: Force::Obligation,
+        });
+    }
     let payable = words(what).any(|word| PAYABLES.contains(&word.as_str()));
     let verb = if payable { "pay" } else { "complete" };
     let task = format!("{verb} {} due{}", decapitalised(what), &found["rest"]);
@@ -356,7 +356,11 @@ fn wanted(clause: &str) -> Option<Claim> {
         return None;
     }
     Some(Claim {
-        task: format!("deliver {} to {who}", found["what"].trim_end_matches(['.', '!', ' '])),
+        task: format!(
+            "deliver {} to {}",
+            found["what"].trim_end_matches(['.', '!', ' ']),
+            if claims::is_article(who) { decapitalised(who) } else { who.to_owned() }
+        ),
         owner: None,
         force: Force::Demand,
     })

@@ -31,7 +31,7 @@ static FILLER: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static TRAILING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)[\s,]+(?:by|on|at|in|before|for|until|to|and|or|with|of|the|a|an|too|as\s+well|instead|then|again|though|anyway|first|also|that\s+day|by\s+then|ok|okay|thanks|either|now|itself|love|dear|mate|darling|from|due|latest|at\s+the\s+latest|sometime|some\s+time|right|i\s+(?:guess|think|suppose|believe)|or\s+(?:something|so|whatever)|if\s+possible|hopefully|maybe|obviously|somehow|early|late)\W*$",
+        r"(?i)[\s,]+(?:by|on|at|in|before|for|until|to|and|or|with|of|the|a|an|too|as\s+well|instead|then|again|though|anyway|first|also|that\s+day|by\s+then|ok|okay|thanks|either|now|later|itself|love|dear|mate|darling|from|due|latest|at\s+the\s+latest|sometime|some\s+time|right|i\s+(?:guess|think|suppose|believe)|or\s+(?:something|so|whatever)|if\s+possible|hopefully|maybe|obviously|somehow|early|late)\W*$",
     )
 });
 static SPACES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+"));
@@ -81,10 +81,20 @@ fn without_condition(task: &str) -> String {
 fn without_trailing(task: &str) -> String {
     let mut task = trimmed(task);
     while let Some(found) = TRAILING.find(&task) {
+        // "Turn the heating on", "hand the keys in".
+        if SWITCHES.is_match(&task) {
+            break;
+        }
         task = trimmed(task.get(..found.start()).unwrap_or_default());
     }
     task
 }
+
+static SWITCHES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:turn|switch|put|plug|hand|send|bring|fill|log|sign|try|let|call|get|take|move|pass|carry)\s+.*\s(?:on|in)$",
+    )
+});
 
 fn trimmed(task: &str) -> String {
     task.trim_matches(|c: char| {

@@ -24,7 +24,7 @@ const TRADES: &str = "accountant actor actress administrator adviser advisor age
     psychologist publisher rabbi radiographer radiologist ranger realtor receptionist recruiter referee removalist repairman reporter researcher roofer sailor salesman saleswoman \
     scientist sculptor seamstress secretary shepherd singer social-worker soldier solicitor statistician student supervisor supplier surgeon surveyor tailor \
     teacher technician tenant tenants therapist tiler trainee trainer translator tutor typist undertaker upholsterer vet veterinarian vicar violinist waiter waitress \
-    caterer scaffolder treasurer registrar bursar sponsor chairman chairwoman electricians plumbers caseworker matron consultant surveyor \
+    caterer scaffolder treasurer registrar bursar chairman chairwoman electricians plumbers caseworker matron consultant surveyor \
     watchmaker welder writer zoologist client clients customer customers guest guests visitor visitors bishop movers auditors auditor inspectors bailiff sweep boss dog cat";
 
 static PEOPLE: LazyLock<HashSet<&'static str>> =

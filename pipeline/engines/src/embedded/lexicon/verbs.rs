@@ -37,14 +37,14 @@ const TASK_VERBS: &str = "accept accompany add adjust advertise alter analyse an
     invoice peel chop freeze thaw glue drill unscrew google search claim declare split divide quote film grade tick label \
     soak fold press bleach brush box stack patch throw bin chuck dump log empty nail screw hammer \
     realign calibrate redirect reinforce reattach dig bleach strim sow deduct reactivate deactivate \
-    drain rsvp hoover dust weed tape dispatch greet serve brief notarise certify spray harvest stow reapply reboot refresh \
-    retrain caulk marinate preheat slice grate whisk scrape grease hose clip tie strip prime wallpaper mount hoist load \
-    tally itemise itemize mentor alert shave bathe worm neuter spay elect canvass sue debrief reconvene double-check \
-    rewash reschedule relabel reassure accommodate acquire activate allocate assist authorise authorize collate decorate \
-    declutter demonstrate destroy distribute eliminate establish examine explore familiarise gauge identify \
-    incorporate install integrate launder maintain modify overhaul rectify \
-    reduce relocate resume retype sanitise sanitize settle simplify source specify strengthen streamline substitute synchronise \
-    test-drive unwrap upholster utilise widen winterise";
+    drain rsvp hoover dust weed tape greet brief notarise certify spray harvest stow reapply reboot refresh \
+    retrain caulk marinate preheat slice grate whisk scrape grease hose clip tie strip prime wallpaper mount hoist \
+    tally itemise itemize shave bathe worm neuter spay canvass debrief reconvene double-check \
+    rewash reschedule relabel collate decorate \
+    declutter destroy \
+    launder \
+    retype sanitise sanitize settle \
+    test-drive unwrap upholster widen winterise";
 
 /// Verbs that follow "I'll", "we should", "can you" without being a task.
 pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[

@@ -152,7 +152,7 @@ impl Plain {
     /// "Send her the dose by text": text her the dose.
     fn by_letter(&mut self) {
         let Some([.., by, how]) = self.rest.get(..) else { return };
-        let verb = LETTERS.iter().find(|(noun, verb)| noun == how && *verb != "write").map(|(_, verb)| *verb);
+        let verb = LETTERS.iter().find(|(noun, verb)| noun == how && *verb == "text").map(|(_, verb)| *verb);
         if let Some(verb) = verb.filter(|_| by == "by") {
             self.said_with(verb, self.rest.len() - 2, 2);
         }
