@@ -175,7 +175,7 @@ async fn known(
     sqlx::query_as(
         "with before as (select p.conversation_id from conversations c join conversations p on p.user_id = c.user_id \
              where c.user_id = $1 and c.conversation_id = $2 and p.conversation_id <> c.conversation_id \
-                 and p.created_at <= c.created_at and p.created_at > c.created_at - interval '6 hours' \
+                 and p.created_at > c.created_at - interval '6 hours' \
                  and p.live_epoch is not null and p.client_device_id is not distinct from c.client_device_id \
              order by p.created_at desc limit 8) \
          select segment_id, case when conversation_id <> $2 then content end as words_before, position, \
