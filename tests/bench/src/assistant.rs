@@ -39,7 +39,11 @@ const QUESTIONS: usize = 40;
 const SEARCHES: [(&str, &[&str], f64); 4] = [
     ("one or two words", &["budget", "invoice customer", "w77", "w1234 friday"], 150.0),
     ("words that stand nowhere", &["zebra", "zebra unicorn"], 150.0),
-    ("phrases that are said", &["\"budget meeting\"", "\"garden report\"", "\"school kitchen\" friday"], 150.0),
+    (
+        "phrases that are said",
+        &["\"budget meeting\"", "\"garden report\"", "\"school kitchen\" friday"],
+        150.0,
+    ),
     (
         "phrases of frequent words that are never said",
         &["\"budget budget budget budget\"", "\"team plan travel music price\""],
@@ -221,8 +225,7 @@ async fn messages(setup: &Setup, address: SocketAddr) {
                 }
                 let body = json!({ "uid": format!("reader-{number}"), "aid": APP,
                     "message": format!("Your list grew, for the time {round}.") });
-                let status =
-                    client.post_json("/v1/integrations/notification", key, &body.to_string()).await;
+                let status = client.post_json("/v1/integrations/notification", key, &body.to_string()).await;
                 assert_eq!(status, 200);
             }
         }))
