@@ -39,11 +39,11 @@ use crate::{
 /// A role of `serve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Role {
-    /// HTTP in.
+    /// Answers requests.
     Api,
-    /// Claims, runs, completes, and tells.
+    /// Runs jobs, sends webhooks and reminders.
     Worker,
-    /// Repairs.
+    /// Repairs on a schedule, runs bulk replays.
     Reconciler,
 }
 

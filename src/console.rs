@@ -31,6 +31,7 @@ mod replays;
 mod selected;
 mod session;
 mod sessions;
+mod shards;
 #[cfg(test)]
 mod tests;
 mod try_now;
@@ -48,7 +49,8 @@ use axum::{
     response::Redirect,
     routing::{get, post},
 };
-use ledger::Ledger;
+use db::Shard;
+use ledger::{Ledger, Shards};
 use serde::Deserialize;
 
 use self::{door::Door, fault::Fault, live::Parts, session::Sessions};
@@ -91,16 +93,42 @@ async fn to_overview() -> Redirect {
     Redirect::to("/console")
 }
 
+impl Console {
+    /// The shard that it shows, where there are several.
+    fn shard(&self) -> Option<Shard> {
+        Some(self.ledger.db().shard()).filter(|shard| !shard.is_only())
+    }
+
+    /// What the forms of a visit are known by. A form of one shard changes nothing in another one.
+    fn visit(&self, of: &str) -> String {
+        self.shard().map_or_else(|| of.to_owned(), |shard| format!("{of} at {shard}"))
+    }
+}
+
 /// Everything below `/console`, and the way there. `secret` signs sessions and forms, for as long as this process lives; `boards` is
 /// the address of Grafana.
-pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32], boards: Option<&str>) -> Router {
-    let console = Console {
-        ledger,
-        door: Arc::new(door),
-        sessions: Arc::new(Sessions::new(secret)),
+pub(crate) fn router(
+    shards: impl Into<Shards>,
+    door: Door,
+    secret: [u8; 32],
+    boards: Option<&str>,
+) -> Router {
+    let shards = shards.into();
+    let (door, sessions) = (Arc::new(door), Arc::new(Sessions::new(secret)));
+    let console = |ledger: &Ledger| Console {
+        ledger: ledger.clone(),
+        door: Arc::clone(&door),
+        sessions: Arc::clone(&sessions),
         parts: Parts::default(),
         boards: boards.map(Arc::from),
     };
+    match shards.count() {
+        1 => of_shard(console(shards.first())),
+        _ => shards::router(shards.iter().map(console).map(of_shard).collect()),
+    }
+}
+
+fn of_shard(console: Console) -> Router {
     Router::new()
         .route("/", get(to_overview))
         .route("/console/", get(to_overview))

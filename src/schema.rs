@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use db::Shard;
+use db::{Found, Shard};
 use futures::future::join_all;
 use ledger::{Ledger, Shards};
 use operations::Operations;
@@ -28,18 +28,34 @@ enum Schema {
 /// again.
 const ASKING: Duration = Duration::from_secs(2);
 
-/// Refuses databases that hold another shard than the settings say.
+/// Refuses databases that hold another shard than the settings say, and addresses at which a shard would be made anew, empty,
+/// because it is in another one of the databases.
 ///
 /// # Errors
-/// When one does.
+/// When there is one.
 pub(crate) async fn refuse_others(shards: &Shards) -> anyhow::Result<()> {
-    let asked = shards.iter().map(|ledger| tokio::time::timeout(ASKING, ledger.db().other_shard()));
-    for (ledger, found) in shards.iter().zip(join_all(asked).await) {
-        if let Ok(Ok(Some(other))) = found {
-            return Err(Exit::Refused(other_words(ledger.db().shard(), other)).into());
-        }
+    let asked = shards.iter().map(|ledger| tokio::time::timeout(ASKING, ledger.db().found_shards()));
+    let found: Vec<(Shard, Found)> = shards
+        .iter()
+        .zip(join_all(asked).await)
+        .filter_map(|(ledger, found)| Some((ledger.db().shard(), found.ok()?.ok()?)))
+        .collect();
+    refusal(&found).map_or(Ok(()), |words| Err(Exit::Refused(words).into()))
+}
+
+/// What is wrong with what the shards' databases say that answered.
+fn refusal(found: &[(Shard, Found)]) -> Option<String> {
+    if let Some((shard, other)) = found.iter().find_map(|(shard, found)| Some((*shard, found.other?))) {
+        return Some(other_words(shard, other));
     }
-    Ok(())
+    let missing =
+        found.iter().filter(|(shard, found)| !shard.is_only() && !found.all.contains(&shard.number));
+    let elsewhere = |shard: &Shard| found.iter().any(|(_, found)| found.all.contains(&shard.number));
+    let (shard, _) = missing.into_iter().find(|(shard, _)| elsewhere(shard))?;
+    Some(format!(
+        "shard {shard} is not where LISTEN_SHARD_URLS says, but in the database of another shard: name it there, or move it \
+         and drop the schema that was left behind"
+    ))
 }
 
 /// What is said of a database that is another shard.
@@ -108,6 +124,33 @@ fn tell(shard: Shard, found: Schema) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn found(number: u16, all: &[u16]) -> (Shard, Found) {
+        (Shard { number, of: 4 }, Found { other: None, all: all.to_vec() })
+    }
+
+    #[test]
+    fn shards_that_are_in_each_other_s_place_are_refused_and_new_ones_are_not() {
+        assert_eq!(
+            refusal(&[0, 1, 2, 3].map(|number| found(number, &[]))),
+            None,
+            "before the first migration"
+        );
+        let half = [found(0, &[0, 1]), found(1, &[0, 1]), found(2, &[]), found(3, &[])];
+        assert_eq!(refusal(&half), None, "a migration was killed half-way");
+        let swapped = [found(0, &[2, 3]), found(1, &[2, 3]), found(2, &[0, 1]), found(3, &[0, 1])];
+        assert!(refusal(&swapped).is_some_and(|words| words.starts_with("shard 0 of 4 is not where")));
+        let moved = [found(0, &[0, 1]), found(1, &[0, 1]), found(2, &[1, 2, 3]), found(3, &[1, 2, 3])];
+        assert_eq!(refusal(&moved), None, "what was left behind is nobody's");
+    }
+
+    #[test]
+    fn a_database_of_another_count_is_refused_with_both_counts() {
+        let other = Some(Shard { number: 0, of: 8 });
+        let words =
+            refusal(&[(Shard { number: 0, of: 4 }, Found { other, all: vec![0] })]).unwrap_or_default();
+        assert!(words.contains("shard 0 of 4 is shard 0 of 8"), "{words}");
+    }
 
     #[test]
     fn what_changed_is_news_and_a_schema_that_was_there_is_none() {

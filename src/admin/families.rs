@@ -1,11 +1,24 @@
 //! The names under which the service's gauges are shown.
 
+use std::time::Duration;
+
 use db::ClosedSessions;
 use operations::{Backlog, Gauges, Health, ModelServers, ServerKind};
 use prometheus::{CounterVec, Error, Gauge, GaugeVec, Opts, Registry, core::Collector, proto::MetricFamily};
 
-use super::gauges::Reading;
 use crate::model_servers::{Standing, Summary, summaries};
+
+/// What one read found. The server's own views are a probe of their own: a role that may not read them still
+/// shows its jobs.
+#[derive(Clone)]
+pub(super) struct Reading {
+    pub(super) gauges: Gauges,
+    pub(super) backlog: Backlog,
+    pub(super) servers: ModelServers,
+    pub(super) health: Option<Health>,
+    /// How long the read took.
+    pub(super) took: Duration,
+}
 
 /// What a process knows by itself.
 pub(super) struct Process {

@@ -6,28 +6,16 @@ use std::time::Duration;
 use compute::Pool;
 use futures::future::join_all;
 use ledger::{Ledger, Shards};
-use operations::{Backlog, Gauges, Health, ModelServers, Operations};
+use operations::Operations;
 use prometheus::proto::MetricFamily;
 use tokio::{sync::Mutex, time::Instant};
 
-use super::families::{Process, families};
+use super::families::{Process, Reading, families};
 
 /// How long one read serves the scrapes of this process, also one that failed.
 const FRESH: Duration = Duration::from_secs(2);
 /// How long a scrape waits for the database.
 const WAIT: Duration = Duration::from_secs(5);
-
-/// What one read found. The server's own views are a probe of their own: a role that may not read them still
-/// shows its jobs.
-#[derive(Clone)]
-pub(super) struct Reading {
-    pub(super) gauges: Gauges,
-    pub(super) backlog: Backlog,
-    pub(super) servers: ModelServers,
-    pub(super) health: Option<Health>,
-    /// How long the read took.
-    pub(super) took: Duration,
-}
 
 /// Reads the gauges, at most once every two seconds, one read at a time: a scrape during a read waits for that one
 /// and for no other.

@@ -88,7 +88,17 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, there is no such user or app, or it cannot be done.
 pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
-    let ledger = apps.common.ledger().await?;
+    let ledger = match &apps.verb {
+        Verb::List { user, .. } => ids::of_user(&apps.common, user.as_deref()).await?,
+        Verb::Install { user, .. } | Verb::Uninstall { user, .. } => {
+            ids::place(&apps.common, IdKind::User, user).await?
+        }
+        Verb::Create(create) => ids::place(&apps.common, IdKind::User, &create.user).await?,
+        Verb::Keys(keys) => ids::place(&apps.common, IdKind::App, keys.app()).await?,
+        Verb::Show { id } | Verb::SwitchOff { id, .. } | Verb::SwitchOn { id, .. } => {
+            ids::place(&apps.common, IdKind::App, id).await?
+        }
+    };
     let as_json = apps.common.json;
     match apps.verb {
         Verb::List { user, paging } => {

@@ -47,8 +47,11 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, or there is no such job.
 pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
-    let ledger = audit.common.ledger().await?;
     let Verb::List { operator, action, job, paging } = audit.verb;
+    let ledger = match &job {
+        Some(id) => ids::place(&audit.common, IdKind::Job, id).await?,
+        None => audit.common.ledger().await?,
+    };
     let job = match job {
         None => None,
         Some(id) => {

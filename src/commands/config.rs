@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::table::{self, Column, print_json, word};
+use super::table::{self, Column, print_json, text, word};
 use crate::{
     config::{Config, Setting},
     database,
@@ -23,7 +23,7 @@ pub(crate) struct Show {
 }
 
 /// A setting, and what it is because of what.
-const COLUMNS: [Column; 3] = [word("setting", 0), word("value", 1), word("from", 2)];
+pub(crate) const COLUMNS: [Column; 3] = [word("setting", 0), text("value", 1), word("from", 2)];
 
 /// Prints.
 ///

@@ -128,7 +128,7 @@ async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Res
         let card =
             finish(&client, screen, &sample).await.with_context(|| format!("running {}", sample.name))?;
         screen.card(&card);
-        sample.check(&card, &mut report.surprises);
+        card.check(&sample, &mut report.surprises);
         report.conversations.push(card);
     }
     let talk = live::speak(private, &app, &client, screen).await.context("speaking a live conversation")?;

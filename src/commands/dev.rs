@@ -134,7 +134,7 @@ impl Place {
         format!(
             "\nlisten is up; Ctrl-C stops it.\n\
              API       {api}/v1  (described at {api}/docs)\n\
-             Speak     {api}/live\n\
+             Speak     {api}/live  (chat at {api}/live/chat)\n\
              Console   {admin}/console{desk_key}\n\
              Metrics   {admin}/metrics\n\
              Database  {database}\n\n\

@@ -10,6 +10,7 @@ mod tasks;
 use std::{process::ExitCode, time::Duration};
 
 use clap::Args;
+use db::Shard;
 use ledger::Ledger;
 use operations::{Examination, Operations, SealedSecrets, Workers};
 use serde_json::{Value, json};
@@ -17,12 +18,13 @@ use tokio::time::Instant;
 
 use super::{
     stdout::{plain, say},
-    table::{CommonArgs, print_json, wrapped},
+    table::{CommonArgs, print_json, there, wrapped},
 };
 use crate::{
     alerts,
     config::TasksConfig,
     connections::{Limits, most_open_files},
+    schema::refuse_others,
 };
 
 /// As many connections as a process keeps by default.
@@ -75,33 +77,69 @@ struct Near {
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
-    let ledger = doctor.common.ledger().await?;
-    let found = Operations::new(&ledger).examine().await?;
+    let mut remarks = Vec::new();
+    let ledgers = doctor.common.chosen()?;
+    if let Err(error) = refuse_others(&doctor.common.shards()?).await {
+        remarks.push((None, remark("shards", Level::Failure, error.to_string())));
+    }
+    for ledger in &ledgers {
+        let shard = ledger.db().shard();
+        if shard.is_only() {
+            remarks.extend(
+                examine(&there(ledger).await?, &doctor).await?.into_iter().map(|remark| (None, remark)),
+            );
+            continue;
+        }
+        // One that is away keeps nobody from hearing of the others.
+        let found = match there(ledger).await {
+            Ok(ledger) => examine(&ledger, &doctor).await,
+            Err(away) => Err(away),
+        };
+        let found = found.unwrap_or_else(|away| vec![remark("database", Level::Failure, away.to_string())]);
+        remarks.extend(found.into_iter().map(|remark| (Some(shard), remark)));
+    }
+    let broken = remarks.iter().any(|(_, remark)| remark.level == Level::Failure);
+    match doctor.common.json {
+        true => {
+            let checks = remarks.iter().map(|(shard, remark)| to_json(*shard, remark)).collect::<Value>();
+            print_json(&json!({ "ok": !broken, "checks": checks }))
+        }
+        false => print(&remarks),
+    }?;
+    Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn print(remarks: &[(Option<Shard>, Remark)]) -> anyhow::Result<()> {
+    let mut last = None;
+    for (shard, remark) in remarks {
+        if let Some(shard) = shard.filter(|shard| Some(*shard) != last) {
+            last = Some(shard);
+            say!("shard {shard}")?;
+        }
+        let mark = match remark.level {
+            Level::Fine => "✓",
+            Level::Warning => "!",
+            Level::Failure => "✗",
+        };
+        say!("{}", wrapped(&format!("{mark} {:<14} ", remark.name), &plain(&remark.words)))?;
+    }
+    Ok(())
+}
+
+/// What is to be said of one database.
+async fn examine(ledger: &Ledger, doctor: &Doctor) -> anyhow::Result<Vec<Remark>> {
+    let found = Operations::new(ledger).examine().await?;
     let migrated = found.missing_migrations.is_empty();
-    let workers = if migrated { Operations::new(&ledger).workers().await? } else { Workers::default() };
-    let near = look_near(&ledger, migrated, doctor.common.has_secrets_key()).await?;
+    let workers = if migrated { Operations::new(ledger).workers().await? } else { Workers::default() };
+    let near = look_near(ledger, migrated, doctor.common.has_secrets_key()).await?;
     let mut remarks = judge(&found, &workers, &near);
     if migrated {
         remarks.extend(engines::dispatch(&workers));
-        remarks.extend(engines::engines(&Operations::new(&ledger).model_servers().await?));
+        remarks.extend(engines::engines(&Operations::new(ledger).model_servers().await?));
         let hands_over = engines::hands_over(&workers);
-        remarks.extend(tasks::tasks(&doctor.tasks, &ledger, hands_over).await?);
+        remarks.extend(tasks::tasks(&doctor.tasks, ledger, hands_over).await?);
     }
-    let broken = remarks.iter().any(|remark| remark.level == Level::Failure);
-    match doctor.common.json {
-        true => {
-            print_json(&json!({ "ok": !broken, "checks": remarks.iter().map(to_json).collect::<Value>() }))
-        }
-        false => remarks.iter().try_for_each(|remark| {
-            let mark = match remark.level {
-                Level::Fine => "✓",
-                Level::Warning => "!",
-                Level::Failure => "✗",
-            };
-            say!("{}", wrapped(&format!("{mark} {:<14} ", remark.name), &plain(&remark.words)))
-        }),
-    }?;
-    Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(remarks)
 }
 
 /// The clock is read in the middle of a round trip; the fastest of five counts.
@@ -300,13 +338,17 @@ fn bloat(found: &Examination) -> Remark {
     }
 }
 
-fn to_json(remark: &Remark) -> Value {
+fn to_json(shard: Option<Shard>, remark: &Remark) -> Value {
     let level = match remark.level {
         Level::Fine => "ok",
         Level::Warning => "warning",
         Level::Failure => "failure",
     };
-    json!({ "check": remark.name, "level": level, "words": remark.words })
+    let mut check = json!({ "check": remark.name, "level": level, "words": remark.words });
+    if let (Some(shard), Some(fields)) = (shard, check.as_object_mut()) {
+        fields.insert("shard".to_owned(), json!(shard.number));
+    }
+    check
 }
 
 #[cfg(test)]

@@ -96,7 +96,11 @@ struct Look {
 /// When the database does not answer, there is no such person or folder, or the folder cannot be deleted.
 pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
     let json = folders.common.json;
-    let ledger = folders.common.ledger().await?;
+    let (Verb::List { user }
+    | Verb::Create { user, .. }
+    | Verb::Update { user, .. }
+    | Verb::Delete { user, .. }) = &folders.verb;
+    let ledger = ids::place(&folders.common, IdKind::User, user).await?;
     match folders.verb {
         Verb::List { user } => list(&ledger, &ids::user(&ledger, &user).await?, json).await?,
         Verb::Create { user, name, look } => {

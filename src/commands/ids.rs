@@ -1,13 +1,64 @@
 //! Ids as people type them: whole, or by an end that is unique, as a narrow list shows it.
 
+use futures::future::join_all;
+use job::JobId;
 use ledger::Ledger;
 use operations::{IdKind, Operations};
 use records::UserId;
 
+use super::table::{CommonArgs, there};
 use crate::exit::Exit;
 
 /// So many candidates are named.
 const NAMED: i64 = 6;
+
+/// The shard in which `typed` is meant, once it has answered: the one of `--shard`, or the only one; else where that user or job
+/// belongs, or the only shard in which an id of that kind begins or ends so.
+///
+/// # Errors
+/// When several shards have such an id, or one does not answer that would have to be asked.
+pub(crate) async fn place(common: &CommonArgs, kind: IdKind, typed: &str) -> anyhow::Result<Ledger> {
+    let chosen = common.chosen()?;
+    if let [only] = chosen.as_slice() {
+        return there(only).await;
+    }
+    let (shards, text) = (common.shards()?, typed.trim_matches('…'));
+    let own = match kind {
+        IdKind::Job => shards.of_job(&JobId::from_text(text)),
+        _ => shards.of_user(&UserId::new(text)),
+    };
+    let has = async |ledger: &Ledger| {
+        let found = Operations::new(ledger).find_ids(Some(kind), None, text, NAMED).await;
+        found.map(|ids| (ids.iter().any(|found| found.id == text), !ids.is_empty()))
+    };
+    if matches!(kind, IdKind::Job | IdKind::User) && has(&there(own).await?).await?.0 {
+        return Ok(own.clone());
+    }
+    let mut found = Vec::new();
+    for (ledger, has) in shards.iter().zip(join_all(shards.iter().map(has)).await) {
+        match has? {
+            (true, _) => return Ok(ledger.clone()),
+            (false, true) => found.push(ledger),
+            (false, false) => {}
+        }
+    }
+    match found.as_slice() {
+        [] => Ok(own.clone()),
+        [one] => Ok((*one).clone()),
+        _ => Err(Exit::Usage(format!("{text} is not unique: ids of several shards begin or end so")).into()),
+    }
+}
+
+/// The shard of the user that is named; where none is, that of `--shard`, or the only one.
+///
+/// # Errors
+/// As [`place`].
+pub(crate) async fn of_user(common: &CommonArgs, user: Option<&str>) -> anyhow::Result<Ledger> {
+    match user {
+        Some(user) => place(common, IdKind::User, user).await,
+        None => common.ledger().await,
+    }
+}
 
 /// The id that is `typed`, or that alone begins or ends so; what finds nothing is returned as it is, and what it was for
 /// says that it is not there.

@@ -13,9 +13,8 @@ mod why;
 
 use std::process::ExitCode;
 
-use chrono::Datelike;
 use clap::{Args, Subcommand};
-use job::{JobId, Refusal, Timestamp};
+use job::{JobId, Refusal};
 use ledger::Ledger;
 use operations::{IdKind, JobPage, Operations};
 use rand::RngExt;
@@ -68,7 +67,10 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, there is no such job, or its state refuses.
 pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
-    let ledger = jobs.common.ledger().await?;
+    let ledger = match jobs.verb.id() {
+        Some(id) => ids::place(&jobs.common, IdKind::Job, id).await?,
+        None => ids::of_user(&jobs.common, jobs.verb.user()).await?,
+    };
     let as_json = jobs.common.json;
     match jobs.verb {
         Verb::List(list) => list::run(&ledger, &list, as_json).await?,
@@ -83,6 +85,32 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
         Verb::Resume(switch) => pause::resume(&ledger, &switch, as_json).await?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+impl Verb {
+    /// The job that is named first.
+    fn id(&self) -> Option<&str> {
+        match self {
+            Self::Show { id } | Self::Why { id } => Some(id),
+            Self::Watch(watch) => watch.id.as_deref(),
+            Self::Replay(replay) => replay.id.as_deref(),
+            Self::RunNow(order) => order.ids.first().map(String::as_str),
+            Self::Cancel(order) => order.ids.first().map(String::as_str),
+            Self::Dismiss(dismiss) => dismiss.id.as_deref(),
+            Self::List(_) | Self::Pause(_) | Self::Resume(_) => None,
+        }
+    }
+
+    /// The user whose jobs are meant, where they are one user's.
+    fn user(&self) -> Option<&str> {
+        match self {
+            Self::List(list) => list.which.user.as_deref(),
+            Self::Replay(replay) => replay.which.user.as_deref(),
+            Self::RunNow(order) => order.which.user.as_deref(),
+            Self::Dismiss(dismiss) => dismiss.which.user.as_deref(),
+            _ => None,
+        }
+    }
 }
 
 /// A job's page, or the exit code of a job that is not there.
@@ -100,19 +128,13 @@ fn no_job(id: &str) -> anyhow::Error {
     Exit::NotFound(format!("there is no job {id}")).into()
 }
 
-/// Whether a moment has a year of four digits: the database knows fewer years than
-/// can be typed, and nothing happened in the others.
-pub(crate) fn has_four_digit_year(at: Timestamp) -> bool {
-    (1..=9999).contains(&at.year())
-}
-
 /// The id of an order for many jobs.
 pub(crate) fn order_id() -> uuid::Uuid {
     uuid::Builder::from_random_bytes(chance().random()).into_uuid()
 }
 
 /// A number with its noun.
-fn several(number: i64, one: &str, many: &str) -> String {
+pub(crate) fn several(number: i64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 

@@ -65,7 +65,8 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, or there is no such person or key.
 pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
-    let ledger = keys.common.ledger().await?;
+    let (Verb::Create { user, .. } | Verb::List { user } | Verb::Revoke { user, .. }) = &keys.verb;
+    let ledger = ids::place(&keys.common, IdKind::User, user).await?;
     match keys.verb {
         Verb::Create { user, name, scopes } => {
             let user = ids::user(&ledger, &user).await?;

@@ -39,8 +39,8 @@ enum Verb {
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
-    let ledger = live.common.ledger().await?;
     let Verb::List { user, paging } = live.verb;
+    let ledger = ids::of_user(&live.common, user.as_deref()).await?;
     let user = ids::any_user(&ledger, user.as_deref()).await?;
     let (found, next) = paging
         .page(ledger.store().list_live(user.as_ref().map(records::UserId::as_str), paging.rows()?).await?)?;

@@ -11,7 +11,10 @@ use super::{
     stdout::say,
     table::{CommonArgs, print_json, there},
 };
-use crate::{exit::Exit, schema::other_words};
+use crate::{
+    exit::Exit,
+    schema::{other_words, refuse_others},
+};
 
 /// Bring the database's schema up to date.
 #[derive(Args, Debug)]
@@ -22,6 +25,7 @@ pub(crate) struct Migrate {
 
 pub(super) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
     let ledgers = migrate.common.chosen()?;
+    refuse_others(&migrate.common.shards()?).await?;
     let mut schemas = Vec::new();
     for ledger in &ledgers {
         there(ledger).await?;

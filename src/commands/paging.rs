@@ -1,9 +1,9 @@
 //! Pages of lists: how many rows, and where the next page begins. A cursor is one word.
 
+use chrono::Datelike;
 use clap::Args;
 use records::Timestamp;
 
-use super::jobs::has_four_digit_year;
 use crate::exit::Exit;
 
 /// Which part of a list.
@@ -65,6 +65,12 @@ impl Paging {
 /// A place of a long list in one word.
 pub(crate) fn cursor(at: Timestamp, id: impl std::fmt::Display) -> String {
     format!("{}.{id}", at.timestamp_micros())
+}
+
+/// Whether a moment has a year of four digits: the database knows fewer years than
+/// can be typed, and nothing happened in the others.
+pub(crate) fn has_four_digit_year(at: Timestamp) -> bool {
+    (1..=9999).contains(&at.year())
 }
 
 fn wrong(word: &str) -> anyhow::Error {

@@ -74,7 +74,10 @@ struct Change {
 /// # Errors
 /// When the database does not answer, there is no such replay, or its status refuses.
 pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
-    let ledger = replays.common.ledger().await?;
+    let ledger = match replays.verb.id() {
+        Some(id) => ids::place(&replays.common, IdKind::Replay, id).await?,
+        None => replays.common.ledger().await?,
+    };
     let as_json = replays.common.json;
     match replays.verb {
         Verb::List { paging } => list(&ledger, &paging, as_json).await?,
@@ -104,6 +107,16 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
         Verb::Cancel(change) => apply(&ledger, &change, ReplayChange::Cancel, as_json).await?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+impl Verb {
+    fn id(&self) -> Option<&str> {
+        match self {
+            Self::List { .. } => None,
+            Self::Show { id, .. } | Self::Watch { id } => Some(id),
+            Self::Pause(change) | Self::Resume(change) | Self::Cancel(change) => Some(&change.id),
+        }
+    }
 }
 
 /// Prints one operation.

@@ -81,12 +81,8 @@ pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Resu
         stopping: lifecycle.soft.clone(),
     };
     let admin_router = admin::router(readiness.clone(), app.compute.clone(), app.registry.clone());
-    let console = console::router(
-        app.shards.first().clone(),
-        app.config.door()?,
-        chance().random(),
-        app.config.boards(),
-    );
+    let console =
+        console::router(app.shards.clone(), app.config.door()?, chance().random(), app.config.boards());
     let admin_router = admin_router
         .merge(console)
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, LONGEST_ADMIN_ANSWER))

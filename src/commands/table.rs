@@ -6,7 +6,6 @@ use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Reset};
 use clap::Args;
-use job::JobId;
 use ledger::{Ledger, Shards};
 use records::UserId;
 use serde_json::{Value, json};
@@ -44,7 +43,7 @@ pub(crate) struct CommonArgs {
     )]
     shard_urls: Option<String>,
     /// Ask this shard alone, where there are several.
-    #[arg(long, global = true, value_name = "NUMBER", help_heading = GLOBAL, display_order = 902)]
+    #[arg(long, global = true, value_name = "NUMBER", help_heading = GLOBAL, display_order = 900)]
     shard: Option<u16>,
     /// The key under which secrets are stored, as `serve` has it.
     #[arg(
@@ -118,14 +117,6 @@ impl CommonArgs {
         there(self.shards()?.of_user(user)).await
     }
 
-    /// The ledger of a job's shard, once it has answered.
-    ///
-    /// # Errors
-    /// As [`ledger`](Self::ledger).
-    pub(crate) async fn ledger_of_job(&self, job: &JobId) -> anyhow::Result<Ledger> {
-        there(self.shards()?.of_job(job)).await
-    }
-
     /// Whether there is a key to store secrets under.
     pub(crate) fn has_secrets_key(&self) -> bool {
         self.secrets_key.is_some()
@@ -155,7 +146,8 @@ pub(crate) fn print(columns: &[Column], rows: Vec<Vec<String>>) -> anyhow::Resul
     }
     if !fitted.left_out.is_empty() {
         let names = fitted.left_out.join(", ");
-        anstream::eprintln!("no room for: {names}; a wider terminal, a pipe and --json show all");
+        let note = format!("no room for: {names}; a wider terminal, a pipe and --json show all");
+        anstream::eprintln!("{}", wrapped("", &note));
     }
     Ok(())
 }

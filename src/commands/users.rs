@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ledger::Ledger;
+use operations::IdKind;
 use records::UserId;
 use serde_json::json;
 use store::UserChange;
@@ -91,14 +92,16 @@ struct Settings {
 /// # Errors
 /// When the database does not answer, the id is taken, or there is no such user.
 pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
-    let ledger = users.common.ledger().await?;
-    let (id, change) = match users.verb {
+    let common = &users.common;
+    let of = async |id: &str| ids::place(common, IdKind::User, id).await;
+    let (id, change, ledger) = match users.verb {
         Verb::Create { id, settings } => {
             let id = UserId::new(id.unwrap_or_else(fresh_id));
+            let ledger = common.ledger_of_user(&id).await?;
             if !create(&ledger, &id, &settings.change(None)).await? {
                 return Err(Exit::Refused(format!("there is a person {id} already")).into());
             }
-            (id, None)
+            (id, None, ledger)
         }
         Verb::Set { id, requires_byok, settings, no_apps, limits } => {
             let mut change = settings.change(requires_byok);
@@ -111,17 +114,23 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
                              --no-apps and --limits";
                 return Err(Exit::Usage(words.to_owned()).into());
             }
-            (ids::user(&ledger, &id).await?, Some(change))
+            let ledger = of(&id).await?;
+            (ids::user(&ledger, &id).await?, Some(change), ledger)
         }
         Verb::List { paging } => {
-            list::run(&ledger, &paging, users.common.json).await?;
+            list::run(&common.ledger().await?, &paging, users.common.json).await?;
             return Ok(ExitCode::SUCCESS);
         }
         Verb::Show { id } => {
+            let ledger = of(&id).await?;
             return limits::show(&ledger, &ids::user(&ledger, &id).await?, users.common.json).await;
         }
-        Verb::Export(export) => return export::run(&ledger, &export, users.common.json).await,
-        Verb::Delete(delete) => return delete::run(&ledger, &delete, users.common.json).await,
+        Verb::Export(export) => {
+            return export::run(&of(&export.id).await?, &export, users.common.json).await;
+        }
+        Verb::Delete(delete) => {
+            return delete::run(&of(&delete.id).await?, &delete, users.common.json).await;
+        }
     };
     if let Some(change) = &change
         && ledger.change_user(&id, change).await?.is_none()

@@ -11,7 +11,7 @@ use super::{
     consent::{operator, reason},
     progress,
     stdout::{plain, say},
-    table::{CommonArgs, print_json, wrapped},
+    table::{CommonArgs, print_json, there, wrapped},
 };
 use crate::exit::Exit;
 
@@ -39,27 +39,49 @@ pub(crate) struct Verify {
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
-    let ledger = verify.common.ledger().await?;
-    if !Operations::new(&ledger).examine().await?.missing_migrations.is_empty() {
+    let (ledgers, as_json) = (verify.common.chosen()?, verify.common.json);
+    let (mut documents, mut is_clean) = (Vec::new(), true);
+    for ledger in &ledgers {
+        let shard = there(ledger).await?.db().shard();
+        let (findings, recounted) = examine(ledger, &verify).await?;
+        let ok = findings.iter().all(|finding| finding.offenders.is_empty());
+        is_clean &= ok;
+        documents.push(json!({
+            "shard": shard.number, "ok": ok, "totals_corrected": recounted,
+            "checks": findings.iter().map(to_json).collect::<Value>(),
+        }));
+        if !as_json {
+            if !shard.is_only() {
+                say!("shard {shard}")?;
+            }
+            print(&findings, recounted)?;
+        }
+    }
+    match (as_json, documents.as_mut_slice()) {
+        (false, _) => {}
+        // Where there is one shard nothing is said of shards.
+        (true, [Value::Object(only)]) if ledgers.iter().all(|ledger| ledger.db().shard().is_only()) => {
+            only.remove("shard");
+            print_json(&Value::Object(only.clone()))?;
+        }
+        (true, documents) => print_json(&json!({ "ok": is_clean, "shards": documents }))?,
+    }
+    Ok(if is_clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What the checks find in a shard, and whether its totals were wrong, where they were to be recounted.
+async fn examine(ledger: &Ledger, verify: &Verify) -> anyhow::Result<(Vec<Finding>, Option<bool>)> {
+    if !Operations::new(ledger).examine().await?.missing_migrations.is_empty() {
         return Err(Exit::Refused("the schema is not this program's: run `listen migrate`".to_owned()).into());
     }
     let recounted = match (verify.fix_totals, &verify.reason, &verify.operator) {
         (true, Some(reason), Some(operator)) => {
             let action = OperatorAction { operator: operator.clone(), reason: reason.clone() };
-            Some(Operations::new(&ledger).recount(&action).await?)
+            Some(Operations::new(ledger).recount(&action).await?)
         }
         _ => None,
     };
-    let findings = ask(&ledger, verify.limit).await?;
-    let broken = findings.iter().filter(|finding| !finding.offenders.is_empty()).count();
-    match verify.common.json {
-        true => print_json(&json!({
-            "ok": broken == 0, "totals_corrected": recounted,
-            "checks": findings.iter().map(to_json).collect::<Value>(),
-        })),
-        false => print(&findings, recounted),
-    }?;
-    Ok(if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok((ask(ledger, verify.limit).await?, recounted))
 }
 
 async fn ask(ledger: &Ledger, limit: i64) -> anyhow::Result<Vec<Finding>> {

@@ -104,7 +104,14 @@ impl Which {
 /// # Errors
 /// When the database does not answer, there is no such person or endpoint, or its owner switched it off.
 pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
-    let ledger = webhooks.common.ledger().await?;
+    let user = match &webhooks.verb {
+        Verb::List { user, .. } => user.as_deref(),
+        Verb::Show { which, .. }
+        | Verb::Recover { which, .. }
+        | Verb::TryNow { which, .. }
+        | Verb::Enable { which, .. } => Some(which.user.as_str()),
+    };
+    let ledger = ids::of_user(&webhooks.common, user).await?;
     let as_json = webhooks.common.json;
     match webhooks.verb {
         Verb::List { user, paging } => {

@@ -3,7 +3,7 @@
 use job::Timestamp;
 
 use super::fault::Fault;
-use crate::commands::jobs::has_four_digit_year;
+use crate::commands::paging::has_four_digit_year;
 
 /// A place in such a list.
 pub(super) type Place = (Timestamp, String);

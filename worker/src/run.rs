@@ -221,7 +221,8 @@ impl Runner {
             return Ok(Vec::new());
         }
         let (user, conversation) = (&claimed.user_id, &claimed.conversation_id);
-        let photos = self.with_retries(|| self.ledger.store().undescribed_photos(user, conversation)).await?;
+        let read = || self.ledger.db().in_time(self.ledger.store().undescribed_photos(user, conversation));
+        let photos = self.with_retries(read).await?;
         Ok(photos.into_iter().map(|(id, base64)| Photo { id, base64 }).collect())
     }
 

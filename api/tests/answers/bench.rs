@@ -8,8 +8,9 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderMap, Method, Request, StatusCode},
 };
+use db::Shard;
 use job::{Outcome, Queue, WorkerId};
-use ledger::{Announcement, ClaimRequest, Claimed, Completion, Ledger, Results, Same};
+use ledger::{Announcement, ClaimRequest, Claimed, Completion, Ledger, Results, Same, Shards};
 use records::{EventKind, UserId};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -60,10 +61,37 @@ impl Answer {
     }
 }
 
-fn service(ledger: &Ledger, settings: Settings) -> Router {
+pub(crate) fn service(shards: impl Into<Shards>, settings: Settings) -> Router {
     let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
     let check: CheckUrl = Arc::new(|url| url.starts_with("https://"));
-    api::router(ledger.clone(), check, settings, metrics)
+    api::router(shards, check, settings, metrics)
+}
+
+/// Makes a person (if need be) with one more key, which says that it is of `shard`, and gives the key.
+pub(crate) async fn person_in(ledger: &Ledger, user: &str, scopes: &[Scope], shard: Shard) -> String {
+    let user = UserId::new(user);
+    ledger.store().create_user(&user, &UserChange::default()).await.unwrap();
+    let made = api::keys::generate(rand::random(), shard);
+    let key = NewKey {
+        id: made.hint.clone(),
+        name: "test".to_owned(),
+        prefix: made.hint,
+        sha256: made.sha256,
+        scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
+        expires_at: None,
+    };
+    assert!(ledger.store().create_key(&user, &key).await.unwrap());
+    made.plaintext.expose_secret().to_owned()
+}
+
+/// Four shards, each a schema of one database, migrated.
+pub(crate) async fn four_shards() -> (TestDatabase, Shards) {
+    let database = TestDatabase::empty().await;
+    let shards = Shards::new(vec![database.options(); 4], &few_connections());
+    for ledger in shards.iter() {
+        assert!(matches!(ledger.db().migrate().await.unwrap(), db::Migrated::Applied(_)));
+    }
+    (database, shards)
 }
 
 pub(crate) struct Bench {
@@ -87,7 +115,7 @@ impl Bench {
 
     /// A service whose ledger reaches `database` in a way of the test's own.
     pub(crate) async fn over(database: TestDatabase, ledger: Ledger, settings: Settings) -> Self {
-        let app = service(&ledger, settings);
+        let app = service(ledger.clone(), settings);
         let mut bench = Self { ledger, app, key: String::new(), database };
         bench.key = bench.person("ann", Scope::ALL).await;
         bench
@@ -95,7 +123,7 @@ impl Bench {
 
     /// The service is started again with other settings.
     pub(crate) fn start_again(&mut self, settings: Settings) {
-        self.app = service(&self.ledger, settings);
+        self.app = service(self.ledger.clone(), settings);
     }
 
     /// Runs a statement of the test's own.
@@ -105,19 +133,7 @@ impl Bench {
 
     /// Makes a person (if need be) with one more key, and gives the key.
     pub(crate) async fn person(&self, user: &str, scopes: &[Scope]) -> String {
-        let user = UserId::new(user);
-        self.ledger.store().create_user(&user, &UserChange::default()).await.unwrap();
-        let made = api::keys::generate(rand::random(), Default::default());
-        let key = NewKey {
-            id: made.hint.clone(),
-            name: "test".to_owned(),
-            prefix: made.hint,
-            sha256: made.sha256,
-            scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
-            expires_at: None,
-        };
-        assert!(self.ledger.store().create_key(&user, &key).await.unwrap());
-        made.plaintext.expose_secret().to_owned()
+        person_in(&self.ledger, user, scopes, Shard::default()).await
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

@@ -9,12 +9,15 @@ use tower::ServiceExt;
 
 use crate::bench::{Bench, quick};
 
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 8] = [
     ("/live", "text/html; charset=utf-8"),
     ("/live/style.css", "text/css; charset=utf-8"),
     ("/live/page.js", "text/javascript; charset=utf-8"),
     ("/live/socket.js", "text/javascript; charset=utf-8"),
     ("/live/microphone.js", "text/javascript; charset=utf-8"),
+    ("/live/chat", "text/html; charset=utf-8"),
+    ("/live/chat.css", "text/css; charset=utf-8"),
+    ("/live/chat.js", "text/javascript; charset=utf-8"),
 ];
 
 async fn speaking() -> Bench {

@@ -43,6 +43,7 @@ mod repeats_of_finalize;
 mod repeats_of_parts;
 mod scopes;
 mod search;
+mod shards;
 mod silent;
 mod slow;
 mod spoken;

@@ -31,7 +31,7 @@ pub use idempotency::{Repeat, RequestKey};
 pub use lock::lock_user;
 pub use release::ClosedSessions;
 pub use secrets::{BadSecretsKey, Secrets};
-pub use shard::Shard;
+pub use shard::{Found, Shard};
 pub use waker::{Waker, index_of};
 
 /// The database of one process: its sessions, the keys of stored secrets, and the waker of its workers. Cheap to clone.

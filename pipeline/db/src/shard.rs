@@ -83,26 +83,37 @@ impl Db {
         self.shard
     }
 
-    /// Which shard the database says that it is, where that is another one than this handle's: `listen_0000` beside a database
-    /// that is to be the only one, or the other way round, or a schema of another number.
+    /// What the database says of shards.
     ///
     /// # Errors
     /// When the database cannot be reached.
-    pub async fn other_shard(&self) -> Result<Option<Shard>, Error> {
+    pub async fn found_shards(&self) -> Result<Found, Error> {
         const DOING: &str = "asking which shard it is";
         // Not through the pool: what is found here ends every session of the pool.
         let options = self.pool.connect_options();
         let found = async {
             let mut session = PgConnection::connect_with(&options).await?;
-            let found = other(self.shard, &mut session).await?;
+            let other = other(self.shard, &mut session).await?;
+            let all: Vec<String> = sqlx::query_scalar(ALL).fetch_all(&mut session).await?;
             session.close().await?;
-            Ok(found)
+            let numbers = all.iter().filter_map(|name| name.strip_prefix("listen_")?.parse().ok());
+            Ok(Found { other, all: numbers.collect() })
         };
         found.await.doing(DOING)
     }
 }
 
-/// As [`Db::other_shard`].
+/// Which shard a database says that it is, and what else it holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Another one than the handle's: `listen_0000` in a database that is to be the only one, or the other way round, or a
+    /// schema of another number.
+    pub other: Option<Shard>,
+    /// The numbers of all shards that are in the database.
+    pub all: Vec<u16>,
+}
+
+/// As [`Db::found_shards`].
 pub(crate) async fn other(shard: Shard, session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {
     let found = match shard.is_only() {
         true => match is_there("listen_0000.listen_shard", session).await? {
@@ -140,6 +151,10 @@ const SCHEMA: &str = "do $$ begin \
 
 const TABLE: &str = "create table if not exists listen_shard (\
      number integer not null constraint listen_shard_pkey primary key, shards integer not null)";
+
+/// The schemas of shards.
+const ALL: &str = "select n.nspname::text from pg_namespace n join pg_class c on c.relnamespace = n.oid \
+     where c.relname = 'listen_shard' and n.nspname ~ '^listen_[0-9]{4}$' order by 1";
 
 /// What the session's schema says; `None` where it was never migrated.
 async fn written(session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use db::{After, Doing, Error};
+use db::After;
 use records::{ConversationId, EventKind, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
 use trace::TraceContext;
-
-use crate::{DeliveryOutcome, Outbox};
 
 mod claim;
 mod fair;
@@ -152,102 +150,5 @@ impl DeliveryPage {
     /// The newest deliveries, whatever became of them.
     pub fn first(limit: i64) -> Self {
         Self { limit, ..Self::default() }
-    }
-}
-
-impl Outbox {
-    /// Claims at most `limit` due deliveries, at most `per_endpoint` under way per endpoint (counted across processes),
-    /// passing endpoints by that are disabled or whose breaker is open. A sender that died is due again at its
-    /// `until`. `load` is what the process has under way: each user comes to a share of it.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn claim_deliveries(
-        &self,
-        limit: i64,
-        policy: &DeliveryPolicy,
-        load: Option<SenderLoad>,
-    ) -> Result<Claims<ClaimedDelivery>, Error> {
-        self.claim_due(limit, policy, load).await
-    }
-
-    /// Keeps the rendered body, under the claim's epoch and within its time: a process that renders while the database does not answer may
-    /// come back minutes later, when others may take the delivery, and receivers no longer believe the moment of the claim.
-    /// `false`: the claim is lost.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn keep_body(&self, claimed: &ClaimedDelivery, body: &[u8]) -> Result<bool, Error> {
-        let kept = sqlx::query(include_str!("../sql/deliveries/keep_body.sql"))
-            .bind(claimed.user_id.as_str())
-            .bind(&claimed.endpoint_id)
-            .bind(&claimed.delivery_id)
-            .bind(claimed.epoch)
-            .bind(body)
-            .execute(self.db.pool())
-            .await
-            .doing("keeping a rendered body")?;
-        Ok(kept.rows_affected() > 0)
-    }
-
-    /// Records how a try ended, under the claim's epoch, with the endpoint's health; what was recorded before is so once.
-    /// `false`: the claim is lost.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn finish_delivery(
-        &self,
-        claimed: &ClaimedDelivery,
-        outcome: DeliveryOutcome,
-        policy: &DeliveryPolicy,
-    ) -> Result<bool, Error> {
-        self.finish(claimed, outcome, policy).await
-    }
-
-    /// How long until something is due (also a dead sender's `until`), measured now; `None`: nothing waits.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn next_delivery_in(&self) -> Result<Option<Duration>, Error> {
-        self.next_due().await
-    }
-
-    /// An endpoint's deliveries, newest first.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn deliveries(
-        &self,
-        user: &UserId,
-        endpoint: &str,
-        page: &DeliveryPage,
-    ) -> Result<Vec<DeliveryView>, Error> {
-        self.list_deliveries(user, endpoint, page).await
-    }
-
-    /// Writes a test delivery (`webhook.test`); `None`: no such endpoint.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn test_delivery(
-        &self,
-        user: &UserId,
-        endpoint: &str,
-        delivery_id: &str,
-    ) -> Result<Option<DeliveryView>, Error> {
-        self.write_test(user, endpoint, delivery_id).await
-    }
-
-    /// Makes a finished delivery due again (same id, one more round of tries).
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn redeliver(
-        &self,
-        user: &UserId,
-        endpoint: &str,
-        delivery: &str,
-    ) -> Result<Redelivery, Error> {
-        self.make_due_again(user, endpoint, delivery).await
     }
 }

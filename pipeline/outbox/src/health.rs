@@ -126,6 +126,8 @@ mod tests {
         let gone = healthy().after(Health::Gone, LONG, at(3)).unwrap();
         assert_eq!((gone.enabled, gone.disabled_reason.as_deref()), (false, Some("gone")));
         assert_eq!((gone.failing_since, gone.consecutive_failures), (Some(at(3)), 1));
+        let later = gone.after(Health::Gone, LONG, at(9)).unwrap();
+        assert_eq!((later.failing_since, later.consecutive_failures), (Some(at(3)), 2));
         assert_eq!(healthy().after(Health::Unknown, LONG, at(3)), None);
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use db::{Doing, Error};
 use records::{ActionItemId, Timestamp, UserId};
 
-use crate::{Claims, DeliveryOutcome, Outbox, SubscriptionKind};
+use crate::{Outbox, SubscriptionKind};
 
 mod claim;
 mod finish;
@@ -97,34 +97,6 @@ pub struct ClaimedPush {
 }
 
 impl Outbox {
-    /// Claims at most `limit` due pushes, some of each user's. Of an item that is done, or has another date by now,
-    /// nothing is claimed: its push is cancelled. A sender that died is due again at its `until`.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn claim_pushes(&self, limit: i64, policy: &PushPolicy) -> Result<Claims<ClaimedPush>, Error> {
-        self.claim_due_pushes(limit, policy).await
-    }
-
-    /// Records how a try ended, under the claim's epoch, with the subscription's health: one that is gone, or failed for
-    /// days, is removed. What was recorded before is so once. `false`: the claim is lost, or the push was cancelled meanwhile.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn finish_push(
-        &self,
-        claimed: &ClaimedPush,
-        outcome: DeliveryOutcome,
-        policy: &PushPolicy,
-    ) -> Result<bool, Error> {
-        let recorded = self.finish_claimed_push(claimed, outcome, policy).await?;
-        if recorded {
-            // One more of this user's may be sent.
-            self.db.waker().pushes_written();
-        }
-        Ok(recorded)
-    }
-
     /// How long until a reminder fires or a push can be claimed (also a dead sender's `until`), measured now; `None`: nothing
     /// waits. What waits for a user who has enough under way counts when one of these tries ends: that wakes the sender
     /// of this process.

@@ -99,22 +99,8 @@ impl Store {
         user: &UserId,
         filter: &ConversationFilter,
     ) -> Result<Vec<ConversationView>, Error> {
-        let Ok(views) = self.list(user, filter, |_| Ok::<(), Infallible>(())).await?;
+        let Ok(views) = self.conversations_within(user, filter, |_| Ok::<(), Infallible>(())).await?;
         Ok(views)
-    }
-
-    /// [`conversations`](Self::conversations), where `reserve` is asked for the memory that their transcripts will take
-    /// before these are loaded. Returns its refusal.
-    ///
-    /// # Errors
-    /// When the database does not answer, or a row cannot be read; [`Error::TooMuch`].
-    pub async fn conversations_within<R>(
-        &self,
-        user: &UserId,
-        filter: &ConversationFilter,
-        reserve: impl FnOnce(usize) -> Result<(), R>,
-    ) -> Result<Result<Vec<ConversationView>, R>, Error> {
-        self.list(user, filter, reserve).await
     }
 
     /// Applies a person's change; what a person set survives completion and replay. A folder that the person does not

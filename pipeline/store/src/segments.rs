@@ -12,10 +12,7 @@ pub use row::{insert_segments, said};
 use std::collections::HashSet;
 
 use chrono::TimeDelta;
-use db::Error;
-use records::{ConversationId, Segment, UserId};
-
-use crate::Store;
+use records::Segment;
 
 /// Makes ready what a new conversation begins with: of segments with one id the first, their speakers numbered.
 pub fn first_words(segments: &mut Vec<Segment>) {
@@ -40,21 +37,4 @@ pub enum AppendRefusal {
     TooMuch,
     /// Their end lies after the year 9999: 422.
     TooLate,
-}
-
-impl Store {
-    /// Appends segments in order, with the conversation locked and its status re-checked, so that a segment is in the
-    /// revision or is refused. A segment whose id is stored already is left as it is. Speakers without a number
-    /// get one: the n of `SPEAKER_n`, of other labels the conversation's next. Answers how many segments it has now.
-    ///
-    /// # Errors
-    /// When the database does not answer, or the user stores as much as they may.
-    pub async fn append_segments(
-        &self,
-        user: &UserId,
-        conversation: &ConversationId,
-        segments: &[Segment],
-    ) -> Result<Result<i64, AppendRefusal>, Error> {
-        self.append(user, conversation, segments).await
-    }
 }

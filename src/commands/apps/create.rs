@@ -38,7 +38,7 @@ enum Visibility {
 pub(super) struct Create {
     /// Whose.
     #[arg(long, value_name = "ID")]
-    user: String,
+    pub(super) user: String,
     /// What to call it.
     #[arg(value_parser = named::name)]
     name: String,

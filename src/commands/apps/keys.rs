@@ -52,6 +52,14 @@ enum Verb {
     },
 }
 
+impl Keys {
+    /// The app whose keys are meant.
+    pub(super) fn app(&self) -> &str {
+        let (Verb::Create { app, .. } | Verb::List { app } | Verb::Revoke { app, .. }) = &self.verb;
+        app
+    }
+}
+
 /// Which key, and whether it lives.
 pub(crate) const COLUMNS: [Column; 6] =
     [id("id", 0), text("label", 2), word("key", 3), word("state", 1), word("last used", 4), word("age", 5)];

@@ -100,6 +100,22 @@ pub(super) struct Recovery {
 }
 
 impl Card {
+    /// Names what did not come out as expected.
+    pub(super) fn check(&self, sample: &Sample, surprises: &mut Vec<String>) {
+        let checks = [
+            (self.status != "completed", "did not complete"),
+            (self.discarded == sample.kept, if sample.kept { "was discarded" } else { "was not discarded" }),
+            (sample.kept && self.title.is_empty(), "has no title"),
+            (self.action_items.len() < sample.least_items, "has fewer action items than were said"),
+        ];
+        surprises.extend(
+            checks
+                .into_iter()
+                .filter(|(wrong, _)| *wrong)
+                .map(|(_, words)| format!("{}: {words}", sample.name)),
+        );
+    }
+
     pub(super) fn new(
         sample: &Sample,
         conversation: &Value,

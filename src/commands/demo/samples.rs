@@ -2,14 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::report::Card;
-
 /// A conversation to be shown, and what may be expected of it.
 pub(super) struct Sample {
     pub(super) name: &'static str,
     pub(super) route: Route,
-    kept: bool,
-    least_items: usize,
+    pub(super) kept: bool,
+    pub(super) least_items: usize,
 }
 
 /// How a conversation comes in.
@@ -32,22 +30,6 @@ impl Sample {
                 .map(|segment| segment["text"].as_str().unwrap_or_default().chars().count())
                 .sum(),
         }
-    }
-
-    /// Names what did not come out as expected.
-    pub(super) fn check(&self, card: &Card, surprises: &mut Vec<String>) {
-        let checks = [
-            (card.status != "completed", "did not complete"),
-            (card.discarded == self.kept, if self.kept { "was discarded" } else { "was not discarded" }),
-            (self.kept && card.title.is_empty(), "has no title"),
-            (card.action_items.len() < self.least_items, "has fewer action items than were said"),
-        ];
-        surprises.extend(
-            checks
-                .into_iter()
-                .filter(|(wrong, _)| *wrong)
-                .map(|(_, words)| format!("{}: {words}", self.name)),
-        );
     }
 }
 

@@ -3,6 +3,7 @@
 use operations::{Examination, Workers};
 
 use super::{Level, Remark, processes::living, remark};
+use crate::commands::jobs::several;
 
 /// What a process opens at most by default: ten, two that renew leases, one that listens for wake-ups.
 const OF_A_PROCESS: i64 = 13;
@@ -17,7 +18,8 @@ pub(super) fn sessions(found: &Examination, workers: &Workers) -> Remark {
     let allowed = found.connections.1;
     let usable = allowed - LEFT;
     let words = format!(
-        "{living} processes with {OF_A_PROCESS} each may open {now} of {allowed}, {replacing} while one is replaced"
+        "{} with {OF_A_PROCESS} each may open {now} of {allowed}, {replacing} while one is replaced",
+        several(living, "process", "processes"),
     );
     match replacing <= usable {
         true => remark("sessions", Level::Fine, words),

@@ -27,9 +27,9 @@ use crate::{
 pub(super) struct Dismiss {
     /// Id of a job; without it, all dead letters that the filter finds.
     #[arg(conflicts_with_all = OF_MANY)]
-    id: Option<String>,
+    pub(super) id: Option<String>,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
     /// Select all dead letters; required without a filter.
     #[arg(long)]
     all: bool,

@@ -26,7 +26,7 @@ pub(super) struct List {
     #[arg(long, value_parser = ["queued", "leased", "completed", "dead_letter", "blocked_byok"])]
     status: Option<String>,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
     /// Leave out dismissed dead letters.
     #[arg(long, alias = "unsettled")]
     undismissed: bool,

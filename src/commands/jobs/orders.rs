@@ -27,9 +27,9 @@ use crate::{
 pub(super) struct RunNow {
     /// Ids of jobs; without any, all waiting jobs that the filter finds.
     #[arg(conflicts_with_all = OF_MANY)]
-    ids: Vec<String>,
+    pub(super) ids: Vec<String>,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
     /// Select all waiting jobs; required without a filter.
     #[arg(long)]
     all: bool,
@@ -44,7 +44,7 @@ pub(super) struct RunNow {
 pub(super) struct Cancel {
     /// Ids of jobs.
     #[arg(required = true)]
-    ids: Vec<String>,
+    pub(super) ids: Vec<String>,
     #[command(flatten)]
     cause: Cause,
     #[command(flatten)]

@@ -22,7 +22,7 @@ use crate::commands::{
 pub(super) struct Watch {
     /// A job: ends when the job has come to rest. Without: a line for all queues whenever something changed, and while
     /// a ready job waits.
-    id: Option<String>,
+    pub(super) id: Option<String>,
     /// Interval between two reads [seconds].
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
     every: u64,

@@ -19,7 +19,7 @@ enum Kind {
     Word,
     /// Whole or not at all, at the right edge of its column.
     Number,
-    /// Cut at a space.
+    /// Cut at a space; of a single long word its beginning is left.
     Text,
 }
 
@@ -187,7 +187,8 @@ fn beginning(id: &str, length: usize) -> String {
     }
 }
 
-/// As many whole words as fit in `width`, and a sign that there are more.
+/// As many whole words as fit in `width`, and a sign that there are more. Of a single word that does not fit, such as a URL,
+/// its beginning: nothing would be left of it otherwise.
 fn cut(text: &str, width: usize) -> String {
     if display_width(text) <= width {
         return text.to_owned();
@@ -199,7 +200,16 @@ fn cut(text: &str, width: usize) -> String {
         }
         short.push_str(word);
     }
-    format!("{}{}…", short.trim_end(), if short.is_empty() { "" } else { " " })
+    if short.is_empty() {
+        let mut room = width.saturating_sub(1);
+        let fits = |letter: &char| {
+            let left = room.checked_sub(display_width(letter.encode_utf8(&mut [0; 4])));
+            room = left.unwrap_or(0);
+            left.is_some()
+        };
+        return format!("{}…", text.chars().take_while(fits).collect::<String>());
+    }
+    format!("{} …", short.trim_end())
 }
 
 #[cfg(test)]

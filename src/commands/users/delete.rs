@@ -21,7 +21,7 @@ use crate::commands::{
 #[derive(Args, Debug)]
 pub(super) struct Delete {
     /// Id of the user.
-    id: String,
+    pub(super) id: String,
     #[command(flatten)]
     cause: Cause,
     #[command(flatten)]

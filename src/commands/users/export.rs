@@ -21,7 +21,7 @@ use crate::commands::{consent::Cause, ids, stdout::say, table::print_json};
 #[derive(Args, Debug)]
 pub(super) struct Export {
     /// Id of the user.
-    id: String,
+    pub(super) id: String,
     /// File to write, one JSON object per line; it must not exist.
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,

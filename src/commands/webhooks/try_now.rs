@@ -7,7 +7,13 @@ use serde_json::json;
 
 use super::{Which, none};
 use crate::{
-    commands::{consent::Cause, ids, stdout::say, table::print_json},
+    commands::{
+        consent::Cause,
+        ids,
+        jobs::several,
+        stdout::say,
+        table::{print_json, wrapped},
+    },
     exit::Exit,
 };
 
@@ -79,12 +85,13 @@ pub(crate) fn words(refused: TriedNow) -> &'static str {
 pub(super) async fn hint(ledger: &Ledger, which: &Which) -> anyhow::Result<()> {
     let view = super::find(ledger, which).await?;
     if view.enabled && view.waiting > 0 {
-        anstream::eprintln!(
-            "{} wait for their next try: `listen webhooks try-now {} --user {} --reason …` tries them at once",
-            view.waiting,
+        let note = format!(
+            "{} for the next try: `listen webhooks try-now {} --user {} --reason …` tries at once",
+            several(view.waiting, "delivery waits", "deliveries wait"),
             which.id,
             which.user
         );
+        anstream::eprintln!("{}", wrapped("", &note));
     }
     Ok(())
 }

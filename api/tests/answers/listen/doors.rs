@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::line::{Line, Setup, serve};
-use crate::bench::quick;
+use crate::bench::{four_shards, person_in, quick, service};
 
 #[tokio::test]
 async fn everything_that_is_wrong_is_said_before_the_upgrade() {
@@ -89,6 +89,23 @@ async fn a_browsers_key_comes_in_its_first_message() {
     other.send(json!({ "type": "auth", "token": setup.bench.key })).await;
     assert_eq!(other.closed().await, 1008);
     assert_eq!(setup.count("select count(*) from conversations").await, 1);
+}
+
+#[tokio::test]
+async fn a_browsers_first_message_leads_to_the_shard_of_its_key() {
+    let (_database, shards) = four_shards().await;
+    let addr = serve(service(shards.clone(), quick())).await;
+    for user in ["user-0", "user-1", "user-2", "user-3", "user-4", "user-5"] {
+        let ledger = shards.of_user(&records::UserId::new(user));
+        let key = person_in(ledger, user, api::Scope::ALL, ledger.db().shard()).await;
+        let path = format!("/v4/web/listen?uid={user}&custom_stt=enabled");
+        let mut line = Line::open(addr, &path, None, &[]).await.unwrap();
+        line.send(json!({ "type": "auth", "token": key })).await;
+        assert_eq!(line.next().await.unwrap(), json!({ "type": "auth_response", "success": true }));
+        line.ready().await;
+        let live = ledger.store().list_live(Some(user), 9).await.unwrap();
+        assert_eq!(live.len(), 1, "{user}");
+    }
 }
 
 #[tokio::test]

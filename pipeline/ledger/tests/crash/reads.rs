@@ -41,7 +41,7 @@ macro_rules! reads {
 
 reads! { db, store, outbox, ledger, operations, about:
     outbox.oldest_unhanded(); outbox.due_tasks(None, 9);
-    db.is_migrated(); db.now(); operations.backlog(); operations.health(); operations.gauges(); operations.overview(); operations.examine(); operations.workers(); operations.pauses();
+    db.is_migrated(); db.now(); db.found_shards(); ledger.is_job_due(job::Queue::Creation); operations.backlog(); operations.health(); operations.gauges(); operations.overview(); operations.examine(); operations.workers(); operations.pauses();
     store.goals(&about.user, &GoalFilter { limit: 9, ..GoalFilter::default() });
     store.goal(&about.user, &GoalId::new("g"));
     store.goal_history(&about.user, &GoalId::new("g"), 9);

@@ -28,21 +28,6 @@ async fn set(world: &World, enabled: bool) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_failure_at_an_endpoint_that_its_owner_disabled_changes_neither_the_reason_nor_its_time() {
-    let (world, claimed) = under_way().await;
-    world
-        .run(
-            "update webhook_endpoints set enabled = false, disabled_reason = 'by_owner', \
-                 failing_since = now() - interval '9 days', updated_at = now() - interval '3 days'",
-        )
-        .await;
-    finish(&world, &claimed, RETRY).await;
-    let as_it_was = "select count(*) from webhook_endpoints where disabled_reason = 'by_owner' \
-        and failing_since < now() - interval '8 days' and updated_at < now() - interval '2 days'";
-    assert_eq!(world.count(as_it_was).await, 1);
-}
-
-#[tokio::test]
 async fn a_failure_that_disables_nothing_is_no_change_of_the_endpoint_and_one_that_does_is() {
     for (days, changed) in [(4, 0), (6, 1)] {
         let (world, claimed) = under_way().await;
@@ -58,34 +43,6 @@ async fn a_failure_that_disables_nothing_is_no_change_of_the_endpoint_and_one_th
         let moved = "select count(*) from webhook_endpoints where updated_at > now() - interval '1 day'";
         assert_eq!(world.count(moved).await, changed, "{days} days");
     }
-}
-
-#[tokio::test]
-async fn a_success_closes_the_breaker_and_ends_every_count_of_failure() {
-    let (world, claimed) = under_way().await;
-    world
-        .run(
-            "update webhook_endpoints set failing_since = now() - interval '6 days', consecutive_failures = 7, \
-                 open_until = now() + interval '1 hour'",
-        )
-        .await;
-    finish(&world, &claimed, DeliveryOutcome::Delivered { status: 200 }).await;
-    let marks: (bool, i32, bool) = sqlx::query_as(
-        "select failing_since is null, consecutive_failures, open_until is null from webhook_endpoints",
-    )
-    .fetch_one(&world.pool)
-    .await
-    .unwrap();
-    assert_eq!(marks, (true, 0, true));
-}
-
-#[tokio::test]
-async fn an_endpoint_that_is_gone_fails_since_it_failed_first() {
-    let (world, claimed) = under_way().await;
-    world.run("update webhook_endpoints set failing_since = now() - interval '2 days'").await;
-    finish(&world, &claimed, DeliveryOutcome::Gone).await;
-    let since = "select count(*) from webhook_endpoints where failing_since < now() - interval '1 day'";
-    assert_eq!(world.count(since).await, 1);
 }
 
 /// Ann's endpoint, which one failure more would disable and whose breaker it would open, with a try under way and a delivery
@@ -148,22 +105,6 @@ async fn what_an_old_url_refused_waits_until_the_new_one_is_enabled() {
     finish(&world, &claimed, RETRY).await;
     let parked = "select count(*) from webhook_deliveries where status = 'pending' and next_at = 'infinity'";
     assert_eq!(world.count(parked).await, 1);
-}
-
-#[tokio::test]
-async fn the_breaker_opens_at_the_failure_that_fills_its_count_and_not_before() {
-    let most = DeliveryPolicy::default().breaker_after;
-    for (failures, opened) in [(most - 2, 0), (most - 1, 1)] {
-        let (world, claimed) = under_way().await;
-        sqlx::query("update webhook_endpoints set consecutive_failures = $1")
-            .bind(failures)
-            .execute(&world.pool)
-            .await
-            .unwrap();
-        finish(&world, &claimed, RETRY).await;
-        let open = "select count(*) from webhook_endpoints where open_until > now()";
-        assert_eq!(world.count(open).await, opened, "after {failures} failures");
-    }
 }
 
 #[tokio::test]

@@ -44,11 +44,18 @@ struct TakenRow {
 }
 
 impl Outbox {
+    /// Claims at most `limit` due deliveries, at most `per_endpoint` under way per endpoint (counted across processes),
+    /// passing endpoints by that are disabled or whose breaker is open. A sender that died is due again at its
+    /// `until`. `share` is what the process has under way: each user comes to a share of it.
+    ///
     /// Each round reads a page of due rows, locks their endpoints (passing locked ones by: another process is
     /// claiming for them), and takes what these, and their users, may still have under way. An endpoint that can take no more is
     /// left out of the next round, and one that could take nothing before out of all, so its backlog hides no other
     /// endpoint's deliveries.
-    pub(super) async fn claim_due(
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn claim_deliveries(
         &self,
         limit: i64,
         policy: &DeliveryPolicy,
@@ -79,6 +86,25 @@ impl Outbox {
         }
         transaction.commit().await.doing(CLAIMING)?;
         Ok(Claims { claimed, given_up })
+    }
+
+    /// Keeps the rendered body, under the claim's epoch and within its time: a process that renders while the database does not answer may
+    /// come back minutes later, when others may take the delivery, and receivers no longer believe the moment of the claim.
+    /// `false`: the claim is lost.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn keep_body(&self, claimed: &ClaimedDelivery, body: &[u8]) -> Result<bool, Error> {
+        let kept = sqlx::query(include_str!("../../sql/deliveries/keep_body.sql"))
+            .bind(claimed.user_id.as_str())
+            .bind(&claimed.endpoint_id)
+            .bind(&claimed.delivery_id)
+            .bind(claimed.epoch)
+            .bind(body)
+            .execute(self.db.pool())
+            .await
+            .doing("keeping a rendered body")?;
+        Ok(kept.rows_affected() > 0)
     }
 }
 

@@ -58,7 +58,11 @@ pub enum Redelivery {
 const OVERDUE_LOOK: Duration = Duration::from_millis(100);
 
 impl Outbox {
-    pub(super) async fn next_due(&self) -> Result<Option<Duration>, Error> {
+    /// How long until something is due (also a dead sender's `until`), measured now; `None`: nothing waits.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn next_delivery_in(&self) -> Result<Option<Duration>, Error> {
         let seconds: Option<f64> = sqlx::query_scalar(include_str!("../../sql/deliveries/next_in.sql"))
             .fetch_one(self.db.pool())
             .await
@@ -67,7 +71,11 @@ impl Outbox {
         Ok(seconds.map(wait))
     }
 
-    pub(super) async fn list_deliveries(
+    /// An endpoint's deliveries, newest first.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn deliveries(
         &self,
         user: &UserId,
         endpoint: &str,
@@ -88,8 +96,11 @@ impl Outbox {
         Ok(rows.into_iter().map(DeliveryView::from).collect())
     }
 
-    /// A repeat with the same id finds the first one's row.
-    pub(super) async fn write_test(
+    /// Writes a test delivery (`webhook.test`); a repeat with the same id finds the first one's row. `None`: no such endpoint.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn test_delivery(
         &self,
         user: &UserId,
         endpoint: &str,
@@ -122,7 +133,11 @@ impl Outbox {
         Ok(Some(row.into()))
     }
 
-    pub(super) async fn make_due_again(
+    /// Makes a finished delivery due again (same id, one more round of tries).
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn redeliver(
         &self,
         user: &UserId,
         endpoint: &str,

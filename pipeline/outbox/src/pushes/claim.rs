@@ -71,14 +71,16 @@ impl TakenRow {
 }
 
 impl Outbox {
+    /// Claims at most `limit` due pushes, some of each user's. Of an item that is done, or has another date by now,
+    /// nothing is claimed: its push is cancelled. A sender that died is due again at its `until`.
+    ///
     /// Each round locks a page of due rows and takes what their people may still have under way. Who has enough is left
     /// out of the next round, and who had enough before out of all: nothing is written of what has to wait, however much
     /// it is and however often a process looks, and it hides no other user's.
-    pub(super) async fn claim_due_pushes(
-        &self,
-        limit: i64,
-        policy: &PushPolicy,
-    ) -> Result<Claims<ClaimedPush>, Error> {
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn claim_pushes(&self, limit: i64, policy: &PushPolicy) -> Result<Claims<ClaimedPush>, Error> {
         let (mut transaction, now) = self.db.begin(DOING).await?;
         let given_up = give_up_dead(&mut transaction, policy, now).await?;
         let until = now + TimeDelta::from_std(policy.sending).unwrap_or(TimeDelta::zero());

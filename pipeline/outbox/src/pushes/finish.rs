@@ -14,7 +14,26 @@ use crate::{
 const DOING: &str = "finishing a push";
 
 impl Outbox {
-    pub(super) async fn finish_claimed_push(
+    /// Records how a try ended, under the claim's epoch, with the subscription's health: one that is gone, or failed for
+    /// days, is removed. What was recorded before is so once. `false`: the claim is lost, or the push was cancelled meanwhile.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn finish_push(
+        &self,
+        claimed: &ClaimedPush,
+        outcome: DeliveryOutcome,
+        policy: &PushPolicy,
+    ) -> Result<bool, Error> {
+        let recorded = self.record_end(claimed, outcome, policy).await?;
+        if recorded {
+            // One more of this user's may be sent.
+            self.db.waker().pushes_written();
+        }
+        Ok(recorded)
+    }
+
+    async fn record_end(
         &self,
         claimed: &ClaimedPush,
         outcome: DeliveryOutcome,

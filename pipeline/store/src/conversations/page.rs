@@ -21,7 +21,12 @@ const CONVERSATION_COLUMNS: &str = "user_id, conversation_id, created_at, update
      finalization_revision";
 
 impl Store {
-    pub(super) async fn list<R>(
+    /// [`conversations`](Self::conversations), where `reserve` is asked for the memory that their transcripts will take
+    /// before these are loaded. Returns its refusal.
+    ///
+    /// # Errors
+    /// When the database does not answer, or a row cannot be read; [`Error::TooMuch`].
+    pub async fn conversations_within<R>(
         &self,
         user: &UserId,
         filter: &ConversationFilter,

@@ -33,7 +33,13 @@ pub(crate) struct Held {
 }
 
 impl Store {
-    pub(super) async fn append(
+    /// Appends segments in order, with the conversation locked and its status re-checked, so that a segment is in the
+    /// revision or is refused. A segment whose id is stored already is left as it is. Speakers without a number
+    /// get one: the n of `SPEAKER_n`, of other labels the conversation's next. Answers how many segments it has now.
+    ///
+    /// # Errors
+    /// When the database does not answer, or the user stores as much as they may.
+    pub async fn append_segments(
         &self,
         user: &UserId,
         conversation: &ConversationId,

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use super::*;
-use crate::commands::{apps, audit, folders, jobs, keys, live, replays, users, webhooks};
+use crate::commands::{apps, audit, config, folders, jobs, keys, live, replays, users, webhooks};
 
 const JOBS: [&str; 2] = ["fj_0123456789abcdef0123456789abcdef", "fj_00000000000000000000000089abcd00"];
 const USERS: [&str; 2] = ["0d0a3f0e-6f0c-4d0b-9a52-d3a1f4c1b2aa", "ada.lovelace@analytical.example.org"];
@@ -84,6 +84,16 @@ fn lists() -> Vec<List> {
         of("folders", &folders::COLUMNS, &|row| {
             vec![UUIDS[row], "Everything about the garden", "built in", "10000", WORDS]
         }),
+        of("settings", &config::COLUMNS, &|row| {
+            vec![
+                "finalization_tasks_oidc_audience",
+                [
+                    "https://listen.analytical.example.org/v1/conversation-finalization-jobs/run",
+                    "auto (openai)",
+                ][row],
+                "environment",
+            ]
+        }),
         of("users", &users::list::COLUMNS, &|row| {
             vec![
                 USERS[row],
@@ -135,11 +145,21 @@ fn is_whole_or_honest(kind: Kind, cell: &str, value: &str) -> bool {
             end || start
         }
         Kind::Text => match cell.strip_suffix('…').map(str::trim_end) {
-            Some("") => true,
+            Some(start) if !start.contains(' ') && value.starts_with(start) => true,
             Some(words) => value.strip_prefix(words).is_some_and(|rest| rest.starts_with(' ')),
             None => false,
         },
         Kind::Word | Kind::Number => false,
+    }
+}
+
+#[test]
+fn settings_keep_their_values_on_a_narrow_terminal() {
+    let (_, columns, rows) = lists().into_iter().find(|(name, ..)| *name == "settings").unwrap();
+    for (width, value) in [(60, "https://listen.analytical…"), (80, "https://listen.analytical.exampl…")]
+    {
+        let fitted = fit(&columns, &rows, Some(width));
+        assert_eq!(fitted.lines[1][1].trim(), value, "{width}");
     }
 }
 
@@ -178,5 +198,6 @@ fn short_ids_are_different_in_every_row_and_short_ones_stay() {
 fn text_is_cut_at_a_space() {
     assert_eq!(cut("the model is back", 12), "the model …");
     assert_eq!(cut("the model is back", 17), "the model is back");
-    assert_eq!(cut("unbreakable", 5), "…");
+    assert_eq!(cut("https://models.example/v1", 13), "https://mode…");
+    assert_eq!((cut("東京東京", 6), cut("東京東京", 1)), ("東京…".to_owned(), "…".to_owned()));
 }

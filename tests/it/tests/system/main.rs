@@ -42,6 +42,7 @@ mod proxied;
 mod repair;
 mod secrecy;
 mod settings_file;
+mod shards;
 mod tasks;
 mod tasks_credentials;
 mod tasks_outage;

@@ -1,0 +1,230 @@
+//! Users spread over eight shards on three servers: a server that is away takes its own users along and nobody else.
+
+use std::collections::BTreeSet;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::binary;
+use crate::client::{Client, page};
+use crate::own_server::OwnServer;
+use crate::process::{PATIENCE, Process, until};
+use crate::world::GARDEN;
+
+const USERS: usize = 40;
+/// The shards of the server that is taken away.
+const AWAY: std::ops::RangeInclusive<u32> = 3..=5;
+/// A request to a server that is away is given up after three seconds. One that waits as long without need has waited for
+/// somebody else's.
+const UNHINDERED: Duration = Duration::from_secs(3);
+
+/// Three servers that share eight shards.
+struct Installation {
+    servers: [OwnServer; 3],
+    urls: String,
+}
+
+struct User {
+    id: String,
+    key: String,
+    shard: u32,
+}
+
+impl Installation {
+    fn start() -> Self {
+        let servers = [OwnServer::start(), OwnServer::start(), OwnServer::start()];
+        let [one, two, three] = [&servers[0], &servers[1], &servers[2]].map(OwnServer::url);
+        let urls = format!("0-2={one},3-5={two},6-7={three}");
+        Self { servers, urls }
+    }
+
+    fn settings(&self) -> [(&str, &str); 2] {
+        [("LISTEN_SHARDS", "8"), ("LISTEN_SHARD_URLS", &self.urls)]
+    }
+
+    fn command(&self, words: &[&str]) -> Output {
+        Command::new(binary::path())
+            .args(words)
+            .env_remove("DATABASE_URL")
+            .envs(self.settings())
+            .env("USER", "ann")
+            .output()
+            .expect("the program can be run")
+    }
+
+    fn printed(&self, words: &[&str]) -> String {
+        let output = self.command(words);
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "listen {words:?} ended with {}: {complaint}", output.status);
+        String::from_utf8(output.stdout).expect("commands speak UTF-8").trim().to_owned()
+    }
+
+    /// A person with a key. The key says where she is.
+    fn with(&self, id: String) -> User {
+        self.printed(&["users", "create", "--id", &id]);
+        let key = self.printed(&["keys", "create", "--user", &id]);
+        let shard = u32::from_str_radix(&key[4..6], 36).expect("two digits behind the prefix");
+        User { id, key, shard }
+    }
+
+    async fn serve(&self) -> Process {
+        Process::serve("postgresql://nobody@localhost/nowhere?host=/nowhere", &self.settings()).await
+    }
+}
+
+impl User {
+    fn is_away(&self) -> bool {
+        AWAY.contains(&self.shard)
+    }
+
+    fn at(&self, process: &Process) -> Client {
+        Client::new(&process.api, &self.key)
+    }
+
+    /// One answer to the finalize of her conversation, how long it took, and whether it says when to come again.
+    async fn finalize(&self, process: &Process, conversation: &str) -> (StatusCode, bool, Duration) {
+        let begun = Instant::now();
+        let path = format!("{}/v1/conversations/{conversation}/finalize", process.api);
+        let request = crate::client::http().post(path).bearer_auth(&self.key).json(&json!({}));
+        let answer = request.send().await.expect("the process answers");
+        (answer.status(), answer.headers().contains_key("retry-after"), begun.elapsed())
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_takes_its_own_users_along_and_nobody_else() {
+    let installation = Installation::start();
+    installation.printed(&["migrate"]);
+    let users: Vec<User> = (0..USERS).map(|number| installation.with(format!("user-{number}"))).collect();
+    let shards: BTreeSet<u32> = users.iter().map(|user| user.shard).collect();
+    assert_eq!(shards, (0..8).collect(), "every shard has users");
+    let processes = [installation.serve().await, installation.serve().await];
+    let of = |number: usize| &processes[number % 2];
+
+    // Everything works, whichever process is asked; a second conversation waits for its finalize.
+    let mut waiting = Vec::new();
+    let mut begun = Vec::new();
+    for (number, user) in users.iter().enumerate() {
+        begun.push(user.at(of(number)).admit(GARDEN).await);
+        waiting.push(user.at(of(number + 1)).ingest(GARDEN).await);
+    }
+    for (number, (user, conversation)) in users.iter().zip(&begun).enumerate() {
+        // The other process finds it as well.
+        let poll = user.at(of(number + 1)).finished(conversation).await;
+        assert_eq!(poll["status"], "completed", "{}: {poll}", user.id);
+    }
+
+    installation.servers[1].down("immediate");
+
+    let asked = users.iter().zip(&waiting).enumerate();
+    let away = asked.clone().filter(|(_, (user, _))| user.is_away());
+    let away = away.map(async |(number, (user, conversation))| {
+        let (status, says_when, _) = user.finalize(of(number), conversation).await;
+        assert_eq!((status, says_when), (StatusCode::SERVICE_UNAVAILABLE, true), "{}", user.id);
+    });
+    // One after the other, while all those requests wait for their server.
+    let others = async {
+        for (number, (user, conversation)) in asked.filter(|(_, (user, _))| !user.is_away()) {
+            let (status, _, took) = user.finalize(of(number), conversation).await;
+            assert_eq!(status, StatusCode::OK, "{}", user.id);
+            assert!(took < UNHINDERED, "{} waited {took:?} for a server that is not hers", user.id);
+        }
+    };
+    futures::join!(futures::future::join_all(away), others);
+    for (number, (user, conversation)) in users.iter().zip(&waiting).enumerate() {
+        if !user.is_away() {
+            assert_eq!(user.at(of(number + 1)).finished(conversation).await["status"], "completed");
+        }
+    }
+    // The process takes work; the metrics say which shards are away.
+    assert_eq!(page(&format!("{}/readyz", processes[0].admin)).await.0, StatusCode::OK);
+    let (_, checks) = page(&format!("{}/readyz?verbose", processes[0].admin)).await;
+    assert!(
+        checks.contains("[failed] shard 3 database") && checks.contains("[ok] shard 0 database"),
+        "{checks}"
+    );
+    let (_, metrics) = page(&format!("{}/metrics", processes[0].admin)).await;
+    for shard in 0..8 {
+        let is_up = u8::from(!AWAY.contains(&shard));
+        let line = format!("listen_shard_up{{shard=\"{shard}\"}} {is_up}\n");
+        assert!(metrics.contains(&line), "{line} is not in\n{metrics}");
+    }
+
+    installation.servers[1].up();
+
+    for (number, (user, conversation)) in users.iter().zip(&waiting).enumerate() {
+        if user.is_away() {
+            until(|| async { user.finalize(of(number), conversation).await.0 == StatusCode::OK }).await;
+            assert_eq!(user.at(of(number)).finished(conversation).await["status"], "completed");
+        }
+    }
+    let verified = installation.printed(&["verify", "--json"]);
+    let verified: Value = serde_json::from_str(&verified).expect("a document");
+    assert_eq!(verified["ok"], json!(true));
+    assert_eq!(verified["shards"].as_array().map(Vec::len), Some(8));
+}
+
+#[tokio::test]
+async fn a_process_with_another_number_of_shards_does_not_start() {
+    let installation = Installation::start();
+    let shards = [("LISTEN_SHARDS", "8"), ("LISTEN_SHARD_URLS", &*installation.urls)];
+    installation.printed(&["migrate"]);
+    let ends = |settings: &[(&str, &str)], words: &[&str]| {
+        let output = Command::new(binary::path())
+            .args(words)
+            .env("DATABASE_URL", installation.servers[0].url())
+            .env("LISTEN_ADDR", "127.0.0.1:0")
+            .env("LISTEN_ADMIN_ADDR", "127.0.0.1:0")
+            .envs(settings.iter().copied())
+            .output()
+            .expect("the program can be run");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let [one, two, three] = [0, 1, 2].map(|number| installation.servers[number].url());
+    let halved = format!("0-1={one},2-3={two}");
+    let swapped = format!("0-2={two},3-5={one},6-7={three}");
+    let incomplete = format!("0-2={one},3-5={two}");
+    for (settings, code, words) in [
+        ([shards[0], ("LISTEN_SHARD_URLS", &*swapped)], 4, "shard 0 of 8 is not where"),
+        ([("LISTEN_SHARDS", "4"), ("LISTEN_SHARD_URLS", &*halved)], 4, "shard 0 of 4 is shard 0 of 8"),
+        ([("LISTEN_SHARDS", "1"), ("LISTEN_SHARD_URLS", "")], 4, "the only shard is shard 0 of 8"),
+        ([shards[0], ("LISTEN_SHARD_URLS", &*incomplete)], 2, "does not say where shard 6 is"),
+        ([("LISTEN_SHARDS", "6"), shards[1]], 2, "power of two"),
+    ] {
+        for command in ["serve", "migrate"] {
+            let (ended, said) = ends(&settings, &[command]);
+            assert_eq!(ended, Some(code), "{command} with {settings:?}: {said}");
+            assert!(said.contains(words), "{command}: {said}");
+        }
+    }
+    let public = [shards[0], shards[1], ("LISTEN_APPS", "public")];
+    let (ended, said) = ends(&public, &["serve"]);
+    assert_eq!(ended, Some(2), "{said}");
+    assert!(said.contains("LISTEN_APPS=public needs LISTEN_SHARDS=1"), "{said}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_at_the_start_keeps_nobody_else_from_being_served() {
+    let installation = Installation::start();
+    installation.printed(&["migrate"]);
+    let users: Vec<User> = (0..8).map(|number| installation.with(format!("user-{number}"))).collect();
+    installation.servers[1].down("fast");
+    let process = installation.serve().await;
+    for user in users.iter().filter(|user| !user.is_away()) {
+        let conversation = user.at(&process).admit(GARDEN).await;
+        assert_eq!(user.at(&process).finished(&conversation).await["status"], "completed");
+    }
+    let away = users.iter().find(|user| user.is_away()).expect("one of eight is in three of eight shards");
+    let (status, _) = away.at(&process).ask(Method::GET, "/v1/users/me", None).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    installation.servers[1].up();
+    let begun = Instant::now();
+    let served = async || away.at(&process).ask(Method::GET, "/v1/users/me", None).await.0 == StatusCode::OK;
+    until(served).await;
+    assert!(begun.elapsed() < PATIENCE);
+    let conversation = away.at(&process).admit(GARDEN).await;
+    assert_eq!(away.at(&process).finished(&conversation).await["status"], "completed");
+}
