@@ -57,8 +57,8 @@ fn duplicates_are_mostly_found_and_look_alikes_stay_apart() {
         ("R", 80),
         ("S", 80),
         ("T", 60),
-        ("U", 50),
-        ("V", 50),
+        ("U", 90),
+        ("V", 75),
     ] {
         let (duplicates, apart) = score(half);
         assert!(duplicates.of >= 4 && apart.of >= 6, "the pairs were read");

@@ -183,8 +183,8 @@ fn of_sentence(
             let here = text.get(..piece.start).and_then(nouns::happening_in);
             here.or_else(|| earlier.happening.as_ref().map(|(noun, _)| noun.clone()))
         };
-        let Some(title) = answers::answer(&earlier.text, &said, recalled)
-            .or_else(|| title(&said, asks, &before, recalled))
+        let Some(title) =
+            answers::answer(&earlier.text, &said, recalled).or_else(|| title(&said, asks, &before, recalled))
         else {
             continue;
         };
