@@ -40,6 +40,9 @@ pub(crate) fn options(url: Option<&str>) -> anyhow::Result<PgConnectOptions> {
     Ok(options)
 }
 
+/// Where the shards are, by their numbers.
+pub(crate) type Addresses = Vec<PgConnectOptions>;
+
 /// Where each shard is, by their numbers, and the names of parameters that were left out. `urls` are the ranges of `LISTEN_SHARD_URLS`; without them all shards are in the
 /// database at `url`.
 ///
@@ -49,7 +52,7 @@ pub(crate) fn shards(
     url: Option<&str>,
     count: u16,
     urls: Option<&str>,
-) -> anyhow::Result<(Vec<PgConnectOptions>, Vec<String>)> {
+) -> anyhow::Result<(Addresses, Vec<String>)> {
     let Some(urls) = urls else {
         let (options, ignored) = read(url)?;
         return Ok((vec![options; usize::from(count.max(1))], ignored));

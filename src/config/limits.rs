@@ -6,10 +6,12 @@ use std::{ops::RangeInclusive, str::FromStr, sync::Arc};
 use axum::http::{HeaderValue, Uri};
 use outside::BadVapid;
 use speech::NoMeter;
-use sqlx::postgres::PgConnectOptions;
 
 use super::{Config, Dispatch, Role};
-use crate::{database, wiring::install_crypto};
+use crate::{
+    database::{self, Addresses},
+    wiring::install_crypto,
+};
 
 /// A day, in seconds: nothing about one run takes longer.
 const DAY: u64 = 86_400;
@@ -116,13 +118,13 @@ impl Config {
     ///
     /// # Errors
     /// When a URL is missing or is none.
-    pub(crate) fn addresses(&self) -> anyhow::Result<Vec<PgConnectOptions>> {
+    pub(crate) fn addresses(&self) -> anyhow::Result<Addresses> {
         let (addresses, ignored) = self.read_addresses()?;
         database::tell(&ignored);
         Ok(addresses)
     }
 
-    fn read_addresses(&self) -> anyhow::Result<(Vec<PgConnectOptions>, Vec<String>)> {
+    fn read_addresses(&self) -> anyhow::Result<(Addresses, Vec<String>)> {
         let shards = &self.shards;
         database::shards(self.database_url.as_deref(), shards.shards, shards.shard_urls.as_deref())
     }

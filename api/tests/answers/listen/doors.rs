@@ -102,7 +102,9 @@ async fn a_browsers_first_message_leads_to_the_shard_of_its_key() {
         let mut line = Line::open(addr, &path, None, &[]).await.unwrap();
         line.send(json!({ "type": "auth", "token": key })).await;
         assert_eq!(line.next().await.unwrap(), json!({ "type": "auth_response", "success": true }));
-        line.ready().await;
+        let mut line = line.ready().await;
+        line.say(&["Hello from a browser."], 0.0).await;
+        line.until("segments").await;
         let live = ledger.store().list_live(Some(user), 9).await.unwrap();
         assert_eq!(live.len(), 1, "{user}");
     }
