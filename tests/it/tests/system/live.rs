@@ -123,7 +123,6 @@ async fn kill_9_under_speaking_sessions_loses_and_doubles_no_confirmed_line() {
 }
 
 #[tokio::test]
-#[ignore = "ran into its time limit in two of three runs on a loaded machine; the cause is not found yet"]
 async fn a_picture_is_described_when_its_conversation_is_processed() {
     let mock = Mock::start(Options::default()).await.expect("a port is free");
     mock.turns([Turn::says("A whiteboard with a plan of the garden.")]);
@@ -135,7 +134,7 @@ async fn a_picture_is_described_when_its_conversation_is_processed() {
         ("LISTEN_OPENAI_VISION_MODEL", "mock-eyes"),
     ];
     let world = World::new().await;
-    let process = Process::serve(&world.url, &settings).await;
+    let process = Process::outliving(&world.url, &settings).await;
     let client = world.client(&process);
     let mut socket =
         open(&process.api, "u1", world.key(), "custom_stt=enabled").await.expect("the socket opens");
