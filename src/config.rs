@@ -89,7 +89,8 @@ pub(crate) struct Config {
     /// PostgreSQL's address; `dev` and `demo` use a private server by default [URL].
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) database_url: Option<String>,
-    /// Database sessions, besides two for lease renewals and one that listens for wake-ups.
+    /// Database sessions, besides two for lease renewals and one that listens for wake-ups; with several shards, 4 for each
+    /// shard, and more has no effect.
     #[arg(long, env = "LISTEN_DATABASE_CONNECTIONS", default_value_t = 10, value_name = "N")]
     pub(crate) database_connections: u32,
     /// Address of the public API.

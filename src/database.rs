@@ -111,7 +111,7 @@ pub(crate) async fn is_there(options: &PgConnectOptions) -> anyhow::Result<()> {
             Ok(())
         }
         Ok(Err(sqlx::Error::Io(refused))) if is_refusal(refused.kind()) => Err(Exit::Unavailable(format!(
-            "no PostgreSQL answers at {}: {}; is it up, and is DATABASE_URL right?",
+            "no PostgreSQL answers at {}: {}; is it up, and is its URL right?",
             display_address(options),
             refused.kind()
         ))
@@ -140,7 +140,7 @@ pub(crate) fn tell(ignored: &[String]) {
         let parameters = ignored.join(", ");
         tracing::warn!(
             parameters,
-            "parameters of DATABASE_URL that this program does not know have no effect: take them out"
+            "parameters of the database's URL that this program does not know have no effect: take them out"
         );
     }
 }

@@ -91,6 +91,11 @@ fn code(error: &anyhow::Error) -> u8 {
     }
 }
 
+/// Whether it is that the database cannot be reached, or is busy.
+pub(crate) fn is_away(error: &anyhow::Error) -> bool {
+    code(error) == UNAVAILABLE
+}
+
 const UNAVAILABLE: u8 = 69;
 const REFUSED: u8 = 4;
 /// What each code means, for the manual.

@@ -1,6 +1,10 @@
 //! What this room counts.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use ledger::Answer;
 use prometheus::{Error, Gauge, IntCounterVec, Opts, Registry};
@@ -20,6 +24,8 @@ pub trait Counts: Send + Sync {
 #[derive(Clone)]
 pub struct Metrics {
     last_success: Gauge,
+    /// The last good round of each shard: the gauge is the oldest of them.
+    rounds: Arc<Mutex<BTreeMap<u16, f64>>>,
     interval: Gauge,
     actions: IntCounterVec,
     counts: Arc<dyn Counts>,
@@ -33,7 +39,8 @@ impl Metrics {
     pub fn new(registry: &Registry, counts: Arc<dyn Counts>) -> Result<Self, Error> {
         let last_success = Gauge::new(
             "listen_reconciler_last_success_timestamp_seconds",
-            "When this process last finished a round without an error, by the database's clock; 0 before the first.",
+            "When this process last finished a round without an error, by the database's clock; 0 before the first. Of \
+             several shards, the one where that is longest ago.",
         )?;
         let interval = Gauge::new(
             "listen_reconciler_interval_seconds",
@@ -49,11 +56,13 @@ impl Metrics {
         for action in Action::ALL {
             actions.with_label_values(&[action.as_str()]);
         }
-        Ok(Self { last_success, interval, actions, counts })
+        Ok(Self { last_success, rounds: Arc::default(), interval, actions, counts })
     }
 
-    pub(crate) fn scheduled(&self, every: Duration) {
+    /// Rounds of that shard will be made: until the first is, the gauge is 0.
+    pub(crate) fn scheduled(&self, shard: u16, every: Duration) {
         self.interval.set(every.as_secs_f64());
+        self.round_ended(shard, 0.0);
     }
 
     pub(crate) fn count(&self, action: Action, rows: u64) {
@@ -72,7 +81,42 @@ impl Metrics {
         }
     }
 
-    pub(crate) fn succeeded(&self, at: Timestamp) {
-        self.last_success.set(at.timestamp_micros() as f64 / 1e6);
+    pub(crate) fn succeeded(&self, shard: u16, at: Timestamp) {
+        self.round_ended(shard, at.timestamp_micros() as f64 / 1e6);
+    }
+
+    fn round_ended(&self, shard: u16, at: f64) {
+        let mut rounds = self.rounds.lock().unwrap_or_else(PoisonError::into_inner);
+        rounds.insert(shard, at);
+        self.last_success.set(rounds.values().copied().fold(f64::INFINITY, f64::min));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use super::*;
+
+    struct Uncounted;
+
+    impl Counts for Uncounted {
+        fn retry(&self) {}
+        fn dead_letter(&self) {}
+    }
+
+    #[test]
+    fn of_several_shards_the_one_that_was_repaired_longest_ago_is_shown() {
+        let metrics = Metrics::new(&Registry::new(), Arc::new(Uncounted)).unwrap();
+        let after = |shard, seconds| {
+            metrics.succeeded(shard, Timestamp::from_timestamp(seconds, 0).unwrap());
+            metrics.last_success.get()
+        };
+        for shard in 0..2 {
+            metrics.scheduled(shard, Duration::from_secs(300));
+        }
+        assert_eq!(after(1, 600), 0.0, "no round of shard 0 yet");
+        assert_eq!(after(0, 900), 600.0);
+        assert_eq!(after(1, 1_200), 900.0);
     }
 }

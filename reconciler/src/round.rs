@@ -81,7 +81,9 @@ impl Reconciler {
         self.do_duties().await?;
         if self.settings.dispatch != Dispatch::Others && !self.stop.is_cancelled() {
             let every = chrono::Duration::from_std(self.settings.every).unwrap_or(chrono::Duration::MAX);
-            self.metrics.succeeded(self.ledger.db().in_time(self.operations.round_done(every)).await?);
+            let db = self.ledger.db();
+            let at = db.in_time(self.operations.round_done(every)).await?;
+            self.metrics.succeeded(db.shard().number, at);
         }
         Ok(())
     }
@@ -99,7 +101,7 @@ pub async fn run<S>(
 ) where
     S: Schedule<Utc> + Clone + Send + Sync + Unpin + 'static,
 {
-    metrics.scheduled(settings.every);
+    metrics.scheduled(ledger.db().shard().number, settings.every);
     let reconciler = Arc::new(Reconciler::new(ledger, settings, metrics, stop.clone()));
     until_made(|| make(Arc::clone(&reconciler)), &stop).await;
     while !stop.is_cancelled() {

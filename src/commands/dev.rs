@@ -111,8 +111,8 @@ async fn stay(
         // The key could not be printed: this run is useless, and ends as any other.
         lifecycle.soft.cancel();
     }
-    service.stopped(&app, &lifecycle).await;
-    shown.map(|()| ExitCode::SUCCESS)
+    let stopped = service.stopped(&app, &lifecycle).await;
+    shown.and(stopped).map(|()| ExitCode::SUCCESS)
 }
 
 /// What a newcomer needs to know.

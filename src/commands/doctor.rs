@@ -11,10 +11,12 @@ use std::{process::ExitCode, time::Duration};
 
 use clap::Args;
 use db::Shard;
-use ledger::Ledger;
+use ledger::{Ledger, Shards};
 use operations::{Examination, Operations, SealedSecrets, Workers};
 use serde_json::{Value, json};
+use sqlx::postgres::PgConnectOptions;
 use tokio::time::Instant;
+use tracing::dispatcher::{Dispatch, with_default};
 
 use super::{
     stdout::{plain, say},
@@ -70,6 +72,8 @@ struct Near {
     alerts: Vec<String>,
     /// How secrets are stored, and whether this command was given their key.
     secrets: Option<(SealedSecrets, bool)>,
+    /// How many of several shards are on this one's server.
+    shards: Option<i64>,
 }
 
 /// Examines and prints; 1 when something is broken, 0 with warnings.
@@ -79,20 +83,22 @@ struct Near {
 pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     let mut remarks = Vec::new();
     let ledgers = doctor.common.chosen()?;
-    if let Err(error) = refuse_others(&doctor.common.shards()?).await {
+    // What is wrong with the addresses was said when they were read first.
+    let shards = with_default(&Dispatch::none(), || doctor.common.shards())?;
+    if let Err(error) = refuse_others(&shards).await {
         remarks.push((None, remark("shards", Level::Failure, error.to_string())));
     }
     for ledger in &ledgers {
         let shard = ledger.db().shard();
         if shard.is_only() {
             remarks.extend(
-                examine(&there(ledger).await?, &doctor).await?.into_iter().map(|remark| (None, remark)),
+                examine(&there(ledger).await?, &doctor, None).await?.into_iter().map(|remark| (None, remark)),
             );
             continue;
         }
         // One that is away keeps nobody from hearing of the others.
         let found = match there(ledger).await {
-            Ok(ledger) => examine(&ledger, &doctor).await,
+            Ok(ledger) => examine(&ledger, &doctor, Some(on_server_of(&ledger, &shards))).await,
             Err(away) => Err(away),
         };
         let found = found.unwrap_or_else(|away| vec![remark("database", Level::Failure, away.to_string())]);
@@ -126,12 +132,23 @@ fn print(remarks: &[(Option<Shard>, Remark)]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is to be said of one database.
-async fn examine(ledger: &Ledger, doctor: &Doctor) -> anyhow::Result<Vec<Remark>> {
+/// How many shards are on the server of one.
+fn on_server_of(ledger: &Ledger, shards: &Shards) -> i64 {
+    let options = |ledger: &Ledger| ledger.db().pool().connect_options();
+    let own = options(ledger);
+    let is_there = |other: &PgConnectOptions| {
+        (other.get_host(), other.get_port(), other.get_socket())
+            == (own.get_host(), own.get_port(), own.get_socket())
+    };
+    i64::try_from(shards.iter().filter(|other| is_there(&options(other))).count()).unwrap_or(i64::MAX)
+}
+
+/// What is to be said of one database; `shards`, as of [`Near`].
+async fn examine(ledger: &Ledger, doctor: &Doctor, shards: Option<i64>) -> anyhow::Result<Vec<Remark>> {
     let found = Operations::new(ledger).examine().await?;
     let migrated = found.missing_migrations.is_empty();
     let workers = if migrated { Operations::new(ledger).workers().await? } else { Workers::default() };
-    let near = look_near(ledger, migrated, doctor.common.has_secrets_key()).await?;
+    let near = Near { shards, ..look_near(ledger, migrated, doctor.common.has_secrets_key()).await? };
     let mut remarks = judge(&found, &workers, &near);
     if migrated {
         remarks.extend(engines::dispatch(&workers));
@@ -165,7 +182,7 @@ async fn look_near(ledger: &Ledger, migrated: bool, has_key: bool) -> anyhow::Re
     let secrets =
         if migrated { Some((Operations::new(ledger).sealed_secrets().await?, has_key)) } else { None };
     let open_files = most_open_files();
-    Ok(Near { round_trip, skew, open_files, paused, alerts, secrets })
+    Ok(Near { round_trip, skew, open_files, paused, alerts, secrets, shards: None })
 }
 
 /// The limits of the alerts, and the unsettled dead letters.
@@ -203,7 +220,7 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
     if found.missing_migrations.is_empty() {
         remarks.extend([
             processes::processes(found, workers),
-            sessions::sessions(found, workers),
+            sessions::sessions(found, workers, near.shards),
             queues(near),
             waiting(near),
             counted("leases", found.unwatched_leases, "leases ran out over a minute ago and no process watches them: start a process with the role worker or reconciler"),

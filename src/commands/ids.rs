@@ -49,6 +49,31 @@ pub(crate) async fn place(common: &CommonArgs, kind: IdKind, typed: &str) -> any
     }
 }
 
+/// The shard of all jobs that are named, each as [`place`] finds it.
+///
+/// # Errors
+/// As [`place`], and when they are in different shards.
+pub(crate) async fn place_of_jobs(
+    common: &CommonArgs,
+    first: &str,
+    others: &[String],
+) -> anyhow::Result<Ledger> {
+    let ledger = place(common, IdKind::Job, first).await?;
+    let shard = ledger.db().shard();
+    if shard.is_only() {
+        return Ok(ledger);
+    }
+    for id in others {
+        if place(common, IdKind::Job, id).await?.db().shard() != shard {
+            let words = format!(
+                "these jobs are in different shards ({id} is not where {first} is): name those of one shard at a time"
+            );
+            return Err(Exit::Usage(words).into());
+        }
+    }
+    Ok(ledger)
+}
+
 /// The shard of the user that is named; where none is, that of `--shard`, or the only one.
 ///
 /// # Errors

@@ -67,9 +67,9 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, there is no such job, or its state refuses.
 pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
-    let ledger = match jobs.verb.id() {
-        Some(id) => ids::place(&jobs.common, IdKind::Job, id).await?,
-        None => ids::of_user(&jobs.common, jobs.verb.user()).await?,
+    let ledger = match jobs.verb.ids() {
+        [] => ids::of_user(&jobs.common, jobs.verb.user()).await?,
+        [first, others @ ..] => ids::place_of_jobs(&jobs.common, first, others).await?,
     };
     let as_json = jobs.common.json;
     match jobs.verb {
@@ -88,16 +88,16 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
 }
 
 impl Verb {
-    /// The job that is named first.
-    fn id(&self) -> Option<&str> {
+    /// The jobs that are named.
+    fn ids(&self) -> &[String] {
         match self {
-            Self::Show { id } | Self::Why { id } => Some(id),
-            Self::Watch(watch) => watch.id.as_deref(),
-            Self::Replay(replay) => replay.id.as_deref(),
-            Self::RunNow(order) => order.ids.first().map(String::as_str),
-            Self::Cancel(order) => order.ids.first().map(String::as_str),
-            Self::Dismiss(dismiss) => dismiss.id.as_deref(),
-            Self::List(_) | Self::Pause(_) | Self::Resume(_) => None,
+            Self::Show { id } | Self::Why { id } => std::slice::from_ref(id),
+            Self::Watch(watch) => watch.id.as_slice(),
+            Self::Replay(replay) => replay.id.as_slice(),
+            Self::RunNow(order) => &order.ids,
+            Self::Cancel(order) => &order.ids,
+            Self::Dismiss(dismiss) => dismiss.id.as_slice(),
+            Self::List(_) | Self::Pause(_) | Self::Resume(_) => &[],
         }
     }
 

@@ -14,7 +14,10 @@ use ledger::Ledger;
 use operations::Operations;
 use prometheus::Registry;
 use rand::RngExt;
-use tokio::net::TcpListener;
+use tokio::{
+    net::TcpListener,
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_http::timeout::TimeoutLayer;
 use worker::Health;
@@ -37,22 +40,31 @@ const LONGEST_ADMIN_ANSWER: Duration = Duration::from_secs(60);
 /// stays and recovers by itself.
 ///
 /// # Errors
-/// When the configuration cannot work or an address cannot be listened on.
+/// When the configuration cannot work, an address cannot be listened on, or a part cannot be started.
 pub(crate) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
     exit::refuse(&config.problems_of_service())?;
     let addresses = config.addresses()?;
     let app = Arc::new(App::wire(config, addresses)?);
     app.show_spans(spans)?;
-    schema::refuse_others(&app.shards).await?;
+    let are_several = app.shards.count() > 1;
+    if are_several {
+        schema::refuse_others(&app.shards).await?;
+    }
     let lifecycle = Lifecycle::of_signals().context("listening for signals")?;
     let service = start(&app, &lifecycle).await?;
-    service.stopped(&app, &lifecycle).await;
+    if !are_several {
+        // Where there is one, a database that is silent keeps nobody from listening.
+        lifecycle.soft.run_until_cancelled(schema::refuse_others(&app.shards)).await.transpose()?;
+    }
+    service.stopped(&app, &lifecycle).await?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// A running process of the service.
 pub(crate) struct Service {
     tasks: TaskTracker,
+    /// Why a part could not be started.
+    failures: UnboundedReceiver<anyhow::Error>,
     /// Where the API listens, or the run route of a worker alone.
     pub(crate) api: Option<SocketAddr>,
     /// Where metrics and health are.
@@ -117,6 +129,7 @@ pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Resu
     app.start_live(&tasks, &front);
     app.start_chat(&tasks, &front);
     crate::model_servers::start(app, &tasks, lifecycle);
+    let (failed, failures) = unbounded_channel();
     for (ledger, worker) in app.shards.iter().zip(&readiness.workers) {
         let shard = ShardStart {
             app: Arc::clone(app),
@@ -125,10 +138,11 @@ pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Resu
             tasks: tasks.clone(),
             lifecycle: lifecycle.clone(),
             front: front.clone(),
+            failed: failed.clone(),
         };
         tasks.spawn(shard.start());
     }
-    Ok(Service { tasks, api, admin })
+    Ok(Service { tasks, failures, api, admin })
 }
 
 /// What one shard is started with.
@@ -140,6 +154,8 @@ struct ShardStart {
     tasks: TaskTracker,
     lifecycle: Lifecycle,
     front: Lifecycle,
+    /// Where it says why a part cannot be started.
+    failed: UnboundedSender<anyhow::Error>,
 }
 
 impl ShardStart {
@@ -151,12 +167,13 @@ impl ShardStart {
         schema::wait(&self.ledger, &self.lifecycle.soft).await;
         if let Err(error) = self.start_work() {
             tracing::error!(%error, "a part of this process cannot be started: it stops");
+            let _ = self.failed.send(error);
             self.lifecycle.soft.cancel();
         }
     }
 
     fn start_work(&self) -> anyhow::Result<()> {
-        let Self { app, ledger, worker, tasks, lifecycle, front } = self;
+        let Self { app, ledger, worker, tasks, lifecycle, front, .. } = self;
         if let Some(health) = app.start_worker(ledger, tasks, lifecycle, app.run_counter(ledger))? {
             let _ = worker.set(health);
         }
@@ -171,7 +188,10 @@ impl ShardStart {
 
 impl Service {
     /// Waits for the first signal, and then until everything has come to rest, or the second signal.
-    pub(crate) async fn stopped(self, app: &App, lifecycle: &Lifecycle) {
+    ///
+    /// # Errors
+    /// When it stopped because a part could not be started.
+    pub(crate) async fn stopped(mut self, app: &App, lifecycle: &Lifecycle) -> anyhow::Result<()> {
         lifecycle.soft.cancelled().await;
         self.tasks.close();
         let admin = lifecycle.hard.clone();
@@ -195,6 +215,7 @@ impl Service {
         let close = join_all(app.shards.iter().map(|ledger| ledger.db().close()));
         let _ = tokio::time::timeout(Duration::from_secs(1), close).await;
         tracing::info!("stopped");
+        self.failures.try_recv().map_or(Ok(()), Err)
     }
 }
 

@@ -123,10 +123,10 @@ impl CommonArgs {
     }
 }
 
-/// The same, once its server answers, and is the shard that it is taken for.
+/// The same, once its server was asked for a session.
 ///
 /// # Errors
-/// When no server answers there, or it is another shard.
+/// When no server listens there.
 pub(crate) async fn there(ledger: &Ledger) -> anyhow::Result<Ledger> {
     database::is_there(&ledger.db().pool().connect_options()).await?;
     Ok(ledger.clone())

@@ -13,7 +13,7 @@ use super::{
     stdout::{plain, say},
     table::{CommonArgs, print_json, there, wrapped},
 };
-use crate::exit::Exit;
+use crate::exit::{Exit, is_away};
 
 /// Check a live database: admissions, completions, owners, conversations, totals.
 #[derive(Args, Debug)]
@@ -34,16 +34,29 @@ pub(crate) struct Verify {
     operator: Option<String>,
 }
 
-/// Runs every check. 1 when one of them found something.
+/// Runs every check. 1 when one of them found something. Of several shards, one that is away keeps nobody from hearing of the
+/// others.
 ///
 /// # Errors
-/// When the database does not answer.
+/// When the database does not answer, or that of one of several shards.
 pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
     let (ledgers, as_json) = (verify.common.chosen()?, verify.common.json);
-    let (mut documents, mut is_clean) = (Vec::new(), true);
+    let (mut documents, mut is_clean, mut away) = (Vec::new(), true, Vec::new());
     for ledger in &ledgers {
-        let shard = there(ledger).await?.db().shard();
-        let (findings, recounted) = examine(ledger, &verify).await?;
+        let shard = ledger.db().shard();
+        let found = match there(ledger).await {
+            Ok(ledger) => examine(&ledger, &verify).await,
+            Err(error) => Err(error),
+        };
+        let (findings, recounted) = match found {
+            Err(error) if ledgers.len() > 1 && is_away(&error) => {
+                anstream::eprintln!("shard {shard}: {error}");
+                documents.push(json!({ "shard": shard.number, "ok": false, "error": error.to_string() }));
+                away.push(shard.number.to_string());
+                continue;
+            }
+            found => found?,
+        };
         let ok = findings.iter().all(|finding| finding.offenders.is_empty());
         is_clean &= ok;
         documents.push(json!({
@@ -64,7 +77,13 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
             only.remove("shard");
             print_json(&Value::Object(only.clone()))?;
         }
-        (true, documents) => print_json(&json!({ "ok": is_clean, "shards": documents }))?,
+        (true, documents) => {
+            print_json(&json!({ "ok": is_clean && away.is_empty(), "shards": documents }))?;
+        }
+    }
+    if !away.is_empty() {
+        let words = format!("not every shard was checked: no answer from {}", away.join(", "));
+        return Err(Exit::Unavailable(words).into());
     }
     Ok(if is_clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

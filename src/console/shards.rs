@@ -1,14 +1,16 @@
-//! Where there are several shards, the console shows one at a time: the one that the visitor chose last.
+//! Where there are several shards, the console shows one at a time: the one that the visitor chose last, or in which a job is
+//! that the visitor looks for by its whole id.
 
 use std::sync::Arc;
 
 use axum::{
     Router,
     extract::{Query, Request},
-    http::{HeaderMap, header},
+    http::{HeaderMap, Uri, header},
     response::{AppendHeaders, IntoResponse, Redirect, Response},
     routing::get,
 };
+use job::JobId;
 use serde::Deserialize;
 use tower::ServiceExt;
 
@@ -34,16 +36,57 @@ struct Chosen {
 
 fn choose(chosen: &Chosen, shards: usize) -> Response {
     let number = chosen.number.min(shards.saturating_sub(1));
+    with_choice(number, Redirect::to("/console"))
+}
+
+fn with_choice(number: usize, answer: impl IntoResponse) -> Response {
     let cookie = format!("{COOKIE}={number}; Path=/console; HttpOnly; SameSite=Strict");
-    (AppendHeaders([(header::SET_COOKIE, cookie)]), Redirect::to("/console")).into_response()
+    (AppendHeaders([(header::SET_COOKIE, cookie)]), answer).into_response()
 }
 
 async fn show(consoles: Arc<Vec<Router>>, request: Request) -> Response {
-    let console = consoles.get(chosen(request.headers())).or(consoles.first()).cloned();
-    console.unwrap_or_default().oneshot(request).await.into_response()
+    let of_job = of_job(request.uri(), consoles.len());
+    let number = of_job.unwrap_or_else(|| chosen(request.headers()));
+    let console = consoles.get(number).or(consoles.first()).cloned();
+    let answer = console.unwrap_or_default().oneshot(request).await.into_response();
+    // What it leads to is seen where the job is.
+    match of_job.filter(|_| answer.status().is_redirection()) {
+        Some(number) => with_choice(number, answer),
+        None => answer,
+    }
+}
+
+/// The number of the shard of a job that is looked for by its whole id.
+fn of_job(address: &Uri, shards: usize) -> Option<usize> {
+    if address.path() != "/console/find" {
+        return None;
+    }
+    let mut fields = form_urlencoded::parse(address.query().unwrap_or_default().as_bytes());
+    let (_, typed) = fields.find(|(name, _)| name == "id")?;
+    let id = typed.trim().trim_matches('…');
+    let is_whole = |digits: &str| digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    id.strip_prefix("fj_").filter(|digits| is_whole(digits))?;
+    Some(usize::from(JobId::from_text(id).shard(u16::try_from(shards).ok()?)))
 }
 
 /// The number of the shard that was chosen; the first before.
 fn chosen(headers: &HeaderMap) -> usize {
     named_cookie(headers, COOKIE).and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_looked_for_where_its_whole_id_says_and_nothing_else_is() {
+        let digits = "0123456789abcdef0123456789abc";
+        let of = |address: &str| of_job(&address.parse::<Uri>().unwrap_or_default(), 8);
+        assert_eq!(of(&format!("/console/find?id=+fj_fff{digits}")), Some(7));
+        assert_eq!(of(&format!("/console/find?id=fj_000{digits}")), Some(0));
+        assert_eq!(of("/console/find?id=fj_ffff"), None);
+        assert_eq!(of(&format!("/console/find?id=user_{digits}")), None);
+        assert_eq!(of(&format!("/console/jobs?id=fj_fff{digits}")), None);
+        assert_eq!(of("/console/find"), None);
+    }
 }

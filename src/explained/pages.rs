@@ -25,7 +25,7 @@ pub(super) const FAILURES: [(&str, &str); 17] = [
 ];
 
 /// A page per alert.
-pub(super) const RUNBOOKS: [(&str, &str); 21] = [
+pub(super) const RUNBOOKS: [(&str, &str); 22] = [
     ("ListenAudioWebhookMemory", include_str!("../../docs/runbooks/ListenAudioWebhookMemory.md")),
     ("ListenCollectorDown", include_str!("../../docs/runbooks/ListenCollectorDown.md")),
     ("ListenDeadLettersRising", include_str!("../../docs/runbooks/ListenDeadLettersRising.md")),
@@ -40,6 +40,7 @@ pub(super) const RUNBOOKS: [(&str, &str); 21] = [
     ("ListenQueueAgeBurning", include_str!("../../docs/runbooks/ListenQueueAgeBurning.md")),
     ("ListenReconcilerSilent", include_str!("../../docs/runbooks/ListenReconcilerSilent.md")),
     ("ListenRequestsFailing", include_str!("../../docs/runbooks/ListenRequestsFailing.md")),
+    ("ListenShardAway", include_str!("../../docs/runbooks/ListenShardAway.md")),
     ("ListenSpeechFailing", include_str!("../../docs/runbooks/ListenSpeechFailing.md")),
     ("ListenSpeechGivenUp", include_str!("../../docs/runbooks/ListenSpeechGivenUp.md")),
     ("ListenTaskKeysNotFetched", include_str!("../../docs/runbooks/ListenTaskKeysNotFetched.md")),

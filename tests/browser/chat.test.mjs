@@ -32,6 +32,24 @@ async function picture(page, name) {
   if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/chat-${name}.png` });
 }
 
+/** A stream that the test writes piece by piece: the page's own fetch is given it. */
+async function streamByHand(page) {
+  const seen = [];
+  await page.exposeFunction("asked", (body) => seen.push(JSON.parse(body)));
+  await page.evaluate(() => {
+    const real = window.fetch;
+    window.fetch = (path, options = {}) => {
+      if (options.method !== "POST") return real(path, options);
+      window.asked(options.body);
+      const body = new ReadableStream({ start: (controller) => (window.stream = controller) });
+      return Promise.resolve(new Response(body, { headers: { "content-type": "text/event-stream" } }));
+    };
+    window.send = (event, data) => window.stream.enqueue(new TextEncoder().encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
+  });
+  const send = (event, data) => page.evaluate(([event, data]) => window.send(event, data), [event, data]);
+  return { seen, send };
+}
+
 test("a wrong key is refused in words", async () => {
   const { context, page } = await window(browser, { width: "phone" });
   await come(page, "lsk_of_nobody");
@@ -66,20 +84,7 @@ test("while an answer is on its way it is shown as it comes, and a failure is to
   const { context, page, complaints } = await window(browser, { width: "desk" });
   await come(page, service.key);
   await isIn(page, "ready");
-  const seen = [];
-  // A stream that the test writes piece by piece: the page's own fetch is given it.
-  await page.exposeFunction("asked", (body) => seen.push(JSON.parse(body)));
-  await page.evaluate(() => {
-    const real = window.fetch;
-    window.fetch = (path, options = {}) => {
-      if (options.method !== "POST") return real(path, options);
-      window.asked(options.body);
-      const body = new ReadableStream({ start: (controller) => (window.stream = controller) });
-      return Promise.resolve(new Response(body, { headers: { "content-type": "text/event-stream" } }));
-    };
-    window.send = (event, data) => window.stream.enqueue(new TextEncoder().encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
-  });
-  const send = (event, data) => page.evaluate(([event, data]) => window.send(event, data), [event, data]);
+  const { seen, send } = await streamByHand(page);
   await page.getByLabel("Your message").fill("Will it rain?");
   await page.getByRole("button", { name: "Send" }).click();
   await isIn(page, "answering");
@@ -119,6 +124,101 @@ test("a stream that breaks is asked for again under the same id", async () => {
   await isIn(page, "ready");
   assert.equal(ids.length, 2);
   assert.equal(ids[0], ids[1]);
+  await context.close();
+});
+
+test("a refusal gives the words back only when nothing of them can have been stored", async () => {
+  const { context, page } = await window(browser, { width: "desk" });
+  await come(page, service.key);
+  await isIn(page, "ready");
+  const ids = [];
+  let answers = [];
+  await page.route("**/v2/messages", async (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    ids.push(route.request().postDataJSON().id);
+    const status = answers.shift();
+    if (status === "lost") return route.abort("connectionreset");
+    return status ? route.fulfill({ status, json: {} }) : route.continue();
+  });
+  const question = page.getByLabel("Your message");
+  answers = [429];
+  await question.fill("What about the pot?");
+  await question.press("Enter");
+  await page.getByText("That was too much at once.").waitFor();
+  assert.equal(await question.inputValue(), "What about the pot?");
+  assert.equal(await message(page, "What about the pot?").count(), 0);
+  // The connection was lost: the same message is asked for until the service answers.
+  answers = ["lost", 429];
+  await question.press("Enter");
+  await isIn(page, "answering");
+  await isIn(page, "ready");
+  assert.equal(await message(page, "What about the pot?").count(), 1);
+  assert.equal(ids.length, 4);
+  assert.equal(new Set(ids.slice(1)).size, 1);
+  answers = ["lost", 401];
+  await question.fill("And the soil?");
+  await question.press("Enter");
+  await message(page, "This key was revoked.").waitFor();
+  await isIn(page, "failed");
+  assert.equal(await message(page, "And the soil?").count(), 1);
+  assert.equal(await question.inputValue(), "");
+  assert.equal(ids.length, 6);
+  await context.close();
+});
+
+test("who may no longer look at an answer that is on its way is told so", async () => {
+  const { context, page } = await window(browser, { width: "desk" });
+  let looks = 0;
+  await page.route("**/v2/messages?limit=50", (route) => {
+    looks += 1;
+    if (looks === 1) return route.fulfill({ json: [{ id: "one", sender: "ai", text: "So far", status: "running" }] });
+    return route.fulfill({ status: looks === 2 ? 429 : 401, json: {} });
+  });
+  await come(page, service.key);
+  await isIn(page, "failed");
+  await message(page, "This key was revoked.").and(message(page, "So far")).waitFor();
+  assert.equal(looks, 3);
+  await context.close();
+});
+
+test("another key ends all that was begun with the one before", async () => {
+  const { context, page, complaints } = await window(browser, { width: "desk" });
+  await come(page, service.key);
+  await isIn(page, "ready");
+  const { seen, send } = await streamByHand(page);
+  const question = page.getByLabel("Your message");
+  const forget = page.getByRole("button", { name: "Another key" });
+  await question.fill("Whose is this?");
+  await question.press("Enter");
+  await page.waitForFunction(() => window.stream);
+  await send("text", { delta: "It is " });
+  await message(page, "It is").waitFor();
+  await question.fill("not sent yet");
+  await forget.click();
+  // The stream ends only now, and without an answer: nothing is shown or asked.
+  await page.evaluate(() => window.stream.close());
+  await page.waitForTimeout(2_500);
+  assert.equal(await page.evaluate(() => document.body.dataset.state), "key");
+  assert.equal(await page.locator("#chat").isVisible(), false);
+  assert.equal(seen.length, 1);
+  await page.getByLabel("Your developer key").fill(service.key);
+  await page.getByRole("button", { name: "Go on" }).click();
+  await isIn(page, "ready");
+  assert.equal(await question.inputValue(), "");
+  assert.equal(await message(page, "Whose is this?").count(), 0);
+  // The same between two looks, and with a key that comes at once.
+  await question.fill("And this?");
+  await question.press("Enter");
+  await isIn(page, "answering");
+  await page.evaluate(() => window.stream.close());
+  await forget.click();
+  await page.getByLabel("Your developer key").fill(service.key);
+  await page.getByRole("button", { name: "Go on" }).click();
+  await isIn(page, "ready");
+  await page.waitForTimeout(2_500);
+  assert.equal(await page.evaluate(() => document.body.dataset.state), "ready");
+  assert.equal(seen.length, 2);
+  assert.deepEqual(complaints, []);
   await context.close();
 });
 

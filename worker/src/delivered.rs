@@ -1,13 +1,14 @@
 //! Runs of jobs that are delivered from outside, by a task queue: claimed under the ordinary rules, in slots of their own, in any process
 //! that takes deliveries (DECISIONS §4, "run route").
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use job::{Generation, JobId, Timestamp, WorkerId};
 use ledger::{Claimed, DeliveryClaim, Ledger};
 use stages::{Engines, Stages};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -23,6 +24,8 @@ use crate::settings::Settings;
 const BEFORE_DEADLINE: Duration = Duration::from_secs(5);
 /// How long the sender of a delivery waits for the end of a run.
 const RUNNING: Duration = Duration::from_secs(30);
+/// So long after a claim that the database did not answer, deliveries take no slot: shards share them.
+const AWAY: Duration = Duration::from_secs(2);
 
 /// How a delivery ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +59,8 @@ struct Inner {
     heartbeat: Duration,
     worker: WorkerId,
     slots: Arc<Semaphore>,
+    /// When the database last did not answer a claim.
+    unanswered: Mutex<Option<Instant>>,
     tracker: TaskTracker,
     soft: CancellationToken,
     hard: CancellationToken,
@@ -88,6 +93,7 @@ impl DeliveredRuns {
             heartbeat: settings.heartbeat,
             worker: WorkerId(format!("{}/delivered", settings.worker_name)),
             slots: settings.slots().delivered,
+            unanswered: Mutex::default(),
             tracker: TaskTracker::new(),
             soft,
             hard,
@@ -129,6 +135,10 @@ impl DeliveredRuns {
         if inner.soft.is_cancelled() {
             return Delivered::Busy;
         }
+        let unanswered = *inner.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        if unanswered.is_some_and(|at| at.elapsed() < AWAY) {
+            return Delivered::Busy;
+        }
         let Ok(slot) = Arc::clone(&inner.slots).try_acquire_owned() else { return Delivered::Busy };
         let claim =
             inner.ledger.db().in_time(inner.ledger.claim_delivery(job, generation, &inner.worker)).await;
@@ -136,6 +146,7 @@ impl DeliveredRuns {
             Ok(claim) => claim,
             Err(error) => {
                 tracing::warn!(%error, "a delivered job could not be claimed");
+                *inner.unanswered.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
                 inner.metrics.count_delivery("error");
                 return Delivered::Busy;
             }

@@ -19,6 +19,8 @@ pub(crate) enum LeaseStatus {
     Lost,
     /// The run limit is over: the run ends in `Fail(run_timeout)`.
     RunLimit,
+    /// The database did not answer a renewal: the run goes on, and may wait for it.
+    Unanswered,
 }
 
 type StatusSender = watch::Sender<Option<LeaseStatus>>;
@@ -82,6 +84,17 @@ impl LeaseRegistry {
         }
     }
 
+    /// Tells the runs whose lease is still theirs, as far as is known.
+    fn notify_unanswered(&self) {
+        for sender in self.lock().values() {
+            sender.send_if_modified(|status| {
+                let is_first = status.is_none();
+                status.get_or_insert(LeaseStatus::Unanswered);
+                is_first
+            });
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<LeaseToken, StatusSender>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -107,7 +120,10 @@ pub(crate) async fn beat(
         let renewed = renewed(&ledger, &present).await;
         match &renewed {
             Ok(renewals) => registry.notify(&present, renewals),
-            Err(error) => tracing::warn!(%error, leases = present.len(), "leases could not be renewed"),
+            Err(error) => {
+                tracing::warn!(%error, leases = present.len(), "leases could not be renewed");
+                registry.notify_unanswered();
+            }
         }
         next = next_try(renewed.is_ok(), asked_at, every, &mut back_off);
     }
@@ -193,6 +209,18 @@ mod tests {
         let late = late.unwrap();
         let histogram = late.get_metric()[0].get_histogram();
         assert_eq!((histogram.get_sample_count(), histogram.get_sample_sum()), (1, 5.0));
+    }
+
+    #[tokio::test]
+    async fn a_renewal_without_an_answer_is_told_and_hides_no_later_one() {
+        let registry = LeaseRegistry::default();
+        let (held, other) = (registry.hold(token(1)), registry.hold(token(2)));
+        registry.notify(&[token(2)], &[Renewal::Lost]);
+        registry.notify_unanswered();
+        held.until(LeaseStatus::Unanswered).await;
+        other.until(LeaseStatus::Lost).await;
+        registry.notify(&[token(1)], &[Renewal::Lost]);
+        held.until(LeaseStatus::Lost).await;
     }
 
     #[tokio::test]

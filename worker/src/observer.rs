@@ -114,7 +114,10 @@ impl RunReporter {
     /// The stage whose failure ended the run with `code`.
     pub(crate) fn failed_stage(&self, code: FailureCode) -> Option<StageName> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.iter().find(|(_, failure)| *failure == code).map(|(stage, _)| *stage)
+        // Pictures fail no run.
+        let ended_it =
+            |(stage, failure): &&(StageName, FailureCode)| *failure == code && *stage != "describe_photos";
+        failed.iter().find(ended_it).map(|(stage, _)| *stage)
     }
 
     pub(crate) fn run_started(&self) {

@@ -1,8 +1,9 @@
 //! One run: a claimed job's material, its stages, and how it is settled in the end.
 
+use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use compute::on_behalf_of;
@@ -155,7 +156,8 @@ impl Runner {
         let limit = self.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
         let commits = AtomicBool::new(false);
         // On the heap: the stages are large, and each layer around them would hold them once more.
-        let work = AssertUnwindSafe(Box::pin(self.work(observer, held, slot, &commits))).catch_unwind();
+        let slot = Mutex::new(Some(slot));
+        let work = AssertUnwindSafe(Box::pin(self.work(observer, held, &slot, &commits))).catch_unwind();
         tokio::select! {
             biased;
             done = work => done.unwrap_or_else(|_| {
@@ -165,14 +167,25 @@ impl Runner {
             () = self.hard.cancelled() => Err(Unfinished::Silent),
             () = held.until(LeaseStatus::Lost) => Err(Unfinished::Silent),
             () = overdue(held, limit, &commits) => Err(Unfinished::failed(FailureCode::RunTimeout)),
+            never = self.leave_slot_in_outage(held, &slot) => match never {},
         }
+    }
+
+    /// Where shards share the slots of a process, a run whose shard does not answer leaves its slot to the others; it goes on
+    /// without one when its shard is back.
+    async fn leave_slot_in_outage(&self, held: &HeldLease, slot: &Mutex<Option<Slot>>) -> Infallible {
+        if !self.ledger.db().shard().is_only() {
+            held.until(LeaseStatus::Unanswered).await;
+            drop(taken(slot));
+        }
+        std::future::pending().await
     }
 
     async fn work(
         &self,
         reporter: &RunReporter,
         held: &HeldLease,
-        slot: Slot,
+        slot: &Mutex<Option<Slot>>,
         commits: &AtomicBool,
     ) -> Result<(), Unfinished> {
         let claimed = &reporter.claimed;
@@ -205,10 +218,10 @@ impl Runner {
         // those that finish; where these are all taken, the database is behind, and the slot is kept.
         let _place = match Arc::clone(&self.finishing).try_acquire_owned() {
             Ok(place) => {
-                drop(slot);
-                Slot::from(place)
+                drop(taken(slot));
+                Some(place)
             }
-            Err(_) => slot,
+            Err(_) => None,
         };
         let results = Results { stages: reporter.stages(), ..results(finalized, &self.engines) };
         commits.store(true, Ordering::Relaxed);
@@ -340,6 +353,10 @@ impl Runner {
             Unanswered::Broken => Unfinished::failed(FailureCode::Internal),
         })
     }
+}
+
+fn taken(slot: &Mutex<Option<Slot>>) -> Option<Slot> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// Waits until the run limit is over, by the database's clock or, when it does not answer, by ours; for ever, when the run

@@ -17,7 +17,11 @@ use crate::{
 /// How long a turn is its process's without being renewed.
 pub(super) const LEASE: Duration = Duration::from_secs(20);
 
-/// How often it is tried while the database does not answer: the row outlives these, and reads as failed then.
+/// How long the database is waited for in a renewal, and how often it is asked: all of it ends before the lease does.
+const RENEWING: (Duration, u32) = (Duration::from_secs(4), 3);
+
+/// How often the end is tried while the database does not answer. The lease is over before the last of these: the reply reads as
+/// failed then, until one is answered.
 const TRIES: u32 = 20;
 
 /// The row of one turn.
@@ -46,11 +50,16 @@ impl Journal for TurnRow {
         let so_far = Self::row(reply);
         let (ledger, user, reply_id) = (self.ledger.clone(), self.user.clone(), self.reply_id.clone());
         run_to_completion(async move {
-            let renewed = ledger.store().renew_turn(&user, &reply_id, &so_far, LEASE).await;
-            renewed.unwrap_or_else(|error| {
-                tracing::warn!(%error, "a turn was not renewed");
-                true
-            })
+            let (wait, tries) = RENEWING;
+            for attempt in 1..=tries {
+                let renewal = ledger.store().renew_turn(&user, &reply_id, &so_far, LEASE);
+                match ledger.db().within(wait, renewal).await {
+                    Ok(is_ours) => return is_ours,
+                    Err(error) => tracing::warn!(%error, attempt, "a turn was not renewed"),
+                }
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            true
         })
         .boxed()
     }

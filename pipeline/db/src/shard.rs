@@ -117,7 +117,7 @@ pub struct Found {
 pub(crate) async fn other(shard: Shard, session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {
     let found = match shard.is_only() {
         true => match is_there("listen_0000.listen_shard", session).await? {
-            true => Some(read("select number, shards from listen_0000.listen_shard", session).await?),
+            true => read("select number, shards from listen_0000.listen_shard", session).await?,
             false => None,
         },
         false => match written(session).await? {
@@ -128,19 +128,20 @@ pub(crate) async fn other(shard: Shard, session: &mut PgConnection) -> Result<Op
     Ok(found.filter(|found| *found != shard))
 }
 
-/// Makes the schema and says in it which shard it is. Nothing changes where that was done before.
+/// Makes the schema and says in it which shard it is, both or neither. Nothing changes where that was done before.
 pub(crate) async fn make(shard: Shard, session: &mut PgConnection) -> Result<(), sqlx::Error> {
     if shard.is_only() {
         return Ok(());
     }
-    session.execute(SCHEMA).await?;
-    session.execute(TABLE).await?;
+    let mut transaction = session.begin().await?;
+    transaction.execute(SCHEMA).await?;
+    transaction.execute(TABLE).await?;
     sqlx::query("insert into listen_shard (number, shards) values ($1, $2) on conflict (number) do nothing")
         .bind(i32::from(shard.number))
         .bind(i32::from(shard.of))
-        .execute(session)
-        .await
-        .map(drop)
+        .execute(&mut *transaction)
+        .await?;
+    transaction.commit().await
 }
 
 /// The session's path names the schema.
@@ -159,7 +160,7 @@ const ALL: &str = "select n.nspname::text from pg_namespace n join pg_class c on
 /// What the session's schema says; `None` where it was never migrated.
 async fn written(session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {
     match is_there("listen_shard", session).await? {
-        true => read("select number, shards from listen_shard", session).await.map(Some),
+        true => read("select number, shards from listen_shard", session).await,
         false => Ok(None),
     }
 }
@@ -168,8 +169,9 @@ async fn is_there(table: &str, session: &mut PgConnection) -> Result<bool, sqlx:
     sqlx::query_scalar("select to_regclass($1) is not null").bind(table).fetch_one(session).await
 }
 
-async fn read(query: &'static str, session: &mut PgConnection) -> Result<Shard, sqlx::Error> {
-    let (number, of): (i32, i32) = sqlx::query_as(query).fetch_one(session).await?;
+/// `None` where a migration was killed before it said so: the next one does.
+async fn read(query: &'static str, session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {
+    let row: Option<(i32, i32)> = sqlx::query_as(query).fetch_optional(session).await?;
     let small = |number: i32| u16::try_from(number).unwrap_or(u16::MAX);
-    Ok(Shard { number: small(number), of: small(of) })
+    Ok(row.map(|(number, of)| Shard { number: small(number), of: small(of) }))
 }

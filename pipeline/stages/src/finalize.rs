@@ -108,6 +108,7 @@ pub async fn finalize(
     Ok(Finalized::Kept(Box::new(Kept { structure, items, memories, embedding, apps, photos })))
 }
 
+/// What is on the pictures. A failure here fails no run: the text counts, and the pictures stay without a description.
 async fn see(
     run: &Run<'_>,
     stages: &Stages,
@@ -115,7 +116,10 @@ async fn see(
 ) -> Result<Vec<PhotoDescription>, Interrupted> {
     match material.photos.as_slice() {
         [] => Ok(Vec::new()),
-        photos => run.step(&stages.photos, (photos, material.talk.language.as_str())).await,
+        photos => match run.step(&stages.photos, (photos, material.talk.language.as_str())).await {
+            Err(Interrupted::Failed(_)) => Ok(Vec::new()),
+            seen => seen,
+        },
     }
 }
 

@@ -4,7 +4,7 @@
 
 mod fakes;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use fakes::*;
 use job::FailureCode;
@@ -293,15 +293,63 @@ async fn one_reading_answers_for_three_stages_and_a_missing_part_is_asked_for() 
     assert_eq!(called, [1, 0, 0, 1], "and a second run pays for nothing");
 }
 
-#[tokio::test]
-async fn a_picture_that_cannot_be_described_stays_without_a_description_and_fails_nothing() {
+fn with_pictures() -> Material {
     let photo = |id: &str, base64: &str| Photo { id: id.to_owned(), base64: base64.to_owned() };
     let photos = vec![photo("p1", "abc"), photo("p2", "def"), photo("p3", "ghi")];
-    let failing = Fake::default().fails("photo", &[FailureCode::ByokKeyRejected]);
-    let (fake, finalized) = finalized(failing, Material { photos, ..material(WORDS) }).await;
-    let described = kept(Ok(finalized)).photos;
-    let described: Vec<_> =
-        described.iter().map(|photo| (photo.id.as_str(), photo.description.as_str())).collect();
-    assert_eq!(described, [("p2", "def in en"), ("p3", "ghi in en")]);
-    assert_eq!(fake.called("photo"), 3);
+    Material { photos, ..material(WORDS) }
+}
+
+#[tokio::test]
+async fn a_picture_that_cannot_be_described_stays_without_a_description_and_fails_nothing() {
+    for code in [FailureCode::ModelRejected, FailureCode::ModelTimeout, FailureCode::ByokKeyRejected] {
+        let failing = Fake::default().fails("photo", &[code]);
+        let (fake, finalized) = finalized(failing, with_pictures()).await;
+        let described = kept(Ok(finalized)).photos;
+        let described: Vec<_> =
+            described.iter().map(|photo| (photo.id.as_str(), photo.description.as_str())).collect();
+        assert_eq!(described, [("p2", "def in en"), ("p3", "ghi in en")], "{code:?}");
+        assert_eq!(fake.called("photo"), 3);
+    }
+}
+
+#[tokio::test]
+async fn where_no_picture_is_described_the_text_completes_and_what_may_pass_is_not_recorded() {
+    let open = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_secs(30));
+    for (failure, asked) in [
+        (open, 6),
+        (FailureCode::ModelUnavailable.into(), 6),
+        (FailureCode::ModelTimeout.into(), 6),
+        (FailureCode::ModelRateLimited.into(), 6),
+        (FailureCode::ByokKeyRejected.into(), 6),
+        (FailureCode::ModelRejected.into(), 3),
+        (FailureCode::ModelMalformed.into(), 3),
+    ] {
+        let fake = Arc::new(Fake::default().fails_with("photo", &[failure; 3]));
+        let memory = Memory::default();
+        let first = kept(finalize_with(&fake, &memory, &with_pictures(), true).await);
+        assert!(first.photos.is_empty(), "{failure:?}");
+        assert_eq!(memory.stages().contains(&"describe_photos"), asked == 3, "{failure:?}");
+
+        kept(finalize_with(&fake, &memory, &with_pictures(), true).await);
+        assert_eq!((fake.called("photo"), fake.called("describe")), (asked, 1), "{failure:?}");
+    }
+}
+
+#[tokio::test]
+async fn pictures_are_tried_again_with_the_run_that_the_text_needs_anyway() {
+    let fake = Fake::default().fails("photo", &[FailureCode::ModelUnavailable; 3]);
+    let fake = Arc::new(fake.fails("describe", &[FailureCode::ModelTimeout]));
+    let memory = Memory::default();
+    let failed = finalize_with(&fake, &memory, &with_pictures(), true).await;
+    assert_eq!(failed, Err(FailureCode::ModelTimeout.into()), "the text's failure, not the pictures'");
+    assert_eq!(kept(finalize_with(&fake, &memory, &with_pictures(), true).await).photos.len(), 3);
+}
+
+#[tokio::test]
+async fn no_picture_is_asked_about_when_their_time_is_over() {
+    let fake = Arc::new(Fake::default());
+    let stage = DescribePhotos::new(fake.clone()).within(Duration::ZERO);
+    let photos = with_pictures().photos;
+    assert_eq!(stage.run((photos.as_slice(), "en")).await, Ok(Vec::new()));
+    assert_eq!(fake.called("photo"), 0);
 }

@@ -146,8 +146,9 @@ impl Dispatcher {
             return;
         }
         self.measured = Some(Instant::now());
-        match self.ledger.db().in_time(self.ledger.outbox().oldest_unhanded()).await {
-            Ok(oldest) => self.metrics.oldest_unhanded(oldest.seconds),
+        let db = self.ledger.db();
+        match db.in_time(self.ledger.outbox().oldest_unhanded()).await {
+            Ok(oldest) => self.metrics.oldest_unhanded(db.shard().number, oldest.seconds),
             Err(error) => tracing::warn!(%error, "the oldest dispatch that waits could not be read"),
         }
     }

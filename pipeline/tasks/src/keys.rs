@@ -43,7 +43,7 @@ struct Inner {
     http: Client,
     metrics: Metrics,
     kept: RwLock<Option<Kept>>,
-    /// The last fetch; locked while one is under way, so that it serves all requests that wait for it.
+    /// The last fetch that a request caused; locked while any is under way, so that it serves all requests that wait for it.
     last: Mutex<Option<Fetch>>,
 }
 
@@ -80,7 +80,11 @@ impl Keys {
     /// Fetches the keys at once, and again whenever they are old, until `stop`.
     pub async fn keep_fresh(&self, stop: CancellationToken) {
         loop {
-            let fetched = self.fetch(&mut *self.0.last.lock().await).await;
+            let fetched = {
+                let _alone = self.0.last.lock().await;
+                // Not noted: a key that is new right after this fetch is still fetched when a token first names it.
+                self.fetch(&mut None).await
+            };
             let wait = match (fetched, self.kept()) {
                 (true, Some(kept)) => kept.fresh_for,
                 (_, None) => BETWEEN_FAILURES,

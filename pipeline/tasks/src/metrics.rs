@@ -1,5 +1,10 @@
 //! What this crate counts. Every series is there from the start, at zero.
 
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use prometheus::{Error, Gauge, IntCounter, IntCounterVec, Opts, Registry};
 
 use crate::refusal::REFUSALS;
@@ -26,6 +31,8 @@ pub struct Metrics {
     created: IntCounterVec,
     enqueue_failed: IntCounter,
     oldest_unhanded: Gauge,
+    /// The age in each shard: the gauge is the oldest of them.
+    ages: Arc<Mutex<BTreeMap<u16, f64>>>,
     refreshes: IntCounterVec,
     refusals: IntCounterVec,
 }
@@ -59,6 +66,7 @@ impl Metrics {
             )?,
             enqueue_failed,
             oldest_unhanded,
+            ages: Arc::default(),
             refreshes: labelled(
                 "listen_oidc_refreshes_total",
                 "Fetches of the keys that verify deliveries, by how they ended.",
@@ -81,8 +89,10 @@ impl Metrics {
         }
     }
 
-    pub(crate) fn oldest_unhanded(&self, seconds: f64) {
-        self.oldest_unhanded.set(seconds);
+    pub(crate) fn oldest_unhanded(&self, shard: u16, seconds: f64) {
+        let mut ages = self.ages.lock().unwrap_or_else(PoisonError::into_inner);
+        ages.insert(shard, seconds);
+        self.oldest_unhanded.set(ages.values().copied().fold(f64::NEG_INFINITY, f64::max));
     }
 
     pub(crate) fn refreshed(&self, outcome: &'static str) {
@@ -91,5 +101,24 @@ impl Metrics {
 
     pub(crate) fn refused(&self, reason: &'static str) {
         self.refusals.with_label_values(&[reason]).inc();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use super::*;
+
+    #[test]
+    fn of_several_shards_the_oldest_dispatch_is_shown() {
+        let metrics = Metrics::new(&Registry::new(), IntCounter::new("failed", "help").unwrap()).unwrap();
+        let after = |shard, seconds| {
+            metrics.oldest_unhanded(shard, seconds);
+            metrics.oldest_unhanded.get()
+        };
+        assert_eq!(after(0, 400.0), 400.0);
+        assert_eq!(after(1, 2.0), 400.0);
+        assert_eq!(after(0, 0.0), 2.0);
     }
 }

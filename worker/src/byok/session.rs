@@ -23,6 +23,8 @@ const LAST_MINUTES: Duration = Duration::from_secs(120);
 
 /// How often the holder of keys asks whether its job's queue is still paused.
 const PAUSED: Duration = Duration::from_secs(4);
+/// How long a claim waits that the database did not answer.
+const UNANSWERED: Duration = Duration::from_secs(1);
 
 /// How a holder begins.
 pub(super) enum Start {
@@ -130,8 +132,8 @@ impl Registry {
         if let Some(claimed) = lease {
             return self.run(claimed, slot, keys).await;
         }
-        let verb = || self.ledger.db().in_time(self.ledger.claim_with_keys(job, &self.worker));
-        match with_retries(&self.chance, &self.hard, verb).await {
+        // Asked once: while the database is away, the slot is for jobs of other shards.
+        match self.ledger.db().in_time(self.ledger.claim_with_keys(job, &self.worker)).await {
             Ok(KeyedClaim::Granted { claimed, retry }) => {
                 self.metrics.count_transition(retry, false);
                 self.run(*claimed, slot, keys).await
@@ -143,7 +145,14 @@ impl Registry {
                 self.metrics.count_transition(false, dead_letter);
                 Next::Over
             }
-            Err(_) => Next::Over,
+            Err(error) if error.is_passing() => {
+                tracing::warn!(%error, "a job is claimed with its user's keys later");
+                Next::Again(self.chance.around(UNANSWERED))
+            }
+            Err(error) => {
+                tracing::error!(%error, "a job is not claimed with its user's keys");
+                Next::Over
+            }
         }
     }
 

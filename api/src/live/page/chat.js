@@ -6,7 +6,10 @@ const PATH = "/v2/messages";
 const WORDS = { key: "Not started", ready: "Ready", answering: "Thinking", failed: "Failed" };
 /** Between two looks at an answer that is given elsewhere, in milliseconds. */
 const PAUSE = 1_500;
+const SCOPES = "This key may not chat. It needs the scopes chat:read and chat:write.";
 let state = "key";
+/** Who chats: the key, and the signal that ends all that was begun with it. */
+let session = null;
 
 function show(next) {
   state = next;
@@ -23,33 +26,41 @@ function show(next) {
 const isAtEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
 const toEnd = () => scrollTo(0, document.documentElement.scrollHeight);
 
-const ask = (path, options = {}) =>
+/** Begins with a key; what was begun with the one before ends here. */
+function begin(key) {
+  session?.end();
+  const controller = new AbortController();
+  session = { key, signal: controller.signal, end: () => controller.abort() };
+  return session;
+}
+
+/** Asks with the key of the session that it belongs to, whichever key is chosen meanwhile. */
+const ask = ({ key, signal }, path, options = {}) =>
   fetch(path, {
     ...options,
-    headers: {
-      authorization: `Bearer ${sessionStorage.getItem("key")}`, "content-type": "application/json", ...options.headers,
-    },
+    signal,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...options.headers },
   });
 
 /** Shows the chat as it is, and whether the key may see it. */
 async function enter() {
+  const mine = begin(sessionStorage.getItem("key"));
   // A header cannot carry every character, and a key has none of those.
-  const answer = await ask(`${PATH}?limit=50`).catch((error) => (error instanceof TypeError ? null : Promise.reject(error)));
-  if (!answer?.ok) {
-    const wrong = {
-      401: "This key is not known here. Look whether it is whole.",
-      403: "This key may not chat. It needs the scopes chat:read and chat:write.",
-    };
-    const words = answer ? wrong[answer.status] ?? `The service answered ${answer.status}. Try again.` : "The service could not be asked. Try again.";
+  const answer = await ask(mine, `${PATH}?limit=50`).catch(() => null);
+  const messages = answer?.ok ? await answer.json().catch(() => null) : null;
+  if (mine.signal.aborted) return;
+  if (!messages) {
+    const wrong = { 401: "This key is not known here. Look whether it is whole.", 403: SCOPES };
+    const words = answer && !answer.ok ? wrong[answer.status] ?? `The service answered ${answer.status}. Try again.` : "The service could not be asked. Try again.";
     return refuse(words);
   }
-  const messages = await answer.json();
+  at("key").value = "";
   at("messages").replaceChildren(...messages.map(written));
   show("ready");
   at("question").focus();
   toEnd();
   const last = messages.at(-1);
-  if (last?.status === "running") await follow(at("messages").lastElementChild, () => shown(last.id));
+  if (last?.status === "running") await follow(mine, at("messages").lastElementChild, () => shown(mine, last.id), true);
 }
 
 function refuse(words) {
@@ -64,19 +75,23 @@ at("door").addEventListener("submit", async (event) => {
   at("wrong").textContent = "";
   sessionStorage.setItem("key", at("key").value.trim());
   await enter();
-  if (state !== "key") at("key").value = "";
 });
 
 at("forget").addEventListener("click", () => {
+  session.end();
   sessionStorage.clear();
   at("messages").replaceChildren();
+  at("question").value = "";
+  at("notice").textContent = "";
   show("key");
   at("key").focus();
 });
 
 at("clear").addEventListener("click", async () => {
   if (!confirm("Remove all messages of this chat for good?")) return;
-  const answer = await ask(PATH, { method: "DELETE" }).catch(() => null);
+  const mine = session;
+  const answer = await ask(mine, PATH, { method: "DELETE" }).catch(() => null);
+  if (mine.signal.aborted) return;
   at("notice").textContent = answer?.ok ? "" : "The chat could not be cleared. Try again.";
   if (answer?.ok) at("messages").replaceChildren();
   show("ready");
@@ -99,48 +114,63 @@ at("asking").addEventListener("submit", async (event) => {
   const reply = written({ sender: "ai", text: "", status: "running" });
   at("messages").append(question, reply);
   toEnd();
+  const mine = session;
   const body = JSON.stringify({ text, id: uuid() });
-  const kept = await follow(reply, () => streamed(reply, body));
-  if (kept) return;
+  const unsent = await follow(mine, reply, (sent) => streamed(mine, reply, body, sent));
+  if (!unsent) return;
   // Nothing of it was stored: the words go back to where they were typed.
   question.remove();
   reply.remove();
   at("question").value = text;
-  show(state);
+  at("notice").textContent = unsent;
+  show("failed");
 });
 
-/** Looks again and again until the answer is there; `false`: the message was refused. */
-async function follow(reply, look) {
+/**
+ * Looks again and again until the answer is there. Words of a refusal are returned only when nothing was `sent`: once a
+ * look came to anything else (an answer, a failure, a lost connection), the service may have stored the message, and a
+ * refusal is shown as the reply.
+ */
+async function follow(mine, reply, look, sent = false) {
   show("answering");
-  for (;;) {
-    const message = await look().catch(() => null);
-    if (message === "refused") return show("failed"), false;
+  while (!mine.signal.aborted) {
+    let message = await look(sent).catch(() => null);
+    if (mine.signal.aborted) return null;
+    if (message?.refused && !sent) return message.refused;
+    sent = true;
+    if (message?.refused) {
+      const text = reply.querySelector("p").textContent;
+      message = { sender: "ai", text, status: "failed", error: { detail: message.refused } };
+    }
     if (message && message.status !== "running") {
       const stays = isAtEnd();
       reply.replaceWith(written(message));
       if (stays) toEnd();
       show(message.status === "completed" ? "ready" : "failed");
-      return true;
+      return null;
     }
     if (message?.text) reply.querySelector("p").textContent = message.text;
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }
+  return null;
 }
 
 /** A message of the list, by its id. */
-async function shown(id) {
-  const answer = await ask(`${PATH}?limit=50`);
-  return (await answer.json()).find((message) => message.id === id) ?? "refused";
+async function shown(mine, id) {
+  const answer = await ask(mine, `${PATH}?limit=50`);
+  if (!answer.ok) return refused(answer, true);
+  return (await answer.json()).find((message) => message.id === id) ?? { refused: "This message was removed." };
 }
 
 /** Asks, and shows the events of the answer as they come. Asked again under the same id, the service answers the same. */
-async function streamed(reply, body) {
-  const answer = await ask(PATH, { method: "POST", body, headers: { accept: "text/event-stream" } });
-  if (!answer.ok) return refused(answer);
+async function streamed(mine, reply, body, sent) {
+  const answer = await ask(mine, PATH, { method: "POST", body, headers: { accept: "text/event-stream" } });
+  if (!answer.ok) return refused(answer, sent);
   const [said, progress] = [reply.querySelector("p"), reply.querySelector(".progress")];
   said.textContent = "";
   let last = null;
   for await (const [event, data] of events(answer.body)) {
+    if (mine.signal.aborted) return null;
     if (event === "status") progress.textContent = data.text;
     if (event === "tool" && data.state !== "started") progress.textContent = "Thinking…";
     if (event === "text") {
@@ -153,17 +183,16 @@ async function streamed(reply, body) {
   return last;
 }
 
-async function refused(answer) {
-  // Busy, or the service is starting anew: it is asked again.
-  if (answer.status >= 500 && answer.status !== 501) return null;
+/** Why the service refused, or `null` when it is asked again: it is busy or starts anew, or the message was sent before. */
+function refused({ status }, sent) {
+  if ((status >= 500 && status !== 501) || (sent && [409, 429].includes(status))) return null;
   const words = {
     401: "This key was revoked. Choose another key.",
-    403: "This key may not chat. It needs the scope chat:write.",
+    403: SCOPES,
     409: "Another answer is still on its way in this chat. Try again when it is there.",
     429: "That was too much at once. Try again in a minute.",
   };
-  at("notice").textContent = words[answer.status] ?? `The service answered ${answer.status}. Try again.`;
-  return "refused";
+  return { refused: words[status] ?? `The service answered ${status}. ${sent ? "Load this page again to see what came of it." : "Try again."}` };
 }
 
 /** The events of a stream: names and data. */

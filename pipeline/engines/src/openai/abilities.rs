@@ -31,6 +31,7 @@ impl Engine for OpenAi {
 
     fn ask_again(&self) {
         self.line.ask_again();
+        self.sight_line.ask_again();
     }
 
     fn server(&self) -> Option<ServerHealth> {

@@ -46,7 +46,23 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(server: Server, patience: Patience, meter: Arc<dyn Meter>, seed: [u8; 32]) -> Self {
-        let line = upstream::Line::new(patience, Arc::new(Calls(Arc::clone(&meter))), seed);
+        Self::counted(server, patience, meter, seed, true)
+    }
+
+    /// One for another model of the server: its circuit is its own, and not shown as the server's.
+    pub(super) fn beside(server: Server, patience: Patience, meter: Arc<dyn Meter>, seed: [u8; 32]) -> Self {
+        Self::counted(server, patience, meter, seed, false)
+    }
+
+    fn counted(
+        server: Server,
+        patience: Patience,
+        meter: Arc<dyn Meter>,
+        seed: [u8; 32],
+        shows_circuit: bool,
+    ) -> Self {
+        let calls = Calls { meter: Arc::clone(&meter), shows_circuit };
+        let line = upstream::Line::new(patience, Arc::new(calls), seed);
         Self { server, line, meter, answers: LastAnswers::default() }
     }
 
@@ -177,14 +193,19 @@ fn failure(code: FailureCode, retry_after: Option<Duration>, open_for: Option<Du
     }
 }
 
-struct Calls(Arc<dyn Meter>);
+struct Calls {
+    meter: Arc<dyn Meter>,
+    shows_circuit: bool,
+}
 
 impl upstream::Meter for Calls {
     fn called(&self, purpose: &'static str, outcome: &'static str) {
-        self.0.called(purpose, outcome);
+        self.meter.called(purpose, outcome);
     }
 
     fn circuit(&self, is_open: bool) {
-        self.0.circuit(is_open);
+        if self.shows_circuit {
+            self.meter.circuit(is_open);
+        }
     }
 }

@@ -95,6 +95,8 @@ pub struct OpenAi {
     embed_id: Arc<str>,
     window: Arc<Window>,
     line: Line,
+    /// The line to the model that sees: what becomes of its calls says nothing of the model that reads.
+    sight_line: Line,
     manners: Arc<Manners>,
     ways: Arc<assistant::Ways>,
     marks: Marks,
@@ -111,13 +113,15 @@ impl OpenAi {
             return Err(BadConfig::Model);
         }
         let server = Server::new(&config.base_url, config.api_key.as_ref())?;
+        let (patience, seed) = (config.patience, prompt::seed(chance));
         Ok(Self {
             id: format!("openai:{}@{}/{}", config.model, server.host(), prompt::VERSION).into(),
             embed_id: format!("openai:{}@{}", config.embed_model, server.host()).into(),
             window: Arc::new(Window::new(config.context_tokens)),
             model: config.model.into(),
             embed_model: config.embed_model.into(),
-            line: Line::new(server, config.patience, meter, prompt::seed(chance)),
+            sight_line: Line::beside(server.clone(), patience, Arc::clone(&meter), seed),
+            line: Line::new(server, patience, meter, seed),
             manners: Arc::default(),
             ways: Arc::default(),
             marks: Marks::new(chance),
@@ -143,6 +147,7 @@ impl OpenAi {
     /// the code is `byok_key_rejected`; the service's own key is never tried instead.
     pub fn with_users_key(&self, key: &SecretString) -> Result<Self, BadConfig> {
         let server = self.line.server().with_users_key(key)?;
-        Ok(Self { line: self.line.with_server(server), ..self.clone() })
+        let sight_line = self.sight_line.with_server(server.clone());
+        Ok(Self { line: self.line.with_server(server), sight_line, ..self.clone() })
     }
 }

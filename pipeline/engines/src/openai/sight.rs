@@ -14,8 +14,8 @@ impl OpenAi {
     pub(super) async fn see(&self, base64: &str, language: &str) -> Result<String, Failure> {
         let (model, _) = self.sight.as_ref().ok_or(FailureCode::ModelRejected)?;
         let request = question(model, base64, language);
-        let body =
-            self.line.post("describe_photos", "chat/completions", &request).await.map_err(Failure::from)?;
+        let answer = self.sight_line.post("describe_photos", "chat/completions", &request).await;
+        let body = answer.map_err(Failure::from)?;
         let text = self.read_text("describe_photos", &body)?;
         Ok(text.rsplit_once("</think>").map_or(text.as_str(), |(_, answer)| answer).to_owned())
     }

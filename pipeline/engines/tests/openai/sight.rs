@@ -1,10 +1,13 @@
 //! Pictures: how the model is asked, and what an answer is worth.
 
-use job::FailureCode;
-use serde_json::json;
-use stages::{Describe, Engine};
+use std::sync::atomic::Ordering;
 
-use crate::world::{World, says_text, status};
+use job::FailureCode;
+use secrecy::SecretString;
+use serde_json::json;
+use stages::{Describe, Engine, Judge, Verdict};
+
+use crate::world::{World, says, says_text, status, talk};
 
 #[tokio::test]
 async fn a_picture_is_sent_as_a_data_url_to_the_model_that_sees() {
@@ -34,10 +37,34 @@ async fn a_picture_is_sent_as_a_data_url_to_the_model_that_sees() {
 
 #[tokio::test]
 async fn a_server_that_cannot_see_is_a_failure_of_the_picture() {
-    let mut world = World::new([status(400), status(401)]).await;
+    let mut world = World::new([status(400), status(401), status(401)]).await;
     world.engine = world.engine.seeing_with(Some("eyes"));
     for _ in 0..2 {
         let failed = world.engine.describe_photo("/9j/AA==", "en").await.unwrap_err();
         assert_eq!(failed.code, FailureCode::ModelRejected);
     }
+    let own = world.engine.with_users_key(&SecretString::from("sk-own")).unwrap();
+    let refused = own.describe_photo("/9j/AA==", "en").await.unwrap_err();
+    assert_eq!(refused.code, FailureCode::ByokKeyRejected);
+    assert_eq!(world.heard()[2].authorization.as_deref(), Some("Bearer sk-own"));
+}
+
+#[tokio::test]
+async fn a_model_that_is_away_or_unknown_says_nothing_of_the_model_that_reads() {
+    let mut world = World::new([404, 500, 500, 500, 500, 500].map(status)).await;
+    world.engine = world.engine.seeing_with(Some("eyes"));
+    let unknown = world.engine.describe_photo("/9j/AA==", "en").await.unwrap_err();
+    assert_eq!(unknown.code, FailureCode::ModelRejected);
+    for _ in 0..2 {
+        world.engine.describe_photo("/9j/AA==", "en").await.unwrap_err();
+    }
+    let left_alone = world.engine.describe_photo("/9j/AA==", "en").await.unwrap_err();
+    assert!(left_alone.circuit_open, "after five failures in a row: {left_alone:?}");
+    assert_eq!(world.heard().len(), 6);
+
+    assert!(!world.counts.open.load(Ordering::Relaxed), "the circuit that is shown is the other's");
+    let health = world.engine.server().unwrap();
+    assert_eq!((health.open_for, health.called), (None, None));
+    world.will_say(says(&json!({"reason": "", "keep": true})));
+    assert_eq!(world.engine.judge(&talk()).await, Ok(Verdict::Keep));
 }

@@ -171,7 +171,7 @@ async fn nothing_is_opened_for_a_user_who_is_gone_or_going() {
 async fn a_line_that_is_repeated_after_its_conversation_ended_is_not_stored_in_the_next_one() {
     let world = World::new().await;
     let first = world.open("c1", Some("ios_1")).await;
-    let (line, counted) = ("0199c2f7-line-of-a-client", "7");
+    let (line, counted) = ("0199c2f7-1d1c-7c1e-9d39-1d7a4a4f0001", "7");
     world.say(&first, &[said(line, "Buy milk.", 0.0), said(counted, "Yes.", 1.0)], Some(2.0)).await;
     world.run("update conversations set status = 'processing'").await;
     let next = world.open("c2", Some("ios_1")).await;
@@ -182,7 +182,8 @@ async fn a_line_that_is_repeated_after_its_conversation_ended_is_not_stored_in_t
 
     assert_eq!(append(&[said(line, "Buy milk.", 9.0)]).await, Appended::Repeated);
     assert!(world.texts(&next.id).await.is_empty());
-    let both = [said(line, "Buy milk.", 9.0), said("0199c2f7-the-next-line", "And bread.", 10.0)];
+    let both =
+        [said(line, "Buy milk.", 9.0), said("0199c2f7-1d1c-7c1e-9d39-1d7a4a4f0002", "And bread.", 10.0)];
     assert_eq!(append(&both).await, Appended::Stored(vec![None, Some(0)]));
     let others = [said(counted, "Yes.", 11.0), said(line, "Buy oat milk.", 12.0)];
     assert_eq!(append(&others).await, Appended::Stored(vec![Some(0); 2]), "no repeats: nothing is lost");

@@ -1,4 +1,4 @@
--- The health of an enabled audio webhook, of the version that sent a request. None: it was changed or disabled since.
+-- The same as health.sql, to be changed.
 select enabled, disabled_reason, failing_since, failures as consecutive_failures, last_success_at
 from audio_webhooks
 where user_id = $1

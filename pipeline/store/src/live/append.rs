@@ -6,6 +6,7 @@ use chrono::TimeDelta;
 use db::{Doing, Error};
 use records::{ConversationId, Segment, Timestamp, UserId};
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 use super::{LiveLost, hold};
 use crate::{
@@ -33,9 +34,6 @@ pub enum Appended {
     OverBudget,
 }
 
-/// Shorter ids may be numbers that a client counts anew in every conversation.
-const SHORTEST_UNIQUE_ID: usize = 16;
-
 /// A segment that is stored already: its place, and what it counts for the limit.
 #[derive(sqlx::FromRow)]
 struct Known {
@@ -49,7 +47,8 @@ struct Known {
 
 impl Known {
     fn is_repeated_by(&self, segment: &Segment) -> bool {
-        let is_unique = self.segment_id.chars().count() >= SHORTEST_UNIQUE_ID;
+        // Other ids may be numbers that a client counts anew in every conversation.
+        let is_unique = Uuid::try_parse(&self.segment_id).is_ok();
         is_unique && id_of(segment) == self.segment_id && self.words_before.as_ref() == Some(&segment.text)
     }
 }

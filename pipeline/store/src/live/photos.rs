@@ -9,6 +9,9 @@ use crate::{Store, budgets::Charge};
 /// Pictures that a conversation may have, and the bytes of their base64: they are shown in one answer.
 const MOST: i64 = 100;
 const MOST_BYTES: i64 = 20 * 1_024 * 1_024;
+/// Pictures that one run describes, and the bytes of their base64: a worker holds them for many runs at once.
+const DESCRIBED: i64 = 20;
+const DESCRIBED_BYTES: i64 = 6 * 1_024 * 1_024;
 
 /// A picture of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
@@ -119,7 +122,7 @@ impl Store {
         .doing("reading pictures")
     }
 
-    /// The pictures of a conversation that have no description: ids and base64, oldest first.
+    /// The oldest pictures of a conversation that have no description, at most 20 and 6 MiB: ids and base64, oldest first.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -129,11 +132,17 @@ impl Store {
         conversation: &ConversationId,
     ) -> Result<Vec<(String, String)>, Error> {
         sqlx::query_as(
-            "select photo_id, base64 from photos where user_id = $1 and conversation_id = $2 \
-                 and description is null order by created_at, photo_id",
+            "select photo_id, base64 from ( \
+                 select photo_id, base64, created_at, row_number() over oldest as place, \
+                     sum(octet_length(base64)) over oldest as bytes \
+                 from photos where user_id = $1 and conversation_id = $2 and description is null \
+                 window oldest as (order by created_at, photo_id rows unbounded preceding)) waiting \
+             where place <= $3 and bytes <= $4 order by created_at, photo_id",
         )
         .bind(user.as_str())
         .bind(conversation.as_str())
+        .bind(DESCRIBED)
+        .bind(DESCRIBED_BYTES)
         .fetch_all(self.db.pool())
         .await
         .doing("reading pictures")

@@ -71,7 +71,12 @@ impl Installation {
     }
 
     async fn serve(&self) -> Process {
-        Process::serve("postgresql://nobody@localhost/nowhere?host=/nowhere", &self.settings()).await
+        self.serve_with(&[]).await
+    }
+
+    async fn serve_with(&self, more: &[(&str, &str)]) -> Process {
+        let settings = [&self.settings(), more].concat();
+        Process::serve("postgresql://nobody@localhost/nowhere?host=/nowhere", &settings).await
     }
 }
 
@@ -227,4 +232,25 @@ async fn a_server_that_is_away_at_the_start_keeps_nobody_else_from_being_served(
     assert!(begun.elapsed() < PATIENCE);
     let conversation = away.at(&process).admit(GARDEN).await;
     assert_eq!(away.at(&process).finished(&conversation).await["status"], "completed");
+}
+
+#[tokio::test]
+async fn a_run_whose_shard_is_away_leaves_its_slot_to_the_other_shards() {
+    let installation = Installation::start();
+    installation.printed(&["migrate"]);
+    let users: Vec<User> = (0..8).map(|number| installation.with(format!("user-{number}"))).collect();
+    let find = |is_away| users.iter().find(|user| user.is_away() == is_away).expect("eight users are spread");
+    let (away, other) = (find(true), find(false));
+    let one_slot = [("LISTEN_FINALIZATION_CONCURRENCY", "1"), ("LISTEN_DEMO_PAUSE_AFTER", "describe=3")];
+    let mut process = installation.serve_with(&one_slot).await;
+    let interrupted = away.at(&process).admit(GARDEN).await;
+    process.stage_done("describe").await;
+
+    installation.servers[1].down("immediate");
+
+    let conversation = other.at(&process).admit(GARDEN).await;
+    assert_eq!(other.at(&process).finished(&conversation).await["status"], "completed");
+    installation.servers[1].up();
+    until(async || away.at(&process).ask(Method::GET, "/v1/users/me", None).await.0 == StatusCode::OK).await;
+    assert_eq!(away.at(&process).finished(&interrupted).await["status"], "completed");
 }
