@@ -43,8 +43,8 @@ pub(crate) fn options(url: Option<&str>) -> anyhow::Result<PgConnectOptions> {
 /// Where the shards are, by their numbers.
 pub(crate) type Addresses = Vec<PgConnectOptions>;
 
-/// Where each shard is, by their numbers, and the names of parameters that were left out. `urls` are the ranges of `LISTEN_SHARD_URLS`; without them all shards are in the
-/// database at `url`.
+/// Where each shard is, by their numbers, and the names of parameters that were left out. `urls` are the ranges of
+/// `LISTEN_SHARD_URLS`; without them all shards are in the database at `url`.
 ///
 /// # Errors
 /// When a URL is missing or is none, or the ranges do not name every shard once.

@@ -323,7 +323,7 @@ async fn of_what_only_other_programs_know_of_a_url_no_value_is_shown() {
     }
     let process = Process::serve(&url, &[("LISTEN_LOG", "trace")]).await;
     assert!(!process.logs().contains("geheim"), "{}", process.logs());
-    assert_eq!(process.logs().matches("of DATABASE_URL that this program does not know").count(), 1);
+    assert_eq!(process.logs().matches("of the database's URL that this program does not know").count(), 1);
 }
 
 #[test]
