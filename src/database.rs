@@ -3,6 +3,7 @@
 
 use std::{borrow::Cow, io::ErrorKind, str::FromStr, time::Duration};
 
+use ledger::{Ledger, Shards};
 use sqlx::{ConnectOptions, Connection, postgres::PgConnectOptions};
 
 use crate::exit::Exit;
@@ -92,6 +93,17 @@ fn numbers(range: &str) -> Option<(u16, u16)> {
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
     (first <= last).then_some((first, last))
+}
+
+/// How many shards are on the server of one.
+pub(crate) fn shards_on_server_of(ledger: &Ledger, shards: &Shards) -> i64 {
+    let options = |ledger: &Ledger| ledger.db().pool().connect_options();
+    let own = options(ledger);
+    let is_there = |other: &PgConnectOptions| {
+        (other.get_host(), other.get_port(), other.get_socket())
+            == (own.get_host(), own.get_port(), own.get_socket())
+    };
+    i64::try_from(shards.iter().filter(|other| is_there(&options(other))).count()).unwrap_or(i64::MAX)
 }
 
 /// How long a command waits for the server's first answer.

@@ -11,10 +11,9 @@ use std::{process::ExitCode, time::Duration};
 
 use clap::Args;
 use db::Shard;
-use ledger::{Ledger, Shards};
+use ledger::Ledger;
 use operations::{Examination, Operations, SealedSecrets, Workers};
 use serde_json::{Value, json};
-use sqlx::postgres::PgConnectOptions;
 use tokio::time::Instant;
 use tracing::dispatcher::{Dispatch, with_default};
 
@@ -26,6 +25,7 @@ use crate::{
     alerts,
     config::TasksConfig,
     connections::{Limits, most_open_files},
+    database,
     schema::refuse_others,
 };
 
@@ -98,7 +98,9 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
         }
         // One that is away keeps nobody from hearing of the others.
         let found = match there(ledger).await {
-            Ok(ledger) => examine(&ledger, &doctor, Some(on_server_of(&ledger, &shards))).await,
+            Ok(ledger) => {
+                examine(&ledger, &doctor, Some(database::shards_on_server_of(&ledger, &shards))).await
+            }
             Err(away) => Err(away),
         };
         let found = found.unwrap_or_else(|away| vec![remark("database", Level::Failure, away.to_string())]);
@@ -130,17 +132,6 @@ fn print(remarks: &[(Option<Shard>, Remark)]) -> anyhow::Result<()> {
         say!("{}", wrapped(&format!("{mark} {:<14} ", remark.name), &plain(&remark.words)))?;
     }
     Ok(())
-}
-
-/// How many shards are on the server of one.
-fn on_server_of(ledger: &Ledger, shards: &Shards) -> i64 {
-    let options = |ledger: &Ledger| ledger.db().pool().connect_options();
-    let own = options(ledger);
-    let is_there = |other: &PgConnectOptions| {
-        (other.get_host(), other.get_port(), other.get_socket())
-            == (own.get_host(), own.get_port(), own.get_socket())
-    };
-    i64::try_from(shards.iter().filter(|other| is_there(&options(other))).count()).unwrap_or(i64::MAX)
 }
 
 /// What is to be said of one database; `shards`, as of [`Near`].

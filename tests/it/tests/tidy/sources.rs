@@ -75,7 +75,7 @@ fn what_the_ledger_changes_in_batches_is_chosen_once() {
 }
 
 /// Verbs that ask nothing of the database.
-const ASK_NOTHING: [&str; 4] = ["clone", "in_time", "policy", "waker"];
+const ASK_NOTHING: [&str; 5] = ["clone", "in_time", "policy", "shard", "waker"];
 
 /// Verbs that keep time themselves, and where in the ledger they do.
 const KEEP_TIME: [(&str, &str); 6] = [
