@@ -81,9 +81,8 @@ impl Reconciler {
         self.do_duties().await?;
         if self.settings.dispatch != Dispatch::Others && !self.stop.is_cancelled() {
             let every = chrono::Duration::from_std(self.settings.every).unwrap_or(chrono::Duration::MAX);
-            let db = self.ledger.db();
-            let at = db.in_time(self.operations.round_done(every)).await?;
-            self.metrics.succeeded(db.shard().number, at);
+            let at = self.ledger.db().in_time(self.operations.round_done(every)).await?;
+            self.metrics.succeeded(self.ledger.db().shard().number, at);
         }
         Ok(())
     }
