@@ -171,15 +171,13 @@ impl Outbox {
         const DOING: &str = "noting how an audio webhook answered";
         // Nearly all requests are delivered, and change nothing: they take no lock.
         if outcome == AudioOutcome::Delivered {
-            let now = self.db.now().await?;
-            let health: Option<ReceiverHealth> =
-                sqlx::query_as(include_str!("../sql/audio_webhooks/health.sql"))
-                    .bind(user.as_str())
-                    .bind(version)
-                    .fetch_optional(self.db.pool())
-                    .await
-                    .doing(DOING)?;
-            if health.and_then(|health| after(&health, outcome, now)).is_none() {
+            let found: Option<HealthNow> = sqlx::query_as(include_str!("../sql/audio_webhooks/health.sql"))
+                .bind(user.as_str())
+                .bind(version)
+                .fetch_optional(self.db.pool())
+                .await
+                .doing(DOING)?;
+            if found.and_then(|found| after(&found.health, outcome, found.now)).is_none() {
                 return Ok(());
             }
         }
@@ -205,6 +203,14 @@ impl Outbox {
         }
         transaction.commit().await.doing(DOING)
     }
+}
+
+/// The health of an audio webhook, and when it was read.
+#[derive(sqlx::FromRow)]
+struct HealthNow {
+    #[sqlx(flatten)]
+    health: ReceiverHealth,
+    now: Timestamp,
 }
 
 /// The health after a request. A success that changes nothing but its time is stored once a minute at most.
