@@ -18,12 +18,12 @@ use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
-use store::{AppFields, AppVisibility, KeptManifest, NewApp, NewAppKey, NewKey};
+use store::{AppFields, AppVisibility, KeptManifest, NewApp, NewAppKey};
 
 use crate::{
     figures::{median, percentiles},
     http::Client,
-    setup::{Setup, WIDTH},
+    setup::{Setup, WIDTH, key_of},
 };
 
 /// Whose conversations they are, and who owns the app.
@@ -171,17 +171,7 @@ async fn serve(setup: &Setup) -> (SocketAddr, String) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await });
-    let made = api::keys::generate([43; 32], setup.ledger.db().shard());
-    let key = NewKey {
-        id: made.hint.clone(),
-        name: "assistant".to_owned(),
-        prefix: made.hint,
-        sha256: made.sha256,
-        scopes: Scope::ALL.iter().map(|scope| scope.as_str().to_owned()).collect(),
-        expires_at: None,
-    };
-    assert!(setup.ledger.store().create_key(&UserId::new(USER), &key).await.unwrap());
-    (address, made.plaintext.expose_secret().to_owned())
+    (address, key_of(&setup.ledger, &UserId::new(USER), [43; 32], Scope::ALL).await)
 }
 
 /// An app writes to all of its users, as many requests at once as there are clients.

@@ -12,9 +12,8 @@ use axum::{Router, routing::get};
 use futures::future::join_all;
 use prometheus::Registry;
 use records::UserId;
-use secrecy::ExposeSecret;
 use serde_json::{Value, json};
-use store::{ConversationFilter, DatePage, NewKey};
+use store::{ConversationFilter, DatePage};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -22,7 +21,7 @@ use crate::{
     drain::{Tally, worker},
     figures::{median, percentiles},
     http::Client,
-    setup::{Setup, WIDTH, cpu_of},
+    setup::{Setup, WIDTH, cpu_of, key_of},
 };
 
 const STORED: i64 = 100_000;
@@ -78,17 +77,7 @@ async fn serve(setup: &Setup) -> (SocketAddr, String) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await });
-    let made = api::keys::generate([42; 32], Default::default());
-    let key = NewKey {
-        id: made.hint.clone(),
-        name: "lists".to_owned(),
-        prefix: made.hint,
-        sha256: made.sha256,
-        scopes: Scope::ALL.iter().map(|scope| scope.as_str().to_owned()).collect(),
-        expires_at: None,
-    };
-    assert!(setup.ledger.store().create_key(&UserId::new(PERSON), &key).await.unwrap());
-    (address, made.plaintext.expose_secret().to_owned())
+    (address, key_of(&setup.ledger, &UserId::new(PERSON), [42; 32], Scope::ALL).await)
 }
 
 /// What as many clients as there are got of one path: how many a second, how long each waited, and the milliseconds of

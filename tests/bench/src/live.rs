@@ -9,17 +9,17 @@ mod speaker;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use api::Scope;
 use clap::Parser;
 use futures::{StreamExt, future::join_all, stream};
 use records::UserId;
-use secrecy::ExposeSecret;
-use store::{NewKey, UserChange};
+use store::UserChange;
 use tokio::time::{interval, sleep};
 
 use crate::{
     figures::percentiles,
     http::Client,
-    setup::{Setup, WIDTH},
+    setup::{Setup, WIDTH, key_of},
 };
 use engine::SpeechEngine;
 use program::Program;
@@ -211,21 +211,9 @@ async fn people(setup: &Setup, count: usize) -> Vec<Person> {
         .map(|number| async move {
             let id = format!("speaker-{number}");
             let user = UserId::new(id.clone());
-            let made = api::keys::generate(
-                std::array::from_fn(|byte| (number >> (byte % 4 * 8)) as u8 ^ 0x5a),
-                Default::default(),
-            );
-            let key = NewKey {
-                id: made.hint.clone(),
-                name: "bench".to_owned(),
-                prefix: made.hint,
-                sha256: made.sha256,
-                scopes: vec![api::Scope::ConversationsWrite.as_str().to_owned()],
-                expires_at: None,
-            };
+            let random = std::array::from_fn(|byte| (number >> (byte % 4 * 8)) as u8 ^ 0x5a);
             assert!(setup.ledger.store().create_user(&user, &UserChange::default()).await.unwrap());
-            assert!(setup.ledger.store().create_key(&user, &key).await.unwrap());
-            Person { id, key: made.plaintext.expose_secret().to_owned() }
+            Person { id, key: key_of(&setup.ledger, &user, random, &[Scope::ConversationsWrite]).await }
         })
         .buffer_unordered(WIDTH)
         .collect()

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use api::Scope;
 use embedded::{Cluster, Running, default_dir};
 use futures::{StreamExt, stream};
 use ledger::{Ledger, NewContent, NewConversation, Settings};
@@ -184,20 +185,25 @@ impl Setup {
 pub(crate) async fn keys_in(ledger: &Ledger) -> Vec<String> {
     let mut keys = Vec::new();
     for number in 0..PEOPLE {
-        let made =
-            api::keys::generate(std::array::from_fn(|byte| (byte * 7 + number) as u8), Default::default());
-        let key = NewKey {
-            id: made.hint.clone(),
-            name: "bench".to_owned(),
-            prefix: made.hint,
-            sha256: made.sha256,
-            scopes: vec![api::Scope::ConversationsWrite.as_str().to_owned()],
-            expires_at: None,
-        };
-        assert!(ledger.store().create_key(&person(number), &key).await.unwrap());
-        keys.push(made.plaintext.expose_secret().to_owned());
+        let random = std::array::from_fn(|byte| (byte * 7 + number) as u8);
+        keys.push(key_of(ledger, &person(number), random, &[Scope::ConversationsWrite]).await);
     }
     keys
+}
+
+/// A new key of a user, with these scopes.
+pub(crate) async fn key_of(ledger: &Ledger, user: &UserId, random: [u8; 32], scopes: &[Scope]) -> String {
+    let made = api::keys::generate(random, ledger.db().shard());
+    let key = NewKey {
+        id: made.hint.clone(),
+        name: "bench".to_owned(),
+        prefix: made.hint,
+        sha256: made.sha256,
+        scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
+        expires_at: None,
+    };
+    assert!(ledger.store().create_key(user, &key).await.unwrap());
+    made.plaintext.expose_secret().to_owned()
 }
 
 /// Stores a conversation that waits for its finalize.
