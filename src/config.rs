@@ -5,7 +5,7 @@ mod apps;
 mod effective;
 mod limits;
 mod live;
-mod shards;
+pub(crate) mod shards;
 mod shown;
 mod size;
 mod tasks;

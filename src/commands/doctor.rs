@@ -15,7 +15,6 @@ use ledger::Ledger;
 use operations::{Examination, Operations, SealedSecrets, Workers};
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use tracing::dispatcher::{Dispatch, with_default};
 
 use super::{
     stdout::{plain, say},
@@ -82,9 +81,8 @@ struct Near {
 /// When the database does not answer.
 pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     let mut remarks = Vec::new();
-    let ledgers = doctor.common.chosen()?;
-    // What is wrong with the addresses was said when they were read first.
-    let shards = with_default(&Dispatch::none(), || doctor.common.shards())?;
+    let shards = doctor.common.shards()?;
+    let ledgers = doctor.common.chosen_of(&shards)?;
     if let Err(error) = refuse_others(&shards).await {
         remarks.push((None, remark("shards", Level::Failure, error.to_string())));
     }
@@ -96,7 +94,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
             );
             continue;
         }
-        // One that is away keeps nobody from hearing of the others.
+        // A shard that does not answer is a finding: the others are examined all the same.
         let found = match there(ledger).await {
             Ok(ledger) => {
                 examine(&ledger, &doctor, Some(database::shards_on_server_of(&ledger, &shards))).await

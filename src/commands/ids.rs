@@ -18,11 +18,12 @@ const NAMED: i64 = 6;
 /// # Errors
 /// When several shards have such an id, or one does not answer that would have to be asked.
 pub(crate) async fn place(common: &CommonArgs, kind: IdKind, typed: &str) -> anyhow::Result<Ledger> {
-    let chosen = common.chosen()?;
+    let shards = common.shards()?;
+    let chosen = common.chosen_of(&shards)?;
     if let [only] = chosen.as_slice() {
         return there(only).await;
     }
-    let (shards, text) = (common.shards()?, typed.trim_matches('…'));
+    let text = typed.trim_matches('…');
     let own = match kind {
         IdKind::Job => shards.of_job(&JobId::from_text(text)),
         _ => shards.of_user(&UserId::new(text)),

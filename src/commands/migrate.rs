@@ -6,7 +6,6 @@ use clap::Args;
 use db::Migrated;
 use ledger::Ledger;
 use serde_json::{Value, json};
-use tracing::dispatcher::{Dispatch, with_default};
 
 use super::{
     stdout::say,
@@ -25,9 +24,9 @@ pub(crate) struct Migrate {
 }
 
 pub(super) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
-    let ledgers = migrate.common.chosen()?;
-    // What is wrong with the addresses was said when they were read first.
-    refuse_others(&with_default(&Dispatch::none(), || migrate.common.shards())?).await?;
+    let shards = migrate.common.shards()?;
+    let ledgers = migrate.common.chosen_of(&shards)?;
+    refuse_others(&shards).await?;
     let mut schemas = Vec::new();
     for ledger in &ledgers {
         there(ledger).await?;

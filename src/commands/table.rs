@@ -13,7 +13,11 @@ use textwrap::Options;
 
 pub(crate) use self::layout::{Column, id, number, text, word};
 use super::stdout::{plain, say};
-use crate::{config, database, exit::Exit};
+use crate::{
+    config::{self, shards::NO_COUNT},
+    database,
+    exit::Exit,
+};
 
 /// Options of every command that reads the database: its address, and the form of the output.
 #[derive(Args, Clone, Debug)]
@@ -74,8 +78,7 @@ impl CommonArgs {
         let settings = ledger::Settings { connections: 4, secrets, ..ledger::Settings::default() };
         let (url, urls) = (self.database_url.as_deref(), self.shard_urls.as_deref());
         if !self.shards.is_power_of_two() || self.shards > 1_024 {
-            let words = "LISTEN_SHARDS must be a power of two: 1, 2, 4 and so on up to 1024";
-            return Err(Exit::Usage(words.to_owned()).into());
+            return Err(Exit::Usage(NO_COUNT.to_owned()).into());
         }
         let (addresses, ignored) = database::shards(url, self.shards, urls)?;
         database::tell(&ignored);
@@ -87,7 +90,14 @@ impl CommonArgs {
     /// # Errors
     /// As [`shards`](Self::shards), and when there is no shard of that number.
     pub(crate) fn chosen(&self) -> anyhow::Result<Vec<Ledger>> {
-        let shards = self.shards()?;
+        self.chosen_of(&self.shards()?)
+    }
+
+    /// The same of `shards`, for a command that also needs all of them.
+    ///
+    /// # Errors
+    /// When there is no shard of that number.
+    pub(crate) fn chosen_of(&self, shards: &Shards) -> anyhow::Result<Vec<Ledger>> {
         let Some(number) = self.shard else { return Ok(shards.iter().cloned().collect()) };
         let words =
             || Exit::Usage(format!("there is no shard {number}: LISTEN_SHARDS is {}", shards.count()));

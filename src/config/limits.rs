@@ -7,7 +7,7 @@ use axum::http::{HeaderValue, Uri};
 use outside::BadVapid;
 use speech::NoMeter;
 
-use super::{Config, Dispatch, Role};
+use super::{Config, Dispatch, Role, shards::NO_COUNT};
 use crate::{
     database::{self, Addresses},
     wiring::install_crypto,
@@ -134,10 +134,7 @@ impl Config {
         let heartbeat = i64::try_from(self.finalization_heartbeat_seconds).unwrap_or(i64::MAX);
         let is_inline = self.finalization_dispatch_mode == Dispatch::Inline;
         [
-            (
-                !self.shards.shards.is_power_of_two(),
-                "LISTEN_SHARDS must be a power of two: 1, 2, 4 and so on up to 1024",
-            ),
+            (!self.shards.shards.is_power_of_two(), NO_COUNT),
             (
                 self.shards.are_several() && self.apps.are_public(),
                 "LISTEN_APPS=public needs LISTEN_SHARDS=1: an app and all who install it must be in one shard; with \

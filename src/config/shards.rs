@@ -2,6 +2,9 @@
 
 use clap::Args;
 
+/// What is said of a number of shards that cannot be.
+pub(crate) const NO_COUNT: &str = "LISTEN_SHARDS must be a power of two: 1, 2, 4 and so on up to 1024";
+
 /// What can be set about shards.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Shards")]

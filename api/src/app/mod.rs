@@ -76,9 +76,7 @@ impl AppState {
             ids,
         }
     }
-}
 
-impl AppState {
     /// The same for requests of another shard's users.
     pub(crate) fn of(&self, ledger: &Ledger) -> Self {
         Self { ledger: ledger.clone(), ..self.clone() }

@@ -49,8 +49,8 @@ impl Directory {
         }
     }
 
-    /// The shard of a key's user. Of a key that none knows, one that did not answer, so that its request is told to come
-    /// again; else the first, which refuses it.
+    /// The shard of a key's user. Where no shard knows the key, one that did not answer: its request gets 503 and may be
+    /// repeated. Where all answered, the first, which refuses the key.
     pub(crate) async fn of_token(&self, token: &str) -> &Ledger {
         let shards = &self.0.shards;
         let (developer, app) = (hash_of_presented(token), hash_of_presented_app_key(token));

@@ -1,4 +1,4 @@
-//! Users spread over eight shards on three servers: a server that is away takes its own users along and nobody else.
+//! Users spread over eight shards on three servers: a server that does not answer affects its own users alone.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Output};
