@@ -3,9 +3,6 @@
 use std::sync::Arc;
 
 use assistant::Converse;
-use tokio_util::task::TaskTracker;
-
-use crate::{config::Role, lifecycle::Lifecycle, wiring::App};
 
 /// The engines of the assistant: the configured one, the one that costs nothing, and the one with a user's key.
 #[derive(Clone)]
@@ -25,15 +22,6 @@ impl AssistantEngines {
             with_key: Arc::clone(&self.with_key),
             apps,
             ..api::ChatSettings::default()
-        }
-    }
-}
-
-impl App {
-    /// Starts what turns of the assistant need, in a process that takes requests.
-    pub(crate) fn start_chat(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
-        if self.config.has(Role::Api) {
-            tasks.spawn(self.chat.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
         }
     }
 }

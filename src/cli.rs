@@ -3,19 +3,20 @@
 mod environment;
 mod examples;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
     commands::{
-        apps::Apps, audit::Audit, config::Show, dev::Dev, docs::Docs, doctor::Doctor, folders::Folders,
-        healthcheck::Healthcheck, jobs::Jobs, keys::Keys, man::Man, migrate::Migrate, replays::Replays,
-        secrets::Secrets, table::GLOBAL, users::Users, verify::Verify, webhooks::Webhooks,
+        self, apps, audit, completions, docs, doctor, explain, folders, healthcheck, jobs, keys, live, man,
+        migrate, openapi, replays, secrets, users, verify, webhooks,
     },
-    config::{Config, Setting, effective},
+    config::{Config, Setting, effective, is_setting},
+    demo, dev, serve,
     telemetry::{DEFAULT_LOG, Logs},
-    traces::TraceSettings,
+    terminal::GLOBAL,
+    traces::{SpanCounts, TraceSettings},
 };
 
 /// Keeps a person's conversations and turns each of them, durably, into a title, an overview, action items and memories.
@@ -45,54 +46,88 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show everything at work on a private database, and exit.
-    Demo(Box<crate::commands::demo::Demo>),
+    Demo(Box<demo::Demo>),
     /// Run everything on a private database, for trying it out.
-    Dev(Box<Dev>),
+    Dev(Box<dev::Dev>),
     /// Run the service.
     Serve(Box<Config>),
     /// Migrate the database's schema.
-    Migrate(Box<Migrate>),
+    Migrate(Box<migrate::Migrate>),
     /// List, explain, replay and dismiss jobs; pause and resume queues.
-    Jobs(Jobs),
+    Jobs(jobs::Jobs),
     /// List, watch, pause, resume and cancel bulk replays.
-    Replays(Replays),
+    Replays(replays::Replays),
     /// List webhook endpoints in trouble, enable them, recover deliveries.
-    Webhooks(Webhooks),
+    Webhooks(webhooks::Webhooks),
     /// List live conversations.
-    Live(crate::commands::live::Live),
+    Live(live::Live),
     /// List operators' actions and their reasons.
-    Audit(Audit),
+    Audit(audit::Audit),
     /// Check every promise against the database.
-    Verify(Verify),
+    Verify(verify::Verify),
     /// Examine a deployment, and say what to do.
-    Doctor(Doctor),
+    Doctor(doctor::Doctor),
     /// Explain a failure code, a state, an alert or a term.
-    Explain(crate::commands::explain::Explain),
+    Explain(explain::Explain),
     /// Ask a running process whether it is ready, for containers and probes.
-    Healthcheck(Healthcheck),
+    Healthcheck(healthcheck::Healthcheck),
     /// Create, show, set and delete users.
-    Users(Users),
+    Users(users::Users),
     /// List, create, update and delete folders.
-    Folders(Folders),
+    Folders(folders::Folders),
     /// Create, list and revoke developer keys.
-    Keys(Keys),
+    Keys(keys::Keys),
     /// List apps of third parties, their manifests, installs and keys.
-    Apps(Box<Apps>),
+    Apps(Box<apps::Apps>),
     /// Encrypt stored secrets anew, and show how they are stored.
-    Secrets(Secrets),
+    Secrets(secrets::Secrets),
     /// Print the effective settings, secrets masked; exit with 2 if they cannot work.
-    Config(Box<Show>),
+    Config(Box<commands::config::Show>),
     /// Print the OpenAPI document.
     Openapi,
     /// Print a page of the reference manual, in Markdown.
-    Docs(Docs),
+    Docs(docs::Docs),
     /// Print completions for a shell.
     Completions {
         /// Which shell.
         shell: clap_complete::Shell,
     },
     /// Print the manual page, or write one per command into a folder.
-    Man(Man),
+    Man(man::Man),
+}
+
+impl Cli {
+    /// Runs the command to its end. `spans` are counted where traces are on.
+    ///
+    /// # Errors
+    /// What the command could not do; `exit` knows its code.
+    pub(crate) async fn run(self, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
+        match self.command {
+            Command::Demo(demo) => demo::run(*demo).await,
+            Command::Dev(dev) => dev::run(*dev, spans).await,
+            Command::Serve(config) => serve::run(*config, spans).await,
+            Command::Migrate(migrate) => migrate::run(*migrate).await,
+            Command::Jobs(jobs) => jobs::run(jobs).await,
+            Command::Replays(replays) => replays::run(replays).await,
+            Command::Webhooks(webhooks) => webhooks::run(webhooks).await,
+            Command::Live(live) => live::run(live).await,
+            Command::Audit(audit) => audit::run(audit).await,
+            Command::Verify(verify) => verify::run(verify).await,
+            Command::Doctor(doctor) => doctor::run(doctor).await,
+            Command::Explain(explain) => explain::run(&explain),
+            Command::Healthcheck(check) => healthcheck::run(check).await,
+            Command::Users(users) => users::run(users).await,
+            Command::Folders(folders) => folders::run(folders).await,
+            Command::Apps(apps) => apps::run(*apps).await,
+            Command::Secrets(secrets) => secrets::run(secrets).await,
+            Command::Keys(keys) => keys::run(keys).await,
+            Command::Config(show) => commands::config::run(&show, &self.settings, &self.logs),
+            Command::Openapi => openapi::run(),
+            Command::Docs(docs) => docs::run(&docs, command()),
+            Command::Completions { shell } => completions::run(shell, command()),
+            Command::Man(man) => man::run(&man, command()),
+        }
+    }
 }
 
 impl Command {
@@ -162,12 +197,6 @@ fn read_file(command: &clap::Command, path: &std::path::Path) -> Result<toml::Ta
     Ok(table)
 }
 
-/// Whether a file may hold a value of that name.
-pub(crate) fn is_setting(command: &clap::Command, name: &str) -> bool {
-    let of_serve = command.find_subcommand("serve").into_iter().flat_map(clap::Command::get_arguments);
-    OF_LOGS.contains(&name) || of_serve.map(clap::Arg::get_id).any(|id| id == name)
-}
-
 /// The same words, with the file's values for their defaults. A command takes of the file how to log, and what is a setting
 /// of its own: all of it, or where the database or the process is.
 fn with_defaults(command: clap::Command, table: &toml::Table) -> clap::Command {
@@ -191,8 +220,6 @@ fn with_defaults(command: clap::Command, table: &toml::Table) -> clap::Command {
     })
 }
 
-/// The settings that every command takes, and that stand before all of them: how to log.
-const OF_LOGS: [&str; 2] = ["log", "log_format"];
 /// The commands that take every setting.
 const WITH_SETTINGS: [&str; 4] = ["serve", "dev", "demo", "config"];
 /// The settings that other commands take: where the database is that they look at or change, and where the process is.

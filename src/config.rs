@@ -2,6 +2,7 @@
 //! refused at start, all of them at once.
 
 mod apps;
+pub(crate) mod door;
 mod effective;
 mod limits;
 mod live;
@@ -21,7 +22,8 @@ use store::Budgets;
 
 pub(crate) use self::{
     apps::{AppsConfig, secrets},
-    effective::{Setting, effective},
+    door::{BadDoor, Door},
+    effective::{Setting, effective, is_setting},
     limits::range,
     live::{LiveConfig, Switch},
     shards::ShardsConfig,
@@ -30,11 +32,7 @@ pub(crate) use self::{
     tasks::TasksConfig,
 };
 
-use crate::{
-    connections::Limits,
-    console::door::{BadDoor, Door},
-    traces::TraceSettings,
-};
+use crate::{connections::Limits, traces::TraceSettings};
 
 /// A role of `serve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -2,19 +2,20 @@
 //!
 //! Pages are made here, of what the ledger tells operators; they read and act without scripts, and with them go on by
 //! themselves ([`live`]). Nothing that a user said is ever on one. Who may enter is decided by
-//! [`door`]; every change needs a form of ours ([`visitor::Acting`]).
+//! [`Door`]; every change needs a form of ours ([`auth::Acting`]).
 
 mod apps;
 mod assets;
 mod audit;
+mod auth;
 mod chart;
 mod confirm;
 mod delivery;
-pub(crate) mod door;
 mod endpoint;
 mod fault;
 mod filter_form;
 mod find;
+mod guard;
 mod help;
 mod job;
 mod jobs;
@@ -44,16 +45,17 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
+    extract::{DefaultBodyLimit, Path},
     middleware::from_fn_with_state,
-    response::Redirect,
+    response::{Redirect, Response},
     routing::{get, post},
 };
 use db::Shard;
 use ledger::{Ledger, Shards};
 use serde::Deserialize;
 
-use self::{door::Door, fault::Fault, live::Parts, session::Sessions};
+use self::{fault::Fault, live::Parts, session::Sessions};
+use crate::config::Door;
 
 /// A form is short.
 const LONGEST_FORM: usize = 64 * 1024;
@@ -91,6 +93,11 @@ impl After {
 /// Where a browser means to go that was given the address alone, or one slash too many.
 async fn to_overview() -> Redirect {
     Redirect::to("/console")
+}
+
+/// `GET /console/assets/{file}`.
+async fn asset(Path(file): Path<String>) -> Result<Response, Fault> {
+    assets::file(&file).ok_or_else(|| Fault::Missing("There is no such file, or not any more.".to_owned()))
 }
 
 impl Console {
@@ -162,9 +169,9 @@ fn of_shard(console: Console) -> Router {
         .route("/console/help/{word}", get(help::show))
         .route("/console/sessions", get(sessions::list))
         .route("/console/audit", get(audit::list))
-        .route("/console/assets/{file}", get(assets::serve))
+        .route("/console/assets/{file}", get(asset))
         .route("/console/{*other}", get(|| async { Fault::Missing("There is no such page.".to_owned()) }))
         .layer(DefaultBodyLimit::max(LONGEST_FORM))
-        .layer(from_fn_with_state(console.clone(), page::guarded))
+        .layer(from_fn_with_state(console.clone(), guard::guarded))
         .with_state(console)
 }

@@ -8,6 +8,9 @@ use sqlx::{ConnectOptions, Connection, postgres::PgConnectOptions};
 
 use crate::exit::Exit;
 
+/// The target under which the driver logs what the server notices.
+pub(crate) const NOTICES: &str = "sqlx::postgres::notice";
+
 /// The parameters that the driver reads, besides `options[…]`.
 const KNOWN: [&str; 18] = [
     "application_name",

@@ -39,7 +39,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         said.push_str(&fitted("  try: ", step));
     }
     let said =
-        said.replacen("error:", &format!("{}error:{}", crate::telemetry::RED, crate::telemetry::PLAIN), 1);
+        said.replacen("error:", &format!("{}error:{}", crate::terminal::RED, crate::terminal::PLAIN), 1);
     // The disk that stdout could not be written to may be stderr's, too: the code is all that can be said then.
     let _ = anstream::stderr().lock().write_all(said.as_bytes());
     ExitCode::from(code(error))
@@ -48,7 +48,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
 /// A line of it; on a terminal it breaks between words.
 fn fitted(label: &str, words: &str) -> String {
     let line = match std::io::stderr().is_terminal() {
-        true => crate::commands::table::hanging(label, words, textwrap::termwidth()),
+        true => crate::terminal::hanging(label, words, textwrap::termwidth()),
         false => format!("{label}{words}"),
     };
     line + "\n"

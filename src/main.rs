@@ -18,6 +18,8 @@ mod config;
 mod connections;
 mod console;
 mod database;
+mod demo;
+mod dev;
 mod embedded;
 mod exit;
 mod explained;
@@ -26,12 +28,15 @@ mod lifecycle;
 mod listener;
 mod model_servers;
 mod notify;
+mod process;
 mod process_report;
 mod schedule;
 mod schema;
+mod serve;
 mod speech;
 mod tasks;
 mod telemetry;
+mod terminal;
 mod traces;
 mod wiring;
 
@@ -53,13 +58,14 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return exit::report(&anyhow::Error::new(error).context("starting the runtime")),
     };
-    let telemetry = telemetry::start(&cli, runtime.handle());
+    let command = &cli.command;
+    let telemetry = telemetry::start(&cli.logs, command.default_log(), command.traces(), runtime.handle());
     let export = match telemetry {
         Ok(export) => export,
         Err(error) => return exit::report(&error),
     };
     let spans = export.as_ref().map(Export::counts);
-    let ended = runtime.block_on(commands::run(cli, spans));
+    let ended = runtime.block_on(cli.run(spans));
     // The runtime is still there: the last spans go out on it.
     if let Some(export) = export {
         export.close();

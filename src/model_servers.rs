@@ -10,10 +10,7 @@ use speech::Reason;
 use stages::{Engines, ServerAnswer, ServerHealth};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{
-    lifecycle::Lifecycle,
-    wiring::{App, process_name},
-};
+use crate::{lifecycle::Lifecycle, process::process_name};
 
 /// How often a process reports.
 const EVERY: Duration = Duration::from_secs(5);
@@ -27,13 +24,18 @@ enum RemoteEngine {
 }
 
 /// Reports the servers of this process until it stops; a process without one reports nothing.
-pub(crate) fn start(app: &App, tasks: &TaskTracker, lifecycle: &Lifecycle) {
-    let engines =
-        [Some(RemoteEngine::Text(app.engines().clone())), app.speech_engine().map(RemoteEngine::Speech)];
+pub(crate) fn start(
+    shards: &Shards,
+    engines: &Engines,
+    speech: Option<Arc<dyn speech::Engine>>,
+    tasks: &TaskTracker,
+    lifecycle: &Lifecycle,
+) {
+    let engines = [Some(RemoteEngine::Text(engines.clone())), speech.map(RemoteEngine::Speech)];
     let engines: Vec<RemoteEngine> =
         engines.into_iter().flatten().filter(|engine| engine.health().is_some()).collect();
     if !engines.is_empty() {
-        tasks.spawn(report(app.shards.clone(), engines, lifecycle.soft.clone()));
+        tasks.spawn(report(shards.clone(), engines, lifecycle.soft.clone()));
     }
 }
 

@@ -13,7 +13,7 @@ use worker::{Ended, RunEvent, RunObserver};
 use crate::{
     config::{Config, Dispatch, Role},
     lifecycle::Lifecycle,
-    wiring::{App, process_name},
+    process::process_name,
 };
 
 /// How often; one that was not seen for four times as long is taken for dead.
@@ -64,9 +64,14 @@ impl RunObserver for RunCounter {
 }
 
 /// Reports this process to a shard until it stops, and takes its leave.
-pub(crate) fn start(app: &App, ledger: &Ledger, tasks: &TaskTracker, lifecycle: &Lifecycle) {
-    let process = process(&app.config);
-    tasks.spawn(report(ledger.clone(), process, app.run_counter(ledger), lifecycle.soft.clone()));
+pub(crate) fn start(
+    config: &Config,
+    ledger: &Ledger,
+    counter: Arc<RunCounter>,
+    tasks: &TaskTracker,
+    lifecycle: &Lifecycle,
+) {
+    tasks.spawn(report(ledger.clone(), process(config), counter, lifecycle.soft.clone()));
 }
 
 async fn report(ledger: Ledger, mut process: Process, counts: Arc<RunCounter>, soft: CancellationToken) {
@@ -90,12 +95,12 @@ async fn report(ledger: Ledger, mut process: Process, counts: Arc<RunCounter>, s
 }
 
 /// Says what ended since the last report, once everything has come to rest: runs that were drained count as well.
-pub(crate) async fn last_words(app: &App, ledger: &Ledger) {
-    let ended = app.run_counter(ledger).ended();
+pub(crate) async fn last_words(config: &Config, ledger: &Ledger, counter: &RunCounter) {
+    let ended = counter.ended();
     if ended == RunCounts::default() {
         return;
     }
-    let process = Process { stopping: true, ..process(&app.config) };
+    let process = Process { stopping: true, ..process(config) };
     if let Err(error) = Operations::new(ledger).report_process(&process, &ended).await {
         tracing::warn!(%error, "the last runs of this process were not counted");
     }

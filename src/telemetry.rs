@@ -2,23 +2,15 @@
 
 use std::{io::IsTerminal, panic::PanicHookInfo};
 
-use anstyle::{AnsiColor, Reset, Style};
 use clap::{Args, ValueEnum};
 use tokio::runtime::Handle;
 use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
 
 use crate::{
-    cli::Cli,
-    commands::table::GLOBAL,
-    traces::{Export, Shape, WithTraceIds},
+    database::NOTICES,
+    terminal::GLOBAL,
+    traces::{Export, Shape, TraceSettings, WithTraceIds},
 };
-
-/// Red, where colours are wanted.
-pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();
-/// Yellow, where colours are wanted.
-pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
-/// Back to plain.
-pub(crate) const PLAIN: Reset = Reset;
 
 /// What no log shows, whatever is asked for.
 const NEVER: [&str; 2] = [trace::TARGET, "sqlx_postgres::options::pgpass"];
@@ -76,16 +68,21 @@ fn filter(words: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// When the settings of traces cannot work.
-pub(crate) fn start(cli: &Cli, runtime: &Handle) -> anyhow::Result<Option<Export>> {
-    let export = match cli.command.traces() {
+pub(crate) fn start(
+    logs: &Logs,
+    default_log: &str,
+    traces: Option<&TraceSettings>,
+    runtime: &Handle,
+) -> anyhow::Result<Option<Export>> {
+    let export = match traces {
         Some(traces) => Export::start(traces, runtime.clone())?,
         None => None,
     };
     std::panic::set_hook(Box::new(panicked));
-    let filter = cli.logs.filter(cli.command.default_log());
+    let filter = logs.filter(default_log);
     match &export {
-        Some(export) => cli.logs.start_with_traces(filter, export),
-        None => cli.logs.start(filter),
+        Some(export) => logs.start_with_traces(filter, export),
+        None => logs.start(filter),
     }
     Ok(export)
 }
@@ -110,7 +107,7 @@ impl Logs {
     /// they stand. Nor is what the driver says of a broken line in a file of passwords: it shows the line.
     fn filter(&self, default: &str) -> EnvFilter {
         // What the server notices of a schema that is there already is no news to anybody.
-        let default = || format!("{default},{}=warn", crate::wiring::NOTICES);
+        let default = || format!("{default},{}=warn", NOTICES);
         let asked = self.log.clone().unwrap_or_else(default);
         let off = NEVER.iter().filter_map(|target| format!("{target}=off").parse().ok());
         off.fold(EnvFilter::new(asked), EnvFilter::add_directive)
@@ -164,6 +161,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::cli::Cli;
 
     /// What must never be in a log.
     const SAID: &str = "The orchid needs water on Thursday";
@@ -195,7 +193,7 @@ mod tests {
     fn somebody_panics() {
         let cli = ["listen", "--log=info", "--log-format=json", "completions", "bash"];
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        start(&Cli::try_parse_from(cli).unwrap(), runtime.handle()).unwrap();
+        start(&Cli::try_parse_from(cli).unwrap().logs, DEFAULT_LOG, None, runtime.handle()).unwrap();
         assert!(std::thread::spawn(|| panic!("{SAID}")).join().is_err());
     }
 }

@@ -5,11 +5,7 @@ mod live;
 mod shapes;
 mod tasks;
 
-use std::{
-    str::FromStr,
-    sync::{Arc, LazyLock},
-    time::Duration,
-};
+use std::{str::FromStr, sync::Arc, time::Duration};
 
 use ::engines::Embedded;
 use anyhow::Context;
@@ -18,7 +14,7 @@ use compute::Pool;
 use ledger::{Ledger, Shards};
 use outside::{Caller, Guard, Sender, Vapid};
 use prometheus::Registry;
-use rand::{Rng, SeedableRng, rngs::StdRng};
+use rand::Rng;
 use sqlx::postgres::PgConnectOptions;
 use stages::Engines;
 use tokio_util::task::TaskTracker;
@@ -38,6 +34,7 @@ use crate::{
     exit,
     keyed::Keyed,
     lifecycle::Lifecycle,
+    process::{chance, install_crypto, process_name},
     process_report::RunCounter,
     schedule::longest_gap,
     traces::SpanCounts,
@@ -217,6 +214,13 @@ impl App {
         Arc::new(ChatApps { shards, caller: Arc::new(tools.allowed(allowed)), allowed })
     }
 
+    /// Starts what turns of the assistant need, in a process that takes requests.
+    pub(crate) fn start_chat(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
+        if self.config.has(Role::Api) {
+            tasks.spawn(self.chat.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
+        }
+    }
+
     /// Starts what the runs with users' own keys need, in a process that takes requests.
     pub(crate) fn start_keyed(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
         if self.config.has(Role::Api) {
@@ -305,35 +309,6 @@ impl App {
         tasks.spawn(worker.run(lifecycle.soft.clone(), lifecycle.hard.clone()));
         Ok(Some(health))
     }
-}
-
-/// The target under which the driver logs what the server notices.
-pub(crate) const NOTICES: &str = "sqlx::postgres::notice";
-
-/// Chance comes in here, once per use.
-pub(crate) fn chance() -> StdRng {
-    #[expect(clippy::disallowed_methods, reason = "this is the door through which chance comes in")]
-    StdRng::from_rng(&mut rand::rng())
-}
-
-/// What this process is called, in leases and wherever it speaks of itself: the same as long as it lives.
-pub(crate) fn process_name() -> String {
-    static NAME: LazyLock<String> = LazyLock::new(|| {
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        named(&host, std::process::id(), &mut chance())
-    });
-    NAME.clone()
-}
-
-/// Host and number, for people, and a word of chance: containers that share a host's name are all number 1 of it, and so is
-/// the next one after a restart.
-fn named(host: &str, number: u32, chance: &mut StdRng) -> String {
-    format!("{host}:{number}-{:06x}", chance.next_u32() >> 8)
-}
-
-/// One crypto library for outgoing calls and the database: ring. Installing it twice is harmless.
-pub(crate) fn install_crypto() {
-    let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
 /// How runs go in this process, those of the worker as well as keyed ones.

@@ -1,6 +1,7 @@
 //! What can be answered instead of what was asked for. Bodies are FastAPI's (`{"detail": …}`), with a code beside it.
 
 mod code;
+mod problem;
 
 use std::sync::Arc;
 
@@ -14,8 +15,9 @@ use serde_json::{Value, json};
 
 pub(crate) use self::code::Code;
 pub use self::code::page;
+pub(crate) use self::problem::{Problem, Step};
 
-use crate::{Scope, read::Problem};
+use crate::Scope;
 
 /// The documented statuses other than success.
 #[derive(Debug, thiserror::Error)]

@@ -11,8 +11,9 @@ use axum::{
 use tower::ServiceExt;
 
 use crate::{
-    app::{self, AppState},
     endpoint::{self, Endpoint},
+    middleware,
+    state::AppState,
 };
 
 /// The endpoints, behind the middleware, for all shards.
@@ -42,5 +43,5 @@ async fn answer(front: Arc<Front>, request: Request) -> Response {
 }
 
 fn of_shard(endpoints: Vec<Endpoint>, state: AppState) -> Router {
-    app::before(endpoint::router(endpoints, &state), state)
+    middleware::before(endpoint::router(endpoints, &state), state)
 }

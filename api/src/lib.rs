@@ -1,17 +1,19 @@
 //! HTTP in: parse, ask the ledger, shape the answer.
 //!
-//! One file per resource under `routes/`; `read/` takes requests apart as FastAPI does, `shapes/` is what goes out
-//! (webhooks included), `keys/` knows who calls, and `state/` is what every request passes. Nothing here decides
-//! about a job, and nothing here can name a stage.
+//! To be read from the bottom: `state/` is what every handler is handed; `read/` takes requests apart as FastAPI does and
+//! `caller` knows who calls; `middleware/` is what every request passes, and `endpoint/` what is registered; `routes/` has one
+//! file per resource and `shapes/` what goes out (webhooks included); `service` makes the router. Nothing here decides about a
+//! job, and nothing here can name a stage.
 
 #![warn(clippy::indexing_slicing, clippy::string_slice)]
 #![cfg_attr(test, allow(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic"))]
 
-mod app;
 mod app_servers;
 mod audio_webhooks;
+mod caller;
 mod categorize;
 mod chat;
+mod completion;
 mod deliveries;
 #[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
 mod document;
@@ -24,23 +26,29 @@ mod keyed;
 pub mod keys;
 mod live;
 mod metrics;
+mod middleware;
 mod read;
+mod registry;
 mod routes;
 mod service;
 mod settings;
 pub mod shapes;
+mod state;
 
-pub use app::{CheckUrl, run_requests_to_completion};
 pub use app_servers::{AppServers, NoAppServers, NoManifest, NoMcpTools, NotOffered, offered};
 pub use audio_webhooks::{AudioTap, AudioWebhooks, NoAudioWebhooks};
 pub use categorize::{Categorize, Uncategorized};
-pub use chat::{Chat, ChatApps, ChatSettings, EngineWithKey, NoChatApps, UserApps};
+pub use completion::run_requests_to_completion;
 pub use deliveries::{Delivered, Deliveries, Invokers, NoDeliveries, NotInvoker};
 use error::Error;
 pub use error::page as error_codes;
 pub use keyed::{ByokPermit, ByokRuns, NoByokRuns};
 pub use keys::Scope;
-pub use live::{Live, LiveSettings};
 pub use metrics::Metrics;
+pub use registry::{Chat, Live};
 pub use service::{document, router, router_with_ids};
-pub use settings::{AppsMode, CheckKeys, Settings, WebPush};
+pub use settings::{
+    AppsMode, ChatApps, ChatSettings, CheckKeys, EngineWithKey, LiveSettings, NoChatApps, Settings, UserApps,
+    WebPush,
+};
+pub use state::CheckUrl;

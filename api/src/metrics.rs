@@ -1,9 +1,11 @@
 //! What the API counts. Labels are names of ours, never anything that was sent.
 
+mod live;
+
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry};
 use records::Budget;
 
-use crate::live::LiveMetrics;
+pub(crate) use live::LiveMetrics;
 
 /// Up to a minute: what waits for a job is answered before that.
 const SECONDS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0];

@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use crate::{
     Metrics, Settings,
-    app::{AppState, CheckUrl, Patterns},
     document::write,
     front,
     ids::{Ids, SystemIds},
     routes,
+    state::{AppState, CheckUrl, Patterns},
 };
 
 /// The whole public interface as one service.

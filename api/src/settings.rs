@@ -1,14 +1,17 @@
 //! What the API can be configured with.
 
+mod chat;
+mod live;
+
 use std::{fmt, sync::Arc, time::Duration};
 
 use records::Source;
 
 use crate::categorize::{Categorize, Uncategorized};
-use crate::{
-    AppServers, ByokRuns, ChatSettings, Deliveries, Invokers, LiveSettings, NoAppServers, NoByokRuns,
-    NoDeliveries,
-};
+use crate::{AppServers, ByokRuns, Deliveries, Invokers, NoAppServers, NoByokRuns, NoDeliveries};
+
+pub use chat::{ChatApps, ChatSettings, EngineWithKey, NoChatApps, UserApps};
+pub use live::LiveSettings;
 
 /// The settings of the API role.
 #[derive(Clone, Debug)]

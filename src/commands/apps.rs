@@ -15,10 +15,10 @@ use store::{InstallRefusal, Uninstalled};
 use super::{
     consent::Cause,
     ids,
-    jobs::{filter::ago, show::time},
     paging::Paging,
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
+    times::{ago, time},
     users::nobody,
 };
 use crate::exit::Exit;

@@ -7,9 +7,10 @@ use operations::{ActionFilter, ActionView, IdKind, Operations};
 
 use super::{
     ids,
-    jobs::{filter::ago, show::action_json},
+    jobs::show::action_json,
     paging::{Paging, cursor},
     table::{self, Column, CommonArgs, id, text, word},
+    times::ago,
 };
 use crate::exit::Exit;
 

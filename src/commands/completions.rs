@@ -10,9 +10,9 @@ use super::stdout;
 ///
 /// # Errors
 /// When stdout cannot be written to.
-pub(super) fn run(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(shell: clap_complete::Shell, mut command: clap::Command) -> anyhow::Result<ExitCode> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut crate::cli::command(), "listen", &mut text);
+    clap_complete::generate(shell, &mut command, "listen", &mut text);
     stdout::write(&text).context("writing the completions")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -29,7 +29,7 @@ pub(crate) const COLUMNS: [Column; 3] = [word("setting", 0), text("value", 1), w
 ///
 /// # Errors
 /// When stdout cannot be written to.
-pub(super) fn run(show: &Show, settings: &[Setting], logs: &Logs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(show: &Show, settings: &[Setting], logs: &Logs) -> anyhow::Result<ExitCode> {
     let problems = show.config.problems_of_service();
     let chosen = [show.config.chosen(), vec![("log_format", logs.chosen())]].concat();
     if let Ok((_, ignored)) = database::read(show.config.database_url.as_deref()) {

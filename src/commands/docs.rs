@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Arg, Args, Command, ValueEnum};
 
-use super::{stdout, table::GLOBAL};
+use super::stdout;
 use crate::{
-    cli::{command, is_setting},
-    config::range,
+    config::{is_setting, range},
     exit,
+    terminal::GLOBAL,
 };
 
 /// Print a page of the reference manual, in Markdown.
@@ -28,8 +28,7 @@ enum Page {
 }
 
 impl Page {
-    fn text(self) -> String {
-        let command = command();
+    fn text(self, command: Command) -> String {
         match self {
             Self::Settings => settings(&command),
             Self::Cli => cli(command),
@@ -42,8 +41,8 @@ impl Page {
 ///
 /// # Errors
 /// When stdout cannot be written to.
-pub(super) fn run(docs: &Docs) -> anyhow::Result<ExitCode> {
-    stdout::write(docs.page.text().as_bytes()).context("writing the page")?;
+pub(crate) fn run(docs: &Docs, command: Command) -> anyhow::Result<ExitCode> {
+    stdout::write(docs.page.text(command).as_bytes()).context("writing the page")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -151,6 +150,7 @@ fn describe(command: &Command, path: &str, page: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::command;
 
     #[test]
     fn the_pages_in_docs_are_those_of_this_program() {
@@ -161,7 +161,7 @@ mod tests {
         ];
         for (page, name, checked_in) in pages {
             assert!(
-                page.text() == checked_in,
+                page.text(command()) == checked_in,
                 "docs/{name}.md is out of date: `cargo run -q -- docs {name} > docs/{name}.md`"
             );
         }
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn no_secret_has_a_default_or_an_example_on_the_page() {
-        let text = Page::Settings.text();
+        let text = Page::Settings.text(command());
         for name in ["DATABASE_URL", "LISTEN_OPENAI_API_KEY", "LISTEN_VAPID_PRIVATE_KEY"] {
             let row = text.lines().find(|line| line.starts_with(&format!("| `{name}`"))).unwrap_or_default();
             assert!(row.contains("| none |"), "{name}: {row}");

@@ -30,7 +30,7 @@ pub(crate) struct Explain {
 ///
 /// # Errors
 /// When there is no such word, or stdout cannot be written to.
-pub(super) fn run(explain: &Explain) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(explain: &Explain) -> anyhow::Result<ExitCode> {
     let word = explain.word.join(" ");
     if word.is_empty() {
         list(explain.json)?;

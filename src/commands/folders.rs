@@ -17,7 +17,7 @@ use super::{
     table::{self, Column, CommonArgs, id, number, print_json, text, word},
     users::nobody,
 };
-use crate::{exit::Exit, wiring::chance};
+use crate::{exit::Exit, process::chance};
 
 /// A person's folders.
 #[derive(Args, Debug)]

@@ -10,7 +10,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::stdout::say;
-use crate::wiring;
+use crate::process::install_crypto;
 
 /// How long an answer is waited for. Readiness waits two seconds for the database.
 const WAIT: Duration = Duration::from_secs(5);
@@ -33,10 +33,10 @@ pub(crate) struct Healthcheck {
 ///
 /// # Errors
 /// When the process does not answer.
-pub(super) async fn run(check: Healthcheck) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(check: Healthcheck) -> anyhow::Result<ExitCode> {
     let path = if check.live { "livez" } else { "readyz" };
     let url = format!("http://{}/{path}", reachable(check.admin_addr));
-    wiring::install_crypto();
+    install_crypto();
     let client = reqwest::Client::builder().no_proxy().timeout(WAIT).build().context("making a client")?;
     let answer = client.get(&url).send().await.with_context(|| format!("asking {url}"))?;
     let is_well = answer.status().is_success();

@@ -20,7 +20,7 @@ use operations::{IdKind, JobPage, Operations};
 use rand::RngExt;
 
 use super::{ids, table::CommonArgs};
-use crate::{exit::Exit, wiring::chance};
+use crate::{exit::Exit, process::chance};
 
 /// Look at finalization jobs and repair them.
 #[derive(Args, Debug)]

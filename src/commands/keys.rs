@@ -12,14 +12,13 @@ use serde_json::json;
 use store::{Key, NewKey};
 
 use super::{
-    ids,
-    jobs::{filter::ago, show::time},
-    named,
+    ids, named,
     stdout::say,
     table::{self, Column, CommonArgs, id, print_json, text, word},
+    times::{ago, time},
     users::nobody,
 };
-use crate::{exit::Exit, wiring::chance};
+use crate::{exit::Exit, process::chance};
 
 /// Developer keys.
 #[derive(Args, Debug)]

@@ -8,9 +8,9 @@ use store::LiveView;
 
 use super::{
     ids,
-    jobs::{filter::ago, show::time},
     paging::Paging,
     table::{self, Column, CommonArgs, id, number, word},
+    times::{ago, time},
 };
 
 /// Look at live conversations: who records, in which process, and when each is processed. Never words.

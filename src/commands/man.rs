@@ -19,8 +19,7 @@ pub(crate) struct Man {
 ///
 /// # Errors
 /// When the folder or stdout cannot be written to.
-pub(super) fn run(man: &Man) -> anyhow::Result<ExitCode> {
-    let command = crate::cli::command();
+pub(crate) fn run(man: &Man, command: clap::Command) -> anyhow::Result<ExitCode> {
     match &man.into {
         Some(folder) => {
             std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;

@@ -23,7 +23,7 @@ pub(crate) struct Migrate {
     common: CommonArgs,
 }
 
-pub(super) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
     let shards = migrate.common.shards()?;
     let ledgers = migrate.common.chosen_of(&shards)?;
     refuse_others(&shards).await?;
@@ -56,7 +56,7 @@ pub(super) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
 }
 
 /// A schema that this program can work with. Migrations are identified by their versions.
-pub(super) struct Schema {
+pub(crate) struct Schema {
     /// What was missing.
     applied: Vec<i64>,
     /// What only a newer program knows.
@@ -86,7 +86,7 @@ impl Schema {
 ///
 /// # Errors
 /// When the database cannot be reached, a migration fails, or the schema is neither older nor newer than this program's.
-pub(super) async fn bring_up_to_date(ledger: &Ledger) -> anyhow::Result<Schema> {
+pub(crate) async fn bring_up_to_date(ledger: &Ledger) -> anyhow::Result<Schema> {
     match ledger.db().migrate().await? {
         Migrated::Applied(applied) => Ok(Schema { applied, newer: Vec::new() }),
         Migrated::Newer(newer) => Ok(Schema { applied: Vec::new(), newer }),

@@ -6,7 +6,7 @@ use anyhow::Context;
 
 use super::stdout;
 
-pub(super) fn run() -> anyhow::Result<ExitCode> {
+pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let document = api::document(&api::Settings::default());
     let text = serde_json::to_string_pretty(&document).context("making the document")?;
     stdout::write(format!("{text}\n").as_bytes()).context("writing the document")?;

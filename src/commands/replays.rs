@@ -14,10 +14,10 @@ pub(crate) use self::watch::watch;
 use super::{
     consent::Cause,
     ids,
-    jobs::{filter::ago, show::time},
     paging::Paging,
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
+    times::{ago, time},
 };
 use crate::exit::Exit;
 

@@ -9,7 +9,6 @@ use clap::Args;
 use ledger::{Ledger, Shards};
 use records::UserId;
 use serde_json::{Value, json};
-use textwrap::Options;
 
 pub(crate) use self::layout::{Column, id, number, text, word};
 use super::stdout::{plain, say};
@@ -17,6 +16,7 @@ use crate::{
     config::{self, shards::NO_COUNT},
     database,
     exit::Exit,
+    terminal::{GLOBAL, hanging},
 };
 
 /// Options of every command that reads the database: its address, and the form of the output.
@@ -63,9 +63,6 @@ pub(crate) struct CommonArgs {
     #[arg(long, global = true, help_heading = GLOBAL, display_order = 901)]
     pub(crate) json: bool,
 }
-
-/// The heading of what every command takes: it stands below a command's own flags.
-pub(crate) const GLOBAL: &str = "Global options";
 
 impl CommonArgs {
     /// All shards, without asking them anything yet.
@@ -190,18 +187,6 @@ pub(crate) fn wrapped(label: &str, text: &str) -> String {
     }
 }
 
-/// A text behind a label in lines of at most `width`, but for words that are longer; lines of the text stay lines.
-pub(crate) fn hanging(label: &str, text: &str, width: usize) -> String {
-    let below = " ".repeat(textwrap::core::display_width(label));
-    let options = Options::new(width)
-        .initial_indent(label)
-        .subsequent_indent(&below)
-        .break_words(false)
-        .word_separator(textwrap::WordSeparator::AsciiSpace)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    textwrap::fill(text, options).trim_end().to_owned()
-}
-
 /// Prints one JSON document.
 ///
 /// # Errors
@@ -232,16 +217,4 @@ pub(crate) fn say_next(next: Option<&str>) {
 /// When stdout cannot be written to.
 pub(crate) fn print_line(value: &Value) -> anyhow::Result<()> {
     say!("{value}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_value_goes_on_below_itself_and_no_word_is_broken() {
-        let id = "fj_0123456789abcdef0123456789abcdef";
-        let shown = hanging("why  ", &format!("it waits for {id} and then runs"), 30);
-        assert_eq!(shown, format!("why  it waits for\n     {id}\n     and then runs"));
-    }
 }

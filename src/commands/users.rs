@@ -20,7 +20,7 @@ use super::{
     stdout::say,
     table::{CommonArgs, print_json},
 };
-use crate::{exit::Exit, wiring::chance};
+use crate::{exit::Exit, process::chance};
 
 /// People whose conversations are kept.
 #[derive(Args, Debug)]

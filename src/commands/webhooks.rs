@@ -15,13 +15,10 @@ use serde_json::{Value, json};
 use super::{
     consent::Cause,
     ids,
-    jobs::{
-        filter::{age, ago},
-        show::time,
-    },
     paging::Paging,
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
+    times::{age, ago, time},
     users::nobody,
 };
 use crate::exit::Exit;

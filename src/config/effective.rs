@@ -28,6 +28,15 @@ pub(crate) fn effective(command: &Command, matches: &ArgMatches, file: &toml::Ta
     settings.filter(is_setting).map(|arg| setting(arg, matches, file)).collect()
 }
 
+/// Whether a file may hold a value of that name.
+pub(crate) fn is_setting(command: &Command, name: &str) -> bool {
+    let of_serve = command.find_subcommand("serve").into_iter().flat_map(Command::get_arguments);
+    OF_LOGS.contains(&name) || of_serve.map(Arg::get_id).any(|id| id == name)
+}
+
+/// The settings that every command takes, and that stand before all of them: how to log.
+const OF_LOGS: [&str; 2] = ["log", "log_format"];
+
 fn setting(arg: &Arg, matches: &ArgMatches, file: &toml::Table) -> Setting {
     let id = arg.get_id().as_str();
     let raw = matches.get_raw(id).map(|values| {
@@ -59,7 +68,7 @@ fn has_password(id: &str, value: &str) -> bool {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use clap::CommandFactory;
 

@@ -10,7 +10,7 @@ use speech::NoMeter;
 use super::{Config, Dispatch, Role, shards::NO_COUNT};
 use crate::{
     database::{self, Addresses},
-    wiring::install_crypto,
+    process::install_crypto,
 };
 
 /// A day, in seconds: nothing about one run takes longer.

@@ -14,11 +14,12 @@ use serde::Deserialize;
 
 use super::{
     Console,
+    auth::Acting,
     confirm::Confirm,
     fault::{Fault, Undone},
     page::{Frame, render},
     typed::{Path, Query},
-    visitor::{Acting, Visitor},
+    visitor::Visitor,
     words::{Moment, query},
 };
 

@@ -3,13 +3,10 @@
 use std::sync::LazyLock;
 
 use axum::{
-    extract::Path,
     http::header,
     response::{IntoResponse, Response},
 };
 use sha2::{Digest, Sha256};
-
-use super::fault::Fault;
 
 /// The scripts of live pages, as one file, so that the extension is known before htmx looks at the page: htmx itself
 /// and an extension of it as they were published, and ours.
@@ -45,17 +42,12 @@ pub(super) fn address(name: &str) -> &'static str {
     ASSETS.iter().find(|asset| asset.name == name).map_or("", |asset| asset.address.as_str())
 }
 
-/// `GET /console/assets/{file}`.
-pub(super) async fn serve(Path(file): Path<String>) -> Response {
-    let named = |asset: &&Asset| asset.address.rsplit('/').next() == Some(&file);
-    match ASSETS.iter().find(named) {
-        None => Fault::Missing("There is no such file, or not any more.".to_owned()).into_response(),
-        Some(asset) => {
-            let kept = "public, max-age=31536000, immutable";
-            let headers = [(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, kept)];
-            (headers, asset.text.as_str()).into_response()
-        }
-    }
+/// The file at that address, if it is one of these.
+pub(super) fn file(name: &str) -> Option<Response> {
+    let asset = ASSETS.iter().find(|asset| asset.address.rsplit('/').next() == Some(name))?;
+    let kept = "public, max-age=31536000, immutable";
+    let headers = [(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, kept)];
+    Some((headers, asset.text.as_str()).into_response())
 }
 
 #[cfg(test)]

@@ -14,13 +14,14 @@ use records::UserId;
 use super::{
     Console,
     audit::Line,
+    auth::Acting,
     confirm::Confirm,
     endpoint::words,
     fault::{Fault, Undone},
     live::live_page,
     page::Frame,
     typed::Query,
-    visitor::{Acting, Visitor},
+    visitor::Visitor,
     webhooks::{Which, answer, missing},
     words::{Moment, query},
 };

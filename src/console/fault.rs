@@ -6,7 +6,12 @@ use axum::{
 };
 use db::Trouble;
 
-use super::page::{Frame, Message, render_as};
+use ledger::Ledger;
+
+use super::{
+    Console,
+    page::{Frame, Message, render_as},
+};
 
 /// Why there is no page.
 #[derive(Clone, Debug)]
@@ -213,13 +218,60 @@ impl Fault {
     }
 }
 
+impl Console {
+    /// [`in_time`], of its own ledger.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) async fn in_time<T>(&self, page: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+        in_time(&self.ledger, page).await
+    }
+}
+
+/// Waits for what a page shows no longer than for any answer of the database.
+///
+/// # Errors
+/// Those of `page`; [`Fault::Database`] when nothing was heard of it.
+pub(super) async fn in_time<T>(
+    ledger: &Ledger,
+    page: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Fault> {
+    let made = ledger.db().in_time(async { Ok(page.await) }).await?;
+    if let Err(Fault::Migrated) = made {
+        ledger.db().replan();
+    }
+    made
+}
+
 #[cfg(test)]
 mod tests {
+    use std::{future::pending, sync::Arc};
+
+    use ledger::{Ledger, Settings};
+    use sqlx::postgres::PgConnectOptions;
+
     use super::*;
+    use crate::{
+        config::Door,
+        console::{live::Parts, session::Sessions},
+    };
 
     #[test]
     fn a_page_that_cannot_be_written_is_not_blamed_on_the_database() {
         let (status, heading, _) = Fault::from(askama::Error::Fmt).words();
         assert_eq!((status, heading), (StatusCode::INTERNAL_SERVER_ERROR, "This page cannot be written"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_page_that_nothing_is_heard_of_is_that_of_an_absent_database() {
+        // Nothing is asked of any database.
+        let ledger = Ledger::new(PgConnectOptions::new_without_pgpass(), Settings::default());
+        let sessions = Arc::new(Sessions::new([7; 32]));
+        let (door, parts) = (Arc::new(Door::ThisMachine), Parts::default());
+        let console = Console { ledger, door, sessions, parts, boards: None };
+        let silent: Result<(), Fault> = console.in_time(pending()).await;
+        assert!(matches!(silent, Err(Fault::Database)), "{silent:?}");
+        let quick = console.in_time(async { Ok(7) }).await;
+        assert!(matches!(quick, Ok(7)), "{quick:?}");
     }
 }

@@ -12,7 +12,7 @@ use super::{
     paging::{parse_place, write_place},
     words::query,
 };
-use crate::commands::{jobs::filter::age, paging::has_four_digit_year};
+use crate::commands::{paging::has_four_digit_year, times::age};
 
 /// A filter as it was typed. What is empty does not filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]

@@ -1,9 +1,9 @@
 //! One job, with everything that explains it, and never a word of its person's.
 
-use crate::commands::{jobs::show, users::limits::words as budget_words};
+use crate::commands::{jobs::show, times::time, users::limits::words as budget_words};
 use askama::Template;
 use axum::{extract::State, response::Response};
-use job::{JobId, State as JobState};
+use job::{Job, JobId, State as JobState, Timestamp};
 use ledger::{Event, Ledger};
 use operations::{JobPage, Operations};
 use store::UserBudget;
@@ -14,7 +14,6 @@ use super::{
     chart::{self, Chart},
     fault::Fault,
     live::live_page,
-    orders::waits,
     page::Frame,
     typed::{Path, Query},
     visitor::Visitor,
@@ -130,6 +129,11 @@ pub(super) async fn read(ledger: &Ledger, id: &str) -> Result<JobPage, Fault> {
     page.ok_or_else(|| Fault::Missing(format!("There is no job {id}.")))
 }
 
+/// Whether the job waits for a moment that has not come.
+pub(super) fn waits(job: &Job, now: Timestamp) -> bool {
+    matches!(job.state, JobState::Queued { ready_at } if ready_at > now)
+}
+
 /// The stations, with the present one marked; where a job is parked, that is on its way.
 fn way(here: &str) -> Vec<(&'static str, &'static str, bool)> {
     let mut way = vec!["queued", "leased"];
@@ -157,7 +161,7 @@ fn facts(page: &JobPage, budget: Option<&UserBudget>) -> Vec<(&'static str, Stri
         ("Engine", page.engine.clone().unwrap_or_else(|| "none yet".to_owned())),
         ("Model calls", show::spent_words(&page.spent)),
         ("Recorded stages", or_none(view.checkpoints.join(", "))),
-        ("Looked at next", view.reconcile_after_at.map_or("never by itself".to_owned(), show::time)),
+        ("Looked at next", view.reconcile_after_at.map_or("never by itself".to_owned(), time)),
     ];
     facts.extend(page.speech.iter().map(|usage| ("Speech", show::speech_words(usage))));
     facts.extend(budget.map(|budget| ("User's budget", budget_words(budget))));

@@ -35,15 +35,6 @@ type Part = (Instant, Arc<str>);
 /// A page's address, and whether its reader may act.
 type Key = (String, bool);
 
-/// What a page's script asks for.
-#[derive(Clone, Debug)]
-pub(super) struct PartRequest {
-    /// The page's path and query.
-    pub(super) address: String,
-    /// The digest of the part that it shows.
-    pub(super) shown: Option<String>,
-}
-
 /// A page with a live part.
 pub(super) trait LivePage: askama::Template {
     /// Writes that part alone.

@@ -10,12 +10,12 @@ use serde::Deserialize;
 
 use super::{
     Console,
-    door::Door,
+    auth::cookie as sent_cookie,
     page::{Frame, render, render_as},
     session::{COOKIE, LASTS},
     typed::{Form, Query},
-    visitor::cookie as sent_cookie,
 };
+use crate::config::Door;
 
 #[derive(Template)]
 #[template(path = "login.html")]

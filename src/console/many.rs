@@ -12,14 +12,15 @@ use uuid::Uuid;
 
 use super::{
     Console,
+    auth::Acting,
     confirm::Confirm,
     fault::{Fault, Undone},
     filter_form::FilterForm,
     typed::Query,
-    visitor::{Acting, Visitor},
+    visitor::Visitor,
     words::{Sentence, count},
 };
-use crate::{commands::replays::preflight, wiring::chance};
+use crate::{commands::replays::preflight, process::chance};
 
 /// Jobs a minute and unfinished at once, unless the operator says otherwise.
 const CAPS: (i32, i32) = (600, 16);

@@ -8,11 +8,12 @@ use job::{Job, JobId, Refusal, State as JobState};
 
 use super::{
     Console,
+    auth::Acting,
     confirm::Confirm,
     fault::{Fault, Undone},
     job::read,
     typed::Path,
-    visitor::{Acting, Visitor},
+    visitor::Visitor,
 };
 use crate::commands::jobs::words;
 

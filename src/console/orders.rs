@@ -4,19 +4,20 @@ use axum::{
     extract::State,
     response::{Redirect, Response},
 };
-use job::{Job, JobId, State as JobState, Timestamp};
+use job::{JobId, Timestamp};
 use ledger::Ledger;
 use operations::{JobFilter, Operations, OrderOfMany};
 
 use super::{
     Console,
+    auth::Acting,
     confirm::Confirm,
     fault::{Fault, Undone},
     filter_form::FilterForm,
-    job::read,
+    job::{read, waits},
     one::granted,
     typed::{Path, Query},
-    visitor::{Acting, Visitor},
+    visitor::Visitor,
     words::count,
 };
 use crate::commands::jobs::order_id;
@@ -91,11 +92,6 @@ pub(super) async fn cancel(
     let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.ledger);
     let job = granted(&id, ledger.db().in_time(ledger.cancel(&job, &action)).await?)?;
     Ok(Redirect::to(&format!("/console/jobs/{}?done=job-cancelled", job.id)))
-}
-
-/// Whether the job waits for a moment that has not come.
-pub(super) fn waits(job: &Job, now: Timestamp) -> bool {
-    matches!(job.state, JobState::Queued { ready_at } if ready_at > now)
 }
 
 /// `GET /console/run-now`.

@@ -9,10 +9,11 @@ use operations::Operations;
 
 use super::{
     Console,
+    auth::Acting,
     confirm::Confirm,
     fault::{Fault, Undone},
     typed::Path,
-    visitor::{Acting, Visitor},
+    visitor::Visitor,
 };
 
 /// `GET /console/queues/{queue}/{change}`.

@@ -12,13 +12,14 @@ use serde::Deserialize;
 
 use super::{
     Console,
+    auth::Acting,
     chart::{self, Chart},
     confirm::Confirm,
     fault::{Fault, Undone},
     live::live_page,
     page::Frame,
     typed::{Path, Query},
-    visitor::{Acting, Visitor},
+    visitor::Visitor,
     words::{Moment, count},
 };
 

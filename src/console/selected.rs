@@ -8,10 +8,11 @@ use job::JobId;
 
 use super::{
     Console,
+    auth::Acting,
     confirm::Confirm,
     fault::{Fault, Undone},
     page::{Frame, Message, render},
-    visitor::{Acting, Visitor},
+    visitor::Visitor,
 };
 use crate::commands::jobs::words;
 

@@ -14,7 +14,7 @@ use job::JobId;
 use serde::Deserialize;
 use tower::ServiceExt;
 
-use super::visitor::named_cookie;
+use super::auth::named_cookie;
 
 /// The cookie in which the choice is kept.
 const COOKIE: &str = "console-shard";

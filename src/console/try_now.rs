@@ -10,10 +10,11 @@ use serde::Deserialize;
 
 use super::{
     Console,
+    auth::Acting,
     confirm::Confirm,
     fault::{Fault, Undone},
     typed::Query,
-    visitor::{Acting, Visitor},
+    visitor::Visitor,
     webhooks::missing,
     words::query,
 };

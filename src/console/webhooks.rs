@@ -13,16 +13,17 @@ use serde::Deserialize;
 
 use super::{
     Console,
+    auth::Acting,
     confirm::Confirm,
     fault::{Fault, Undone},
     live::live_page,
     page::Frame,
     paging::{cut, read_place, write_place},
     typed::Query,
-    visitor::{Acting, Visitor},
+    visitor::Visitor,
     words::{Moment, query},
 };
-use crate::commands::jobs::filter::age;
+use crate::commands::times::age;
 
 /// Rows of each table.
 const PAGE: usize = 50;

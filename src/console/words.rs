@@ -5,7 +5,7 @@ use std::fmt;
 use askama::filters::HtmlSafe;
 use job::Timestamp;
 
-use crate::commands::jobs::{filter::ago, show::time};
+use crate::commands::times::{ago, time};
 
 /// A moment: shown by its distance, and in full to the millisecond.
 #[derive(Clone, Debug)]

@@ -84,7 +84,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::wiring::install_crypto;
+    use crate::process::install_crypto;
 
     /// What a collector that answers as `router` does says to one post.
     async fn answered_by(router: Router) -> Response<Bytes> {

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     exit::{self, Exit},
-    wiring::{install_crypto, process_name},
+    process::{install_crypto, process_name},
 };
 
 /// How many spans one post holds at most.

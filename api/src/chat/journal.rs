@@ -10,7 +10,7 @@ use serde_json::json;
 use store::FinishedTurn;
 
 use crate::{
-    app::run_to_completion,
+    completion::run_to_completion,
     shapes::{message_source, message_tool},
 };
 

@@ -3,11 +3,7 @@
 
 mod excerpt;
 mod journal;
-mod registry;
-mod settings;
 pub(crate) mod toolbox;
 mod turns;
 
-pub use registry::Chat;
-pub use settings::{ChatApps, ChatSettings, EngineWithKey, NoChatApps, UserApps};
 pub(crate) use turns::{Begun, Message, Reply, begin, ended, thread};

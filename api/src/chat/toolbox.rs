@@ -15,10 +15,11 @@ use store::{
 use super::excerpt::transcript;
 use crate::{
     Categorize, Scope,
-    app::{AppState, run_to_completion},
+    caller::Caller,
+    completion::run_to_completion,
     ids::Ids,
-    keys::Caller,
     shapes::{self, SearchResult, Time, moment},
+    state::AppState,
 };
 
 /// The data of one user, as far as a key may reach. Cheap to clone.

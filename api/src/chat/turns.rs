@@ -13,10 +13,9 @@ use tracing::Instrument;
 
 use super::{
     journal::{LEASE, TurnRow},
-    settings::UserApps,
     toolbox::UserData,
 };
-use crate::{Error, app::AppState, keys::Caller, shapes};
+use crate::{Error, UserApps, caller::Caller, shapes, state::AppState};
 
 /// Earlier messages that an engine is shown.
 const HISTORY: i64 = 20;

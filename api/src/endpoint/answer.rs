@@ -3,13 +3,10 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use crate::{error::example, shapes::Problem};
-
-/// An object that is answered: its schema is derived, and this is how one looks.
-pub(crate) trait Shape: JsonSchema {
-    /// One, for readers of the document.
-    fn example() -> Value;
-}
+use crate::{
+    error::example,
+    shapes::{Problem, Shape},
+};
 
 /// Writes the schema of one type.
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Value;

@@ -13,8 +13,9 @@ use axum::{
 use super::{Access, Endpoint, Repeats};
 use crate::{
     Error,
-    app::{self, AppState},
-    keys::{AppCaller, Caller},
+    caller::{AppCaller, Caller},
+    middleware::once,
+    state::AppState,
 };
 
 /// Serves the endpoints.
@@ -33,8 +34,7 @@ pub(crate) fn router(endpoints: Vec<Endpoint>, state: &AppState) -> Router<AppSt
 fn guarded(endpoint: Endpoint, state: &AppState) -> MethodRouter<AppState> {
     let mut handler = endpoint.handler;
     if let Repeats::Named { again, resume } = endpoint.repeats {
-        handler =
-            handler.route_layer(middleware::from_fn_with_state((state.clone(), again, resume), app::once));
+        handler = handler.route_layer(middleware::from_fn_with_state((state.clone(), again, resume), once));
     }
     match endpoint.access {
         Access::Open => handler,

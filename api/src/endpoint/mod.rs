@@ -4,7 +4,6 @@
 
 mod answer;
 mod guard;
-mod named;
 mod takes;
 
 use axum::{
@@ -13,14 +12,14 @@ use axum::{
 };
 use serde_json::Value;
 
-pub(crate) use answer::{Answer, Shape};
+pub(crate) use answer::Answer;
 pub(crate) use guard::router;
-pub(crate) use named::{Named, named};
-pub(crate) use takes::{CURSOR, Note, Takes, takes};
+pub(crate) use takes::{CURSOR, Takes, takes};
 
 use crate::{
     Scope,
-    app::{Again, Anew, AppState, Kept, Resume, Wait},
+    middleware::{Again, Anew, Kept, Resume},
+    state::{AppState, Wait},
 };
 
 /// Who may call an endpoint. Every request with a developer key draws on the quota of its user.

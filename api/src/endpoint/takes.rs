@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::read::{FieldSchema, Fields, RequestSchema, SCHEMA};
-
-/// A field's name, what it means, and its default as JSON (empty: none).
-pub(crate) type Note = (&'static str, &'static str, &'static str);
+use crate::read::{FieldSchema, Fields, Note, RequestSchema, annotate};
 
 /// The words for `cursor` of every list that has one.
 pub(crate) const CURSOR: Note = (
@@ -57,6 +54,8 @@ impl Takes {
     /// Fields without words, and words without a field: both are mistakes.
     #[cfg(test)]
     pub(crate) fn mistakes(&self) -> Vec<String> {
+        use crate::read::SCHEMA;
+
         let schema = self.schema();
         let kinds = schema["oneOf"].as_array().into_iter().flatten().map(|kind| &kind[SCHEMA]);
         let objects: Vec<&Value> = kinds.chain([&schema]).collect();
@@ -67,20 +66,5 @@ impl Takes {
         let forgotten = fields.filter(|(_, field)| field["description"].as_str().unwrap_or("").is_empty());
         let forgotten: Vec<String> = forgotten.map(|(name, _)| format!("{name} has no words")).collect();
         [forgotten, unknown].concat()
-    }
-}
-
-/// Writes words and defaults into the schema of an object.
-pub(super) fn annotate(schema: &mut Value, notes: &[Note]) {
-    for kind in schema.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten() {
-        annotate(&mut kind[SCHEMA], notes);
-    }
-    for (name, words, default) in notes {
-        if let Some(field) = schema.get_mut("properties").and_then(|fields| fields.get_mut(name)) {
-            field["description"] = (*words).into();
-            if let Ok(default) = serde_json::from_str::<Value>(default) {
-                field["default"] = default;
-            }
-        }
     }
 }

@@ -1,15 +1,12 @@
-//! Developer keys: their text, what they may do, and who calls with them.
+//! Keys: their text, how requests present them, and what they may do.
 
-mod app_caller;
 mod base62;
-mod caller;
-mod directory;
+mod header;
 mod scope;
 mod text;
 
 pub use scope::Scope;
 pub use text::{NewKeyText, generate, generate_app_key};
 
-pub(crate) use app_caller::AppCaller;
-pub(crate) use caller::{Caller, bearer, hash_of};
-pub(crate) use directory::Directory;
+pub(crate) use header::{bearer, hash_of};
+pub(crate) use text::{hash_of_presented, hash_of_presented_app_key, shard_in};

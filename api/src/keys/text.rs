@@ -54,17 +54,17 @@ fn with_prefix(prefix: &str, random: [u8; 32], shard: Shard) -> NewKeyText {
 }
 
 /// The look-up hash of a presented key; `None` when it cannot be one of ours.
-pub(super) fn hash_of_presented(text: &str) -> Option<[u8; 32]> {
+pub(crate) fn hash_of_presented(text: &str) -> Option<[u8; 32]> {
     hash_with_prefix(PREFIX, text)
 }
 
 /// The same for a key of an app.
-pub(super) fn hash_of_presented_app_key(text: &str) -> Option<[u8; 32]> {
+pub(crate) fn hash_of_presented_app_key(text: &str) -> Option<[u8; 32]> {
     hash_with_prefix(APP_PREFIX, text)
 }
 
 /// What a presented key says of its user's shard; `None` of one that was made where there was one shard, or is no key.
-pub(super) fn shard_in(text: &str) -> Option<u16> {
+pub(crate) fn shard_in(text: &str) -> Option<u16> {
     let rest = text.strip_prefix(PREFIX).or_else(|| text.strip_prefix(APP_PREFIX))?;
     if rest.len() != SHARD_DIGITS + RANDOM_DIGITS + CHECKSUM_DIGITS {
         return None;

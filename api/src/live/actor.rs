@@ -1,5 +1,8 @@
 //! The task of one socket: one loop that waits for everything that can happen, and hands it to the machine.
 
+mod ending;
+mod intake;
+
 use std::{collections::HashMap, collections::VecDeque, sync::Arc};
 
 use axum::extract::ws::{Message, WebSocket};
@@ -14,17 +17,19 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use self::{ending::Ending, intake::Todo};
 use super::{
-    Command, Seat, after,
+    after,
     ear::Ear,
-    ending::Ending,
-    intake::Todo,
     operate::{Current, Operator, Outcome},
     pictures::Pictures,
     usage::Taken,
     writer::{self, Out},
 };
-use crate::app::AppState;
+use crate::{
+    registry::{Command, Seat},
+    state::AppState,
+};
 
 /// How often a client hears `ping`.
 pub(super) const PING: Duration = Duration::from_secs(10);
@@ -41,7 +46,7 @@ const MOST_WAITING: usize = 64;
 /// Conversations whose processing a session follows for its client at a time.
 const MOST_FOLLOWED: usize = 16;
 /// Pings, and words that may still change, are not sent when so many frames wait.
-pub(super) const BUSY: usize = 8;
+const BUSY: usize = 8;
 
 /// The task of one socket.
 pub(crate) struct Actor {

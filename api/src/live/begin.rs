@@ -13,14 +13,14 @@ use store::NewLive;
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
 use super::{
-    Asks, Seat,
+    Asks,
     actor::{Actor, PING},
     ear::Ear,
     operate::Operator,
     pictures::Pictures,
     usage::Taken,
 };
-use crate::{app::AppState, keys::Caller};
+use crate::{caller::Caller, registry::Seat, state::AppState};
 
 /// Segments are stored and shown at most so often, in seconds.
 const APART: f64 = 0.6;

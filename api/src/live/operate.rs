@@ -13,9 +13,9 @@ use tracing::Instrument;
 
 use crate::{
     ByokRuns, Error,
-    app::run_to_completion,
+    completion::run_to_completion,
     ids::Ids,
-    routes::{admitted, ended_with_keys},
+    keyed::{admitted, ended_with_keys},
 };
 
 /// The first wait after a database that did not answer, and the longest.

@@ -6,8 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     Settings,
-    endpoint::named,
-    read::{Choice, Fields, Int, Text},
+    read::{Choice, Fields, Int, Text, named},
     shapes::words::sources,
 };
 

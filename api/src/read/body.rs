@@ -14,13 +14,14 @@ use futures::TryStreamExt;
 use serde_json::{Value, json};
 
 use super::{
-    Fields, Object, Problem, Report, Take, names,
+    Fields, Object, Report, Take, names,
     python_json::{self, Unread},
     unrepresentable::Unrepresentable,
 };
 use crate::{
     Error,
-    app::{Account, AppState, BODY_LIMIT, Refused, Reservation, Since},
+    error::Problem,
+    state::{Account, AppState, BODY_LIMIT, Refused, Reservation, Since},
 };
 
 /// A body as it came. It is only judged when a handler reads it, because who asks comes before what is asked

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::Error;
+use crate::error::Problem;
 
 /// Reads a body with two required fields and one optional one, and gives the `detail` of its refusal.
 fn detail_of(bytes: &[u8], content_type: &str) -> Value {

@@ -2,22 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Report, report::Step, request_schema::RequestSchema};
+use super::{Report, Take, request_schema::RequestSchema};
+use crate::error::Step;
 
 /// So much of an unknown field's name is repeated to who sent it.
 const LONGEST_NAME: usize = 100;
-
-/// How one kind of value is read. `None` means that the report says why.
-pub(crate) trait Take {
-    /// What comes out.
-    type Out;
-
-    /// Reads `value`, or reports what is wrong at the report's present place.
-    fn take(&self, value: &Value, report: &mut Report) -> Option<Self::Out>;
-
-    /// What is taken, as a JSON Schema: what a client should send. What is taken laxly besides is not in it.
-    fn schema(&self) -> Value;
-}
 
 /// The fields of an object that is being read.
 pub(crate) struct Fields<'a> {
@@ -110,6 +99,15 @@ impl<'a> Fields<'a> {
             request.any_of(names);
         }
         names.iter().any(|name| self.object.contains_key(*name))
+    }
+}
+
+impl RequestSchema {
+    /// Asks `read` which fields it takes. It is handed an empty object, and whatever it makes of that is dropped.
+    pub(crate) fn of<T>(read: impl FnOnce(&mut Fields<'_>) -> Option<T>) -> Self {
+        let (empty, mut report, mut request) = (Map::new(), Report::of("body"), Self::default());
+        let _: Option<T> = read(&mut Fields::for_schema(&empty, &mut report, &mut request));
+        request
     }
 }
 

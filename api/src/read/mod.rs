@@ -10,6 +10,8 @@ mod body;
 mod choice;
 mod fields;
 mod moment;
+#[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
+mod named;
 mod names;
 mod number;
 mod page;
@@ -23,12 +25,13 @@ mod unrepresentable;
 
 pub(crate) use body::{Arrived, Body, exact_object, object, optional_object, whole};
 pub(crate) use choice::{Choice, CommaSeparated};
-pub(crate) use fields::{Fields, ListOf, Object, Take};
+pub(crate) use fields::{Fields, ListOf, Object};
 pub(crate) use moment::{Instant, Moment, ZonedMoment, in_calendar};
+pub(crate) use named::{Named, Note, annotate, named};
 pub(crate) use number::{Float, Int, StrictInt};
 pub(crate) use page::{Page, cursor, cursor_of, date_range, page};
 pub(crate) use query::{Query, query};
-pub(crate) use report::{Problem, Report};
+pub(crate) use report::{Report, Take};
 pub(crate) use request_schema::{COMPONENT, FieldSchema, RequestSchema, SCHEMA};
 pub(crate) use text::Text;
 pub(crate) use truth::Bool;

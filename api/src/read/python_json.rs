@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use self::scan::Scan;
-use super::{report::Step, unrepresentable::Unrepresentable};
+use super::unrepresentable::Unrepresentable;
+use crate::error::Step;
 
 /// Deeper than this Python's parser gives up (measured: between 950 and 990 levels, by what called it).
 const DEEPEST: usize = 980;

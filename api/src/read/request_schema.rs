@@ -3,8 +3,6 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Fields, Report};
-
 /// Marks a schema that becomes a component of that name.
 pub(crate) const COMPONENT: &str = "x-component";
 /// The schema itself, beside the mark.
@@ -31,13 +29,6 @@ pub(crate) struct FieldSchema {
 }
 
 impl RequestSchema {
-    /// Asks `read` which fields it takes. It is handed an empty object, and whatever it makes of that is dropped.
-    pub(crate) fn of<T>(read: impl FnOnce(&mut Fields<'_>) -> Option<T>) -> Self {
-        let (empty, mut report, mut request) = (Map::new(), Report::of("body"), Self::default());
-        let _: Option<T> = read(&mut Fields::for_schema(&empty, &mut report, &mut request));
-        request
-    }
-
     /// An object of which the field `tag` says which of several readers reads the rest: each kind with the name of its
     /// schema.
     pub(crate) fn either(tag: &'static str, kinds: Vec<(&'static str, &'static str, Self)>) -> Self {
@@ -119,7 +110,7 @@ pub(crate) fn or_null(mut schema: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::{Bool, Choice, Int, ListOf, Object, Text};
+    use crate::read::{Bool, Choice, Fields, Int, ListOf, Object, Text};
 
     #[test]
     fn a_reader_says_which_fields_it_takes_and_within_which_bounds() {

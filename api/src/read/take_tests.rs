@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::error::Problem;
 
 /// The whole `detail` of reading `value` as field `x` of a body.
 fn refused<T: Take>(take: T, value: Value) -> Value {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::report::Step;
+use crate::error::Step;
 
 /// What makes a value unrepresentable; a representable one replaces it.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,14 +9,15 @@ use store::{DatePage, ItemFilter};
 use super::{answer, links, path::Ids};
 use crate::{
     Error, Scope,
-    app::{AppState, Creating},
-    endpoint::{Answer, CURSOR, Endpoint, Named, Note, takes},
-    keys::Caller,
+    caller::Caller,
+    endpoint::{Answer, CURSOR, Endpoint, takes},
+    middleware::Creating,
     read::{
-        Body, Bool, Fields, ListOf, Object, Page, Query, Text, ZonedMoment, cursor, date_range, object, page,
-        query,
+        Body, Bool, Fields, ListOf, Named, Note, Object, Page, Query, Text, ZonedMoment, cursor, date_range,
+        object, page, query,
     },
     shapes,
+    state::AppState,
 };
 
 /// What a 404 says is missing.

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::{
     Error,
-    app::AppState,
     shapes::{SUCCESS, Success},
+    state::AppState,
 };
 
 /// What is created alone and several at once: a repeated create answers with its present state.

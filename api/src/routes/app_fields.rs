@@ -4,8 +4,7 @@ use secrecy::SecretString;
 use store::{AppFields, AppVisibility, McpToken};
 
 use crate::{
-    endpoint::{Named, Note},
-    read::{Choice, Fields, Text},
+    read::{Choice, Fields, Named, Note, Text},
     shapes::words::{self, Words},
 };
 

@@ -10,12 +10,14 @@ use store::{AppKeyRefusal, NewAppKey};
 use super::{answer, apps, path::Ids};
 use crate::{
     Error, Scope,
-    app::{AppState, Creating},
+    caller::Caller,
     endpoint::{Answer, Endpoint, takes},
     error::Code,
-    keys::{Caller, generate_app_key},
+    keys::generate_app_key,
+    middleware::Creating,
     read::{Body, Fields, Text, optional_object},
     shapes,
+    state::AppState,
 };
 
 /// What a 404 says is missing.

@@ -25,12 +25,13 @@ use super::{
 };
 use crate::{
     AppsMode, Error, Scope,
-    app::{AppState, Creating},
-    endpoint::{Answer, Endpoint, Note, takes},
+    caller::Caller,
+    endpoint::{Answer, Endpoint, takes},
     error::Code,
-    keys::Caller,
-    read::{Body, Bool, Fields, Page, Query, Text, object, page, query},
+    middleware::Creating,
+    read::{Body, Bool, Fields, Note, Page, Query, Text, object, page, query},
     shapes,
+    state::AppState,
 };
 
 /// What a 404 says is missing.

@@ -8,11 +8,11 @@ use serde_json::json;
 use super::webhooks::{new_secret, refuse_bad_url};
 use crate::{
     Error, Scope,
-    app::AppState,
-    endpoint::{Answer, Endpoint, Note, takes},
-    keys::Caller,
-    read::{Body, Bool, Fields, Int, Text, object},
+    caller::Caller,
+    endpoint::{Answer, Endpoint, takes},
+    read::{Body, Bool, Fields, Int, Note, Text, object},
     shapes,
+    state::AppState,
 };
 
 /// What a 404 says is missing.

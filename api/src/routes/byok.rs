@@ -4,15 +4,11 @@
 use axum::http::{HeaderMap, HeaderName};
 use futures::future::BoxFuture;
 use job::{JobId, WorkerId};
-use ledger::{Claimed, CreateOutcome, Ledger, LiveAdmission, NewConversation, WithKeys};
+use ledger::{CreateOutcome, Ledger, NewConversation, WithKeys};
 use records::{ConversationId, Status, UserId};
 use secrecy::SecretString;
 
-use crate::{
-    ByokPermit, Error,
-    app::{AppState, run_to_completion},
-    read::Problem,
-};
+use crate::{ByokPermit, Error, error::Problem, keyed::admitted, state::AppState};
 
 const NAME: &str = "x-byok-openai";
 const OPENAI: HeaderName = HeaderName::from_static(NAME);
@@ -42,55 +38,12 @@ pub(crate) fn key_from(text: &str) -> Option<SecretString> {
     is_key.then(|| SecretString::from(key.to_owned()))
 }
 
-/// What an admission leaves to the keyed runs: the job, and the lease if it was taken at once.
-pub(crate) type Left<T> = (T, Option<JobId>, Option<Claimed>);
-
 /// A permit for a run with own keys, taken before anything is changed.
 ///
 /// # Errors
 /// [`Error::ByokRunsFull`].
 pub(super) fn permit(state: &AppState, user: &UserId) -> Result<Box<dyn ByokPermit>, Error> {
     state.settings.keyed.permit(user).ok_or(Error::ByokRunsFull)
-}
-
-/// Admits a request that brings keys, for which a slot is reserved: `admit` gets the worker that may take the lease at once, and the
-/// job goes to the keyed runs with its keys. Once begun, it is not given up when the client hangs up: a lease that was
-/// taken must reach the run. (Reprocessing is admitted in the same way.)
-///
-/// # Errors
-/// What `admit` answers.
-pub(crate) async fn admitted<T, F>(
-    permit: Box<dyn ByokPermit>,
-    ledger: &Ledger,
-    key: SecretString,
-    admit: impl FnOnce(Ledger, Option<WorkerId>) -> F + Send + 'static,
-) -> Result<T, Error>
-where
-    T: Send + 'static,
-    F: Future<Output = Result<Left<T>, Error>> + Send,
-{
-    let ledger = ledger.clone();
-    run_to_completion(async move {
-        let (answer, job, claimed) = admit(ledger, permit.claimant()).await?;
-        match (claimed, job) {
-            (Some(claimed), _) => permit.run(claimed, key),
-            (None, Some(job)) => permit.wait(job, key),
-            (None, None) => {}
-        }
-        Ok(answer)
-    })
-    .await
-}
-
-/// The end of a live conversation as [`admitted`] takes it: with the job that waits for the keys, and its claim.
-pub(crate) fn ended_with_keys(mut ended: LiveAdmission) -> Left<LiveAdmission> {
-    let (job, claimed) = match &mut ended {
-        LiveAdmission::Admitted(admitted) => {
-            (Some(admitted.job_id.clone()), admitted.claimed.take().map(|claimed| *claimed))
-        }
-        _ => (None, None),
-    };
-    (ended, job, claimed)
 }
 
 /// Creates a conversation whose job runs with `key`, or resumes the parked job of a repeat.

@@ -13,17 +13,17 @@ use store::{ConversationChange, ConversationFilter, ConversationView, DatePage, 
 use super::{answer, links, path::Ids, tagged};
 use crate::{
     Error, Scope,
-    app::{AppState, Refused},
-    endpoint::{Answer, CURSOR, Endpoint, Named, Note, takes},
-    keys::Caller,
+    caller::Caller,
+    endpoint::{Answer, CURSOR, Endpoint, takes},
     read::{
-        Body, Bool, Choice, CommaSeparated, Fields, Page, Query, Text, cursor, date_range, object, page,
-        query,
+        Body, Bool, Choice, CommaSeparated, Fields, Named, Note, Page, Query, Text, cursor, date_range,
+        object, page, query,
     },
     shapes::{
         self,
         words::{self, Words},
     },
+    state::{AppState, Refused},
 };
 
 /// What a 404 says is missing.

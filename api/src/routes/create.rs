@@ -12,12 +12,13 @@ use serde_json::{Value, json};
 use super::{answer, byok, geolocation::geolocation_field, location, segments, waiting};
 use crate::{
     Error, Scope, Settings,
-    app::{AppState, Creating, Wait},
-    endpoint::{Answer, Endpoint, Note, named, takes},
+    caller::Caller,
+    endpoint::{Answer, Endpoint, takes},
     ids::of_client_session,
-    keys::Caller,
-    read::{Body, Bool, Choice, Fields, Moment, Text, in_calendar, object},
+    middleware::Creating,
+    read::{Body, Bool, Choice, Fields, Moment, Note, Text, in_calendar, named, object},
     shapes::{self, CreatedConversation, words::sources},
+    state::{AppState, Wait},
 };
 
 const WAITS: &str = "Answers when it is processed, or, when that takes longer than a while (25 seconds unless configured), \

@@ -9,15 +9,16 @@ use serde_json::{Value, json};
 use super::{answer, links, path::Ids, webhooks::KIND};
 use crate::{
     Error, Scope,
-    app::{AppState, Creating},
+    caller::Caller,
     endpoint::{Answer, CURSOR, Endpoint, takes},
-    error::Code,
-    keys::Caller,
-    read::{Body, Choice, Fields, Instant, Moment, Page, Problem, Query, cursor, object, page, query},
+    error::{Code, Problem},
+    middleware::Creating,
+    read::{Body, Choice, Fields, Instant, Moment, Page, Query, cursor, object, page, query},
     shapes::{
         self,
         words::{self, Words},
     },
+    state::AppState,
 };
 
 /// What was delivered to an endpoint, and delivering again.

@@ -20,9 +20,9 @@ use super::{
 };
 use crate::{
     Settings,
-    app::{AsItIs, takes_gzip},
     endpoint::{Access, Endpoint},
     live,
+    middleware::{AsItIs, takes_gzip},
 };
 
 /// A document is no page: a browser loads nothing for it.

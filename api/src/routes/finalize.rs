@@ -17,12 +17,14 @@ use store::ConversationView;
 use super::{answer, byok, conversations::KIND, path::Ids, tagged};
 use crate::{
     Error, Scope,
-    app::{Account, AppState, Creating},
-    endpoint::{Answer, Endpoint, Named, Note, takes},
-    error::Code,
-    keys::Caller,
-    read::{Body, Fields, Int, ListOf, Moment, Object, Problem, Take, Text, optional_object},
+    caller::Caller,
+    endpoint::{Answer, Endpoint, takes},
+    error::{Code, Problem},
+    keyed::admitted,
+    middleware::Creating,
+    read::{Body, Fields, Int, ListOf, Moment, Named, Note, Object, Take, Text, optional_object},
     shapes,
+    state::{Account, AppState},
 };
 
 /// Seconds between two polls of a job that runs or will soon.
@@ -145,7 +147,7 @@ async fn finalize_with(
     context: Option<Value>,
 ) -> Result<Result<bool, AdmitRefusal>, Error> {
     let (user, id) = (user.clone(), id.clone());
-    byok::admitted(
+    admitted(
         byok::permit(state, &user)?,
         &state.ledger,
         key,

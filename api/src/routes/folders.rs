@@ -4,10 +4,10 @@ use axum::{Json, extract::State};
 
 use crate::{
     Error, Scope,
-    app::AppState,
+    caller::Caller,
     endpoint::{Answer, Endpoint},
-    keys::Caller,
     shapes,
+    state::AppState,
 };
 
 /// The places for conversations.

@@ -2,10 +2,7 @@
 
 use records::Geolocation;
 
-use crate::{
-    endpoint::{Named, Note},
-    read::{Fields, Float, Object, Take, Text},
-};
+use crate::read::{Fields, Float, Named, Note, Object, Take, Text};
 
 /// Words for its fields.
 pub(super) const NOTES: &[Note] = &[

@@ -19,16 +19,18 @@ use super::{
 };
 use crate::{
     Error, Scope,
-    app::{AppState, Creating},
-    endpoint::{Answer, Endpoint, Named, Note, takes},
-    keys::Caller,
+    caller::Caller,
+    endpoint::{Answer, Endpoint, takes},
+    error::Problem,
+    middleware::Creating,
     read::{
-        Body, Bool, Choice, Fields, Int, Page, Problem, Query, Text, object, optional_object, page, query,
+        Body, Bool, Choice, Fields, Int, Named, Note, Page, Query, Text, object, optional_object, page, query,
     },
     shapes::{
         self,
         words::{self, Words},
     },
+    state::AppState,
 };
 
 /// Of a title (DECISIONS §1, "goal").

@@ -10,15 +10,17 @@ use store::{Key, KeyRefusal, NewKey};
 use super::{answer, path::Ids};
 use crate::{
     Error, Scope,
-    app::{AppState, Creating},
-    endpoint::{Access, Answer, Endpoint, Note, takes},
-    error::Code,
-    keys::{Caller, generate},
-    read::{Body, Choice, Fields, ListOf, Moment, Problem, Text, object},
+    caller::Caller,
+    endpoint::{Access, Answer, Endpoint, takes},
+    error::{Code, Problem},
+    keys::generate,
+    middleware::Creating,
+    read::{Body, Choice, Fields, ListOf, Moment, Note, Text, object},
     shapes::{
         self,
         words::{self, Words},
     },
+    state::AppState,
 };
 
 /// What a 404 says is missing.

@@ -14,8 +14,8 @@ use store::{App, ConversationView, KnownPerson};
 use super::tagged;
 use crate::{
     Error,
-    app::Account,
     read::{Page, cursor_of},
+    state::Account,
 };
 
 /// One more than a page holds: whether it comes says whether there is a next page.

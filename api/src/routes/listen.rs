@@ -17,11 +17,13 @@ use tokio::time::timeout;
 use super::byok::{key_from, key_of};
 use crate::{
     Error, Scope, Settings,
-    app::AppState,
-    endpoint::{Access, Answer, Endpoint, Note, takes},
-    keys::{Caller, hash_of},
-    live::{Actor, Asks, LARGEST_FRAME, Seat, Start, asks},
-    read::{Query, query},
+    caller::Caller,
+    endpoint::{Access, Answer, Endpoint, takes},
+    keys::hash_of,
+    live::{Actor, Asks, LARGEST_FRAME, Start, asks},
+    read::{Note, Query, query},
+    registry::Seat,
+    state::AppState,
 };
 
 /// How long a browser's session may take for its first message.

@@ -7,11 +7,11 @@ use serde_json::json;
 use super::geolocation::{NOTES, geolocation};
 use crate::{
     Error, Scope,
-    app::AppState,
+    caller::Caller,
     endpoint::{Answer, Endpoint, takes},
-    keys::Caller,
     read::{Body, object},
     shapes,
+    state::AppState,
 };
 
 const PATH: &str = "/v1/users/geolocation";

@@ -27,12 +27,12 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Error,
-    app::AppState,
+    caller::Caller,
     chat::toolbox::UserData,
     endpoint::{Access, Endpoint},
     error::{Code, refusal},
-    keys::Caller,
     read::whole,
+    state::AppState,
 };
 
 /// The characters of a transcript that `fetch` returns.

@@ -9,14 +9,14 @@ use store::UserChange;
 use super::tagged;
 use crate::{
     Error, Scope,
-    app::AppState,
-    endpoint::{Answer, Endpoint, Note, takes},
-    keys::Caller,
-    read::{Body, Bool, Choice, Fields, ListOf, Text, object},
+    caller::Caller,
+    endpoint::{Answer, Endpoint, takes},
+    read::{Body, Bool, Choice, Fields, ListOf, Note, Text, object},
     shapes::{
         self,
         words::{self, Words},
     },
+    state::AppState,
 };
 
 /// What a PATCH may change.

@@ -6,7 +6,8 @@ use store::{GoalChange, GoalRefusal};
 
 use crate::{
     Error,
-    read::{Fields, Float, Problem, Report, Take},
+    error::Problem,
+    read::{Fields, Float, Report, Take},
 };
 
 /// What a 404 says is missing.

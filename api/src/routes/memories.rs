@@ -9,16 +9,18 @@ use store::MemoryFilter;
 use super::{answer, links, path::Ids};
 use crate::{
     Error, Scope,
-    app::{AppState, Creating},
-    endpoint::{Answer, CURSOR, Endpoint, Named, Note, takes},
-    keys::Caller,
+    caller::Caller,
+    endpoint::{Answer, CURSOR, Endpoint, takes},
+    middleware::Creating,
     read::{
-        Body, Choice, CommaSeparated, Fields, ListOf, Object, Page, Query, Text, cursor, object, page, query,
+        Body, Choice, CommaSeparated, Fields, ListOf, Named, Note, Object, Page, Query, Text, cursor, object,
+        page, query,
     },
     shapes::{
         self,
         words::{self, Words},
     },
+    state::AppState,
 };
 
 /// What a 404 says is missing.

@@ -19,12 +19,13 @@ use uuid::Uuid;
 use super::byok;
 use crate::{
     Error, Scope,
-    app::{AppState, Wait, run_to_completion},
+    caller::Caller,
     chat::{self, Begun, Message, Reply},
-    endpoint::{Answer, Endpoint, Note, takes},
-    keys::Caller,
-    read::{Body, Fields, Int, Query, Report, Take, Text, object, query},
+    completion::run_to_completion,
+    endpoint::{Answer, Endpoint, takes},
+    read::{Body, Fields, Int, Note, Query, Report, Take, Text, object, query},
     shapes,
+    state::{AppState, Wait},
 };
 
 /// What a 404 says is missing.

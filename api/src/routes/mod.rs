@@ -39,7 +39,6 @@ mod tagged;
 mod waiting;
 mod webhooks;
 
-pub(crate) use byok::{admitted, ended_with_keys};
 pub(crate) use documents::pages;
 
 use crate::{Settings, endpoint::Endpoint};

@@ -14,12 +14,13 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     AppsMode, Error,
-    app::{AppState, IDEMPOTENCY_KEY, REPLAYED, name_in, refused},
-    endpoint::{Access, Answer, Endpoint, Note, takes},
+    caller::AppCaller,
+    endpoint::{Access, Answer, Endpoint, takes},
     error::{Code, refusal},
-    keys::AppCaller,
-    read::{Body, Fields, Text, object},
+    middleware::{IDEMPOTENCY_KEY, REPLAYED, name_in, refused},
+    read::{Body, Fields, Note, Text, object},
     shapes,
+    state::AppState,
 };
 
 /// The route's pattern, under which repeats are known.

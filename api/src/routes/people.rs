@@ -13,11 +13,12 @@ use serde_json::{Value, json};
 use super::{answer, links, path::Ids, tagged};
 use crate::{
     Error, Scope,
-    app::{AppState, Creating},
+    caller::Caller,
     endpoint::{Answer, Endpoint, takes},
-    keys::Caller,
+    middleware::Creating,
     read::{Body, Fields, Page, Query, Text, object, page, query},
     shapes,
+    state::AppState,
 };
 
 /// What a 404 says is missing.

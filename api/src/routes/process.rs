@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{
     answer,
-    byok::{admitted, ended_with_keys, key_of, permit, resume},
+    byok::{key_of, permit, resume},
     conversations::KIND,
     finalize::{CONTEXT, finalize, no_content, poll_route, read_context, show, shown_again},
     path::Ids,
@@ -25,13 +25,15 @@ use super::{
 };
 use crate::{
     Error, Scope,
-    app::{AppState, Creating, Wait},
+    caller::Caller,
     endpoint::{Answer, Endpoint, takes},
     error::Code,
-    keys::Caller,
-    live::Command,
+    keyed::{admitted, ended_with_keys},
+    middleware::Creating,
     read::{Body, optional_object},
+    registry::Command,
     shapes,
+    state::{AppState, Wait},
 };
 
 /// What a 404 says is missing when nothing is in progress.

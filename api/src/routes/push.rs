@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 use super::{answer, path::Ids};
 use crate::{
     Error, Scope, WebPush,
-    app::{AppState, Creating},
-    endpoint::{Answer, Endpoint, Named, Note, Takes},
+    caller::Caller,
+    endpoint::{Answer, Endpoint, Takes},
     error::Code,
-    keys::Caller,
-    read::{Body, Choice, Fields, Object, RequestSchema, Text, object},
+    middleware::Creating,
+    read::{Body, Choice, Fields, Named, Note, Object, RequestSchema, Text, object},
     shapes,
+    state::AppState,
 };
 
 /// What a 404 says is missing.

@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 
 use crate::{
     Delivered, Error, NotInvoker,
-    app::{AppState, Wait},
     endpoint::{Access, Endpoint},
     keys::bearer,
     read::{Body, Fields, StrictInt, Text, exact_object},
     shapes,
+    state::{AppState, Wait},
 };
 
 /// Where jobs are delivered.

@@ -6,12 +6,12 @@ use store::SearchQuery;
 
 use crate::{
     Error, Scope,
-    app::AppState,
+    caller::Caller,
     chat::toolbox::result,
-    endpoint::{Answer, Endpoint, Note, takes},
-    keys::Caller,
-    read::{Choice, CommaSeparated, Fields, Int, Query, Text, date_range, query},
+    endpoint::{Answer, Endpoint, takes},
+    read::{Choice, CommaSeparated, Fields, Int, Note, Query, Text, date_range, query},
     shapes::SearchResult,
+    state::AppState,
 };
 
 /// The search.

@@ -9,12 +9,13 @@ use store::AppendRefusal;
 use super::{answer, conversations::KIND, path::Ids};
 use crate::{
     Error, Scope,
-    app::{AppState, Creating},
-    endpoint::{Answer, Endpoint, Named, Note, takes},
-    error::Code,
-    keys::Caller,
-    read::{Body, Bool, Fields, Float, Int, ListOf, Object, Problem, Take, Text, object},
+    caller::Caller,
+    endpoint::{Answer, Endpoint, takes},
+    error::{Code, Problem},
+    middleware::Creating,
+    read::{Body, Bool, Fields, Float, Int, ListOf, Named, Note, Object, Take, Text, object},
     shapes,
+    state::AppState,
 };
 
 /// Later than any talk ends, also for clients that count from the unix epoch: times are added to moments, and

@@ -5,9 +5,9 @@ use axum::{Json, extract::State};
 use serde_json::{Map, json};
 
 use crate::{
-    app::AppState,
     endpoint::{Access, Answer, Endpoint},
     shapes,
+    state::AppState,
 };
 
 /// What answers here.

@@ -12,15 +12,16 @@ use serde_json::{Value, json};
 use super::{answer, path::Ids, tagged};
 use crate::{
     Error, Scope,
-    app::{AppState, Creating},
-    endpoint::{Answer, Endpoint, Named, Note, named, takes},
+    caller::Caller,
+    endpoint::{Answer, Endpoint, takes},
     error::Code,
-    keys::Caller,
-    read::{Body, Bool, Choice, Fields, ListOf, Text, object},
+    middleware::Creating,
+    read::{Body, Bool, Choice, Fields, ListOf, Named, Note, Text, named, object},
     shapes::{
         self,
         words::{self, Words},
     },
+    state::AppState,
 };
 
 /// What a 404 says is missing.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Time;
-use crate::endpoint::Shape;
+use crate::shapes::Shape;
 
 /// An action item.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -13,7 +13,7 @@ use super::{
     Time, conversation, with,
     words::{AppUse, AppVisibility, ChatTarget, ToolMethod},
 };
-use crate::endpoint::Shape;
+use crate::shapes::Shape;
 
 /// An app of a third party.
 #[derive(Debug, Serialize, JsonSchema)]

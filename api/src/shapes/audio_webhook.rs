@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Time, with, words::AudioDisabledReason};
-use crate::endpoint::Shape;
+use crate::shapes::Shape;
 
 /// Where raw audio is posted.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -13,7 +13,7 @@ use super::{
     Time,
     words::{Category, ConversationStatus, Visibility},
 };
-use crate::endpoint::Shape;
+use crate::shapes::Shape;
 
 /// The id of examples.
 pub(super) const ID: &str = "01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90";

@@ -9,7 +9,7 @@ use super::{
     conversation::{self, Conversation as Shown},
     words::{ConversationStatus, CreatedStatus},
 };
-use crate::endpoint::Shape;
+use crate::shapes::Shape;
 
 /// The state of a created conversation.
 #[derive(Debug, Serialize, JsonSchema)]

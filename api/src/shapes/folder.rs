@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use store::FolderView;
 
 use super::Time;
-use crate::endpoint::Shape;
+use crate::shapes::Shape;
 
 /// A folder for conversations.
 #[derive(Debug, Serialize, JsonSchema)]

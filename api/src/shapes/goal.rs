@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Time, words::GoalType};
-use crate::endpoint::Shape;
+use crate::shapes::Shape;
 
 /// A goal.
 #[derive(Debug, Serialize, JsonSchema)]

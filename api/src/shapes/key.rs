@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use store::Key as Record;
 
 use super::{Time, with, words::Scope};
-use crate::endpoint::Shape;
+use crate::shapes::Shape;
 
 /// A key; only its hash is stored.
 #[derive(Debug, Serialize, JsonSchema)]

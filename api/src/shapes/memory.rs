@@ -9,7 +9,7 @@ use super::{
     Time,
     words::{MemoryCategory, MemoryVisibility},
 };
-use crate::endpoint::Shape;
+use crate::shapes::Shape;
 
 /// A fact about the user.
 #[derive(Debug, Serialize, JsonSchema)]

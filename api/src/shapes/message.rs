@@ -13,7 +13,7 @@ use super::{
     Time,
     words::{MessageSender, MessageStatus, MessageType, SearchKind, SourceKind},
 };
-use crate::endpoint::Shape;
+use crate::shapes::Shape;
 
 /// A message of a chat.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -1,6 +1,7 @@
 //! What goes out: field lists as in the spec and DECISIONS §1; absent optional fields are left out, as the spec
 //! has it, except where it lists null as a value. The document's schemas are derived from these types.
 
+use schemars::JsonSchema;
 use serde_json::Value;
 
 mod action_item;
@@ -51,6 +52,12 @@ pub(crate) use webhook::created_endpoint;
 pub use webhook::{CreatedWebhook, Delivery, DeliveryTry, Recovered, Webhook, delivery, endpoint};
 pub use webhook_body::WebhookBodies;
 pub(crate) use webhook_body::{TestEventData, ThinCreatedData, ThinEventData};
+
+/// An object that is answered: its schema is derived, and this is how one looks.
+pub(crate) trait Shape: JsonSchema {
+    /// One, for readers of the document.
+    fn example() -> Value;
+}
 
 /// The same object with one field more.
 pub(crate) fn with(mut shape: Value, name: &str, value: &str) -> Value {

@@ -10,7 +10,7 @@ use super::{
     Time,
     words::{ErrorClass, JobOutcome, JobProgress, JobStatus},
 };
-use crate::endpoint::Shape;
+use crate::shapes::Shape;
 
 /// The job that finalizes the newest revision of a conversation. It holds no word of what was said.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -62,7 +62,7 @@ pub struct Success {
     success: bool,
 }
 
-impl crate::endpoint::Shape for Success {
+impl crate::shapes::Shape for Success {
     fn example() -> Value {
         serde_json::json!({ "success": true })
     }

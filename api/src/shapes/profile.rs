@@ -11,7 +11,7 @@ use super::{
     Time,
     words::{SubscriptionKind, SummaryApp},
 };
-use crate::endpoint::Shape;
+use crate::shapes::Shape;
 
 /// The user's settings.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::Shape;
+use crate::shapes::Shape;
 
 /// What answers here.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -9,7 +9,7 @@ use super::{
     Time, with,
     words::{DeliveryStatus, DisabledReason, WebhookEvent, WebhookFormat},
 };
-use crate::endpoint::Shape;
+use crate::shapes::Shape;
 
 /// Where events are posted.
 #[derive(Debug, Serialize, JsonSchema)]

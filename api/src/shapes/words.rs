@@ -10,9 +10,8 @@ use store::AppVisibility as Visible;
 
 use crate::{
     Scope as Scopes, Settings,
-    endpoint::{Named, named},
     error::Code,
-    read::{Choice, Take},
+    read::{Choice, Named, Take, named},
 };
 
 /// A closed list of words.

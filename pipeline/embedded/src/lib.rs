@@ -15,6 +15,7 @@
 //! | `LISTEN_EMBEDDED_SYSTEM=never` | leaves the machine's own programs aside (to try the fetched ones) |
 //! | `LISTEN_EMBEDDED_FETCH=never` | forbids fetching programs; those fetched before are still used |
 
+mod choose;
 mod error;
 mod fetch;
 mod home;

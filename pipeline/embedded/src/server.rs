@@ -12,7 +12,7 @@ use crate::join::{self, Attempt};
 use crate::owner::Owner;
 use crate::places::Places;
 use crate::programs::Programs;
-use crate::{Cluster, Error, Running, initdb, programs, stale};
+use crate::{Cluster, Error, Running, choose, initdb, stale};
 
 /// How long a server may take to become ready: recovery after a crash, or the orphans of a server
 /// that was killed, which keep its shared memory until their statements end.
@@ -36,7 +36,7 @@ pub(crate) async fn ensure(cluster: &Cluster, places: &Places, notice: fn(&str))
             Attempt::Full if since.elapsed() > PATIENCE_WITH_FULL => return Err(Error::Full(home.dir)),
             Attempt::Full | Attempt::Busy => {}
             Attempt::Absent if start.programs.is_none() => {
-                start.programs = Some(programs::choose(&home, places, notice).await?);
+                start.programs = Some(choose::choose(&home, places, notice).await?);
                 // Fetching may have taken minutes; the server's time begins here.
                 since = Instant::now();
                 continue;

@@ -22,7 +22,7 @@ use super::super::{
 use crate::{
     app_servers::Servers,
     exit::Exit,
-    wiring::{chance, install_crypto},
+    process::{chance, install_crypto},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -11,15 +11,14 @@ use store::{AppKeyRefusal, NewAppKey};
 
 use super::{
     super::{
-        ids,
-        jobs::filter::ago,
-        named,
+        ids, named,
         stdout::say,
         table::{self, Column, id, print_json, text, word},
+        times::ago,
     },
     find, unknown,
 };
-use crate::{exit::Exit, wiring::chance};
+use crate::{exit::Exit, process::chance};
 
 /// Keys of apps.
 #[derive(Args, Debug)]

@@ -5,7 +5,7 @@ use operations::{Examination, ProcessView, Workers};
 use records::Timestamp;
 
 use super::{Level, Remark, remark};
-use crate::commands::jobs::filter::ago;
+use crate::commands::times::ago;
 
 /// Of so many that died, the last ones are named.
 const NAMED: usize = 5;

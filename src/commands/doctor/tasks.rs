@@ -7,7 +7,7 @@ use outbox::Unhanded;
 use tasks::{Finding, TaskQueue, examine};
 
 use super::{Level, Remark, remark};
-use crate::{config::TasksConfig, wiring::install_crypto};
+use crate::{config::TasksConfig, process::install_crypto};
 
 /// Dispatches that wait longer than this stand still.
 const STANDS_STILL: f64 = 300.0;

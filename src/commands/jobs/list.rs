@@ -6,11 +6,8 @@ use ledger::{JobView, Ledger};
 use operations::{JobCursor, JobFilter, JobsPage, Operations};
 use records::Timestamp;
 
-use super::{
-    causes,
-    filter::{Which, ago},
-    show,
-};
+use super::{causes, filter::Which, show};
+use crate::commands::times::ago;
 use crate::{
     commands::{
         paging::{Paging, cursor},

@@ -1,7 +1,6 @@
 //! One job as an operator sees it: never a person's words.
 
-use chrono::SecondsFormat;
-use job::{Cause, ErrorClass, Job, State, Timestamp};
+use job::{Cause, ErrorClass, Job, State};
 use ledger::{Event, JobView, Spent};
 use operations::{ActionView, JobPage};
 use serde_json::{Value, json};
@@ -11,6 +10,7 @@ use super::several;
 use crate::commands::{
     stdout::{plain, say},
     table::{field, print_json, wrapped},
+    times::time,
 };
 
 /// Prints a job's page: what it is, why it is there, what happened to it, and what operators did.
@@ -236,11 +236,6 @@ pub(crate) fn code(job: &Job) -> Option<&'static str> {
         State::DeadLetter { code } => Some(code.as_str()),
         _ => job.last_code.map(|code| code.as_str()),
     }
-}
-
-/// A moment, to the millisecond.
-pub(crate) fn time(at: Timestamp) -> String {
-    at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 fn lines(view: &JobView) -> Vec<(&'static str, String)> {

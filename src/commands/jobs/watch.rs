@@ -11,6 +11,7 @@ use operations::Operations;
 use serde_json::json;
 
 use super::{no_job, show};
+use crate::commands::times::time;
 use crate::commands::{
     outage::Outage,
     stdout::{plain, say, unread},
@@ -79,7 +80,7 @@ async fn watch_job(ledger: &Ledger, watch: &Watch, id: &str, as_json: bool) -> a
         if guard != said {
             match as_json {
                 true => print_line(&json!({ "guard": guard, "sentence": page.why.to_string() })),
-                false => say!("{}  {}", show::time(page.at), plain(&page.why)),
+                false => say!("{}  {}", time(page.at), plain(&page.why)),
             }?;
             said = guard;
         }
@@ -93,6 +94,6 @@ async fn watch_job(ledger: &Ledger, watch: &Watch, id: &str, as_json: bool) -> a
 fn tell_event(event: &Event, as_json: bool) -> anyhow::Result<()> {
     match as_json {
         true => print_line(&show::event_json(event)),
-        false => say!("{}  {}", show::time(event.at), show::event_words(event)),
+        false => say!("{}  {}", time(event.at), show::event_words(event)),
     }
 }

@@ -3,7 +3,8 @@
 use operations::JobPage;
 use serde_json::json;
 
-use super::show::{cause_json, cause_words, time};
+use super::show::{cause_json, cause_words};
+use crate::commands::times::time;
 use crate::commands::{
     stdout::{plain, say},
     table::{print_json, wrapped},

@@ -5,7 +5,7 @@ use operations::{Operations, Pause, Workers};
 
 use crate::{
     commands::{outage, stdout::plain},
-    telemetry::{PLAIN, YELLOW},
+    terminal::{PLAIN, YELLOW},
 };
 
 /// Says on stderr what keeps replayed jobs from running, and what to do about it; nothing where nothing does. A gap of

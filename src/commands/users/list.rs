@@ -5,9 +5,9 @@ use operations::Operations;
 use serde_json::json;
 
 use crate::commands::{
-    jobs::{filter::ago, show::time},
     paging::Paging,
     table::{self, Column, id, print_page, say_next, word},
+    times::{ago, time},
 };
 
 /// Who, and whether anything about them is unusual.

@@ -4,7 +4,7 @@ use axum::http::{StatusCode, header};
 use operations::Operations;
 
 use super::world::{Who, World};
-use crate::console::door::Door;
+use crate::config::Door;
 
 #[tokio::test]
 async fn without_settings_this_machine_may_read_and_nobody_may_act() {

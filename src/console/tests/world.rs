@@ -14,9 +14,9 @@ use records::{ConversationId, Source, UserId};
 use testbed::TestDatabase;
 use tower::ServiceExt;
 
-use crate::console::{
-    door::{Door, entry},
-    router,
+use crate::{
+    config::{Door, door::entry},
+    console::router,
 };
 
 /// What Ann said: never on a page.

@@ -2,18 +2,16 @@
 //! enqueue.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use embedded::Running;
 use futures::{StreamExt, future::join_all, stream};
-use prometheus::Registry;
 use tokio::process::Command;
 
 use crate::{
     figures::{Round, measured, median, of},
     http::Client,
     peers,
-    setup::{Setup, Stored, WIDTH},
+    setup::{Setup, Stored, WIDTH, serve_on},
 };
 
 const JOBS: usize = 5_000;
@@ -67,17 +65,6 @@ pub(crate) async fn table(setup: &Setup) {
 /// The service's own router on a port of its own, with a key for everybody.
 async fn serve(setup: &Setup) -> (SocketAddr, Vec<String>) {
     (serve_on(&setup.ledger).await, setup.keys().await)
-}
-
-/// The router over any ledger.
-pub(crate) async fn serve_on(ledger: &ledger::Ledger) -> SocketAddr {
-    let settings = api::Settings { rate_per_minute: 0, ..api::Settings::default() };
-    let metrics = api::Metrics::register(&Registry::new()).unwrap();
-    let router = api::router(ledger.clone(), Arc::new(|_| true), settings, metrics);
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    address
 }
 
 async fn over_http(address: SocketAddr, keys: &[String], stored: &[Stored]) {

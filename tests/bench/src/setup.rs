@@ -1,11 +1,12 @@
 //! A durable server with a database of the benchmark's own, and a person in it.
 
-use std::time::Duration;
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use api::Scope;
 use embedded::{Cluster, Running, default_dir};
 use futures::{StreamExt, stream};
 use ledger::{Ledger, NewContent, NewConversation, Settings};
+use prometheus::Registry;
 use records::{ConversationId, Segment, Source, UserId};
 use secrecy::ExposeSecret;
 use sqlx::{AssertSqlSafe, ConnectOptions, PgPool, postgres::PgPoolOptions};
@@ -15,6 +16,17 @@ use store::{NewKey, UserChange};
 pub(crate) const CONNECTIONS: u32 = 10;
 /// Producers, and runs at once.
 pub(crate) const WIDTH: usize = 16;
+
+/// The router over any ledger.
+pub(crate) async fn serve_on(ledger: &Ledger) -> SocketAddr {
+    let settings = api::Settings { rate_per_minute: 0, ..api::Settings::default() };
+    let metrics = api::Metrics::register(&Registry::new()).unwrap();
+    let router = api::router(ledger.clone(), Arc::new(|_| true), settings, metrics);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    address
+}
 
 pub(crate) struct Setup {
     running: Running,

@@ -1,6 +1,8 @@
 //! A fake server of an app: a manifest, tools, a setup page and a webhook, all of which misbehave on command, and a record of what
 //! it was sent.
 
+mod mcp_server;
+
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
@@ -17,8 +19,6 @@ use axum::{
 };
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-
-use crate::mcp_server;
 
 /// What the server was sent.
 #[derive(Clone, Debug)]
@@ -203,11 +203,11 @@ async fn hook(
     StatusCode::OK
 }
 
-pub(crate) fn moved() -> Response {
+fn moved() -> Response {
     (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, "http://127.0.0.1:1/")]).into_response()
 }
 
-pub(crate) async fn hang() -> Response {
+async fn hang() -> Response {
     tokio::time::sleep(Duration::from_secs(600)).await;
     StatusCode::OK.into_response()
 }

@@ -21,7 +21,6 @@ mod app_server;
 mod bed;
 mod directory;
 mod leftovers;
-mod mcp_server;
 mod template;
 mod wall;
 

@@ -9,22 +9,11 @@ use stages::{AppResult, Structure};
 use super::dates::DayOrder;
 use super::pattern::Pattern;
 use super::text::{Sentence, content_stems, pattern, sentences};
-use super::{items, overview};
+use super::{decisions::is_decision, items, overview};
 
 /// Longer lists are cut: they are not read to the end.
 const MOST: usize = 12;
 
-static DECISION: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?ix)\b(?:we|they|i|us|everyone|the\ \w+)(?:'ve|\ have|\ has|\ all|\ both)?\ (?:agreed|decided|settled|chose|resolved|voted|approved|concluded|committed)\b
-        | \b(?:it's|it\ is|it\ was|that's|that\ is)\ (?:decided|agreed|settled|approved)\b
-        | \bthe\ decision\ is\b | \bwe(?:'re|\ are)\ going\ with\b | \bwe(?:'ll|\ will)\ go\ with\b | \bfinal\ decision\b | ^\W*agreed,\ we\b
-        | \blet's\ (?:go\ with|postpone|run|move|use|switch|drop|cancel|adopt|keep)\b",
-    )
-});
-static DENIED: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:haven't|have not|not yet|didn't|hasn't|never|have you|should we|what have we|if)\b")
-});
 /// Questions that ask for nothing: courtesies, requests, tags.
 static NO_QUESTION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -47,11 +36,6 @@ pub(super) fn run(
         _ => return Err(FailureCode::AppFailed),
     };
     Ok(AppResult { app_id: app_id.to_owned(), content })
-}
-
-/// Whether a sentence states a decision.
-pub(super) fn is_decision(sentence: &str) -> bool {
-    DECISION.is_match(sentence) && !sentence.ends_with('?') && !DENIED.is_match(sentence)
 }
 
 fn minutes(talk: &Talk, structure: &Structure, order: DayOrder) -> String {

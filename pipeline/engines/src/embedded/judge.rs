@@ -7,8 +7,8 @@ use records::Talk;
 use super::lexicon::{FILLERS, MIC_TEST};
 use super::text::{content_stems, sentences, words};
 use super::{
-    apps,
     dates::{DayOrder, Reference},
+    decisions::is_decision,
     items, memories,
 };
 
@@ -96,8 +96,7 @@ fn holds_something(talk: &Talk, order: DayOrder) -> bool {
         |text: &str| reference.find(text).iter().any(|date| date.precise && reference.moment(date).is_some());
     let sentences = sentences(talk);
     sentences.iter().any(|sentence| {
-        (dated(&sentence.text) && !content_stems(&sentence.text).is_empty())
-            || apps::is_decision(&sentence.text)
+        (dated(&sentence.text) && !content_stems(&sentence.text).is_empty()) || is_decision(&sentence.text)
     }) || !items::extract(talk, order).is_empty()
         || memories::any(talk)
 }

@@ -6,6 +6,7 @@ mod capitals;
 mod chat;
 mod clauses;
 mod dates;
+mod decisions;
 mod events;
 mod hashing;
 mod items;

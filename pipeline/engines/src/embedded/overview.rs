@@ -10,7 +10,7 @@ use chrono_tz::Tz;
 use records::Timestamp;
 use stages::{EventDraft, ItemDraft};
 
-use super::apps::is_decision;
+use super::decisions::is_decision;
 use super::language::Language;
 use super::pattern::Pattern;
 use super::text::{Sentence, capitalised, content_stems, decapitalised, pattern, shortened};

@@ -8,14 +8,13 @@ use regex::Captures;
 
 use super::lexicon::task_verbs;
 use super::pattern::Pattern;
-use super::text::pattern;
 
 /// Longer runs of words without a comma or a stop come from a writer who uses none.
 const UNPUNCTUATED: usize = 9;
 
 /// Words with which a new sentence begins in speech, in the two or three that make it sure.
 static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
+    Pattern::new(
         r"(?ix)\b(?:
             (?:can|could|would|will)\s+(?:you|someone|somebody|anyone)\b
           | i(?:'ll|'ve|'m|'d)\b | i\s+(?:will|have|need|should|must|can|am|was|want|live|work|still|also|think|just|promised)\b
@@ -42,14 +41,14 @@ const GOES_ON: &str = "and or but so then if when because cause that before afte
 
 /// Contractions whose apostrophe was left out, none of which is another word.
 static BARE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
+    Pattern::new(
         r"(?i)\b(?:(?P<not>do|does|did|ca|wo|is|was|are|were|could|should|would|have|has|had)nt|(?P<who>i)(?P<be>m|ve)|(?P<you>you|they)(?P<aux>ll|re|ve))\b",
     )
 });
 
 /// "Comin'", "mornin'": an ending that some people do not say.
 static DROPPED: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)\b(?P<word>\p{L}{2,}in)'(?P<after>\s|$|[.,;!?])"));
+    LazyLock::new(|| Pattern::new(r"(?i)\b(?P<word>\p{L}{2,}in)'(?P<after>\s|$|[.,;!?])"));
 
 /// `text` with the endings that are not said.
 pub(super) fn with_endings(text: &str) -> Cow<'_, str> {
@@ -59,7 +58,7 @@ pub(super) fn with_endings(text: &str) -> Cow<'_, str> {
 /// "Ill buy it": before a verb it is no illness.
 static ILL: LazyLock<Pattern> = LazyLock::new(|| {
     let verbs = task_verbs().collect::<Vec<_>>().join("|");
-    pattern(&format!(
+    Pattern::new(&format!(
         r"(?i)(?P<before>^|[,.;:!?]\s+|\b(?:and|so|ok|okay|sure|yes|yeah|then|but|no|lol|fine)\s+)(?P<i>i)ll\s+(?P<verb>be|do|go|have|make|give|take|try|let|see|come|never|also|just|{verbs})\b"
     ))
 });
@@ -101,7 +100,7 @@ const SPELLINGS: &[(&str, &str)] = &[
 
 static SPELLED: LazyLock<Pattern> = LazyLock::new(|| {
     let spelled = SPELLINGS.iter().map(|(spelled, _)| *spelled).collect::<Vec<_>>().join("|");
-    pattern(&format!(r"(?P<before>^|[\s(,;:])(?P<word>{spelled})(?P<after>$|[\s.,;:!?)])"))
+    Pattern::new(&format!(r"(?P<before>^|[\s(,;:])(?P<word>{spelled})(?P<after>$|[\s.,;:!?)])"))
 });
 
 /// `text` in the words that chat and dialects spell in their own way. Only small letters: "U" may be a name.

@@ -10,10 +10,10 @@ use tokio::time::Instant;
 
 use super::Watch;
 use crate::commands::{
-    jobs::{filter::ago, show},
     outage::Outage,
     stdout::say,
     table::print_line,
+    times::{ago, time},
 };
 
 /// How often a line is written although no count changed, while a ready job waits and lines cannot be rewritten.
@@ -81,7 +81,7 @@ fn tell(overview: &Overview, line: Line, first: bool, as_json: bool) -> anyhow::
         let jobs: serde_json::Map<String, serde_json::Value> =
             overview.gauges.jobs.iter().map(|(status, count)| ((*status).to_owned(), json!(count))).collect();
         return print_line(&json!({
-            "at": show::time(overview.at), "jobs": jobs, "living_processes": overview.living,
+            "at": time(overview.at), "jobs": jobs, "living_processes": overview.living,
             "oldest_ready_age_seconds": overview.gauges.oldest_ready_age,
         }));
     }

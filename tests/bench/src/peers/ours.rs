@@ -22,10 +22,9 @@ use worker::{Ended, RunEvent, RunObserver, Settings};
 
 use super::line::{self, Fill, Handle, Queue, Reported, Stop};
 use crate::{
-    admission::serve_on,
     drain::worker_on,
     http::Client,
-    setup::{CONNECTIONS, PEOPLE, WIDTH, keys_in, person, store_in},
+    setup::{CONNECTIONS, PEOPLE, WIDTH, keys_in, person, serve_on, store_in},
 };
 
 /// Answers the line protocol until standard input ends.

@@ -210,7 +210,7 @@ fn only_engines_speech_and_outside_call_other_peoples_servers() {
     }
     // The demo is a client of the service that it shows, a health check of the process beside it; spans go to the operator's own
     // collector.
-    let places = ["src/commands/demo", "src/commands/healthcheck.rs", "src/traces/client.rs"];
+    let places = ["src/demo", "src/commands/healthcheck.rs", "src/traces/client.rs"];
     for source in product_of(&one("listen")).iter().filter(|source| names(&source.text, "reqwest")) {
         let is_one = places.iter().any(|place| source.path.starts_with(place));
         assert!(is_one, "{} names reqwest", source.path);

@@ -130,7 +130,12 @@ fn sources_below(folder: &Path) -> Vec<Source> {
 
 /// The code above the test module, without lines that are comments: prose may name what code may not.
 fn without_tests(text: &str) -> String {
-    let product = text.split("#[cfg(test)]\nmod ").next().unwrap_or(text);
+    let begins = |at: usize| {
+        let mut lines = text[at..].lines().skip_while(|line| line.starts_with("#["));
+        lines.next().is_some_and(|line| line.starts_with("mod ") && line.ends_with('{'))
+    };
+    let tests = text.match_indices("#[cfg(test)]\n").map(|(at, _)| at).find(|at| begins(*at));
+    let product = &text[..tests.unwrap_or(text.len())];
     let code = product.lines().filter(|line| !line.trim_start().starts_with("//"));
     code.collect::<Vec<_>>().join("\n")
 }
@@ -180,8 +185,8 @@ fn a_word_is_found_as_a_word_of_its_own_alone() {
 
 #[test]
 fn prose_and_test_modules_are_no_product() {
-    let text = "//! About sqlx.\nfn work() {}\n\n#[cfg(test)]\nmod tests { use sqlx; }\n";
-    assert_eq!(without_tests(text), "fn work() {}\n");
+    let text = "//! About sqlx.\n#[cfg(test)]\nmod other;\nfn work() {}\n\n#[cfg(test)]\n#[allow(a)]\nmod tests {\n}\n";
+    assert_eq!(without_tests(text), "#[cfg(test)]\nmod other;\nfn work() {}\n");
 }
 
 #[test]

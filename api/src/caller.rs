@@ -1,0 +1,82 @@
+//! Who calls: the bearer key of a request, looked up anew every time, so that a revocation holds at once.
+
+mod app;
+
+use axum::{extract::FromRequestParts, http::request::Parts};
+use records::{Timestamp, UserId};
+
+pub(crate) use app::AppCaller;
+
+use crate::{
+    Error,
+    keys::{Scope, hash_of, hash_of_presented},
+    state::{Account, AppState, RateLimitHeaders},
+};
+
+/// The person behind a request, with what the key may do.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// Whose data is seen and changed.
+    pub(crate) user: UserId,
+    /// The key that was used.
+    pub(crate) key_id: String,
+    /// When that key stops working.
+    pub(crate) expires_at: Option<Timestamp>,
+    /// The memory that this request holds.
+    pub(crate) account: Account,
+    scopes: Vec<Scope>,
+}
+
+impl Caller {
+    /// Goes on only if the key holds `scope`.
+    ///
+    /// # Errors
+    /// [`Error::Forbidden`], which names the scope.
+    pub(crate) fn require(&self, scope: Scope) -> Result<(), Error> {
+        match self.scopes.iter().any(|held| scope.is_granted_by(*held)) {
+            true => Ok(()),
+            false => Err(Error::Forbidden(scope)),
+        }
+    }
+
+    /// The caller of a live socket whose key came in its first message, with the look-up hash of the key.
+    ///
+    /// # Errors
+    /// [`Error::NotAuthenticated`], and as any request's.
+    pub(crate) async fn of_token(token: &str, state: &AppState) -> Result<(Self, [u8; 32]), Error> {
+        let hash = hash_of_presented(token.trim()).ok_or(Error::NotAuthenticated)?;
+        Ok((Self::of_hash(&hash, state, None, Account::new(&state.budget)).await?, hash))
+    }
+
+    async fn of_hash(
+        hash: &[u8; 32],
+        state: &AppState,
+        told: Option<&RateLimitHeaders>,
+        account: Account,
+    ) -> Result<Self, Error> {
+        let owner = state.ledger.store().key_owner(hash).await?.ok_or(Error::NotAuthenticated)?;
+        let counted = state.rate.admit(&owner.user_id);
+        if let (Some(left), Some(told)) = (counted.left, told) {
+            told.note(left);
+        }
+        counted.admitted?;
+        account.open(&owner.user_id);
+        // A scope that this version does not know (yet, or any more) grants nothing.
+        let scopes = owner.scopes.iter().filter_map(|name| Scope::from_name(name)).collect();
+        Ok(Self { user: owner.user_id, key_id: owner.key_id, expires_at: owner.expires_at, account, scopes })
+    }
+}
+
+impl FromRequestParts<AppState> for Caller {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Error> {
+        if let Some(known) = parts.extensions.get::<Self>() {
+            return Ok(known.clone());
+        }
+        let hash = hash_of(&parts.headers).ok_or(Error::NotAuthenticated)?;
+        let account =
+            parts.extensions.get::<Account>().cloned().unwrap_or_else(|| Account::new(&state.budget));
+        Self::of_hash(&hash, state, parts.extensions.get::<RateLimitHeaders>(), account).await
+    }
+}

@@ -1,0 +1,99 @@
+//! How a session ends: recognition finishes what was said, the machine stores it, and the socket is closed.
+
+use live::{Action, CloseCode, Event, ServiceStatus, StatusFrame};
+use tokio::time::{Duration, Instant};
+
+use super::Actor;
+
+/// How long recognition may take for what was said before the end.
+const FINISH: Duration = Duration::from_secs(5);
+/// The same, when the client closed the socket and no one waits for it.
+const FINISH_ALONE: Duration = Duration::from_secs(30);
+/// How long what was said may take to be stored after that.
+const STORE: Duration = Duration::from_secs(5);
+/// The same, when no client waits for it.
+const STORE_ALONE: Duration = Duration::from_secs(60);
+
+/// An end that has begun.
+pub(crate) struct Ending {
+    pub(super) code: CloseCode,
+    /// Recognition is waited for until then; `None` when it is done.
+    finish_until: Option<Instant>,
+    /// The session machine has been notified.
+    reported: bool,
+    /// Then the session is given up.
+    over_at: Instant,
+}
+
+impl Ending {
+    /// When it is to be looked at next.
+    pub(super) fn next(&self) -> Instant {
+        self.finish_until.unwrap_or(self.over_at)
+    }
+
+    /// Recognition has had its time.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.finish_until.is_some_and(|until| now >= until)
+    }
+
+    /// Everything has had its time.
+    pub(super) fn is_over(&self) -> bool {
+        Instant::now() >= self.over_at
+    }
+}
+
+impl Actor {
+    /// Begins to end the session, unless it is ending already.
+    pub(crate) fn leave(&mut self, code: CloseCode) {
+        if self.ending.is_some() {
+            return;
+        }
+        let (finish, store) = match code {
+            CloseCode::ByClient => (FINISH_ALONE, STORE_ALONE),
+            _ => (FINISH, STORE),
+        };
+        let now = Instant::now();
+        let finish_until = match &mut self.ear {
+            Some(ear) => {
+                ear.flush();
+                now + finish
+            }
+            None => now,
+        };
+        let ending =
+            Ending { code, finish_until: Some(finish_until), reported: false, over_at: finish_until + store };
+        self.ending = Some(ending);
+    }
+
+    /// The process is being replaced: the client is asked to connect again, and its conversation stays in progress.
+    pub(super) fn restart(&mut self) {
+        self.status(StatusFrame::of(ServiceStatus::Restarting));
+        self.leave(CloseCode::Restarting);
+    }
+
+    /// What was heard so far is recognized, or given up.
+    pub(super) fn flushed(&mut self) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if self.flush_until.take().is_some() || !self.flushes.is_empty() {
+            actions.extend(self.on(Event::Flush));
+        }
+        if let Some(ending) = &mut self.ending {
+            ending.finish_until = None;
+        }
+        actions
+    }
+
+    /// Once nothing more is to be recognized, and nothing is done beside the machine's operations, the machine ends the
+    /// session.
+    pub(super) fn leave_when_ready(&mut self) -> Vec<Action> {
+        let is_idle = self.todo.is_empty();
+        match &mut self.ending {
+            Some(ending) if ending.finish_until.is_none() && !ending.reported && is_idle => {
+                ending.reported = true;
+                let code = ending.code;
+                self.on(Event::Leave(code))
+            }
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! What comes in: frames of the client, and events of the recognizer.
+
+use std::sync::Arc;
+
+use axum::extract::ws::Message;
+use futures::future::BoxFuture;
+use live::{
+    Action, ClientFrame, ClientSegment, CloseCode, Event, Interim, ServerFrame, ServiceStatus, StatusFrame,
+    Utterance,
+};
+use speech::{Draft, Reason, Status, Undecodable};
+use store::{AssignedSpeaker, LiveLost, PhotoRefusal};
+use tokio::time::Instant;
+
+use super::{
+    super::{
+        LARGEST_FRAME,
+        operate::{Current, Operator},
+    },
+    Actor, BUSY,
+};
+
+/// Binary frames up to this size only keep the socket open.
+const KEEP_ALIVE: usize = 2;
+/// Who said what was assigned to this is the user of the session.
+const THE_USER: &str = "user";
+
+/// What is done beside the machine's operations, one after the other.
+pub(crate) enum Todo {
+    /// Store a picture.
+    Picture { id: String, base64: String },
+    /// Note who a speaker is.
+    Assign(AssignedSpeaker),
+}
+
+impl Actor {
+    /// Takes a frame of the client.
+    pub(super) fn take(&mut self, message: Message) -> Vec<Action> {
+        match message {
+            Message::Binary(frame) if frame.len() > LARGEST_FRAME => self.too_big(),
+            Message::Text(text) if text.len() > LARGEST_FRAME => self.too_big(),
+            Message::Binary(frame) if frame.len() <= KEEP_ALIVE => {
+                self.state.metrics.live.frame("keep_alive");
+                Vec::new()
+            }
+            Message::Binary(frame) => self.take_audio(&frame),
+            Message::Text(text) => match ClientFrame::parse(&text) {
+                Ok(frame) => self.take_frame(frame),
+                Err(live::Malformed) => {
+                    self.state.metrics.live.frame("malformed");
+                    Vec::new()
+                }
+            },
+            Message::Ping(_) | Message::Pong(_) | Message::Close(_) => Vec::new(),
+        }
+    }
+
+    fn too_big(&mut self) -> Vec<Action> {
+        self.leave(CloseCode::TooBig);
+        Vec::new()
+    }
+
+    fn take_audio(&mut self, frame: &[u8]) -> Vec<Action> {
+        if self.audio_refused {
+            self.status(StatusFrame {
+                retryable: Some(false),
+                reason: Some("own_key_required"),
+                ..StatusFrame::of(ServiceStatus::SttFailed)
+            });
+            self.leave(CloseCode::OwnKey);
+            return Vec::new();
+        }
+        let now = self.since_beginning();
+        let Some(ear) = &mut self.ear else { return Vec::new() };
+        let heard = match ear.hear(frame, now) {
+            Ok(heard) => heard,
+            Err(undecodable) => {
+                self.state.metrics.live.frame("undecodable");
+                if undecodable == Undecodable::Stream {
+                    self.leave(CloseCode::Undecodable);
+                }
+                return Vec::new();
+            }
+        };
+        self.state.metrics.live.frame("audio");
+        self.state.metrics.live.audio_seconds.inc_by(heard.until - heard.from);
+        self.paused_until = Instant::now() + heard.wait;
+        let mut actions = self.on(Event::Audio(heard.from, heard.until));
+        if heard.speech {
+            actions.extend(self.on(Event::Speech));
+        }
+        actions
+    }
+
+    fn take_frame(&mut self, frame: ClientFrame) -> Vec<Action> {
+        let count = |kind| self.state.metrics.live.frame(kind);
+        match frame {
+            ClientFrame::SuggestedTranscript { .. } if !self.client_stt && self.engine.0 => count("ignored"),
+            ClientFrame::SuggestedTranscript { segments, unusable, stt_provider } => {
+                count("suggested_transcript");
+                if unusable > 0 {
+                    count("malformed");
+                }
+                let said = |segment| self.of_client(segment, stt_provider.clone());
+                let utterances = segments.into_iter().map(said).collect();
+                return self.on(Event::Said { utterances, by_client: true });
+            }
+            ClientFrame::SpeakerAssigned { speaker_id, person_id, segment_ids } => {
+                count("speaker_assigned");
+                let person_id = Some(person_id).filter(|person| person != THE_USER);
+                self.todo.push_back(Todo::Assign(AssignedSpeaker { speaker_id, person_id, segment_ids }));
+            }
+            ClientFrame::ImageChunk { id, index, total, data } => {
+                count("image_chunk");
+                let now = Instant::now().into_std();
+                match self.pictures.take((id, index, total), data, now) {
+                    Ok(Some((id, base64))) => {
+                        self.send(&ServerFrame::PhotoProcessing(id.clone()));
+                        self.todo.push_back(Todo::Picture { id, base64 });
+                    }
+                    Ok(None) => {}
+                    Err(_) => self.state.metrics.live.frame("malformed"),
+                }
+            }
+            ClientFrame::Auth { .. } => count("ignored"),
+            ClientFrame::Unknown => count("unknown"),
+        }
+        Vec::new()
+    }
+
+    fn of_client(&self, segment: ClientSegment, provider: Option<String>) -> Utterance {
+        let own_id = segment.id.is_some();
+        Utterance {
+            id: segment.id.unwrap_or_else(|| self.fresh_id()),
+            own_id,
+            text: segment.text,
+            speaker: segment.speaker,
+            is_user: segment.is_user,
+            person_id: segment.person_id,
+            start: segment.start,
+            end: segment.end,
+            provider: provider.or_else(|| Some("client".to_owned())),
+        }
+    }
+
+    /// Takes an event of the recognizer.
+    pub(super) fn heard(&mut self, event: speech::Event) -> Vec<Action> {
+        match event {
+            speech::Event::Status(status) => self.engine_is(status),
+            speech::Event::Final(drafts) => {
+                let utterances = drafts.into_iter().map(|draft| self.of_engine(draft)).collect();
+                return self.on(Event::Said { utterances, by_client: false });
+            }
+            speech::Event::Flushed => return self.flushed(),
+            speech::Event::Interim(drafts) => self.show_interim(drafts),
+            // The engine's meter has counted it.
+            speech::Event::Gap(_) => {}
+        }
+        Vec::new()
+    }
+
+    /// Shows words that may still change, unless the client is behind: the next ones replace them.
+    fn show_interim(&mut self, drafts: Vec<Draft>) {
+        if self.outbox.len() < BUSY {
+            let interim = |draft: Draft| Interim { text: draft.text, speaker: label(draft.speaker) };
+            self.send(&ServerFrame::Interim(drafts.into_iter().map(interim).collect()));
+        }
+    }
+
+    fn of_engine(&self, draft: Draft) -> Utterance {
+        let assigned = self.speakers.get(&i32::from(draft.speaker));
+        Utterance {
+            id: self.fresh_id(),
+            own_id: false,
+            text: draft.text.replace('\0', ""),
+            speaker: label(draft.speaker),
+            is_user: assigned.is_some_and(Option::is_none),
+            person_id: assigned.cloned().flatten(),
+            start: draft.start,
+            end: draft.end,
+            provider: Some(self.engine.1.to_owned()),
+        }
+    }
+
+    fn engine_is(&mut self, status: Status) {
+        let of = |status, retryable, reason: Option<Reason>| StatusFrame {
+            retryable,
+            reason: reason.map(Reason::as_str),
+            ..StatusFrame::of(status)
+        };
+        let frame = match status {
+            Status::Connecting => of(ServiceStatus::SttInitiating, None, None),
+            Status::Ready => of(ServiceStatus::Ready, None, None),
+            Status::Failing(reason) => of(ServiceStatus::SttFailed, Some(true), Some(reason)),
+            Status::Failed(reason) => of(ServiceStatus::SttFailed, Some(false), Some(reason)),
+        };
+        self.status(StatusFrame { provider: Some(self.engine.1.to_owned()), ..frame });
+        match status {
+            // The client may send transcripts of its own.
+            Status::Failed(Reason::NoSpeechEngine) => self.status(StatusFrame::of(ServiceStatus::Ready)),
+            Status::Failed(Reason::OwnKeyRejected) => self.leave(CloseCode::OwnKey),
+            Status::Failed(_) => self.leave(CloseCode::Failed),
+            Status::Connecting | Status::Ready | Status::Failing(_) => {}
+        }
+    }
+
+    fn fresh_id(&self) -> String {
+        self.state.ids.fresh().to_string()
+    }
+
+    /// Begins what is to be done next beside the machine's operations; it may have to be done again in another
+    /// conversation.
+    pub(super) fn next_todo(&mut self) -> Option<BoxFuture<'static, Option<Todo>>> {
+        let current = self.current.clone()?;
+        let todo = self.todo.pop_front()?;
+        if let Todo::Assign(assigned) = &todo {
+            self.speakers.insert(assigned.speaker_id, assigned.person_id.clone());
+        }
+        let operator = Arc::clone(&self.operator);
+        Some(Box::pin(async move { todo.carry(operator, current).await }))
+    }
+
+    /// Something beside the machine's operations is done, or is to be done again: then the conversation has ended.
+    pub(super) fn done(&mut self, again: Option<Todo>) -> Vec<Action> {
+        let Some(again) = again else { return Vec::new() };
+        self.todo.push_front(again);
+        match self.current.take() {
+            Some(ended) => self.on(Event::AdmittedElsewhere(ended.id.as_str().to_owned())),
+            None => Vec::new(),
+        }
+    }
+}
+
+fn label(speaker: u16) -> String {
+    format!("SPEAKER_{speaker:02}")
+}
+
+impl Todo {
+    /// `Some`: the conversation has ended, and it is to be done in the next one.
+    async fn carry(self, operator: Arc<Operator>, current: Current) -> Option<Self> {
+        match self {
+            Self::Picture { id, base64 } => {
+                let stored = operator.picture(current, id.clone(), base64.clone()).await;
+                let ended = stored == Some(Err(PhotoRefusal::Lost(LiveLost::Ended)));
+                ended.then_some(Self::Picture { id, base64 })
+            }
+            // Speakers of another conversation are others.
+            Self::Assign(assigned) => {
+                operator.assign(current, assigned).await;
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What runs in this process beside its requests: live sessions, and turns of the assistant.
+
+mod chat;
+mod live;
+
+pub use chat::Chat;
+pub use live::Live;
+pub(crate) use live::{Command, Seat};

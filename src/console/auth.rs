@@ -1,0 +1,162 @@
+//! Who asks: read from each request before a page is made, and once more, stricter, before anything is changed.
+
+use std::{collections::BTreeMap, net::SocketAddr};
+
+use axum::{
+    extract::{ConnectInfo, FromRequest, FromRequestParts, Request},
+    http::{HeaderMap, Method, header, request::Parts},
+    response::{IntoResponse, Redirect, Response},
+};
+use ledger::OperatorAction;
+
+use super::{
+    Console,
+    fault::Fault,
+    session::COOKIE,
+    typed::Form,
+    visitor::{Nonce, PartRequest, Visitor},
+};
+use crate::config::Door;
+
+/// A visitor who may act, and did so with a form of ours. There is no other way to an [`OperatorAction`].
+pub(super) struct Acting {
+    operator: String,
+    fields: BTreeMap<String, String>,
+}
+
+impl FromRequestParts<Console> for Visitor {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
+        let nonce = parts.extensions.get::<Nonce>().cloned().unwrap_or_default();
+        let (part_request, boards, shard) = (part_request(parts), console.boards.clone(), console.shard());
+        match &*console.door {
+            Door::ThisMachine if is_this_machine(parts) => Ok(Self {
+                name: "this machine".to_owned(),
+                may_act: false,
+                session: None,
+                token: String::new(),
+                nonce,
+                part_request,
+                boards,
+                shard,
+            }),
+            Door::ThisMachine => Err(Fault::Closed.into_response()),
+            Door::Keys(_) => of_session(parts, console, nonce).ok_or_else(|| to_login(parts)),
+            Door::Proxy { header, operators } => {
+                let mut named = parts.headers.get_all(header).iter();
+                let name = named.next().and_then(|name| name.to_str().ok()).map(str::trim);
+                if named.next().is_some() {
+                    // One of them may be the visitor's own, and which one is not to be seen.
+                    tracing::warn!(%header, "a request to the console names its visitor twice: the proxy must drop what visitors send");
+                    return Err(Fault::NamedTwice.into_response());
+                }
+                let name = name.filter(|name| (1..=64).contains(&name.len())).ok_or(Fault::Unnamed);
+                let name = name.map_err(IntoResponse::into_response)?.to_owned();
+                let may_act = operators.contains(&name);
+                let token = console.sessions.token(&console.visit(&name));
+                Ok(Self { name, may_act, session: None, token, nonce, part_request, boards, shard })
+            }
+        }
+    }
+}
+
+fn of_session(parts: &Parts, console: &Console, nonce: Nonce) -> Option<Visitor> {
+    let cookie = cookie(&parts.headers)?;
+    let session = console.sessions.read(cookie)?;
+    let token = console.sessions.token(&console.visit(cookie));
+    let (name, may_act) = (session.name.clone(), session.may_act);
+    let (part_request, boards, shard) = (part_request(parts), console.boards.clone(), console.shard());
+    Some(Visitor { name, may_act, session: Some(session), token, nonce, part_request, boards, shard })
+}
+
+pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
+    named_cookie(headers, COOKIE)
+}
+
+pub(super) fn named_cookie<'a>(headers: &'a HeaderMap, cookie: &str) -> Option<&'a str> {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == cookie).map(|(_, value)| value)
+}
+
+/// The address, where the script of a page asks for its live part.
+fn part_request(parts: &Parts) -> Option<PartRequest> {
+    parts.headers.get("hx-request")?;
+    let address = parts.uri.path_and_query().map_or("", |address| address.as_str()).to_owned();
+    let shown = parts.headers.get(header::IF_NONE_MATCH).and_then(|digest| digest.to_str().ok());
+    Some(PartRequest { address, shown: shown.map(str::to_owned) })
+}
+
+/// To the login, and from there to where they wanted to go. A script has no page to show a login on.
+fn to_login(parts: &Parts) -> Response {
+    if part_request(parts).is_some() {
+        return Fault::SignedOut.into_response();
+    }
+    let next = if parts.method == Method::GET { parts.uri.path_and_query() } else { None };
+    let next = next.map_or("/console", |next| next.as_str());
+    let query = form_urlencoded::Serializer::new(String::new()).append_pair("next", next).finish();
+    Redirect::to(&format!("/console/login?{query}")).into_response()
+}
+
+/// A loopback peer that asks for a loopback host and was not forwarded: neither a proxy on this machine nor a page
+/// of another site whose name was made to mean this machine reads along.
+fn is_this_machine(parts: &Parts) -> bool {
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+    let forwarded = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
+    let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => host.split(':').next(),
+    };
+    let name = name.unwrap_or_default();
+    let is_local = name == "localhost" || name.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
+    let is_peer = peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback());
+    is_peer && is_local && !forwarded.iter().any(|name| parts.headers.contains_key(*name))
+}
+
+impl FromRequest<Console> for Acting {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, console: &Console) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let visitor = Visitor::from_request_parts(&mut parts, console).await?;
+        if !visitor.may_act {
+            return Err(Fault::MayNotAct.into_response());
+        }
+        let visit = match &*console.door {
+            Door::Keys(_) => cookie(&parts.headers).unwrap_or_default().to_owned(),
+            Door::ThisMachine | Door::Proxy { .. } => visitor.name.clone(),
+        };
+        let Form(fields) = Form::from_request(Request::from_parts(parts, body), console).await?;
+        let token = fields.get("token").map(String::as_str).unwrap_or_default();
+        if !console.sessions.is_token(&console.visit(&visit), token) {
+            return Err(Fault::ForeignForm.into_response());
+        }
+        Ok(Self { operator: visitor.name, fields })
+    }
+}
+
+impl Acting {
+    /// What was sent under `name`.
+    pub(super) fn field(&self, name: &str) -> Option<&str> {
+        self.fields.get(name).map(String::as_str)
+    }
+
+    /// All that was sent.
+    pub(super) fn fields(&self) -> &BTreeMap<String, String> {
+        &self.fields
+    }
+
+    /// Who acts and why, as it is recorded.
+    ///
+    /// # Errors
+    /// When no reason was given that tells anybody anything.
+    pub(super) fn action(&self) -> Result<OperatorAction, Fault> {
+        let reason = self.field("reason").unwrap_or_default();
+        match reason.chars().count() {
+            3..=500 => Ok(OperatorAction { operator: self.operator.clone(), reason: reason.to_owned() }),
+            _ => Err(Fault::NoReason),
+        }
+    }
+}
