@@ -40,15 +40,20 @@ impl Operations {
             })
         };
         gone(self.db.in_time(self.prune_presence(batch)).await);
-        gone(self.db.in_time(self.prune_replays(age)).await);
+        gone(self.db.in_time(self.prune_rows("pruning replays", REPLAYS, age, 1)).await);
         gone(self.db.in_time(self.ledger.store().prune_locations(batch)).await);
         gone(self.db.in_time(self.ledger.store().prune_installs(batch)).await);
         gone(self.db.in_time(self.ledger.store().follow_apps(None)).await);
         let pruned = Pruned {
             jobs: gone(self.db.in_time(self.prune_jobs(age, batch)).await),
-            deliveries: gone(self.db.in_time(self.prune_deliveries(age, batch)).await)
-                + gone(self.db.in_time(self.prune_pushes(age, batch)).await),
-            actions: gone(self.db.in_time(self.prune_actions(age, batch)).await),
+            deliveries: gone(
+                self.db.in_time(self.prune_rows("pruning deliveries", DELIVERIES, age, batch)).await,
+            ) + gone(
+                self.db.in_time(self.prune_rows("pruning pushes", PUSHES, age, batch)).await,
+            ),
+            actions: gone(
+                self.db.in_time(self.prune_rows("pruning operator actions", ACTIONS, age, batch)).await,
+            ),
             requests: gone(self.db.in_time(self.db.prune_request_keys(batch)).await),
         };
         (pruned, failed)
@@ -69,21 +74,16 @@ impl Operations {
         let age = TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX);
         let (mut transaction, now) = self.db.begin(LETTERS).await?;
         let (at, user, id) = cursor::bound(after);
-        let page: Vec<(Timestamp, String, String)> = sqlx::query_as(
-            "select finished_at, user_id, job_id from finalization_jobs \
-             where status = 'dead_letter' and settled_at is null and finished_at < $1 \
-                 and (finished_at, user_id, job_id) \
-                     > (coalesce($3::timestamptz, '-infinity'), coalesce($4, ''), coalesce($5, '')) \
-             order by finished_at, user_id, job_id limit $2",
-        )
-        .bind(cutoff(now, age))
-        .bind(limit)
-        .bind(at)
-        .bind(user)
-        .bind(id)
-        .fetch_all(&mut *transaction)
-        .await
-        .doing(LETTERS)?;
+        let page: Vec<(Timestamp, String, String)> =
+            sqlx::query_as(include_str!("../sql/prune/old_dead_letters.sql"))
+                .bind(cutoff(now, age))
+                .bind(limit)
+                .bind(at)
+                .bind(user)
+                .bind(id)
+                .fetch_all(&mut *transaction)
+                .await
+                .doing(LETTERS)?;
         let found = remove_needless(&mut transaction, &page).await?;
         transaction.commit().await.doing(LETTERS)?;
         Ok(KeysetPage { found, next: cursor::next_cursor(page.len(), limit, page.into_iter().next_back()) })
@@ -105,100 +105,40 @@ impl Operations {
         Ok(jobs)
     }
 
-    /// Finished deliveries, and those of events as old that wait for an endpoint which was never enabled again, also if they were
-    /// recovered since. What waits for its turn at one that is enabled stays.
-    async fn prune_deliveries(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
-        const DOING: &str = "pruning deliveries";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let gone = sqlx::query(
-            "with finished as (select user_id, endpoint_id, delivery_id from webhook_deliveries \
-                 where finished_at < $1 order by finished_at limit $2 for update skip locked), \
-             parked as (select user_id, endpoint_id, delivery_id from webhook_deliveries d \
-                 where status in ('pending', 'sending') and occurred_at < $1 and next_at = 'infinity' \
-                     and not exists (select from webhook_endpoints e \
-                         where e.user_id = d.user_id and e.endpoint_id = d.endpoint_id and e.enabled) \
-                 order by occurred_at limit greatest($2 - (select count(*) from finished), 0) \
-                 for update skip locked) \
-             delete from webhook_deliveries w using (select * from finished union all select * from parked) d \
-             where w.user_id = d.user_id and w.endpoint_id = d.endpoint_id and w.delivery_id = d.delivery_id",
-        )
-        .bind(cutoff(now, age))
-        .bind(batch)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
-        Ok(gone.rows_affected())
-    }
-
-    /// Minutes behind the last two days, and processes that were not seen for one: they are not read any more. What
-    /// another process is removing is left to it: two that waited for one another's rows would never end.
+    /// Minutes behind the last two days, and processes that were not seen for one. What another process is removing is left to
+    /// it: two that waited for one another's rows would never end.
     async fn prune_presence(&self, batch: i64) -> Result<u64, Error> {
-        for statement in [
-            "with doomed as (select minute, process_id from service_minutes \
-                 where minute < statement_timestamp() - interval '2 days' order by minute limit $1 for update skip locked) \
-             delete from service_minutes m using doomed d where m.minute = d.minute and m.process_id = d.process_id",
-            "with doomed as (select process_id from service_processes \
-                 where seen_at < statement_timestamp() - interval '1 day' limit $1 for update skip locked) \
-             delete from service_processes p using doomed d where p.process_id = d.process_id",
-        ] {
+        for statement in
+            [include_str!("../sql/prune/minutes.sql"), include_str!("../sql/prune/processes.sql")]
+        {
             sqlx::query(statement).bind(batch).execute(self.db.pool()).await.doing("pruning processes")?;
         }
         Ok(0)
     }
 
-    /// One bulk replay that ended long ago, with its list.
-    async fn prune_replays(&self, age: TimeDelta) -> Result<u64, Error> {
-        const DOING: &str = "pruning replays";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        sqlx::query(
-            "delete from replay_operations where operation_id = (select operation_id from replay_operations \
-                 where finished_at < $1 order by created_at limit 1 for update skip locked)",
-        )
-        .bind(cutoff(now, age))
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
-        Ok(0)
-    }
-
-    async fn prune_pushes(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
-        const DOING: &str = "pruning pushes";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let gone = sqlx::query(
-            "with doomed as (select user_id, subscription_id, delivery_id from push_deliveries \
-                 where finished_at < $1 order by finished_at limit $2 for update skip locked) \
-             delete from push_deliveries p using doomed d where p.user_id = d.user_id \
-                 and p.subscription_id = d.subscription_id and p.delivery_id = d.delivery_id",
-        )
-        .bind(cutoff(now, age))
-        .bind(batch)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
-        Ok(gone.rows_affected())
-    }
-
-    async fn prune_actions(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
-        const DOING: &str = "pruning operator actions";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let gone = sqlx::query(
-            "with doomed as (select user_id, action_id from operator_actions where created_at < $1 \
-                 order by created_at limit $2 for update skip locked) \
-             delete from operator_actions a using doomed d \
-             where a.user_id = d.user_id and a.action_id = d.action_id",
-        )
-        .bind(cutoff(now, age))
-        .bind(batch)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
-        Ok(gone.rows_affected())
+    /// Removes at most `batch` of what one statement finds older than `age`.
+    async fn prune_rows(
+        &self,
+        doing: &'static str,
+        statement: &'static str,
+        age: TimeDelta,
+        batch: i64,
+    ) -> Result<u64, Error> {
+        let (mut transaction, now) = self.db.begin(doing).await?;
+        let removed = sqlx::query(statement).bind(cutoff(now, age)).bind(batch).execute(&mut *transaction);
+        let gone = removed.await.doing(doing)?.rows_affected();
+        transaction.commit().await.doing(doing)?;
+        Ok(gone)
     }
 }
+
+/// Finished deliveries, and those of events as old that wait for an endpoint which was never enabled again, also if they were
+/// recovered since. What waits for its turn at one that is enabled stays.
+const DELIVERIES: &str = include_str!("../sql/prune/deliveries.sql");
+const PUSHES: &str = include_str!("../sql/prune/pushes.sql");
+const ACTIONS: &str = include_str!("../sql/prune/actions.sql");
+/// Bulk replays with their lists.
+const REPLAYS: &str = include_str!("../sql/prune/replays.sql");
 
 /// Removes those of a page that no operator will ever look for: each as it was when the page was read.
 async fn remove_needless(
@@ -257,23 +197,20 @@ struct Gone {
 impl Gone {
     /// Lowers the totals that counted them.
     async fn uncount(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-        sqlx::query("update finalization_totals set jobs = jobs - $3 where status = $1 and stripe = $2")
+        sqlx::query(include_str!("../sql/prune/lower_total.sql"))
             .bind(&self.status)
             .bind(self.stripe)
             .bind(self.count)
             .execute(&mut *connection)
             .await?;
         let Some(code) = &self.dead_code else { return Ok(()) };
-        sqlx::query(
-            "insert into dead_letter_totals as t (code, settled, stripe, jobs) values ($1, $2, $3, -$4) \
-             on conflict (code, settled, stripe) do update set jobs = t.jobs + excluded.jobs",
-        )
-        .bind(code)
-        .bind(self.settled)
-        .bind(self.stripe)
-        .bind(self.count)
-        .execute(connection)
-        .await
-        .map(drop)
+        sqlx::query(include_str!("../sql/prune/lower_dead_total.sql"))
+            .bind(code)
+            .bind(self.settled)
+            .bind(self.stripe)
+            .bind(self.count)
+            .execute(connection)
+            .await
+            .map(drop)
     }
 }

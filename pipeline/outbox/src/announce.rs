@@ -77,15 +77,13 @@ async fn endpoints(
     if people.is_empty() {
         return Ok(endpoints);
     }
-    let rows: Vec<(String, String, Vec<String>)> = sqlx::query_as(
-        "select user_id, endpoint_id, events from webhook_endpoints \
-         where user_id = any($1) and enabled and events && $2",
-    )
-    .bind(people.into_iter().collect::<Vec<_>>())
-    .bind(events.into_iter().collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await
-    .doing("reading endpoints")?;
+    let rows: Vec<(String, String, Vec<String>)> =
+        sqlx::query_as(include_str!("../sql/deliveries/subscribed.sql"))
+            .bind(people.into_iter().collect::<Vec<_>>())
+            .bind(events.into_iter().collect::<Vec<_>>())
+            .fetch_all(connection)
+            .await
+            .doing("reading endpoints")?;
     for (user, endpoint, events) in rows {
         endpoints.entry(user).or_default().push((endpoint, events));
     }
@@ -131,30 +129,19 @@ impl<'a> Rows<'a> {
         if self.ids.is_empty() {
             return Ok(counts);
         }
-        let written: Vec<String> = sqlx::query_scalar(
-            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, conversation_id, revision, \
-                 subject_id, trace_context, status, next_at, occurred_at, created_at) \
-             select t.user_id, t.endpoint_id, t.delivery_id, t.event, t.conversation_id, t.revision, t.subject_id, \
-                 t.trace_context, 'pending', $1, $1, $1 \
-             from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[], \
-                     $9::text[]) \
-                 t (user_id, endpoint_id, delivery_id, event, conversation_id, revision, subject_id, trace_context) \
-             join webhook_endpoints e on e.user_id = t.user_id and e.endpoint_id = t.endpoint_id and e.enabled \
-             for key share of e \
-             on conflict do nothing returning delivery_id",
-        )
-        .bind(now)
-        .bind(&self.users)
-        .bind(&self.endpoints)
-        .bind(&self.ids)
-        .bind(&self.events)
-        .bind(&self.conversations)
-        .bind(&self.revisions)
-        .bind(&self.subjects)
-        .bind(&self.traces)
-        .fetch_all(connection)
-        .await
-        .doing("writing deliveries")?;
+        let written: Vec<String> = sqlx::query_scalar(include_str!("../sql/deliveries/write.sql"))
+            .bind(now)
+            .bind(&self.users)
+            .bind(&self.endpoints)
+            .bind(&self.ids)
+            .bind(&self.events)
+            .bind(&self.conversations)
+            .bind(&self.revisions)
+            .bind(&self.subjects)
+            .bind(&self.traces)
+            .fetch_all(connection)
+            .await
+            .doing("writing deliveries")?;
         let written: BTreeSet<String> = written.into_iter().collect();
         for (id, entry) in self.ids.iter().zip(self.entries) {
             counts[entry] += u64::from(written.contains(id));

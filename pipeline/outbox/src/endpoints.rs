@@ -87,15 +87,11 @@ impl Outbox {
     /// # Errors
     /// When the database does not answer.
     pub async fn endpoints(&self, user: &UserId) -> Result<Vec<Endpoint>, Error> {
-        let rows: Vec<EndpointRow> = sqlx::query_as(
-            "select endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
-                 created_at, updated_at, app_id \
-             from webhook_endpoints where user_id = $1 order by created_at desc, endpoint_id",
-        )
-        .bind(user.as_str())
-        .fetch_all(self.db.pool())
-        .await
-        .doing("listing endpoints")?;
+        let rows: Vec<EndpointRow> = sqlx::query_as(include_str!("../sql/endpoints/list.sql"))
+            .bind(user.as_str())
+            .fetch_all(self.db.pool())
+            .await
+            .doing("listing endpoints")?;
         rows.into_iter().map(Endpoint::try_from).collect()
     }
 
@@ -104,16 +100,12 @@ impl Outbox {
     /// # Errors
     /// When the database does not answer.
     pub async fn endpoint(&self, user: &UserId, id: &str) -> Result<Option<Endpoint>, Error> {
-        let row: Option<EndpointRow> = sqlx::query_as(
-            "select endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
-                 created_at, updated_at, app_id \
-             from webhook_endpoints where user_id = $1 and endpoint_id = $2",
-        )
-        .bind(user.as_str())
-        .bind(id)
-        .fetch_optional(self.db.pool())
-        .await
-        .doing("reading an endpoint")?;
+        let row: Option<EndpointRow> = sqlx::query_as(include_str!("../sql/endpoints/get.sql"))
+            .bind(user.as_str())
+            .bind(id)
+            .fetch_optional(self.db.pool())
+            .await
+            .doing("reading an endpoint")?;
         row.map(Endpoint::try_from).transpose()
     }
 
@@ -158,7 +150,7 @@ impl Outbox {
     pub async fn delete_endpoint(&self, user: &UserId, id: &str) -> Result<bool, Error> {
         const DOING: &str = "deleting an endpoint";
         let (mut transaction, _) = self.db.begin(DOING).await?;
-        let deleted = sqlx::query("delete from webhook_endpoints where user_id = $1 and endpoint_id = $2")
+        let deleted = sqlx::query(include_str!("../sql/endpoints/delete.sql"))
             .bind(user.as_str())
             .bind(id)
             .execute(&mut *transaction)

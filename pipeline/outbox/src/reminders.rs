@@ -98,7 +98,7 @@ pub async fn cancel(
         return Ok(());
     }
     lock_subscriptions(connection, user).await?;
-    sqlx::query("update reminders set fire_at = null where user_id = $1 and action_item_id = any($2)")
+    sqlx::query(include_str!("../sql/reminders/cancel.sql"))
         .bind(user.as_str())
         .bind(items)
         .execute(&mut *connection)
@@ -110,7 +110,7 @@ pub async fn cancel(
 /// Subscriptions come before their pushes in the order of locks: one that is being removed takes its pushes along, and the end
 /// of a try holds the one before the other. A deletion of items locks them first: an item takes its pushes along, too.
 pub async fn lock_subscriptions(connection: &mut PgConnection, user: &UserId) -> Result<(), Error> {
-    sqlx::query("select from push_subscriptions where user_id = $1 order by subscription_id for key share")
+    sqlx::query(include_str!("../sql/subscriptions/share.sql"))
         .bind(user.as_str())
         .execute(connection)
         .await
@@ -125,17 +125,14 @@ async fn take_back(
     items: &[&str],
     now: Timestamp,
 ) -> Result<(), Error> {
-    sqlx::query(
-        "update push_deliveries set status = 'cancelled', next_at = null, sending_until = null, finished_at = $3 \
-         where user_id = $1 and action_item_id = any($2) and status in ('pending', 'sending')",
-    )
-    .bind(user.as_str())
-    .bind(items)
-    .bind(now)
-    .execute(connection)
-    .await
-    .doing("taking pushes back")
-    .map(drop)
+    sqlx::query(include_str!("../sql/pushes/take_back.sql"))
+        .bind(user.as_str())
+        .bind(items)
+        .bind(now)
+        .execute(connection)
+        .await
+        .doing("taking pushes back")
+        .map(drop)
 }
 
 async fn next_revisions(
@@ -144,22 +141,14 @@ async fn next_revisions(
     dues: &[Due],
     now: Timestamp,
 ) -> Result<Vec<Noticed>, Error> {
-    let rows: Vec<(String, i64, Timestamp)> = sqlx::query_as(
-        "insert into reminders (user_id, action_item_id, revision, due_at, fire_at) \
-         select distinct on (t.item) $1, t.item, 1, t.due_at, case when t.due_at > $2 then t.due_at end \
-         from unnest($3::text[], $4::timestamptz[]) with ordinality t (item, due_at, place) \
-         order by t.item, t.place desc \
-         on conflict (user_id, action_item_id) do update set revision = reminders.revision + 1, \
-             due_at = excluded.due_at, fire_at = excluded.fire_at \
-         returning action_item_id, revision, due_at",
-    )
-    .bind(user.as_str())
-    .bind(now)
-    .bind(dues.iter().map(|due| due.item.as_str()).collect::<Vec<_>>())
-    .bind(dues.iter().map(|due| due.due_at).collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await
-    .doing("scheduling reminders")?;
+    let rows: Vec<(String, i64, Timestamp)> = sqlx::query_as(include_str!("../sql/reminders/schedule.sql"))
+        .bind(user.as_str())
+        .bind(now)
+        .bind(dues.iter().map(|due| due.item.as_str()).collect::<Vec<_>>())
+        .bind(dues.iter().map(|due| due.due_at).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await
+        .doing("scheduling reminders")?;
     Ok(rows.into_iter().map(|(item, revision, due_at)| Noticed { item, revision, due_at }).collect())
 }
 
@@ -173,24 +162,16 @@ async fn write_pushes(
     now: Timestamp,
 ) -> Result<u64, Error> {
     let ids: Vec<String> = noticed.iter().map(|one| delivery_id(user, one, notice)).collect();
-    let written = sqlx::query(
-        "insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, \
-             next_at, created_at) \
-         select $1, s.subscription_id, t.delivery_id, t.item, $2, t.due_at, 'pending', $3, $3 \
-         from push_subscriptions s \
-         cross join unnest($4::text[], $5::text[], $6::timestamptz[]) t (delivery_id, item, due_at) \
-         where s.user_id = $1 for key share of s \
-         on conflict do nothing",
-    )
-    .bind(user.as_str())
-    .bind(notice.as_str())
-    .bind(now)
-    .bind(ids)
-    .bind(noticed.iter().map(|one| one.item.as_str()).collect::<Vec<_>>())
-    .bind(noticed.iter().map(|one| one.due_at).collect::<Vec<_>>())
-    .execute(connection)
-    .await
-    .doing("writing pushes")?;
+    let written = sqlx::query(include_str!("../sql/pushes/write.sql"))
+        .bind(user.as_str())
+        .bind(notice.as_str())
+        .bind(now)
+        .bind(ids)
+        .bind(noticed.iter().map(|one| one.item.as_str()).collect::<Vec<_>>())
+        .bind(noticed.iter().map(|one| one.due_at).collect::<Vec<_>>())
+        .execute(connection)
+        .await
+        .doing("writing pushes")?;
     Ok(written.rows_affected())
 }
 

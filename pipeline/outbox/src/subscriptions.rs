@@ -1,6 +1,6 @@
 //! Where a person is reminded: browsers (web push) and webhooks of the person's own (DECISIONS §3, "push").
 
-use db::{Doing, Error, idempotency::forget_answers, secrets::Context};
+use db::{Doing, Error, idempotency::forget_answers, lock_user, secrets::Context};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 use uuid::Uuid;
@@ -79,19 +79,13 @@ impl Outbox {
         let id = subscription_id(user, new);
         let (mut transaction, now) = self.db.begin_creating(DOING, &[&id]).await?;
         // Two that subscribe at once are counted one after the other.
-        sqlx::query("select from users where user_id = $1 for no key update")
+        lock_user(&mut transaction, user).await?;
+        let others: i64 = sqlx::query_scalar(include_str!("../sql/subscriptions/count_others.sql"))
             .bind(user.as_str())
-            .execute(&mut *transaction)
+            .bind(&id)
+            .fetch_one(&mut *transaction)
             .await
             .doing(DOING)?;
-        let others: i64 = sqlx::query_scalar(
-            "select count(*) from push_subscriptions where user_id = $1 and subscription_id <> $2",
-        )
-        .bind(user.as_str())
-        .bind(&id)
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(DOING)?;
         if others >= MOST {
             return Ok(Err(TooManySubscriptions));
         }
@@ -101,23 +95,17 @@ impl Outbox {
             }
             SubscriptionKind::Webhook => (None, None),
         };
-        let stored = sqlx::query_as(
-            "insert into push_subscriptions (user_id, subscription_id, kind, url, p256dh, auth, created_at) \
-             values ($1, $2, $3, $4, $5, $6, $7) \
-             on conflict (user_id, subscription_id) do update \
-                 set p256dh = excluded.p256dh, auth = excluded.auth, failing_since = null \
-             returning subscription_id, kind, url, failing_since, last_success_at, created_at",
-        )
-        .bind(user.as_str())
-        .bind(&id)
-        .bind(new.kind.as_str())
-        .bind(&new.url)
-        .bind(p256dh)
-        .bind(auth)
-        .bind(now)
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let stored = sqlx::query_as(include_str!("../sql/subscriptions/upsert.sql"))
+            .bind(user.as_str())
+            .bind(&id)
+            .bind(new.kind.as_str())
+            .bind(&new.url)
+            .bind(p256dh)
+            .bind(auth)
+            .bind(now)
+            .fetch_one(&mut *transaction)
+            .await
+            .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(Ok(stored))
     }
@@ -127,14 +115,11 @@ impl Outbox {
     /// # Errors
     /// When the database does not answer.
     pub async fn subscriptions(&self, user: &UserId) -> Result<Vec<Subscription>, Error> {
-        sqlx::query_as(
-            "select subscription_id, kind, url, failing_since, last_success_at, created_at \
-             from push_subscriptions where user_id = $1 order by created_at desc, subscription_id",
-        )
-        .bind(user.as_str())
-        .fetch_all(self.db.pool())
-        .await
-        .doing("listing push subscriptions")
+        sqlx::query_as(include_str!("../sql/subscriptions/list.sql"))
+            .bind(user.as_str())
+            .fetch_all(self.db.pool())
+            .await
+            .doing("listing push subscriptions")
     }
 
     /// Removes a subscription with what was still to be sent to it, and forgets what was answered of it. `false`: no such subscription.
@@ -144,13 +129,12 @@ impl Outbox {
     pub async fn unsubscribe(&self, user: &UserId, id: &str) -> Result<bool, Error> {
         const DOING: &str = "removing a push subscription";
         let (mut transaction, _) = self.db.begin(DOING).await?;
-        let removed =
-            sqlx::query("delete from push_subscriptions where user_id = $1 and subscription_id = $2")
-                .bind(user.as_str())
-                .bind(id)
-                .execute(&mut *transaction)
-                .await
-                .doing(DOING)?;
+        let removed = sqlx::query(include_str!("../sql/subscriptions/delete.sql"))
+            .bind(user.as_str())
+            .bind(id)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
         forget_answers(&mut transaction, user, &[id]).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(removed.rows_affected() > 0)

@@ -13,7 +13,7 @@ use sqlx::PgConnection;
 use super::{
     CLAIMING, ClaimedDelivery, Claims, DeliveryPolicy,
     fair::{Due, DueRow, Gate, Passage, SenderLoad, deal, full, gates},
-    waiting::{MOVED, cancel, defer, defer_dead, wake_more},
+    waiting::{DEAD, DUE, MOVED, cancel, defer, wake_more},
 };
 use crate::Outbox;
 
@@ -139,9 +139,9 @@ async fn clear(connection: &mut PgConnection, gate: &Gate, now: Timestamp) -> Re
     if gate.passage == Passage::Gone {
         cancel(connection, user, endpoint, Some(now), now).await?;
     } else {
-        defer(connection, user, endpoint, until, now).await?;
+        defer(connection, DUE, (user, endpoint), until, now).await?;
     }
-    defer_dead(connection, user, endpoint, until, now).await
+    defer(connection, DEAD, (user, endpoint), until, now).await
 }
 
 /// Takes rows that are still due and unlocked.

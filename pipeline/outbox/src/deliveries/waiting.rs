@@ -64,35 +64,21 @@ pub(super) async fn wake_more(connection: &mut PgConnection, now: Timestamp) -> 
     }
 }
 
-/// What is due at an endpoint that can take nothing waits `until` then; without a moment, until it is enabled.
+/// What is due at an endpoint.
+pub(super) const DUE: &str = include_str!("../../sql/deliveries/defer.sql");
+/// What was sent to it by a sender that died. It has lost its claim, as when another one had taken the row: the error says so,
+/// for the epoch stays, and its late word may be that of the try before.
+pub(super) const DEAD: &str = include_str!("../../sql/deliveries/defer_dead.sql");
+
+/// What is `of` an endpoint that can take nothing waits `until` then; without a moment, until it is enabled.
 pub(super) async fn defer(
     connection: &mut PgConnection,
-    user: &str,
-    endpoint: &str,
+    of: &'static str,
+    (user, endpoint): (&str, &str),
     until: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../../sql/deliveries/defer.sql"))
-        .bind(user)
-        .bind(endpoint)
-        .bind(now)
-        .bind(until)
-        .bind(MOVED)
-        .execute(connection)
-        .await
-        .map(drop)
-}
-
-/// The same for those whose sender died. It has lost its claim, as when another one had taken the row: the error says so, for
-/// the epoch stays, and its late word may be that of the try before.
-pub(super) async fn defer_dead(
-    connection: &mut PgConnection,
-    user: &str,
-    endpoint: &str,
-    until: Option<Timestamp>,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../../sql/deliveries/defer_dead.sql"))
+    sqlx::query(of)
         .bind(user)
         .bind(endpoint)
         .bind(now)

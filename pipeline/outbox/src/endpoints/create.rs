@@ -33,36 +33,29 @@ impl Outbox {
         let secret = self.db.secrets().seal(Context::endpoint(user.as_str(), &new.id), &new.secret)?;
         let (mut transaction, _) = self.db.begin_creating(DOING, &[&new.id]).await?;
         lock_user(&mut transaction, user).await?;
-        let (others, same_url): (i64, bool) = sqlx::query_as(
-            "select count(*), coalesce(bool_or(url = $2), false) from webhook_endpoints \
-             where user_id = $1 and app_id is null",
-        )
-        .bind(user.as_str())
-        .bind(&new.url)
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let (others, same_url): (i64, bool) =
+            sqlx::query_as(include_str!("../../sql/endpoints/count_own.sql"))
+                .bind(user.as_str())
+                .bind(&new.url)
+                .fetch_one(&mut *transaction)
+                .await
+                .doing(DOING)?;
         if same_url && !new.force {
             return Ok(Err(EndpointRefusal::SameUrl));
         }
         if others >= MOST {
             return Ok(Err(EndpointRefusal::TooMany));
         }
-        let row: EndpointRow = sqlx::query_as(
-            "insert into webhook_endpoints (user_id, endpoint_id, url, events, format, secret) \
-             values ($1, $2, $3, $4, $5, $6) \
-             returning endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
-                 created_at, updated_at, app_id",
-        )
-        .bind(user.as_str())
-        .bind(&new.id)
-        .bind(&new.url)
-        .bind(events)
-        .bind(new.format.as_str())
-        .bind(secret)
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let row: EndpointRow = sqlx::query_as(include_str!("../../sql/endpoints/create.sql"))
+            .bind(user.as_str())
+            .bind(&new.id)
+            .bind(&new.url)
+            .bind(events)
+            .bind(new.format.as_str())
+            .bind(secret)
+            .fetch_one(&mut *transaction)
+            .await
+            .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         row.try_into().map(Ok)
     }

@@ -55,17 +55,12 @@ pub async fn is_of_another(
     id: &str,
     url: &str,
 ) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar(
-        "select exists (select from webhook_endpoints \
-                 where user_id = $1 and endpoint_id = $2 and url <> $3) \
-             and exists (select from webhook_endpoints \
-                 where user_id = $1 and endpoint_id <> $2 and url = $3 and app_id is null)",
-    )
-    .bind(user.as_str())
-    .bind(id)
-    .bind(url)
-    .fetch_one(connection)
-    .await
+    sqlx::query_scalar(include_str!("../../sql/endpoints/is_of_another.sql"))
+        .bind(user.as_str())
+        .bind(id)
+        .bind(url)
+        .fetch_one(connection)
+        .await
 }
 
 /// Changes an endpoint. Enabling clears every mark of failure; disabling one that is disabled keeps its reason.
@@ -78,26 +73,14 @@ pub async fn change(
 ) -> Result<Option<EndpointRow>, sqlx::Error> {
     let events: Option<Vec<&str>> =
         change.events.as_ref().map(|events| events.iter().map(|event| event.as_str()).collect());
-    sqlx::query_as(
-        "update webhook_endpoints set updated_at = $3, url = coalesce($4, url), events = coalesce($5, events), \
-             format = coalesce($6, format), enabled = coalesce($7, enabled), \
-             disabled_reason = case $7 when true then null when false then coalesce(disabled_reason, 'by_owner') \
-                 else disabled_reason end, \
-             failing_since = case when $7 then null else failing_since end, \
-             consecutive_failures = case when $7 then 0 else consecutive_failures end, \
-             open_until = case when $7 then null else open_until end, \
-             waking = waking and coalesce($7, true) \
-         where user_id = $1 and endpoint_id = $2 \
-         returning endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
-             created_at, updated_at, app_id",
-    )
-    .bind(user.as_str())
-    .bind(id)
-    .bind(now)
-    .bind(change.url.as_deref())
-    .bind(events)
-    .bind(change.format.map(|format| format.as_str()))
-    .bind(change.enabled)
-    .fetch_optional(connection)
-    .await
+    sqlx::query_as(include_str!("../../sql/endpoints/update.sql"))
+        .bind(user.as_str())
+        .bind(id)
+        .bind(now)
+        .bind(change.url.as_deref())
+        .bind(events)
+        .bind(change.format.map(|format| format.as_str()))
+        .bind(change.enabled)
+        .fetch_optional(connection)
+        .await
 }

@@ -21,22 +21,13 @@ impl Outbox {
         secret: &SecretString,
     ) -> Result<Option<Endpoint>, Error> {
         let sealed = self.db.secrets().seal(Context::endpoint(user.as_str(), id), secret)?;
-        let row: Option<EndpointRow> = sqlx::query_as(
-            "update webhook_endpoints set secret = $3, updated_at = clock_timestamp(), \
-                 previous_secret = case when previous_secret_until > statement_timestamp() then previous_secret \
-                     else secret end, \
-                 previous_secret_until = case when previous_secret_until > statement_timestamp() \
-                     then previous_secret_until else statement_timestamp() + interval '24 hours' end \
-             where user_id = $1 and endpoint_id = $2 \
-             returning endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
-                 created_at, updated_at, app_id",
-        )
-        .bind(user.as_str())
-        .bind(id)
-        .bind(sealed)
-        .fetch_optional(self.db.pool())
-        .await
-        .doing("replacing an endpoint's secret")?;
+        let row: Option<EndpointRow> = sqlx::query_as(include_str!("../../sql/endpoints/rotate_secret.sql"))
+            .bind(user.as_str())
+            .bind(id)
+            .bind(sealed)
+            .fetch_optional(self.db.pool())
+            .await
+            .doing("replacing an endpoint's secret")?;
         row.map(Endpoint::try_from).transpose()
     }
 }

@@ -82,14 +82,12 @@ async fn lock_subscription(
     user: &str,
     subscription: &str,
 ) -> Result<bool, Error> {
-    let found: Option<bool> = sqlx::query_scalar(
-        "select true from push_subscriptions where user_id = $1 and subscription_id = $2 for update",
-    )
-    .bind(user)
-    .bind(subscription)
-    .fetch_optional(connection)
-    .await
-    .doing(DOING)?;
+    let found: Option<bool> = sqlx::query_scalar(include_str!("../../sql/subscriptions/lock.sql"))
+        .bind(user)
+        .bind(subscription)
+        .fetch_optional(connection)
+        .await
+        .doing(DOING)?;
     Ok(found.is_some())
 }
 
@@ -139,17 +137,14 @@ async fn note_success(
     subscription: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
-    sqlx::query(
-        "update push_subscriptions set last_success_at = $3, failing_since = null \
-         where user_id = $1 and subscription_id = $2",
-    )
-    .bind(user)
-    .bind(subscription)
-    .bind(now)
-    .execute(connection)
-    .await
-    .doing(DOING)
-    .map(drop)
+    sqlx::query(include_str!("../../sql/subscriptions/note_success.sql"))
+        .bind(user)
+        .bind(subscription)
+        .bind(now)
+        .execute(connection)
+        .await
+        .doing(DOING)
+        .map(drop)
 }
 
 async fn has_failed_for_long(
@@ -159,23 +154,21 @@ async fn has_failed_for_long(
     policy: &PushPolicy,
     now: Timestamp,
 ) -> Result<bool, Error> {
-    let since: Option<Timestamp> = sqlx::query_scalar(
-        "update push_subscriptions set failing_since = coalesce(failing_since, $3) \
-         where user_id = $1 and subscription_id = $2 returning failing_since",
-    )
-    .bind(user)
-    .bind(subscription)
-    .bind(now)
-    .fetch_optional(connection)
-    .await
-    .doing(DOING)?;
+    let since: Option<Timestamp> =
+        sqlx::query_scalar(include_str!("../../sql/subscriptions/note_failure.sql"))
+            .bind(user)
+            .bind(subscription)
+            .bind(now)
+            .fetch_optional(connection)
+            .await
+            .doing(DOING)?;
     let long = TimeDelta::from_std(policy.remove_after).unwrap_or(TimeDelta::MAX);
     Ok(since.is_some_and(|since| now.signed_duration_since(since) >= long))
 }
 
 /// A browser that let its subscription go makes a new one; a webhook that says 410 is taken at its word.
 async fn remove(connection: &mut PgConnection, user: &str, subscription: &str) -> Result<(), Error> {
-    sqlx::query("delete from push_subscriptions where user_id = $1 and subscription_id = $2")
+    sqlx::query(include_str!("../../sql/subscriptions/delete.sql"))
         .bind(user)
         .bind(subscription)
         .execute(connection)

@@ -43,18 +43,10 @@ impl Outbox {
 
 /// An item that is done, or has another date by now, is nothing to be reminded of.
 async fn take_due(connection: &mut PgConnection, now: Timestamp, limit: i64) -> Result<Vec<Fired>, Error> {
-    sqlx::query_as(
-        "with due as (select user_id, action_item_id from reminders where fire_at <= $1 \
-             order by fire_at limit $2 for update skip locked) \
-         update reminders r set fire_at = null \
-         from due d join action_items a using (user_id, action_item_id) \
-         where r.user_id = d.user_id and r.action_item_id = d.action_item_id \
-         returning r.user_id, r.action_item_id, r.revision, r.due_at, \
-             (not a.completed and a.due_at is not distinct from r.due_at) as is_open",
-    )
-    .bind(now)
-    .bind(limit)
-    .fetch_all(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_as(include_str!("../../sql/reminders/take_due.sql"))
+        .bind(now)
+        .bind(limit)
+        .fetch_all(connection)
+        .await
+        .doing(DOING)
 }

@@ -1,0 +1,16 @@
+-- A user's endpoints, newest first.
+select
+    endpoint_id,
+    url,
+    events,
+    format,
+    enabled,
+    disabled_reason,
+    failing_since,
+    last_success_at,
+    created_at,
+    updated_at,
+    app_id
+from webhook_endpoints
+where user_id = $1
+order by created_at desc, endpoint_id
