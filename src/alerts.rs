@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use ledger::Ledger;
 use operations::{Backlog, EndpointView, Gauges, MANY_FAILING, Operations};
 
 /// More parked jobs than this (`ListenJobsParked`).
@@ -51,9 +50,9 @@ pub(crate) struct Alert {
 ///
 /// # Errors
 /// When it does not answer.
-pub(crate) async fn waiting(ledger: &Ledger, gauges: &Gauges) -> Result<Waiting, db::Error> {
-    let backlog: Backlog = Operations::new(ledger).backlog().await?;
-    let endpoints = Operations::new(ledger).endpoint_views(None, None, MOST_ENDPOINTS).await?;
+pub(crate) async fn waiting(operations: &Operations, gauges: &Gauges) -> Result<Waiting, db::Error> {
+    let backlog: Backlog = operations.backlog().await?;
+    let endpoints = operations.endpoint_views(None, None, MOST_ENDPOINTS).await?;
     let of = |counts: &[(&'static str, i64)], name| {
         counts.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
     };

@@ -52,6 +52,7 @@ use axum::{
 };
 use db::Shard;
 use ledger::{Ledger, Shards};
+use operations::Operations;
 use serde::Deserialize;
 
 use self::{fault::Fault, live::Parts, session::Sessions};
@@ -63,7 +64,7 @@ const LONGEST_FORM: usize = 64 * 1024;
 /// What pages are made of.
 #[derive(Clone)]
 struct Console {
-    ledger: Ledger,
+    operations: Operations,
     door: Arc<Door>,
     sessions: Arc<Sessions>,
     parts: Parts,
@@ -103,7 +104,7 @@ async fn asset(Path(file): Path<String>) -> Result<Response, Fault> {
 impl Console {
     /// The shard that it shows, where there are several.
     fn shard(&self) -> Option<Shard> {
-        Some(self.ledger.db().shard()).filter(|shard| !shard.is_only())
+        Some(self.operations.db().shard()).filter(|shard| !shard.is_only())
     }
 
     /// What the forms of a visit are known by. A form of one shard changes nothing in another one.
@@ -123,7 +124,7 @@ pub(crate) fn router(
     let shards = shards.into();
     let (door, sessions) = (Arc::new(door), Arc::new(Sessions::new(secret)));
     let console = |ledger: &Ledger| Console {
-        ledger: ledger.clone(),
+        operations: Operations::new(ledger),
         door: Arc::clone(&door),
         sessions: Arc::clone(&sessions),
         parts: Parts::default(),

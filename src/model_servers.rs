@@ -35,11 +35,11 @@ pub(crate) fn start(
     let engines: Vec<RemoteEngine> =
         engines.into_iter().flatten().filter(|engine| engine.health().is_some()).collect();
     if !engines.is_empty() {
-        tasks.spawn(report(shards.clone(), engines, lifecycle.soft.clone()));
+        tasks.spawn(report(shards.iter().map(Operations::new).collect(), engines, lifecycle.soft.clone()));
     }
 }
 
-async fn report(shards: Shards, engines: Vec<RemoteEngine>, soft: CancellationToken) {
+async fn report(shards: Vec<Operations>, engines: Vec<RemoteEngine>, soft: CancellationToken) {
     let process = process_name();
     loop {
         // Bounded by the engines; a process that is being stopped does not wait for it.
@@ -49,11 +49,11 @@ async fn report(shards: Shards, engines: Vec<RemoteEngine>, soft: CancellationTo
         }
         // The process's own report logs it when the database is unreachable.
         let servers: Vec<ModelServer> = engines.iter().filter_map(RemoteEngine::report).collect();
-        let told = join_all(shards.iter().map(|ledger| {
-            let operations = Operations::new(ledger);
-            let (servers, process) = (&servers, &process);
-            ledger.db().in_time(async move { operations.report_servers(process, servers).await })
-        }));
+        let told = join_all(
+            shards
+                .iter()
+                .map(|operations| operations.db().in_time(operations.report_servers(&process, &servers))),
+        );
         let _ = told.await;
         if soft.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_none() {
             return;

@@ -71,14 +71,19 @@ pub(crate) fn start(
     tasks: &TaskTracker,
     lifecycle: &Lifecycle,
 ) {
-    tasks.spawn(report(ledger.clone(), process(config), counter, lifecycle.soft.clone()));
+    tasks.spawn(report(Operations::new(ledger), process(config), counter, lifecycle.soft.clone()));
 }
 
-async fn report(ledger: Ledger, mut process: Process, counts: Arc<RunCounter>, soft: CancellationToken) {
+async fn report(
+    operations: Operations,
+    mut process: Process,
+    counts: Arc<RunCounter>,
+    soft: CancellationToken,
+) {
     let mut failed = false;
     loop {
         process.stopping = soft.is_cancelled();
-        match ledger.db().in_time(Operations::new(&ledger).report_process(&process, &counts.ended())).await {
+        match operations.db().in_time(operations.report_process(&process, &counts.ended())).await {
             Ok(()) => failed = false,
             Err(error) => {
                 // Logged once: other parts log an unreachable database loudly.
@@ -95,13 +100,13 @@ async fn report(ledger: Ledger, mut process: Process, counts: Arc<RunCounter>, s
 }
 
 /// Says what ended since the last report, once everything has come to rest: runs that were drained count as well.
-pub(crate) async fn last_words(config: &Config, ledger: &Ledger, counter: &RunCounter) {
+pub(crate) async fn last_words(config: &Config, operations: &Operations, counter: &RunCounter) {
     let ended = counter.ended();
     if ended == RunCounts::default() {
         return;
     }
     let process = Process { stopping: true, ..process(config) };
-    if let Err(error) = Operations::new(ledger).report_process(&process, &ended).await {
+    if let Err(error) = operations.report_process(&process, &ended).await {
         tracing::warn!(%error, "the last runs of this process were not counted");
     }
 }

@@ -209,8 +209,9 @@ impl Service {
         }
         let _ = tokio::time::timeout(Duration::from_secs(2), self.tasks.wait()).await;
         let leave = join_all(app.shards.iter().map(async |ledger| {
-            process_report::last_words(&app.config, ledger, &app.run_counter(ledger)).await;
-            Operations::new(ledger).forget_process(&process_name()).await
+            let operations = Operations::new(ledger);
+            process_report::last_words(&app.config, &operations, &app.run_counter(ledger)).await;
+            operations.forget_process(&process_name()).await
         }));
         let _ = tokio::time::timeout(Duration::from_secs(3), leave).await;
         // A session that is silent is not waited for.

@@ -88,7 +88,7 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, there is no such user or app, or it cannot be done.
 pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
-    let ledger = match &apps.verb {
+    let operations = match &apps.verb {
         Verb::List { user, .. } => ids::of_user(&apps.common, user.as_deref()).await?,
         Verb::Install { user, .. } | Verb::Uninstall { user, .. } => {
             ids::place(&apps.common, IdKind::User, user).await?
@@ -102,38 +102,54 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
     let as_json = apps.common.json;
     match apps.verb {
         Verb::List { user, paging } => {
-            list(&ledger, ids::any_user(&ledger, user.as_deref()).await?, &paging, as_json).await?
+            list(&operations, ids::any_user(&operations, user.as_deref()).await?, &paging, as_json).await?
         }
-        Verb::Show { id } => show(&find(&ledger, &id).await?, as_json)?,
-        Verb::Create(create) => create::run(&ledger, create, as_json).await?,
+        Verb::Show { id } => show(&find(&operations, &id).await?, as_json)?,
+        Verb::Create(create) => create::run(&operations, create, as_json).await?,
         Verb::Install { user, id } => {
-            install(&ledger, &ids::user(&ledger, &user).await?, &whole(&ledger, &id).await?, as_json).await?
+            install(
+                &operations,
+                &ids::user(&operations, &user).await?,
+                &whole(&operations, &id).await?,
+                as_json,
+            )
+            .await?
         }
         Verb::Uninstall { user, id } => {
-            uninstall(&ledger, &ids::user(&ledger, &user).await?, &whole(&ledger, &id).await?, as_json)
-                .await?
+            uninstall(
+                &operations,
+                &ids::user(&operations, &user).await?,
+                &whole(&operations, &id).await?,
+                as_json,
+            )
+            .await?
         }
-        Verb::Keys(keys) => keys::run(&ledger, keys, as_json).await?,
+        Verb::Keys(keys) => keys::run(&operations, keys, as_json).await?,
         Verb::SwitchOff { id, cause } => {
-            let id = whole(&ledger, &id).await?;
-            let done = Operations::new(&ledger).switch_off_app(&id, &cause.action()).await?;
-            switched(&ledger, &id, done, "off", as_json).await?;
+            let id = whole(&operations, &id).await?;
+            let done = operations.switch_off_app(&id, &cause.action()).await?;
+            switched(&operations, &id, done, "off", as_json).await?;
         }
         Verb::SwitchOn { id, cause } => {
-            let id = whole(&ledger, &id).await?;
-            let done = Operations::new(&ledger).switch_on_app(&id, &cause.action()).await?;
-            switched(&ledger, &id, done, "on", as_json).await?;
+            let id = whole(&operations, &id).await?;
+            let done = operations.switch_on_app(&id, &cause.action()).await?;
+            switched(&operations, &id, done, "on", as_json).await?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let found = Operations::new(ledger).operator_apps(user.as_ref(), None, paging.rows()?).await?;
+async fn list(
+    operations: &Operations,
+    user: Option<UserId>,
+    paging: &Paging,
+    as_json: bool,
+) -> anyhow::Result<()> {
+    let found = operations.operator_apps(user.as_ref(), None, paging.rows()?).await?;
     let (apps, next) = paging.page(found)?;
     if let Some(user) = &user
         && apps.is_empty()
-        && ledger.store().user(user).await?.is_none()
+        && operations.store().user(user).await?.is_none()
     {
         return Err(nobody(user).into());
     }
@@ -144,7 +160,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: b
         anstream::eprintln!("there are no apps");
         return Ok(());
     }
-    let now = ledger.db().now().await?;
+    let now = operations.db().now().await?;
     let rows = apps.into_iter().map(|app| {
         let state = state(&app);
         vec![
@@ -181,13 +197,13 @@ pub(crate) const TOOLS: [Column; 4] =
 ///
 /// # Errors
 /// When no app has this id.
-async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<OperatorApp> {
-    let id = whole(ledger, id).await?;
-    Operations::new(ledger).operator_apps(None, Some(&id), 1).await?.pop().ok_or_else(|| unknown(&id).into())
+async fn find(operations: &Operations, id: &str) -> anyhow::Result<OperatorApp> {
+    let id = whole(operations, id).await?;
+    operations.operator_apps(None, Some(&id), 1).await?.pop().ok_or_else(|| unknown(&id).into())
 }
 
-async fn whole(ledger: &Ledger, id: &str) -> anyhow::Result<String> {
-    ids::whole(ledger, IdKind::App, None, id).await
+async fn whole(operations: &Operations, id: &str) -> anyhow::Result<String> {
+    ids::whole(operations, IdKind::App, None, id).await
 }
 
 fn unknown(id: &str) -> Exit {

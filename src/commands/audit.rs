@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use operations::{ActionFilter, ActionView, IdKind, Operations};
+use operations::{ActionFilter, ActionView, IdKind};
 
 use super::{
     ids,
@@ -49,15 +49,15 @@ enum Verb {
 /// When the database does not answer, or there is no such job.
 pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
     let Verb::List { operator, action, job, paging } = audit.verb;
-    let ledger = match &job {
+    let operations = match &job {
         Some(id) => ids::place(&audit.common, IdKind::Job, id).await?,
-        None => audit.common.ledger().await?,
+        None => audit.common.operations().await?,
     };
     let job = match job {
         None => None,
         Some(id) => {
-            let id = ids::whole(&ledger, IdKind::Job, None, &id).await?;
-            let view = ledger.job(&job::JobId::from_text(id.clone())).await?;
+            let id = ids::whole(&operations, IdKind::Job, None, &id).await?;
+            let view = operations.job(&job::JobId::from_text(id.clone())).await?;
             let view = view.ok_or_else(|| Exit::NotFound(format!("there is no job {id}")))?;
             Some((view.user_id, view.job.id))
         }
@@ -70,7 +70,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
         limit: paging.limit + 1,
         ..ActionFilter::default()
     };
-    let mut actions = Operations::new(&ledger).actions(&filter).await?;
+    let mut actions = operations.actions(&filter).await?;
     let follows = i64::try_from(actions.len()).is_ok_and(|rows| rows > paging.limit);
     if follows {
         actions.pop();
@@ -85,7 +85,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
         anstream::eprintln!("no such actions");
         return Ok(ExitCode::SUCCESS);
     }
-    let now = ledger.db().now().await?;
+    let now = operations.db().now().await?;
     let rows = actions.iter().map(|action| {
         vec![
             ago(action.created_at, now),

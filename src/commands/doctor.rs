@@ -11,7 +11,6 @@ use std::{process::ExitCode, time::Duration};
 
 use clap::Args;
 use db::Shard;
-use ledger::Ledger;
 use operations::{Examination, Operations, SealedSecrets, Workers};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -96,8 +95,8 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
         }
         // A shard that does not answer is a finding: the others are examined all the same.
         let found = match there(ledger).await {
-            Ok(ledger) => {
-                examine(&ledger, &doctor, Some(database::shards_on_server_of(&ledger, &shards))).await
+            Ok(operations) => {
+                examine(&operations, &doctor, Some(database::shards_on_server_of(&operations, &shards))).await
             }
             Err(away) => Err(away),
         };
@@ -133,27 +132,31 @@ fn print(remarks: &[(Option<Shard>, Remark)]) -> anyhow::Result<()> {
 }
 
 /// What is to be said of one database; `shards`, as of [`Near`].
-async fn examine(ledger: &Ledger, doctor: &Doctor, shards: Option<i64>) -> anyhow::Result<Vec<Remark>> {
-    let found = Operations::new(ledger).examine().await?;
+async fn examine(
+    operations: &Operations,
+    doctor: &Doctor,
+    shards: Option<i64>,
+) -> anyhow::Result<Vec<Remark>> {
+    let found = operations.examine().await?;
     let migrated = found.missing_migrations.is_empty();
-    let workers = if migrated { Operations::new(ledger).workers().await? } else { Workers::default() };
-    let near = Near { shards, ..look_near(ledger, migrated, doctor.common.has_secrets_key()).await? };
+    let workers = if migrated { operations.workers().await? } else { Workers::default() };
+    let near = Near { shards, ..look_near(operations, migrated, doctor.common.has_secrets_key()).await? };
     let mut remarks = judge(&found, &workers, &near);
     if migrated {
         remarks.extend(engines::dispatch(&workers));
-        remarks.extend(engines::engines(&Operations::new(ledger).model_servers().await?));
+        remarks.extend(engines::engines(&operations.model_servers().await?));
         let hands_over = engines::hands_over(&workers);
-        remarks.extend(tasks::tasks(&doctor.tasks, ledger, hands_over).await?);
+        remarks.extend(tasks::tasks(&doctor.tasks, operations, hands_over).await?);
     }
     Ok(remarks)
 }
 
 /// The clock is read in the middle of a round trip; the fastest of five counts.
-async fn look_near(ledger: &Ledger, migrated: bool, has_key: bool) -> anyhow::Result<Near> {
+async fn look_near(operations: &Operations, migrated: bool, has_key: bool) -> anyhow::Result<Near> {
     let mut best: Option<(Duration, chrono::Duration)> = None;
     for _ in 0..5 {
         let asked = Instant::now();
-        let there = ledger.db().now().await?;
+        let there = operations.db().now().await?;
         let round_trip = asked.elapsed();
         #[expect(clippy::disallowed_methods, reason = "the very clock that is being compared")]
         let here = chrono::Utc::now() - round_trip / 2;
@@ -162,22 +165,21 @@ async fn look_near(ledger: &Ledger, migrated: bool, has_key: bool) -> anyhow::Re
         }
     }
     let (round_trip, skew) = best.unwrap_or_default();
-    let pauses = if migrated { Operations::new(ledger).pauses().await? } else { Vec::new() };
+    let pauses = if migrated { operations.pauses().await? } else { Vec::new() };
     let paused = pauses
         .iter()
         .map(|pause| format!("{} by {}: {}", pause.queue, pause.operator, pause.reason))
         .collect();
-    let alerts = if migrated { read_alerts(ledger).await? } else { Vec::new() };
-    let secrets =
-        if migrated { Some((Operations::new(ledger).sealed_secrets().await?, has_key)) } else { None };
+    let alerts = if migrated { read_alerts(operations).await? } else { Vec::new() };
+    let secrets = if migrated { Some((operations.sealed_secrets().await?, has_key)) } else { None };
     let open_files = most_open_files();
     Ok(Near { round_trip, skew, open_files, paused, alerts, secrets, shards: None })
 }
 
 /// The limits of the alerts, and the unsettled dead letters.
-async fn read_alerts(ledger: &Ledger) -> anyhow::Result<Vec<String>> {
-    let overview = Operations::new(ledger).overview().await?;
-    let waiting = alerts::waiting(ledger, &overview.gauges).await?;
+async fn read_alerts(operations: &Operations) -> anyhow::Result<Vec<String>> {
+    let overview = operations.overview().await?;
+    let waiting = alerts::waiting(operations, &overview.gauges).await?;
     let mut words: Vec<String> = alerts::alerts(&waiting).into_iter().map(|alert| alert.words).collect();
     let dead: i64 = overview.dead_letters.iter().map(|letters| letters.waiting).sum();
     if dead > 0 {

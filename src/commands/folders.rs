@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ledger::Ledger;
-use operations::IdKind;
+use operations::{IdKind, Operations};
 use rand::RngExt;
 use records::{FolderId, UserId};
 use serde_json::json;
@@ -100,12 +100,12 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
     | Verb::Create { user, .. }
     | Verb::Update { user, .. }
     | Verb::Delete { user, .. }) = &folders.verb;
-    let ledger = ids::place(&folders.common, IdKind::User, user).await?;
+    let operations = ids::place(&folders.common, IdKind::User, user).await?;
     match folders.verb {
-        Verb::List { user } => list(&ledger, &ids::user(&ledger, &user).await?, json).await?,
+        Verb::List { user } => list(&operations, &ids::user(&operations, &user).await?, json).await?,
         Verb::Create { user, name, look } => {
-            let user = ids::user(&ledger, &user).await?;
-            let made = ledger.store().create_folder(&user, &look.of_new(name)).await?;
+            let user = ids::user(&operations, &user).await?;
+            let made = operations.store().create_folder(&user, &look.of_new(name)).await?;
             tell(&made.ok_or_else(|| nobody(&user))?, json)?;
         }
         Verb::Update { user, id, name, look, no_description } => {
@@ -113,21 +113,21 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
             if change == FolderChange::default() {
                 return Err(Exit::Usage("nothing to change was named".to_owned()).into());
             }
-            let (user, id) = whole(&ledger, &user, &id).await?;
-            let changed = ledger.store().change_folder(&user, &FolderId::new(&id), &change).await?;
+            let (user, id) = whole(&operations, &user, &id).await?;
+            let changed = operations.store().change_folder(&user, &FolderId::new(&id), &change).await?;
             tell(&changed.ok_or_else(|| unknown(&id))?, json)?;
         }
         Verb::Delete { user, id } => {
-            let (user, id) = whole(&ledger, &user, &id).await?;
-            delete(&ledger, &user, &id, json).await?;
+            let (user, id) = whole(&operations, &user, &id).await?;
+            delete(&operations, &user, &id, json).await?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn whole(ledger: &Ledger, user: &str, id: &str) -> anyhow::Result<(UserId, String)> {
-    let user = ids::user(ledger, user).await?;
-    let id = ids::whole(ledger, IdKind::Folder, Some(&user), id).await?;
+async fn whole(operations: &Operations, user: &str, id: &str) -> anyhow::Result<(UserId, String)> {
+    let user = ids::user(operations, user).await?;
+    let id = ids::whole(operations, IdKind::Folder, Some(&user), id).await?;
     Ok((user, id))
 }
 

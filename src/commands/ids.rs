@@ -2,7 +2,6 @@
 
 use futures::future::join_all;
 use job::JobId;
-use ledger::Ledger;
 use operations::{IdKind, Operations};
 use records::UserId;
 
@@ -17,35 +16,36 @@ const NAMED: i64 = 6;
 ///
 /// # Errors
 /// When several shards have such an id, or one does not answer that would have to be asked.
-pub(crate) async fn place(common: &CommonArgs, kind: IdKind, typed: &str) -> anyhow::Result<Ledger> {
+pub(crate) async fn place(common: &CommonArgs, kind: IdKind, typed: &str) -> anyhow::Result<Operations> {
     let shards = common.shards()?;
     let chosen = common.chosen_of(&shards)?;
     if let [only] = chosen.as_slice() {
         return there(only).await;
     }
     let text = typed.trim_matches('…');
-    let own = match kind {
+    let own = Operations::new(match kind {
         IdKind::Job => shards.of_job(&JobId::from_text(text)),
         _ => shards.of_user(&UserId::new(text)),
-    };
-    let has = async |ledger: &Ledger| {
-        let found = Operations::new(ledger).find_ids(Some(kind), None, text, NAMED).await;
+    });
+    let has = async |operations: &Operations| {
+        let found = operations.find_ids(Some(kind), None, text, NAMED).await;
         found.map(|ids| (ids.iter().any(|found| found.id == text), !ids.is_empty()))
     };
-    if matches!(kind, IdKind::Job | IdKind::User) && has(&there(own).await?).await?.0 {
-        return Ok(own.clone());
+    if matches!(kind, IdKind::Job | IdKind::User) && has(&there(&own).await?).await?.0 {
+        return Ok(own);
     }
-    let mut found = Vec::new();
-    for (ledger, has) in shards.iter().zip(join_all(shards.iter().map(has)).await) {
+    let all: Vec<Operations> = shards.iter().map(Operations::new).collect();
+    let (answers, mut found) = (join_all(all.iter().map(has)).await, Vec::new());
+    for (operations, has) in all.into_iter().zip(answers) {
         match has? {
-            (true, _) => return Ok(ledger.clone()),
-            (false, true) => found.push(ledger),
+            (true, _) => return Ok(operations),
+            (false, true) => found.push(operations),
             (false, false) => {}
         }
     }
-    match found.as_slice() {
-        [] => Ok(own.clone()),
-        [one] => Ok((*one).clone()),
+    match (found.pop(), found.is_empty()) {
+        (None, _) => Ok(own),
+        (Some(one), true) => Ok(one),
         _ => Err(Exit::Usage(format!("{text} is not unique: ids of several shards begin or end so")).into()),
     }
 }
@@ -58,11 +58,11 @@ pub(crate) async fn place_of_jobs(
     common: &CommonArgs,
     first: &str,
     others: &[String],
-) -> anyhow::Result<Ledger> {
-    let ledger = place(common, IdKind::Job, first).await?;
-    let shard = ledger.db().shard();
+) -> anyhow::Result<Operations> {
+    let operations = place(common, IdKind::Job, first).await?;
+    let shard = operations.db().shard();
     if shard.is_only() {
-        return Ok(ledger);
+        return Ok(operations);
     }
     for id in others {
         if place(common, IdKind::Job, id).await?.db().shard() != shard {
@@ -72,17 +72,17 @@ pub(crate) async fn place_of_jobs(
             return Err(Exit::Usage(words).into());
         }
     }
-    Ok(ledger)
+    Ok(operations)
 }
 
 /// The shard of the user that is named; where none is, that of `--shard`, or the only one.
 ///
 /// # Errors
 /// As [`place`].
-pub(crate) async fn of_user(common: &CommonArgs, user: Option<&str>) -> anyhow::Result<Ledger> {
+pub(crate) async fn of_user(common: &CommonArgs, user: Option<&str>) -> anyhow::Result<Operations> {
     match user {
         Some(user) => place(common, IdKind::User, user).await,
-        None => common.ledger().await,
+        None => common.operations().await,
     }
 }
 
@@ -92,13 +92,13 @@ pub(crate) async fn of_user(common: &CommonArgs, user: Option<&str>) -> anyhow::
 /// # Errors
 /// When several ids begin or end so, or the database does not answer.
 pub(crate) async fn whole(
-    ledger: &Ledger,
+    operations: &Operations,
     kind: IdKind,
     user: Option<&UserId>,
     typed: &str,
 ) -> anyhow::Result<String> {
     let text = typed.trim_matches('…');
-    let found = Operations::new(ledger).find_ids(Some(kind), user, text, NAMED + 1).await?;
+    let found = operations.find_ids(Some(kind), user, text, NAMED + 1).await?;
     let mut ids: Vec<String> = found.into_iter().map(|found| found.id).collect();
     ids.dedup();
     match ids.as_slice() {
@@ -117,17 +117,17 @@ pub(crate) async fn whole(
 ///
 /// # Errors
 /// As [`whole`].
-pub(crate) async fn user(ledger: &Ledger, typed: &str) -> anyhow::Result<UserId> {
-    Ok(UserId::new(whole(ledger, IdKind::User, None, typed).await?))
+pub(crate) async fn user(operations: &Operations, typed: &str) -> anyhow::Result<UserId> {
+    Ok(UserId::new(whole(operations, IdKind::User, None, typed).await?))
 }
 
 /// The user that is meant, where one is.
 ///
 /// # Errors
 /// As [`whole`].
-pub(crate) async fn any_user(ledger: &Ledger, typed: Option<&str>) -> anyhow::Result<Option<UserId>> {
+pub(crate) async fn any_user(operations: &Operations, typed: Option<&str>) -> anyhow::Result<Option<UserId>> {
     match typed {
-        Some(typed) => user(ledger, typed).await.map(Some),
+        Some(typed) => user(operations, typed).await.map(Some),
         None => Ok(None),
     }
 }

@@ -15,7 +15,6 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use job::{JobId, Refusal};
-use ledger::Ledger;
 use operations::{IdKind, JobPage, Operations};
 use rand::RngExt;
 
@@ -67,22 +66,22 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, there is no such job, or its state refuses.
 pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
-    let ledger = match jobs.verb.ids() {
+    let operations = match jobs.verb.ids() {
         [] => ids::of_user(&jobs.common, jobs.verb.user()).await?,
         [first, others @ ..] => ids::place_of_jobs(&jobs.common, first, others).await?,
     };
     let as_json = jobs.common.json;
     match jobs.verb {
-        Verb::List(list) => list::run(&ledger, &list, as_json).await?,
-        Verb::Show { id } => show::print(&page(&ledger, &id).await?, as_json)?,
-        Verb::Why { id } => why::print(&page(&ledger, &id).await?, as_json)?,
-        Verb::Watch(watch) => watch::run(&ledger, &watch, as_json).await?,
-        Verb::Replay(replay) => return replay::run(&ledger, &replay, as_json).await,
-        Verb::RunNow(order) => return orders::run_now(&ledger, &order, as_json).await,
-        Verb::Cancel(order) => return orders::cancel(&ledger, &order, as_json).await,
-        Verb::Dismiss(dismiss) => return dismiss::run(&ledger, &dismiss, as_json).await,
-        Verb::Pause(switch) => pause::pause(&ledger, &switch, as_json).await?,
-        Verb::Resume(switch) => pause::resume(&ledger, &switch, as_json).await?,
+        Verb::List(list) => list::run(&operations, &list, as_json).await?,
+        Verb::Show { id } => show::print(&page(&operations, &id).await?, as_json)?,
+        Verb::Why { id } => why::print(&page(&operations, &id).await?, as_json)?,
+        Verb::Watch(watch) => watch::run(&operations, &watch, as_json).await?,
+        Verb::Replay(replay) => return replay::run(&operations, &replay, as_json).await,
+        Verb::RunNow(order) => return orders::run_now(&operations, &order, as_json).await,
+        Verb::Cancel(order) => return orders::cancel(&operations, &order, as_json).await,
+        Verb::Dismiss(dismiss) => return dismiss::run(&operations, &dismiss, as_json).await,
+        Verb::Pause(switch) => pause::pause(&operations, &switch, as_json).await?,
+        Verb::Resume(switch) => pause::resume(&operations, &switch, as_json).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -114,14 +113,14 @@ impl Verb {
 }
 
 /// A job's page, or the exit code of a job that is not there.
-async fn page(ledger: &Ledger, id: &str) -> anyhow::Result<JobPage> {
-    let id = whole(ledger, id).await?;
-    Operations::new(ledger).job_page(&JobId::from_text(id.clone())).await?.ok_or_else(|| no_job(&id))
+async fn page(operations: &Operations, id: &str) -> anyhow::Result<JobPage> {
+    let id = whole(operations, id).await?;
+    operations.job_page(&JobId::from_text(id.clone())).await?.ok_or_else(|| no_job(&id))
 }
 
 /// A job's whole id.
-async fn whole(ledger: &Ledger, id: &str) -> anyhow::Result<String> {
-    ids::whole(ledger, IdKind::Job, None, id).await
+async fn whole(operations: &Operations, id: &str) -> anyhow::Result<String> {
+    ids::whole(operations, IdKind::Job, None, id).await
 }
 
 fn no_job(id: &str) -> anyhow::Error {
@@ -139,8 +138,8 @@ pub(crate) fn several(number: i64, one: &str, many: &str) -> String {
 }
 
 /// A refusal with the state that refused, so that the reader need not look it up.
-async fn refused(ledger: &Ledger, id: &str, refusal: Refusal) -> String {
-    let state = match Operations::new(ledger).job_page(&JobId::from_text(id.to_owned())).await {
+async fn refused(operations: &Operations, id: &str, refusal: Refusal) -> String {
+    let state = match operations.job_page(&JobId::from_text(id.to_owned())).await {
         Ok(Some(page)) => format!(" (it is {})", page.view.job.state.status()),
         // The refusal stands, whatever else cannot be read.
         _ => String::new(),

@@ -65,24 +65,26 @@ enum Verb {
 /// When the database does not answer, or there is no such person or key.
 pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
     let (Verb::Create { user, .. } | Verb::List { user } | Verb::Revoke { user, .. }) = &keys.verb;
-    let ledger = ids::place(&keys.common, IdKind::User, user).await?;
+    let operations = ids::place(&keys.common, IdKind::User, user).await?;
     match keys.verb {
         Verb::Create { user, name, scopes } => {
-            let user = ids::user(&ledger, &user).await?;
-            let (id, key) = create(&ledger, &user, &name, &scopes_named(scopes)?).await?;
+            let user = ids::user(&operations, &user).await?;
+            let (id, key) = create(&operations, &user, &name, &scopes_named(scopes)?).await?;
             let shown = match keys.common.json {
                 true => print_json(&json!({ "id": id, "key": key.expose_secret() })),
                 false => say!("{}", key.expose_secret()),
             };
             if let Err(error) = shown {
-                return Err(error.context(unseen(&ledger, &user, &id).await));
+                return Err(error.context(unseen(&operations, &user, &id).await));
             }
         }
-        Verb::List { user } => list(&ledger, &ids::user(&ledger, &user).await?, keys.common.json).await?,
+        Verb::List { user } => {
+            list(&operations, &ids::user(&operations, &user).await?, keys.common.json).await?
+        }
         Verb::Revoke { user, id } => {
-            let user = ids::user(&ledger, &user).await?;
-            let id = ids::whole(&ledger, IdKind::Key, Some(&user), &id).await?;
-            if !ledger.store().revoke_key(&user, &id).await? {
+            let user = ids::user(&operations, &user).await?;
+            let id = ids::whole(&operations, IdKind::Key, Some(&user), &id).await?;
+            if !operations.store().revoke_key(&user, &id).await? {
                 return Err(Exit::NotFound(format!("the person has no live key {id}")).into());
             }
             match keys.common.json {

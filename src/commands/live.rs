@@ -40,10 +40,11 @@ enum Verb {
 /// When the database does not answer.
 pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
     let Verb::List { user, paging } = live.verb;
-    let ledger = ids::of_user(&live.common, user.as_deref()).await?;
-    let user = ids::any_user(&ledger, user.as_deref()).await?;
-    let (found, next) = paging
-        .page(ledger.store().list_live(user.as_ref().map(records::UserId::as_str), paging.rows()?).await?)?;
+    let operations = ids::of_user(&live.common, user.as_deref()).await?;
+    let user = ids::any_user(&operations, user.as_deref()).await?;
+    let (found, next) = paging.page(
+        operations.store().list_live(user.as_ref().map(records::UserId::as_str), paging.rows()?).await?,
+    )?;
     if live.common.json {
         table::print_page("conversations", found.iter().map(as_json).collect(), next.as_deref())?;
         return Ok(ExitCode::SUCCESS);
@@ -52,7 +53,7 @@ pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
         anstream::eprintln!("no live conversations");
         return Ok(ExitCode::SUCCESS);
     }
-    let now = ledger.db().now().await?;
+    let now = operations.db().now().await?;
     let rows = found.into_iter().map(|live| {
         vec![
             live.conversation_id,

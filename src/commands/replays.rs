@@ -6,7 +6,6 @@ mod watch;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::Ledger;
 use operations::{IdKind, Operations, ReplayChange, ReplayItem, ReplayView};
 use serde_json::{Value, json};
 
@@ -74,17 +73,16 @@ struct Change {
 /// # Errors
 /// When the database does not answer, there is no such replay, or its status refuses.
 pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
-    let ledger = match replays.verb.id() {
+    let operations = match replays.verb.id() {
         Some(id) => ids::place(&replays.common, IdKind::Replay, id).await?,
-        None => replays.common.ledger().await?,
+        None => replays.common.operations().await?,
     };
     let as_json = replays.common.json;
     match replays.verb {
-        Verb::List { paging } => list(&ledger, &paging, as_json).await?,
+        Verb::List { paging } => list(&operations, &paging, as_json).await?,
         Verb::Show { id, after, limit } => {
-            let view = find(&ledger, &id).await?;
-            let mut items =
-                Operations::new(&ledger).replay_items(&view.operation_id, after, limit + 1).await?;
+            let view = find(&operations, &id).await?;
+            let mut items = operations.replay_items(&view.operation_id, after, limit + 1).await?;
             let follows = i64::try_from(items.len()).is_ok_and(|rows| rows > limit);
             if follows {
                 items.pop();
@@ -93,18 +91,18 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
             show(&view, Some(&items), next.as_deref(), as_json)?;
         }
         Verb::Watch { id } => {
-            let view = find(&ledger, &id).await?;
+            let view = find(&operations, &id).await?;
             if view.status == "running" {
-                preflight::warn(&ledger).await?;
+                preflight::warn(&operations).await?;
             }
-            return watch(&ledger, &view.operation_id, as_json).await;
+            return watch(&operations, &view.operation_id, as_json).await;
         }
-        Verb::Pause(change) => apply(&ledger, &change, ReplayChange::Pause, as_json).await?,
+        Verb::Pause(change) => apply(&operations, &change, ReplayChange::Pause, as_json).await?,
         Verb::Resume(change) => {
-            apply(&ledger, &change, ReplayChange::Resume, as_json).await?;
-            preflight::warn(&ledger).await?;
+            apply(&operations, &change, ReplayChange::Resume, as_json).await?;
+            preflight::warn(&operations).await?;
         }
-        Verb::Cancel(change) => apply(&ledger, &change, ReplayChange::Cancel, as_json).await?,
+        Verb::Cancel(change) => apply(&operations, &change, ReplayChange::Cancel, as_json).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -127,29 +125,34 @@ pub(crate) fn print_one(view: &ReplayView, as_json: bool) -> anyhow::Result<()> 
     show(view, None, None, as_json)
 }
 
-async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<ReplayView> {
-    let id = ids::whole(ledger, IdKind::Replay, None, id).await?;
-    Operations::new(ledger).replay_operation(&id).await?.ok_or_else(|| no_replay(&id))
+async fn find(operations: &Operations, id: &str) -> anyhow::Result<ReplayView> {
+    let id = ids::whole(operations, IdKind::Replay, None, id).await?;
+    operations.replay_operation(&id).await?.ok_or_else(|| no_replay(&id))
 }
 
 fn no_replay(id: &str) -> anyhow::Error {
     Exit::NotFound(format!("there is no replay {id}")).into()
 }
 
-async fn apply(ledger: &Ledger, change: &Change, what: ReplayChange, as_json: bool) -> anyhow::Result<()> {
-    let id = find(ledger, &change.id).await?.operation_id;
-    match Operations::new(ledger).change_replay(&id, what, &change.cause.action()).await? {
+async fn apply(
+    operations: &Operations,
+    change: &Change,
+    what: ReplayChange,
+    as_json: bool,
+) -> anyhow::Result<()> {
+    let id = find(operations, &change.id).await?.operation_id;
+    match operations.change_replay(&id, what, &change.cause.action()).await? {
         None => Err(no_replay(&id)),
         Some(false) => {
-            let view = find(ledger, &id).await?;
+            let view = find(operations, &id).await?;
             Err(Exit::Refused(format!("the replay is {}", view.status)).into())
         }
-        Some(true) => print_one(&find(ledger, &id).await?, as_json),
+        Some(true) => print_one(&find(operations, &id).await?, as_json),
     }
 }
 
-async fn list(ledger: &Ledger, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let (views, next) = paging.page(Operations::new(ledger).replay_operations(paging.rows()?).await?)?;
+async fn list(operations: &Operations, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
+    let (views, next) = paging.page(operations.replay_operations(paging.rows()?).await?)?;
     if as_json {
         return table::print_page("replays", views.iter().map(to_json).collect(), next.as_deref());
     }
@@ -157,7 +160,7 @@ async fn list(ledger: &Ledger, paging: &Paging, as_json: bool) -> anyhow::Result
         anstream::eprintln!("no replays");
         return Ok(());
     }
-    let now = ledger.db().now().await?;
+    let now = operations.db().now().await?;
     let rows = views.iter().map(|view| {
         vec![
             view.operation_id.clone(),

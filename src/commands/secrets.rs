@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use operations::Operations;
 use serde_json::json;
 
 use super::{
@@ -34,7 +33,7 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, no key is set, or secrets cannot be decrypted with the keys that are.
 pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
-    let ledger = secrets.common.ledger().await?;
+    let operations = secrets.common.operations().await?;
     let resealed = match secrets.verb {
         Verb::Show => None,
         Verb::Rotate if !secrets.common.has_secrets_key() => {
@@ -43,9 +42,9 @@ pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
             )
             .into());
         }
-        Verb::Rotate => Some(Operations::new(&ledger).reseal_secrets().await?),
+        Verb::Rotate => Some(operations.reseal_secrets().await?),
     };
-    let counts = Operations::new(&ledger).sealed_secrets().await?;
+    let counts = operations.sealed_secrets().await?;
     if secrets.common.json {
         print_json(&json!({
             "stored": counts.stored, "encrypted": counts.sealed, "by_newest_key": counts.newest,

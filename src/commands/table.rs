@@ -7,6 +7,7 @@ use std::io::IsTerminal;
 use anstyle::{AnsiColor, Reset};
 use clap::Args;
 use ledger::{Ledger, Shards};
+use operations::Operations;
 use records::UserId;
 use serde_json::{Value, json};
 
@@ -106,7 +107,7 @@ impl CommonArgs {
     ///
     /// # Errors
     /// When no database is named, what is named is no database's URL, or no server answers there.
-    pub(crate) async fn ledger(&self) -> anyhow::Result<Ledger> {
+    pub(crate) async fn operations(&self) -> anyhow::Result<Operations> {
         match self.chosen()?.as_slice() {
             [ledger] => there(ledger).await,
             shards => {
@@ -119,8 +120,8 @@ impl CommonArgs {
     /// The ledger of a user's shard, once it has answered.
     ///
     /// # Errors
-    /// As [`ledger`](Self::ledger).
-    pub(crate) async fn ledger_of_user(&self, user: &UserId) -> anyhow::Result<Ledger> {
+    /// As [`operations`](Self::operations).
+    pub(crate) async fn operations_of_user(&self, user: &UserId) -> anyhow::Result<Operations> {
         there(self.shards()?.of_user(user)).await
     }
 
@@ -130,13 +131,13 @@ impl CommonArgs {
     }
 }
 
-/// The same, once its server was asked for a session.
+/// The operations of a ledger, once its server was asked for a session.
 ///
 /// # Errors
 /// When no server listens there.
-pub(crate) async fn there(ledger: &Ledger) -> anyhow::Result<Ledger> {
+pub(crate) async fn there(ledger: &Ledger) -> anyhow::Result<Operations> {
     database::is_there(&ledger.db().pool().connect_options()).await?;
-    Ok(ledger.clone())
+    Ok(Operations::new(ledger))
 }
 
 /// Prints rows under headings, fitted to the terminal; elsewhere, everything.

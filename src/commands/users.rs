@@ -94,14 +94,14 @@ struct Settings {
 pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
     let common = &users.common;
     let of = async |id: &str| ids::place(common, IdKind::User, id).await;
-    let (id, change, ledger) = match users.verb {
+    let (id, change, operations) = match users.verb {
         Verb::Create { id, settings } => {
             let id = UserId::new(id.unwrap_or_else(fresh_id));
-            let ledger = common.ledger_of_user(&id).await?;
-            if !create(&ledger, &id, &settings.change(None)).await? {
+            let operations = common.operations_of_user(&id).await?;
+            if !create(&operations, &id, &settings.change(None)).await? {
                 return Err(Exit::Refused(format!("there is a person {id} already")).into());
             }
-            (id, None, ledger)
+            (id, None, operations)
         }
         Verb::Set { id, requires_byok, settings, no_apps, limits } => {
             let mut change = settings.change(requires_byok);
@@ -114,16 +114,16 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
                              --no-apps and --limits";
                 return Err(Exit::Usage(words.to_owned()).into());
             }
-            let ledger = of(&id).await?;
-            (ids::user(&ledger, &id).await?, Some(change), ledger)
+            let operations = of(&id).await?;
+            (ids::user(&operations, &id).await?, Some(change), operations)
         }
         Verb::List { paging } => {
-            list::run(&common.ledger().await?, &paging, users.common.json).await?;
+            list::run(&common.operations().await?, &paging, users.common.json).await?;
             return Ok(ExitCode::SUCCESS);
         }
         Verb::Show { id } => {
-            let ledger = of(&id).await?;
-            return limits::show(&ledger, &ids::user(&ledger, &id).await?, users.common.json).await;
+            let operations = of(&id).await?;
+            return limits::show(&operations, &ids::user(&operations, &id).await?, users.common.json).await;
         }
         Verb::Export(export) => {
             return export::run(&of(&export.id).await?, &export, users.common.json).await;
@@ -133,7 +133,7 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
         }
     };
     if let Some(change) = &change
-        && ledger.change_user(&id, change).await?.is_none()
+        && operations.change_user(&id, change).await?.is_none()
     {
         return Err(nobody(&id).into());
     }

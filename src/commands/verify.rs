@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ledger::{Ledger, OperatorAction};
+use ledger::OperatorAction;
 use operations::{CHECKS, Finding, Operations};
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
     for ledger in &ledgers {
         let shard = ledger.db().shard();
         let found = match there(ledger).await {
-            Ok(ledger) => examine(&ledger, &verify).await,
+            Ok(operations) => examine(&operations, &verify).await,
             Err(error) => Err(error),
         };
         let (findings, recounted) = match found {
@@ -73,7 +73,9 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
     match (as_json, documents.as_mut_slice()) {
         (false, _) => {}
         // Where there is one shard nothing is said of shards.
-        (true, [Value::Object(only)]) if ledgers.iter().all(|ledger| ledger.db().shard().is_only()) => {
+        (true, [Value::Object(only)])
+            if ledgers.iter().all(|operations| operations.db().shard().is_only()) =>
+        {
             only.remove("shard");
             print_json(&Value::Object(only.clone()))?;
         }
@@ -89,26 +91,26 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
 }
 
 /// What the checks find in a shard, and whether its totals were wrong, where they were to be recounted.
-async fn examine(ledger: &Ledger, verify: &Verify) -> anyhow::Result<(Vec<Finding>, Option<bool>)> {
-    if !Operations::new(ledger).examine().await?.missing_migrations.is_empty() {
+async fn examine(operations: &Operations, verify: &Verify) -> anyhow::Result<(Vec<Finding>, Option<bool>)> {
+    if !operations.examine().await?.missing_migrations.is_empty() {
         return Err(Exit::Refused("the schema is not this program's: run `listen migrate`".to_owned()).into());
     }
     let recounted = match (verify.fix_totals, &verify.reason, &verify.operator) {
         (true, Some(reason), Some(operator)) => {
             let action = OperatorAction { operator: operator.clone(), reason: reason.clone() };
-            Some(Operations::new(ledger).recount(&action).await?)
+            Some(operations.recount(&action).await?)
         }
         _ => None,
     };
-    Ok((ask(ledger, verify.limit).await?, recounted))
+    Ok((ask(operations, verify.limit).await?, recounted))
 }
 
-async fn ask(ledger: &Ledger, limit: i64) -> anyhow::Result<Vec<Finding>> {
+async fn ask(operations: &Operations, limit: i64) -> anyhow::Result<Vec<Finding>> {
     let bar = progress::bar(CHECKS.len() as u64, "checks");
     let mut findings = Vec::new();
     for check in &CHECKS {
         bar.set_message(check.promise);
-        findings.push(Operations::new(ledger).verify(check, limit).await?);
+        findings.push(operations.verify(check, limit).await?);
         bar.inc(1);
     }
     bar.finish_and_clear();

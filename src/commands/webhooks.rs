@@ -7,7 +7,6 @@ pub(crate) use try_now::words;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::Ledger;
 use operations::{Enabled, EndpointView, IdKind, Operations};
 use records::UserId;
 use serde_json::{Value, json};
@@ -89,9 +88,9 @@ struct Which {
 }
 
 impl Which {
-    async fn whole(self, ledger: &Ledger) -> anyhow::Result<Self> {
-        let user = ids::user(ledger, &self.user).await?;
-        let id = ids::whole(ledger, IdKind::Endpoint, Some(&user), &self.id).await?;
+    async fn whole(self, operations: &Operations) -> anyhow::Result<Self> {
+        let user = ids::user(operations, &self.user).await?;
+        let id = ids::whole(operations, IdKind::Endpoint, Some(&user), &self.id).await?;
         Ok(Self { user: user.to_string(), id })
     }
 }
@@ -108,33 +107,40 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
         | Verb::TryNow { which, .. }
         | Verb::Enable { which, .. } => Some(which.user.as_str()),
     };
-    let ledger = ids::of_user(&webhooks.common, user).await?;
+    let operations = ids::of_user(&webhooks.common, user).await?;
     let as_json = webhooks.common.json;
     match webhooks.verb {
         Verb::List { user, paging } => {
-            list(&ledger, ids::any_user(&ledger, user.as_deref()).await?, &paging, as_json).await?
+            list(&operations, ids::any_user(&operations, user.as_deref()).await?, &paging, as_json).await?
         }
-        Verb::Show { which, limit } => show(&ledger, &which.whole(&ledger).await?, limit, as_json).await?,
+        Verb::Show { which, limit } => {
+            show(&operations, &which.whole(&operations).await?, limit, as_json).await?
+        }
         Verb::Recover { which, since, cause } => {
-            recover(&ledger, &which.whole(&ledger).await?, since, &cause, as_json).await?;
+            recover(&operations, &which.whole(&operations).await?, since, &cause, as_json).await?;
         }
         Verb::TryNow { which, delivery, cause } => {
-            let which = which.whole(&ledger).await?;
-            try_now::run(&ledger, &which, delivery, &cause, as_json).await?;
+            let which = which.whole(&operations).await?;
+            try_now::run(&operations, &which, delivery, &cause, as_json).await?;
         }
         Verb::Enable { which, cause } => {
-            enable(&ledger, &which.whole(&ledger).await?, &cause, as_json).await?;
+            enable(&operations, &which.whole(&operations).await?, &cause, as_json).await?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let found = Operations::new(ledger).endpoint_views(user.as_ref(), None, paging.rows()?).await?;
+async fn list(
+    operations: &Operations,
+    user: Option<UserId>,
+    paging: &Paging,
+    as_json: bool,
+) -> anyhow::Result<()> {
+    let found = operations.endpoint_views(user.as_ref(), None, paging.rows()?).await?;
     let (views, next) = paging.page(found)?;
     if let Some(user) = &user
         && views.is_empty()
-        && ledger.store().user(user).await?.is_none()
+        && operations.store().user(user).await?.is_none()
     {
         return Err(nobody(user).into());
     }
@@ -149,7 +155,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: b
         anstream::eprintln!("{words}");
         return Ok(());
     }
-    let now = ledger.db().now().await?;
+    let now = operations.db().now().await?;
     let rows = views.iter().map(|view| {
         vec![
             view.endpoint_id.clone(),
@@ -188,9 +194,9 @@ pub(crate) const DELIVERIES: [Column; 7] = [
     word("age", 6),
 ];
 
-async fn find(ledger: &Ledger, which: &Which) -> anyhow::Result<EndpointView> {
+async fn find(operations: &Operations, which: &Which) -> anyhow::Result<EndpointView> {
     let user = UserId::new(which.user.clone());
-    let mut found = Operations::new(ledger).endpoint_views(Some(&user), Some(&which.id), 1).await?;
+    let mut found = operations.endpoint_views(Some(&user), Some(&which.id), 1).await?;
     found.pop().ok_or_else(|| none(which))
 }
 
@@ -198,9 +204,9 @@ fn none(which: &Which) -> anyhow::Error {
     Exit::NotFound(format!("{} has no endpoint {}", which.user, which.id)).into()
 }
 
-async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyhow::Result<()> {
-    let view = find(ledger, which).await?;
-    let deliveries = ledger
+async fn show(operations: &Operations, which: &Which, limit: i64, as_json: bool) -> anyhow::Result<()> {
+    let view = find(operations, which).await?;
+    let deliveries = operations
         .outbox()
         .deliveries(&UserId::new(which.user.clone()), &which.id, &outbox::DeliveryPage::first(limit))
         .await?;
@@ -223,7 +229,7 @@ async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyh
     ] {
         field(name, &value)?;
     }
-    let now = ledger.db().now().await?;
+    let now = operations.db().now().await?;
     let rows = deliveries.iter().map(|delivery| {
         vec![
             delivery.id.clone(),
@@ -241,19 +247,17 @@ async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyh
 
 /// Batch by batch, so that no rows are locked for long.
 async fn recover(
-    ledger: &Ledger,
+    operations: &Operations,
     which: &Which,
     since: chrono::Duration,
     cause: &Cause,
     as_json: bool,
 ) -> anyhow::Result<()> {
-    let (user, now) = (UserId::new(which.user.clone()), ledger.db().now().await?);
+    let (user, now) = (UserId::new(which.user.clone()), operations.db().now().await?);
     let since = now - since;
     let mut all = 0;
     loop {
-        let batch = Operations::new(ledger)
-            .recover_deliveries(&user, &which.id, since, now, 500, &cause.action())
-            .await?;
+        let batch = operations.recover_deliveries(&user, &which.id, since, now, 500, &cause.action()).await?;
         match batch.ok_or_else(|| none(which))? {
             0 => break,
             some => all += some,
@@ -263,15 +267,13 @@ async fn recover(
         true => print_json(&json!({ "endpoint": which.id, "recovered": all })),
         false => say!("{all} deliveries are due again"),
     }?;
-    try_now::hint(ledger, which).await
+    try_now::hint(operations, which).await
 }
 
-async fn enable(ledger: &Ledger, which: &Which, cause: &Cause, as_json: bool) -> anyhow::Result<()> {
+async fn enable(operations: &Operations, which: &Which, cause: &Cause, as_json: bool) -> anyhow::Result<()> {
     let user = UserId::new(which.user.clone());
-    let enabled = Operations::new(ledger)
-        .enable_endpoint(&user, &which.id, &cause.action())
-        .await?
-        .ok_or_else(|| none(which))?;
+    let enabled =
+        operations.enable_endpoint(&user, &which.id, &cause.action()).await?.ok_or_else(|| none(which))?;
     let words = match enabled {
         Enabled::Enabled => "enabled; what waited for it is due now",
         Enabled::Already => "was enabled",

@@ -8,7 +8,7 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::Timestamp;
-use operations::{Operations, OperatorApp};
+use operations::OperatorApp;
 use records::UserId;
 use serde::Deserialize;
 
@@ -89,13 +89,10 @@ pub(super) async fn list(
     State(console): State<Console>,
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
-    let ledger = &console.ledger;
+    let operations = &console.operations;
     let user = Some(which.user.trim()).filter(|user| !user.is_empty()).map(UserId::new);
-    let now = ledger.db().in_time(ledger.db().now()).await?;
-    let found = Operations::new(ledger)
-        .db()
-        .in_time(Operations::new(ledger).operator_apps(user.as_ref(), None, PAGE))
-        .await?;
+    let now = operations.db().in_time(operations.db().now()).await?;
+    let found = operations.db().in_time(operations.operator_apps(user.as_ref(), None, PAGE)).await?;
     let frame = Frame::of(visitor, "apps", "Apps").after(which.done.as_deref());
     let apps = found.into_iter().map(|app| Line::new(app, now)).collect();
     Ok(render(&Page { frame, which, apps }))
@@ -136,24 +133,15 @@ pub(super) async fn change(
     acting: Acting,
 ) -> Result<Redirect, Undone> {
     let is_off = reads_off(&change)?;
-    let (action, ledger) = (acting.action()?, &console.ledger);
+    let (action, operations) = (acting.action()?, &console.operations);
     let (found, word) = match is_off {
-        true => (
-            Operations::new(ledger)
-                .db()
-                .in_time(Operations::new(ledger).switch_off_app(&id, &action))
-                .await?,
-            "switched-off",
-        ),
-        false => (
-            Operations::new(ledger).db().in_time(Operations::new(ledger).switch_on_app(&id, &action)).await?,
-            "switched-on",
-        ),
+        true => (operations.db().in_time(operations.switch_off_app(&id, &action)).await?, "switched-off"),
+        false => (operations.db().in_time(operations.switch_on_app(&id, &action)).await?, "switched-on"),
     };
     if !found {
         return Err(Fault::Missing(format!("There is no app {id}.")).into());
     }
-    ledger.db().in_time(ledger.store().follow_apps(Some(&id))).await?;
+    operations.db().in_time(operations.store().follow_apps(Some(&id))).await?;
     Ok(Redirect::to(&format!("/console/apps?{}", query(&[("done", word)]))))
 }
 

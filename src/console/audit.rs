@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::{extract::State, response::Response};
 use job::Timestamp;
-use operations::{ActionFilter, ActionView, Operations};
+use operations::{ActionFilter, ActionView};
 use serde::Deserialize;
 
 use super::{
@@ -132,9 +132,9 @@ pub(super) async fn list(
         limit: PAGE as i64 + 1,
         ..ActionFilter::default()
     };
-    let ledger = &console.ledger;
-    let now = ledger.db().in_time(ledger.db().now()).await?;
-    let mut found = ledger.db().in_time(Operations::new(ledger).actions(&filter)).await?;
+    let operations = &console.operations;
+    let now = operations.db().in_time(operations.db().now()).await?;
+    let mut found = operations.db().in_time(operations.actions(&filter)).await?;
     let next = cut(&mut found, PAGE).map(|last| {
         let place = write_place(last.created_at, &last.action_id);
         query(&[("operator", &which.operator), ("action", &which.action), ("before", &place)])

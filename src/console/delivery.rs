@@ -6,7 +6,6 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::Timestamp;
-use ledger::Ledger;
 use operations::{ActionFilter, DeliveryLine, Operations, delivery_subject};
 use outbox::Redelivery;
 use records::UserId;
@@ -53,22 +52,20 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", format!("Delivery {}", which.delivery));
     let frame = frame.live().after(which.done.as_deref());
-    console.show(frame, |frame| page(&console.ledger, frame, which)).await
+    console.show(frame, |frame| page(&console.operations, frame, which)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
-pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<Page, Fault> {
-    let now = ledger.db().now().await?;
+pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) -> Result<Page, Fault> {
+    let now = operations.db().now().await?;
     let user = UserId::new(&*which.user);
-    let endpoint = Operations::new(ledger).endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
+    let endpoint = operations.endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
     let endpoint = endpoint.ok_or_else(|| missing(&which.endpoint))?;
-    let line = find(ledger, &which).await?;
+    let line = find(operations, &which).await?;
     let about = Some((user, delivery_subject(&which.endpoint, &which.delivery)));
-    let actions = Operations::new(ledger)
-        .actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() })
-        .await?;
+    let actions = operations.actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() }).await?;
     Ok(Page {
         frame,
         host: endpoint.host,
@@ -85,10 +82,9 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<
     })
 }
 
-async fn find(ledger: &Ledger, which: &Which) -> Result<DeliveryLine, Fault> {
-    let found = Operations::new(ledger)
-        .delivery_line(&UserId::new(&*which.user), &which.endpoint, &which.delivery)
-        .await?;
+async fn find(operations: &Operations, which: &Which) -> Result<DeliveryLine, Fault> {
+    let found =
+        operations.delivery_line(&UserId::new(&*which.user), &which.endpoint, &which.delivery).await?;
     found.ok_or_else(|| Fault::Missing(format!("There is no delivery {} to this endpoint.", which.delivery)))
 }
 
@@ -162,7 +158,7 @@ pub(super) async fn ask(
     State(console): State<Console>,
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
-    let line = console.in_time(find(&console.ledger, &which)).await?;
+    let line = console.in_time(find(&console.operations, &which)).await?;
     let again = "It is due at once under its old id, with a whole round of tries; at a disabled endpoint it waits \
                  until that is enabled. A receiver that has seen the id may pass it by.";
     let hidden = [("user", which.user.clone()), ("endpoint", which.endpoint.clone())];
@@ -184,10 +180,10 @@ pub(super) async fn redeliver(State(console): State<Console>, acting: Acting) ->
     let (user, endpoint, delivery) = (field("user"), field("endpoint"), field("delivery"));
     let action = acting.action()?;
     let whose = UserId::new(user);
-    let ledger = &console.ledger;
-    match Operations::new(ledger)
+    let operations = &console.operations;
+    match operations
         .db()
-        .in_time(Operations::new(ledger).redeliver_for_operator(&whose, endpoint, delivery, &action))
+        .in_time(operations.redeliver_for_operator(&whose, endpoint, delivery, &action))
         .await?
     {
         Redelivery::Missing => {

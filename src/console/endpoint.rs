@@ -3,7 +3,6 @@
 use askama::Template;
 use axum::{extract::State, response::Response};
 use job::Timestamp;
-use ledger::Ledger;
 use operations::{ActionFilter, DeliveryFilter, DeliveryLine, Operations};
 use records::UserId;
 
@@ -57,32 +56,30 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", format!("Endpoint {}", which.endpoint));
     let frame = frame.live().after(which.done.as_deref());
-    console.show(frame, |frame| page(&console.ledger, frame, which)).await
+    console.show(frame, |frame| page(&console.operations, frame, which)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
-pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<Page, Fault> {
+pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) -> Result<Page, Fault> {
     if !which.status.is_empty() && !STATUSES.contains(&which.status.as_str()) {
         return Err(Fault::Unreadable("The field \"status\" must be one of a delivery's five.".to_owned()));
     }
-    let now = ledger.db().now().await?;
+    let now = operations.db().now().await?;
     let user = UserId::new(&*which.user);
-    let view = Operations::new(ledger).endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
+    let view = operations.endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
     let view = view.ok_or_else(|| missing(&which.endpoint))?;
     let before = read_place(&which.before)?;
     let status = (!which.status.is_empty()).then(|| which.status.clone());
     let filter = DeliveryFilter { status, before, limit: PAGE as i64 + 1 };
-    let mut lines = Operations::new(ledger).endpoint_deliveries(&user, &which.endpoint, &filter).await?;
+    let mut lines = operations.endpoint_deliveries(&user, &which.endpoint, &filter).await?;
     let next = cut(&mut lines, PAGE).map(|last| {
         let before = write_place(last.created_at, &last.delivery_id);
         Which { before, ..which.clone() }.query()
     });
     let about = Some((user, which.endpoint.clone()));
-    let actions = Operations::new(ledger)
-        .actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() })
-        .await?;
+    let actions = operations.actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() }).await?;
     Ok(Page {
         frame,
         endpoint: endpoint(&view, now),

@@ -224,7 +224,7 @@ impl Console {
     /// # Errors
     /// As there.
     pub(super) async fn in_time<T>(&self, page: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
-        in_time(&self.ledger, page).await
+        in_time(&self.operations, page).await
     }
 }
 
@@ -248,6 +248,7 @@ mod tests {
     use std::{future::pending, sync::Arc};
 
     use ledger::{Ledger, Settings};
+    use operations::Operations;
     use sqlx::postgres::PgConnectOptions;
 
     use super::*;
@@ -268,7 +269,8 @@ mod tests {
         let ledger = Ledger::new(PgConnectOptions::new_without_pgpass(), Settings::default());
         let sessions = Arc::new(Sessions::new([7; 32]));
         let (door, parts) = (Arc::new(Door::ThisMachine), Parts::default());
-        let console = Console { ledger, door, sessions, parts, boards: None };
+        let operations = Operations::new(&ledger);
+        let console = Console { operations, door, sessions, parts, boards: None };
         let silent: Result<(), Fault> = console.in_time(pending()).await;
         assert!(matches!(silent, Err(Fault::Database)), "{silent:?}");
         let quick = console.in_time(async { Ok(7) }).await;

@@ -5,7 +5,7 @@ use axum::{
     extract::State,
     response::{IntoResponse, Redirect, Response},
 };
-use operations::{FoundId, IdKind, Operations};
+use operations::{FoundId, IdKind};
 use serde::Deserialize;
 
 use super::{
@@ -50,9 +50,8 @@ pub(super) async fn show(
     Query(typed): Query<Typed>,
 ) -> Result<Response, Fault> {
     let text = typed.id.trim().trim_matches('…').to_owned();
-    let ledger = &console.ledger;
-    let mut found =
-        ledger.db().in_time(Operations::new(ledger).find_ids(None, None, &text, PAGE as i64 + 1)).await?;
+    let operations = &console.operations;
+    let mut found = operations.db().in_time(operations.find_ids(None, None, &text, PAGE as i64 + 1)).await?;
     if let [one] = found.as_slice() {
         return Ok(Redirect::to(&address(one)).into_response());
     }

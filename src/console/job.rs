@@ -4,7 +4,7 @@ use crate::commands::{jobs::show, times::time, users::limits::words as budget_wo
 use askama::Template;
 use axum::{extract::State, response::Response};
 use job::{Job, JobId, State as JobState, Timestamp};
-use ledger::{Event, Ledger};
+use ledger::Event;
 use operations::{JobPage, Operations};
 use store::UserBudget;
 
@@ -72,15 +72,15 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "jobs", format!("Job {id}"));
     let frame = frame.live().after(after.done.as_deref());
-    console.show(frame, |frame| page(&console.ledger, frame, id)).await
+    console.show(frame, |frame| page(&console.operations, frame, id)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
-async fn page(ledger: &Ledger, frame: Frame, id: String) -> Result<Page, Fault> {
-    let page = read(ledger, &id).await?;
-    let budget = ledger.store().user_budget(&page.view.user_id).await?;
+async fn page(operations: &Operations, frame: Frame, id: String) -> Result<Page, Fault> {
+    let page = read(operations, &id).await?;
+    let budget = operations.store().user_budget(&page.view.user_id).await?;
     let (job, at) = (&page.view.job, page.at);
     let name = job.state.status();
     Ok(Page {
@@ -124,8 +124,8 @@ fn stages(history: &[Event]) -> Vec<(String, Chart, String)> {
 }
 
 /// A job's page, or 404.
-pub(super) async fn read(ledger: &Ledger, id: &str) -> Result<JobPage, Fault> {
-    let page = Operations::new(ledger).job_page(&JobId::from_text(id.to_owned())).await?;
+pub(super) async fn read(operations: &Operations, id: &str) -> Result<JobPage, Fault> {
+    let page = operations.job_page(&JobId::from_text(id.to_owned())).await?;
     page.ok_or_else(|| Fault::Missing(format!("There is no job {id}.")))
 }
 

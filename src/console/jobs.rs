@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::{extract::State, response::Response};
 use job::{FailureCode, Timestamp};
-use ledger::{JobView, Ledger};
+use ledger::JobView;
 use operations::Operations;
 
 use super::{
@@ -69,18 +69,18 @@ pub(super) async fn list(
     Query(form): Query<FilterForm>,
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "jobs", "Jobs").live().after(form.done.as_deref());
-    console.show(frame, |frame| page(&console.ledger, frame, form)).await
+    console.show(frame, |frame| page(&console.operations, frame, form)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
-async fn page(ledger: &Ledger, frame: Frame, request: FilterForm) -> Result<Page, Fault> {
-    let now = ledger.db().now().await?;
+async fn page(operations: &Operations, frame: Frame, request: FilterForm) -> Result<Page, Fault> {
+    let now = operations.db().now().await?;
     let filter = request.filter(now, PAGE)?;
-    let page = Operations::new(ledger).jobs_page(&filter).await?;
+    let page = operations.jobs_page(&filter).await?;
     let counts = match request.of_status("").is_empty() {
-        true => Operations::new(ledger).gauges().await?.jobs,
+        true => operations.gauges().await?.jobs,
         false => Vec::new(),
     };
     Ok(Page {

@@ -6,7 +6,7 @@ use axum::{
     extract::State,
     response::{Redirect, Response},
 };
-use operations::{Operations, ReplayOrder, ReplayPreview, Started};
+use operations::{ReplayOrder, ReplayPreview, Started};
 use rand::RngExt;
 use uuid::Uuid;
 
@@ -33,13 +33,10 @@ pub(super) async fn ask(
     State(console): State<Console>,
     Query(form): Query<FilterForm>,
 ) -> Result<Response, Fault> {
-    let ledger = &console.ledger;
-    let filter = form.filter(ledger.db().in_time(ledger.db().now()).await?, 0)?;
+    let operations = &console.operations;
+    let filter = form.filter(operations.db().in_time(operations.db().now()).await?, 0)?;
     let form = form.fixed(&filter);
-    let preview = Operations::new(ledger)
-        .db()
-        .within(PATIENCE, Operations::new(ledger).preview_replay(&filter))
-        .await?;
+    let preview = operations.db().within(PATIENCE, operations.preview_replay(&filter)).await?;
     if preview.jobs == 0 {
         return Err(Fault::Missing(
             "No unsettled dead letter is found: nothing is to be replayed.".to_owned(),
@@ -55,7 +52,7 @@ pub(super) async fn ask(
     };
     let (letters, people) =
         (several(preview.jobs, "dead letter", "dead letters"), several(preview.users, "person", "people"));
-    let missing = ledger.db().in_time(preflight::missing(ledger)).await?;
+    let missing = operations.db().in_time(preflight::missing(operations)).await?;
     Ok(Confirm {
         obstacles: missing.iter().map(|words| Sentence::new(format!("Not yet: {words}."))).collect(),
         sentences: vec![
@@ -95,19 +92,15 @@ pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Res
     let form = FilterForm::of(acting.fields());
     let id = acting.field("id").and_then(|id| Uuid::parse_str(id).ok());
     let id = id.ok_or_else(|| Fault::Unreadable("The form carries no name for the replay.".to_owned()))?;
-    let ledger = &console.ledger;
+    let operations = &console.operations;
     let order = ReplayOrder {
-        filter: form.filter(ledger.db().in_time(ledger.db().now()).await?, 0)?,
+        filter: form.filter(operations.db().in_time(operations.db().now()).await?, 0)?,
         words: form.words("all dead letters"),
         from_scratch: acting.field("from_scratch").is_some(),
         per_minute: cap(&acting, "per_minute", 60_000)?,
         in_flight: cap(&acting, "in_flight", 10_000)?,
     };
-    match Operations::new(ledger)
-        .db()
-        .within(PATIENCE, Operations::new(ledger).start_replay(id, &order, &action))
-        .await?
-    {
+    match operations.db().within(PATIENCE, operations.start_replay(id, &order, &action)).await? {
         Started::Nothing => Err(Fault::Missing("Nothing is left to be replayed.".to_owned()).into()),
         Started::Running(view) => {
             Ok(Redirect::to(&format!("/console/replays/{}?done=started", view.operation_id)))

@@ -23,7 +23,7 @@ pub(super) async fn ask_replay(
     State(console): State<Console>,
     Path(id): Path<String>,
 ) -> Result<Response, Fault> {
-    let page = console.in_time(read(&console.ledger, &id)).await?;
+    let page = console.in_time(read(&console.operations, &id)).await?;
     let recorded = page.view.checkpoints.len();
     let kept = match recorded {
         0 => "No stage has recorded anything: all of them are run and paid for.".to_owned(),
@@ -53,7 +53,7 @@ pub(super) async fn ask_discard(
     State(console): State<Console>,
     Path(id): Path<String>,
 ) -> Result<Response, Fault> {
-    let page = console.in_time(read(&console.ledger, &id)).await?;
+    let page = console.in_time(read(&console.operations, &id)).await?;
     Ok(Confirm {
         sentences: vec![
             page.why.to_string(),
@@ -74,10 +74,10 @@ pub(super) async fn replay(
     Path(id): Path<String>,
     acting: Acting,
 ) -> Result<Redirect, Undone> {
-    let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.ledger);
+    let (job, action, operations) = (JobId::from_text(id.as_str()), acting.action()?, &console.operations);
     let answer = match acting.field("from_scratch") {
-        Some(_) => ledger.db().in_time(ledger.replay_from_scratch(&job, &action)).await?,
-        None => ledger.db().in_time(ledger.replay(&job, &action)).await?,
+        Some(_) => operations.db().in_time(operations.replay_from_scratch(&job, &action)).await?,
+        None => operations.db().in_time(operations.replay(&job, &action)).await?,
     };
     let job = granted(&id, answer)?;
     let word = if matches!(job.state, JobState::BlockedByok) { "parked" } else { "replayed" };
@@ -90,8 +90,8 @@ pub(super) async fn discard(
     Path(id): Path<String>,
     acting: Acting,
 ) -> Result<Redirect, Undone> {
-    let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.ledger);
-    let answer = ledger.db().in_time(ledger.discard(&job, &action)).await?;
+    let (job, action, operations) = (JobId::from_text(id.as_str()), acting.action()?, &console.operations);
+    let answer = operations.db().in_time(operations.discard(&job, &action)).await?;
     let job = granted(&id, answer)?;
     Ok(Redirect::to(&format!("/console/jobs/{}?done=dismissed", job.id)))
 }

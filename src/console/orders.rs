@@ -5,7 +5,6 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::{JobId, Timestamp};
-use ledger::Ledger;
 use operations::{JobFilter, Operations, OrderOfMany};
 
 use super::{
@@ -31,7 +30,7 @@ pub(super) async fn ask_run_now(
     State(console): State<Console>,
     Path(id): Path<String>,
 ) -> Result<Response, Fault> {
-    let page = console.in_time(read(&console.ledger, &id)).await?;
+    let page = console.in_time(read(&console.operations, &id)).await?;
     Ok(Confirm {
         sentences: vec![
             page.why.to_string(),
@@ -54,7 +53,7 @@ pub(super) async fn ask_cancel(
     State(console): State<Console>,
     Path(id): Path<String>,
 ) -> Result<Response, Fault> {
-    let page = console.in_time(read(&console.ledger, &id)).await?;
+    let page = console.in_time(read(&console.operations, &id)).await?;
     Ok(Confirm {
         sentences: vec![
             page.why.to_string(),
@@ -78,7 +77,7 @@ pub(super) async fn run_now(
     Path(id): Path<String>,
     acting: Acting,
 ) -> Result<Redirect, Undone> {
-    let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.ledger);
+    let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.operations);
     let job = granted(&id, ledger.db().in_time(ledger.run_now(&job, &action)).await?)?;
     Ok(Redirect::to(&format!("/console/jobs/{}?done=hurried", job.id)))
 }
@@ -89,7 +88,7 @@ pub(super) async fn cancel(
     Path(id): Path<String>,
     acting: Acting,
 ) -> Result<Redirect, Undone> {
-    let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.ledger);
+    let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.operations);
     let job = granted(&id, ledger.db().in_time(ledger.cancel(&job, &action)).await?)?;
     Ok(Redirect::to(&format!("/console/jobs/{}?done=job-cancelled", job.id)))
 }
@@ -100,10 +99,10 @@ pub(super) async fn ask_many(
     State(console): State<Console>,
     Query(form): Query<FilterForm>,
 ) -> Result<Response, Fault> {
-    let ledger = &console.ledger;
-    let filter = queued(&form, ledger.db().in_time(ledger.db().now()).await?)?;
+    let operations = &console.operations;
+    let filter = queued(&form, operations.db().in_time(operations.db().now()).await?)?;
     let form = form.fixed(&filter);
-    let found = console.in_time(waiting(ledger, filter)).await?;
+    let found = console.in_time(waiting(operations, filter)).await?;
     if found.is_empty() {
         return Err(Fault::Missing(
             "No job that is found waits for a moment: nothing is to be hurried.".to_owned(),
@@ -128,21 +127,21 @@ pub(super) async fn ask_many(
 
 /// `POST /console/run-now`. One order in the audit, and a transaction per job; one that has begun meanwhile is left alone.
 pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
-    let (action, ledger) = (acting.action()?, &console.ledger);
+    let (action, operations) = (acting.action()?, &console.operations);
     let form = FilterForm::of(acting.fields());
-    let filter = queued(&form, ledger.db().in_time(ledger.db().now()).await?)?;
+    let filter = queued(&form, operations.db().in_time(operations.db().now()).await?)?;
     let words = format!("waiting jobs, {}", form.words("all"));
-    let found = console.in_time(waiting(ledger, filter)).await?;
+    let found = console.in_time(waiting(operations, filter)).await?;
     if found.is_empty() {
         return Ok(Redirect::to("/console/jobs?status=queued&done=unchanged"));
     }
-    let (operations, meant) = (Operations::new(ledger), (words.as_str(), found.len() as u64));
+    let meant = (words.as_str(), found.len() as u64);
     let begun = operations.begin_order(order_id(), OrderOfMany::RunNow, meant, &action);
-    let mut given = ledger.db().in_time(begun).await?;
+    let mut given = operations.db().in_time(begun).await?;
     for job in found {
-        ledger.db().in_time(operations.give_order(&mut given, &job)).await?;
+        operations.db().in_time(operations.give_order(&mut given, &job)).await?;
     }
-    ledger.db().in_time(operations.end_order(&given)).await?;
+    operations.db().in_time(operations.end_order(&given)).await?;
     let word = if given.counts().0 > 0 { "all-hurried" } else { "unchanged" };
     Ok(Redirect::to(&format!("/console/jobs?status=queued&done={word}")))
 }
@@ -153,7 +152,7 @@ fn queued(form: &FilterForm, now: Timestamp) -> Result<JobFilter, Fault> {
 }
 
 /// The waiting ones among the newest queued jobs that `filter` finds.
-async fn waiting(ledger: &Ledger, filter: JobFilter) -> Result<Vec<JobId>, Fault> {
-    let (now, page) = (ledger.db().now().await?, Operations::new(ledger).jobs_page(&filter).await?);
+async fn waiting(operations: &Operations, filter: JobFilter) -> Result<Vec<JobId>, Fault> {
+    let (now, page) = (operations.db().now().await?, operations.jobs_page(&filter).await?);
     Ok(page.jobs.into_iter().map(|view| view.job).filter(|job| waits(job, now)).map(|job| job.id).collect())
 }

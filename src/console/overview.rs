@@ -2,7 +2,6 @@
 
 use askama::Template;
 use axum::{extract::State, response::Response};
-use ledger::Ledger;
 use operations::{HeldLease, Operations, Overview, Pause, ProcessView, ServerKind};
 
 use super::{
@@ -110,18 +109,18 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "overview", "Overview").live().after(after.done.as_deref());
     let hours = after.hours();
-    console.show(frame, |frame| page(&console.ledger, frame, hours)).await
+    console.show(frame, |frame| page(&console.operations, frame, hours)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
-async fn page(ledger: &Ledger, frame: Frame, hours: u32) -> Result<Page, Fault> {
-    let overview = Operations::new(ledger).overview().await?;
-    let workers = Operations::new(ledger).workers().await?;
-    let steps = Operations::new(ledger).activity(hours).await?;
-    let waiting = alerts::waiting(ledger, &overview.gauges).await?;
-    let servers = model_servers::summaries(&Operations::new(ledger).model_servers().await?);
+async fn page(operations: &Operations, frame: Frame, hours: u32) -> Result<Page, Fault> {
+    let overview = operations.overview().await?;
+    let workers = operations.workers().await?;
+    let steps = operations.activity(hours).await?;
+    let waiting = alerts::waiting(operations, &overview.gauges).await?;
+    let servers = model_servers::summaries(&operations.model_servers().await?);
     let at = overview.at;
     let held = |held: &HeldLease| Held {
         job: held.job_id.clone(),

@@ -5,7 +5,6 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::Queue;
-use operations::Operations;
 
 use super::{
     Console,
@@ -49,10 +48,10 @@ pub(super) async fn change(
     acting: Acting,
 ) -> Result<Redirect, Undone> {
     let (queue, pauses) = read(&queue, &change)?;
-    let (action, ledger) = (acting.action()?, &console.ledger);
+    let (action, operations) = (acting.action()?, &console.operations);
     let (changed, word) = match pauses {
-        true => (ledger.db().in_time(Operations::new(ledger).pause(queue, &action)).await?, "paused"),
-        false => (ledger.db().in_time(Operations::new(ledger).resume(queue, &action)).await?, "resumed"),
+        true => (operations.db().in_time(operations.pause(queue, &action)).await?, "paused"),
+        false => (operations.db().in_time(operations.resume(queue, &action)).await?, "resumed"),
     };
     let word = if changed { word } else { "unchanged" };
     Ok(Redirect::to(&format!("/console?done={word}")))

@@ -6,7 +6,6 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::Timestamp;
-use ledger::Ledger;
 use operations::{Operations, ReplayChange, ReplayItem, ReplayView};
 use serde::Deserialize;
 
@@ -79,16 +78,16 @@ pub(super) struct Place {
 /// `GET /console/replays`.
 pub(super) async fn list(visitor: Visitor, State(console): State<Console>) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "replays", "Replays").live();
-    console.show(frame, |frame| all(&console.ledger, frame)).await
+    console.show(frame, |frame| all(&console.operations, frame)).await
 }
 
 live_page!(Page);
 live_page!(OnePage);
 
 /// The list as it is now.
-pub(super) async fn all(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
-    let now = ledger.db().now().await?;
-    let views = Operations::new(ledger).replay_operations(PAGE).await?;
+pub(super) async fn all(operations: &Operations, frame: Frame) -> Result<Page, Fault> {
+    let now = operations.db().now().await?;
+    let views = operations.replay_operations(PAGE).await?;
     Ok(Page { frame, operations: views.iter().map(|view| operation(view, now)).collect() })
 }
 
@@ -101,14 +100,19 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "replays", "Bulk replay");
     let frame = frame.live().after(place.done.as_deref());
-    console.show(frame, |frame| page(&console.ledger, frame, id, place.after)).await
+    console.show(frame, |frame| page(&console.operations, frame, id, place.after)).await
 }
 
 /// One replay as it is now, with its items behind the position `after`.
-pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String, after: i32) -> Result<OnePage, Fault> {
-    let now = ledger.db().now().await?;
-    let view = find(ledger, &id).await?;
-    let items = Operations::new(ledger).replay_items(&id, after, PAGE).await?;
+pub(super) async fn page(
+    operations: &Operations,
+    frame: Frame,
+    id: String,
+    after: i32,
+) -> Result<OnePage, Fault> {
+    let now = operations.db().now().await?;
+    let view = find(operations, &id).await?;
+    let items = operations.replay_items(&id, after, PAGE).await?;
     let next = items.last().filter(|_| items.len() == PAGE as usize).map(|last| last.position);
     let number = |jobs: i32| count(i64::from(jobs));
     Ok(OnePage {
@@ -128,8 +132,8 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String, after: i32) 
     })
 }
 
-async fn find(ledger: &Ledger, id: &str) -> Result<ReplayView, Fault> {
-    let found = Operations::new(ledger).replay_operation(id).await?;
+async fn find(operations: &Operations, id: &str) -> Result<ReplayView, Fault> {
+    let found = operations.replay_operation(id).await?;
     found.ok_or_else(|| Fault::Missing(format!("There is no replay {id}.")))
 }
 
@@ -174,7 +178,7 @@ pub(super) async fn ask(
     State(console): State<Console>,
     Path((id, change)): Path<(String, String)>,
 ) -> Result<Response, Fault> {
-    let view = console.in_time(find(&console.ledger, &id)).await?;
+    let view = console.in_time(find(&console.operations, &id)).await?;
     let (_, button, sentence) = course(&change)?;
     Ok(Confirm {
         sentences: vec![format!("{} of {} jobs wait.", view.waiting(), view.items), sentence.to_owned()],
@@ -198,15 +202,11 @@ pub(super) async fn change(
         ReplayChange::Resume => "resumed",
         ReplayChange::Cancel => "cancelled",
     };
-    let (ledger, action) = (&console.ledger, acting.action()?);
-    match Operations::new(ledger)
-        .db()
-        .in_time(Operations::new(ledger).change_replay(&id, what, &action))
-        .await?
-    {
+    let (operations, action) = (&console.operations, acting.action()?);
+    match operations.db().in_time(operations.change_replay(&id, what, &action)).await? {
         None => Err(Fault::Missing(format!("There is no replay {id}.")).into()),
         Some(false) => {
-            let status = console.in_time(find(ledger, &id)).await?.status;
+            let status = console.in_time(find(operations, &id)).await?.status;
             Err(Fault::Refused(format!("The replay is {status}.")).into())
         }
         Some(true) => Ok(Redirect::to(&format!("/console/replays/{id}?done={word}"))),

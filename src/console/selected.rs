@@ -90,13 +90,13 @@ pub(super) async fn act(
     let action = acting.action()?;
     let act = acting.field("act").and_then(Act::of);
     let act = act.ok_or_else(|| Fault::Unreadable("The form does not say what to do.".to_owned()))?;
-    let ledger = &console.ledger;
+    let operations = &console.operations;
     let (mut done, mut refused) = (0, Vec::new());
     for id in acting.field("jobs").unwrap_or_default().split(' ').filter(|id| !id.is_empty()).take(MOST) {
         let job = JobId::from_text(id);
         let answer = match act {
-            Act::Replay => ledger.db().in_time(ledger.replay(&job, &action)).await?,
-            Act::Dismiss => ledger.db().in_time(ledger.discard(&job, &action)).await?,
+            Act::Replay => operations.db().in_time(operations.replay(&job, &action)).await?,
+            Act::Dismiss => operations.db().in_time(operations.discard(&job, &action)).await?,
         };
         match answer {
             Some(Ok(_)) => done += 1,

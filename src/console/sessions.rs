@@ -3,7 +3,6 @@
 use askama::Template;
 use axum::{extract::State, response::Response};
 use job::Timestamp;
-use ledger::Ledger;
 use operations::{Operations, ServerKind};
 use store::LiveView;
 
@@ -70,19 +69,19 @@ pub(super) async fn list(
     Query(of): Query<Of>,
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "sessions", "Live audio").live();
-    console.show(frame, |frame| page(&console.ledger, frame, of)).await
+    console.show(frame, |frame| page(&console.operations, frame, of)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
-pub(super) async fn page(ledger: &Ledger, frame: Frame, of: Of) -> Result<Page, Fault> {
-    let now = ledger.db().now().await?;
+pub(super) async fn page(operations: &Operations, frame: Frame, of: Of) -> Result<Page, Fault> {
+    let now = operations.db().now().await?;
     let user = Some(of.user.trim()).filter(|user| !user.is_empty());
-    let views = ledger.store().list_live(user, PAGE).await?;
+    let views = operations.store().list_live(user, PAGE).await?;
     let is_full = i64::try_from(views.len()).is_ok_and(|count| count >= PAGE);
     let lines = views.into_iter().map(|view| Line::new(view, now)).collect();
-    let servers = model_servers::summaries(&Operations::new(ledger).model_servers().await?);
+    let servers = model_servers::summaries(&operations.model_servers().await?);
     let servers = servers.iter().filter(|summary| summary.kind == ServerKind::Speech).map(server).collect();
     Ok(Page { frame, of, servers, lines, is_full })
 }

@@ -4,7 +4,7 @@ use axum::{
     extract::State,
     response::{Redirect, Response},
 };
-use operations::{Operations, TriedNow};
+use operations::TriedNow;
 use records::UserId;
 use serde::Deserialize;
 
@@ -64,25 +64,17 @@ pub(super) async fn ask(visitor: Visitor, Query(which): Query<Which>) -> Respons
 pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let field = |name| acting.field(name).unwrap_or_default().to_owned();
     let which = Which { user: field("user"), endpoint: field("endpoint"), delivery: field("delivery") };
-    let (user, action, ledger) = (UserId::new(&*which.user), acting.action()?, &console.ledger);
+    let (user, action, operations) = (UserId::new(&*which.user), acting.action()?, &console.operations);
     let mut word = "unchanged";
     loop {
         let tried = match which.delivery.as_str() {
             "" => {
-                ledger
-                    .db()
-                    .in_time(Operations::new(ledger).try_endpoint_now(&user, &which.endpoint, &action))
-                    .await?
+                operations.db().in_time(operations.try_endpoint_now(&user, &which.endpoint, &action)).await?
             }
             delivery => {
-                ledger
+                operations
                     .db()
-                    .in_time(Operations::new(ledger).try_delivery_now(
-                        &user,
-                        &which.endpoint,
-                        delivery,
-                        &action,
-                    ))
+                    .in_time(operations.try_delivery_now(&user, &which.endpoint, delivery, &action))
                     .await?
             }
         };

@@ -6,7 +6,6 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::Timestamp;
-use ledger::Ledger;
 use operations::{Enabled, EndpointView, GivenUp, Operations};
 use records::UserId;
 use serde::Deserialize;
@@ -108,20 +107,19 @@ pub(super) async fn list(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", "Webhooks").live();
     let frame = frame.after(which.done.as_deref());
-    console.show(frame, |frame| page(&console.ledger, frame, which)).await
+    console.show(frame, |frame| page(&console.operations, frame, which)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
-pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<Page, Fault> {
-    let now = ledger.db().now().await?;
+pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) -> Result<Page, Fault> {
+    let now = operations.db().now().await?;
     let user = which.user.trim();
     let user = (!user.is_empty()).then(|| UserId::new(user));
-    let views = Operations::new(ledger).endpoint_views(user.as_ref(), None, PAGE as i64).await?;
+    let views = operations.endpoint_views(user.as_ref(), None, PAGE as i64).await?;
     let before = read_place(&which.before)?;
-    let mut lost =
-        Operations::new(ledger).given_up_deliveries(user.as_ref(), before, PAGE as i64 + 1).await?;
+    let mut lost = operations.given_up_deliveries(user.as_ref(), before, PAGE as i64 + 1).await?;
     let next = cut(&mut lost, PAGE).map(|last| {
         query(&[("user", &which.user), ("before", &write_place(last.finished_at, &last.delivery_id))])
     });
@@ -221,12 +219,8 @@ fn about(visitor: Visitor, which: &Which, title: &str) -> Confirm {
 /// `POST /console/webhooks/enable`.
 pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let (user, endpoint) = named(&acting)?;
-    let (action, ledger) = (acting.action()?, &console.ledger);
-    match Operations::new(ledger)
-        .db()
-        .in_time(Operations::new(ledger).enable_endpoint(&user, endpoint, &action))
-        .await?
-    {
+    let (action, operations) = (acting.action()?, &console.operations);
+    match operations.db().in_time(operations.enable_endpoint(&user, endpoint, &action)).await? {
         None => Err(missing(endpoint).into()),
         Some(Enabled::Enabled) => Ok(back(&user, endpoint, "enabled")),
         Some(Enabled::Already) => Ok(back(&user, endpoint, "unchanged")),
@@ -239,16 +233,15 @@ pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Re
 /// `POST /console/webhooks/recover`. Batch by batch, so that no rows are locked for long.
 pub(super) async fn recover(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let (user, endpoint) = named(&acting)?;
-    let (action, ledger) = (acting.action()?, &console.ledger);
+    let (action, operations) = (acting.action()?, &console.operations);
     let back_to = age(acting.field("age").unwrap_or_default());
     let back_to = back_to.map_err(|words| Fault::Unreadable(format!("How far back must be {words}.")))?;
-    let now = ledger.db().in_time(ledger.db().now()).await?;
+    let now = operations.db().in_time(operations.db().now()).await?;
     let since = now - back_to;
     let mut word = "unchanged";
     loop {
-        let operations = Operations::new(ledger);
         let batch = operations.recover_deliveries(&user, endpoint, since, now, BATCH, &action);
-        match ledger.db().in_time(batch).await?.ok_or_else(|| missing(endpoint))? {
+        match operations.db().in_time(batch).await?.ok_or_else(|| missing(endpoint))? {
             0 => return Ok(back(&user, endpoint, word)),
             _ => word = "recovered",
         }

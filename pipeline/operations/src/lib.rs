@@ -30,6 +30,8 @@ mod try_now;
 mod verify;
 mod webhooks;
 
+use std::ops::Deref;
+
 use db::Db;
 use ledger::Ledger;
 
@@ -61,7 +63,7 @@ pub use try_now::TriedNow;
 pub use verify::{CHECKS, Check, Finding};
 pub use webhooks::{Enabled, EndpointView, GivenUp};
 
-/// The operators' side of a ledger. Cheap to clone.
+/// A ledger with what operators read of it and do to it. Made once, where the ledger is; cheap to clone.
 #[derive(Clone)]
 pub struct Operations {
     db: Db,
@@ -73,9 +75,12 @@ impl Operations {
     pub fn new(ledger: &Ledger) -> Self {
         Self { db: ledger.db().clone(), ledger: ledger.clone() }
     }
+}
 
-    /// The database.
-    pub fn db(&self) -> &Db {
-        &self.db
+impl Deref for Operations {
+    type Target = Ledger;
+
+    fn deref(&self) -> &Ledger {
+        &self.ledger
     }
 }

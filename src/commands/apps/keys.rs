@@ -1,8 +1,7 @@
 //! `listen apps keys`: with one of them an app writes to its users.
 
 use clap::{Args, Subcommand};
-use ledger::Ledger;
-use operations::{IdKind, OperatorApp};
+use operations::{IdKind, Operations, OperatorApp};
 use rand::RngExt;
 use records::UserId;
 use secrecy::ExposeSecret;
@@ -67,16 +66,16 @@ pub(crate) const COLUMNS: [Column; 6] =
 ///
 /// # Errors
 /// When the database does not answer, or there is no such app or key.
-pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::Result<()> {
+pub(super) async fn run(operations: &Operations, keys: Keys, as_json: bool) -> anyhow::Result<()> {
     match keys.verb {
         Verb::Create { app, label } => {
-            let OperatorApp { id: app, owner, .. } = find(ledger, &app).await?;
+            let OperatorApp { id: app, owner, .. } = find(operations, &app).await?;
             let owner = UserId::new(owner);
-            let text = api::keys::generate_app_key(chance().random(), ledger.db().shard());
+            let text = api::keys::generate_app_key(chance().random(), operations.db().shard());
             let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
             let key = NewAppKey { id, label, prefix: text.hint, sha256: text.sha256 };
             let made =
-                ledger.store().create_app_key(&owner, &app, &key).await?.map_err(
+                operations.store().create_app_key(&owner, &app, &key).await?.map_err(
                     |refusal| match refusal {
                         AppKeyRefusal::NoSuchApp => unknown(&app),
                         AppKeyRefusal::TooMany => Exit::Refused(format!("{app} has 20 live keys already")),
@@ -88,9 +87,9 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
             }
         }
         Verb::List { app } => {
-            let OperatorApp { id: app, owner, .. } = find(ledger, &app).await?;
+            let OperatorApp { id: app, owner, .. } = find(operations, &app).await?;
             let owner = UserId::new(owner);
-            let keys = ledger.store().app_keys(&owner, &app).await?;
+            let keys = operations.store().app_keys(&owner, &app).await?;
             if as_json {
                 return table::print_page(
                     "keys",
@@ -98,7 +97,7 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
                     None,
                 );
             }
-            let now = ledger.db().now().await?;
+            let now = operations.db().now().await?;
             let never = || "never".to_owned();
             let rows = keys.into_iter().map(|key| {
                 let state = if key.revoked_at.is_some() { "revoked" } else { "live" };
@@ -114,10 +113,10 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
             table::print(&COLUMNS, rows.collect())
         }
         Verb::Revoke { app, id } => {
-            let OperatorApp { id: app, owner, .. } = find(ledger, &app).await?;
+            let OperatorApp { id: app, owner, .. } = find(operations, &app).await?;
             let owner = UserId::new(owner);
-            let id = ids::whole(ledger, IdKind::AppKey, Some(&owner), &id).await?;
-            if !ledger.store().revoke_app_key(&owner, &app, &id).await? {
+            let id = ids::whole(operations, IdKind::AppKey, Some(&owner), &id).await?;
+            if !operations.store().revoke_app_key(&owner, &app, &id).await? {
                 return Err(Exit::NotFound(format!("{app} has no live key {id}")).into());
             }
             match as_json {

@@ -1,6 +1,5 @@
 //! Of what dead letters died: a line under their list, or a table instead of it.
 
-use ledger::Ledger;
 use operations::{Cause, Causes, JobFilter, Operations};
 use serde_json::json;
 
@@ -8,8 +7,8 @@ use super::several;
 use crate::commands::table::{self, Column, number, print_json, word};
 
 /// Prints how many dead letters died of what, instead of listing them.
-pub(super) async fn run(ledger: &Ledger, filter: &JobFilter, as_json: bool) -> anyhow::Result<()> {
-    let causes = Operations::new(ledger).causes(filter).await?;
+pub(super) async fn run(operations: &Operations, filter: &JobFilter, as_json: bool) -> anyhow::Result<()> {
+    let causes = operations.causes(filter).await?;
     if as_json {
         print_json(&to_json(&causes))?;
     } else if causes.codes.is_empty() {
@@ -25,8 +24,8 @@ pub(super) async fn run(ledger: &Ledger, filter: &JobFilter, as_json: bool) -> a
 pub(crate) const COLUMNS: [Column; 3] = [word("code", 0), number("jobs", 1), number("dismissed", 2)];
 
 /// Tells the same in one line, on stderr: stdout stays the list.
-pub(super) async fn tell(ledger: &Ledger, filter: &JobFilter) -> anyhow::Result<()> {
-    let causes = Operations::new(ledger).causes(filter).await?;
+pub(super) async fn tell(operations: &Operations, filter: &JobFilter) -> anyhow::Result<()> {
+    let causes = operations.causes(filter).await?;
     if !causes.codes.is_empty() {
         anstream::eprintln!("{}", line(&causes));
     }

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 use job::{Command, JobId, Policy};
-use ledger::Ledger;
 use operations::{JobFilter, Operations, OrderOfMany};
 use serde_json::json;
 
@@ -40,25 +39,34 @@ pub(super) struct Dismiss {
 }
 
 /// Dismisses.
-pub(super) async fn run(ledger: &Ledger, dismiss: &Dismiss, as_json: bool) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(
+    operations: &Operations,
+    dismiss: &Dismiss,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
     match &dismiss.id {
-        Some(id) => one(ledger, dismiss, &super::whole(ledger, id).await?, as_json).await,
+        Some(id) => one(operations, dismiss, &super::whole(operations, id).await?, as_json).await,
         None if dismiss.which.is_empty() && !dismiss.all => {
             Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into())
         }
-        None => many(ledger, dismiss, as_json).await,
+        None => many(operations, dismiss, as_json).await,
     }
 }
 
-async fn one(ledger: &Ledger, dismiss: &Dismiss, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+async fn one(
+    operations: &Operations,
+    dismiss: &Dismiss,
+    id: &str,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
     if dismiss.consent.dry_run {
-        foresee(ledger, id, as_json).await?;
+        foresee(operations, id, as_json).await?;
         return Ok(ExitCode::SUCCESS);
     }
     let job = JobId::from_text(id.to_owned());
-    match ledger.discard(&job, &dismiss.cause.action()).await? {
+    match operations.discard(&job, &dismiss.cause.action()).await? {
         None => Err(no_job(id)),
-        Some(Err(refusal)) => Err(Exit::Refused(super::refused(ledger, id, refusal).await).into()),
+        Some(Err(refusal)) => Err(Exit::Refused(super::refused(operations, id, refusal).await).into()),
         Some(Ok(job)) => {
             match as_json {
                 true => {
@@ -72,10 +80,10 @@ async fn one(ledger: &Ledger, dismiss: &Dismiss, id: &str, as_json: bool) -> any
 }
 
 /// What dismissing the job would come to: it is refused here as it would be there.
-async fn foresee(ledger: &Ledger, id: &str, as_json: bool) -> anyhow::Result<()> {
-    let page = super::page(ledger, id).await?;
+async fn foresee(operations: &Operations, id: &str, as_json: bool) -> anyhow::Result<()> {
+    let page = super::page(operations, id).await?;
     if let Err(refusal) = job::decide(&page.view.job, Command::Discard, page.at, &Policy::default()) {
-        return Err(Exit::Refused(super::refused(ledger, id, refusal).await).into());
+        return Err(Exit::Refused(super::refused(operations, id, refusal).await).into());
     }
     match as_json {
         true => print_json(&json!({ "job_id": id, "guard": page.why.guard() })),
@@ -85,10 +93,10 @@ async fn foresee(ledger: &Ledger, id: &str, as_json: bool) -> anyhow::Result<()>
 
 /// Page by page, a transaction per job, and one order in the audit: what was dismissed before an interruption stays so, and a second call
 /// goes on where the first one ended.
-async fn many(ledger: &Ledger, dismiss: &Dismiss, as_json: bool) -> anyhow::Result<ExitCode> {
+async fn many(operations: &Operations, dismiss: &Dismiss, as_json: bool) -> anyhow::Result<ExitCode> {
     let dead = Some("dead_letter".to_owned());
-    let mut filter = JobFilter { unsettled: true, ..dismiss.which.filter(ledger, dead, 500).await? };
-    let preview = Operations::new(ledger).preview_replay(&filter).await?;
+    let mut filter = JobFilter { unsettled: true, ..dismiss.which.filter(operations, dead, 500).await? };
+    let preview = operations.preview_replay(&filter).await?;
     let found = preview.jobs;
     let question = format!(
         "Dismiss {} of {}?",
@@ -103,7 +111,7 @@ async fn many(ledger: &Ledger, dismiss: &Dismiss, as_json: bool) -> anyhow::Resu
         return Ok(ExitCode::SUCCESS);
     }
     let bar = progress::bar(found.unsigned_abs(), "dismissed");
-    let (operations, words) = (Operations::new(ledger), dismiss.which.words("all dead letters"));
+    let words = dismiss.which.words("all dead letters");
     let (order, meant) = (OrderOfMany::Dismiss, (words.as_str(), found.unsigned_abs()));
     let mut given = operations.begin_order(order_id(), order, meant, &dismiss.cause.action()).await?;
     loop {

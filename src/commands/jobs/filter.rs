@@ -1,8 +1,7 @@
 //! Which jobs are meant: the same words for listing, replaying and discarding.
 
 use clap::Args;
-use ledger::Ledger;
-use operations::JobFilter;
+use operations::{JobFilter, Operations};
 
 use crate::commands::{
     ids,
@@ -65,16 +64,16 @@ impl Which {
     /// When the database does not answer.
     pub(crate) async fn filter(
         &self,
-        ledger: &Ledger,
+        operations: &Operations,
         status: Option<String>,
         limit: i64,
     ) -> anyhow::Result<JobFilter> {
-        let now = ledger.db().now().await?;
+        let now = operations.db().now().await?;
         let ago = |age: Option<chrono::Duration>| age.map(|age| now - age);
         Ok(JobFilter {
             status,
             code: self.code.clone(),
-            user: ids::any_user(ledger, self.user.as_deref()).await?,
+            user: ids::any_user(operations, self.user.as_deref()).await?,
             generation: self.generation,
             since: ago(self.newer_than),
             until: ago(self.older_than),

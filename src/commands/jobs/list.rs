@@ -2,7 +2,7 @@
 
 use clap::Args;
 use job::JobId;
-use ledger::{JobView, Ledger};
+use ledger::JobView;
 use operations::{JobCursor, JobFilter, JobsPage, Operations};
 use records::Timestamp;
 
@@ -35,28 +35,28 @@ pub(super) struct List {
 }
 
 /// Prints one page.
-pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::Result<()> {
-    let mut filter = list.which.filter(ledger, list.status.clone(), list.paging.limit).await?;
+pub(super) async fn run(operations: &Operations, list: &List, as_json: bool) -> anyhow::Result<()> {
+    let mut filter = list.which.filter(operations, list.status.clone(), list.paging.limit).await?;
     filter.unsettled = list.undismissed;
     let dead = list.status.as_deref() == Some("dead_letter");
     if list.by_code {
         if !dead && list.status.is_some() {
             return Err(Exit::Usage("--by-code counts dead letters alone".to_owned()).into());
         }
-        return causes::run(ledger, &filter, as_json).await;
+        return causes::run(operations, &filter, as_json).await;
     }
     filter.after = list.paging.position()?.map(|(at, id)| JobCursor { at, job: JobId::from_text(id) });
-    let page = Operations::new(ledger).jobs_page(&filter).await?;
+    let page = operations.jobs_page(&filter).await?;
     let next = page.next.as_ref().map(|next| cursor(next.at, &next.job));
     if as_json {
         table::print_page("jobs", page.jobs.iter().map(show::to_json).collect(), next.as_deref())?;
     } else {
-        let now = ledger.db().now().await?;
+        let now = operations.db().now().await?;
         print_page(&page, &filter, now)?;
         table::say_next(next.as_deref());
     }
     if dead {
-        causes::tell(ledger, &filter).await?;
+        causes::tell(operations, &filter).await?;
     }
     Ok(())
 }

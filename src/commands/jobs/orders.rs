@@ -89,16 +89,21 @@ impl Order {
 }
 
 /// Runs jobs now.
-pub(super) async fn run_now(ledger: &Ledger, order: &RunNow, as_json: bool) -> anyhow::Result<ExitCode> {
+pub(super) async fn run_now(
+    operations: &Operations,
+    order: &RunNow,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
     let RunNow { ids, which, all, cause, consent } = order;
     if !ids.is_empty() {
-        return named(ledger, Order::RunNow, &whole(ledger, ids).await?, (cause, *consent), as_json).await;
+        return named(operations, Order::RunNow, &whole(operations, ids).await?, (cause, *consent), as_json)
+            .await;
     }
     if which.is_empty() && !all {
         return Err(Exit::Usage("name jobs, a filter, or --all".to_owned()).into());
     }
-    let filter = which.filter(ledger, Some("queued".to_owned()), 500).await?;
-    let found = waiting(ledger, filter).await?;
+    let filter = which.filter(operations, Some("queued".to_owned()), 500).await?;
+    let found = waiting(operations, filter).await?;
     let question = format!("Run {} now?", several(found.len() as i64, "waiting job", "waiting jobs"));
     if found.is_empty() || !consent.given(&question)? {
         match as_json {
@@ -110,17 +115,16 @@ pub(super) async fn run_now(ledger: &Ledger, order: &RunNow, as_json: bool) -> a
         return Ok(ExitCode::SUCCESS);
     }
     let words = format!("waiting jobs, {}", which.words("all"));
-    by_filter(ledger, (&words, &found), cause, as_json).await
+    by_filter(operations, (&words, &found), cause, as_json).await
 }
 
 /// One order in the audit; a transaction per job: what was done before an interruption stays done.
 async fn by_filter(
-    ledger: &Ledger,
+    operations: &Operations,
     (words, ids): (&str, &[String]),
     cause: &Cause,
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
-    let operations = Operations::new(ledger);
     let meant = (words, ids.len() as u64);
     let mut given = operations.begin_order(order_id(), OrderOfMany::RunNow, meant, &cause.action()).await?;
     let (bar, mut refused) = (progress::bar(ids.len() as u64, "due now"), Vec::new());
@@ -137,25 +141,35 @@ async fn by_filter(
 }
 
 /// Cancels jobs.
-pub(super) async fn cancel(ledger: &Ledger, order: &Cancel, as_json: bool) -> anyhow::Result<ExitCode> {
-    named(ledger, Order::Cancel, &whole(ledger, &order.ids).await?, (&order.cause, order.consent), as_json)
-        .await
+pub(super) async fn cancel(
+    operations: &Operations,
+    order: &Cancel,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    named(
+        operations,
+        Order::Cancel,
+        &whole(operations, &order.ids).await?,
+        (&order.cause, order.consent),
+        as_json,
+    )
+    .await
 }
 
 /// The ids that were meant: each may be typed by its end.
-async fn whole(ledger: &Ledger, ids: &[String]) -> anyhow::Result<Vec<String>> {
+async fn whole(operations: &Operations, ids: &[String]) -> anyhow::Result<Vec<String>> {
     let mut all = Vec::new();
     for id in ids {
-        all.push(super::whole(ledger, id).await?);
+        all.push(super::whole(operations, id).await?);
     }
     Ok(all)
 }
 
 /// The ids of queued jobs whose time has not come: oldest last, as they are listed.
-async fn waiting(ledger: &Ledger, mut filter: JobFilter) -> anyhow::Result<Vec<String>> {
-    let (now, mut found) = (ledger.db().now().await?, Vec::new());
+async fn waiting(operations: &Operations, mut filter: JobFilter) -> anyhow::Result<Vec<String>> {
+    let (now, mut found) = (operations.db().now().await?, Vec::new());
     loop {
-        let page = Operations::new(ledger).jobs_page(&filter).await?;
+        let page = operations.jobs_page(&filter).await?;
         let waits = |job: &Job| matches!(job.state, State::Queued { ready_at } if ready_at > now);
         found.extend(page.jobs.iter().filter(|view| waits(&view.job)).map(|view| view.job.id.to_string()));
         match page.next {
@@ -166,7 +180,7 @@ async fn waiting(ledger: &Ledger, mut filter: JobFilter) -> anyhow::Result<Vec<S
 }
 
 async fn named(
-    ledger: &Ledger,
+    operations: &Operations,
     order: Order,
     ids: &[String],
     (cause, consent): (&Cause, Consent),
@@ -174,7 +188,7 @@ async fn named(
 ) -> anyhow::Result<ExitCode> {
     if consent.dry_run {
         for id in ids {
-            foresee(ledger, order, id, as_json).await?;
+            foresee(operations, order, id, as_json).await?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -183,10 +197,10 @@ async fn named(
     if matches!(order, Order::Cancel) && !consent.given(&question)? {
         return Ok(ExitCode::SUCCESS);
     }
-    let [id] = ids else { return many(ledger, order, ids, cause, as_json).await };
-    match order.give(ledger, id, &cause.action()).await? {
+    let [id] = ids else { return many(operations, order, ids, cause, as_json).await };
+    match order.give(operations, id, &cause.action()).await? {
         None => Err(no_job(id)),
-        Some(Err(refusal)) => Err(Exit::Refused(super::refused(ledger, id, refusal).await).into()),
+        Some(Err(refusal)) => Err(Exit::Refused(super::refused(operations, id, refusal).await).into()),
         Some(Ok(job)) => {
             let (_, done) = order.words();
             match as_json {
@@ -200,10 +214,10 @@ async fn named(
 }
 
 /// What the order would come to: it is refused here as it would be there.
-async fn foresee(ledger: &Ledger, order: Order, id: &str, as_json: bool) -> anyhow::Result<()> {
-    let page = super::page(ledger, id).await?;
+async fn foresee(operations: &Operations, order: Order, id: &str, as_json: bool) -> anyhow::Result<()> {
+    let page = super::page(operations, id).await?;
     if let Err(refusal) = job::decide(&page.view.job, order.command(), page.at, &Policy::default()) {
-        return Err(Exit::Refused(super::refused(ledger, id, refusal).await).into());
+        return Err(Exit::Refused(super::refused(operations, id, refusal).await).into());
     }
     match as_json {
         true => print_json(&json!({ "job_id": id, "guard": page.why.guard() })),

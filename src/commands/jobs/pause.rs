@@ -2,7 +2,6 @@
 
 use clap::Args;
 use job::Queue;
-use ledger::Ledger;
 use operations::Operations;
 use serde_json::json;
 
@@ -19,8 +18,8 @@ pub(super) struct Switch {
 }
 
 /// Stops claiming.
-pub(super) async fn pause(ledger: &Ledger, switch: &Switch, as_json: bool) -> anyhow::Result<()> {
-    let changed = Operations::new(ledger).pause(switch.queue(), &switch.cause.action()).await?;
+pub(super) async fn pause(operations: &Operations, switch: &Switch, as_json: bool) -> anyhow::Result<()> {
+    let changed = operations.pause(switch.queue(), &switch.cause.action()).await?;
     let words = if changed {
         "paused: no process claims from it; runs that have begun go on"
     } else {
@@ -30,8 +29,8 @@ pub(super) async fn pause(ledger: &Ledger, switch: &Switch, as_json: bool) -> an
 }
 
 /// Claims again.
-pub(super) async fn resume(ledger: &Ledger, switch: &Switch, as_json: bool) -> anyhow::Result<()> {
-    let changed = Operations::new(ledger).resume(switch.queue(), &switch.cause.action()).await?;
+pub(super) async fn resume(operations: &Operations, switch: &Switch, as_json: bool) -> anyhow::Result<()> {
+    let changed = operations.resume(switch.queue(), &switch.cause.action()).await?;
     let words = if changed {
         "resumed: workers claim from it within a second, runs with people's own keys within five"
     } else {

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 use job::{JobId, State};
-use ledger::Ledger;
 use operations::{JobFilter, Operations, ReplayOrder, ReplayPreview, Started};
 use serde_json::json;
 
@@ -52,19 +51,19 @@ pub(super) struct Replay {
 }
 
 /// Replays.
-pub(super) async fn run(ledger: &Ledger, replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(operations: &Operations, replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
     match &replay.id {
-        Some(id) => one(ledger, replay, &super::whole(ledger, id).await?, as_json).await,
+        Some(id) => one(operations, replay, &super::whole(operations, id).await?, as_json).await,
         None if replay.which.is_empty() && !replay.all => {
             Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into())
         }
-        None => many(ledger, replay, as_json).await,
+        None => many(operations, replay, as_json).await,
     }
 }
 
-async fn one(ledger: &Ledger, replay: &Replay, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+async fn one(operations: &Operations, replay: &Replay, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
     if replay.consent.dry_run {
-        let page = super::page(ledger, id).await?;
+        let page = super::page(operations, id).await?;
         let kept = if replay.from_scratch { 0 } else { page.view.checkpoints.len() };
         match as_json {
             true => print_json(&json!({ "job_id": id, "guard": page.why.guard(), "recorded_stages": kept })),
@@ -74,12 +73,12 @@ async fn one(ledger: &Ledger, replay: &Replay, id: &str, as_json: bool) -> anyho
     }
     let (job, action) = (JobId::from_text(id.to_owned()), replay.cause.action());
     let answer = match replay.from_scratch {
-        true => ledger.replay_from_scratch(&job, &action).await?,
-        false => ledger.replay(&job, &action).await?,
+        true => operations.replay_from_scratch(&job, &action).await?,
+        false => operations.replay(&job, &action).await?,
     };
     match answer {
         None => Err(no_job(id)),
-        Some(Err(refusal)) => Err(Exit::Refused(super::refused(ledger, id, refusal).await).into()),
+        Some(Err(refusal)) => Err(Exit::Refused(super::refused(operations, id, refusal).await).into()),
         Some(Ok(job)) => {
             let parked = matches!(job.state, State::BlockedByok);
             match as_json {
@@ -96,9 +95,9 @@ async fn one(ledger: &Ledger, replay: &Replay, id: &str, as_json: bool) -> anyho
     }
 }
 
-async fn many(ledger: &Ledger, replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
-    let filter = replay.which.filter(ledger, Some("dead_letter".to_owned()), 0).await?;
-    let preview = Operations::new(ledger).preview_replay(&filter).await?;
+async fn many(operations: &Operations, replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
+    let filter = replay.which.filter(operations, Some("dead_letter".to_owned()), 0).await?;
+    let preview = operations.preview_replay(&filter).await?;
     let is_document = as_json && (replay.consent.dry_run || preview.jobs == 0);
     match is_document {
         true => print_json(&preview_json(&preview, replay))?,
@@ -107,16 +106,16 @@ async fn many(ledger: &Ledger, replay: &Replay, as_json: bool) -> anyhow::Result
     if preview.jobs == 0 {
         return Ok(ExitCode::SUCCESS);
     }
-    replays::preflight::warn(ledger).await?;
+    replays::preflight::warn(operations).await?;
     let question = format!("Replay {}?", several(preview.jobs, "job", "jobs"));
     if is_document || !replay.consent.given(&question)? {
         return Ok(ExitCode::SUCCESS);
     }
-    start(ledger, replay, filter, as_json).await
+    start(operations, replay, filter, as_json).await
 }
 
 async fn start(
-    ledger: &Ledger,
+    operations: &Operations,
     replay: &Replay,
     filter: JobFilter,
     as_json: bool,
@@ -128,7 +127,7 @@ async fn start(
         per_minute: replay.rate,
         in_flight: replay.in_flight,
     };
-    match begin(ledger, &order, &replay.cause).await? {
+    match begin(operations, &order, &replay.cause).await? {
         Started::Nothing => Err(Exit::NotFound("nothing is left to be replayed".to_owned()).into()),
         Started::Running(view) if replay.detach => {
             replays::print_one(&view, as_json)?;
@@ -141,7 +140,7 @@ async fn start(
                 several(view.items.into(), "job", "jobs"),
                 view.operation_id
             );
-            let watched = replays::watch(ledger, &view.operation_id, as_json).await;
+            let watched = replays::watch(operations, &view.operation_id, as_json).await;
             watched.map_err(|error| {
                 let words = format!("do not repeat this command, it would begin another replay: {error}");
                 unseen(error, words)
@@ -151,10 +150,9 @@ async fn start(
 }
 
 /// Begins the operation, once: over a gap of the database it is asked for again by the same name.
-async fn begin(ledger: &Ledger, order: &ReplayOrder, cause: &Cause) -> anyhow::Result<Started> {
+async fn begin(operations: &Operations, order: &ReplayOrder, cause: &Cause) -> anyhow::Result<Started> {
     let (id, action) = (order_id(), cause.action());
-    let begun =
-        outage::with_retries(async || Operations::new(ledger).start_replay(id, order, &action).await).await;
+    let begun = outage::with_retries(async || operations.start_replay(id, order, &action).await).await;
     begun.map_err(|error| {
         let words = format!(
             "whether replay {id} was begun is not known: `listen replays watch {id}` tells, and to repeat this command \

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use job::JobId;
-use ledger::{Event, Ledger};
+use ledger::Event;
 use operations::Operations;
 use serde_json::json;
 
@@ -33,11 +33,11 @@ pub(super) struct Watch {
 }
 
 /// Watches until there is nothing more to see, the output is closed (`| head -1`), or until Ctrl-C.
-pub(super) async fn run(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyhow::Result<()> {
+pub(super) async fn run(operations: &Operations, watch: &Watch, as_json: bool) -> anyhow::Result<()> {
     let watching = async {
         match &watch.id {
-            Some(id) => watch_job(ledger, watch, id, as_json).await,
-            None => queues::watch(ledger, watch, as_json).await,
+            Some(id) => watch_job(operations, watch, id, as_json).await,
+            None => queues::watch(operations, watch, as_json).await,
         }
     };
     tokio::select! {
@@ -59,13 +59,13 @@ impl Watch {
 }
 
 /// Prints every edge once, those of the past first.
-async fn watch_job(ledger: &Ledger, watch: &Watch, id: &str, as_json: bool) -> anyhow::Result<()> {
-    let id = JobId::from_text(super::whole(ledger, id).await?);
+async fn watch_job(operations: &Operations, watch: &Watch, id: &str, as_json: bool) -> anyhow::Result<()> {
+    let id = JobId::from_text(super::whole(operations, id).await?);
     let mut seen = 0;
     let mut said = String::new();
     let mut outage = Outage::default();
     for look in 1.. {
-        let Some(page) = outage.retry(Operations::new(ledger).job_page(&id).await)? else {
+        let Some(page) = outage.retry(operations.job_page(&id).await)? else {
             if watch.wait(look).await {
                 continue;
             }

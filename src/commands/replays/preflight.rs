@@ -1,6 +1,5 @@
 //! Whether a process lives that works bulk replays off: without one, an operation looks merely slow.
 
-use ledger::Ledger;
 use operations::{Operations, Pause, Workers};
 
 use crate::{
@@ -13,8 +12,8 @@ use crate::{
 ///
 /// # Errors
 /// When the database does not answer.
-pub(crate) async fn warn(ledger: &Ledger) -> anyhow::Result<()> {
-    for words in outage::with_retries(async || missing(ledger).await).await? {
+pub(crate) async fn warn(operations: &Operations) -> anyhow::Result<()> {
+    for words in outage::with_retries(async || missing(operations).await).await? {
         anstream::eprintln!("{YELLOW}warning:{PLAIN} {}", plain(&words));
     }
     Ok(())
@@ -24,8 +23,8 @@ pub(crate) async fn warn(ledger: &Ledger) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// When the database does not answer.
-pub(crate) async fn missing(ledger: &Ledger) -> Result<Vec<String>, db::Error> {
-    Ok(obstacles(&Operations::new(ledger).workers().await?, &Operations::new(ledger).pauses().await?))
+pub(crate) async fn missing(operations: &Operations) -> Result<Vec<String>, db::Error> {
+    Ok(obstacles(&operations.workers().await?, &operations.pauses().await?))
 }
 
 /// What keeps them, in the order in which a job meets it.

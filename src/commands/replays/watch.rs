@@ -4,7 +4,6 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::Context;
 use indicatif::ProgressBar;
-use ledger::Ledger;
 use operations::{Operations, ReplayView};
 
 use super::{no_replay, print_one};
@@ -22,10 +21,10 @@ const REST: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// When the database does not answer for too long, or there is no such operation.
-pub(crate) async fn watch(ledger: &Ledger, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+pub(crate) async fn watch(operations: &Operations, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
     let mut interruption = Interruption::listen().context("listening for signals")?;
     let mut last = None;
-    let look = async || Operations::new(ledger).replay_operation(id).await;
+    let look = async || operations.replay_operation(id).await;
     let interrupted = follow(id, look, interruption.heard(), &mut last).await?;
     if interrupted.is_some() {
         anstream::eprintln!("{}", goes_on(id));

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ledger::Ledger;
 use operations::{ErasureStep, Operations};
 use records::UserId;
 use serde_json::{Value, json};
@@ -32,9 +31,9 @@ pub(super) struct Delete {
 ///
 /// # Errors
 /// When the database does not answer, or there is no such user.
-pub(super) async fn run(ledger: &Ledger, delete: &Delete, as_json: bool) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(operations: &Operations, delete: &Delete, as_json: bool) -> anyhow::Result<ExitCode> {
     let user = UserId::new(delete.id.as_str());
-    let found = Operations::new(ledger).user_rows(&user).await?.ok_or_else(|| nobody(&user))?;
+    let found = operations.user_rows(&user).await?.ok_or_else(|| nobody(&user))?;
     let question = format!("Delete the user {user} and everything that belongs to them ({})?", words(&found));
     if !delete.consent.given(&question)? {
         match as_json {
@@ -44,11 +43,11 @@ pub(super) async fn run(ledger: &Ledger, delete: &Delete, as_json: bool) -> anyh
         return Ok(ExitCode::SUCCESS);
     }
     let action = delete.cause.action();
-    let begun = Operations::new(ledger).begin_erasure(&user, &action).await?.ok_or_else(|| nobody(&user))?;
+    let begun = operations.begin_erasure(&user, &action).await?.ok_or_else(|| nobody(&user))?;
     let rows = begun.iter().map(|(_, rows)| rows.unsigned_abs()).sum();
     let bar = progress::bar(rows, "rows deleted");
     while let ErasureStep::Removed(table, rows) =
-        with_retries(async || Operations::new(ledger).erase_some(&user).await).await?
+        with_retries(async || operations.erase_some(&user).await).await?
     {
         bar.set_message(table);
         bar.inc(rows);

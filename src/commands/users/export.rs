@@ -11,7 +11,6 @@ use std::{
 
 use anyhow::Context;
 use clap::Args;
-use ledger::Ledger;
 use serde_json::{Value, json};
 
 use super::nobody;
@@ -33,15 +32,14 @@ pub(super) struct Export {
 ///
 /// # Errors
 /// When the database does not answer, there is no such user, or the file cannot be written.
-pub(super) async fn run(ledger: &Ledger, export: &Export, as_json: bool) -> anyhow::Result<ExitCode> {
-    let user = ids::user(ledger, &export.id).await?;
-    if ledger.store().user(&user).await?.is_none() {
+pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool) -> anyhow::Result<ExitCode> {
+    let user = ids::user(operations, &export.id).await?;
+    if operations.store().user(&user).await?.is_none() {
         return Err(nobody(&user).into());
     }
     let path = export.output.display().to_string();
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&export.output);
     let mut file = BufWriter::new(file.with_context(|| format!("creating {path}"))?);
-    let operations = Operations::new(ledger);
     if !operations.begin_export(&user, &export.cause.action()).await? {
         return Err(nobody(&user).into());
     }

@@ -1,6 +1,5 @@
 //! `listen users list`: who there is, without names.
 
-use ledger::Ledger;
 use operations::Operations;
 use serde_json::json;
 
@@ -15,8 +14,8 @@ pub(crate) const COLUMNS: [Column; 5] =
     [id("user", 0), word("age", 2), word("time zone", 4), word("own keys", 3), word("deleting since", 1)];
 
 /// Prints a page, in the order of the ids.
-pub(super) async fn run(ledger: &Ledger, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let mut users = Operations::new(ledger).users(paging.id(), paging.limit + 1).await?;
+pub(super) async fn run(operations: &Operations, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
+    let mut users = operations.users(paging.id(), paging.limit + 1).await?;
     let follows = i64::try_from(users.len()).is_ok_and(|rows| rows > paging.limit);
     if follows {
         users.pop();
@@ -35,7 +34,7 @@ pub(super) async fn run(ledger: &Ledger, paging: &Paging, as_json: bool) -> anyh
         anstream::eprintln!("no users; `listen users create` makes one");
         return Ok(());
     }
-    let now = ledger.db().now().await?;
+    let now = operations.db().now().await?;
     let rows = users.into_iter().map(|user| {
         vec![
             user.user_id,

@@ -1,6 +1,5 @@
 //! `listen webhooks try-now`: deliveries that need not wait for their next try.
 
-use ledger::Ledger;
 use operations::{IdKind, Operations, TriedNow};
 use records::UserId;
 use serde_json::json;
@@ -19,7 +18,7 @@ use crate::{
 
 /// Tries one delivery, or all that wait, batch by batch, so that no rows are locked for long.
 pub(super) async fn run(
-    ledger: &Ledger,
+    operations: &Operations,
     which: &Which,
     delivery: Option<String>,
     cause: &Cause,
@@ -27,21 +26,20 @@ pub(super) async fn run(
 ) -> anyhow::Result<()> {
     let (user, action) = (UserId::new(which.user.clone()), cause.action());
     let delivery = match delivery {
-        Some(end) => Some(ids::whole(ledger, IdKind::Delivery, Some(&user), &end).await?),
+        Some(end) => Some(ids::whole(operations, IdKind::Delivery, Some(&user), &end).await?),
         None => None,
     };
     let delivery = delivery.as_deref();
     let mut all = 0;
     loop {
         let tried = match delivery {
-            Some(delivery) => Operations::new(ledger)
+            Some(delivery) => operations
                 .try_delivery_now(&user, &which.id, delivery, &action)
                 .await?
                 .ok_or_else(|| Exit::NotFound(format!("{} has no delivery {delivery}", which.id)))?,
-            None => Operations::new(ledger)
-                .try_endpoint_now(&user, &which.id, &action)
-                .await?
-                .ok_or_else(|| none(which))?,
+            None => {
+                operations.try_endpoint_now(&user, &which.id, &action).await?.ok_or_else(|| none(which))?
+            }
         };
         match tried {
             TriedNow::Due(some) => {
@@ -82,8 +80,8 @@ pub(crate) fn words(refused: TriedNow) -> &'static str {
 }
 
 /// After a recovery: what was not given up waits for its next try, and need not.
-pub(super) async fn hint(ledger: &Ledger, which: &Which) -> anyhow::Result<()> {
-    let view = super::find(ledger, which).await?;
+pub(super) async fn hint(operations: &Operations, which: &Which) -> anyhow::Result<()> {
+    let view = super::find(operations, which).await?;
     if view.enabled && view.waiting > 0 {
         let note = format!(
             "{} for the next try: `listen webhooks try-now {} --user {} --reason …` tries at once",

@@ -3,7 +3,6 @@
 
 use std::{io::IsTerminal, time::Duration};
 
-use ledger::Ledger;
 use operations::{Operations, Overview};
 use serde_json::json;
 use tokio::time::Instant;
@@ -41,12 +40,12 @@ struct Told {
 ///
 /// # Errors
 /// When the database does not answer, or no longer does.
-pub(super) async fn watch(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyhow::Result<()> {
+pub(super) async fn watch(operations: &Operations, watch: &Watch, as_json: bool) -> anyhow::Result<()> {
     let rewrites = !as_json && std::io::stdout().is_terminal();
     let mut outage = Outage::default();
     let mut last: Option<Told> = None;
     for look in 1.. {
-        match outage.retry(Operations::new(ledger).overview().await)? {
+        match outage.retry(operations.overview().await)? {
             Some(overview) => {
                 let counts: Vec<i64> = overview.gauges.jobs.iter().map(|(_, count)| *count).collect();
                 let line = line(last.as_ref(), &counts, overview.gauges.oldest_ready_age, rewrites);
