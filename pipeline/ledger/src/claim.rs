@@ -2,10 +2,11 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use db::{Doing, Error};
+use db::{Doing, Error, index_of};
 use job::{Command, Epoch, Job, JobId, Queue, Timestamp, WorkerId, decide};
 use records::UserId;
 use sqlx::PgConnection;
@@ -79,6 +80,25 @@ pub struct LeaseToken {
     pub job_id: JobId,
     /// The claim.
     pub epoch: Epoch,
+}
+
+/// The user whose turn was last, for each queue. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Turns(Arc<[Mutex<String>; Queue::ALL.len()]>);
+
+impl Turns {
+    /// The id of the user whose turn was last; empty at first.
+    pub(crate) fn last(&self, queue: Queue) -> String {
+        self.of(queue).clone()
+    }
+
+    pub(crate) fn set(&self, queue: Queue, user: String) {
+        *self.of(queue) = user;
+    }
+
+    fn of(&self, queue: Queue) -> MutexGuard<'_, String> {
+        self.0[index_of(queue)].lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Ledger {
@@ -368,4 +388,13 @@ pub(crate) async fn defer(connection: &mut PgConnection, user: &str, job: &str) 
         .await
         .doing("deferring a job")
         .map(drop)
+}
+
+/// Whether `queue` is paused, as a claim asks that names its job.
+pub(crate) async fn is_paused(connection: &mut PgConnection, queue: Queue) -> Result<bool, Error> {
+    sqlx::query_scalar("select exists (select from queue_pauses where queue = $1)")
+        .bind(queue.as_str())
+        .fetch_one(connection)
+        .await
+        .doing("asking whether a queue is paused")
 }

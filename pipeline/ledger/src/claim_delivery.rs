@@ -5,7 +5,7 @@ use std::time::Duration;
 use db::{Doing, Error};
 use job::{Command, Effect, Generation, JobId, Refusal, State, Timestamp, WorkerId};
 
-use crate::{Claimed, Ledger, effects::Abort, pauses::is_paused, retry_conflicts, row};
+use crate::{Claimed, Ledger, claim::is_paused, effects::Abort, retry_conflicts, row};
 
 /// How long a delivery to a paused queue waits before it is delivered again.
 const PAUSED: Duration = Duration::from_secs(60);

@@ -5,7 +5,7 @@ use db::{Doing, Error};
 use job::{Command, Effect, Job, JobId, Refusal, State, Timestamp, WorkerId};
 use sqlx::PgConnection;
 
-use crate::{Claimed, Ledger, effects::Abort, pauses::is_paused, retry_conflicts, row};
+use crate::{Claimed, Ledger, claim::is_paused, effects::Abort, retry_conflicts, row};
 
 /// A request brought its user's own keys: its job requires them, and no run without them is ever granted.
 #[derive(Clone, Copy, Debug)]

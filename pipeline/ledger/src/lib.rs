@@ -16,8 +16,6 @@ mod items;
 mod keyed;
 mod memories;
 pub mod operator;
-mod orders;
-mod pauses;
 mod quarantine;
 mod read_job;
 mod renew;
@@ -26,7 +24,6 @@ pub mod row;
 mod run_input;
 mod shards;
 mod transitions;
-mod turns;
 pub mod usage;
 mod users;
 
@@ -41,8 +38,8 @@ use store::{Budgets, Store};
 use crate::{
     admit::finalize::{FinalizeRequest, Finalized},
     batcher::Batcher,
+    claim::Turns,
     quarantine::Quarantine,
-    turns::Turns,
 };
 
 pub use admit::{

@@ -105,6 +105,32 @@ impl Ledger {
         self.operate(job, Operation::Discard, action, None).await
     }
 
+    /// Ends the wait of a job that backs off or waits for a circuit: it is claimable at once, under the next generation, and
+    /// its run asks the model server even where its circuit is open. Recorded with the change. `None`: no such job.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn run_now(
+        &self,
+        job: &JobId,
+        action: &OperatorAction,
+    ) -> Result<Option<Result<Job, Refusal>>, Error> {
+        self.operate(job, Operation::RunNow, action, None).await
+    }
+
+    /// Ends a live job as a settled dead letter, `cancelled_by_operator`, with its conversation failed as by any dead letter.
+    /// A run loses its lease, and no write of it lands. Recorded with the change. `None`: no such job.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn cancel(
+        &self,
+        job: &JobId,
+        action: &OperatorAction,
+    ) -> Result<Option<Result<Job, Refusal>>, Error> {
+        self.operate(job, Operation::Cancel, action, None).await
+    }
+
     /// What operators see of a stored job, without what lies in other tables.
     pub fn job_view(&self, stored: Stored) -> JobView {
         let job: Job = stored.job;
