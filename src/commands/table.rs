@@ -136,8 +136,9 @@ impl CommonArgs {
 /// The same, once its server was asked for a session.
 ///
 /// # Errors
-/// When no server listens there.
+/// When no server listens there, or none of a list accepts writes.
 pub(crate) async fn there(ledger: &Ledger) -> anyhow::Result<Ledger> {
+    ledger.db().locate().await?;
     database::is_there(&ledger.db().pool().connect_options()).await?;
     Ok(ledger.clone())
 }

@@ -10,8 +10,9 @@ use sqlx::{
 };
 
 use crate::{
-    Db, Doing, Error, Secrets, Shard, Waker,
+    Db, Doing, Error, Hosts, Secrets, Shard, Waker,
     deadline::{BELIEVED, SuspectConnections},
+    locate::Locator,
     release::Releases,
     shard,
 };
@@ -25,22 +26,24 @@ const APPLICATION: &str = "listen";
 impl Db {
     /// Makes the pools without connecting yet: a database that is down at start is a matter of readiness,
     /// not of start-up.
-    pub fn new(options: PgConnectOptions, connections: u32, secrets: Secrets, shard: Shard) -> Self {
-        let options = match options.get_application_name() {
-            Some(_) => options,
-            None => options.application_name(APPLICATION),
-        };
-        let options = shard.options(options);
+    pub fn new(hosts: impl Into<Hosts>, connections: u32, secrets: Secrets, shard: Shard) -> Self {
+        let hosts = hosts.into().map(|options| shard.options(named(options)));
+        let options = hosts.first().clone();
+        let locator = Locator::new(hosts, shard);
         let suspects = SuspectConnections::default();
         let releases = Releases::default();
-        let pool = |size| sessions(size, shard, &suspects, &releases).connect_lazy_with(options.clone());
+        let pool =
+            |size| sessions(size, shard, &locator, &suspects, &releases).connect_lazy_with(options.clone());
+        let (pool, renewals) = (pool(connections), pool(RENEWALS));
+        locator.watch([pool.clone(), renewals.clone()]);
         Self {
-            pool: pool(connections),
-            renewals: pool(RENEWALS),
+            pool,
+            renewals,
             secrets,
             waker: Waker::default(),
             request_key: None,
             shard,
+            locator,
             suspects,
             releases,
         }
@@ -62,6 +65,7 @@ impl Db {
     /// When the database cannot be reached or a migration fails.
     pub async fn migrate(&self) -> Result<Migrated, Error> {
         const DOING: &str = "migrating the schema";
+        self.locate().await?;
         // A migration takes as long as the tables are large.
         let unlimited = self.of_one();
         let migrated = apply_missing(self.shard, &unlimited).await.doing(DOING);
@@ -160,6 +164,13 @@ impl Db {
     }
 }
 
+fn named(options: PgConnectOptions) -> PgConnectOptions {
+    match options.get_application_name() {
+        Some(_) => options,
+        None => options.application_name(APPLICATION),
+    }
+}
+
 /// The state of the schema. Migrations are identified by their versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Migrated {
@@ -215,14 +226,22 @@ async fn lock_migrations(session: &mut PgConnection) -> Result<(), sqlx::Error> 
 }
 
 /// A pool of `size` sessions, each checked when it is handed out and when it is released.
-fn sessions(size: u32, shard: Shard, suspects: &SuspectConnections, releases: &Releases) -> PgPoolOptions {
-    let (before, releases) = (suspects.clone(), releases.clone());
+fn sessions(
+    size: u32,
+    shard: Shard,
+    locator: &Locator,
+    suspects: &SuspectConnections,
+    releases: &Releases,
+) -> PgPoolOptions {
+    let (locator, before, releases) = (locator.clone(), suspects.clone(), releases.clone());
     PgPoolOptions::new()
         .max_connections(size)
         .acquire_timeout(ACQUIRING)
         .after_connect(move |connection, _| {
+            let locator = locator.clone();
             Box::pin(async move {
                 connection.execute(SESSION).await?;
+                locator.check(connection).await?;
                 shard.check(connection).await
             })
         })

@@ -9,6 +9,7 @@ pub mod cursor;
 mod deadline;
 mod error;
 pub mod idempotency;
+mod locate;
 mod lock;
 mod refusal;
 mod release;
@@ -21,13 +22,14 @@ use std::sync::Arc;
 
 use sqlx::PgPool;
 
-use crate::{deadline::SuspectConnections, release::Releases};
+use crate::{deadline::SuspectConnections, locate::Locator, release::Releases};
 
 pub use after::After;
 pub use connect::{MIGRATOR, Migrated, applied};
 pub use cursor::{Cursor, DueRow, KeysetPage};
 pub use error::{Doing, Error, Trouble};
 pub use idempotency::{Repeat, RequestKey};
+pub use locate::Hosts;
 pub use lock::lock_user;
 pub use release::ClosedSessions;
 pub use secrets::{BadSecretsKey, Secrets};
@@ -45,6 +47,7 @@ pub struct Db {
     /// The idempotency key of the request on whose behalf this handle creates.
     request_key: Option<Arc<RequestKey>>,
     shard: Shard,
+    locator: Locator,
     suspects: SuspectConnections,
     releases: Releases,
 }
