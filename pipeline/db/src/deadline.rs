@@ -62,7 +62,7 @@ impl SuspectConnections {
 
     /// A migration has changed what a kept plan answers: the server refuses the plan on each session that has it, and the
     /// driver would say it again and again. All that is open is replaced.
-    fn replan(&self) {
+    pub(crate) fn replan(&self) {
         *self.replanned() = Some(Instant::now());
     }
 

@@ -2,10 +2,14 @@
 //!
 //! The driver knows one address. Here the servers of a list are asked, at the start ([`Db::locate`]) and whenever an operation
 //! fails in a way that a failover could explain, and the pools are given the address of the one that writes: every session of a process is
-//! opened with the options of its pool.
+//! opened with the options of its pool. Where that server has Citus and there are several shards, it is the address of the node that
+//! holds the shard, and is asked for again and again: a shard that was moved refuses nothing.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -13,7 +17,12 @@ use futures::future::join_all;
 use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, postgres::PgConnectOptions};
 use tokio::{sync::Notify, time::timeout};
 
-use crate::{Db, Error, Shard, error::Doing};
+use crate::{
+    Db, Error, Shard,
+    deadline::SuspectConnections,
+    error::Doing,
+    owner::{self, Owner},
+};
 
 /// How long one server may take to let a session in and to say whether it writes.
 const ANSWER: Duration = Duration::from_secs(2);
@@ -21,9 +30,12 @@ const ANSWER: Duration = Duration::from_secs(2);
 /// The time between two searches: a database that is away for long is asked no more often.
 const AGAIN: Duration = Duration::from_secs(1);
 
+/// How often it is asked whether the shard is still where its sessions are opened.
+const LOOK: Duration = Duration::from_secs(10);
+
 /// The addresses of one database, in the order in which they were written: of its only server, or of several of which one
 /// accepts writes and the others follow it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Hosts {
     first: PgConnectOptions,
     others: Vec<PgConnectOptions>,
@@ -69,18 +81,36 @@ pub(crate) struct Locator(Arc<Inner>);
 struct Inner {
     hosts: Hosts,
     shard: Shard,
+    suspects: SuspectConnections,
     /// Wakes the search in the background.
     wanted: Notify,
+    /// The server was seen to have Citus: a shard may be at any of its nodes.
+    is_divided: AtomicBool,
+    /// The server that was found last, whichever node holds the shard.
+    writer: Mutex<Option<PgConnectOptions>>,
 }
 
 impl Locator {
-    pub(crate) fn new(hosts: Hosts, shard: Shard) -> Self {
-        Self(Arc::new(Inner { hosts, shard, wanted: Notify::new() }))
+    pub(crate) fn new(hosts: Hosts, shard: Shard, suspects: SuspectConnections) -> Self {
+        Self(Arc::new(Inner {
+            hosts,
+            shard,
+            suspects,
+            wanted: Notify::new(),
+            is_divided: AtomicBool::new(false),
+            writer: Mutex::new(None),
+        }))
     }
 
-    /// Whether the server that a session belongs to must be looked for.
+    /// Whether the server that a session belongs to may be another one than it was.
     fn searches(&self) -> bool {
-        self.0.hosts.are_several()
+        self.0.hosts.are_several() || self.0.is_divided.load(Ordering::Relaxed)
+    }
+
+    /// How the server is reached that was found last, whichever node holds the shard: what changes the schema is said there.
+    pub(crate) fn writer(&self) -> PgConnectOptions {
+        let writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.clone().unwrap_or_else(|| self.0.hosts.first().clone())
     }
 
     /// Starts a search, or has the one that runs look once more.
@@ -93,7 +123,7 @@ impl Locator {
     /// # Errors
     /// When the server only reads: the pool opens another session, at the server that is found meanwhile.
     pub(crate) async fn check(&self, session: &mut PgConnection) -> Result<(), sqlx::Error> {
-        if !self.searches() || writes(session).await? {
+        if !self.0.hosts.are_several() || writes(session).await? {
             return Ok(());
         }
         self.seek();
@@ -102,7 +132,8 @@ impl Locator {
 
     /// Searches when it is asked to, until the pools are closed.
     pub(crate) fn watch(&self, pools: [PgPool; 2]) {
-        if !self.searches() {
+        let has_nodes = !self.0.shard.is_only();
+        if !has_nodes && !self.0.hosts.are_several() {
             return;
         }
         let locator = self.clone();
@@ -110,10 +141,15 @@ impl Locator {
             let mut closed = pools[0].close_event();
             let searches = async {
                 loop {
-                    locator.0.wanted.notified().await;
+                    let wanted = timeout(LOOK, locator.0.wanted.notified()).await.is_ok();
+                    if wanted && !locator.searches()
+                        || !wanted && !(has_nodes && locator.has_left(&pools[0]).await)
+                    {
+                        continue;
+                    }
                     let begun = Instant::now();
                     if let Err(error) = locator.point(&pools).await {
-                        tracing::warn!(%error, "no server of the list accepts writes");
+                        tracing::warn!(%error, "no server accepts writes");
                         locator.seek();
                     }
                     tokio::time::sleep(AGAIN.saturating_sub(begun.elapsed())).await;
@@ -129,8 +165,10 @@ impl Locator {
     /// # Errors
     /// When none accepts writes: the pools stay as they are.
     async fn point(&self, pools: &[PgPool; 2]) -> Result<bool, sqlx::Error> {
-        let Inner { hosts, shard, .. } = &*self.0;
+        let Inner { hosts, shard, suspects, .. } = &*self.0;
         let found = writer(hosts).await?;
+        *self.0.writer.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
+        let found = if shard.is_only() { found } else { self.owner(found).await };
         let [before, _] = pools.each_ref().map(PgPool::connect_options);
         if place(&before) == place(&found) {
             return Ok(false);
@@ -138,19 +176,65 @@ impl Locator {
         for pool in pools {
             pool.set_connect_options(found.clone());
         }
+        // What is open is right as long as it lives, but at another place.
+        suspects.replan();
         tracing::info!(%shard, server = place(&found), "sessions are opened at this server from now on");
         Ok(true)
     }
 }
 
+impl Locator {
+    /// How the node is reached that holds the shard; `server`, where that is itself, is not known, or lets no session in.
+    async fn owner(&self, server: PgConnectOptions) -> PgConnectOptions {
+        let shard = self.0.shard;
+        let asked = async {
+            let mut session = server.connect().await?;
+            let owner = owner::owner(&mut session).await?;
+            leave(session).await;
+            Ok::<_, sqlx::Error>(owner)
+        };
+        let owner = timeout(ANSWER, asked).await;
+        let Ok(Ok(owner)) = owner else { return server };
+        self.0.is_divided.store(owner != Owner::Undivided, Ordering::Relaxed);
+        let Owner::Node(name, port) = owner else { return server };
+        // A socket's directory would be taken for the node's, too.
+        if server.get_socket().is_some() {
+            return server;
+        }
+        let opened = timeout(ANSWER, owner::at((&name, port), shard, &server)).await;
+        match opened.unwrap_or_else(|_| Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))) {
+            Ok(options) => options,
+            Err(error) => {
+                tracing::warn!(
+                    %shard, node = format!("{name}:{port}"), why = reason(&error), server = place(&server),
+                    "the node that holds the shard lets no session in: its sessions are opened at the server that was named, \
+                     which is slower"
+                );
+                server
+            }
+        }
+    }
+
+    /// Whether the shard was moved away from the node to which the pool's sessions lead. One that does not answer has not said so.
+    async fn has_left(&self, pool: &PgPool) -> bool {
+        let asked = timeout(ANSWER, async {
+            let mut session = pool.acquire().await?;
+            owner::owner(&mut session).await
+        });
+        let Ok(Ok(owner)) = asked.await else { return false };
+        self.0.is_divided.store(owner != Owner::Undivided, Ordering::Relaxed);
+        matches!(owner, Owner::Node(..))
+    }
+}
+
 impl Db {
-    /// Waits until it is known where sessions are to be opened. Where there is one address, that is known.
+    /// Waits until it is known where sessions are to be opened. Where there is one address and one shard, that is known.
     ///
     /// # Errors
     /// When no server of the list accepts writes: says of each why.
     pub async fn locate(&self) -> Result<(), Error> {
         const DOING: &str = "looking for the server that accepts writes";
-        if self.locator.searches() {
+        if self.locator.searches() || !self.shard.is_only() {
             self.locator.point(&[self.pool.clone(), self.renewals.clone()]).await.doing(DOING)?;
         }
         Ok(())

@@ -22,11 +22,12 @@ impl Outbox {
     ) -> Result<Option<Endpoint>, Error> {
         let sealed = self.db.secrets().seal(Context::endpoint(user.as_str(), id), secret)?;
         let row: Option<EndpointRow> = sqlx::query_as(
-            "update webhook_endpoints set secret = $3, updated_at = clock_timestamp(), \
-                 previous_secret = case when previous_secret_until > statement_timestamp() then previous_secret \
+            "update webhook_endpoints set secret = $3, updated_at = clock.now, \
+                 previous_secret = case when previous_secret_until > clock.now then previous_secret \
                      else secret end, \
-                 previous_secret_until = case when previous_secret_until > statement_timestamp() \
-                     then previous_secret_until else statement_timestamp() + interval '24 hours' end \
+                 previous_secret_until = case when previous_secret_until > clock.now \
+                     then previous_secret_until else clock.tomorrow end \
+             from (select statement_timestamp() as now, statement_timestamp() + interval '24 hours' as tomorrow) clock \
              where user_id = $1 and endpoint_id = $2 \
              returning endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
                  created_at, updated_at, app_id",
