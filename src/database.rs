@@ -1,8 +1,11 @@
 //! Where the database is, from a URL. The driver logs what it does not know of one with its value, which may be a secret: it is
 //! handed only what it knows.
 
+mod list;
+
 use std::{borrow::Cow, io::ErrorKind, str::FromStr, time::Duration};
 
+use db::Hosts;
 use ledger::{Ledger, Shards};
 use sqlx::{ConnectOptions, Connection, postgres::PgConnectOptions};
 
@@ -11,8 +14,8 @@ use crate::exit::Exit;
 /// The target under which the driver logs what the server notices.
 pub(crate) const NOTICES: &str = "sqlx::postgres::notice";
 
-/// The parameters that the driver reads, besides `options[…]`.
-const KNOWN: [&str; 18] = [
+/// The parameters that have an effect, besides `options[…]`.
+const KNOWN: [&str; 19] = [
     "application_name",
     "dbname",
     "host",
@@ -30,6 +33,8 @@ const KNOWN: [&str; 18] = [
     "sslmode",
     "sslrootcert",
     "statement-cache-capacity",
+    // Read here, with the list of hosts.
+    "target_session_attrs",
     "user",
 ];
 
@@ -38,14 +43,14 @@ const KNOWN: [&str; 18] = [
 ///
 /// # Errors
 /// When it is not the URL of a PostgreSQL database. The URL itself is not repeated: it may hold a password.
-pub(crate) fn options(url: Option<&str>) -> anyhow::Result<PgConnectOptions> {
-    let (options, ignored) = read(url)?;
+pub(crate) fn hosts(url: Option<&str>) -> anyhow::Result<Hosts> {
+    let (hosts, ignored) = read(url)?;
     tell(&ignored);
-    Ok(options)
+    Ok(hosts)
 }
 
 /// Where the shards are, by their numbers.
-pub(crate) type Addresses = Vec<PgConnectOptions>;
+pub(crate) type Addresses = Vec<Hosts>;
 
 /// Where each shard is, by their numbers, and the names of parameters that were left out. `urls` are the ranges of
 /// `LISTEN_SHARD_URLS`; without them all shards are in the database at `url`.
@@ -58,25 +63,25 @@ pub(crate) fn shards(
     urls: Option<&str>,
 ) -> anyhow::Result<(Addresses, Vec<String>)> {
     let Some(urls) = urls else {
-        let (options, ignored) = read(url)?;
-        return Ok((vec![options; usize::from(count.max(1))], ignored));
+        let (hosts, ignored) = read(url)?;
+        return Ok((vec![hosts; usize::from(count.max(1))], ignored));
     };
     let mut unknown = Vec::new();
-    let mut found: Vec<Option<PgConnectOptions>> = vec![None; usize::from(count.max(1))];
-    for part in urls.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+    let mut found: Vec<Option<Hosts>> = vec![None; usize::from(count.max(1))];
+    for part in parts(urls) {
         let (range, url) =
             part.split_once('=').ok_or_else(|| wrong_ranges("a part of it has no `=`".to_owned()))?;
         let (first, last) = numbers(range).ok_or_else(|| {
             wrong_ranges("a range before `=` is neither a number nor FIRST-LAST".to_owned())
         })?;
-        let (options, ignored) = read(Some(url))
-            .map_err(|_| wrong_ranges(format!("{range} has no PostgreSQL URL (postgresql://…)")))?;
+        let (hosts, ignored) = read_or(url)
+            .map_err(|why| wrong_ranges(format!("{range} has no PostgreSQL URL (postgresql://…): {why}")))?;
         unknown.extend(ignored);
         for number in first..=last {
             let place = found.get_mut(usize::from(number)).ok_or_else(|| {
                 wrong_ranges(format!("it names shard {number}, and LISTEN_SHARDS is {count}"))
             })?;
-            if place.replace(options.clone()).is_some() {
+            if place.replace(hosts.clone()).is_some() {
                 return Err(wrong_ranges(format!("it names shard {number} twice")));
             }
         }
@@ -84,6 +89,24 @@ pub(crate) fn shards(
     let missing = found.iter().position(Option::is_none);
     let missing = missing.map(|number| wrong_ranges(format!("it does not say where shard {number} is")));
     missing.map_or_else(|| Ok((found.into_iter().flatten().collect(), unknown)), Err)
+}
+
+/// The ranges with their URLs. A comma begins another one where a range follows; all others separate the hosts of a URL.
+fn parts(urls: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for piece in urls.split(',') {
+        match parts.last_mut().filter(|_| !begins_range(piece)) {
+            Some(part) => *part = format!("{part},{piece}"),
+            None => parts.push(piece.to_owned()),
+        }
+    }
+    let tidy = parts.iter().map(|part| part.trim().trim_end_matches(',').to_owned());
+    tidy.filter(|part| !part.is_empty()).collect()
+}
+
+fn begins_range(piece: &str) -> bool {
+    let of_range = |letter: char| letter.is_ascii_digit() || letter == '-' || letter.is_whitespace();
+    piece.trim().is_empty() || piece.split_once('=').is_some_and(|(range, _)| range.chars().all(of_range))
 }
 
 fn wrong_ranges(what: String) -> anyhow::Error {
@@ -127,7 +150,7 @@ pub(crate) async fn is_there(options: &PgConnectOptions) -> anyhow::Result<()> {
         }
         Ok(Err(sqlx::Error::Io(refused))) if is_refusal(refused.kind()) => Err(Exit::Unavailable(format!(
             "no PostgreSQL answers at {}: {}; is it up, and is its URL right?",
-            display_address(options),
+            display_address(&options.clone().into()),
             refused.kind()
         ))
         .into()),
@@ -139,14 +162,16 @@ fn is_refusal(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::ConnectionRefused | ErrorKind::NotFound | ErrorKind::HostUnreachable)
 }
 
-/// `USER@HOST:PORT/DATABASE`, with a socket's directory for the host where there is one: everything but the password.
-pub(crate) fn display_address(options: &PgConnectOptions) -> String {
-    let host = match options.get_socket() {
-        Some(directory) => directory.display().to_string(),
-        None => options.get_host().to_owned(),
+/// `USER@HOST:PORT/DATABASE`, with a socket's directory for the host where there is one, and all hosts of a list: everything
+/// but the password.
+pub(crate) fn display_address(hosts: &Hosts) -> String {
+    let place = |options: &PgConnectOptions| match options.get_socket() {
+        Some(directory) => format!("{}:{}", directory.display(), options.get_port()),
+        None => format!("{}:{}", options.get_host(), options.get_port()),
     };
-    let user = options.get_username();
-    format!("{user}@{host}:{}/{}", options.get_port(), options.get_database().unwrap_or(user))
+    let places: Vec<String> = hosts.iter().map(place).collect();
+    let user = hosts.first().get_username();
+    format!("{user}@{}/{}", places.join(","), hosts.first().get_database().unwrap_or(user))
 }
 
 /// Says in the log what was left out.
@@ -160,11 +185,11 @@ pub(crate) fn tell(ignored: &[String]) {
     }
 }
 
-/// The same without a word in the log: the options, and the names of what was left out.
+/// The same without a word in the log: where the database is, and the names of what was left out.
 ///
 /// # Errors
-/// As [`options`].
-pub(crate) fn read(url: Option<&str>) -> anyhow::Result<(PgConnectOptions, Vec<String>)> {
+/// As [`hosts`].
+pub(crate) fn read(url: Option<&str>) -> anyhow::Result<(Hosts, Vec<String>)> {
     let Some(url) = url else {
         return Err(Exit::Usage(
             "DATABASE_URL is not set: set it, or give --database-url; `listen dev` and `listen demo` bring a database of \
@@ -172,14 +197,22 @@ pub(crate) fn read(url: Option<&str>) -> anyhow::Result<(PgConnectOptions, Vec<S
         )
         .into());
     };
-    let wrong = || Exit::Usage("DATABASE_URL is not a PostgreSQL URL (postgresql://…)".to_owned());
+    let wrong = |why| Exit::Usage(format!("DATABASE_URL is not a PostgreSQL URL (postgresql://…): {why}"));
+    Ok(read_or(url).map_err(wrong)?)
+}
+
+/// The same, or what is wrong with the URL, in words that repeat nothing of it.
+fn read_or(url: &str) -> Result<(Hosts, Vec<String>), &'static str> {
     // The driver reads any scheme as its own.
     if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
-        return Err(wrong().into());
+        return Err("it has another scheme");
     }
     let (url, ignored) = without_unknown(url);
-    let options = PgConnectOptions::from_str(&url).map_err(|_| wrong())?;
-    Ok((options, ignored))
+    let read = |url: &String| PgConnectOptions::from_str(url).map_err(|_| "it cannot be read");
+    let hosts: Vec<PgConnectOptions> = list::each(&url)?.iter().map(read).collect::<Result<_, _>>()?;
+    let mut hosts = hosts.into_iter();
+    let first = hosts.next().ok_or("it names no host")?;
+    Ok((Hosts::new(first, hosts.collect()), ignored))
 }
 
 /// The URL with the parameters that the driver reads, as they were written, and the names of the others.
@@ -188,17 +221,12 @@ fn without_unknown(url: &str) -> (Cow<'_, str>, Vec<String>) {
     let whole = url.replace(['\t', '\n', '\r'], "");
     let (place, query) = whole.split('#').next().and_then(|url| url.split_once('?')).unwrap_or_default();
     let (known, unknown): (Vec<&str>, Vec<&str>) =
-        query.split('&').filter(|pair| !pair.is_empty()).partition(|pair| is_known(&name(pair)));
+        query.split('&').filter(|pair| !pair.is_empty()).partition(|pair| is_known(&list::name(pair)));
     if unknown.is_empty() {
         return (Cow::Borrowed(url), Vec::new());
     }
     let ignored = unknown.into_iter().map(shown).collect();
     (Cow::Owned(format!("{place}?{}", known.join("&"))), ignored)
-}
-
-/// The name of a parameter that is written `name=value`.
-fn name(pair: &str) -> String {
-    form_urlencoded::parse(pair.as_bytes()).next().map(|(name, _)| name.into_owned()).unwrap_or_default()
 }
 
 fn is_known(name: &str) -> bool {
@@ -207,7 +235,7 @@ fn is_known(name: &str) -> bool {
 
 /// A name, if it can be one: a password that holds a `?` looks like parameters, too.
 fn shown(pair: &str) -> String {
-    let name = name(pair);
+    let name = list::name(pair);
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
     match pair.contains('=') && name.chars().all(is_name) {
         true => name,
@@ -227,7 +255,8 @@ mod tests {
         let (left, ignored) = without_unknown(url);
         assert_eq!(left, "postgresql://ada@db.example/listen?sslmode=require&port=5433");
         assert_eq!(ignored, ["sslpassword", "connect_timeout"]);
-        let (options, ignored) = read(Some(url)).unwrap();
+        let (hosts, ignored) = read(Some(url)).unwrap();
+        let options = hosts.first();
         assert_eq!((options.get_host(), options.get_port(), ignored.len()), ("db.example", 5433, 2));
     }
 
@@ -246,7 +275,8 @@ mod tests {
         let read =
             |query: &str| format!("{:?}", PgConnectOptions::from_str(&format!("postgres:///?{query}")));
         let nothing = read("");
-        for name in KNOWN.into_iter().chain(["options[a]"]) {
+        let known = KNOWN.into_iter().filter(|name| *name != "target_session_attrs");
+        for name in known.chain(["options[a]"]) {
             assert_ne!(read(&format!("{name}=%00")), nothing, "{name}");
         }
     }
@@ -269,7 +299,7 @@ mod tests {
     /// The port of each shard, or what is wrong.
     fn ports(count: u16, urls: &str) -> Result<Vec<u16>, String> {
         let (found, _) = shards(None, count, Some(urls)).map_err(|wrong| wrong.to_string())?;
-        Ok(found.iter().map(PgConnectOptions::get_port).collect())
+        Ok(found.iter().map(|hosts| hosts.first().get_port()).collect())
     }
 
     #[test]
@@ -277,7 +307,21 @@ mod tests {
         let urls = "0-2=postgresql://db/listen?port=1, 4-7=postgresql://db/listen?port=2\n,3=postgresql://db:3/listen";
         assert_eq!(ports(8, urls), Ok(vec![1, 1, 1, 3, 2, 2, 2, 2]));
         let (all, _) = shards(Some("postgresql://db:5/listen"), 4, None).unwrap();
-        assert_eq!(all.iter().map(PgConnectOptions::get_port).collect::<Vec<_>>(), [5; 4]);
+        assert_eq!(all.iter().map(|hosts| hosts.first().get_port()).collect::<Vec<_>>(), [5; 4]);
+    }
+
+    #[test]
+    fn a_shard_may_have_a_list_of_hosts_of_its_own() {
+        let urls = "0-1=postgresql://ada:geheim@h1:5432,h2:6/listen?sslmode=disable&target_session_attrs=read-write, \
+             2-3=postgresql://h3%2Ch4/listen,";
+        let (found, ignored) = shards(None, 4, Some(urls)).unwrap();
+        let shown: Vec<String> = found.iter().map(display_address).collect();
+        assert_eq!(shown[0], "ada@h1:5432,h2:6/listen");
+        assert!(
+            shown[1] == shown[0] && shown[2] == shown[3] && shown[2].contains("@h3:5432,h4:5432/listen"),
+            "{shown:?}"
+        );
+        assert_eq!(ignored, Vec::<String>::new());
     }
 
     #[test]
@@ -298,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_line_break_at_the_end_of_a_url_is_no_part_of_it() {
-        let (options, ignored) = read(Some("postgresql://db/listen?gssencmode=disable&port=5433\n")).unwrap();
-        assert_eq!((options.get_port(), ignored), (5433, vec!["gssencmode".to_owned()]));
+        let (hosts, ignored) = read(Some("postgresql://db/listen?gssencmode=disable&port=5433\n")).unwrap();
+        assert_eq!((hosts.first().get_port(), ignored), (5433, vec!["gssencmode".to_owned()]));
     }
 }

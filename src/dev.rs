@@ -72,11 +72,11 @@ async fn stay(
 ) -> anyhow::Result<ExitCode> {
     durable_on_loopback(&mut config);
     config.live.live_page = Switch::On;
-    let options = match private {
-        Some(private) => private.options(),
-        None => database::options(config.database_url.as_deref())?,
+    let hosts = match private {
+        Some(private) => private.options().into(),
+        None => database::hosts(config.database_url.as_deref())?,
     };
-    let kept = Kept::of(Some(database::display_address(&options)).filter(|_| !is_fresh).as_deref());
+    let kept = Kept::of(Some(database::display_address(&hosts)).filter(|_| !is_fresh).as_deref());
     let desk_key = desk_key(&mut config, &kept);
     let database = match private {
         // Quoted: a shell would take the question mark for a pattern.
@@ -84,7 +84,7 @@ async fn stay(
         None => shown(config.database_url.as_deref()).unwrap_or_default() + ", as DATABASE_URL says",
     };
     let addresses = match private {
-        Some(private) => vec![private.options(); usize::from(config.shards.shards.max(1))],
+        Some(private) => vec![private.options().into(); usize::from(config.shards.shards.max(1))],
         None => config.addresses()?,
     };
     let app = Arc::new(App::wire(config, addresses)?);

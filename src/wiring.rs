@@ -14,8 +14,6 @@ use compute::Pool;
 use ledger::{Ledger, Shards};
 use outside::{Caller, Guard, Sender, Vapid};
 use prometheus::Registry;
-use rand::Rng;
-use sqlx::postgres::PgConnectOptions;
 use stages::Engines;
 use tokio_util::task::TaskTracker;
 use worker::{ByokRuns, DeliveredRuns, Health, RunObserver, RunSlots, Tools, Worker};
@@ -31,6 +29,7 @@ use crate::{
     assistant::AssistantEngines,
     chat_apps::ChatApps,
     config::{Config, Dispatch, Role},
+    database::Addresses,
     exit,
     keyed::Keyed,
     lifecycle::Lifecycle,
@@ -78,7 +77,7 @@ impl App {
     ///
     /// # Errors
     /// When the configuration cannot work; every problem is named at once.
-    pub(crate) fn wire(config: Config, addresses: Vec<PgConnectOptions>) -> anyhow::Result<Self> {
+    pub(crate) fn wire(config: Config, addresses: Addresses) -> anyhow::Result<Self> {
         exit::refuse(&config.problems())?;
         install_crypto();
         let registry = Registry::new();

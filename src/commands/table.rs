@@ -134,8 +134,9 @@ impl CommonArgs {
 /// The operations of a ledger, once its server was asked for a session.
 ///
 /// # Errors
-/// When no server listens there.
+/// When no server listens there, or none of a list accepts writes.
 pub(crate) async fn there(ledger: &Ledger) -> anyhow::Result<Operations> {
+    ledger.db().locate().await?;
     database::is_there(&ledger.db().pool().connect_options()).await?;
     Ok(Operations::new(ledger))
 }

@@ -87,7 +87,7 @@ pub(crate) async fn person_in(ledger: &Ledger, user: &str, scopes: &[Scope], sha
 /// Four shards, each a schema of one database, migrated.
 pub(crate) async fn four_shards() -> (TestDatabase, Shards) {
     let database = TestDatabase::empty().await;
-    let shards = Shards::new(vec![database.options(); 4], &few_connections());
+    let shards = Shards::new(vec![database.options().into(); 4], &few_connections());
     for ledger in shards.iter() {
         assert!(matches!(ledger.db().migrate().await.unwrap(), db::Migrated::Applied(_)));
     }

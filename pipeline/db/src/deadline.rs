@@ -62,7 +62,7 @@ impl SuspectConnections {
 
     /// A migration has changed what a kept plan answers: the server refuses the plan on each session that has it, and the
     /// driver would say it again and again. All that is open is replaced.
-    fn replan(&self) {
+    pub(crate) fn replan(&self) {
         *self.replanned() = Some(Instant::now());
     }
 
@@ -119,18 +119,21 @@ impl Db {
             if let Ok(answer) = tokio::time::timeout(wait, verb.as_mut()).await {
                 return answer.inspect_err(|error| self.note_error(error));
             }
-            self.suspects.raise();
+            self.suspect_connections();
             Err(Error::Unavailable { doing: "waiting for its answer", source: silence() })
         }
     }
 
     /// Hears what a verb failed of that was not waited for by [`in_time`](Self::in_time): whether it is time to
-    /// [`replan`](Self::replan), or to leave a server that only reads. When no server accepts writes, sessions are replaced
+    /// [`replan`](Self::replan), to leave a server that only reads, or to look where the database is now. When no server accepts writes, sessions are replaced
     /// once every few seconds and not with every write.
     pub fn note_error(&self, error: &Error) {
         if error.is_of_an_old_plan() || error.is_of_a_reader() && !self.suspects.is_replanned_within(READERS)
         {
             self.replan();
+        }
+        if error.may_be_elsewhere() {
+            self.locator.seek();
         }
     }
 
@@ -143,6 +146,7 @@ impl Db {
     /// A caller stopped waiting for an operation in the middle: its session may be why.
     pub fn suspect_connections(&self) {
         self.suspects.raise();
+        self.locator.seek();
     }
 }
 

@@ -138,6 +138,12 @@ impl Error {
         matches!(source, sqlx::Error::Database(refusal) if refusal.code().is_some_and(|code| code == READS_ONLY))
     }
 
+    /// Whether a failover could explain it: another server of a list may accept writes by now.
+    pub(crate) fn may_be_elsewhere(&self) -> bool {
+        let no_session = matches!(self, Self::Unavailable { source: sqlx::Error::PoolTimedOut, .. });
+        no_session || self.is_of_the_session() || self.is_of_a_reader()
+    }
+
     /// Whether repeating the same verb later is right.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Contended { .. })

@@ -9,7 +9,10 @@ pub mod cursor;
 mod deadline;
 mod error;
 pub mod idempotency;
+mod locate;
 mod lock;
+mod migrate;
+mod owner;
 mod refusal;
 mod release;
 pub mod secrets;
@@ -21,14 +24,15 @@ use std::sync::Arc;
 
 use sqlx::PgPool;
 
-use crate::{deadline::SuspectConnections, release::Releases};
+use crate::{deadline::SuspectConnections, locate::Locator, release::Releases};
 
 pub use after::After;
-pub use connect::{MIGRATOR, Migrated, applied};
 pub use cursor::{Cursor, DueRow, KeysetPage};
 pub use error::{Doing, Error, Trouble};
 pub use idempotency::{Repeat, RequestKey};
+pub use locate::Hosts;
 pub use lock::lock_user;
+pub use migrate::{MIGRATOR, Migrated, applied};
 pub use release::ClosedSessions;
 pub use secrets::{BadSecretsKey, Secrets};
 pub use shard::{Found, Shard};
@@ -45,6 +49,7 @@ pub struct Db {
     /// The idempotency key of the request on whose behalf this handle creates.
     request_key: Option<Arc<RequestKey>>,
     shard: Shard,
+    locator: Locator,
     suspects: SuspectConnections,
     releases: Releases,
 }

@@ -89,6 +89,7 @@ impl Db {
     /// When the database cannot be reached.
     pub async fn found_shards(&self) -> Result<Found, Error> {
         const DOING: &str = "asking which shard it is";
+        self.locate().await?;
         // Not through the pool: what is found here ends every session of the pool.
         let options = self.pool.connect_options();
         let found = async {

@@ -1,7 +1,7 @@
 //! Wake-ups between processes: at most a few `NOTIFY` in some milliseconds, always after the commit and never in
 //! a deciding transaction, where it would destroy group commit (DESIGN §5). A lost one costs a poll interval.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use job::Queue;
 use sqlx::postgres::PgListener;
@@ -70,6 +70,7 @@ impl Db {
 
     async fn hear_until_broken(&self) -> Result<(), Error> {
         const HEARING: &str = "listening for wake-ups";
+        let here = self.pool.connect_options();
         let mut listener = self
             .in_time(async {
                 // A dropped listener says goodbye to the server first, and to a silent one it does so until TCP
@@ -91,6 +92,8 @@ impl Db {
                         self.waker.job_queued_elsewhere(queue);
                     }
                 }
+                // The other sessions are opened at another server by now.
+                Err(_) if !Arc::ptr_eq(&here, &self.pool.connect_options()) => return Ok(()),
                 Err(_) => {
                     let asked = sqlx::query("select 1").execute(&mut listener);
                     self.within(SIGN_OF_LIFE, async { asked.await.doing(HEARING).map(drop) }).await?;

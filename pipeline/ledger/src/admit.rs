@@ -13,7 +13,7 @@ pub use reprocess::ReprocessRefusal;
 use db::{Doing, Error};
 use job::{Admission, Epoch, Job, JobId, Origin, Step};
 use records::{Conversation, ConversationId, Geolocation, OverBudget, Segment, Source, Timestamp, UserId};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::PgConnection;
 use store::segments::said;
 use trace::TraceContext;
@@ -183,11 +183,11 @@ impl Ledger {
     }
 }
 
-/// Opens revisions of conversations that are locked. `meetings` are what each request brings of a calendar.
+/// Opens revisions of conversations that are locked. `meetings` are what each request brings of a calendar ([`of_meeting`]).
 async fn open_revisions(
     connection: &mut PgConnection,
     admitting: &[&Admitting<'_>],
-    meetings: &[Option<&Value>],
+    meetings: &[Option<Value>],
     now: Timestamp,
 ) -> Result<(), Error> {
     if admitting.is_empty() {
@@ -203,6 +203,11 @@ async fn open_revisions(
         .await
         .doing("opening revisions")
         .map(drop)
+}
+
+/// What a conversation keeps of the meeting that a request speaks of, as `external_data` has it.
+fn of_meeting(calendar_meeting_context: Option<&Value>) -> Option<Value> {
+    calendar_meeting_context.map(|context| json!({ "calendar_meeting_context": context }))
 }
 
 /// What must be known of a conversation before its next revision is admitted.
@@ -254,6 +259,8 @@ struct Owner {
     requires_byok: bool,
     /// The epoch at which the user's jobs begin.
     first_epoch: i64,
+    /// What the user speaks, where a conversation does not say.
+    language: String,
 }
 
 /// The user of an admission, locked; `None`: unknown, or being deleted.

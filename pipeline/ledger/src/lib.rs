@@ -29,10 +29,9 @@ mod users;
 
 use std::sync::Arc;
 
-use db::{Db, RequestKey, Secrets, Shard};
+use db::{Db, Hosts, RequestKey, Secrets, Shard};
 use job::{Policy, Queue};
 use outbox::Outbox;
-use sqlx::postgres::PgConnectOptions;
 use store::{Budgets, Store};
 
 use crate::{
@@ -111,8 +110,8 @@ pub struct Ledger {
 impl Ledger {
     /// Makes the pools without connecting yet: a database that is down at start is a matter of readiness,
     /// not of start-up.
-    pub fn new(options: PgConnectOptions, settings: Settings) -> Self {
-        let db = Db::new(options, settings.connections, settings.secrets, settings.shard);
+    pub fn new(hosts: impl Into<Hosts>, settings: Settings) -> Self {
+        let db = Db::new(hosts, settings.connections, settings.secrets, settings.shard);
         Self {
             store: Store::new(db.clone(), settings.budgets),
             outbox: Outbox::new(db.clone()),

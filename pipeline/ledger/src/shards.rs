@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use db::Shard;
+use db::{Hosts, Shard};
 use job::{JobId, shard_of_user};
 use records::UserId;
-use sqlx::postgres::PgConnectOptions;
 
 use crate::{Ledger, Settings};
 
@@ -20,11 +19,11 @@ const SESSIONS: u32 = 4;
 impl Shards {
     /// Makes the ledgers without connecting yet, the shard of each number at its place of `addresses`, of which there is at
     /// least one.
-    pub fn new(addresses: Vec<PgConnectOptions>, settings: &Settings) -> Self {
+    pub fn new(addresses: Vec<Hosts>, settings: &Settings) -> Self {
         let of = u16::try_from(addresses.len()).unwrap_or(u16::MAX);
-        let ledgers = (0..).zip(addresses).map(|(number, options)| {
+        let ledgers = (0..).zip(addresses).map(|(number, hosts)| {
             let connections = if of == 1 { settings.connections } else { settings.connections.min(SESSIONS) };
-            Ledger::new(options, Settings { connections, shard: Shard { number, of }, ..settings.clone() })
+            Ledger::new(hosts, Settings { connections, shard: Shard { number, of }, ..settings.clone() })
         });
         Self(Arc::new(ledgers.collect()))
     }

@@ -1,5 +1,6 @@
 //! The processes of the service: who lives, with how many slots, and what each holds.
 
+use chrono::TimeDelta;
 use db::{Doing, Error};
 use job::Timestamp;
 use sqlx::PgConnection;
@@ -7,7 +8,7 @@ use sqlx::PgConnection;
 use crate::Operations;
 
 /// A process that was not seen for this long is dead, or cannot reach the database, which is the same to us.
-pub(crate) const LIVING: &str = "20 seconds";
+pub(crate) const LIVING: TimeDelta = TimeDelta::seconds(20);
 
 /// Upper bounds of the lengths of runs, in milliseconds; longer ones are counted behind the last.
 pub const RUN_MILLIS: [u32; 14] =
@@ -224,7 +225,7 @@ async fn write_process(
          on conflict (process_id) do update set version = excluded.version, roles = excluded.roles, \
              dispatch_mode = excluded.dispatch_mode, finalization_slots = excluded.finalization_slots, \
              creation_slots = excluded.creation_slots, stopping = excluded.stopping, \
-             started_at = case when p.seen_at > $8 - $9::interval then p.started_at else $8 end, seen_at = $8 \
+             started_at = case when p.seen_at > $9 then p.started_at else $8 end, seen_at = $8 \
          returning ended",
     )
     .bind(&process.id)
@@ -235,7 +236,7 @@ async fn write_process(
     .bind(process.creation_slots.cast_signed())
     .bind(process.stopping)
     .bind(now)
-    .bind(LIVING)
+    .bind(now - LIVING)
     .fetch_one(connection)
     .await
 }

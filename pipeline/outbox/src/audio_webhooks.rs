@@ -95,16 +95,21 @@ impl Outbox {
         user: &UserId,
         new: &NewAudioWebhook,
     ) -> Result<Option<AudioWebhook>, Error> {
+        const DOING: &str = "setting an audio webhook";
         let secret = self.db.secrets().seal(Context::audio(user.as_str()), &new.secret)?;
-        sqlx::query_as(include_str!("../sql/audio_webhooks/set.sql"))
+        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let set = sqlx::query_as(include_str!("../sql/audio_webhooks/set.sql"))
             .bind(user.as_str())
             .bind(&new.url)
             .bind(new.seconds)
             .bind(secret)
             .bind(new.replace_secret)
-            .fetch_optional(self.db.pool())
+            .bind(now)
+            .fetch_optional(&mut *transaction)
             .await
-            .doing("setting an audio webhook")
+            .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(set)
     }
 
     /// The user's audio webhook.

@@ -112,7 +112,7 @@ impl Store {
     /// When the database does not answer.
     pub async fn revoke_key(&self, user: &UserId, key_id: &str) -> Result<bool, Error> {
         let revoked = sqlx::query(
-            "update developer_keys set revoked_at = clock_timestamp() \
+            "update developer_keys set revoked_at = statement_timestamp() \
              where user_id = $1 and key_id = $2 and revoked_at is null",
         )
         .bind(user.as_str())

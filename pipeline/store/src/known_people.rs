@@ -90,7 +90,7 @@ impl Store {
         name: &str,
     ) -> Result<Option<KnownPerson>, Error> {
         sqlx::query_as(
-            "update people set name = $3, updated_at = clock_timestamp() where user_id = $1 and person_id = $2 \
+            "update people set name = $3, updated_at = statement_timestamp() where user_id = $1 and person_id = $2 \
              returning person_id, name, created_at, updated_at",
         )
         .bind(user.as_str())

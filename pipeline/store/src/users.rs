@@ -54,8 +54,8 @@ impl Store {
         let created = sqlx::query(
             "insert into users (user_id, name, time_zone, language, requires_byok, apps, created_at, updated_at, \
                  first_epoch, limit_conversations_per_day, limit_bytes, limit_waiting_jobs) \
-             values ($1, $2, coalesce($3, 'UTC'), coalesce($4, 'en'), coalesce($5, false), coalesce($6, '{}'), $7, $7, \
-                 coalesce((select max(epoch) from epoch_floor), 0), $8, $9, $10) \
+             select $1, $2, coalesce($3, 'UTC'), coalesce($4, 'en'), coalesce($5, false), coalesce($6, '{}'), $7, $7, \
+                 coalesce(max(epoch), 0), $8, $9, $10 from epoch_floor \
              on conflict do nothing",
         )
         .bind(id.as_str())

@@ -8,7 +8,7 @@ set finalization_revision = k.revision,
     updated_at = case when c.status = 'completed' then c.updated_at else $1 end,
     external_data = case
         when k.meeting is null then c.external_data
-        else coalesce(c.external_data, '{}') || jsonb_build_object('calendar_meeting_context', k.meeting)
+        else coalesce(c.external_data, '{}') || k.meeting
     end
 from unnest($2::text[], $3::text[], $4::bigint[], $5::jsonb[]) as k (user_id, conversation_id, revision, meeting)
 where c.user_id = k.user_id

@@ -2,8 +2,9 @@
 -- meanwhile is due no more and stays as it is.
 update finalization_jobs
 set version = version + 1,
-    ready_at = case when status = 'queued' then statement_timestamp() + interval '5 minutes' end,
-    reconcile_after_at = statement_timestamp() + interval '5 minutes'
+    ready_at = case when status = 'queued' then clock.later end,
+    reconcile_after_at = clock.later
+from (select statement_timestamp() + interval '5 minutes' as later) clock
 where user_id = $1
   and job_id = $2
   and (reconcile_after_at <= statement_timestamp() or (status = 'queued' and ready_at <= statement_timestamp()))

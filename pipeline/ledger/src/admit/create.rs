@@ -78,7 +78,9 @@ impl Ledger {
         let owner = owner(&mut transaction, user).await?;
         let owner = owner.ok_or(sqlx::Error::RowNotFound).doing("reading who creates a conversation")?;
         let keying = Keying::of(owner.requires_byok, keys);
-        if !insert_conversation(&mut transaction, user, new, now).await.doing("storing a conversation")? {
+        let language = new.language.as_deref().unwrap_or(&owner.language);
+        let stored = insert_conversation(&mut transaction, user, (new, language), now).await;
+        if !stored.doing("storing a conversation")? {
             return self.repeat(transaction, user, &new.id, (&owner, keying), now).await;
         }
         if new.client_session_id.is_some() && was_deleted(&mut transaction, user, &new.id).await? {
@@ -161,7 +163,7 @@ impl Ledger {
 async fn insert_conversation(
     connection: &mut PgConnection,
     user: &UserId,
-    new: &NewConversation,
+    (new, language): (&NewConversation, &str),
     now: Timestamp,
 ) -> Result<bool, sqlx::Error> {
     let (started_at, finished_at) = times(new, now);
@@ -183,8 +185,7 @@ async fn insert_conversation(
              language, source, status, geolocation, private_text, text_source, text_source_spec, \
              client_session_id, client_device_id, client_platform, finalization_revision, last_append_at, \
              counted_bytes) \
-         values ($1, $2, $3, $3, $4, $5, coalesce($6, (select language from users where user_id = $1)), \
-             $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) \
+         values ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) \
          on conflict (user_id, conversation_id) do nothing",
     )
     .bind(user.as_str())
@@ -192,7 +193,7 @@ async fn insert_conversation(
     .bind(now)
     .bind(started_at)
     .bind(finished_at)
-    .bind(&new.language)
+    .bind(language)
     .bind(new.source.as_str())
     .bind(status.as_str())
     .bind(geolocation)

@@ -15,7 +15,9 @@ use store::ConversationView;
 use trace::TraceContext;
 use tracing::Instrument;
 
-use super::{AdmitRefusal, Admitting, Owner, admission, open_revisions, waiting_limit::WaitingLimit};
+use super::{
+    AdmitRefusal, Admitting, Owner, admission, of_meeting, open_revisions, waiting_limit::WaitingLimit,
+};
 use crate::{
     Ledger,
     batcher::{Locks, Outcome},
@@ -242,8 +244,10 @@ impl Ledger {
         let Some(now) = found.values().next().map(|conversation| conversation.now) else {
             return Ok((outcomes, Vec::new()));
         };
-        let meetings: Vec<Option<&Value>> =
-            admitting.iter().map(|(request, ..)| request.calendar_meeting_context.as_ref()).collect();
+        let meetings: Vec<Option<Value>> = admitting
+            .iter()
+            .map(|(request, ..)| of_meeting(request.calendar_meeting_context.as_ref()))
+            .collect();
         let new: Vec<&Admitting<'_>> = admitting.iter().map(|(.., new)| new).collect();
         let steps = self.admit(&mut transaction, &new, now).await?;
         open_revisions(&mut transaction, &new, &meetings, now).await?;

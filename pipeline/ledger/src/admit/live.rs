@@ -11,7 +11,7 @@ use store::{conversations::row::read_conversation, live::LiveLost};
 use trace::TraceContext;
 use tracing::Instrument;
 
-use super::{Admitted, Admitting, admission, owner};
+use super::{Admitted, Admitting, admission, of_meeting, owner};
 use crate::{
     Ledger,
     effects::Abort,
@@ -190,13 +190,13 @@ async fn open_revision(
         "update conversations set status = 'processing', finalization_revision = finalization_revision + 1, \
              updated_at = $3, live_process = null, \
              external_data = case when $4::jsonb is null then external_data \
-                 else coalesce(external_data, '{}') || jsonb_build_object('calendar_meeting_context', $4) end \
+                 else coalesce(external_data, '{}') || $4 end \
          where user_id = $1 and conversation_id = $2 returning finalization_revision",
     )
     .bind(user.as_str())
     .bind(conversation.as_str())
     .bind(now)
-    .bind(calendar_meeting_context)
+    .bind(of_meeting(calendar_meeting_context))
     .fetch_one(connection)
     .await
     .doing(DOING)

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use db::{Doing, Error};
 use job::{JobId, Refusal, Timestamp};
 use ledger::{
@@ -56,6 +57,13 @@ struct OperationRow {
     next_at: Timestamp,
 }
 
+impl OperationRow {
+    /// The time between two items.
+    fn pace(&self) -> TimeDelta {
+        TimeDelta::minutes(1) / self.per_minute.max(1)
+    }
+}
+
 #[derive(sqlx::FromRow)]
 struct ItemRow {
     position: i32,
@@ -76,8 +84,8 @@ impl Operations {
     /// When the database does not answer.
     pub async fn take_replay(&self, executor: &str) -> Result<Option<ReplayTurn>, Error> {
         let taken: Option<(String, i64)> = sqlx::query_as(
-            "update replay_operations set epoch = epoch + 1, executor = $1, updated_at = clock_timestamp(), \
-                 lease_until = clock_timestamp() + $2::interval \
+            "update replay_operations set epoch = epoch + 1, executor = $1, updated_at = statement_timestamp(), \
+                 lease_until = statement_timestamp() + $2::interval \
              where operation_id = (select operation_id from replay_operations where status = 'running' \
                  and lease_until <= statement_timestamp() order by created_at limit 1 for update skip locked) \
              returning operation_id, epoch",
@@ -96,7 +104,7 @@ impl Operations {
     /// When the database does not answer.
     pub async fn leave_replay(&self, turn: &ReplayTurn) -> Result<(), Error> {
         sqlx::query(
-            "update replay_operations set lease_until = clock_timestamp() \
+            "update replay_operations set lease_until = statement_timestamp() \
              where operation_id = $1 and epoch = $2 and status = 'running'",
         )
         .bind(&turn.operation_id)
@@ -229,9 +237,7 @@ async fn note(
     sqlx::query(
         "with item as (update replay_items set status = $3, result = $4, changed_at = $5 \
              where operation_id = $1 and position = $2) \
-         update replay_operations set updated_at = $5, replayed = replayed + $6, refused = refused + 1 - $6, \
-             next_at = case when $6 = 0 then next_at \
-                 else greatest(next_at, $5 - interval '1 second') + make_interval(secs => 60.0 / $7) end \
+         update replay_operations set updated_at = $5, replayed = replayed + $6, refused = refused + 1 - $6, next_at = $7 \
          where operation_id = $1",
     )
     .bind(&turn.operation_id)
@@ -240,7 +246,10 @@ async fn note(
     .bind(result)
     .bind(now)
     .bind(replayed)
-    .bind(f64::from(operation.per_minute))
+    .bind(match outcome {
+        Outcome::Replayed(_) => operation.next_at.max(now - TimeDelta::seconds(1)) + operation.pace(),
+        Outcome::Refused(_) => operation.next_at,
+    })
     .execute(connection)
     .await
     .map(drop)

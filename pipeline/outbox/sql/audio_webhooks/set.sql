@@ -1,7 +1,7 @@
 -- A repeat for the same URL keeps the secret, unless a new one ($5) is asked for: receivers go on verifying. Setting it
--- enables it and clears every mark of failure.
+-- enables it and clears every mark of failure. $6 is now: in this form Citus takes no clock.
 insert into audio_webhooks as w (user_id, url, seconds, secret, created_at, updated_at)
-select user_id, $2, $3, $4, statement_timestamp(), statement_timestamp() from users
+select user_id, $2, $3, $4, $6, $6 from users
 where user_id = $1 and deleting_since is null
 on conflict (user_id) do update set url = excluded.url, seconds = excluded.seconds,
     secret = case when w.url = excluded.url and not $5 then w.secret else excluded.secret end,

@@ -1,15 +1,20 @@
 -- A new secret; what it replaces signs for 24 hours, and one that does so already goes on.
 update webhook_endpoints
 set secret = $3,
-    updated_at = clock_timestamp(),
+    updated_at = clock.now,
     previous_secret = case
-        when previous_secret_until > statement_timestamp() then previous_secret
+        when previous_secret_until > clock.now then previous_secret
         else secret
     end,
     previous_secret_until = case
-        when previous_secret_until > statement_timestamp() then previous_secret_until
-        else statement_timestamp() + interval '24 hours'
+        when previous_secret_until > clock.now then previous_secret_until
+        else clock.tomorrow
     end
+from (
+    select
+        statement_timestamp() as now,
+        statement_timestamp() + interval '24 hours' as tomorrow
+) clock
 where user_id = $1
   and endpoint_id = $2
 returning

@@ -2,7 +2,7 @@
 -- process dies meanwhile, another one hands it over. A paused queue hands nothing over; locked rows are skipped. `version` stays,
 -- because no decision reads what is written here.
 with due as (
-    select j.user_id, j.job_id
+    select j.user_id, j.job_id, statement_timestamp() as now
     from finalization_jobs j
     where j.queue = 'finalization'
       and j.status = 'queued'
@@ -19,4 +19,4 @@ set hand_after = statement_timestamp() + make_interval(secs => $2),
 from due
 where j.user_id = due.user_id
   and j.job_id = due.job_id
-returning j.user_id, j.job_id, j.generation, j.dispatch, j.ready_at, j.hand_tries, j.trace_context, statement_timestamp() as now
+returning j.user_id, j.job_id, j.generation, j.dispatch, j.ready_at, j.hand_tries, j.trace_context, due.now

@@ -6,5 +6,5 @@ with behind as (
         and a.webhook_url is not null and a.webhook_url <> e.url
     order by e.user_id, e.endpoint_id limit $2
     for update of e skip locked)
-update webhook_endpoints e set url = b.webhook_url, updated_at = clock_timestamp()
+update webhook_endpoints e set url = b.webhook_url, updated_at = statement_timestamp()
 from behind b where e.user_id = b.user_id and e.endpoint_id = b.endpoint_id

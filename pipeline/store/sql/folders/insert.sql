@@ -9,7 +9,5 @@ select u.user_id, $2, $3, $4, coalesce($5, '#6B7280'), coalesce($6, 'folder'),
 from users u
 where u.user_id = $1
 returning f.folder_id, f.name, f.description, f.color, f.icon, f.position, f.is_default, f.is_system, f.created_at, f.updated_at,
-    -- What the list of conversations shows of it.
-    (select count(*) from conversations c
-     where c.user_id = f.user_id and c.folder_id = f.folder_id and c.status = 'completed' and not c.discarded)
-        as conversation_count
+    -- Nothing is filed in it yet.
+    0::bigint as conversation_count

@@ -2,7 +2,7 @@
 -- $1 user, $2 the reply's id, $3 seconds of the lease, $4 engine, $5 sources, $6 tools, $7 the text
 with renewed as (
     update chat_turns
-    set running_until = clock_timestamp() + $3 * interval '1 second', engine = $4, sources = $5, tools = $6
+    set running_until = statement_timestamp() + $3 * interval '1 second', engine = $4, sources = $5, tools = $6
     where user_id = $1 and reply_id = $2::uuid and status = 'running'
     returning reply_id
 )

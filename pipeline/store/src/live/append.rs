@@ -230,7 +230,8 @@ async fn renew(
 ) -> Result<(), Error> {
     let (started_at, finished_at) = words.unzip();
     sqlx::query(
-        "update conversations set last_activity_at = $3, process_after = $3 + live_timeout * interval '1 second', \
+        "update conversations set last_activity_at = $3, \
+             process_after = ($3 at time zone 'UTC' + live_timeout * interval '1 second') at time zone 'UTC', \
              last_append_at = case when $4::timestamptz is null then last_append_at else $3 end, \
              updated_at = case when $4::timestamptz is null then updated_at else $3 end, \
              started_at = coalesce($4, started_at), \

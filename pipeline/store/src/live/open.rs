@@ -125,7 +125,8 @@ async fn resume(
                  and last_activity_at > $4 - live_timeout * interval '1 second' \
              order by conversation_id is not distinct from $2 desc, last_activity_at desc limit 1 for update) \
          update conversations c set live_epoch = c.live_epoch + 1, live_timeout = $5, live_process = $6, \
-             live_since = $4, process_after = c.last_activity_at + $5 * interval '1 second' \
+             live_since = $4, \
+             process_after = (c.last_activity_at at time zone 'UTC' + $5 * interval '1 second') at time zone 'UTC' \
          from found where c.user_id = $1 and c.conversation_id = found.conversation_id \
          returning c.conversation_id, c.live_epoch, c.started_at, c.last_activity_at, \
              exists (select from transcript_segments s where s.user_id = c.user_id \
@@ -153,11 +154,11 @@ async fn insert(
         "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
              language, source, status, client_device_id, client_platform, live_epoch, live_timeout, \
              last_activity_at, process_after, live_process, live_since) \
-         values ($1, case when $2 is null \
+         select $1, case when $2 is null \
                  or exists (select from conversations where user_id = $1 and conversation_id = $2) \
                  or exists (select from deleted_conversations where user_id = $1 and conversation_id = $2) \
              then $3 else $2 end, $4, $4, $4, $4, $5, $6, 'in_progress', $7, $8, 1, $9, $4, \
-             $4 + $9 * interval '1 second', $10, $4) returning conversation_id",
+             $4 + $9 * interval '1 second', $10, $4 returning conversation_id",
     )
     .bind(user.as_str())
     .bind(new.wanted_id.as_ref().map(ConversationId::as_str))

@@ -85,7 +85,7 @@ impl Store {
                 let bytes = if inserted.rows_affected() > 0 { base64.len() as i64 } else { 0 };
                 sqlx::query(
                     "update conversations set last_activity_at = $3, last_append_at = $3, updated_at = $3, \
-                     process_after = $3 + live_timeout * interval '1 second', \
+                     process_after = ($3 at time zone 'UTC' + live_timeout * interval '1 second') at time zone 'UTC', \
                      counted_bytes = coalesce(counted_bytes, 0) + $4 \
                  where user_id = $1 and conversation_id = $2",
                 )

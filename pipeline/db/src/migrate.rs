@@ -1,0 +1,205 @@
+//! The schema, brought up to date.
+
+use std::time::Duration;
+
+use sqlx::{
+    Connection, PgConnection, PgPool,
+    migrate::{Migrate, MigrateError, Migration, Migrator},
+};
+
+use crate::{Db, Doing, Error, Shard, connect::of_one, shard};
+
+/// The schema, forward only (`migrations/`).
+pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
+
+impl Db {
+    /// Applies the migrations that are missing. Of several processes that do so at once, each migration is applied by one.
+    ///
+    /// # Errors
+    /// When the database cannot be reached or a migration fails.
+    pub async fn migrate(&self) -> Result<Migrated, Error> {
+        const DOING: &str = "migrating the schema";
+        self.locate().await?;
+        // A migration takes as long as the tables are large.
+        let unlimited = of_one(self.locator.writer());
+        let migrated = apply_missing(self.shard, &unlimited).await.doing(DOING);
+        unlimited.close().await;
+        migrated
+    }
+
+    /// Whether the schema is the one this binary was built for: part of readiness.
+    ///
+    /// # Errors
+    /// When the database cannot be reached.
+    pub async fn is_migrated(&self) -> Result<bool, Error> {
+        const DOING: &str = "looking at the schema's version";
+        // Two queries: one that names a missing table is refused, whatever its `where` says.
+        let ever: bool = sqlx::query_scalar("select to_regclass('_sqlx_migrations') is not null")
+            .fetch_one(&self.pool)
+            .await
+            .doing(DOING)?;
+        if !ever {
+            return Ok(false);
+        }
+        let newest = MIGRATOR.iter().map(|migration| migration.version).max().unwrap_or(0);
+        sqlx::query_scalar("select exists (select from _sqlx_migrations where version = $1 and success)")
+            .bind(newest)
+            .fetch_one(&self.pool)
+            .await
+            .doing(DOING)
+    }
+}
+
+/// The state of the schema. Migrations are identified by their versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Migrated {
+    /// These were missing and were applied: none, where the schema was up to date.
+    Applied(Vec<i64>),
+    /// This program's are all there, and so are these of a newer one: nothing was left to be done.
+    Newer(Vec<i64>),
+    /// Some are missing, and there are others that this program does not know. Which may come first is known to neither:
+    /// nothing was done.
+    Parted {
+        /// This program's that were never applied.
+        missing: Vec<i64>,
+        /// Those that it does not know.
+        unknown: Vec<i64>,
+    },
+    /// The database is another shard: nothing was done.
+    OtherShard(Shard),
+}
+
+/// The session that applies them ends with the pool, and its lock with it.
+async fn apply_missing(shard: Shard, pool: &PgPool) -> Result<Migrated, sqlx::Error> {
+    let mut session = pool.acquire().await?;
+    lock_migrations(&mut session).await?;
+    if let Some(other) = shard::other(shard, &mut session).await? {
+        return Ok(Migrated::OtherShard(other));
+    }
+    shard::make(shard, &mut session).await?;
+    let applied = applied(&mut session).await?;
+    let versions = MIGRATOR.iter().map(|migration| migration.version);
+    let missing: Vec<i64> = versions.filter(|version| !applied.contains(version)).collect();
+    let unknown: Vec<i64> =
+        applied.into_iter().filter(|version| !MIGRATOR.version_exists(*version)).collect();
+    match (missing.is_empty(), unknown.is_empty()) {
+        (_, true) => {
+            apply(&missing, &mut session).await?;
+            Ok(Migrated::Applied(missing))
+        }
+        (true, false) => Ok(Migrated::Newer(unknown)),
+        (false, false) => Ok(Migrated::Parted { missing, unknown }),
+    }
+}
+
+/// Each in a transaction, unless it says otherwise, and statement by statement: Citus takes no two that change a distributed
+/// schema in one call.
+async fn apply(missing: &[i64], session: &mut PgConnection) -> Result<(), sqlx::Error> {
+    // Makes the table of what was applied, and refuses what is there when it is another version of it.
+    let before = missing.first().map(|first| first - 1);
+    MIGRATOR.run_direct(before, session, false).await?;
+    for migration in MIGRATOR.iter().filter(|migration| missing.contains(&migration.version)) {
+        let statements = statements(migration.sql.as_str());
+        match migration.no_tx {
+            true => run(migration, &statements, session).await?,
+            false => {
+                let mut transaction = session.begin().await?;
+                run(migration, &statements, &mut transaction).await?;
+                transaction.commit().await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs them, and notes that the migration was applied.
+async fn run(
+    migration: &Migration,
+    statements: &[&'static str],
+    session: &mut PgConnection,
+) -> Result<(), sqlx::Error> {
+    for statement in statements {
+        let ran = sqlx::raw_sql(*statement).execute(&mut *session).await;
+        ran.map_err(|error| MigrateError::ExecuteMigration(error, migration.version))?;
+    }
+    Ok(session.skip(&MIGRATOR.table_name, migration).await?)
+}
+
+/// The statements of a file, each with the comments before it. Semicolons in quotes and comments end none.
+fn statements(file: &str) -> Vec<&str> {
+    let (mut ends, mut quoted, mut commented) = (Vec::new(), false, false);
+    for (at, letter) in file.char_indices() {
+        match letter {
+            '\n' => commented = false,
+            _ if commented => {}
+            '\'' => quoted = !quoted,
+            '-' if !quoted && file[at..].starts_with("--") => commented = true,
+            ';' if !quoted => ends.push(at + 1),
+            _ => {}
+        }
+    }
+    let begins = std::iter::once(0).chain(ends.iter().copied());
+    let statements =
+        begins.zip(ends.iter().copied().chain([file.len()])).map(|(begin, end)| file[begin..end].trim());
+    statements
+        .filter(|statement| statement.lines().any(|line| !line.is_empty() && !line.starts_with("--")))
+        .collect()
+}
+
+/// Waits until no other process migrates; the lock goes with the session.
+///
+/// By asking again, because a session that waits inside PostgreSQL for sqlx's own lock holds a snapshot, and
+/// `create index concurrently` of the process that migrates waits for every snapshot: a deadlock.
+async fn lock_migrations(session: &mut PgConnection) -> Result<(), sqlx::Error> {
+    let lock = "select pg_try_advisory_lock(hashtext('listen migrate'))";
+    while !sqlx::query_scalar::<_, bool>(lock).fetch_one(&mut *session).await? {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    Ok(())
+}
+
+/// The versions of the migrations that were applied.
+pub async fn applied(connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::Error> {
+    let there: bool = sqlx::query_scalar("select to_regclass('_sqlx_migrations') is not null")
+        .fetch_one(&mut *connection)
+        .await?;
+    match there {
+        false => Ok(Vec::new()),
+        true => {
+            sqlx::query_scalar("select version from _sqlx_migrations where success order by version")
+                .fetch_all(connection)
+                .await
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_taken_apart_at_the_ends_of_its_statements() {
+        let file = "-- no-transaction\nset a = 1;\n-- two; and\ninsert into b values ('x;y', 'it''s'); -- c's;\n\nselect 1\n;-- end";
+        assert_eq!(
+            statements(file),
+            [
+                "-- no-transaction\nset a = 1;",
+                "-- two; and\ninsert into b values ('x;y', 'it''s');",
+                "-- c's;\n\nselect 1\n;"
+            ]
+        );
+    }
+
+    #[test]
+    fn of_no_migration_a_word_is_lost() {
+        for migration in MIGRATOR.iter() {
+            let file = migration.sql.as_str();
+            // Its functions would be taken apart.
+            assert!(!file.contains("$$") && !file.contains("/*"), "{}", migration.version);
+            let apart = statements(file).concat();
+            let words = |text: &str| text.split_whitespace().collect::<String>();
+            assert!(words(file).starts_with(&words(&apart)), "{}", migration.version);
+            assert_eq!(apart.matches(';').count(), file.matches(';').count(), "{}", migration.version);
+        }
+    }
+}
