@@ -14,6 +14,7 @@ use compute::Pool;
 use ledger::{Ledger, Shards};
 use outside::{Caller, Guard, Sender, Vapid};
 use prometheus::Registry;
+use rand::Rng;
 use stages::Engines;
 use tokio_util::task::TaskTracker;
 use worker::{ByokRuns, DeliveredRuns, Health, RunObserver, RunSlots, Tools, Worker};

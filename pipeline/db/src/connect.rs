@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use records::Timestamp;
 use sqlx::{
-    Executor, PgConnection, PgPool, Postgres, Transaction,
+    Executor, PgPool, Postgres, Transaction,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
