@@ -1,7 +1,7 @@
 -- A new secret; what it replaces signs for 24 hours, and one that does so already goes on.
 update webhook_endpoints
 set secret = $3,
-    updated_at = clock_timestamp(),
+    updated_at = statement_timestamp(),
     previous_secret = case
         when previous_secret_until > statement_timestamp() then previous_secret
         else secret
