@@ -1,4 +1,5 @@
-//! The subcommands, a file each.
+//! The subcommands, a file each. `serve`, `dev` and `demo` stand beside this module: what they start (the console) shows some
+//! things in the words of these commands.
 
 pub(crate) mod apps;
 pub(crate) mod audit;

@@ -37,6 +37,16 @@ async fn every_statement_is_understood_by_the_migrated_schema() {
 }
 
 #[test]
+fn the_statements_of_the_outbox_stand_in_files() {
+    let outbox = crates().into_iter().find(|krate| krate.name == "outbox").expect("the crate is there");
+    for source in product_of(&outbox) {
+        let code: String = source.text.split_whitespace().collect();
+        let inline = ["query(\"", "query_as(\"", "query_scalar(\""].iter().any(|call| code.contains(call));
+        assert!(!inline, "{} holds a statement", source.path);
+    }
+}
+
+#[test]
 fn no_statement_is_assembled_by_macros() {
     let mut found = Vec::new();
     for krate in crates().iter().filter(|krate| WITH_SQL.contains(&krate.name.as_str())) {
