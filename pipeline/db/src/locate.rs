@@ -140,6 +140,7 @@ impl Locator {
         tokio::spawn(async move {
             let mut closed = pools[0].close_event();
             let searches = async {
+                let mut is_told = false;
                 loop {
                     let wanted = timeout(LOOK, locator.0.wanted.notified()).await.is_ok();
                     if wanted && !locator.searches()
@@ -148,9 +149,14 @@ impl Locator {
                         continue;
                     }
                     let begun = Instant::now();
-                    if let Err(error) = locator.point(&pools).await {
-                        tracing::warn!(%error, "no server accepts writes");
-                        locator.seek();
+                    match locator.point(&pools).await {
+                        Ok(_) => is_told = false,
+                        Err(error) => {
+                            if !std::mem::replace(&mut is_told, true) {
+                                tracing::warn!(%error, "no server accepts writes: it is looked for until one does");
+                            }
+                            locator.seek();
+                        }
                     }
                     tokio::time::sleep(AGAIN.saturating_sub(begun.elapsed())).await;
                 }
@@ -168,8 +174,8 @@ impl Locator {
         let Inner { hosts, shard, suspects, .. } = &*self.0;
         let found = writer(hosts).await?;
         *self.0.writer.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
-        let found = if shard.is_only() { found } else { self.owner(found).await };
         let [before, _] = pools.each_ref().map(PgPool::connect_options);
+        let found = if shard.is_only() { found } else { self.owner(found, &before).await };
         if place(&before) == place(&found) {
             return Ok(false);
         }
@@ -184,8 +190,9 @@ impl Locator {
 }
 
 impl Locator {
-    /// How the node is reached that holds the shard; `server`, where that is itself, is not known, or lets no session in.
-    async fn owner(&self, server: PgConnectOptions) -> PgConnectOptions {
+    /// How the node is reached that holds the shard; `server`, where that is itself, is not known, or never let a session in. One
+    /// that did (`before`) is waited for: when it is down, no other has its rows.
+    async fn owner(&self, server: PgConnectOptions, before: &PgConnectOptions) -> PgConnectOptions {
         let shard = self.0.shard;
         let asked = async {
             let mut session = server.connect().await?;
@@ -204,6 +211,7 @@ impl Locator {
         let opened = timeout(ANSWER, owner::at((&name, port), shard, &server)).await;
         match opened.unwrap_or_else(|_| Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))) {
             Ok(options) => options,
+            Err(_) if before.get_host() == name && before.get_port() == port => before.clone(),
             Err(error) => {
                 tracing::warn!(
                     %shard, node = format!("{name}:{port}"), why = reason(&error), server = place(&server),
