@@ -157,7 +157,7 @@ crashes! { whole::crash_everywhere:
     no_statement_of_a_bulk_replay_can_lose_or_double_an_item: Bulk { Start, Take, TakeOver, Step, StepRefused, StepRest, StepDone, Pause, Resume, Cancel, Follow };
     no_statement_of_an_app_is_half_done: App { Create, Store, Delete, Install, Uninstall, CreateKey, ShowKey, Admit, RevokeKey, SwitchOff, SwitchOn, Fail, Send, ClaimPush, FinishPush, Locate, Forget };
     no_statement_of_a_live_conversation_is_half_done: Live { Open, Resume, Append, Grow, Assign, Photo, Close, Admit, NoteUsage };
-    no_statement_about_a_persons_things_is_half_done: Thing { Rename, CreateFolder, ChangeFolder, DeleteFolder, CreateGoal, ChangeGoal, Progress, DeleteGoal, CreateItems, MoveItem, EndItem, DeleteItem, CreateMemories, ChangeMemory, DeleteMemory, Know, RenamePerson, Forget, BeginTurn, HoldTurn, RenewTurn, FinishTurn, ClearChat, Index };
+    no_statement_about_a_persons_things_is_half_done: Thing { Rename, CreateFolder, ChangeFolder, DeleteFolder, CreateGoal, ChangeGoal, Progress, DeleteGoal, CreateItems, MoveItem, EndItem, DeleteItem, CreateMemories, ChangeMemory, DeleteMemory, Know, RenamePerson, Forget, BeginTurn, RenewTurn, FinishTurn, ClearChat, Index };
     no_statement_about_who_is_told_is_half_done: Owned { CreateUser, CreateKey, AddKey, ShowKey, RevokeKey, CreateEndpoint, ChangeEndpoint, RotateSecret, DeleteEndpoint, EnableEndpoint, TestDelivery, Redeliver, RedeliverForOperator, Recover, RecoverForOperator, TryDelivery, TryEndpoint, Subscribe, Unsubscribe };
     no_statement_of_an_operators_record_is_half_done: Owned { PauseQueue, ResumeQueue, Recount, PruneLetters, Report, ForgetProcess };
     no_change_of_an_audio_webhook_is_half_done: Owned { SetAudioWebhook, SwitchAudioWebhook, NoteAudioOutcome };

@@ -34,7 +34,6 @@ pub(crate) enum Thing {
     RenamePerson,
     Forget,
     BeginTurn,
-    HoldTurn,
     RenewTurn,
     FinishTurn,
     ClearChat,
@@ -57,7 +56,7 @@ impl Said for Thing {
             Self::ChangeGoal | Self::Progress | Self::DeleteGoal => Some(Self::CreateGoal),
             Self::ChangeMemory | Self::DeleteMemory => Some(Self::CreateMemories),
             Self::RenamePerson | Self::Forget => Some(Self::Know),
-            Self::HoldTurn | Self::RenewTurn | Self::FinishTurn | Self::ClearChat => Some(Self::BeginTurn),
+            Self::RenewTurn | Self::FinishTurn | Self::ClearChat => Some(Self::BeginTurn),
             _ => None,
         };
         if let Some(before) = before {
@@ -130,10 +129,6 @@ impl Said for Thing {
             Self::RenamePerson => ledger.store().rename_person(user, &friend(user), "Rob").await.map(drop),
             Self::Forget => ledger.store().forget_person(user, &friend(user)).await.map(drop),
             Self::BeginTurn => ledger.store().begin_turn(user, &new_turn()).await.map(drop),
-            Self::HoldTurn => {
-                let turn = new_turn();
-                ledger.store().hold_turn(user, &turn.reply_id, turn.lease).await.map(drop)
-            }
             Self::RenewTurn => {
                 let (reply, so_far) = (new_turn().reply_id, answered());
                 ledger.store().renew_turn(user, &reply, &so_far, new_turn().lease).await.map(drop)
