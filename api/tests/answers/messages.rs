@@ -223,7 +223,7 @@ async fn a_turn_whose_process_is_gone_reads_as_failed_and_blocks_no_other() {
 }
 
 /// Asks and lets the turn's lease run out while its engine waits.
-async fn interrupted(talk: &Talk, asked: &Value) -> tokio::task::JoinHandle<Response> {
+async fn ask_and_expire_lease(talk: &Talk, asked: &Value) -> tokio::task::JoinHandle<Response> {
     let app = talk.bench.app.clone();
     let first = for_json(&talk.bench.key, asked);
     let first = tokio::spawn(async move { app.oneshot(first).await.unwrap() });
@@ -238,7 +238,7 @@ async fn interrupted(talk: &Talk, asked: &Value) -> tokio::task::JoinHandle<Resp
 async fn a_reply_that_is_kept_after_it_read_as_interrupted_takes_that_errors_place() {
     let talk = talk().await;
     let asked = json!({"text": "wait", "id": "one"});
-    let first = interrupted(&talk, &asked).await;
+    let first = ask_and_expire_lease(&talk, &asked).await;
     let bench = &talk.bench;
     let polled = bench.get("/v2/messages").await.body[1].clone();
     assert_eq!((&polled["status"], &polled["error"]["code"]), (&json!("failed"), &json!("interrupted")));
@@ -259,7 +259,7 @@ async fn a_reply_that_is_kept_after_it_read_as_interrupted_takes_that_errors_pla
 #[tokio::test]
 async fn a_turn_that_read_as_interrupted_changes_nothing_any_more() {
     let talk = talk().await;
-    let first = interrupted(&talk, &json!({"text": "late Call Tom"})).await;
+    let first = ask_and_expire_lease(&talk, &json!({"text": "late Call Tom"})).await;
     talk.gate.add_permits(1);
     assert_eq!(first.await.unwrap().status(), StatusCode::OK);
     let kept = talk.bench.get("/v2/messages").await.body[1].clone();

@@ -172,9 +172,9 @@ impl AppTools for NoApps {
 pub enum Hold {
     /// The turn is this process's, for a whole lease from now on.
     Held,
-    /// Its lease ran out, or it is another's: clients were told that it is interrupted.
+    /// Its lease ran out, or another process has it: clients were told that it is interrupted.
     Lost,
-    /// Nobody could be asked.
+    /// The database did not answer.
     Unknown,
 }
 

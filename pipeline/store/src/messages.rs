@@ -159,7 +159,7 @@ impl Store {
     /// # Errors
     /// When the database does not answer.
     pub async fn hold_turn(&self, user: &UserId, reply_id: &str, lease: Duration) -> Result<bool, Error> {
-        const DOING: &str = "holding a turn";
+        const DOING: &str = "renewing the lease of a turn";
         let hold = async {
             let mut transaction = self.db.begin_without_clock(DOING).await?;
             let held = sqlx::query(include_str!("../sql/messages/hold_turn.sql"))

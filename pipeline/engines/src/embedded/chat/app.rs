@@ -45,13 +45,13 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
 }
 
 /// A tool that the message does not name but describe, and whose arguments it holds, where no other rule felt addressed.
-pub(super) fn described(turn: &Turn<'_>) -> Option<Step> {
+pub(super) fn step_by_description(turn: &Turn<'_>) -> Option<Step> {
     let said: Vec<String> = words(&turn.message.text).collect();
-    let asked = asked(&turn.message.bare);
+    let asked = request_stems(&turn.message.bare);
     let is_complete = |tool: &AppTool| {
         arguments(turn, tool).is_ok_and(|found| found.as_object().is_some_and(|found| !found.is_empty()))
     };
-    called(turn, &said, |tool| is_described(&asked, tool) && is_complete(tool))
+    called(turn, &said, |tool| matches_description(&asked, tool) && is_complete(tool))
 }
 
 fn called(turn: &Turn<'_>, said: &[String], is_meant: impl Fn(&AppTool) -> bool) -> Option<Step> {
@@ -122,7 +122,7 @@ fn is_named(said: &[String], tool: &AppTool) -> bool {
 
 /// The words of a message that say what is to be done: without names of places, quotations, numbers and addresses, which are what
 /// it is to be done with.
-fn asked(bare: &str) -> HashSet<String> {
+fn request_stems(bare: &str) -> HashSet<String> {
     let mut rest = bare.to_owned();
     for values in [&*QUOTED, &*EMAIL, &*LINK, &*HASH, &*PLACE, &*NUMBER] {
         rest = values.replace_all(&rest, " ").into_owned();
@@ -135,7 +135,7 @@ fn asked(bare: &str) -> HashSet<String> {
 
 /// Whether every word that was asked stands in the tool's name or at the beginning of its description: a long one would hold
 /// anything.
-fn is_described(asked: &HashSet<String>, tool: &AppTool) -> bool {
+fn matches_description(asked: &HashSet<String>, tool: &AppTool) -> bool {
     let sentence: String =
         tool.description.split(['.', '\n']).next().unwrap_or_default().chars().take(100).collect();
     let own = stems(&format!("{} {} {sentence}", tool.app_name, tool.name.replace(['_', '-'], " ")));

@@ -71,7 +71,7 @@ fn step(turn: &Turn<'_>) -> Step {
         tasks::step,
         facts::step,
         conversations::step,
-        app::described,
+        app::step_by_description,
     ];
     rules.iter().find_map(|rule| rule(turn)).unwrap_or_else(|| passages::step(turn))
 }
