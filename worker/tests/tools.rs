@@ -95,6 +95,16 @@ fn verified(received: &Received, signed: &[u8]) {
 #[tokio::test]
 async fn a_post_sends_the_fields_of_the_spec_signed_and_nothing_of_ours_besides() {
     let world = World::of("echo").await;
+    let bob = UserId::new("bob");
+    world.ledger.store().create_user(&bob, &UserChange::default()).await.unwrap();
+    let his = Geolocation {
+        latitude: 1.0,
+        longitude: 2.0,
+        address: None,
+        google_place_id: None,
+        location_type: None,
+    };
+    world.ledger.store().note_location(&bob, &his, None).await.unwrap();
     let answered =
         world.call("echo", json!({ "text": "a & b", "count": 3, "list": ["x"], "flag": null })).await;
     assert_eq!(answered, Answered::Result("done".to_owned()));
@@ -107,7 +117,7 @@ async fn a_post_sends_the_fields_of_the_spec_signed_and_nothing_of_ours_besides(
     assert_eq!(
         body,
         json!({ "uid": "ann", "app_id": APP, "tool_name": "echo", "text": "a & b", "count": 3, "list": ["x"] }),
-        "and no geolocation, which is not known"
+        "and no geolocation: hers is not known, and another's is not hers"
     );
     assert_eq!(received.headers["content-type"], "application/json");
     for name in ["authorization", "cookie", "traceparent"] {

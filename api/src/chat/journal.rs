@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assistant::{Journal, Reply};
+use assistant::{Hold, Journal, Reply};
 use futures::{FutureExt, future::BoxFuture};
 use ledger::Ledger;
 use records::UserId;
@@ -21,7 +21,7 @@ pub(super) const LEASE: Duration = Duration::from_secs(20);
 const RENEWING: (Duration, u32) = (Duration::from_secs(4), 3);
 
 /// How often the end is tried while the database does not answer. The lease is over before the last of these: the reply reads as
-/// failed then, until one is answered.
+/// interrupted then, and not as settled, until one is answered.
 const TRIES: u32 = 20;
 
 /// The row of one turn.
@@ -64,23 +64,48 @@ impl Journal for TurnRow {
         .boxed()
     }
 
-    fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, ()> {
+    fn hold(&self) -> BoxFuture<'_, Hold> {
+        let (ledger, user, reply_id) = (self.ledger.clone(), self.user.clone(), self.reply_id.clone());
+        run_to_completion(async move {
+            let hold = ledger.store().hold_turn(&user, &reply_id, LEASE);
+            match ledger.db().within(RENEWING.0, hold).await {
+                Ok(true) => Hold::Held,
+                Ok(false) => Hold::Lost,
+                Err(error) => {
+                    tracing::warn!(%error, "a tool is not called, because its turn could not be held");
+                    Hold::Unknown
+                }
+            }
+        })
+        .boxed()
+    }
+
+    fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, bool> {
         let ended = Self::row(reply);
         let (ledger, user, reply_id) = (self.ledger.clone(), self.user.clone(), self.reply_id.clone());
         run_to_completion(async move {
             for attempt in 1..=TRIES {
                 match ledger.store().finish_turn(&user, &reply_id, &ended).await {
-                    Ok(_) => return,
+                    Ok(true) => return true,
+                    // An earlier try may have kept it, and its answer was lost.
+                    Ok(false) => {
+                        let read = ledger.db().in_time(ledger.store().chat_message(&user, &reply_id));
+                        let kept = read.await.ok().flatten();
+                        return kept.is_some_and(|kept| {
+                            kept.status.as_deref() == Some(ended.status) && kept.text == ended.text
+                        });
+                    }
                     Err(error) if error.is_passing() && attempt < TRIES => {
                         tracing::warn!(%error, "a turn was not kept yet");
                         tokio::time::sleep(Duration::from_secs(1)).await;
                     }
                     Err(error) => {
                         tracing::error!(%error, "a turn was not kept");
-                        return;
+                        return false;
                     }
                 }
             }
+            false
         })
         .boxed()
     }

@@ -50,8 +50,10 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .says(
                 "Answers with the reply in one body when the request has `Accept: application/json`, and else with a stream of \
                  events (`text/event-stream`): `status` {text}, `tool` {name, app_id, state}, `text` {delta}, `error` {code, \
-                 detail}, and at the end `done` {message}. The turn goes on when the client hangs up; its reply is in the list \
-                 of messages. The assistant does what the key may do: each of its tools needs its own scope.",
+                 detail, final}, and at the end `done` {message}. The turn goes on when the client hangs up; its reply is in the \
+                 list of messages, and comes to a repeat of the same `id`. While its `status` is `running`, or its error is not \
+                 `final`, it may still change: ask again. The assistant does what the key may do: each of its tools needs its \
+                 own scope.",
             )
             .waits(Wait::Turn)
             .query(takes(
@@ -69,7 +71,10 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers(busy()),
         Endpoint::get(PATH, Scope::ChatRead, list)
             .named("list_messages", "List messages")
-            .says("The newest messages of a chat, oldest first. `Link` with `next` leads to those before them.")
+            .says(
+                "The newest messages of a chat, oldest first. `Link` with `next` leads to those before them. A reply whose \
+                 `status` is `running`, or whose error is not `final`, may still change.",
+            )
             .query(takes(read_list, LIST))
             .answers(Answer::page::<shapes::Message>()),
         Endpoint::delete(PATH, Scope::ChatWrite, clear)

@@ -73,6 +73,10 @@ pub struct MessageError {
     code: &'static str,
     /// A sentence for the person.
     detail: &'static str,
+    /// Whether the message stays so. `false` only with `interrupted`, and for ten minutes at most: a process that cannot be
+    /// heard may still keep its reply, which then takes this error's place.
+    #[serde(rename = "final")]
+    is_final: bool,
 }
 
 /// Something that a reply rests on.
@@ -117,7 +121,11 @@ pub(crate) fn message(message: &ChatMessage, names: &HashMap<String, String>) ->
         sources: list(&message.sources),
         tools: list(&message.tools),
         engine: message.engine.clone().filter(|engine| !engine.is_empty()),
-        error: message.trouble.as_deref().and_then(Trouble::from_code).map(message_error),
+        error: message
+            .trouble
+            .as_deref()
+            .and_then(Trouble::from_code)
+            .map(|trouble| MessageError { is_final: message.is_settled, ..message_error(trouble) }),
     }
 }
 
@@ -144,9 +152,9 @@ pub(crate) fn ended(
     }
 }
 
-/// Why a turn failed, as it is shown.
+/// Why a turn has failed, as it is shown.
 pub(crate) fn message_error(trouble: Trouble) -> MessageError {
-    MessageError { code: trouble.code(), detail: trouble.detail() }
+    MessageError { code: trouble.code(), detail: trouble.detail(), is_final: true }
 }
 
 /// A source as it is kept and shown.

@@ -24,7 +24,8 @@ use tower::ServiceExt;
 
 use crate::bench::{Bench, quick};
 
-/// Says "echo: " and the question; "add …" makes a task first, "wait" waits until it may go on, "break" breaks.
+/// Says "echo: " and the question; "add …" makes a task first, "late …" does so when it may go on, "wait" waits until then, "break"
+/// breaks.
 struct Echo {
     gate: Arc<Semaphore>,
     seen: Arc<Mutex<Vec<String>>>,
@@ -45,17 +46,21 @@ impl Converse for Echo {
         if round.question == "break" {
             return ready(Err(Trouble::ModelUnavailable)).boxed();
         }
-        if let Some(task) = round.question.strip_prefix("add ").filter(|_| round.rounds.is_empty()) {
-            let call = Call {
-                id: "1".to_owned(),
-                name: "create_action_item".to_owned(),
-                arguments: json!({"description": task}),
-            };
-            return ready(Ok(Step::Calls { calls: vec![call], text: String::new() })).boxed();
-        }
+        let task = ["add ", "late "].iter().find_map(|order| round.question.strip_prefix(order));
+        let task = task.filter(|_| round.rounds.is_empty());
         async move {
-            if round.question == "wait" {
+            if ["wait", "late"].iter().any(|order| round.question.starts_with(order))
+                && round.rounds.is_empty()
+            {
                 self.gate.acquire().await.unwrap().forget();
+            }
+            if let Some(task) = task {
+                let call = Call {
+                    id: "1".to_owned(),
+                    name: "create_action_item".to_owned(),
+                    arguments: json!({"description": task}),
+                };
+                return Ok(Step::Calls { calls: vec![call], text: String::new() });
             }
             say("echo: ");
             say(round.question);
@@ -198,8 +203,13 @@ async fn a_turn_whose_process_is_gone_reads_as_failed_and_blocks_no_other() {
     let lost = bench.get("/v2/messages").await;
     assert_eq!(lost.body[1]["status"], "failed");
     assert_eq!(lost.body[1]["error"]["code"], "interrupted");
+    assert_eq!(lost.body[1]["error"]["final"], false, "its process may still be heard of");
+    bench.run("update chat_turns set begun_at = begun_at - interval '601 seconds'").await;
+    assert_eq!(bench.get("/v2/messages").await.body[1]["error"]["final"], true, "now no more");
+    bench.run("update chat_turns set begun_at = begun_at + interval '601 seconds'").await;
     let next = bench.send(for_json(&bench.key, &json!({"text": "hello"}))).await;
     assert_eq!(next.status, StatusCode::OK);
+    assert_eq!(bench.get("/v2/messages").await.body[1]["error"]["final"], true, "another message ended it");
     let late = store::FinishedTurn {
         status: "completed",
         trouble: None,
@@ -210,6 +220,52 @@ async fn a_turn_whose_process_is_gone_reads_as_failed_and_blocks_no_other() {
     };
     let kept = bench.ledger.store().finish_turn(&UserId::new("ann"), &new.reply_id, &late).await.unwrap();
     assert!(!kept, "the turn is no longer that process's");
+}
+
+/// Asks and lets the turn's lease run out while its engine waits.
+async fn ask_and_expire_lease(talk: &Talk, asked: &Value) -> tokio::task::JoinHandle<Response> {
+    let app = talk.bench.app.clone();
+    let first = for_json(&talk.bench.key, asked);
+    let first = tokio::spawn(async move { app.oneshot(first).await.unwrap() });
+    while talk.seen.lock().unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    talk.bench.run("update chat_turns set running_until = now() - interval '1 second'").await;
+    first
+}
+
+#[tokio::test]
+async fn a_reply_that_is_kept_after_it_read_as_interrupted_takes_that_errors_place() {
+    let talk = talk().await;
+    let asked = json!({"text": "wait", "id": "one"});
+    let first = ask_and_expire_lease(&talk, &asked).await;
+    let bench = &talk.bench;
+    let polled = bench.get("/v2/messages").await.body[1].clone();
+    assert_eq!((&polled["status"], &polled["error"]["code"]), (&json!("failed"), &json!("interrupted")));
+    assert_eq!(polled["error"]["final"], false);
+    let repeated = bench.send(for_json(&bench.key, &asked)).await.body;
+    assert_eq!(repeated, polled, "a repeat tells the same");
+    talk.gate.add_permits(1);
+    assert_eq!(first.await.unwrap().status(), StatusCode::OK);
+    let kept = bench.get("/v2/messages").await.body[1].clone();
+    assert_eq!(
+        (&kept["id"], &kept["status"], &kept["error"]),
+        (&polled["id"], &json!("completed"), &json!(null))
+    );
+    assert_eq!(kept["text"], "echo: wait");
+    assert_eq!(bench.send(for_json(&bench.key, &asked)).await.body, kept);
+}
+
+#[tokio::test]
+async fn a_turn_that_read_as_interrupted_changes_nothing_any_more() {
+    let talk = talk().await;
+    let first = ask_and_expire_lease(&talk, &json!({"text": "late Call Tom"})).await;
+    talk.gate.add_permits(1);
+    assert_eq!(first.await.unwrap().status(), StatusCode::OK);
+    let kept = talk.bench.get("/v2/messages").await.body[1].clone();
+    assert_eq!((&kept["status"], &kept["error"]["code"]), (&json!("failed"), &json!("interrupted")));
+    assert_eq!((&kept["error"]["final"], &kept["tools"]), (&json!(true), &json!([])));
+    assert_eq!(talk.bench.get("/v1/dev/user/action-items").await.body, json!([]));
 }
 
 #[tokio::test]

@@ -130,3 +130,31 @@ async fn a_query_has_bounds_and_strange_ones_are_answered() {
         assert_eq!(ids(&bench, query).await, Vec::<String>::new(), "{query}");
     }
 }
+
+#[tokio::test]
+async fn frequent_words_are_found_in_the_newest_passages_and_rare_ones_wherever_they_stand() {
+    let bench = Bench::new().await;
+    bench
+        .run(
+            "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
+                 language, source, status, title, indexed_revision) \
+             select 'ann', 'c' || n, t, t, t, t, 'en', 'phone', 'completed', 'Number ' || n, 0 \
+             from generate_series(1, 500) n, lateral (select timestamptz '2026-11-20' - make_interval(hours => n) as t) x; \
+             insert into search_entries (user_id, conversation_id, part, happened_at, content, words) \
+             select user_id, conversation_id, part, started_at, said, \
+                 to_tsvector('english', said) || to_tsvector('simple', said) || array_to_tsvector(array['u' || md5(user_id)]) \
+             from conversations, generate_series(0, 4) part, \
+                 lateral (select 'The budget of ' || conversation_id || case when part = 4 then ' in euros' else '' end as said) x",
+        )
+        .await;
+    assert_eq!(ids(&bench, "q=budget&limit=2").await, ["c1", "c2"], "2,500 passages have it: the newest");
+    assert_eq!(
+        ids(&bench, "q=euros&limit=2").await,
+        ["c1", "c2"],
+        "500 have it, 400 of them within the newest 2,000"
+    );
+    assert_eq!(ids(&bench, "q=c500").await, ["c500"], "the oldest has it");
+    assert_eq!(ids(&bench, "q=c500%20budget&limit=2").await, ["c500", "c1"], "all words before some");
+    assert_eq!(ids(&bench, "q=budget&end_date=2026-10-31T23:30:00Z&limit=1").await, ["c457"]);
+    assert_eq!(ids(&bench, "q=zeppelin%20budget&limit=1").await, ["c1"], "nothing has both");
+}

@@ -17,7 +17,7 @@ mod turn;
 pub use arguments::check_arguments;
 pub use offer::{MOST_OFFERED, Offer, Offered, Origin};
 pub use ports::{
-    AppTools, Call, Context, Converse, Event, Exchange, Journal, Listener, NoApps, Output, Past, Round,
+    AppTools, Call, Context, Converse, Event, Exchange, Hold, Journal, Listener, NoApps, Output, Past, Round,
     Speaker, Step, ToolFailure, ToolState, Toolbox,
 };
 pub use reply::{Reply, ReplyStatus, Source, SourceKind, ToolUse, Trouble};

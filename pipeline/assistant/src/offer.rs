@@ -50,6 +50,14 @@ impl Offered {
         }
     }
 
+    /// Whether it may change something: a tool of an app always may.
+    pub fn writes(&self) -> bool {
+        match &self.origin {
+            Origin::Data(tool) => tool.writes(),
+            Origin::App(_) => true,
+        }
+    }
+
     /// What is shown while it runs.
     pub fn status(&self) -> &str {
         match &self.origin {

@@ -167,15 +167,31 @@ impl AppTools for NoApps {
     }
 }
 
+/// Whether something may be changed in the name of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// The turn is this process's, for a whole lease from now on.
+    Held,
+    /// Its lease ran out, or another process has it: clients were told that it is interrupted.
+    Lost,
+    /// The database did not answer.
+    Unknown,
+}
+
 /// Keeps what comes of a turn.
 pub trait Journal: Send + Sync {
-    /// Stores what there is of the reply so far and renews the turn's lease. `false`: the turn is no longer this process's.
+    /// Stores what there is of the reply so far and renews the turn's lease, unless that ran out. `false`: the turn is no
+    /// longer this process's.
     fn renew<'a>(&'a self, _: &'a Reply) -> BoxFuture<'a, bool> {
         ready(true).boxed()
     }
 
-    /// Stores the reply, whatever it takes; when it returns, the reply is kept or the turn is no longer this process's.
-    fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, ()>;
+    /// Renews the turn's lease before a tool changes something.
+    fn hold(&self) -> BoxFuture<'_, Hold>;
+
+    /// Stores the reply, whatever it takes. `false`: it is not kept, because the turn is no longer this process's or the
+    /// database did not answer.
+    fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, bool>;
 }
 
 /// How far a tool has come.

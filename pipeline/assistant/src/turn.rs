@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
+use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
 use serde_json::Value;
 use tokio::{
     sync::Notify,
@@ -21,8 +21,8 @@ use crate::{
     gate,
     offer::{Offer, Offered, Origin},
     ports::{
-        AppTools, Call, Context, Converse, Event, Exchange, Journal, Listener, Past, Round, Step, ToolState,
-        Toolbox,
+        AppTools, Call, Context, Converse, Event, Exchange, Hold, Journal, Listener, Past, Round, Step,
+        ToolState, Toolbox,
     },
     reply::{Reply, ReplyStatus, Source, ToolUse, Trouble},
     tools::{AppTool, DataTool},
@@ -101,8 +101,8 @@ struct Progress {
 }
 
 impl Turn {
-    /// Runs the turn to its end, until `stop` is done or until the turn is another process's, and returns the reply, which
-    /// its journal keeps by then.
+    /// Runs the turn to its end, until `stop` is done or until the turn is another process's, and returns the reply as its
+    /// journal keeps it: when a reply is not kept, listeners are told that the turn was interrupted.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Reply {
         // What an app said before is heard again with the history.
         let heard = self.history.iter().flat_map(|past| past.apps.iter().cloned()).collect();
@@ -114,11 +114,13 @@ impl Turn {
                 Ok(Err(trouble)) => (ReplyStatus::Failed, Some(trouble)),
                 Err(_) => (ReplyStatus::Failed, Some(Trouble::TurnTimeout)),
             },
-            () = self.renew(&progress, &round_done) => (ReplyStatus::Stopped, Some(Trouble::Interrupted)),
+            () = self.renew(&progress, &round_done) => (ReplyStatus::Failed, Some(Trouble::Interrupted)),
             () = stop => (ReplyStatus::Stopped, Some(Trouble::Interrupted)),
         };
-        let reply = Reply { status, trouble, ..self.so_far(&progress) };
-        self.ports.journal.finish(&reply).await;
+        let mut reply = Reply { status, trouble, ..self.so_far(&progress) };
+        if !self.ports.journal.finish(&reply).await {
+            (reply.status, reply.trouble) = (ReplyStatus::Failed, Some(Trouble::Interrupted));
+        }
         self.ports.listener.hear(Event::Over(reply.clone()));
         reply
     }
@@ -173,7 +175,7 @@ impl Turn {
                     }
                     let (made, refused) = calls.split_at(calls.len().min(calls_left));
                     calls_left -= made.len();
-                    let mut exchanges = self.call_all(made, &tools, progress).await;
+                    let mut exchanges = self.call_all(made, &tools, progress).await?;
                     exchanges.extend(refused.iter().map(|call| Exchange {
                         call: call.clone(),
                         result: Err("Too many calls in one turn: answer with what is known.".to_owned()),
@@ -197,25 +199,31 @@ impl Turn {
 
     /// Makes calls, a few at a time, and returns their results in the order of the calls. Those that write are made one
     /// after the other.
-    async fn call_all(&self, calls: &[Call], tools: &[Offered], progress: &Mutex<Progress>) -> Vec<Exchange> {
+    async fn call_all(
+        &self,
+        calls: &[Call],
+        tools: &[Offered],
+        progress: &Mutex<Progress>,
+    ) -> Result<Vec<Exchange>, Trouble> {
         let found = |call: &Call| tools.iter().find(|tool| tool.name == call.name);
-        let writes = calls.iter().any(|call| match found(call).map(|tool| &tool.origin) {
-            Some(Origin::Data(tool)) => tool.writes(),
-            Some(Origin::App(_)) => true,
-            None => false,
-        });
+        let writes = calls.iter().any(|call| found(call).is_some_and(Offered::writes));
         let at_once = if writes { 1 } else { self.limits.at_once };
-        let made: Vec<BoxFuture<'_, Exchange>> =
+        let made: Vec<BoxFuture<'_, Result<Exchange, Trouble>>> =
             calls.iter().map(|call| self.exchange(call, found(call), progress).boxed()).collect();
-        stream::iter(made).buffered(at_once).collect().await
+        stream::iter(made).buffered(at_once).try_collect().await
     }
 
-    async fn exchange(&self, call: &Call, tool: Option<&Offered>, progress: &Mutex<Progress>) -> Exchange {
+    async fn exchange(
+        &self,
+        call: &Call,
+        tool: Option<&Offered>,
+        progress: &Mutex<Progress>,
+    ) -> Result<Exchange, Trouble> {
         let (result, foreign) = match tool {
-            Some(tool) => self.call(call, tool, progress).await,
+            Some(tool) => self.call(call, tool, progress).await?,
             None => (Err("There is no such tool.".to_owned()), false),
         };
-        Exchange { call: call.clone(), result, foreign }
+        Ok(Exchange { call: call.clone(), result, foreign })
     }
 
     async fn call(
@@ -223,16 +231,27 @@ impl Turn {
         call: &Call,
         tool: &Offered,
         progress: &Mutex<Progress>,
-    ) -> (Result<Value, String>, bool) {
+    ) -> Result<(Result<Value, String>, bool), Trouble> {
+        let refused = |words: &str| Ok((Err(words.to_owned()), false));
         if let Err(problem) = check_arguments(&tool.parameters, &call.arguments) {
-            return (Err(problem), false);
+            return refused(&problem);
         }
         if let Origin::App(app) = &tool.origin
             && !gate::lets(app, &lock(progress).heard, &self.question)
         {
-            let words =
-                "Refused: another app has answered in this turn, and the person did not name this app.";
-            return (Err(words.to_owned()), false);
+            return refused(
+                "Refused: another app has answered in this turn, and the person did not name this app.",
+            );
+        }
+        // Nothing is changed in the name of a turn that reads as interrupted.
+        if tool.writes() {
+            match self.ports.journal.hold().await {
+                Hold::Held => {}
+                Hold::Lost => return Err(Trouble::Interrupted),
+                Hold::Unknown => {
+                    return refused("The service is not ready for this now: nothing was called.");
+                }
+            }
         }
         let event = |state| Event::Tool {
             name: tool.own_name().to_owned(),
@@ -254,7 +273,7 @@ impl Turn {
             millis: u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX),
         });
         self.ports.listener.hear(event(if ok { ToolState::Done } else { ToolState::Failed }));
-        (result, foreign)
+        Ok((result, foreign))
     }
 
     async fn call_data(

@@ -50,6 +50,10 @@ struct World {
     renewed: Mutex<Vec<Reply>>,
     /// After how many renewals the turn is another process's.
     taken_over_after: Option<usize>,
+    /// What is said when the turn is to be held; else it is.
+    holds: Option<Hold>,
+    /// Whether the reply cannot be kept.
+    is_lost: bool,
 }
 
 impl Toolbox for World {
@@ -95,9 +99,13 @@ impl Journal for World {
         ready(self.taken_over_after.is_none_or(|most| renewed.len() <= most)).boxed()
     }
 
-    fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, ()> {
+    fn hold(&self) -> BoxFuture<'_, Hold> {
+        ready(self.holds.unwrap_or(Hold::Held)).boxed()
+    }
+
+    fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, bool> {
         self.kept.lock().unwrap().push(reply.clone());
-        ready(()).boxed()
+        ready(!self.is_lost).boxed()
     }
 }
 
@@ -235,6 +243,47 @@ async fn a_turn_that_is_another_processs_goes_no_further() {
     let (turn, _) = turn_in(world, "x?", Vec::new());
     let begun = Instant::now();
     let reply = turn.run(pending()).await;
-    assert_eq!((reply.status, reply.trouble), (ReplyStatus::Stopped, Some(Trouble::Interrupted)));
+    assert_eq!((reply.status, reply.trouble), (ReplyStatus::Failed, Some(Trouble::Interrupted)));
     assert_eq!(begun.elapsed(), 3 * Limits::default().renewal);
+}
+
+#[tokio::test]
+async fn a_turn_whose_lease_ran_out_reads_and_answers_and_changes_nothing() {
+    let lost = || World { holds: Some(Hold::Lost), ..World::default() };
+    for writing in
+        [call("create_action_item", json!({"description": "Call Tom"})), call("ask_alpha", json!({"n": 1}))]
+    {
+        let steps = vec![calls(vec![writing]), answer("Done.", None)];
+        let (turn, world) = turn_in(lost(), "x?", steps);
+        let reply = turn.run(pending()).await;
+        assert_eq!((reply.status, reply.trouble), (ReplyStatus::Failed, Some(Trouble::Interrupted)));
+        assert_eq!((reply.text.as_str(), reply.tools.len()), ("", 0));
+        assert_eq!(world.calls.load(Ordering::Relaxed) + world.app_calls.lock().unwrap().len(), 0);
+        assert!(!world.events.lock().unwrap().iter().any(|event| matches!(event, Event::Tool { .. })));
+    }
+    let steps = vec![calls(vec![call("search", json!({"query": "x"}))]), answer("Found.", None)];
+    let reply = turn_in(lost(), "x?", steps).0.run(pending()).await;
+    assert_eq!((reply.status, reply.text.as_str()), (ReplyStatus::Completed, "Found."));
+}
+
+#[tokio::test]
+async fn while_nobody_can_say_whose_the_turn_is_nothing_is_changed_and_the_engine_is_told() {
+    let world = World { holds: Some(Hold::Unknown), ..World::default() };
+    let steps = vec![
+        calls(vec![call("create_action_item", json!({"description": "Call Tom"}))]),
+        answer("Not now.", None),
+    ];
+    let (turn, world) = turn_in(world, "x?", steps);
+    let reply = turn.run(pending()).await;
+    assert_eq!((reply.status, reply.text.as_str()), (ReplyStatus::Completed, "Not now."));
+    assert_eq!((world.calls.load(Ordering::Relaxed), reply.tools.len()), (0, 0));
+}
+
+#[tokio::test]
+async fn whoever_follows_a_turn_hears_what_is_kept_of_it() {
+    let world = World { is_lost: true, ..World::default() };
+    let (turn, world) = turn_in(world, "x?", vec![answer("Here it is.", None)]);
+    let reply = turn.run(pending()).await;
+    assert_eq!((reply.status, reply.trouble), (ReplyStatus::Failed, Some(Trouble::Interrupted)));
+    assert_eq!(world.events.lock().unwrap().last(), Some(&Event::Over(reply)));
 }

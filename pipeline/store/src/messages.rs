@@ -65,6 +65,8 @@ pub struct ChatMessage {
     pub status: Option<String>,
     /// Why it failed.
     pub trouble: Option<String>,
+    /// Whether it stays as it is; `false` while its turn may still be answered.
+    pub is_settled: bool,
 }
 
 /// What came of a turn.
@@ -85,6 +87,9 @@ pub struct FinishedTurn {
 }
 
 const BEGINNING: &str = "beginning a turn";
+
+/// How long after its beginning a turn may be answered: longer than it runs and its end is tried.
+const SETTLED: Duration = Duration::from_secs(600);
 
 impl Store {
     /// Stores a message and begins the turn that answers it, unless one is running in its thread.
@@ -148,8 +153,30 @@ impl Store {
         Ok(BegunTurn::Busy(seconds.unwrap_or(1).unsigned_abs()))
     }
 
-    /// Stores what there is of a running turn's reply, and renews its lease. `false`: the turn is no longer this process's,
-    /// because another message began after its lease or its thread was cleared.
+    /// Renews a turn's lease before a tool changes something. `false`: the lease ran out, and nothing is to be changed in the
+    /// turn's name any more.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn hold_turn(&self, user: &UserId, reply_id: &str, lease: Duration) -> Result<bool, Error> {
+        const DOING: &str = "renewing the lease of a turn";
+        let hold = async {
+            let mut transaction = self.db.begin_without_clock(DOING).await?;
+            let held = sqlx::query(include_str!("../sql/messages/hold_turn.sql"))
+                .bind(user.as_str())
+                .bind(reply_id)
+                .bind(lease.as_secs_f64())
+                .execute(&mut *transaction)
+                .await
+                .doing(DOING)?;
+            transaction.commit().await.doing(DOING)?;
+            Ok(held.rows_affected() > 0)
+        };
+        self.db.in_time(hold).await
+    }
+
+    /// Stores what there is of a running turn's reply, and renews its lease, unless that ran out. `false`: the turn is no
+    /// longer this process's, because another message began after its lease or its thread was cleared.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -180,8 +207,8 @@ impl Store {
         self.db.in_time(renew).await
     }
 
-    /// Keeps what came of a turn. `false`: the turn is no longer this process's, because its time was over or its thread
-    /// was cleared; nothing was changed.
+    /// Keeps what came of a turn, also after its lease. `false`: the turn is no longer this process's, because another
+    /// message began or its thread was cleared, or it is settled; nothing was changed.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -203,6 +230,7 @@ impl Store {
                 .bind(&ended.sources)
                 .bind(&ended.tools)
                 .bind(&ended.text)
+                .bind(SETTLED.as_secs_f64())
                 .execute(&mut *transaction)
                 .await
                 .doing(DOING)?;
@@ -228,6 +256,7 @@ impl Store {
             .bind(thread)
             .bind(before)
             .bind(limit)
+            .bind(SETTLED.as_secs_f64())
             .fetch_all(self.db.pool())
             .await
             .doing("listing messages")
@@ -301,6 +330,7 @@ async fn one(connection: &mut PgConnection, user: &UserId, id: &str) -> Result<O
     sqlx::query_as(include_str!("../sql/messages/one.sql"))
         .bind(user.as_str())
         .bind(id)
+        .bind(SETTLED.as_secs_f64())
         .fetch_optional(connection)
         .await
         .doing("reading a message")

@@ -29,14 +29,17 @@ use crate::{
 /// Whose conversations they are, and who owns the app.
 const USER: &str = "bench-0";
 const APP: &str = "01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90";
-const CONVERSATIONS: i64 = 10_000;
-const READERS: usize = 2_000;
+/// A build for debugging only shows that the table can be made.
+const CONVERSATIONS: i64 = if cfg!(debug_assertions) { 300 } else { 10_000 };
+/// Memories, and as many action items: more than a search reads.
+const THINGS: i64 = if cfg!(debug_assertions) { 300 } else { 3_000 };
+const READERS: usize = if cfg!(debug_assertions) { 100 } else { 2_000 };
 const ROUNDS: usize = 3;
 /// Questions of each kind and round.
-const QUESTIONS: usize = 40;
+const QUESTIONS: usize = if cfg!(debug_assertions) { 5 } else { 40 };
 
 /// Kinds of searches: their queries, and the p99 that they are to stay below.
-const SEARCHES: [(&str, &[&str], f64); 4] = [
+const SEARCHES: [(&str, &[&str], f64); 6] = [
     ("one or two words", &["budget", "invoice customer", "w77", "w1234 friday"], 150.0),
     ("words that stand nowhere", &["zebra", "zebra unicorn"], 150.0),
     (
@@ -47,6 +50,21 @@ const SEARCHES: [(&str, &[&str], f64); 4] = [
     (
         "phrases of frequent words that are never said",
         &["\"budget budget budget budget\"", "\"team plan travel music price\""],
+        150.0,
+    ),
+    (
+        "many frequent words",
+        &[
+            "budget meeting report friday project customer invoice design garden team review plan",
+            "zebra budget meeting report friday project customer invoice design garden team review plan",
+        ],
+        150.0,
+    ),
+    (
+        "many phrases, one of which is enough",
+        &[
+            "\"budget school\" or \"meeting plan\" or \"report team\" or \"friday roof\" or \"project travel\"",
+        ],
         150.0,
     ),
 ];
@@ -135,7 +153,8 @@ fn manifest() {
     );
 }
 
-/// 10,000 conversations of one user, 30 segments each, of 29 frequent words and 4,000 rare ones: indexed as the worker does.
+/// 10,000 conversations of one user, 30 segments each, of 29 frequent words and 4,000 rare ones: indexed as the worker does. And
+/// memories and action items of the same words.
 async fn fill(setup: &Setup) {
     let words = "budget meeting report friday project customer invoice design garden team review plan release office \
          travel school doctor music dinner weather engine server market price quality kitchen holiday contract roof";
@@ -153,7 +172,12 @@ async fn fill(setup: &Setup) {
          from conversations c, generate_series(0, 29) p, (select string_to_array('{words}', ' ') as w) words \
          where c.conversation_id like 'search-%'; \
          insert into action_items (user_id, action_item_id, description, created_at, updated_at) \
-         select '{USER}', 'search-' || n, 'Send the report ' || n, now(), now() from generate_series(1, 500) n"
+         select '{USER}', 'search-' || n, 'Send the report ' || n || ' on ' || left(s.content, 80), now(), now() \
+         from generate_series(1, {THINGS}) n \
+             join transcript_segments s on s.user_id = '{USER}' and s.position = n % 30 \
+                 and s.conversation_id = 'search-' || 1 + n % {CONVERSATIONS}; \
+         insert into memories (user_id, memory_id, content, category, created_at, updated_at) \
+         select '{USER}', action_item_id, 'Likes ' || description, 'core', created_at, updated_at from action_items"
     );
     sqlx::raw_sql(AssertSqlSafe(filled)).execute(&setup.pool).await.unwrap();
     while setup.ledger.store().index_conversations(200).await.unwrap() > 0 {}

@@ -139,6 +139,11 @@ async fn bad_manifest(Path(how): Path<String>) -> Response {
         "huge" => "x".repeat(300 * 1_024).into_response(),
         "html" => "<html>not found</html>".into_response(),
         "list" => Json(json!([])).into_response(),
+        "gzip" => (
+            [(header::CONTENT_ENCODING, "gzip"), (header::CONTENT_TYPE, "application/json")],
+            vec![0x1f_u8, 0x8b, 8, 0, 0, 0, 0, 0],
+        )
+            .into_response(),
         "slow" => hang().await,
         _ => StatusCode::IM_A_TEAPOT.into_response(),
     }

@@ -6,10 +6,14 @@ const PATH = "/v2/messages";
 const WORDS = { key: "Not started", ready: "Ready", answering: "Thinking", failed: "Failed" };
 /** Between two looks at an answer that is given elsewhere, in milliseconds. */
 const PAUSE = 1_500;
+/** The same for an answer that was interrupted and may still come. */
+const LONG_PAUSE = 10_000;
 const SCOPES = "This key may not chat. It needs the scopes chat:read and chat:write.";
 let state = "key";
 /** Who chats: the key, and the signal that ends all that was begun with it. */
 let session = null;
+/** What the newest answer is waited for with: an older one no longer says how the chat stands. */
+let newest = null;
 
 function show(next) {
   state = next;
@@ -60,7 +64,7 @@ async function enter() {
   at("question").focus();
   toEnd();
   const last = messages.at(-1);
-  if (last?.status === "running") await follow(mine, at("messages").lastElementChild, () => shown(mine, last.id), true);
+  if (last && !isOver(last)) await follow(mine, at("messages").lastElementChild, () => shown(mine, last.id), true);
 }
 
 function refuse(words) {
@@ -132,7 +136,9 @@ at("asking").addEventListener("submit", async (event) => {
  * refusal is shown as the reply.
  */
 async function follow(mine, reply, look, sent = false) {
-  show("answering");
+  const own = (newest = {});
+  const tell = (next) => newest === own && show(next);
+  tell("answering");
   while (!mine.signal.aborted) {
     let message = await look(sent).catch(() => null);
     if (mine.signal.aborted) return null;
@@ -140,19 +146,31 @@ async function follow(mine, reply, look, sent = false) {
     sent = true;
     if (message?.refused) {
       const text = reply.querySelector("p").textContent;
-      message = { sender: "ai", text, status: "failed", error: { detail: message.refused } };
+      message = { sender: "ai", text, status: "failed", error: { detail: message.refused, final: true } };
     }
-    if (message && message.status !== "running") {
+    if (message && isOver(message)) {
       const stays = isAtEnd();
       reply.replaceWith(written(message));
       if (stays) toEnd();
-      show(message.status === "completed" ? "ready" : "failed");
+      tell(message.status === "completed" ? "ready" : "failed");
       return null;
     }
     if (message?.text) reply.querySelector("p").textContent = message.text;
-    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    if (message?.error && reply.className !== "failed") {
+      // The answer may still come; meanwhile something else may be asked.
+      const old = reply;
+      reply = written(message);
+      old.replaceWith(reply);
+      tell("failed");
+    }
+    await new Promise((resolve) => setTimeout(resolve, message?.error ? LONG_PAUSE : PAUSE));
   }
   return null;
+}
+
+/** Whether a message stays as it is. */
+function isOver({ status, error }) {
+  return status !== "running" && error?.final !== false;
 }
 
 /** A message of the list, by its id. */

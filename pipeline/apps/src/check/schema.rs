@@ -1,5 +1,7 @@
 //! The schema of one parameter: small, shallow, and one that arguments can be checked by in linear time.
 
+use std::collections::BTreeSet;
+
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
@@ -19,7 +21,7 @@ pub(super) fn check_schema(schema: &Value) -> Option<String> {
     if refers(schema) {
         return Some("is not written out: it holds $ref or $id".to_owned());
     }
-    if is_plain(schema) {
+    if is_common(schema) {
         return None;
     }
     compile(schema).err().map(|NoSchema| "is not a JSON Schema that can be checked".to_owned())
@@ -48,15 +50,34 @@ fn refers(schema: &Value) -> bool {
     }
 }
 
-/// Whether it says no more than a type, which was checked, and words: most do, and these need no validator to be known as right.
-fn is_plain(schema: &Value) -> bool {
-    let is_word = |(name, value): (&String, &Value)| match name.as_str() {
-        "type" | "default" => true,
-        "description" | "title" => value.is_string(),
+const TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "array", "object", "null"];
+
+/// Whether it is a schema of the common keywords alone, rightly used. Most are, and these need no validator to be known as right:
+/// to make one takes a thousand times as long. Whatever is not known here is left to the validator.
+fn is_common(schema: &Value) -> bool {
+    let Value::Object(fields) = schema else { return schema.is_boolean() };
+    fields.iter().all(|(name, value)| match name.as_str() {
+        "type" => value.as_str().is_some_and(|name| TYPES.contains(&name)),
+        "default" | "const" => true,
+        "description" | "title" | "format" | "$comment" => value.is_string(),
         "examples" => value.is_array(),
+        "enum" => value.as_array().is_some_and(|values| !values.is_empty()),
+        "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
+            value.is_u64()
+        }
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => value.is_number(),
+        "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" => value.is_boolean(),
+        "items" | "additionalProperties" | "contains" | "not" => is_common(value),
+        "properties" => value.as_object().is_some_and(|all| all.values().all(is_common)),
+        "anyOf" | "oneOf" | "allOf" => {
+            value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(is_common))
+        }
+        "required" => value.as_array().is_some_and(|names| {
+            let distinct: BTreeSet<&str> = names.iter().filter_map(Value::as_str).collect();
+            distinct.len() == names.len()
+        }),
         _ => false,
-    };
-    schema.as_object().is_some_and(|fields| fields.iter().all(is_word))
+    })
 }
 
 /// No validator can be made of it.
@@ -79,5 +100,94 @@ fn levels(value: &Value) -> usize {
         Value::Object(fields) => 1 + fields.values().map(levels).max().unwrap_or(0),
         Value::Array(items) => 1 + items.iter().map(levels).max().unwrap_or(0),
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Schemas and what looks like them: common keywords with values of every kind.
+    fn any_schema() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(json!(null)),
+            any::<bool>().prop_map(Value::from),
+            (-3_i64..300).prop_map(Value::from),
+            (-2.5_f64..2.5).prop_map(Value::from),
+            prop::sample::select(vec!["string", "integer", "null", "date", "strange"]).prop_map(Value::from),
+            prop::collection::vec(prop::sample::select(vec!["a", "b"]), 0..3).prop_map(Value::from),
+            Just(json!({})),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            let keyword = prop::sample::select(vec![
+                "type",
+                "default",
+                "const",
+                "description",
+                "title",
+                "format",
+                "$comment",
+                "examples",
+                "enum",
+                "minLength",
+                "maxLength",
+                "minItems",
+                "maxItems",
+                "minProperties",
+                "maxProperties",
+                "minimum",
+                "maximum",
+                "exclusiveMinimum",
+                "exclusiveMaximum",
+                "uniqueItems",
+                "deprecated",
+                "readOnly",
+                "writeOnly",
+                "items",
+                "additionalProperties",
+                "contains",
+                "not",
+                "properties",
+                "anyOf",
+                "oneOf",
+                "allOf",
+                "required",
+                "pattern",
+            ]);
+            prop_oneof![
+                prop::collection::btree_map(keyword, inner.clone(), 0..4).prop_map(|fields| json!(fields)),
+                prop::collection::vec(inner, 0..3).prop_map(Value::from),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn what_is_let_through_without_a_validator_is_a_schema(schema in any_schema()) {
+            prop_assert!(!is_common(&schema) || compile(&schema).is_ok(), "{schema}");
+        }
+    }
+
+    #[test]
+    fn common_schemas_are_known_and_others_are_left_to_the_validator() {
+        let common = json!({
+            "type": "object", "required": ["city"], "additionalProperties": false,
+            "properties": {
+                "city": { "type": "string", "minLength": 1, "maxLength": 80, "format": "city" },
+                "floor": { "anyOf": [{ "type": "integer", "minimum": -5, "maximum": 200 }, { "type": "null" }] },
+                "tags": { "type": "array", "items": { "enum": ["a", "b"] }, "uniqueItems": true, "maxItems": 3 },
+            },
+        });
+        assert!(is_common(&common) && compile(&common).is_ok());
+        for other in
+            [json!({ "pattern": "^a+$" }), json!({ "type": ["string", "null"] }), json!({ "maxLength": -1 })]
+        {
+            assert!(!is_common(&other), "{other}");
+        }
     }
 }

@@ -150,6 +150,11 @@ async fn questions_that_were_added_later_are_answered() {
 }
 
 #[tokio::test]
+async fn the_questions_of_a_stranger_are_answered() {
+    hold("stranger", include_str!("../../corpus/assistant/stranger.json"), true).await;
+}
+
+#[tokio::test]
 async fn the_frozen_questions_are_answered() {
     hold("frozen", include_str!("../../corpus/assistant/frozen.json"), false).await;
 }

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 
 use assistant::{
-    AppTool, AppTools, DataTool, Event, Journal, Listener, Output, Reply, Source, SourceKind, ToolFailure,
-    Toolbox,
+    AppTool, AppTools, DataTool, Event, Hold, Journal, Listener, Output, Reply, Source, SourceKind,
+    ToolFailure, Toolbox,
 };
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
@@ -243,8 +243,12 @@ impl AppTools for World {
 }
 
 impl Journal for World {
-    fn finish<'a>(&'a self, _: &'a Reply) -> BoxFuture<'a, ()> {
-        ready(()).boxed()
+    fn hold(&self) -> BoxFuture<'_, Hold> {
+        ready(Hold::Held).boxed()
+    }
+
+    fn finish<'a>(&'a self, _: &'a Reply) -> BoxFuture<'a, bool> {
+        ready(true).boxed()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use assistant::{
-    AppTool, AppTools, Context, DataTool, Event, Journal, Limits, Listener, Output, Ports, Reply,
+    AppTool, AppTools, Context, DataTool, Event, Hold, Journal, Limits, Listener, Output, Ports, Reply,
     ReplyStatus, ToolFailure, Toolbox, Trouble, Turn,
 };
 use engines::{OpenAi, OpenAiConfig, Patience};
@@ -50,8 +50,12 @@ impl AppTools for World {
 }
 
 impl Journal for World {
-    fn finish<'a>(&'a self, _: &'a Reply) -> BoxFuture<'a, ()> {
-        ready(()).boxed()
+    fn hold(&self) -> BoxFuture<'_, Hold> {
+        ready(Hold::Held).boxed()
+    }
+
+    fn finish<'a>(&'a self, _: &'a Reply) -> BoxFuture<'a, bool> {
+        ready(true).boxed()
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::reads::READS;
 
 /// What is not cut off, and why.
-const NOT_CUT: [(&str, &str); 23] = [
+const NOT_CUT: [(&str, &str); 24] = [
     ("report_servers", "one statement that notes what a process knows; the next report says it again"),
     ("operate", "what replay, discard, run_now and cancel are made of, which are cut off"),
     ("begin_order", "one transaction that records an order, of which nothing is done yet"),
@@ -30,6 +30,10 @@ const NOT_CUT: [(&str, &str); 23] = [
     ("handed_over", "one statement; cut off, the same tasks are created again, which the task queue refuses"),
     ("hand_over_failed", "one statement; cut off, the tasks are tried again after 30 s"),
     ("renew_live", "one transaction that moves two moments of one row; the next renewal moves them again"),
+    (
+        "hold_turn",
+        "one transaction that moves one moment of one row; cut off, no tool is called in the turn's name",
+    ),
     ("follow_apps", "brings webhooks up to date in batches, each a transaction; the round does it again"),
     ("reseal_secrets", "encrypts rows in pages, each a transaction; said again, it goes on"),
     ("begin_export", "one transaction that records one action"),

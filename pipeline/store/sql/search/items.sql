@@ -1,6 +1,6 @@
 -- A user's action items with any of the words, of the newest 2,000; best first.
 -- $1 user, $2 all words, $3 any word, $4 from, $5 until, $6 how many, $7 the text search configuration
-with newest as (
+with newest as materialized (
     select action_item_id, description, created_at, completed, due_at,
         to_tsvector($7::regconfig, description) as words
     from (select action_item_id, description, created_at, completed, due_at from action_items

@@ -29,6 +29,7 @@ mod database;
 mod failures;
 mod folders;
 mod full_disk;
+mod hostile;
 mod ids;
 mod languages;
 mod last_words;

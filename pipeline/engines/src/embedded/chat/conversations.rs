@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::words::{counted, day_of, local, moment, stamp, stems, time_of, week_of};
 use super::{Turn, answer, failed, listed, quoting, text};
+use crate::embedded::dates::number;
 use crate::embedded::dates::ranges::Direction;
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{pattern, shortened};
@@ -15,13 +16,13 @@ use crate::embedded::text::{pattern, shortened};
 /// Words that ask for conversations as such, and name no topic.
 static GENERIC: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:summari[sz]e|summary|summaries|recap|overview|review|show|list|give|conversations?|talks?|talked|chats?|chatted|meetings?|met|meet|calls?|discuss(?:ed|ions?)?|spoke|speak|spoken|recordings?|recorded|happen(?:ed|ing)?|highlights?|events?|busy|digest|catch|latest|recent(?:ly)?|went|topics?|subjects?|read|everything|remember|memories of)\b",
+        r"(?i)\b(?:took place|taken? place|summari[sz]e|summary|summaries|recap|overview|review|show|list|give|conversations?|talks?|talked|chats?|chatted|meetings?|met|meet|calls?|discuss(?:ed|ions?)?|spoke|speak|spoken|recordings?|recorded|happen(?:ed|ing)?|highlights?|events?|busy|digest|catch|latest|recent(?:ly)?|went|topics?|subjects?|read|everything|remember|memories of)\b",
     )
 });
 /// "My latest conversations", where no span is named.
 static LATEST: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:my|the|our) (?:\w+ )?(?:latest|last|recent|newest) (?:conversations?|talks?|chats?|meetings?|recordings?)\b|\bwhat (?:did|have) (?:i|we) (?:just |recently |lately )?(?:talk(?:ed)?|discuss(?:ed)?|chat(?:ted)?|speak|spoken) ?(?:about)?(?: lately| recently)?[\s?.!]*$|^(?:show|list)(?: me)?(?: all)? my conversations\W*$",
+        r"(?i)\b(?:my|the|our) (?:\w+ ){0,2}(?:latest|last|recent|newest) (?:\w+ )?(?:conversations?|talks?|chats?|meetings?|recordings?)\b|\bwhat (?:did|have) (?:i|we) (?:just |recently |lately )?(?:talk(?:ed)?|discuss(?:ed)?|chat(?:ted)?|speak|spoken) ?(?:about)?(?: lately| recently)?[\s?.!]*$|^(?:show|list)(?: me)?(?: all)? my conversations\W*$",
     )
 });
 
@@ -29,6 +30,13 @@ static LATEST: LazyLock<Pattern> = LazyLock::new(|| {
 static ONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:latest|last|most recent|newest) (?:conversation|talk|chat|meeting|recording)\b|\bjust\b",
+    )
+});
+
+/// "My three most recent conversations", "the last 5 talks".
+static SOME: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:my|the|our) (?:(?P<before>[a-z]+|\d{1,2}) )?(?:latest|last|most recent|newest) (?:(?P<behind>[a-z]+|\d{1,2}) )?(?:conversations|talks|chats|meetings|recordings)\b",
     )
 });
 
@@ -48,7 +56,8 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
         }
         return Some(match turn.result(DataTool::ListConversations) {
             None => {
-                let limit = if ONE.is_match(&turn.message.bare) { 1 } else { 10 };
+                let limit =
+                    if ONE.is_match(&turn.message.bare) { 1 } else { some(&turn.message.bare).unwrap_or(10) };
                 turn.call(DataTool::ListConversations, json!({ "limit": limit }))
             }
             Some(Ok(result)) => summary(turn, result, "lately", 1),
@@ -72,6 +81,13 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
         }
         Some(Err(words)) => failed(words),
     })
+}
+
+/// How many are asked for, in words or digits.
+fn some(bare: &str) -> Option<i64> {
+    let found = SOME.captures(bare)?;
+    let words = found.name("before").or_else(|| found.name("behind"))?;
+    number(&words.as_str().to_lowercase()).filter(|some| (1..=i64::from(MOST)).contains(some))
 }
 
 fn summary(turn: &Turn<'_>, result: &Value, named: &str, days: i64) -> Step {

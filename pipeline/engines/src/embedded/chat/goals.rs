@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::words::{share, stems};
 use super::{Turn, answer, failed, listed, quoting, text};
+use crate::embedded::dates::number;
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
 
@@ -23,6 +24,15 @@ static ADD: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:add|log|record)\s+(?P<value>\d+(?:[.,]\d+)?)\b(?P<unit>[^\d]*?)\b(?:to|towards?|for|on)\b(?P<which>.*\bgoals?\b.*)$",
     )
 });
+/// "I finished a book, bump the goal by one".
+static BY: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?P<why>.+?)[,;.]\s*)?(?:so |and |please )*(?P<verb>bump|raise|increase|increment|move|push|lower|decrease|reduce)\s+(?:up |down )?(?P<which>.*\bgoals?\b.*?)\s+(?:up |down )?by\s+(?P<value>\d+(?:[.,]\d+)?|[a-z]+)\b",
+    )
+});
+/// A figure that a goal may know: "how many books have I read?".
+static HOW_MUCH: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^how (?:many|much|far)\b.*\b(?:have|had|did|am|do) (?:i|we)\b"));
 /// "My sugar goal is reached".
 static REACHED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -38,7 +48,8 @@ static AROUND: LazyLock<Pattern> = LazyLock::new(|| {
 
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     let bare = &turn.message.bare;
-    if !GOALS.is_match(bare) {
+    let is_named = GOALS.is_match(bare);
+    if !is_named && !(HOW_MUCH.is_match(bare) && turn.offers(DataTool::ListGoals)) {
         return None;
     }
     let change = change(bare);
@@ -48,6 +59,9 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
         Some(Err(words)) => return Some(failed(words)),
     };
     let goals = listed(result, "goals");
+    if !is_named && (fitting(&goals, bare).is_empty() || change.is_some()) {
+        return None;
+    }
     Some(match change {
         Some((which, change)) => set(turn, &goals, &which, change),
         None => summary(&goals, bare),
@@ -71,6 +85,13 @@ fn change(bare: &str) -> Option<(String, Change)> {
             format!("{} {}", &found["which"], &found["unit"]),
             Change::By(value(&found["value"])?),
         ));
+    }
+    if let Some(found) = BY.captures(bare) {
+        let words = found["value"].to_lowercase();
+        let by = value(&words).or_else(|| number(&words).map(|by| by as f64))?;
+        let is_less = ["lower", "decrease", "reduce"].contains(&found["verb"].to_lowercase().as_str());
+        let why = found.name("why").map_or("", |why| why.as_str());
+        return Some((format!("{} {why}", &found["which"]), Change::By(if is_less { -by } else { by })));
     }
     let found = REACHED.captures(bare)?;
     let which = found.name("which").or_else(|| found.name("whose"))?;

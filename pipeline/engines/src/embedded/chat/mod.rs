@@ -63,8 +63,16 @@ struct Turn<'a> {
 
 /// What the rules do: the first that feels addressed answers.
 fn step(turn: &Turn<'_>) -> Step {
-    let rules: [fn(&Turn<'_>) -> Option<Step>; 7] =
-        [chatter::step, app::step, goals::step, wish::step, tasks::step, facts::step, conversations::step];
+    let rules: [fn(&Turn<'_>) -> Option<Step>; 8] = [
+        chatter::step,
+        app::step,
+        goals::step,
+        wish::step,
+        tasks::step,
+        facts::step,
+        conversations::step,
+        app::step_by_description,
+    ];
     rules.iter().find_map(|rule| rule(turn)).unwrap_or_else(|| passages::step(turn))
 }
 
@@ -75,6 +83,10 @@ impl Turn<'_> {
         self.round.rounds.iter().flatten().find(made).map(|exchange| &exchange.result)
     }
 
+    fn offers(&self, tool: DataTool) -> bool {
+        self.round.tools.iter().any(|offered| offered.name == tool.name())
+    }
+
     /// Calls a data tool; where it is not offered, says that it is missing.
     fn call(&self, tool: DataTool, arguments: Value) -> Step {
         self.calls([(tool, arguments)])
@@ -82,8 +94,7 @@ impl Turn<'_> {
 
     /// Calls several at once.
     fn calls<const N: usize>(&self, calls: [(DataTool, Value); N]) -> Step {
-        let offered = |tool: DataTool| self.round.tools.iter().any(|offered| offered.name == tool.name());
-        if let Some((missing, _)) = calls.iter().find(|(tool, _)| !offered(*tool)) {
+        if let Some((missing, _)) = calls.iter().find(|(tool, _)| !self.offers(*tool)) {
             return answer(format!(
                 "The key of this chat may not do that: it lacks the scope {}.",
                 missing.scope()

@@ -15,7 +15,7 @@ use crate::embedded::text::{pattern, shortened, words};
 /// Words of a question that say what is to be done with what is found.
 static ASKING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:find|search(?: for)?|look (?:up|for)|show|list|tell|explain|remember|remind|recall|conversations?|talk(?:ed|s|ing)?|chat(?:ted|s)?|discuss(?:ed|ion|ions)?|mention(?:ed|s)?|spoke|anything|everything|question|answer|details?|information|info|please|exactly)\b",
+        r"(?i)\b(?:find|search(?: for)?|look (?:up|for)|show|list|tell|explain|remember|remind|recall|conversations?|talk(?:ed|s|ing)?|chat(?:ted|s)?|discuss(?:ed|ion|ions)?|mention(?:ed|s)?|spoke|went|saw|see|seen|anything|everything|question|answer|details?|information|info|please|exactly)\b",
     )
 });
 

@@ -13,18 +13,18 @@ use crate::embedded::text::{capitalised, pattern};
 
 static TASKS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:tasks?|to-?dos?|to-?do'?s|to do(?:s| list)|action items?|reminders?|deadlines?|overdue|check ?list)\b|\b(?:is|are|was|were|'s|falls?|comes?|anything|what|things?)\s+(?:still\s+)?due\b|\b(?:do|must|should|shall) (?:i|we) (?:still )?(?:have|need|got|do)\b.*\bdo\b|\b(?:have|need|got|left|remains?|supposed|still) to (?:do|get done)\b|\bon my (?:plate|list|agenda)\b|\bto get done\b|\bwhat should i (?:do|work on|tackle)\b|\bwhat (?:is|'s) next\b|\bi (?:have|'ve)? ?(?:still )?(?:open|pending|outstanding)\b",
+        r"(?i)\b(?:tasks?|to-?dos?|to-?do'?s|to do(?:s| list)|action items?|reminders?|deadlines?|overdue|check ?list)\b|\b(?:is|are|was|were|'s|falls?|comes?|anything|what|things?)\s+(?:still\s+)?due\b|\b(?:do|must|should|shall) (?:i|we) (?:still )?(?:have|need|got|do)\b.*\bdo\b|\b(?:have|need|got|left|remains?|supposed|still) to (?:do|get done)\b|\bon my (?:plate|list|agenda)\b|\bto get done\b|\bwhat should i (?:do|work on|tackle)\b|\bwhat (?:is|'s) next\b|\bi (?:have|'ve)? ?(?:still )?(?:open|pending|outstanding)\b|^(?:what(?:'s| is)|which ones are|anything)\s+(?:still\s+|running\s+)?(?:late|open|pending|outstanding|unfinished)\W*$",
     )
 });
 static DONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:finish(?:ed)?|completed?|accomplish(?:ed)?|got done|get done|getting done|ticked off|checked off|closed|achieved)\b|\b(?:tasks?|to-?dos?|items?)\b.*\b(?:done|finished)\b|\bdone (?:tasks?|to-?dos?|items?)\b",
+        r"(?i)\b(?:finish(?:ed)?|completed?|accomplish(?:ed)?|got done|get done|getting done|(?:tick|check|cross)(?:ed)? off|closed|achieved)\b|\b(?:tasks?|to-?dos?|items?)\b.*\b(?:done|finished)\b|\bdone (?:tasks?|to-?dos?|items?)\b",
     )
 });
 /// That something was finished, asked without a word for tasks.
 static FINISHED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^what (?:all )?(?:have|did|'ve) (?:i|we) (?:already )?(?:finish(?:ed)?|completed?|accomplish(?:ed)?|get done|got done|gotten done|ticked off|checked off)\b",
+        r"(?i)^(?:what|which(?: \w+)?) (?:all )?(?:have|did|'ve) (?:i|we) (?:already )?(?:finish(?:ed)?|completed?|accomplish(?:ed)?|get done|got done|gotten done|(?:tick|check|cross)(?:ed)? off)\b",
     )
 });
 static OPEN: LazyLock<Pattern> = LazyLock::new(|| {
@@ -34,6 +34,11 @@ static OPEN: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static OVERDUE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\b(?:overdue|past due|(?:too )?late|missed)\b"));
+static UNDATED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:no|without(?: an?)?|lack(?:ing)?(?: an?)?|miss(?:ing)?(?: an?)?) (?:due )?(?:dates?|deadlines?)\b",
+    )
+});
 static ABOUT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:about|regarding|concerning|related to|involving|that mention|mentioning|with|for|from)\s+(?P<what>[^?!.]+)",
@@ -53,7 +58,11 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     let filter = TaskFilter::of(turn);
     Some(match turn.result(DataTool::ListActionItems) {
         None => turn.call(DataTool::ListActionItems, filter.arguments.clone()),
-        Some(Ok(result)) => summary(turn, &filter, &listed(result, "action_items")),
+        Some(Ok(result)) => {
+            let mut items = listed(result, "action_items");
+            items.retain(|item| !filter.undated || moment(item, "due_at").is_none());
+            summary(turn, &filter, &items)
+        }
         Some(Err(words)) => failed(words),
     })
 }
@@ -62,6 +71,8 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
 struct TaskFilter {
     arguments: Value,
     named: String,
+    /// Only those without a date.
+    undated: bool,
 }
 
 impl TaskFilter {
@@ -94,7 +105,11 @@ impl TaskFilter {
                 named = format!("{named}, about {what}");
             }
         }
-        Self { arguments: Value::Object(arguments), named }
+        let undated = UNDATED.is_match(bare);
+        if undated {
+            named.push_str(", without a date");
+        }
+        Self { arguments: Value::Object(arguments), named, undated }
     }
 }
 

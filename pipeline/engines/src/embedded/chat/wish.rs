@@ -53,6 +53,22 @@ static ADD_BARE: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:add|create|new|make)\s+(?:an?\s+)?(?:new\s+)?(?:task|to-?do|todo|reminder|action item)\s+(?P<what>.+)$",
     )
 });
+/// The order behind what is to be done: "I have to call Tom by Friday, put it on the list".
+static ADD_IT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:i|we) (?:have to|need to|must|should|ought to|'ve got to|want to) (?P<what>.+?)[,;.]\s*(?:so\s+|and\s+)?(?:you can |please |pls |can you |could you )*(?:(?:put|add|note|write) (?:it|that|this)(?: down)? (?:to|on|onto|in) (?:my|the) (?:(?:to-?do|todo|to do|task)s?(?:\s*list)?|list)|remind me(?: of (?:it|that|this))?)\W*$",
+    )
+});
+/// The time before the order: "in two hours remind me to call Tom".
+static TIME_FIRST: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^(?P<when>[^,;:.?!\x22]{2,40}?),?\s+(?:please\s+|pls\s+)?(?P<order>remind me\b.+)$")
+});
+/// "Remember when we met?" asks, and orders nothing.
+static RECALL: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^remember (?:when|what|who|whom|whose|where|how|why|which|the time|that time|the day|that day)\b",
+    )
+});
 static SELF_NOTE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)^(?:make a note|note|note to self|leave a note)(?:\s+to|\s*:)\s+(?P<what>.+)$")
 });
@@ -76,7 +92,19 @@ static IS_DONE: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static DID_IT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^i(?:'ve| have|'m| am)?\s+(?:just |already |now |finally )*(?:done with |finished with )?(?P<what>.+?)[,;.]?\s+(?:so\s+|and\s+|then\s+)?(?:you can |please |pls |can you |could you )*(?:tick|check|cross|mark|take|strike|cross)\s+(?:that|it|this|them)(?: one| task| item)?\s+(?:off|as done|as completed?|as finished|done|completed?)\b.*$",
+        r"(?i)^i(?:'ve| have|'m| am)?\s+(?:just |already |now |finally )*(?:done with |finished with )?(?P<what>.+?)[,;.]?\s+(?:so\s+|and\s+|then\s+)?(?:you can |please |pls |can you |could you )*(?:(?:tick|check|cross|mark|take|strike|cross)\s+(?:that|it|this|them)(?: one| task| item)?\s+(?:off|as done|as completed?|as finished|done|completed?)|(?:close|complete)\s+(?:that|it|this|them)(?: one| task| item)?)\b.*$",
+    )
+});
+/// "Done with the tax return!"
+static DONE_WITH: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:i(?:'m| am)\s+)?(?:just |already |now |finally )*(?:done|finished) with (?P<what>.+?)\W*$",
+    )
+});
+/// The state behind the task: "the offer is not sent, mark it as open again".
+static MARK_IT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<what>.+?)[,;.]\s*(?:so\s+|and\s+|then\s+)?(?:you can |please |pls |can you |could you )*(?:(?:mark|set|flag) (?:it|that|this)(?: one)? (?:back )?(?:as |to )?(?P<state>done|completed?|finished|not (?:done|completed?|finished)|undone|open|incomplete|unfinished)|(?P<reopen>re-?open) (?:it|that|this)(?: one)?)(?: again)?\W*$",
     )
 });
 static MOVE: LazyLock<Pattern> = LazyLock::new(|| {
@@ -131,7 +159,11 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
             "I cannot delete anything, and changed nothing. You can delete it in the app itself.",
         ));
     }
-    if QUESTION.is_match(bare) {
+    let is_recall = |bare: &str| {
+        let lower = bare.to_lowercase();
+        lower.starts_with("remember") && !lower.starts_with("remember to ") && lower.ends_with('?')
+    };
+    if QUESTION.is_match(bare) || RECALL.is_match(bare) || is_recall(bare) {
         return None;
     }
     if let Some((what, completed)) = state_wanted(bare) {
@@ -168,7 +200,12 @@ fn state_wanted(bare: &str) -> Option<(String, bool)> {
     if let Some(found) = IS_DONE.captures(bare) {
         return Some((found["what"].to_owned(), true));
     }
-    DID_IT.captures(bare).map(|found| (found["what"].to_owned(), true))
+    if let Some(found) = DID_IT.captures(bare).or_else(|| DONE_WITH.captures(bare)) {
+        return Some((found["what"].to_owned(), true));
+    }
+    let found = MARK_IT.captures(bare)?;
+    let completed = found.name("state").is_some_and(|state| !undone(state.as_str()));
+    Some((found["what"].to_owned(), completed))
 }
 
 /// Finds the one task that is meant, and changes it; asks where there are two, and changes nothing.
@@ -230,8 +267,10 @@ fn change(turn: &Turn<'_>, what: &str, wanted: &Wanted) -> Step {
 /// A new task, with its date.
 fn task(turn: &Turn<'_>, bare: &str) -> Option<Step> {
     let reference = turn.message.reference(turn.round.context);
+    let said = TIME_FIRST.captures(bare).filter(|said| reference.due(&said["when"]).is_some());
+    let order = said.as_ref().map_or(bare, |said| said.name("order").map_or(bare, |order| order.as_str()));
     let found = |pattern: &Pattern| {
-        pattern.captures(bare).map(|found| {
+        pattern.captures(order).map(|found| {
             let after = found.name("after").map_or("", |after| after.as_str());
             let how = found.name("how").map_or("", |how| how.as_str()).to_lowercase();
             (format!("{}{after}", &found["what"]), how)
@@ -239,13 +278,14 @@ fn task(turn: &Turn<'_>, bare: &str) -> Option<Step> {
     };
     let reminder = || {
         let is_date = |when: &str| stems(when).is_empty() || reference.due(when).is_some();
-        let to = REMIND_TO.captures(bare).filter(|to| is_date(&to["when"]));
+        let to = REMIND_TO.captures(order).filter(|to| is_date(&to["when"]));
         let to = to.map(|to| (to["what"].to_owned(), "to".to_owned()));
         // "Remember to", but "remember that" is a fact.
-        let plain = bare.to_lowercase().starts_with("remember");
+        let plain = order.to_lowercase().starts_with("remember");
         to.or_else(|| found(&REMIND)).filter(|(_, how)| !plain || how == "to")
     };
-    let (what, how) = found(&ADD_TO)
+    let (what, how) = found(&ADD_IT)
+        .or_else(|| found(&ADD_TO))
         .or_else(|| found(&ADD))
         .or_else(|| found(&SELF_NOTE))
         .or_else(reminder)

@@ -19,7 +19,7 @@ static QUOTED: LazyLock<Pattern> = LazyLock::new(|| pattern(r#""([^"]{1,4000})""
 /// What a message may begin with before it says what it wants.
 static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:hey|hi|hello|ok|okay|so|well|and|also|then|now|please|pls|kindly|assistant|listen)\b[\s,!.:-]*)+",
+        r"(?i)^(?:(?:hey|hi|hello|ok|okay|alright|oh|actually|by the way|btw|so|well|and|also|then|now|please|pls|kindly|assistant|listen)\b[\s,!.:-]*)+",
     )
 });
 static POLITE: LazyLock<Pattern> = LazyLock::new(|| {

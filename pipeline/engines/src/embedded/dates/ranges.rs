@@ -94,6 +94,7 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
                 .into(),
             period,
         ),
+        rule(r"\b(?:over|on|at|during)\s+the\s+weekend\b".into(), weekend),
         rule(r"\b(?P<y>20\d\d)-(?P<m>\d{1,2})-(?P<d>\d{1,2})\b".into(), numeric),
         rule(r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>20\d\d)\b".into(), numeric),
         rule(
@@ -107,6 +108,12 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
                 r"\b(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{MONTH_OR_SHORT})\b(?:,?\s+(?P<y>20\d\d)\b)?{PART}"
             ),
             month_day,
+        ),
+        rule(
+            format!(
+                r"\b(?P<nth>first|second|third|fourth|last|beginning|start|middle|end)(?:\s+(?P<week>week))?\s+(?:of|in)\s+(?P<month>{MONTH})(?:\s+(?P<y>20\d\d))?\b"
+            ),
+            part_of_month,
         ),
         rule(
             format!(r"\b(?:in|during|for|of|since|throughout)\s+(?P<month>{MONTH})(?:\s+(?P<y>20\d\d))?\b"),
@@ -316,6 +323,14 @@ fn period(found: &Captures<'_>, now: NaiveDateTime, _: Direction) -> Option<Loca
     }
 }
 
+/// The one that is over or runs, or the one that runs or comes.
+fn weekend(_: &Captures<'_>, now: NaiveDateTime, direction: Direction) -> Option<Local> {
+    let today = now.date();
+    let runs = today >= in_week(today, 0, Weekday::Sat);
+    let week = if direction == Direction::Past && !runs { -1 } else { 0 };
+    between(in_week(today, week, Weekday::Sat), in_week(today, week + 1, Weekday::Mon))
+}
+
 fn year(year: i32) -> Option<Local> {
     between(NaiveDate::from_ymd_opt(year, 1, 1)?, NaiveDate::from_ymd_opt(year + 1, 1, 1)?)
 }
@@ -357,6 +372,24 @@ fn whole_month(found: &Captures<'_>, now: NaiveDateTime, direction: Direction) -
         _ => year_of(found, now, direction, |year| NaiveDate::from_ymd_opt(year, month, 1))?,
     };
     between(first, month_start(first, 1)?)
+}
+
+/// "The first week of November" is its first seven days, "the end of May" its last ten.
+fn part_of_month(found: &Captures<'_>, now: NaiveDateTime, direction: Direction) -> Option<Local> {
+    let (first, behind) = whole_month(found, now, direction)?;
+    let from = |day: i64| first + Duration::days(day - 1);
+    let is_week = found.name("week").is_some();
+    match &found["nth"] {
+        "last" if is_week => Some((behind - Duration::days(7), behind)),
+        "first" if is_week => Some((first, from(8))),
+        "second" if is_week => Some((from(8), from(15))),
+        "third" if is_week => Some((from(15), from(22))),
+        "fourth" if is_week => Some((from(22), from(29))),
+        "beginning" | "start" if !is_week => Some((first, from(11))),
+        "middle" if !is_week => Some((from(11), from(21))),
+        "end" if !is_week => Some((behind - Duration::days(10), behind)),
+        _ => None,
+    }
 }
 
 fn named_month(found: &Captures<'_>, now: NaiveDateTime, _: Direction) -> Option<Local> {
