@@ -92,7 +92,7 @@ async fn a_context_that_is_smaller_than_was_set_is_learnt() {
     assert!(attempts > 1, "the first prompt was too long");
 }
 
-/// A meeting with everything that a client may send of it.
+/// A meeting with everything that a client may send of it, and twenty pictures.
 fn endless_meeting() -> Background {
     let long = "会議".repeat(250);
     let meeting = Meeting {
@@ -100,7 +100,7 @@ fn endless_meeting() -> Background {
         participants: vec![long.clone(); 40],
         agenda: Some(long.repeat(200)),
     };
-    Background { kind: Some(long), meeting: Some(meeting) }
+    Background { kind: Some(long.clone()), meeting: Some(meeting), pictures: vec![long; 20] }
 }
 
 #[tokio::test]
