@@ -15,7 +15,7 @@ use operations::Operations;
 use prometheus::Registry;
 use rand::RngExt;
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, TcpSocket},
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -80,8 +80,8 @@ pub(crate) struct Service {
 /// When an address cannot be listened on, or a part cannot be made.
 pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Result<Service> {
     // Before anything runs: a process that has no place to listen must leave no trace.
-    let api = bind_public(&app.config).await?;
-    let desk = bind(app.config.admin_addr, "LISTEN_ADMIN_ADDR").await?;
+    let api = bind_public(&app.config)?;
+    let desk = bind(app.config.admin_addr, "LISTEN_ADMIN_ADDR")?;
     let tasks = TaskTracker::new();
     // The API, and what its requests need, go on for those whom a load balancer still sends.
     let front = match app.config.has(Role::Api) {
@@ -233,7 +233,7 @@ pub(crate) async fn listen(
     stop: CancellationToken,
     shutdown_grace: Duration,
 ) -> anyhow::Result<SocketAddr> {
-    let (listener, bound) = bind(addr, "LISTEN_ADDR").await?;
+    let (listener, bound) = bind(addr, "LISTEN_ADDR")?;
     let refused = connections::refusals(&Registry::new()).context("registering metrics")?;
     let connections = Connections::new(Limits::admin(), refused);
     attend(tasks, listener, router, connections, stop, shutdown_grace);
@@ -242,18 +242,30 @@ pub(crate) async fn listen(
 
 /// Takes the public address: for the API, or for the run route of a worker alone. Without an invoker every delivery would be
 /// refused: a worker leaves the address to an API on the same machine.
-async fn bind_public(config: &Config) -> anyhow::Result<Option<(TcpListener, SocketAddr)>> {
+fn bind_public(config: &Config) -> anyhow::Result<Option<(TcpListener, SocketAddr)>> {
     if !config.takes_deliveries() || (!config.has(Role::Api) && !config.tasks.has_invoker()) {
         return Ok(None);
     }
-    bind(config.addr, "LISTEN_ADDR").await.map(Some)
+    bind(config.addr, "LISTEN_ADDR").map(Some)
 }
 
+/// Connections that wait until they are accepted. When a process is replaced, all of its clients come at once; those for which
+/// there is no room here are reset by the kernel.
+const BACKLOG: u32 = 4_096;
+
 /// Takes the address that the setting `name` holds.
-async fn bind(addr: SocketAddr, name: &'static str) -> anyhow::Result<(TcpListener, SocketAddr)> {
-    let listener = TcpListener::bind(addr).await.with_context(|| format!("listening on {addr} ({name})"))?;
+fn bind(addr: SocketAddr, name: &'static str) -> anyhow::Result<(TcpListener, SocketAddr)> {
+    let listener = listening(addr).with_context(|| format!("listening on {addr} ({name})"))?;
     let bound = listener.local_addr().context("reading the bound address")?;
     Ok((listener, bound))
+}
+
+fn listening(addr: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if addr.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // The address of a process that was replaced is free at once.
+    socket.set_reuseaddr(cfg!(unix))?;
+    socket.bind(addr)?;
+    socket.listen(BACKLOG)
 }
 
 /// Serves `router` until `stop`; requests in flight finish first, for as long as the grace period: a client that never sends

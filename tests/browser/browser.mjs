@@ -7,6 +7,8 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync",
+  // A microphone that nobody is asked for: it beeps.
+  "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
 ];
 export const WIDTHS = { phone: { width: 390, height: 844 }, desk: { width: 1440, height: 900 } };
 
@@ -46,6 +48,10 @@ export async function violations(page) {
   );
   return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
 }
+
+/** Keeps a picture of the page, where pictures are wanted. */
+export const shoot = (page, name) =>
+  process.env.PICTURES && page.screenshot({ path: `${process.env.PICTURES}/${name}.png`, fullPage: true });
 
 /** How many pixels the page is wider than its window. */
 export const overflow = (page) =>

@@ -1,7 +1,7 @@
 // The page to speak to: somebody types, loads it anew, and sees what was made of it.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { open, overflow, violations, window } from "./browser.mjs";
+import { open, overflow, shoot, violations, window } from "./browser.mjs";
 import { start } from "./service.mjs";
 
 let browser, service;
@@ -49,6 +49,64 @@ test("what is typed survives a reload and becomes a conversation, under the page
   assert.deepEqual(complaints, []);
   await context.close();
 });
+
+/** A service whose engine gives words before they are final: what it sends is said by `say`. */
+async function recognizing(page) {
+  const socket = await new Promise((resolve) => {
+    page.routeWebSocket(/\/v4\/web\/listen/, (route) => {
+      route.onMessage((message) => {
+        if (typeof message === "string" && JSON.parse(message).type === "auth") {
+          route.send(JSON.stringify({ type: "auth_response", success: true }));
+          resolve(route);
+        }
+      });
+    });
+    page.getByRole("button", { name: "Speak" }).click();
+  });
+  const segment = (id, text, number) => ({
+    id, text, speaker: `SPEAKER_0${number}`, speaker_id: number, is_user: false, person_id: null, start: 0, end: 2, stt_provider: "deepgram",
+  });
+  return {
+    perhaps: (...segments) =>
+      socket.send(JSON.stringify({ type: "interim_transcript", segments: segments.map(([text, number]) => ({ text, speaker: `SPEAKER_0${number}` })) })),
+    surely: (id, text, number) => socket.send(JSON.stringify([segment(id, text, number)])),
+    cut: () => socket.close({ code: 1012 }),
+  };
+}
+
+for (const [theme, width] of [["light", "phone"], ["dark", "phone"], ["light", "desk"], ["dark", "desk"]]) {
+  test(`words that may still change are grey until others replace them: ${theme}, ${width}`, async () => {
+    const { context, page, complaints } = await window(browser, { theme, width, axe: true });
+    await come(page, service.key);
+    const engine = await recognizing(page);
+    await isIn(page, "listening");
+    const [provisional, final] = [page.locator("#interim li"), page.locator("#segments li")];
+
+    engine.perhaps(["I must call", 0]);
+    await provisional.getByText("I must call").waitFor();
+    assert.equal(await page.locator("#empty").isVisible(), false);
+    engine.perhaps(["I must call the dentist", 0], ["Which one", 1]);
+    await provisional.getByText("Which one").waitFor();
+    assert.deepEqual(await provisional.locator("p").allTextContents(), ["I must call the dentist", "Which one"]);
+
+    engine.surely("s1", "I must call the dentist by Friday.", 0);
+    await final.getByText("I must call the dentist by Friday.").waitFor();
+    assert.equal(await provisional.count(), 0, "nothing of what was provisional is left");
+    engine.perhaps(["Which one do you", 1]);
+    await provisional.getByText("Which one do you").waitFor();
+
+    const colour = (text) => page.getByText(text).evaluate((element) => getComputedStyle(element).color);
+    assert.notEqual(await colour("Which one do you"), await colour("by Friday."));
+    assert.equal(await overflow(page), 0);
+    assert.deepEqual(await violations(page), []);
+    await shoot(page, `interim-${theme}-${width}`);
+    engine.cut();
+    await isIn(page, "lost");
+    assert.equal(await provisional.count(), 0, "what was not final may never come");
+    assert.deepEqual(complaints.filter((complaint) => !/WebSocket/.test(complaint)), []);
+    await context.close();
+  });
+}
 
 for (const theme of ["light", "dark"]) {
   test(`nothing bars anybody from it: ${theme}`, async () => {

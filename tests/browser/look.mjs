@@ -1,6 +1,6 @@
 // Looks at every page in both themes and widths: nothing axe finds, nothing wider than the window, no complaint.
 import assert from "node:assert/strict";
-import { overflow, violations, window } from "./browser.mjs";
+import { overflow, shoot, violations, window } from "./browser.mjs";
 import { KEYS, SAID } from "./service.mjs";
 
 const VARIANTS = ["light", "dark"].flatMap((theme) => ["phone", "desk"].map((width) => ({ theme, width })));
@@ -21,9 +21,7 @@ async function lookAs(browser, service, pages, state, { theme, width }) {
     for (const violation of await violations(page)) wrong.push(`${where}: ${violation}`);
     if ((await overflow(page)) > 0) wrong.push(`${where}: wider than its window`);
     if ((await page.content()).includes(SAID)) wrong.push(`${where}: shows what somebody said`);
-    if (process.env.PICTURES) {
-      await page.screenshot({ path: `${process.env.PICTURES}/${state}-${name}-${theme}-${width}.png`, fullPage: true });
-    }
+    await shoot(page, `${state}-${name}-${theme}-${width}`);
   }
   await context.close();
   return [...wrong, ...complaints.map((complaint) => `${state}, ${theme}, ${width}: ${complaint}`)];

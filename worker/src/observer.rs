@@ -114,10 +114,9 @@ impl RunReporter {
     /// The stage whose failure ended the run with `code`.
     pub(crate) fn failed_stage(&self, code: FailureCode) -> Option<StageName> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        // Pictures fail no run.
-        let ended_it =
-            |(stage, failure): &&(StageName, FailureCode)| *failure == code && *stage != "describe_photos";
-        failed.iter().find(ended_it).map(|(stage, _)| *stage)
+        let ended_it = || failed.iter().filter(|(_, failure)| *failure == code).map(|(stage, _)| *stage);
+        // Pictures fail a run only where nothing else is in it: then no other stage has failed.
+        ended_it().find(|stage| *stage != "describe_photos").or_else(|| ended_it().next())
     }
 
     pub(crate) fn run_started(&self) {

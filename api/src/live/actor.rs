@@ -17,7 +17,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use self::{ending::Ending, intake::Todo};
+use self::{ending::Ending, intake::{Done, Todo}};
 use super::{
     after,
     ear::Ear,
@@ -41,8 +41,9 @@ const PARKED: Duration = Duration::from_secs(15);
 const FLUSH: Duration = Duration::from_secs(3);
 /// How long what a client still sends is read after the close frame.
 const REST: Duration = Duration::from_secs(1);
-/// Frames that wait for a slow client before nothing more is read from it.
+/// Frames that wait for a slow client before nothing more is read from it, and their bytes.
 const MOST_WAITING: usize = 64;
+const MOST_BYTES: usize = 1_024 * 1_024;
 /// Conversations whose processing a session follows for its client at a time.
 const MOST_FOLLOWED: usize = 16;
 /// Pings, and words that may still change, are not sent when so many frames wait.
@@ -94,15 +95,14 @@ impl Actor {
     pub(crate) async fn serve(mut self, socket: WebSocket, mut events: Option<Events>, first: Vec<Action>) {
         self.state.metrics.live.sessions.inc();
         let (sink, mut frames) = socket.split();
-        let out = writer::spawn(sink);
+        let out = writer::spawn(sink, self.state.settings.live.frame_taken_within);
         let mut reads = true;
         let mut work: Working<Outcome> = None;
-        let mut side: Working<Option<Todo>> = None;
+        let mut side: Working<Done> = None;
         self.greet();
         self.carry(first, &mut work);
         while !self.is_done(out.is_closed()) {
-            let has_room =
-                self.outbox.len() < MOST_WAITING && !self.session.is_full() && self.todo.len() < BUSY;
+            let has_room = self.has_room();
             let listens = reads && has_room && self.ending.is_none() && self.paused_until <= Instant::now();
             if !listens {
                 self.last_frame = Instant::now();
@@ -118,9 +118,9 @@ impl Actor {
                     work = None;
                     self.took(outcome)
                 }
-                again = whole(&mut side), if side.is_some() => {
+                done = whole(&mut side), if side.is_some() => {
                     side = None;
-                    self.done(again)
+                    self.done(done)
                 }
                 permit = out.reserve(), if self.has_output() => {
                     match (permit, self.output()) {
@@ -290,6 +290,14 @@ impl Actor {
                 }
             }
         }
+    }
+
+    /// Whether more may be read: not while much waits for the client, for the ledger, or to be done.
+    fn has_room(&self) -> bool {
+        self.outbox.len() < MOST_WAITING
+            && self.outbox.iter().map(String::len).sum::<usize>() < MOST_BYTES
+            && !self.session.is_full()
+            && self.todo.len() < BUSY
     }
 
     fn has_output(&self) -> bool {

@@ -102,8 +102,14 @@ impl Operator {
         let (ledger, user) = (&self.ledger, &self.user);
         Ok(match current {
             (Action::Append { segments, began_ago }, Current { id, epoch }) => {
+                let by_client = segments.iter().any(|said| said.own_id);
                 let segments: Vec<Segment> = segments.iter().map(segment).collect();
-                match ledger.store().append_live(user, &id, epoch, &segments, began_ago).await? {
+                let store = ledger.store();
+                let appended = match by_client {
+                    true => store.append_live_of_client(user, &id, epoch, &segments, began_ago).await?,
+                    false => store.append_live(user, &id, epoch, &segments, began_ago).await?,
+                };
+                match appended {
                     Ok(Appended::Stored(numbers)) => Event::Appended(numbers).into(),
                     Ok(Appended::Repeated) => Event::Repeated.into(),
                     Ok(Appended::Full) => Event::Full.into(),
@@ -142,6 +148,7 @@ impl Operator {
                     id: live.id.as_str().to_owned(),
                     began_ago: live.began_ago,
                     silent_for: live.silent_for,
+                    pictured: live.pictured,
                 };
                 let current = Current { id: live.id, epoch: live.epoch };
                 Outcome { opened: Some((current, live.resumed)), ..Event::Opened(conversation).into() }

@@ -9,17 +9,15 @@ use tokio::{sync::mpsc, time::timeout};
 
 /// Frames that are handed over before the session keeps the next ones itself.
 const QUEUE: usize = 8;
-/// How long a client may take none of a frame.
-const TAKING: Duration = Duration::from_secs(30);
-
 /// What is sent.
 pub(super) enum Out {
     Text(String),
     Close(CloseCode),
 }
 
-/// Sends until the queue is closed, the socket is closed, or the client takes nothing: then the receiver is gone.
-pub(super) fn spawn(mut socket: SplitSink<WebSocket, Message>) -> mpsc::Sender<Out> {
+/// Sends until the queue is closed, the socket is closed, or the client takes no whole frame within `patience`: then the
+/// receiver is gone.
+pub(super) fn spawn(mut socket: SplitSink<WebSocket, Message>, patience: Duration) -> mpsc::Sender<Out> {
     let (sender, mut frames) = mpsc::channel(QUEUE);
     tokio::spawn(async move {
         while let Some(frame) = frames.recv().await {
@@ -30,7 +28,7 @@ pub(super) fn spawn(mut socket: SplitSink<WebSocket, Message>) -> mpsc::Sender<O
                     (Message::Close(Some(frame)), true)
                 }
             };
-            let sent = timeout(TAKING, socket.send(message)).await;
+            let sent = timeout(patience, socket.send(message)).await;
             if is_last || !matches!(sent, Ok(Ok(()))) {
                 return;
             }

@@ -17,6 +17,8 @@ pub struct LiveSettings {
     pub sessions_per_user: usize,
     /// How often a session's key is looked up again: a revoked one ends the session.
     pub key_checked_every: Duration,
+    /// How long a client may take for one frame: one that reads nothing is closed.
+    pub frame_taken_within: Duration,
     /// What recognizes speech.
     pub engine: Arc<dyn Engine>,
     /// What a minute of recognized audio costs, where the operator says so.
@@ -38,6 +40,7 @@ impl Default for LiveSettings {
             sessions: 1_000,
             sessions_per_user: 3,
             key_checked_every: Duration::from_secs(45),
+            frame_taken_within: Duration::from_secs(30),
             engine: engine.unwrap_or_else(|_| speech::Settings::client_engine()),
             speech_price: None,
             audio: Arc::new(NoAudioWebhooks),

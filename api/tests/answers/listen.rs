@@ -6,6 +6,7 @@ mod doors;
 mod ends;
 mod engine;
 mod faults;
+mod hostile;
 mod life;
 mod line;
 mod webhook;

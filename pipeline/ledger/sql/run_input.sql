@@ -3,7 +3,7 @@
 select c.started_at, c.language, c.private_text, c.text_source, c.text_source_spec,
        c.external_data->'calendar_meeting_context' as meeting,
        u.name as user_name, u.time_zone, u.apps,
-       s.*, i.*, m.*, f.*, p.*, a.*
+       s.*, i.*, m.*, f.*, p.*, a.*, h.*
 from conversations c
 join users u on u.user_id = c.user_id
 cross join lateral (
@@ -42,5 +42,11 @@ cross join lateral (
           where i.user_id = $1 and i.removed_at is null and b.summary_prompt is not null
             and b.switched_off_at is null and (b.visibility = 'public' or b.user_id = $1)
           order by i.installed_at, i.app_id) o) a
+cross join lateral (
+    select array_agg(o.description) as pictures
+    from (select g.description from photos g
+          where g.user_id = $1 and g.conversation_id = $2 and g.description is not null
+          order by g.created_at, g.photo_id
+          limit 20) o) h
 where c.user_id = $1
   and c.conversation_id = $2

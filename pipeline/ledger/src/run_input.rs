@@ -27,7 +27,7 @@ pub struct RunInput {
     pub language: String,
     /// Its words.
     pub content: Content,
-    /// What is known of it beside them.
+    /// What is known of it beside them, with the oldest pictures that are described already.
     pub background: Background,
     /// What the person is called.
     pub user_name: Option<String>,
@@ -127,6 +127,7 @@ struct BackgroundRow {
     text_source: Option<String>,
     text_source_spec: Option<String>,
     meeting: Option<Value>,
+    pictures: Option<Vec<String>>,
 }
 
 impl From<BackgroundRow> for Background {
@@ -137,6 +138,7 @@ impl From<BackgroundRow> for Background {
         Self {
             kind: Some(kind).filter(|kind| !kind.is_empty()),
             meeting: row.meeting.and_then(meeting_from_json),
+            pictures: row.pictures.unwrap_or_default(),
         }
     }
 }

@@ -8,6 +8,7 @@ mod frames;
 mod merge;
 mod pace;
 mod session;
+mod shown;
 
 pub use clock::StreamClock;
 pub use frames::{

@@ -1,7 +1,10 @@
 //! The session of one socket: a pure machine. At most one operation on the ledger is under way at a time; the machine
 //! asks for it by an action and is answered by an event.
 
-use crate::{CloseCode, Shown, StreamClock, Utterance, merge};
+use crate::{
+    CloseCode, Shown, StreamClock, Utterance, merge,
+    shown::{origin_of, show, since},
+};
 
 /// Utterances that are appended at once, and the bytes of their text.
 const BATCH: usize = 500;
@@ -35,6 +38,8 @@ pub struct Conversation {
     pub began_ago: Option<f64>,
     /// How long ago something was said in it, or it was made.
     pub silent_for: f64,
+    /// It has pictures.
+    pub pictured: bool,
 }
 
 /// Why a conversation is no longer the session's.
@@ -87,6 +92,8 @@ pub enum Event {
     },
     /// This conversation was admitted by another request of this process.
     AdmittedElsewhere(String),
+    /// A picture was stored in this conversation: it has content, and is active.
+    Pictured(String),
     /// Everything that was said is to be stored: [`Action::Flushed`] follows.
     Flush,
     /// Time passed: [`Session::deadline`].
@@ -142,10 +149,19 @@ struct Open {
     id: String,
     /// When it began, in session seconds; `None` while nothing was said in it.
     origin: Option<f64>,
+    /// When it had its first picture.
+    pictured: Option<f64>,
     /// Its last segment, which may grow; in session seconds.
     last: Option<Utterance>,
     /// It takes no more.
     full: bool,
+}
+
+impl Open {
+    /// When it had its first words, else its first picture; `None` while it is empty.
+    fn began(&self) -> Option<f64> {
+        self.origin.or(self.pictured)
+    }
 }
 
 /// The machine. All times are seconds since the session began.
@@ -209,7 +225,7 @@ impl Session {
         if !self.waiting.is_empty() {
             return Some(self.stored_at + self.timing.apart);
         }
-        let end = open.origin.map_or(f64::INFINITY, |origin| self.end_of(origin));
+        let end = open.began().map_or(f64::INFINITY, |began| self.end_of(began));
         Some(end.min(self.renewal(open)))
     }
 
@@ -234,6 +250,12 @@ impl Session {
             Event::Audio(from, until) => self.clock.arrived(from, until, now, AUDIO_DELAY),
             Event::Speech => self.last_activity = now,
             Event::Said { utterances, by_client } => self.hear(utterances, by_client, now),
+            Event::Pictured(id) => {
+                if let Some(open) = self.open.as_mut().filter(|open| open.id == id) {
+                    open.pictured = open.pictured.or(Some(now));
+                    (self.last_activity, self.renewed_at) = (now, now);
+                }
+            }
             Event::Flush => self.flushing = true,
             Event::AdmittedElsewhere(id) => self.ended_elsewhere = Some(id),
             Event::Leave(leave) => {
@@ -285,12 +307,13 @@ impl Session {
     }
 
     fn opened(&mut self, conversation: Conversation, now: f64) {
-        let Conversation { id, began_ago, silent_for } = conversation;
+        let Conversation { id, began_ago, silent_for, pictured } = conversation;
         if self.waiting.is_empty() {
             self.last_activity = now - silent_for;
         }
         self.renewed_at = now;
-        self.open = Some(Open { id, origin: began_ago.map(|ago| now - ago), last: None, full: false });
+        let (origin, pictured) = (began_ago.map(|ago| now - ago), pictured.then_some(now - silent_for));
+        self.open = Some(Open { id, origin, pictured, last: None, full: false });
     }
 
     fn appended(
@@ -303,7 +326,7 @@ impl Session {
         (self.stored_at, self.renewed_at) = (now, now);
         let Some(open) = &mut self.open else { return };
         let origin = *open.origin.get_or_insert_with(|| origin_of(&segments));
-        actions.push(show(&segments, numbers, origin));
+        actions.push(Action::Show(show(&segments, numbers, origin)));
         open.last = segments.into_iter().next_back();
     }
 
@@ -311,7 +334,8 @@ impl Session {
     fn repeated(&mut self, segments: &[Utterance], now: f64, actions: &mut Vec<Action>) {
         self.stored_at = now;
         let origin = self.open.as_ref().and_then(|open| open.origin);
-        actions.push(show(segments, &[], origin.unwrap_or_else(|| origin_of(segments))));
+        let origin = origin.unwrap_or_else(|| origin_of(segments));
+        actions.push(Action::Show(show(segments, &[], origin)));
     }
 
     /// What was not stored waits again, before what came since.
@@ -358,7 +382,7 @@ impl Session {
                 }
             }
             (Some(_), Some(_)) => self.ask(InFlight::Releasing, Action::Release, actions),
-            (Some(open), None) if open.origin.is_some_and(|origin| now >= self.end_of(origin)) => {
+            (Some(open), None) if open.began().is_some_and(|began| now >= self.end_of(began)) => {
                 self.ask(InFlight::Admitting, Action::Admit, actions);
             }
             (Some(open), None) if now >= self.renewal(open) => {
@@ -396,41 +420,16 @@ impl Session {
         self.ask(InFlight::Appending { said, segments }, action, actions);
     }
 
-    /// When the conversation that began at `origin` ends, if nothing more is said.
-    fn end_of(&self, origin: f64) -> f64 {
-        (self.last_activity + self.timing.silence).min(origin + self.timing.longest)
+    /// When the conversation that `began` then ends, if nothing more is said.
+    fn end_of(&self, began: f64) -> f64 {
+        (self.last_activity + self.timing.silence).min(began + self.timing.longest)
     }
 
     /// When the conversation is to be renewed: while speech goes on, and a stub for as long as the session lasts.
     fn renewal(&self, open: &Open) -> f64 {
-        match self.last_activity > self.renewed_at || open.origin.is_none() {
+        match self.last_activity > self.renewed_at || open.began().is_none() {
             true => self.renewed_at + self.timing.renew,
             false => f64::INFINITY,
         }
     }
-}
-
-fn show(segments: &[Utterance], numbers: &[Option<i32>], origin: f64) -> Action {
-    let numbers = numbers.iter().copied().chain(std::iter::repeat(None));
-    let shown = segments.iter().zip(numbers).map(|(segment, speaker_id)| Shown {
-        id: segment.id.clone(),
-        text: segment.text.clone(),
-        speaker: segment.speaker.clone(),
-        speaker_id,
-        is_user: segment.is_user,
-        person_id: segment.person_id.clone(),
-        start: since(segment.start, origin),
-        end: since(segment.end, origin),
-        stt_provider: segment.provider.clone(),
-    });
-    Action::Show(shown.collect())
-}
-
-fn origin_of(segments: &[Utterance]) -> f64 {
-    segments.iter().map(|segment| segment.start).fold(f64::INFINITY, f64::min)
-}
-
-/// Seconds since `origin`, to the millisecond; what was said before it is at its beginning.
-fn since(second: f64, origin: f64) -> f64 {
-    ((second - origin).max(0.0) * 1e3).round() / 1e3
 }

@@ -86,7 +86,7 @@ impl World {
                 self.superseded = false;
                 self.conversations.push(Stored::default());
                 let id = (self.conversations.len() - 1).to_string();
-                Event::Opened(Conversation { id, began_ago: None, silent_for: 0.0 })
+                Event::Opened(Conversation { id, began_ago: None, silent_for: 0.0, pictured: false })
             }
             _ if superseded => Event::Refused(Lost::Superseded),
             _ if self.current().processing || self.current().deleted => Event::Refused(Lost::Ended),
@@ -327,7 +327,8 @@ fn somebody_who_never_pauses_is_cut_after_the_longest_conversation() {
 fn a_resumed_conversation_keeps_its_clock_and_its_silence() {
     let (mut session, actions) = Session::begin(TIMING);
     assert_eq!(actions, [Action::Open]);
-    let resumed = Conversation { id: "c".to_owned(), began_ago: Some(300.0), silent_for: 100.0 };
+    let resumed =
+        Conversation { id: "c".to_owned(), began_ago: Some(300.0), silent_for: 100.0, pictured: false };
     assert_eq!(session.on(Event::Opened(resumed), 1.0), []);
     assert_eq!(session.deadline(), Some(1.0 - 100.0 + 120.0));
     let said = Utterance {
@@ -344,6 +345,29 @@ fn a_resumed_conversation_keeps_its_clock_and_its_silence() {
     let actions = session.on(Event::Said { utterances: vec![said], by_client: true }, 10.0);
     let Some(Action::Append { segments, began_ago: None }) = actions.first() else { panic!("{actions:?}") };
     assert_eq!((segments[0].start, segments[0].end), (308.0, 309.0));
+}
+
+#[test]
+fn a_conversation_of_pictures_alone_ends_after_its_silence_also_when_it_was_resumed() {
+    for resumed in [false, true] {
+        let (mut session, _) = Session::begin(TIMING);
+        let opened =
+            Conversation { id: "c".to_owned(), began_ago: None, silent_for: 30.0, pictured: resumed };
+        assert_eq!(session.on(Event::Opened(opened), 1.0), []);
+        if !resumed {
+            assert_eq!(
+                session.on(Event::Tick, 11.0),
+                [Action::Renew],
+                "an empty one is kept as long as its session"
+            );
+            assert_eq!(session.on(Event::Renewed, 11.0), []);
+            assert_eq!(session.on(Event::Pictured("other".to_owned()), 11.5), []);
+            assert_eq!(session.on(Event::Pictured("c".to_owned()), 12.0), []);
+        }
+        let end = if resumed { 1.0 - 30.0 + 120.0 } else { 132.0 };
+        assert_eq!(session.deadline(), Some(end));
+        assert_eq!(session.on(Event::Tick, end), [Action::Admit]);
+    }
 }
 
 #[test]

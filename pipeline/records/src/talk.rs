@@ -32,13 +32,15 @@ pub struct Talk {
     pub background: Background,
 }
 
-/// What a client said of a talk beside its words; none of it was said in it.
+/// What is known of a talk beside its words; none of it was said in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Background {
     /// What kind of text it is (spec, `text_source` and `text_source_spec`), such as `message: chat`.
     pub kind: Option<String>,
     /// The meeting that it was.
     pub meeting: Option<Meeting>,
+    /// What is on the pictures that were taken in it, as a model described them, oldest first.
+    pub pictures: Vec<String>,
 }
 
 /// A meeting as a calendar knows it (DECISIONS §4, "body of finalize").
@@ -70,6 +72,11 @@ impl Talk {
     /// `LABEL: words`, with a label of capitals, digits and `_` (such as `SPEAKER_00`), names its speaker.
     pub fn lines_of_text(text: &str) -> Vec<Line> {
         text.lines().map(str::trim).filter(|line| !line.is_empty()).map(text_line).collect()
+    }
+
+    /// Whether anything was said.
+    pub fn has_words(&self) -> bool {
+        self.lines.iter().any(|line| !line.text.trim().is_empty())
     }
 
     /// How many words were said, counted by white space.

@@ -41,7 +41,7 @@ pub(crate) fn of_revision(talk: &Talk) -> [u8; 32] {
 }
 
 /// Most talks have none, and nothing is put for them.
-fn put_background(fields: &mut Fields, Background { kind, meeting }: &Background) {
+fn put_background(fields: &mut Fields, Background { kind, meeting, pictures }: &Background) {
     if let Some(kind) = kind {
         fields.put(b"kind");
         fields.put(kind.as_bytes());
@@ -53,6 +53,11 @@ fn put_background(fields: &mut Fields, Background { kind, meeting }: &Background
         }
         fields.put(&(participants.len() as u64).to_be_bytes());
         participants.iter().for_each(|name| fields.put(name.as_bytes()));
+    }
+    if !pictures.is_empty() {
+        fields.put(b"pictures");
+        fields.put(&(pictures.len() as u64).to_be_bytes());
+        pictures.iter().for_each(|picture| fields.put(picture.as_bytes()));
     }
 }
 

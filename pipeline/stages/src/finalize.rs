@@ -76,39 +76,41 @@ pub async fn finalize(
     material: &Material,
     force_process: bool,
 ) -> Result<Finalized, Interrupted> {
-    let talk = &material.talk;
     let context: Context = run.step(&stages.read_context, material).await?;
+    let photos = see(run, stages, material).await?;
+    let talk = &*material.talk_with(&photos);
 
     if !force_process && run.step(&stages.detect_discard, talk).await? == Verdict::Discard {
         return Ok(Finalized::Discarded);
     }
-    if talk.char_count() == 0 {
+    if !has_content(talk) {
         return Err(FailureCode::NoContent.into());
     }
 
     // join!, not try_join!: when one fails, the others still record what they paid for.
-    let ((structure, items, memories), embedding, photos) =
-        join!(read(run, stages, talk, &context), run.step(&stages.embed, talk), see(run, stages, material));
-    let interruptions = [
-        structure.as_ref().err(),
-        items.as_ref().err(),
-        memories.as_ref().err(),
-        embedding.as_ref().err(),
-        photos.as_ref().err(),
-    ];
+    let ((structure, items, memories), embedding) =
+        join!(read(run, stages, talk, &context), run.step(&stages.embed, talk));
+    let interruptions =
+        [structure.as_ref().err(), items.as_ref().err(), memories.as_ref().err(), embedding.as_ref().err()];
     if let Some(gravest) =
         interruptions.into_iter().flatten().rev().max_by_key(|interrupted| interrupted.weight())
     {
         return Err(*gravest);
     }
-    let (structure, items, memories, embedding, photos) =
-        (structure?, items?, memories?, embedding?, photos?);
+    let (structure, items, memories, embedding) = (structure?, items?, memories?, embedding?);
 
     let apps = run.step(&stages.trigger_apps, (talk, &structure, &context)).await?;
     Ok(Finalized::Kept(Box::new(Kept { structure, items, memories, embedding, apps, photos })))
 }
 
-/// What is on the pictures. A failure here fails no run: the text counts, and the pictures stay without a description.
+/// Whether there is anything to keep: words, or a picture that was described.
+fn has_content(talk: &Talk) -> bool {
+    talk.has_words() || !talk.background.pictures.is_empty()
+}
+
+/// What is on the pictures, before anything else is read: the stages read it, too. They rest on the words, and on what was
+/// seen when they ran: pictures that are described only in a later run make no stage run again. A failure fails no run that
+/// has other content: that counts, and the pictures stay without a description.
 async fn see(
     run: &Run<'_>,
     stages: &Stages,
@@ -117,7 +119,7 @@ async fn see(
     match material.photos.as_slice() {
         [] => Ok(Vec::new()),
         photos => match run.step(&stages.photos, (photos, material.talk.language.as_str())).await {
-            Err(Interrupted::Failed(_)) => Ok(Vec::new()),
+            Err(Interrupted::Failed(_)) if has_content(&material.talk) => Ok(Vec::new()),
             seen => seen,
         },
     }
@@ -130,11 +132,14 @@ type Read =
 /// The three stages that read the whole talk, after the one reading that may answer for all of them.
 async fn read(run: &Run<'_>, stages: &Stages, talk: &Talk, context: &Context) -> Read {
     let survey = match &stages.survey {
-        Some(survey) => match run.step(survey, (talk, context.folders.as_slice())).await {
-            Ok(survey) => survey,
-            Err(interrupted) => return (Err(interrupted), Err(interrupted), Err(interrupted)),
-        },
-        None => Survey::default(),
+        // Pictures alone are described, and hold no tasks and no memories.
+        Some(survey) if talk.has_words() => {
+            match run.step(survey, (talk, context.folders.as_slice())).await {
+                Ok(survey) => survey,
+                Err(interrupted) => return (Err(interrupted), Err(interrupted), Err(interrupted)),
+            }
+        }
+        _ => Survey::default(),
     };
     join!(
         run.step(&stages.describe, (talk, context.folders.as_slice(), survey.structure)),

@@ -1,7 +1,14 @@
 //! What a run works on: the words, and what the stages read besides them.
 
+use std::borrow::Cow;
+
 use records::{Folder, FolderId, Talk, Timestamp};
 use serde::{Deserialize, Serialize};
+
+use crate::PhotoDescription;
+
+/// Descriptions of pictures that the stages read, the oldest; all of them together are no longer than a short text.
+const READ: usize = 20;
 
 /// An action item of the last two days, as the item stage compares new ones with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +42,8 @@ pub struct Photo {
 /// All that one run is given, read when it begins.
 #[derive(Clone, Debug)]
 pub struct Material {
-    /// The words and what is needed to understand them; fixed by the revision.
+    /// The words and what is needed to understand them, with the pictures that an earlier revision described; fixed by the
+    /// revision.
     pub talk: Talk,
     /// The person's folders.
     pub folders: Vec<Folder>,
@@ -49,6 +57,21 @@ pub struct Material {
     pub prompt_apps: Vec<PromptApp>,
     /// The pictures that no description has yet; none where the engine sees none.
     pub photos: Vec<Photo>,
+}
+
+impl Material {
+    /// The talk as the stages read it: with what was `seen` on its pictures in this revision.
+    pub(crate) fn talk_with<'a>(&'a self, seen: &[PhotoDescription]) -> Cow<'a, Talk> {
+        let known = self.talk.background.pictures.len();
+        let new: Vec<String> =
+            seen.iter().take(READ.saturating_sub(known)).map(|photo| photo.description.clone()).collect();
+        if new.is_empty() {
+            return Cow::Borrowed(&self.talk);
+        }
+        let mut talk = self.talk.clone();
+        talk.background.pictures.extend(new);
+        Cow::Owned(talk)
+    }
 }
 
 /// What the stages read besides the words, as the first run of a revision found it: an output that an

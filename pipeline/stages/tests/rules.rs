@@ -335,6 +335,55 @@ async fn where_no_picture_is_described_the_text_completes_and_what_may_pass_is_n
     }
 }
 
+/// Pictures, and not a word.
+fn only_pictures() -> Material {
+    let talk = records::Talk { lines: Vec::new(), ..talk("") };
+    Material { talk, ..with_pictures() }
+}
+
+#[tokio::test]
+async fn pictures_that_are_described_are_content_that_the_summary_reads() {
+    let (fake, words) = finalized(discards(), with_pictures()).await;
+    assert_eq!(kept(Ok(words)).photos.len(), 3);
+    let (silent, pictures) = finalized(discards(), only_pictures()).await;
+    let pictures = kept(Ok(pictures));
+    assert_eq!((pictures.photos.len(), pictures.structure.title.as_str()), (3, "Plans"));
+    for fake in [&fake, &silent] {
+        assert_eq!((fake.called("judge"), fake.called("describe")), (0, 1), "kept unasked, and described");
+        let read = fake.read.lock().unwrap().clone();
+        assert_eq!(read, ["abc in en", "def in en", "ghi in en"]);
+    }
+    assert_eq!((silent.called("items"), silent.called("memories")), (0, 0), "nobody said anything");
+    assert_eq!(pictures.embedding.vector, ["abc in en\ndef in en\nghi in en".len() as f32]);
+}
+
+#[tokio::test]
+async fn pictures_of_an_earlier_revision_are_content_though_nothing_sees_them_now() {
+    let mut material = only_pictures();
+    material.photos.clear();
+    material.talk.background.pictures = vec!["A red bicycle.".to_owned()];
+    let (fake, finalized) = finalized(discards(), material).await;
+    assert!(kept(Ok(finalized)).photos.is_empty(), "they are described already");
+    assert_eq!(
+        (fake.called("photo"), fake.read.lock().unwrap().as_slice()),
+        (0, &["A red bicycle.".to_owned()][..])
+    );
+}
+
+#[tokio::test]
+async fn pictures_alone_that_nothing_can_describe_are_discarded_and_wait_for_a_model_that_is_away() {
+    let refused = Fake::default().fails("photo", &[FailureCode::ModelRejected; 3]);
+    assert_eq!(finalized(refused, only_pictures()).await.1, Finalized::Discarded);
+
+    let away = Arc::new(Fake::default().fails("photo", &[FailureCode::ModelUnavailable; 3]));
+    let memory = Memory::default();
+    let failed = finalize_with(&away, &memory, &only_pictures(), false).await;
+    assert_eq!(failed, Err(FailureCode::ModelUnavailable.into()), "there is nothing else to go by");
+    kept(finalize_with(&away, &memory, &only_pictures(), false).await);
+    kept(finalize_with(&away, &memory, &only_pictures(), false).await);
+    assert_eq!((away.called("photo"), away.called("describe")), (6, 1), "described once");
+}
+
 #[tokio::test]
 async fn pictures_are_tried_again_with_the_run_that_the_text_needs_anyway() {
     let fake = Fake::default().fails("photo", &[FailureCode::ModelUnavailable; 3]);

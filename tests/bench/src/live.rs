@@ -116,6 +116,12 @@ impl Bench<'_> {
             alone50 / p50,
             alone99 / p99
         );
+        let finalized = self.finalized(sound.query).await;
+        let count = finalized.len();
+        let (p50, p99) = percentiles(finalized).unwrap_or_default();
+        println!(
+            "| {name}: from an admission to its results, p50 / p99 of {count} | {p50:.0} / {p99:.0} ms | | |"
+        );
     }
 
     /// Sessions that only are open: a stub each, and no word.
@@ -165,6 +171,25 @@ impl Bench<'_> {
             }));
         }
         join_all(asked).await.into_iter().map(Result::unwrap).collect()
+    }
+}
+
+impl Bench<'_> {
+    /// How long what was admitted beside the speech took until it was completed, in milliseconds. All of it is.
+    async fn finalized(&self, prefix: &str) -> Vec<f64> {
+        let taken = "select extract(epoch from finished_at - admitted_at)::float8 * 1000 from finalization_jobs \
+             where conversation_id like $1 and origin = 'finalize'";
+        loop {
+            let all: Vec<Option<f64>> = sqlx::query_scalar(taken)
+                .bind(format!("{prefix}%"))
+                .fetch_all(&self.setup.pool)
+                .await
+                .unwrap();
+            match all.into_iter().collect() {
+                Some(completed) => return completed,
+                None => sleep(Duration::from_millis(100)).await,
+            }
+        }
     }
 }
 

@@ -80,12 +80,20 @@ fn spelt_out(text: &str) -> Option<(String, Option<Value>)> {
     Some((name.to_owned(), schema))
 }
 
-/// A talk is lines of `[number, speaker, is_user, words]`.
+/// A talk is lines of `[number, speaker, is_user, words]`; a talk without lines is what its head says of pictures.
 fn lines_of_talk(text: &str) -> Vec<String> {
     let line = |line: &str| match serde_json::from_str(line) {
         Ok(Value::Array(fields)) => fields.get(3).and_then(Value::as_str).map(str::to_owned),
         _ => None,
     };
-    let lines: Vec<String> = text.lines().filter_map(line).collect();
+    let mut lines: Vec<String> = text.lines().filter_map(line).collect();
+    if lines.is_empty() {
+        let heads = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let pictures = heads.filter_map(|mut head| head.get_mut("pictures").map(Value::take));
+        lines = pictures
+            .filter_map(|pictures| serde_json::from_value::<Vec<String>>(pictures).ok())
+            .flatten()
+            .collect();
+    }
     if lines.is_empty() { vec![text.to_owned()] } else { lines }
 }

@@ -25,6 +25,16 @@ const KEEP_ALIVE: usize = 2;
 /// Who said what was assigned to this is the user of the session.
 const THE_USER: &str = "user";
 
+/// What came of it.
+pub(super) enum Done {
+    /// A picture was stored in this conversation.
+    Pictured(String),
+    /// The conversation has ended: it is to be done in the next one.
+    Again(Todo),
+    /// Nothing that the machine has to know.
+    Nothing,
+}
+
 /// What is done beside the machine's operations, one after the other.
 pub(crate) enum Todo {
     /// Store a picture.
@@ -210,7 +220,7 @@ impl Actor {
 
     /// Begins what is to be done next beside the machine's operations; it may have to be done again in another
     /// conversation.
-    pub(super) fn next_todo(&mut self) -> Option<BoxFuture<'static, Option<Todo>>> {
+    pub(super) fn next_todo(&mut self) -> Option<BoxFuture<'static, Done>> {
         let current = self.current.clone()?;
         let todo = self.todo.pop_front()?;
         if let Todo::Assign(assigned) = &todo {
@@ -221,8 +231,12 @@ impl Actor {
     }
 
     /// Something beside the machine's operations is done, or is to be done again: then the conversation has ended.
-    pub(super) fn done(&mut self, again: Option<Todo>) -> Vec<Action> {
-        let Some(again) = again else { return Vec::new() };
+    pub(super) fn done(&mut self, done: Done) -> Vec<Action> {
+        let again = match done {
+            Done::Nothing => return Vec::new(),
+            Done::Pictured(id) => return self.on(Event::Pictured(id)),
+            Done::Again(again) => again,
+        };
         self.todo.push_front(again);
         match self.current.take() {
             Some(ended) => self.on(Event::AdmittedElsewhere(ended.id.as_str().to_owned())),
@@ -236,18 +250,22 @@ fn label(speaker: u16) -> String {
 }
 
 impl Todo {
-    /// `Some`: the conversation has ended, and it is to be done in the next one.
-    async fn carry(self, operator: Arc<Operator>, current: Current) -> Option<Self> {
+    async fn carry(self, operator: Arc<Operator>, current: Current) -> Done {
         match self {
             Self::Picture { id, base64 } => {
-                let stored = operator.picture(current, id.clone(), base64.clone()).await;
-                let ended = stored == Some(Err(PhotoRefusal::Lost(LiveLost::Ended)));
-                ended.then_some(Self::Picture { id, base64 })
+                let conversation = current.id.as_str().to_owned();
+                match operator.picture(current, id.clone(), base64.clone()).await {
+                    Some(Ok(())) => Done::Pictured(conversation),
+                    Some(Err(PhotoRefusal::Lost(LiveLost::Ended))) => {
+                        Done::Again(Self::Picture { id, base64 })
+                    }
+                    Some(Err(_)) | None => Done::Nothing,
+                }
             }
             // Speakers of another conversation are others.
             Self::Assign(assigned) => {
                 operator.assign(current, assigned).await;
-                None
+                Done::Nothing
             }
         }
     }

@@ -59,6 +59,7 @@ function show(next, hint) {
   at("door").hidden = next !== "key";
   at("typing").hidden = next !== "typing";
   if (!isNew) return;
+  provisional([]);
   const hadFocus = at("buttons").contains(document.activeElement);
   const made = (BUTTONS[next] ?? []).map(([name, act]) => {
     const button = Object.assign(document.createElement("button"), { type: "button", textContent: name });
@@ -153,12 +154,14 @@ async function microphone(heard) {
 }
 
 function recognition() {
-  const listener = Object.assign(new Recognition(), { continuous: true, lang: "en" });
+  const listener = Object.assign(new Recognition(), { continuous: true, interimResults: true, lang: "en" });
   let start = conversation.now();
   let goesOn = true;
   listener.onspeechstart = () => { start = conversation?.now() ?? 0; };
   listener.onresult = ({ results, resultIndex }) => {
-    for (const result of Array.from(results).slice(resultIndex)) if (result.isFinal) conversation?.say(result[0].transcript.trim(), start);
+    const fresh = Array.from(results).slice(resultIndex);
+    for (const result of fresh) if (result.isFinal) conversation?.say(result[0].transcript.trim(), start);
+    provisional(fresh.filter(({ isFinal }) => !isFinal).map((result) => ({ text: result[0].transcript.trim(), is_user: true })));
   };
   listener.onend = () => goesOn && setTimeout(() => goesOn && listener.start(), 500);
   listener.start();
@@ -182,13 +185,18 @@ function another() {
   sessionStorage.removeItem("conversation");
   at("segments").replaceChildren();
   at("made").hidden = true;
-  at("empty").hidden = false;
+  names.clear();
+  provisional([]);
   stop();
 }
 
 const happened = {
   open: () => show(before),
-  segments: (segments) => segments.forEach(write),
+  segments: (segments) => {
+    provisional([]);
+    segments.forEach(write);
+  },
+  interim: (segments) => provisional(segments),
   status: ({ status, retryable, reason, status_text: words }) => {
     if (state === "thinking" || state === "done") return;
     if (status === "ready" && state === "failing") show(before);
@@ -275,15 +283,32 @@ function element(name, kind, words) {
   return Object.assign(document.createElement(name), { className: kind, textContent: words });
 }
 
+/** How the speakers of the segments are shown, by their labels. */
+const names = new Map();
+
+/** Words that may still change: each list replaces the one before, and what was understood replaces it. */
+function provisional(segments) {
+  const spoken = segments.filter(({ text }) => text).map(({ text, speaker = "", is_user: mine }) => {
+    const item = element("li", "", "");
+    const who = mine ? "You" : names.get(speaker) ?? `Speaker ${Number(speaker.slice("SPEAKER_".length))}`;
+    item.append(element("small", "", `${who}, …`), element("p", "", text));
+    return item;
+  });
+  at("interim").replaceChildren(...spoken);
+  at("empty").hidden = at("segments").children.length + spoken.length > 0;
+  spoken.at(-1)?.scrollIntoView({ block: "nearest" });
+}
+
 /** A segment that grew comes again under its id. The socket numbers speakers, a stored conversation names them. */
-function write({ id, text, speaker_id: speaker, speaker_name: name, is_user: mine, start }) {
+function write({ id, text, speaker, speaker_id: number, speaker_name: name, is_user: mine, start }) {
   at("empty").hidden = true;
+  const who = mine || name === "User" ? "You" : name ?? `Speaker ${number ?? 0}`;
+  names.set(speaker, who);
   const known = at(`s-${id}`);
   if (known) return known.querySelector("p").replaceChildren(text);
   const item = element("li", mine ? "mine" : "", "");
   item.id = `s-${id}`;
   const clock = `${Math.floor(start / 60)}:${String(Math.floor(start % 60)).padStart(2, "0")}`;
-  const who = mine || name === "User" ? "You" : name ?? `Speaker ${speaker ?? 0}`;
   item.append(element("small", "", `${who}, ${clock}`), element("p", "", text));
   at("segments").append(item);
   item.scrollIntoView({ block: "nearest" });

@@ -15,7 +15,7 @@ export function uuid() {
 }
 
 export class Conversation {
-  /** `tell` is called with what happens: `open`, `segments`, `status`, `processing`, `made`, `lost`, `refused`, `ended`. */
+  /** `tell` is called with what happens: `open`, `segments`, `interim`, `status`, `processing`, `made`, `lost`, `refused`, `ended`. */
   constructor({ key, uid, id, device, transcripts, unsure }, tell) {
     Object.assign(this, { key, uid, id, transcripts, tell });
     this.query = new URLSearchParams({
@@ -74,6 +74,9 @@ export class Conversation {
         this.tell("open");
         for (const audio of this.audio.splice(0)) this.socket.send(audio);
         for (const segment of this.unsure.values()) this.sendSegment(segment);
+        break;
+      case "interim_transcript":
+        this.tell("interim", frame.segments);
         break;
       case "service_status":
         this.tell("status", frame);

@@ -112,8 +112,9 @@ async fn a_browsers_first_message_leads_to_the_shard_of_its_key() {
 
 #[tokio::test]
 async fn a_key_that_is_revoked_ends_its_sessions() {
-    let live =
-        LiveSettings { key_checked_every: std::time::Duration::from_millis(50), ..LiveSettings::default() };
+    let every = std::time::Duration::from_millis(50);
+    assert!(LiveSettings::default().key_checked_every < std::time::Duration::from_secs(60));
+    let live = LiveSettings { key_checked_every: every, ..LiveSettings::default() };
     let setup = Setup::with(api::Settings { live, ..quick() }).await;
     let mut line = setup.line("custom_stt=enabled").await.ready().await;
     line.say(&["This is kept."], 0.0).await;

@@ -179,6 +179,18 @@ async fn frames_that_are_no_use_change_nothing() {
     ] {
         line.send(frame).await;
     }
+    for text in [
+        "",
+        "not JSON",
+        "{",
+        "\0",
+        "{\"type\": \"suggested_transcript\", ",
+        &"[".repeat(60_000),
+        "\u{feff}{}",
+        "1e999",
+    ] {
+        line.send_text(text.to_owned()).await;
+    }
     line.send_bytes(vec![0, 0]).await;
     line.say(&["Still here."], 0.0).await;
     assert_eq!(line.until("segments").await[0]["text"], "Still here.");

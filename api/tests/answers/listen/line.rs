@@ -85,7 +85,10 @@ impl Setup {
 }
 
 pub(super) async fn serve(app: axum::Router) -> SocketAddr {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    // As many as come at once.
+    let listener = socket.listen(4_096).unwrap();
     let addr = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, app).await });
     addr
@@ -113,6 +116,11 @@ impl Line {
         }
         let (socket, _) = connect_async(request).await?;
         Ok(Self { socket })
+    }
+
+    /// Sends a text that may be no JSON. Where the service is closing the socket already, that is not said.
+    pub(super) async fn send_text(&mut self, text: String) {
+        let _ = self.socket.send(Message::text(text)).await;
     }
 
     pub(super) async fn send(&mut self, frame: Value) {

@@ -17,6 +17,7 @@ mod memories;
 mod overview;
 mod pattern;
 mod phrases;
+mod pictures;
 mod planted;
 mod same;
 mod subject;
@@ -208,6 +209,17 @@ fn is_english(talk: &Talk) -> bool {
 }
 
 fn describe(talk: &Talk, folders: &[Folder], order: DayOrder) -> Structure {
+    match pictures::alone(talk) {
+        Some(shown) => {
+            let structure = describe_lines(&shown, folders, None);
+            Structure { overview: pictures::overview(&shown, structure.overview), ..structure }
+        }
+        None => describe_lines(talk, folders, Some(order)),
+    }
+}
+
+/// Without an order of dates, no tasks and events are looked for.
+fn describe_lines(talk: &Talk, folders: &[Folder], order: Option<DayOrder>) -> Structure {
     let language = Language::of(talk);
     let mut sentences = planted::without_orders(text::sentences(talk));
     if sentences.is_empty() {
@@ -216,10 +228,10 @@ fn describe(talk: &Talk, folders: &[Folder], order: DayOrder) -> Structure {
     }
     let frequency = phrases::frequencies(&sentences, language);
     let category = subject::category(&sentences, &frequency, language);
-    let english = language.is_english();
+    let order = order.filter(|_| language.is_english());
     let next = overview::Next {
-        items: if english { items::extract(talk, order) } else { Vec::new() },
-        events: if english { events::extract(talk, order) } else { Vec::new() },
+        items: order.map_or_else(Vec::new, |order| items::extract(talk, order)),
+        events: order.map_or_else(Vec::new, |order| events::extract(talk, order)),
         zone: talk.time_zone,
     };
     let mut weights = subject::weights(&frequency, category, language);

@@ -171,7 +171,7 @@ fn a_meeting_is_called_what_the_calendar_calls_it() {
     let words = talk("We looked at the garden plans. The fence needs paint before the summer.");
     let meeting =
         records::Meeting { title: Some("Garden council".to_owned()), ..records::Meeting::default() };
-    let background = records::Background { meeting: Some(meeting), kind: None };
+    let background = records::Background { meeting: Some(meeting), ..records::Background::default() };
     assert_eq!(
         describe(&Talk { background, ..words.clone() }, &[], DayOrder::default()).title,
         "Garden council"
@@ -189,9 +189,34 @@ fn a_meeting_whose_calendar_has_no_words_for_it_is_described_by_its_own() {
     let link_then_words = format!("https://example.com/{} Garden council", "j".repeat(100));
     for nothing in ["https://example.com/j/123", "…", "<Sync>", "\"\u{200b}\"", &link_then_words] {
         let meeting = records::Meeting { title: Some(nothing.to_owned()), ..records::Meeting::default() };
-        let background = records::Background { meeting: Some(meeting), kind: None };
+        let background = records::Background { meeting: Some(meeting), ..records::Background::default() };
         assert_eq!(kept(&Talk { background, ..words.clone() }), own, "{nothing}");
     }
+}
+
+#[test]
+fn where_nothing_was_said_a_talk_is_about_what_its_pictures_show_and_holds_no_tasks() {
+    let pictures = |shown: &[&str], language: &str| {
+        let pictures = shown.iter().map(|shown| (*shown).to_owned()).collect();
+        let background = records::Background { pictures, ..records::Background::default() };
+        let talk = Talk { lines: Vec::new(), language: language.to_owned(), background, ..talk("") };
+        let stage = DescribeTalk::new(Arc::new(Embedded::new()));
+        stage.run((&talk, &[], None)).now_or_never().unwrap().unwrap()
+    };
+    let garden = pictures(
+        &[
+            "A whiteboard with a plan of the garden. It reads \"Call the gardener by Friday\".",
+            "Three rose bushes beside a wooden fence.",
+        ],
+        "en",
+    );
+    assert!(garden.title.contains("Garden"), "{garden:?}");
+    assert!(garden.overview.starts_with("Pictures show: ") && garden.overview.contains("whiteboard"));
+    assert!(garden.events.is_empty() && !garden.overview.contains("Next:"), "{garden:?}");
+    let cat = pictures(&["A cat."], "en");
+    assert_eq!((cat.title.as_str(), cat.overview.as_str()), ("Cat", "Pictures show: A cat."));
+    let train = pictures(&["Ein Zug am Bahnhof von Lissabon, auf Gleis 4."], "de");
+    assert!(train.title.contains("Zug") && train.overview.contains("Bahnhof"), "{train:?}");
 }
 
 #[test]

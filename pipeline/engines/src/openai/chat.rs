@@ -109,7 +109,11 @@ impl OpenAi {
         let rest = question.tokens() + head_tokens(talk);
         let most = self.window.part(context, rest);
         let transcript = Transcript::of(talk, most as usize / 2);
-        let parts = window::parts(&transcript.lines, most);
+        let mut parts = window::parts(&transcript.lines, most);
+        if parts.is_empty() {
+            // Nothing was said: what is known beside the words is asked about.
+            parts.push(0..0);
+        }
         let asked = parts.into_iter().map(|part| self.ask_part(&transcript, part, question, context, rest));
         stream::iter(asked).buffered(AT_ONCE).try_collect().await
     }
@@ -204,9 +208,10 @@ impl OpenAi {
     }
 }
 
-/// The tokens of what stands before the words of `talk`.
+/// The tokens of what is known of `talk` beside its words, and of what explains it.
 fn head_tokens(talk: &Talk) -> u32 {
-    window::tokens(&prompt::head(talk).to_string())
+    let explained = if talk.background.pictures.is_empty() { "" } else { prompt::PICTURES };
+    window::tokens(&prompt::head(talk).to_string()) + window::tokens(explained)
 }
 
 /// A server that does not enforce the schema at least receives it in the prompt.

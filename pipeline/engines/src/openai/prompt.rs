@@ -27,6 +27,8 @@ pub(super) const MEMORIES: &str = include_str!("../../prompts/extract_memories.m
 pub(super) const MERGE: &str = include_str!("../../prompts/merge.md");
 /// What describes a picture.
 pub(super) const PHOTO: &str = include_str!("../../prompts/photo.md");
+/// What stands before every question about a talk with pictures.
+pub(super) const PICTURES: &str = include_str!("../../prompts/pictures.md");
 const SURVEY: &str = include_str!("../../prompts/survey.md");
 const APP_MERGE: &str = include_str!("../../prompts/app_merge.md");
 
@@ -72,6 +74,9 @@ const NAME_BYTES: usize = 80;
 /// The most of those who were to come.
 const PARTICIPANTS: usize = 40;
 const NAMES_BYTES: usize = 1_000;
+/// The most of what the pictures show, of which each has the same share, and the most of one.
+const PICTURES_BYTES: usize = 3_000;
+const PICTURE_BYTES: usize = 500;
 
 /// Derives the marks around talks: the same for every call about one talk, and unguessable to a speaker
 /// in it, so that no words can break out of the data.
@@ -98,6 +103,9 @@ impl Marks {
         let mut text = format!("TALK {mark} BEGINS\n{}{lines}TALK {mark} ENDS\n\n", transcript.head);
         if let Some(data) = data {
             text.push_str(&format!("TALK {mark} DATA BEGINS\n{data}\nTALK {mark} DATA ENDS\n\n"));
+        }
+        if transcript.has_pictures {
+            text.push_str(&format!("{}\n\n", PICTURES.trim_end()));
         }
         text.push_str(question.trim_end());
         text
@@ -132,6 +140,7 @@ impl Marks {
 /// since JSON escapes line breaks.
 pub(super) struct Transcript {
     head: String,
+    has_pictures: bool,
     /// Each with its line break.
     pub(super) lines: Vec<String>,
 }
@@ -143,7 +152,8 @@ impl Transcript {
             let line = move |piece: &str| format!("{}\n", json!([index + 1, speaker, is_user, piece]));
             window::pieces(text, most).into_iter().map(line).collect::<Vec<_>>()
         });
-        Self { head: format!("{}\n", head(talk)), lines: numbered.collect() }
+        let has_pictures = !talk.background.pictures.is_empty();
+        Self { head: format!("{}\n", head(talk)), has_pictures, lines: numbered.collect() }
     }
 }
 
@@ -157,7 +167,7 @@ pub(super) fn head(talk: &Talk) -> Value {
     add("time_zone", talk.time_zone.name().into());
     add("language", talk.language.as_str().into());
     add("user", talk.user_name.as_deref().into());
-    let Background { kind, meeting } = &talk.background;
+    let Background { kind, meeting, pictures } = &talk.background;
     if let Some(kind) = kind {
         add("kind", start_of(kind, NAME_BYTES).into());
     }
@@ -168,6 +178,10 @@ pub(super) fn head(talk: &Talk) -> Value {
         let left = HEAD_BYTES.saturating_sub(Value::Object(head.clone()).to_string().len());
         let agenda = agenda.as_deref().map(|agenda| start_of(agenda, left.min(AGENDA_BYTES)));
         head.insert("meeting".to_owned(), with(agenda));
+    }
+    if let Some(share) = PICTURES_BYTES.checked_div(pictures.len()) {
+        let shown = pictures.iter().map(|picture| start_of(picture, share.min(PICTURE_BYTES)));
+        head.insert("pictures".to_owned(), shown.collect());
     }
     Value::Object(head)
 }
@@ -245,7 +259,11 @@ mod tests {
             participants: (0..=PARTICIPANTS).map(|number| format!("Tom {number}")).collect(),
             agenda: Some("ä".repeat(AGENDA_BYTES)),
         };
-        let background = Background { kind: Some("message: chat".to_owned()), meeting: Some(meeting) };
+        let background = Background {
+            kind: Some("message: chat".to_owned()),
+            meeting: Some(meeting),
+            ..Background::default()
+        };
         let head = head(&Talk { background, ..talk("Hi") });
         assert_eq!((&head["kind"], &head["meeting"]["title"]), (&json!("message: chat"), &json!("Stand-up")));
         assert_eq!(head["meeting"]["participants"].as_array().map(Vec::len), Some(PARTICIPANTS));
@@ -263,7 +281,7 @@ mod tests {
                 participants: vec![long.clone(); PARTICIPANTS],
                 agenda: Some(letter.repeat(100_000)),
             };
-            let background = Background { kind: Some(long), meeting: Some(meeting) };
+            let background = Background { kind: Some(long), meeting: Some(meeting), ..Background::default() };
             let head = head(&Talk { background, ..talk("Hi") });
             let written = head.to_string().len();
             assert!((HEAD_BYTES - 20..=HEAD_BYTES).contains(&written), "{letter:?}: {written}");
@@ -271,6 +289,22 @@ mod tests {
             assert!(names >= NAMES_BYTES / (NAME_BYTES + 3), "{letter:?}: {names}");
             assert!(head["kind"].as_str().is_some_and(|kind| kind.starts_with(letter)), "{letter:?}");
         }
+    }
+
+    #[test]
+    fn pictures_share_the_room_that_there_is_for_them_and_are_explained_where_there_are_any() {
+        let taken = |pictures: Vec<String>| Talk {
+            background: Background { pictures, ..Background::default() },
+            ..talk("Hi")
+        };
+        let few = taken(vec!["A red bicycle.".to_owned(), "é".repeat(1_000)]);
+        assert_eq!(head(&few)["pictures"], json!(["A red bicycle.", "é".repeat(PICTURE_BYTES / 2)]));
+        let many = taken(vec!["\"".repeat(1_000); 20]);
+        assert!((PICTURES_BYTES..PICTURES_BYTES + 100).contains(&head(&many)["pictures"].to_string().len()));
+        let sent =
+            |talk: &Talk| Marks::new([7; 32]).user_text(&Transcript::of(talk, 1_000), 0..1, None, DESCRIBE);
+        assert!(sent(&few).contains(PICTURES.trim_end()) && !sent(&talk("Hi")).contains(PICTURES.trim_end()));
+        assert!(head(&talk("Hi")).get("pictures").is_none());
     }
 
     fn text(key: u8, words: &str, data: Option<&Value>, question: &str) -> String {

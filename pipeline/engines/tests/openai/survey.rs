@@ -100,13 +100,18 @@ fn endless_meeting() -> Background {
         participants: vec![long.clone(); 40],
         agenda: Some(long.repeat(200)),
     };
-    Background { kind: Some(long), meeting: Some(meeting) }
+    Background { kind: Some(long), meeting: Some(meeting), ..Background::default() }
+}
+
+/// The same with twenty pictures, each described at length.
+fn endless_meeting_with_pictures() -> Background {
+    Background { pictures: vec!["会議".repeat(500); 20], ..endless_meeting() }
 }
 
 #[tokio::test]
 async fn a_meeting_of_endless_names_is_read_like_any_other() {
     let (mock, engine) = engine(Options { context_tokens: 4_096, ..Options::default() }, 4_096).await;
-    let talk = Talk { background: endless_meeting(), ..long_talk(60) };
+    let talk = Talk { background: endless_meeting_with_pictures(), ..long_talk(60) };
     kept(finalize(&engine, &talk, folders(), &["minutes"], true).await);
     assert!(mock.calls().iter().all(|call| call.was_answered()), "{:?}", stages_asked(&mock));
 }
@@ -126,7 +131,9 @@ async fn what_puts_parts_together_leaves_room_for_what_stands_before_them() {
     };
     let talk = long_talk(90);
     assert_eq!(most_together(talk.clone()).await, Some(5));
-    assert_eq!(most_together(Talk { background: endless_meeting(), ..talk }).await, Some(3));
+    assert_eq!(most_together(Talk { background: endless_meeting(), ..talk.clone() }).await, Some(3));
+    let pictured = Talk { background: endless_meeting_with_pictures(), ..talk };
+    assert_eq!(most_together(pictured).await, Some(2));
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ impl Said for Live {
             }
             Self::Grow => {
                 let said = [said(user, "Buy milk and bread", 2.0)];
-                ledger.store().append_live(user, &id, 1, &said, None).await.map(drop)
+                ledger.store().append_live_of_client(user, &id, 1, &said, None).await.map(drop)
             }
             Self::Assign => {
                 let assigned = AssignedSpeaker { speaker_id: 0, person_id: None, segment_ids: Vec::new() };

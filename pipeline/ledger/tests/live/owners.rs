@@ -177,7 +177,7 @@ async fn a_line_that_is_repeated_after_its_conversation_ended_is_not_stored_in_t
     let next = world.open("c2", Some("ios_1")).await;
     let append = async |said: &[_]| {
         let store = world.ledger.store();
-        store.append_live(&world.ann, &next.id, next.epoch, said, Some(1.0)).await.unwrap().unwrap()
+        store.append_live_of_client(&world.ann, &next.id, next.epoch, said, Some(1.0)).await.unwrap().unwrap()
     };
 
     assert_eq!(append(&[said(line, "Buy milk.", 9.0)]).await, Appended::Repeated);
@@ -193,4 +193,43 @@ async fn a_line_that_is_repeated_after_its_conversation_ended_is_not_stored_in_t
     let other = world.open("c3", Some("ios_2")).await;
     world.say(&other, &[said(line, "Buy milk.", 0.0)], Some(1.0)).await;
     assert_eq!(world.texts(&other.id).await.len(), 1, "another device is another client");
+}
+
+/// A phone that was cut off says its line again through a second socket, while the first one's is being stored: each socket
+/// owns a conversation, because the silence between was long. Both have looked for the line before either commits.
+#[tokio::test]
+async fn of_two_sockets_that_store_a_line_at_the_same_moment_one_stores_it() {
+    let world = World::new().await;
+    let old = world.spoken("c1", Some("ios_1")).await;
+    world.run("update conversations set last_activity_at = now() - interval '1 hour'").await;
+    let new = world.open("c2", Some("ios_1")).await;
+    assert_eq!(new.id.as_str(), "c2", "the old one's socket may still write");
+    let line = said("0199c2f7-1d1c-7c1e-9d39-1d7a4a4f0001", "Call Tom.", 9.0);
+    // What an append writes last is held: nothing commits.
+    let mut held = world.pool.begin().await.unwrap();
+    sqlx::query("select from user_usage for update").execute(&mut *held).await.unwrap();
+    let mut appends = tokio::task::JoinSet::new();
+    for (number, live) in [old, new].into_iter().enumerate() {
+        let (ledger, ann, line) = (world.ledger.clone(), world.ann.clone(), line.clone());
+        appends.spawn(async move {
+            ledger
+                .store()
+                .append_live_of_client(&ann, &live.id, live.epoch, &[line], None)
+                .await
+                .unwrap()
+                .unwrap()
+        });
+        let waiting = "select count(*) from pg_stat_activity \
+             where datname = current_database() and wait_event_type = 'Lock'";
+        while world.one::<i64>(waiting).await < number as i64 + 1 {}
+    }
+    held.rollback().await.unwrap();
+
+    let mut came = appends.join_all().await;
+    came.sort_by_key(|appended| *appended == Appended::Repeated);
+    assert_eq!(came, [Appended::Stored(vec![Some(0)]), Appended::Repeated]);
+    assert_eq!(
+        world.one::<i64>("select count(*) from transcript_segments where content = 'Call Tom.'").await,
+        1
+    );
 }

@@ -34,6 +34,8 @@ impl Stage for DetectDiscard {
     /// Never fails: a judge that cannot answer must not cost a person the conversation.
     async fn run<'a>(&'a self, talk: &'a Talk) -> Result<Verdict, Failure> {
         Ok(match talk.word_count() {
+            // A picture that was described is content, whatever was said.
+            _ if !talk.background.pictures.is_empty() => Verdict::Keep,
             0 => Verdict::Discard,
             words if words > KEPT_ABOVE_WORDS => Verdict::Keep,
             _ => self.judge.judge(talk).await.unwrap_or_else(|failure| {

@@ -11,7 +11,7 @@ use crate::{Embed, Embedding, Failure};
 /// Vectors are of some hundred to some thousand numbers; a longer one is no vector of a text.
 const LONGEST: usize = 16_384;
 
-/// Turns the words of a talk into a vector.
+/// Turns the words of a talk, and what its pictures show, into a vector.
 pub struct EmbedTalk {
     engine: Arc<dyn Embed>,
 }
@@ -33,8 +33,10 @@ impl Stage for EmbedTalk {
     }
 
     async fn run<'a>(&'a self, talk: &'a Talk) -> Result<Embedding, Failure> {
-        let words: Vec<&str> = talk.lines.iter().map(|line| line.text.trim()).collect();
-        let embedding = self.engine.embed(&words.join("\n")).await?;
+        let words = talk.lines.iter().map(|line| line.text.trim());
+        let pictures = talk.background.pictures.iter().map(String::as_str);
+        let text: Vec<&str> = words.chain(pictures).collect();
+        let embedding = self.engine.embed(&text.join("\n")).await?;
         let vector = &embedding.vector;
         // A vector without a direction can be compared with nothing.
         let is_sound = vector.len() <= LONGEST

@@ -31,6 +31,9 @@ impl Stage for ExtractActionItems {
 
     /// `surveyed` is the survey's part.
     async fn run<'a>(&'a self, (talk, recent, surveyed): Self::Input<'a>) -> Result<Items, Failure> {
+        if !talk.has_words() {
+            return Ok(Items::default());
+        }
         let drafts = match surveyed {
             Some(part) => part,
             None => self.engine.extract_items(talk).await?,

@@ -26,6 +26,8 @@ pub struct Fake {
     pub delays: HashMap<&'static str, Duration>,
     pub failures: Mutex<HashMap<&'static str, Vec<Failure>>>,
     pub calls: Mutex<Vec<&'static str>>,
+    /// The pictures of the talk that was described last.
+    pub read: Mutex<Vec<String>>,
 }
 
 impl Default for Fake {
@@ -51,6 +53,7 @@ impl Default for Fake {
             delays: HashMap::new(),
             failures: Mutex::default(),
             calls: Mutex::default(),
+            read: Mutex::default(),
         }
     }
 }
@@ -110,7 +113,8 @@ impl Judge for Fake {
 }
 
 impl Describe for Fake {
-    fn describe<'a>(&'a self, _: &'a Talk, _: &'a [Folder]) -> BoxFuture<'a, Result<Structure, Failure>> {
+    fn describe<'a>(&'a self, talk: &'a Talk, _: &'a [Folder]) -> BoxFuture<'a, Result<Structure, Failure>> {
+        self.read.lock().unwrap().clone_from(&talk.background.pictures);
         Box::pin(self.answer("describe", self.structure.clone()))
     }
 

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use chrono::TimeDelta;
 use db::{Doing, Error};
 use records::{ConversationId, Segment, Timestamp, UserId};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, Postgres, Transaction};
 use uuid::Uuid;
 
-use super::{LiveLost, hold};
+use super::{LiveLost, hold, lock_user};
 use crate::{
     Store,
     budgets::Charge,
@@ -25,8 +25,8 @@ const DOING: &str = "appending to a live conversation";
 pub enum Appended {
     /// Stored; the speakers' numbers, in the order of the segments.
     Stored(Vec<Option<i32>>),
-    /// Conversations before hold all of it, with the same words: a client that was cut off repeated itself. Nothing
-    /// was stored.
+    /// Other conversations of the device hold all of it, with the same words: a client that was cut off repeated itself.
+    /// Nothing was stored.
     Repeated,
     /// It would hold more than 10,000 segments, or 4 MiB: nothing was stored.
     Full,
@@ -38,7 +38,7 @@ pub enum Appended {
 #[derive(sqlx::FromRow)]
 struct Known {
     segment_id: String,
-    /// Not in this conversation but in one before, with these words.
+    /// Not in this conversation but in another one, with these words.
     words_before: Option<String>,
     position: i32,
     bytes: i32,
@@ -56,7 +56,7 @@ impl Known {
 impl Store {
     /// Appends segments, each with an id; one that is stored already under its id has grown, and is written anew. In the
     /// same transaction the conversation's last activity is now, and its processing is deferred to its timeout from now.
-    /// What the device's conversations before hold is not stored again.
+    /// What the device's other conversations hold is not stored again.
     /// `began_ago`: these are its first words, and it began so many seconds ago. A repeat changes nothing.
     ///
     /// # Errors
@@ -69,10 +69,20 @@ impl Store {
         segments: &[Segment],
         began_ago: Option<f64>,
     ) -> Result<Result<Appended, LiveLost>, Error> {
-        self.db.in_time(self.try_append_live(user, conversation, epoch, segments, began_ago)).await
+        self.db
+            .in_time(async {
+                let (transaction, now) = self.db.begin(DOING).await?;
+                self.append(transaction, now, (user, conversation, epoch), segments, began_ago).await
+            })
+            .await
     }
 
-    async fn try_append_live(
+    /// The same of segments with ids of a client's own, which it may repeat through another socket: those of one user wait
+    /// for each other, so that the later one finds what the earlier one stored.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn append_live_of_client(
         &self,
         user: &UserId,
         conversation: &ConversationId,
@@ -80,7 +90,23 @@ impl Store {
         segments: &[Segment],
         began_ago: Option<f64>,
     ) -> Result<Result<Appended, LiveLost>, Error> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        self.db
+            .in_time(async {
+                let (mut transaction, now) = self.db.begin(DOING).await?;
+                lock_user(&mut transaction, user, DOING).await?;
+                self.append(transaction, now, (user, conversation, epoch), segments, began_ago).await
+            })
+            .await
+    }
+
+    async fn append(
+        &self,
+        mut transaction: Transaction<'static, Postgres>,
+        now: Timestamp,
+        (user, conversation, epoch): (&UserId, &ConversationId, i64),
+        segments: &[Segment],
+        began_ago: Option<f64>,
+    ) -> Result<Result<Appended, LiveLost>, Error> {
         let mut started_at = match hold(&mut transaction, user, conversation, epoch, DOING).await? {
             Ok(started_at) => started_at,
             Err(lost) => return Ok(Err(lost)),
@@ -164,7 +190,7 @@ fn id_of(segment: &Segment) -> &str {
     segment.id.as_deref().unwrap_or_default()
 }
 
-/// The segments of these ids that this conversation holds, and those that earlier ones of the same device hold.
+/// The segments of these ids that this conversation holds, and those that others of the same device hold.
 async fn known(
     connection: &mut PgConnection,
     user: &UserId,

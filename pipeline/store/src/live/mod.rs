@@ -34,6 +34,18 @@ pub enum LiveLost {
     Superseded,
 }
 
+/// Locks a user, so that two of the user's sockets wait for each other; whether there is one who is not being deleted.
+async fn lock_user(connection: &mut PgConnection, user: &UserId, doing: &'static str) -> Result<bool, Error> {
+    let is_there: Option<i32> = sqlx::query_scalar(
+        "select 1 from users where user_id = $1 and deleting_since is null for no key update",
+    )
+    .bind(user.as_str())
+    .fetch_optional(connection)
+    .await
+    .doing(doing)?;
+    Ok(is_there.is_some())
+}
+
 /// Locks a conversation for the socket that was given `epoch`, and answers when it began.
 pub(crate) async fn hold(
     connection: &mut PgConnection,

@@ -4,6 +4,7 @@ use db::{Doing, Error};
 use records::{ConversationId, Source, Timestamp, UserId};
 use sqlx::PgConnection;
 
+use super::lock_user;
 use crate::Store;
 
 const DOING: &str = "opening a live conversation";
@@ -42,6 +43,8 @@ pub struct LiveConversation {
     pub silent_for: f64,
     /// It was there before.
     pub resumed: bool,
+    /// It has pictures.
+    pub pictured: bool,
 }
 
 /// Why nothing was opened.
@@ -61,6 +64,7 @@ struct OpenedRow {
     started_at: Timestamp,
     last_activity_at: Timestamp,
     has_words: bool,
+    has_pictures: bool,
 }
 
 impl Store {
@@ -76,14 +80,7 @@ impl Store {
 
     async fn try_open_live(&self, user: &UserId, new: &NewLive) -> Result<Opening, Error> {
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        let is_there: Option<i32> = sqlx::query_scalar(
-            "select 1 from users where user_id = $1 and deleting_since is null for no key update",
-        )
-        .bind(user.as_str())
-        .fetch_optional(&mut *transaction)
-        .await
-        .doing(DOING)?;
-        if is_there.is_none() {
+        if !lock_user(&mut transaction, user, DOING).await? {
             return Ok(Err(OpenRefusal::NoUser));
         }
         let opened = match resume(&mut transaction, user, new, now).await? {
@@ -93,6 +90,7 @@ impl Store {
                 began_ago: row.has_words.then(|| seconds(now - row.started_at)),
                 silent_for: seconds(now - row.last_activity_at),
                 resumed: true,
+                pictured: row.has_pictures,
             },
             None => LiveConversation {
                 id: insert(&mut transaction, user, new, now).await?,
@@ -100,6 +98,7 @@ impl Store {
                 began_ago: None,
                 silent_for: 0.0,
                 resumed: false,
+                pictured: false,
             },
         };
         transaction.commit().await.doing(DOING)?;
@@ -130,7 +129,9 @@ async fn resume(
          from found where c.user_id = $1 and c.conversation_id = found.conversation_id \
          returning c.conversation_id, c.live_epoch, c.started_at, c.last_activity_at, \
              exists (select from transcript_segments s where s.user_id = c.user_id \
-                 and s.conversation_id = c.conversation_id) as has_words",
+                 and s.conversation_id = c.conversation_id) as has_words, \
+             exists (select from photos p where p.user_id = c.user_id \
+                 and p.conversation_id = c.conversation_id) as has_pictures",
     )
     .bind(user.as_str())
     .bind(new.wanted_id.as_ref().map(ConversationId::as_str))

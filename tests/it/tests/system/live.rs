@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::SinkExt;
+use futures::{SinkExt, future::join_all};
 use mock_model::{Mock, Options, Turn};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use tokio::sync::{Barrier, watch};
 use tokio::time::timeout;
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::binary::printed;
 use crate::client::Client;
@@ -122,6 +123,82 @@ async fn kill_9_under_speaking_sessions_loses_and_doubles_no_confirmed_line() {
     assert_eq!(world.count("select count(*) from finalization_jobs").await, everyone, "admitted once each");
 }
 
+/// All clients of a process that was replaced come back at the same moment.
+#[tokio::test]
+async fn a_thousand_sockets_at_once_are_all_answered() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).expect("as many files as may be");
+    let world = World::new().await;
+    let settings = [("LISTEN_RATE_PER_MINUTE", "0"), ("LISTEN_CONNECTIONS_PER_ADDRESS", "5000")];
+    let process = Process::serve(&world.url, &settings).await;
+    let queries: Vec<String> =
+        (0..1_000).map(|n| format!("custom_stt=enabled&client_device_id=d{n}")).collect();
+    let opening = queries.iter().map(|query| open(&process.api, "u1", world.key(), query));
+    let (mut opened, mut refused) = (Vec::new(), 0);
+    for answer in join_all(opening).await {
+        match answer {
+            Ok(socket) => opened.push(socket),
+            // A user's fourth, or one for which the database had no time.
+            Err(Error::Http(answer)) if matches!(answer.status().as_u16(), 429 | 503) => {
+                assert!(answer.headers().contains_key("retry-after"));
+                refused += 1;
+            }
+            Err(error) => panic!("a socket is opened or refused in words: {error}"),
+        }
+    }
+    assert!((1..=3).contains(&opened.len()) && opened.len() + refused == 1_000, "{} opened", opened.len());
+    drop(opened);
+    until(async || open(&process.api, "u1", world.key(), "").await.is_ok()).await;
+}
+
+/// A picture of a whiteboard, in one part.
+fn picture() -> Message {
+    let shown = json!({ "type": "image_chunk", "id": "p1", "index": 0, "total": 1, "data": "/9j/BwcHBwcH" });
+    Message::text(shown.to_string())
+}
+
+/// The socket stays open, as that of glasses that only look: silence ends the conversation all the same.
+#[tokio::test]
+async fn a_conversation_of_a_picture_alone_is_about_what_it_shows() {
+    let mock = Mock::start(Options::default()).await.expect("a port is free");
+    mock.turns([Turn::says("A whiteboard with a plan of the garden.")]);
+    let base = mock.base_url();
+    let settings = [
+        ("LISTEN_TEXT_ENGINE", "openai"),
+        ("LISTEN_OPENAI_BASE_URL", base.as_str()),
+        ("LISTEN_OPENAI_MODEL", "mock"),
+        ("LISTEN_OPENAI_VISION_MODEL", "mock-eyes"),
+    ];
+    let world = World::new().await;
+    let process = Process::outliving(&world.url, &settings).await;
+    let brief = "custom_stt=enabled&conversation_timeout=2";
+    let mut socket = open(&process.api, "u1", world.key(), brief).await.expect("the socket opens");
+    socket.send(picture()).await.expect("the socket takes it");
+
+    let created = async {
+        loop {
+            let frame = next(&mut socket).await.expect("the socket is open");
+            if frame["type"] == "memory_created" {
+                return frame["memory"].clone();
+            }
+        }
+    };
+    let memory = timeout(PATIENCE, created).await.expect("it is processed in time");
+    let structured = &memory["structured"];
+    assert_eq!((&memory["status"], &memory["discarded"]), (&json!("completed"), &json!(false)), "{memory}");
+    assert_eq!(structured["title"], "A whiteboard with a plan of the garden");
+    assert_eq!(structured["overview"], "A whiteboard with a plan of the garden.");
+    assert_eq!(structured["action_items"], json!([]));
+    let asked =
+        "select string_agg(stage || ' ' || calls, ', ' order by stage) from engine_usage where calls > 0";
+    assert_eq!(
+        world.dump(asked).await,
+        "describe 1, describe_photos 1, trigger_apps 1",
+        "each is paid for once"
+    );
+}
+
 #[tokio::test]
 async fn a_picture_is_described_when_its_conversation_is_processed() {
     let mock = Mock::start(Options::default()).await.expect("a port is free");
@@ -141,9 +218,8 @@ async fn a_picture_is_described_when_its_conversation_is_processed() {
     let said = json!({ "type": "suggested_transcript", "segments": [
         { "text": GARDEN.join(" "), "start": 0, "end": 9, "is_user": true },
     ] });
-    let shown = json!({ "type": "image_chunk", "id": "p1", "index": 0, "total": 1, "data": "/9j/BwcHBwcH" });
-    for frame in [said, shown] {
-        socket.send(Message::text(frame.to_string())).await.expect("the socket takes it");
+    for frame in [Message::text(said.to_string()), picture()] {
+        socket.send(frame).await.expect("the socket takes it");
     }
     until(async || world.count("select count(*) from photos").await == 1).await;
     until(async || world.count("select count(*) from transcript_segments").await == 1).await;
