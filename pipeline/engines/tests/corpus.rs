@@ -32,6 +32,8 @@ const EVERYDAY_OPEN: &str = include_str!("../corpus/everyday_open.json");
 const EVERYDAY_BLIND: &str = include_str!("../corpus/everyday_blind.json");
 const MIXED_OPEN: &str = include_str!("../corpus/mixed_open.json");
 const MIXED_BLIND: &str = include_str!("../corpus/mixed_blind.json");
+const VOICES_OPEN: &str = include_str!("../corpus/voices_open.json");
+const VOICES_BLIND: &str = include_str!("../corpus/voices_blind.json");
 const STRANGERS: &str = include_str!("../corpus/strangers.json");
 
 #[test]
@@ -392,6 +394,46 @@ fn the_blind_half_of_mixed_talk_is_mostly_understood() {
         memories_precision: 100,
         events: 69,
         events_precision: 85,
+    };
+    assert_above(&score, &floors);
+}
+
+/// Written before any rule of `embedded/10`: every other one, looked at while those rules were written.
+#[test]
+fn the_open_half_of_many_voices_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[VOICES_OPEN]);
+    assert_eq!(score.discard.of, 24);
+    let floors = Floors {
+        category: 0,
+        title: 0,
+        recall: 0,
+        precision: 0,
+        due: 0,
+        owner: 0,
+        memories: 0,
+        memories_precision: 0,
+        events: 0,
+        events_precision: 0,
+    };
+    assert_above(&score, &floors);
+}
+
+/// The others, which were only counted.
+#[test]
+fn the_blind_half_of_many_voices_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[VOICES_BLIND]);
+    assert_eq!(score.discard.of, 24);
+    let floors = Floors {
+        category: 0,
+        title: 0,
+        recall: 0,
+        precision: 0,
+        due: 0,
+        owner: 0,
+        memories: 0,
+        memories_precision: 0,
+        events: 0,
+        events_precision: 0,
     };
     assert_above(&score, &floors);
 }
