@@ -20,6 +20,6 @@ pub struct Status {
 
 impl Shape for Status {
     fn example() -> Value {
-        json!({ "version": "0.1.0", "engines": { "describe": "embedded/9", "embed": "embedded/9" } })
+        json!({ "version": "0.1.0", "engines": { "describe": "embedded/10", "embed": "embedded/10" } })
     }
 }

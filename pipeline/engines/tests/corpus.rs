@@ -32,6 +32,8 @@ const EVERYDAY_OPEN: &str = include_str!("../corpus/everyday_open.json");
 const EVERYDAY_BLIND: &str = include_str!("../corpus/everyday_blind.json");
 const MIXED_OPEN: &str = include_str!("../corpus/mixed_open.json");
 const MIXED_BLIND: &str = include_str!("../corpus/mixed_blind.json");
+const VOICES_OPEN: &str = include_str!("../corpus/voices_open.json");
+const VOICES_BLIND: &str = include_str!("../corpus/voices_blind.json");
 const STRANGERS: &str = include_str!("../corpus/strangers.json");
 
 #[test]
@@ -241,10 +243,10 @@ fn the_open_half_of_varied_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VARIED_OPEN]);
     assert_eq!(score.discard.of, 34);
     let floors = Floors {
-        category: 70,
+        category: 80,
         title: 85,
-        recall: 90,
-        precision: 92,
+        recall: 95,
+        precision: 95,
         due: 90,
         owner: 88,
         memories: 88,
@@ -261,15 +263,15 @@ fn the_blind_half_of_varied_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VARIED_BLIND]);
     assert_eq!(score.discard.of, 34);
     let floors = Floors {
-        category: 65,
+        category: 68,
         title: 84,
         recall: 88,
-        precision: 87,
+        precision: 88,
         due: 90,
         owner: 90,
         memories: 88,
         memories_precision: 90,
-        events: 91,
+        events: 93,
         events_precision: 97,
     };
     assert_above(&score, &floors);
@@ -287,9 +289,9 @@ fn the_open_half_of_unseen_talk_is_mostly_understood() {
         precision: 92,
         due: 78,
         owner: 88,
-        memories: 50,
+        memories: 66,
         memories_precision: 90,
-        events: 64,
+        events: 68,
         events_precision: 88,
     };
     assert_above(&score, &floors);
@@ -302,15 +304,15 @@ fn the_blind_half_of_unseen_talk_is_mostly_understood() {
     assert_eq!(score.discard.of, 26);
     let floors = Floors {
         category: 76,
-        title: 92,
-        recall: 83,
+        title: 96,
+        recall: 84,
         precision: 92,
         due: 90,
         owner: 90,
         memories: 60,
         memories_precision: 90,
-        events: 58,
-        events_precision: 83,
+        events: 55,
+        events_precision: 79,
     };
     assert_above(&score, &floors);
 }
@@ -321,15 +323,15 @@ fn the_open_half_of_everyday_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[EVERYDAY_OPEN]);
     assert_eq!(score.discard.of, 22);
     let floors = Floors {
-        category: 76,
-        title: 95,
-        recall: 88,
+        category: 88,
+        title: 98,
+        recall: 90,
         precision: 96,
         due: 92,
         owner: 100,
         memories: 85,
         memories_precision: 100,
-        events: 70,
+        events: 74,
         events_precision: 100,
     };
     assert_above(&score, &floors);
@@ -341,9 +343,9 @@ fn the_blind_half_of_everyday_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[EVERYDAY_BLIND]);
     assert_eq!(score.discard.of, 22);
     let floors = Floors {
-        category: 77,
+        category: 80,
         title: 90,
-        recall: 74,
+        recall: 75,
         precision: 96,
         due: 97,
         owner: 94,
@@ -361,9 +363,9 @@ fn the_open_half_of_mixed_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[MIXED_OPEN]);
     assert_eq!(score.discard.of, 24);
     let floors = Floors {
-        category: 70,
+        category: 93,
         title: 95,
-        recall: 85,
+        recall: 87,
         precision: 97,
         due: 97,
         owner: 94,
@@ -384,14 +386,54 @@ fn the_blind_half_of_mixed_talk_is_mostly_understood() {
     let floors = Floors {
         category: 60,
         title: 95,
-        recall: 64,
-        precision: 91,
+        recall: 65,
+        precision: 92,
         due: 93,
         owner: 95,
         memories: 40,
         memories_precision: 100,
         events: 69,
         events_precision: 85,
+    };
+    assert_above(&score, &floors);
+}
+
+/// Written before any rule of `embedded/10`: every other one, looked at while those rules were written.
+#[test]
+fn the_open_half_of_many_voices_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[VOICES_OPEN]);
+    assert_eq!(score.discard.of, 24);
+    let floors = Floors {
+        category: 95,
+        title: 80,
+        recall: 79,
+        precision: 97,
+        due: 95,
+        owner: 95,
+        memories: 80,
+        memories_precision: 100,
+        events: 37,
+        events_precision: 85,
+    };
+    assert_above(&score, &floors);
+}
+
+/// The others, which were only counted.
+#[test]
+fn the_blind_half_of_many_voices_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[VOICES_BLIND]);
+    assert_eq!(score.discard.of, 24);
+    let floors = Floors {
+        category: 65,
+        title: 90,
+        recall: 62,
+        precision: 90,
+        due: 96,
+        owner: 93,
+        memories: 42,
+        memories_precision: 100,
+        events: 25,
+        events_precision: 75,
     };
     assert_above(&score, &floors);
 }

@@ -58,3 +58,14 @@ fn mixed_date_phrases_are_resolved() {
         assert!(score.percent() >= floor, "{score} phrases of set {set}");
     }
 }
+
+#[test]
+fn date_phrases_of_many_voices_are_resolved() {
+    let corpus = include_str!("../corpus/voices_dates.txt");
+    for (set, floor) in [("W", 91), ("X", 91)] {
+        let said_at = "2027-03-09T14:10:00Z".parse().unwrap();
+        let score = score::dates::score(&Embedded::new(), corpus, set, said_at);
+        assert_eq!(score.of, 24);
+        assert!(score.percent() >= floor, "{score} phrases of set {set}");
+    }
+}

@@ -18,7 +18,7 @@ pub(super) struct Clause<'a> {
 }
 
 /// Verbs that are hardly ever nouns: they begin an instruction without a word that shows an object.
-const PLAIN: &str = "buy|send|pay|fetch|collect|bring|renew|cancel|ring|phone|call|feed|write|ask|tell|remind|submit|return|clean|wash|fix|repair|finish|prepare|organise|organize|arrange|confirm|get|take|pick|send|reply|invite|cook|bake|drop";
+const PLAIN: &str = "text|buy|send|pay|fetch|collect|bring|renew|cancel|ring|phone|call|feed|write|ask|tell|remind|submit|return|clean|wash|fix|repair|finish|prepare|organise|organize|arrange|confirm|get|take|pick|send|reply|invite|cook|bake|drop";
 
 static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
     let verbs = task_verbs().collect::<Vec<_>>().join("|");

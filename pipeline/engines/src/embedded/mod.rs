@@ -113,7 +113,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/9"
+        "embedded/10"
     }
 
     fn costs(&self) -> bool {

@@ -5,9 +5,11 @@ use std::sync::LazyLock;
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::dates::number;
 use super::language::Language;
 use super::lexicon::{
-    ends_a_phrase, is_adjective, is_event_noun, is_narrative_verb, is_person, is_task_verb, is_vague_verb,
+    base_of_participle, ends_a_phrase, is_adjective, is_event_noun, is_narrative_verb, is_person,
+    is_task_verb, is_vague_verb,
 };
 use super::pattern::Pattern;
 use super::text::{Sentence, pattern};
@@ -27,6 +29,41 @@ const UNSHOWN: f64 = 0.7;
 
 /// The weight of a phrase that names a person, or something that every conversation has.
 const VAGUE: f64 = 0.5;
+
+/// Below this share of the best phrase's score the last one is left out.
+const WEAK: f64 = 0.4;
+
+/// The weight of the name of somebody who speaks, or is spoken to: it says who, and not what about.
+const OF_PEOPLE: f64 = 0.4;
+
+/// Where a name is that of a person: addressed, introduced, asked or quoted.
+static PERSON: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?x)
+        ,\s+(?P<last>\p{Lu}\p{Ll}+)[.?!,]
+        | ^(?P<first>\p{Lu}\p{Ll}+),\s
+        | \b(?i:it's|this\ is|i'm|name's|name\ is|hi|hello|hey|dear|morning|afternoon|g'day|thanks|thank\ you|sorry|okay|ok|bye|cheers|mr\.?|mrs\.?|ms\.?|miss|mister|aunt|auntie|uncle|councillor|doctor|dr\.?)[,\s]\s*(?P<met>\p{Lu}\p{Ll}+)
+        | \b(?i:ask|asked|tell|told|call|ring|text|email|phone|remind|thank|with|let|chase|warn|invite)\s+(?P<asked>\p{Lu}\p{Ll}+)
+        | \b(?P<says>\p{Lu}\p{Ll}+)(?:'ll|'s\ (?:coming|going|gonna|bringing|doing)|\s(?:said|says|thinks|wants|wanted|told|asked|knows|went|came|will|reckons|can|could|should))\b",
+    )
+});
+
+/// The names of the people of a talk.
+fn people(sentences: &[Sentence<'_>], language: Language) -> HashSet<String> {
+    let mut people = HashSet::new();
+    if !language.is_english() {
+        return people;
+    }
+    for sentence in sentences {
+        for found in PERSON.captures_iter(&sentence.text) {
+            let names =
+                ["last", "first", "met", "asked", "says"].into_iter().filter_map(|group| found.name(group));
+            people.extend(names.map(|name| name.as_str().to_owned()));
+        }
+        people.extend(sentence.speaker.map(str::to_owned));
+    }
+    people
+}
 
 fn is_vague_noun(word: &str) -> bool {
     is_person(word)
@@ -74,6 +111,14 @@ fn is_vague_noun(word: &str) -> bool {
                 | "luck"
                 | "news"
                 | "turn"
+                | "meeting"
+                | "deadline"
+                | "call"
+                | "bit"
+                | "bits"
+                | "lot"
+                | "guys"
+                | "level"
         )
 }
 
@@ -133,6 +178,7 @@ pub(super) fn key_phrases(
     limit: usize,
 ) -> Vec<Phrase> {
     let nouns = nouns(sentences, language);
+    let people = people(sentences, language);
     let mut best: HashMap<Vec<String>, (usize, Phrase)> = HashMap::new();
     let mut order = 0;
     for (place, sentence) in sentences.iter().enumerate() {
@@ -143,13 +189,20 @@ pub(super) fn key_phrases(
             phrase.score *= if noun || !language.is_english() { 1.0 } else { UNSHOWN };
             phrase.score *=
                 if run.iter().all(|word| is_vague_noun(&word.to_lowercase())) { VAGUE } else { 1.0 };
+            phrase.score *= if run.iter().all(|word| people.contains(*word)) { OF_PEOPLE } else { 1.0 };
             let entry = best.entry(phrase.stems.clone()).or_insert_with(|| (order, phrase.clone()));
             entry.1.score = entry.1.score.max(phrase.score) + 0.2;
         }
     }
     let mut phrases: Vec<(usize, Phrase)> = best.into_values().collect();
     phrases.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
-    distinct(phrases.into_iter().map(|(_, phrase)| phrase), limit)
+    let mut kept = distinct(phrases.into_iter().map(|(_, phrase)| phrase), limit);
+    // Two that say much need no third that says little.
+    let strongest = kept.first().map_or(0.0, |phrase| phrase.score);
+    if kept.len() > 2 && kept.last().is_some_and(|last| last.score < WEAK * strongest) {
+        kept.pop();
+    }
+    kept
 }
 
 /// The phrases that share no stem with a better one.
@@ -249,6 +302,15 @@ fn is_day(word: &str) -> bool {
             .is_some_and(|day| day.ends_with("day") && day.len() > 5 && day != "holiday" && day != "birthday")
 }
 
+/// What is counted or measured says no topic.
+const UNITS: &[&str] = &[
+    "mil", "mils", "kilo", "kilos", "gram", "grams", "metre", "metres", "meter", "meters", "mile", "miles",
+    "quid", "pound", "pounds", "euro", "euros", "dollar", "dollars", "rupee", "rupees", "bucks", "pence",
+    "cent", "percent", "degree", "degrees", "hour", "hours", "minute", "minutes", "second", "seconds", "hrs",
+    "mins", "litre", "litres", "inch", "thurs", "tues", "weds", "mon", "fri", "inches", "dozen", "hundred",
+    "thousand", "million", "til", "tmrw", "btw", "lol",
+];
+
 /// Whether a word may stand in a phrase: no number, no verb, and in German a noun.
 fn is_topical(piece: &str, first: bool, language: Language) -> bool {
     let lower = piece.to_lowercase();
@@ -264,6 +326,9 @@ fn is_topical(piece: &str, first: bool, language: Language) -> bool {
         || is_task_verb(&lower)
         || is_vague_verb(&lower)
         || is_narrative_verb(&lower)
-        || ends_a_phrase(&lower);
+        || ends_a_phrase(&lower)
+        || lower.len() > 3 && base_of_participle(&lower).is_some() && !is_event_noun(&lower)
+        || UNITS.contains(&lower.as_str())
+        || number(&lower).is_some();
     (capital && !first) || !verb
 }

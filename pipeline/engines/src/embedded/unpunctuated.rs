@@ -26,7 +26,7 @@ static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
           | (?:the|my|our)\s+(?:new\s+|old\s+|first\s+|next\s+)?\p{L}+(?:\s+(?:for|of)\s+the\s+\p{L}+|\s+\p{L}+)?\s+(?:is|are|was|were|has|have|had|needs?|will|wants?|comes?|arrives?|starts?|expires?|visits)\s
           | (?:there's|there\s+is|there\s+are)\s
           | (?:call|ring|phone|email|text|buy|book|pay|send|pick\s+up|order|cancel|return|renew|fix|clean|wash|check|ask|tell|remind|bring|fetch|collect|post|print|water|feed|take|put|sort\s+out)\s+(?:the|my|our|your|his|her|an|some|mum|dad|mom|him|them)\b
-          | also\s+(?:i|we|you|they|the|my|our|can|could|please|don't|remember|let's|there)\b | (?:okay|ok|yeah|oh|anyway|by\s+the\s+way)\b
+          | also\s+(?:call|ring|phone|email|text|buy|book|pay|send|pick|get|order|cancel|return|renew|fix|check|ask|tell|remind|bring|fetch|collect|print|water|feed|i|we|you|they|the|my|our|can|could|please|don't|remember|let's|there)\b | (?:okay|ok|yeah|oh|anyway|cheers|bye|lovely|thanks|right\s+so|by\s+the\s+way)\b
         )",
     )
 });
@@ -85,6 +85,12 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("the morra", "tomorrow"),
     ("the morn", "tomorrow"),
     ("arvo", "afternoon"),
+    ("shud", "should"),
+    ("cud", "could"),
+    ("wud", "would"),
+    ("til", "until"),
+    ("thurs", "thursday"),
+    ("tues", "tuesday"),
     ("comin", "coming"),
     ("goin", "going"),
     ("gettin", "getting"),
@@ -158,8 +164,9 @@ fn is_unpunctuated(text: &str) -> bool {
 /// Whether what stands before leaves room for a new sentence: two words, and the last not one that goes on. Looks at
 /// its first and last words alone, so that a long line costs what its length is.
 fn begins(before: &str) -> bool {
-    let last = before.trim_end().rsplit(' ').next().unwrap_or_default().to_lowercase();
-    let mut from_last = before.trim_end().rsplit(' ').skip(1);
+    let filler = |word: &&str| matches!(*word, "um" | "uh" | "er" | "erm");
+    let mut from_last = before.trim_end().rsplit(' ').skip_while(filler);
+    let last = from_last.next().unwrap_or_default().to_lowercase();
     // "I told Pat I'd bring it", "let mum call the doctor".
     let reports = from_last.next().is_some_and(|word| {
         matches!(
@@ -169,6 +176,8 @@ fn begins(before: &str) -> bool {
     });
     before.split_whitespace().nth(1).is_some()
         && !reports
+        && !last.ends_with("'d")
+        && !last.ends_with("'ll")
         && !GOES_ON.split_whitespace().any(|word| word == last)
 }
 

@@ -26,6 +26,8 @@ const MONTH: &str = r"january|february|march|april|may|june|july|august|septembe
 /// A weekday that stands before a full date adds nothing to it.
 const DAY_NAME: &str = r"(?:\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+(?:the\s+)?)?";
 const ORDINAL: &str = r"(?:twenty|thirty)[\s-](?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth";
+/// Without those that are as often no day: "this is the first".
+const LATER_ORDINAL: &str = r"(?:twenty|thirty)[\s-](?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth";
 pub(super) const NUMBER: &str = r"an?|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[\s-](?:one|two|three|four|five|six|seven|eight|nine))?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|\d{1,3}|(?:an?\s+|the\s+)?(?:couple|few)(?:\s+of)?";
 
 /// In order of preference: what an earlier rule took, a later one does not see.
@@ -72,6 +74,9 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
         rule(r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>20\d\d)\b".into(), numeric),
         rule(format!(r"\b(?:{WEEKDAY}),?\s+(?:the\s+)?(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)|(?P<word>{ORDINAL}))\b"), nth),
         (pattern(&format!(r"\b(?P<lead>by|before|until|till|due(?: on| by)?|on|for|from|between|of)\s+the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b|(?P<word>{ORDINAL})(?P<after>$|[.,;!?]|\s+(?:at|by|and|or|so|if|because|please|latest|which|but|then|when|with|for|we|i|it|you|he|she|they|is|are|in\s+the)\b))")), nth),
+        // "The hearing is the 24th", "next appointment the sixteenth at nine".
+        (pattern(&format!(r"(?:\b(?:is|are|now|appointment|meeting|session|lesson|visit|exam|class)|'s)\s+(?P<begins>the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b|(?P<word>{LATER_ORDINAL})(?P<after>$|[.,;!?]|\s+(?:at|and|or|so|if|because|but|then|with|for|we|i)\b)))")), nth),
+        (pattern(r"\bis\s+(?P<begins>(?P<w>mon|tues?|weds?|thurs?|fri))\b"), on_weekday),
         (pattern(&format!(r"\b(?P<lead>by|before|until|in|during)\s+(?:early\s+|late\s+|mid-?)?(?P<month>{MONTH})(?:\b|$)(?:\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:\b|$))?")), whole_month),
         rule(format!(r"\b(?:(?P<which>next|this|coming|this\s+coming)\s+)?(?P<w>{WEEKDAY})(?P<week>\s+week)?\b(?:\s+coming\b)?"), on_weekday),
         (pattern(&format!(r"\b(?P<lead>by|before|until|on|due)\s+(?:(?P<which>next|this)\s+)?(?P<w>{SHORT_WEEKDAY})\b")), on_weekday),
@@ -137,7 +142,7 @@ fn read(captures: &Captures<'_>, text: &str, reader: Reader, now: NaiveDateTime)
     let part = time.is_none().then(|| PART.captures(text.get(end..)?)).flatten();
     let end = end + part.as_ref().and_then(|part| part.get(0)).map_or(0, |part| part.end());
     time = time.or_else(|| part_of_day(part.as_ref()?.name("part").map_or("morning", |part| part.as_str())));
-    let mut start = whole.start();
+    let mut start = captures.name("begins").map_or(whole.start(), |begins| begins.start());
     let from = text.floor_char_boundary(start.saturating_sub(24));
     if let Some(said) = BEFORE.captures(text.get(from..start)?) {
         let begins = from + said.get(0)?.start();

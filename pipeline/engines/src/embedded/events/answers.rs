@@ -49,7 +49,14 @@ pub(super) fn expected(said: &Said<'_>, earlier: &str) -> Option<String> {
     let at = if helped { end.checked_sub(2)? } else { end - 1 };
     let who = words.get(at)?;
     let back = words.get(end..)?.iter().any(|word| word.plain == "back");
-    let named = |person: String| capitalised(&if back { format!("{person} back") } else { person });
+    let over = words.get(end..)?.iter().any(|word| word.is_any("over round"));
+    let named = |person: String| {
+        capitalised(&match (back, over) {
+            (true, _) => format!("{person} back"),
+            (_, true) => format!("{person} over"),
+            _ => person,
+        })
+    };
     if !only || !helped && !who.plain.ends_with("'s") && who.plain != "they're" {
         return None;
     }
@@ -66,7 +73,7 @@ pub(super) fn expected(said: &Said<'_>, earlier: &str) -> Option<String> {
 /// "I've booked you in for Tuesday", "let's say Monday at ten", "see you on Thursday at two": what was arranged.
 static ARRANGED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)(?:^|\b(?:so|and|then|okay|ok|great|right|good)\s+)(?:(?P<say>(?:let's|shall\s+we)\s+say|(?:i'll\s+|we'll\s+)?see\s+you(?:\s+(?:then|again|back))?$|(?:i'll\s+|we'll\s+)?see\s+you\s+(?:at|there)$)|(?P<in>you're|you\s+are)\s+(?:all\s+)?(?:booked|down|scheduled|pencilled|in)\b|(?P<booked>i've|we've|she's|they've)\s+(?:already\s+)?(?:booked|reserved|arranged|scheduled|hired|put)\s+(?:(?P<you>you|him|her|it|us)\b|(?:the|an?|our|my)\s+(?P<what>[\p{L}-]+(?:\s+[\p{L}-]+)?)))",
+        r"(?i)(?:^|\b(?:so|and|then|okay|ok|great|right|good)\s+)(?:(?P<fit>(?:i|we|she|he|they)(?:'ll|'ve|\s+will|\s+can|\s+could|\s+have)\s+(?:probably\s+)?(?:(?:squeeze|fit|slot|fitted|squeezed|slotted|get|pencil|pencilled)\s+(?:you|him|her|them|it|us)\s+in\b|see\s+(?:you|him|her|them)\s*$))|(?P<say>(?:let's|shall\s+we)\s+(?:say|do$|make\s+it)|make\s+it$|(?:it\s+is|it's\s+a\s+deal)$|(?:i'll\s+|we'll\s+)?see\s+you(?:\s+(?:then|again|back))?$|(?:i'll\s+|we'll\s+)?see\s+you\s+(?:at|there)$)|(?P<in>you're|you\s+are)\s+(?:all\s+)?(?:booked|down|scheduled|pencilled|in)\b|(?P<booked>i've|we've|she's|they've)\s+(?:already\s+)?(?:booked|reserved|arranged|scheduled|hired|put)\s+(?:(?P<you>you|him|her|it|us)\b|(?:the|an?|our|my)\s+(?P<what>[\p{L}-]+(?:\s+[\p{L}-]+)?)))",
     )
 });
 
@@ -74,6 +81,9 @@ static ARRANGED: LazyLock<Pattern> = LazyLock::new(|| {
 pub(super) fn arranged(said: &Said<'_>, recalled: impl Fn() -> Option<String>) -> Option<String> {
     let text = joined(&said.all);
     let found = ARRANGED.captures(text.trim())?;
+    if found.name("fit").is_some() {
+        return Some(recalled().unwrap_or_else(|| "Appointment".to_owned()));
+    }
     if found.name("say").is_some() {
         return said.timed.then(|| recalled().unwrap_or_else(|| "Appointment".to_owned()));
     }
@@ -87,6 +97,18 @@ pub(super) fn arranged(said: &Said<'_>, recalled: impl Fn() -> Option<String>) -
     }
 }
 
+/// "I'll pop round on Thursday".
+static VISIT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:i|we)(?:'ll|\s+will|\s+can|'m\s+going\s+to|'re\s+going\s+to)\s+(?:probably\s+|just\s+)?(?:pop|come|drop|call|stop|swing|nip)\s+(?:round|over|by|in|along|out|down|up)\b",
+    )
+});
+
+/// A visit that a speaker announces.
+pub(super) fn visit(said: &Said<'_>) -> Option<String> {
+    VISIT.is_match(&joined(&said.all)).then(|| "Visit".to_owned())
+}
+
 /// "The sequencer is being serviced", "the hall will be painted".
 static DONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -96,7 +118,7 @@ static DONE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "The office is closed on Friday".
 static CLOSED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)(?:^|\b(?:the|our|my|your)\s+)(?P<what>(?:[\p{L}-]+\s+)?[\p{L}-]{3,}?)(?:'s|\s+is|\s+are)\s+(?P<done>closed|shut)\b",
+        r"(?i)(?:^(?:(?:the|our|my|your)\s+)?|\b(?:the|our|my|your)\s+)(?P<what>(?:[\p{L}-]+\s+)?[\p{L}-]{3,}?)(?:'s|\s+is|\s+are)\s+(?P<done>closed|shut|off)\b",
     )
 });
 /// Participles of what people feel or expect.

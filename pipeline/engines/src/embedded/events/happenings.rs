@@ -66,6 +66,16 @@ const ACTS: &[&str] = &[
     "reach",
     "meet",
 ];
+/// What a speaker's own going and coming is called.
+const NOMINALS: &[(&str, &str)] = &[
+    ("leave", "Leaving"),
+    ("depart", "Departure"),
+    ("fly", "Flying"),
+    ("arrive", "Arrival"),
+    ("return", "Return"),
+    ("retire", "Retirement"),
+    ("graduate", "Graduation"),
+];
 /// Of these, those that are events with a particle or an object alone.
 const BOUND: &[(&str, &str)] = &[
     ("run", "out"),
@@ -86,7 +96,7 @@ const DOUBTS: &str = "to must should could would might may can need needs has ha
 
 static TASK: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:i'll|we'll|you'll|i will|we will|you will|going to|(?:need|needs|have|has|had|want|wants|ought|supposed|got|asked|like) (?:\S+ )?to|must|should|please|can you|could you|would you|will you|let me|let's|gotta|gonna|remember to|forget to|make sure(?: to)?|better|remind (?:me|us) to|i can|we can|shall i)\s+(?:(?:also|just|please|then|still|all|quickly|definitely)\s+)*(?P<verb>[\p{L}-]+)",
+        r"(?i)\b(?:i'll|we'll|you'll|i will|we will|you will|going to|(?:need|needs|have|has|had|want|wants|ought|supposed|got|asked|like) (?:\S+ )?to|must|should|please|can you|could you|would you|will you|let me|let's|(?:i'm|we're) to|gotta|gonna|remember to|forget to|make sure(?: to)?|better|remind (?:me|us) to|i can|we can|shall i)\s+(?:(?:also|just|please|then|still|all|quickly|definitely)\s+)*(?P<verb>[\p{L}-]+)",
     )
 });
 /// "Doctor Hale can see you on Tuesday".
@@ -130,6 +140,13 @@ pub(super) fn meeting(said: &Said<'_>) -> Option<String> {
         return Some(format!("Appointment with {}", &found["who"]));
     }
     let words = said.all.as_slice();
+    // "We'll see each other on the 23rd."
+    let together = words.windows(3).any(|three| {
+        matches!(three, [see, each, other] if see.plain == "see" && each.plain == "each" && other.plain == "other")
+    });
+    if together {
+        return Some("Meeting".to_owned());
+    }
     let sees = |at: usize| {
         words.get(at).is_some_and(|word| word.plain == "see")
             && words
@@ -261,8 +278,10 @@ pub(super) fn act(said: &Said<'_>, earlier: &str) -> Option<String> {
             if matches!(verb, "finish" | "end" | "close") {
                 return None;
             }
-            if rest.is_empty() && matches!(verb, "leave" | "depart" | "fly") {
-                return Some(if verb == "fly" { "Flying" } else { "Leaving" }.to_owned());
+            if rest.is_empty()
+                && let Some((_, noun)) = NOMINALS.iter().find(|(act, _)| *act == verb)
+            {
+                return Some((*noun).to_owned());
             }
             let object = !rest.is_empty() || matches!(verb, "visit" | "marry" | "graduate");
             let said = if form == Form::Gerund { words.get(at)?.plain.clone() } else { verb.to_owned() };
@@ -309,7 +328,11 @@ fn tail(said: &Said<'_>, at: usize) -> String {
         .iter()
         .take(5)
         .take_while(ends)
-        .filter(|word| !word.is_any("us you me him her them here round again also"))
+        .filter(|word| {
+            !word.is_any(
+                "us you me him her them here round again also already probably most definitely hopefully maybe actually now then still just only anyway",
+            )
+        })
         .map(|word| word.said)
         .collect();
     let mut kept = kept.as_slice();
@@ -376,6 +399,9 @@ pub(super) fn plan(said: &Said<'_>) -> Option<String> {
         .get(at + 1)
         .filter(|verb| verb.plain.len() > 2 && !is_stop_word(&verb.plain) && !verb.plain.ends_with("ed"))?;
     let gerund = verb.plain.ends_with("ing");
+    if verb.is_any("aiming trying hoping looking planning aim try hope plan") {
+        return None;
+    }
     let agrees = gerund == (words.get(at)?.plain == "we're");
     let rest = tail(said, at + 1);
     agrees.then(|| capitalised(format!("{} {rest}", verb.plain).trim()))

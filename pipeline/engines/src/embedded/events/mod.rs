@@ -16,6 +16,7 @@ use records::Talk;
 use stages::EventDraft;
 
 use super::dates::{DayOrder, Found, Reference};
+use super::lexicon::is_event_noun;
 use super::pattern::Pattern;
 use super::planted::without_orders;
 use super::text::{Sentence, content_stems, pattern, sentences};
@@ -125,7 +126,10 @@ struct Known {
 impl Known {
     /// Adds an event; the same happening once more may say its time, or more words.
     fn add(&mut self, day: NaiveDate, timed: bool, event: EventDraft) {
-        let stems: BTreeSet<String> = content_stems(&event.title).into_iter().collect();
+        let mut stems: BTreeSet<String> = content_stems(&event.title).into_iter().collect();
+        if stems.is_empty() {
+            stems.insert(event.title.to_lowercase());
+        }
         let same = |(other, known): &(NaiveDate, BTreeSet<String>)| {
             *other == day && (known.is_empty() || stems.is_empty() || !known.is_disjoint(&stems))
         };
@@ -234,8 +238,14 @@ fn title(said: &Said<'_>, asks: bool, before: &str, recalled: impl Fn() -> Optio
                 .or_else(|| nouns::named(said))
                 .or_else(|| happenings::location(said))
                 .or_else(|| happenings::plan(said))
+                .or_else(|| answers::visit(said))
         })
-        .filter(|title| !content_stems(title).is_empty() || matches!(title.as_str(), "Meeting" | "Away"))
+        .filter(|title| {
+            let word = title.to_lowercase();
+            !content_stems(title).is_empty()
+                || matches!(word.as_str(), "meeting" | "away" | "visit")
+                || is_event_noun(&word)
+        })
 }
 
 fn is_usable(date: &Found) -> bool {

@@ -7,10 +7,11 @@ use super::phrase::{
     DETERMINERS, PRONOUNS, Said, Word, noun_phrase_before, noun_phrase_from, stripped, titled,
 };
 use crate::embedded::lexicon::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, is_stop_word, is_task_verb};
+use crate::embedded::text::capitalised;
 
 /// What may stand between a subject and its date when the date is all that is said of it.
 const PREDICATE: &str = "is are will would be being has have been it's takes take taking place happens happening held scheduled planned booked set fixed arranged moved \
-    postponed preponed rescheduled pushed brought forward back put off shifted now just only still actually probably already definitely again \
+    postponed preponed rescheduled slipped pushed brought forward back put off shifted now just only still actually probably already definitely again \
     going to gonna got gets stays remains falls confirmed down in for on at from until up always kicks off due itself announced";
 /// Of these, those with which it is a predicate at all.
 const COPULAS: &str = "is are will would has have takes take happens stays remains falls got kicks";
@@ -33,7 +34,7 @@ pub(super) fn predicate(said: &Said<'_>) -> Option<String> {
             break;
         }
         // "The retro moved to tomorrow".
-        let moved = word.is_any("moved postponed rescheduled preponed pushed brought")
+        let moved = word.is_any("moved postponed rescheduled preponed pushed brought slipped")
             && words.get(end).is_some_and(|next| next.is_any("to until till forward back"));
         copula |= word.is_any(COPULAS) || moved;
         end -= 1;
@@ -54,7 +55,9 @@ pub(super) fn predicate(said: &Said<'_>) -> Option<String> {
     let subject = noun_phrase_before(words, end)?;
     let subject = with_topic(words, end, subject);
     if subject.iter().all(|word| word.is_any(IDLE) || is_stop_word(&word.plain))
-        || subject.last()?.is_any(IDLE)
+        || IDLE
+            .split_whitespace()
+            .any(|idle| idle == subject.last().map_or("", |last| last.plain.trim_end_matches("'s")))
     {
         return None;
     }
@@ -74,6 +77,7 @@ fn with_topic<'a, 't>(words: &'a [Word<'t>], end: usize, subject: &'a [Word<'t>]
 
 /// Whether a word names nothing that takes place.
 pub(super) fn is_idle(word: &str) -> bool {
+    let word = word.trim_end_matches("'s");
     IDLE.split_whitespace().any(|idle| idle == word) || is_stop_word(word)
 }
 
@@ -140,6 +144,15 @@ pub(super) fn existence(said: &Said<'_>) -> Option<String> {
 
 /// The event noun that stands nearest before the date, else the first after it, with the words that describe it.
 pub(super) fn named(said: &Said<'_>) -> Option<String> {
+    // "Movie Friday, seven fifteen", as notes and young people put it.
+    if let [.., noun] = said.before.as_slice()
+        && said.before.len() < 3
+        && is_listed(&noun.plain)
+        && !is_task_verb(&noun.plain)
+        && said.before.iter().rev().skip(1).all(|word| word.is_any("and so ok okay also the our my then oh"))
+    {
+        return Some(capitalised(noun.said));
+    }
     let before = nouns_in(&said.before);
     let Some(noun) = before.last() else {
         let after = nouns_in(&said.after);

@@ -21,6 +21,13 @@ static DOES: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+/// "An engineer will be with you".
+static PRESENT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:the|an?|my|our|your)\s+(?P<who>(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+)(?:'ll|\s+will|\s+is\s+going\s+to)\s+be\s+(?:there|here|with\s+(?:you|us)|round|over|visiting|coming)\b",
+    )
+});
+
 /// What people other than the speakers do: those who are sent, and tradespeople who call or repair.
 pub(super) fn of_others(said: &Said<'_>) -> Option<String> {
     let text = joined(&said.all);
@@ -31,6 +38,11 @@ pub(super) fn of_others(said: &Said<'_>) -> Option<String> {
         }
         return is_trade(&who.split(' ').next_back()?.to_lowercase())
             .then(|| capitalised(&format!("{who} comes")));
+    }
+    if let Some(found) = PRESENT.captures(&text) {
+        let who = &found["who"];
+        let last = who.split(' ').next_back()?.to_lowercase();
+        return is_trade(&last).then(|| capitalised(&format!("{who} comes")));
     }
     let found = DOES.captures(&text)?;
     let who = found["who"].split_once(' ').map_or(&found["who"], |(_, who)| who);

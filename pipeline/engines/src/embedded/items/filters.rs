@@ -20,7 +20,8 @@ static SUBORDINATE: LazyLock<Pattern> = LazyLock::new(|| {
 const NO_VERBS: &[&str] = &[
     "the", "a", "an", "my", "your", "our", "his", "her", "their", "to", "in", "on", "at", "of", "it", "that",
     "this", "there", "here", "with", "for", "and", "or", "no", "so", "all", "both", "only", "ever", "i",
-    "you", "we", "they", "been", "more",
+    "you", "we", "they", "been", "more", "last", "next", "yes", "if", "when", "what", "how", "why", "every",
+    "each", "any", "some", "one", "two", "three", "these", "those", "not", "as",
 ];
 
 /// What one takes to get somewhere: advice, and no task.
@@ -59,6 +60,8 @@ fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
         "see" => {
             dated && matches!(rest.first().map(String::as_str), Some("the" | "my" | "a"))
                 || matches!(rest.first().map(String::as_str), Some("about" | "to")) && rest.len() > 1
+                || rest.get(1).is_some_and(|whom| ADVISERS.contains(&whom.as_str()))
+                || matches!(rest.first().map(String::as_str), Some("if" | "whether"))
         }
         "try" => rest.first().is_some_and(|next| {
             matches!(next.as_str(), "the" | "a" | "an" | "some" | "this" | "these" | "your" | "our")
@@ -73,7 +76,11 @@ fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
                     Some("the" | "our" | "your" | "my" | "his" | "her")
                 ) && !rest.iter().any(|word| UNSEEN.contains(&word.as_str()))
         }
-        "go" => is_errand(rest),
+        "go" => {
+            is_errand(rest)
+                || matches!(rest.first().map(String::as_str), Some("over" | "through" | "easy" | "back"))
+                    && rest.len() > 2
+        }
         "follow" | "check" => true,
         "cover" => {
             rest.iter().any(|word| word.starts_with("shift"))
@@ -94,6 +101,25 @@ fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
         _ => !is_vague_verb(verb) && !is_idle_talk(verb, rest),
     }
 }
+
+/// Whom one goes to see.
+const ADVISERS: &[&str] = &[
+    "nurse",
+    "doctor",
+    "gp",
+    "dentist",
+    "vet",
+    "physio",
+    "lawyer",
+    "solicitor",
+    "accountant",
+    "optician",
+    "pharmacist",
+    "manager",
+    "specialist",
+    "therapist",
+    "midwife",
+];
 
 /// "Have a word with the neighbours", "have a look at the gutter".
 fn is_look(rest: &[String]) -> bool {
@@ -172,14 +198,17 @@ fn is_errand(rest: &[String]) -> bool {
 
 /// "Have his eyesight tested".
 fn is_done_by_others(rest: &[String]) -> bool {
-    let ready = |word: &String| matches!(word.as_str(), "ready" | "done" | "finished" | "sorted" | "out");
+    let ready = |word: &String| {
+        matches!(word.as_str(), "ready" | "done" | "finished" | "sorted" | "out")
+            || word.len() > 4 && word.ends_with("ed")
+    };
     // "The lawyer look over it", "our lead send that".
     let acts = |pair: &[String]| {
         pair.iter().zip(pair.get(1)).next().is_some_and(|(word, next)| {
-            is_task_verb(word)
+            (is_task_verb(word) || word == "look")
                 && matches!(
                     next.as_str(),
-                    "the" | "a" | "it" | "that" | "them" | "over" | "your" | "us" | "me"
+                    "the" | "at" | "a" | "it" | "that" | "them" | "over" | "your" | "us" | "me"
                 )
         })
     };
@@ -252,6 +281,34 @@ const NO_GIFTS: &[&str] = &[
     "reason",
 ];
 
+/// What is taken by making it: of "a look" and "a seat" nothing remains.
+const TAKEN: &[&str] = &[
+    "picture",
+    "pictures",
+    "photo",
+    "photos",
+    "photograph",
+    "photographs",
+    "snap",
+    "screenshot",
+    "video",
+    "note",
+    "notes",
+    "copy",
+    "copies",
+    "sample",
+    "samples",
+    "reading",
+    "measurement",
+    "cutting",
+    "cuttings",
+    "message",
+    "blood",
+    "tablet",
+    "pill",
+    "dose",
+];
+
 /// "Talk about", "start with", "move on", "call it a day": conduct of the conversation itself.
 fn is_idle_talk(verb: &str, rest: &[String]) -> bool {
     let next = rest.first().map_or("", String::as_str);
@@ -260,7 +317,7 @@ fn is_idle_talk(verb: &str, rest: &[String]) -> bool {
         ("talk" | "speak", "about" | "through" | "over")
             | ("start", "with" | "by")
             | ("move", "on")
-            | ("take", "a" | "it")
+            | ("take", "it")
             | ("call", "it" | "that")
             | ("tell", "you")
             | ("give", "it")
@@ -272,6 +329,7 @@ fn is_idle_talk(verb: &str, rest: &[String]) -> bool {
             | ("run", "through" | "out" | "with")
             | ("make", "it" | "sense")
     ) || (verb == "take" && next == "care" && rest.get(1).is_none_or(|of| of != "of"))
+        || (verb == "take" && next == "a" && !rest.iter().any(|word| TAKEN.contains(&word.as_str())))
         || (verb == "put" && rest.iter().any(|word| word == "kettle"))
         || (verb == "do" && rest.iter().any(|word| word == "favour" || word == "favor"))
         || (verb == "give" && next == "you" && gives_nothing(rest))

@@ -19,6 +19,8 @@ pub(super) struct Kept {
     tasks: Vec<Arc<Task>>,
     /// The latest item or proposal that nobody has taken on, who said it, and how many sentences ago.
     open: Option<(Open, Option<String>, usize)>,
+    /// The item that was added last, for the date that its speaker says after it, and how many sentences ago.
+    latest: Option<(usize, usize)>,
 }
 
 /// What may be taken on.
@@ -46,6 +48,13 @@ static DATES_IT: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+/// "By Friday, please.": a date alone.
+static DATE_ALONE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:and|but|well|so|say|let's\s+say|ideally|preferably|if\s+possible)\W+)*(?:by|before|on|no\s+later\s+than|not\s+later\s+than|latest|at\s+the\s+latest|today|tomorrow|tonight|this|next|first\s+thing|within)\b(?:\W*[\p{L}\d:'-]+){0,7}\W*$",
+    )
+});
+
 /// "Please do", "that would be great": an offer is accepted.
 static ACCEPTS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -56,6 +65,17 @@ static ACCEPTS: LazyLock<Pattern> = LazyLock::new(|| {
 impl Kept {
     /// A sentence may take on what was asked or proposed last, or accept what was offered.
     pub(super) fn heard(&mut self, sentence: &Sentence<'_>, reference: &Reference) {
+        if let Some((at, ago)) = self.latest.take() {
+            let due = || reference.due(&sentence.text).map(|(_, moment)| moment);
+            match self.all.get_mut(at) {
+                Some(item)
+                    if ago == 0 && !sentence.text.ends_with('?') && DATE_ALONE.is_match(&sentence.text) =>
+                {
+                    item.due_at = item.due_at.or_else(due);
+                }
+                _ => self.latest = Some((at, ago + 1)).filter(|(_, ago)| *ago < 1),
+            }
+        }
         let Some((open, said_by, ago)) = self.open.take() else { return };
         let another = sentence.speaker.is_some() && sentence.speaker != said_by.as_deref();
         let taken = another && TAKES_ON.is_match(&sentence.text);
@@ -132,6 +152,7 @@ impl Kept {
             let asked = Open::Asked(self.all.len());
             (asked, speaker.map(str::to_owned), 0)
         });
+        self.latest = Some((self.all.len(), 0));
         self.all.push(item);
         self.tasks.push(task);
     }

@@ -4,8 +4,11 @@
 //! is unsure it stays silent.
 
 mod claims;
+mod deadlines;
 mod filters;
 mod kept;
+mod orders;
+mod paraphrases;
 mod requests;
 mod shortages;
 mod statements;
@@ -134,6 +137,8 @@ struct Found {
 }
 
 fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Found> {
+    let ordered = without_tag(sentence);
+    let sentence = ordered.as_ref().unwrap_or(sentence);
     let mut items = Vec::new();
     let mut previous: Option<Claim> = None;
     let (mut conditional, mut stated) = (false, false);
@@ -152,6 +157,11 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
         let item = claim.as_ref().filter(|claim| stands(claim)).and_then(|claim| {
             let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
             let thing = || before.and_then(last_thing).or_else(|| objects.meant_by(&claim.task));
+            // "Sign the contract and post it back": what the task before it is done to.
+            let shared = previous
+                .as_ref()
+                .filter(|_| clause.coordinated)
+                .and_then(|previous| object_of(&previous.task, &claim.task));
             let thing = match claim.force {
                 // Without a date it is mostly said once more, in full.
                 Force::Request | Force::Imperative if reference.due(&timed).is_some() => thing(),
@@ -169,6 +179,7 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
                 }
                 _ => None,
             };
+            let (shared, thing) = (shared.is_some(), shared.or(thing));
             // "I promised my sponsor to ring him."
             let named =
                 clause.text.find(&claim.task).and_then(|at| clause.text.get(..at)).and_then(last_person);
@@ -178,6 +189,13 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
             let person = person.map(|person| {
                 if person.starts_with(char::is_lowercase) { format!("the {person}") } else { person }
             });
+            // "Take a picture of the meter and send it to me" is one task.
+            if let Some(known) = items.last_mut()
+                && shared
+                && joins(known, claim, &timed, reference)
+            {
+                return None;
+            }
             draft(claim, &timed, thing, person, reference)
         });
         conditional = clauses::is_condition(clause.text);
@@ -190,6 +208,60 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
     }
     items
 }
+
+/// "Order more ribbon, will you?", "grab some milk, yeah?": an order, and no question.
+static TAG: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?:,?\s+(?:will|would|can|could|won't|can't)\s+(?:you|ya|yous)|,\s+(?:yeah|yes|ok|okay|right|alright|all\s+right|please|eh|huh|no|love|mate))(?:\s+please)?\s*\?+$",
+    )
+});
+/// What begins a real question.
+static ASKS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:and|but|so|ok|okay|well|hey|oh|right)\W+)*(?:is|are|am|was|were|do|does|did|can|could|would|will|shall|should|have|has|had|may|might|what|when|where|who|why|how|which|whose|any|you)\b",
+    )
+});
+
+/// The order that a question with a tag gives.
+fn without_tag<'t>(sentence: &Sentence<'t>) -> Option<Sentence<'t>> {
+    let tag = TAG.find(&sentence.text).filter(|_| !ASKS.is_match(&sentence.text))?;
+    let text = format!("{}.", sentence.text.get(..tag.start())?.trim_end_matches([',', ' ']));
+    Some(Sentence { text, ..sentence.clone() })
+}
+
+/// Adds to a task what else is to be done with its object, if the whole is short enough.
+fn joins(known: &mut Found, claim: &Claim, timed: &str, reference: &Reference) -> bool {
+    let whole = Some(&claim.task)
+        .filter(|task| REFERRING.is_match(task) && !known.proposed && known.refers.is_none())
+        .and_then(|task| wording::joined(&known.item.description, task, reference));
+    let Some(whole) = whole else { return false };
+    known.item.description = whole;
+    known.item.due_at = known.item.due_at.or_else(|| reference.due(timed).map(|(_, moment)| moment));
+    true
+}
+
+/// What `task` is done to, for the pronoun of `next`: of "take a picture of the meter" the picture.
+fn object_of(task: &str, next: &str) -> Option<String> {
+    let many = words(next).any(|word| matches!(word.as_str(), "them" | "those" | "these"));
+    let found = OBJECT.captures(task)?;
+    let (one, other) = (found["one"].trim(), found.name("other").map(|other| other.as_str().trim()));
+    let object = match other {
+        Some(other) if many => format!("{one} and {other}"),
+        _ if many == is_plural(one) => one.to_owned(),
+        _ => return None,
+    };
+    let bare = object.strip_prefix("a ").or_else(|| object.strip_prefix("an "));
+    let bare = bare.or_else(|| object.strip_prefix("some ")).map(|bare| format!("the {bare}"));
+    Some(bare.unwrap_or(object))
+}
+
+/// The object of a verb: a determiner, and up to three words to where the next phrase begins.
+static OBJECT: LazyLock<Pattern> = LazyLock::new(|| {
+    let noun = r"(?:the|an?|my|your|our|his|her|their|this|that|those|these|some|all\s+the|two|three|four|\d+)(?:\s+[\p{L}\d'-]+){1,3}?";
+    pattern(&format!(
+        r"(?i)^\p{{L}}+(?:\s+(?:up|out|in|down|off|back|over|away|together))?\s+(?P<one>{noun})(?:\s+and\s+(?P<other>{noun}))?(?:[,.]|$|\s+(?:of|on|in|at|for|from|to|with|by|under|over|before|after|until|that|which|who|and|about|into|onto|up|out|off|down|back|when|where|as|so|because|today|tomorrow|tonight|please)\b)"
+    ))
+});
 
 /// A finite verb that states something.
 static STATES: LazyLock<Pattern> = LazyLock::new(|| {
@@ -208,7 +280,7 @@ static LEADS: LazyLock<Pattern> = LazyLock::new(|| {
 /// Words that open a sentence without a subject of their own.
 static OPENER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:and|but|so|ok|okay|well|then)\W+)*(?:(?:for|on|by|before|after|until|in|at|from|first|over|during|next|this|tomorrow|today|tonight)(?:\s+[\p{L}\d:'-]+){0,5}|(?:yes|no|yeah|sure|ok|okay|great|good|fine|right|thanks|thank|please|perfect|alright|all|lovely|problem|thing|course|of|you|homework|ah|oh|aye|well|now|instead|also|finally|lastly|secondly|and)(?:\W+(?:yes|no|yeah|sure|ok|okay|great|good|fine|right|thanks|please|thank|you|problem|thing|all|then|idea|point|of|course|again))*)\W*$",
+        r"(?i)^\W*(?:(?:and|but|so|ok|okay|well|then)\W+)*(?:(?:for|on|by|before|after|until|in|at|from|first|over|during|next|this|tomorrow|today|tonight)(?:\s+[\p{L}\d:'-]+){0,5}|(?:yes|no|yeah|sure|ok|okay|great|good|fine|right|thanks|thank|please|perfect|alright|all|lovely|problem|thing|course|of|you|homework|note\s+to\s+self|reminder(?:\s+to\s+self)?|memo(?:\s+to\s+self)?|to\s+do|action\s+items?|ah|oh|aye|well|now|instead|also|finally|lastly|secondly|and)(?:\W+(?:yes|no|yeah|sure|ok|okay|great|good|fine|right|thanks|please|thank|you|problem|thing|all|then|idea|point|of|course|again))*)\W*$",
     )
 });
 
@@ -221,6 +293,8 @@ fn claim(
 ) -> Option<Claim> {
     let speaker = sentence.speaker.map(str::to_owned);
     let question = sentence.text.ends_with('?');
+    let plain = paraphrases::plain(clause.text);
+    let clause = &Clause { text: plain.as_ref(), ..*clause };
     statements::offered_to(clause.text, speaker.clone())
         .or_else(|| shortages::pending(clause.text))
         .or_else(|| requests::read(clause.text))
@@ -246,7 +320,8 @@ fn draft(
     };
     // "Go to the bank" is no "the bank".
     let led = LED.replace(&claim.task, "");
-    let verb = words(&led).next().is_some_and(|first| !super::lexicon::is_stop_word(&first));
+    let verb =
+        words(&led).next().is_some_and(|first| is_task_verb(&first) || !super::lexicon::is_stop_word(&first));
     let led = Claim { task: led.into_owned(), ..claim.clone() };
     let claim = if verb { &led } else { claim };
     let refers = REFERRING.captures(&claim.task).map(|found| found["verb"].to_lowercase());
@@ -271,7 +346,17 @@ fn draft(
     };
     // "Ring me back tomorrow": whom one is to call need not be named.
     let reported = REPORTS.is_match(&task) && !COURTESY.is_match(&task);
-    let contact = reported || due.is_some() && (CONTACT.is_match(&task) || ANOTHER.is_match(&task));
+    let visits = due.is_some()
+        && matches!(claim.force, Force::Request | Force::Imperative)
+        && orders::COMES.is_match(&task);
+    // "Get it back to her by Friday": what it is, the people know.
+    let known = due.is_some()
+        && matches!(claim.force, Force::Commitment | Force::Obligation | Force::Request)
+        && refers
+            .as_deref()
+            .is_some_and(|verb| verb != "do" && is_task_verb(verb.split(' ').next().unwrap_or_default()));
+    let contact =
+        reported || visits || known || due.is_some() && (CONTACT.is_match(&task) || ANOTHER.is_match(&task));
     if !needed || !done && !contact && !filters::is_task(&task, due.is_some()) {
         return None;
     }
@@ -311,7 +396,7 @@ static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:
 /// "Ring me back", "get back to him".
 static CONTACT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|you|him|her|them|both|everyone|everybody|you\s+both)\b|^let\s+(?:me|us|you|him|her|them)\s+know\b|^(?:lock|tidy|clear|clean|wash|log|sign|check|set|hoover|pack)\s+(?:up|out|in|down)\b|^(?:pick|drive|fetch|collect|drop|bring|take|meet)\s+(?:you|him|her|them)\b(?:\s+(?:up|off|back|home|over|round|to|from|at|for|there|on)\b|\W*$)",
+        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|you|him|her|them|both|everyone|everybody|you\s+both)\b|^tell\s+(?:him|her|them|everyone|everybody)\b|^let\s+(?:me|us|you|him|her|them)\s+know\b|^(?:lock|tidy|clear|clean|wash|log|sign|check|set|hoover|pack)\s+(?:up|out|in|down)\b|^(?:pick|drive|fetch|collect|drop|bring|take|meet)\s+(?:you|him|her|them)\b(?:\s+(?:up|off|back|home|over|round|to|from|at|for|there|on)\b|\W*$)",
     )
 });
 
@@ -325,12 +410,12 @@ static TO_PERSON: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Text you when it's done", "ring me if it gets worse": what one is to hear of need not be named before.
 static REPORTS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:call|phone|ring|text|email|message|ping|notify|warn)\s+(?:me|us|you|him|her|them|\p{L}+)(?:\s+back)?|let\s+(?:(?:the|my|our|your)\s+)?\p{L}+\s+know|(?:find|figure|work)\s+out|check|confirm|see|ask(?:\s+(?:(?:the|my|our|your)\s+)?\p{L}+)?|tell\s+(?:him|her|them|mum|mom|dad|(?:the|my|our|your)\s+\p{L}+|(?-i:\p{Lu})\p{L}+)|(?:come|get)\s+back(?:\s+to\s+\p{L}+)?)\s+(?:if|when|as\s+soon\s+as|once|whether|what|how|which|where|who)\b",
+        r"(?i)^(?:(?:call|phone|ring|text|email|message|ping|notify|warn)\s+(?:me|us|you|him|her|them|\p{L}+)(?:\s+back)?|let\s+(?:(?:the|my|our|your)\s+)?\p{L}+\s+know|(?:find|figure|work)\s+out|check|look|confirm|see|ask(?:\s+(?:(?:the|my|our|your)\s+)?\p{L}+)?|tell\s+(?:him|her|them|mum|mom|dad|(?:the|my|our|your)\s+\p{L}+|(?-i:\p{Lu})\p{L}+)|(?:come|get)\s+back(?:\s+to\s+\p{L}+)?)\s+(?:if|when|before|after|as\s+soon\s+as|once|whether|what|how|which|where|who)\b",
     )
 });
 static COURTESY: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:if\s+you\s+(?:need|have|want|like|can|could|get|change|think|are)|if\s+there(?:'s|\s+is|\s+are)|what\s+you\s+think|how\s+(?:it|you|that|things|we|i)|if\s+(?:that|this|it|i|we|you)|what\s+(?:i|we|you|happens|happened|it|that)|what\s+(?:i|we)\s+mean|you\s+know\s+(?:that|what|how))\b",
+        r"(?i)\b(?:if\s+you\s+(?:need|have|want|like|can|could|get|change|think|are)|if\s+there(?:'s|\s+is|\s+are)|when\s+you(?:'re|\s+get|\s+are)\s+(?:home|back|in|there)|what\s+you\s+think|how\s+(?:it|you|that|things|we|i)|if\s+(?:that|this|it|i|we|you)|what\s+(?:i|we|you|happens|happened|it|that)|what\s+(?:i|we)\s+mean|you\s+know\s+(?:that|what|how))\b",
     )
 });
 

@@ -4,10 +4,12 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
+use super::orders::{ATTENTION, CAUSES, COMES, IDIOMS, LETS_KNOW, PRONOUNS, PUTS, QUITS, SEES_IF, is_real};
 use super::{Claim, Force, filters};
 use crate::embedded::clauses::Clause;
 use crate::embedded::lexicon::{
-    base_of_gerund, ends_a_phrase, is_advice_verb, is_person, is_stop_word, is_task_verb, is_vague_verb,
+    base_of_gerund, ends_a_phrase, is_advice_verb, is_event_noun, is_person, is_stop_word, is_task_verb,
+    is_vague_verb,
 };
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{decapitalised, pattern};
@@ -63,7 +65,7 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         rule(
             r"(?:(?:shall|can)\s+we\s+(?:agree|say)|let's\s+(?:agree|say)|how\s+about|i\s+propose)\s+(?:that\s+)?you\s+",
         ),
-        rule(r"i\s+was\s+hoping\s+(?:that\s+)?you\s+(?:could|would|might)\s+"),
+        rule(r"i(?:'m|\s+am|\s+was)\s+hoping\s+(?:that\s+)?you\s+(?:could|would|might|can|will)\s+"),
         rule(
             r"(?:why\s+don't\s+you|would\s+it\s+be\s+possible\s+(?:for\s+you\s+)?to|be\s+so\s+kind\s+as\s+to|(?:counting|relying)\s+on\s+you\s+to|it's\s+(?:up\s+to\s+you|your\s+(?:turn|job))\s+to|i'll\s+(?:need|ask)\s+you\s+to)\s+",
         ),
@@ -87,38 +89,6 @@ static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"^[-*•\[\]\d.)\s]*(?:(?i:ok|okay|oh|so|and|also|then|but|please|kindly|just|simply|now then|aye|ah|try to|start to|make sure to|be sure to|go and|note to self|be a love and|be a dear and|be an angel and|mind you|mind that you|mind and|see if you can|see whether you can|homework|for homework|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|before i forget|while you're at it|while you're there|when you can|if you can|try and|go ahead and|come and|no|nope|anyway|listen|hey|actually|maybe|um|uh|todo|to do|reminder|action item|sure|great|good|fine|cool|perfect|wonderful|lovely|excellent|deal|later|afterwards|meanwhile|tomorrow|today|tonight)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
     )
-});
-
-/// Verbs that ask the listener for attention and not for work.
-static ATTENTION: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:hear|see|believe|imagine|tell\s+(?:me|us)|remember|explain|repeat|say|hold|wait|help|understand|stop|come|speak\s+up|pass\s+(?:me|the)\s+(?:salt|butter)|read\s+(?:me|us|it|that)|(?:open|close|shut)\s+(?:a|the|that)\s+(?:windows?|doors?|curtains?|blinds?)|(?:turn|switch)\s+(?:(?:it|that|(?:the|that|your)\s+(?:lights?|music|tv|television|radio|volume|camera|microphone|mic))\s+)?(?:on|off|up|down)|(?:share|see)\s+(?:my|your|the)\s+screen|give\s+(?:me|us|it|them|him|her|you)\s+(?:an?\s+)?(?:second|sec|minute|moment|break|hand|try|go|chance|rest|time|clue|hint|five|example|shout)|keep\s+(?:going|quiet|calm|still|talking|it|up|me|us|in\s+mind|in\s+touch|your\s+(?:voice|hands|eyes|back|shirt|hair|head|cool|distance)|straight|well|safe|warm)|skip\s+(?:it|this|that|ahead)|leave\s+(?:it|me|us|that|him|her)|put\s+(?:it|that)\s+(?:down|away|on|there|here|like)|put\s+your|use\s+(?:your|it|that)|make\s+(?:yourself|a\s+(?:wish|film|movie|joke)|up|room|way|fun|do)|do\s+(?:you|what|the\s+same|not|so|come)|eat\s+up|drink\s+up|thank\s+(?:you|god|goodness|heavens?|the\s+lord)|excuse|forgive|join|stay|be|do\s+(?:that|it|me))\b",
-    )
-});
-
-/// "Let the school know he's ill".
-static LETS_KNOW: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)^let\s+(?:\p{L}+\s+){1,3}?know\s+\p{L}"));
-
-/// "Stop taking the tablets".
-static QUITS: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^stop\s+(?:taking|eating|drinking|using|feeding|paying|sending|smoking)\s+\p{L}")
-});
-
-/// "Put the bins out", "put aside ten percent".
-static PUTS: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:put|set|stick|pop|leave)\s+(?:(?:aside|out|up|together|forward)\s+\p{L}|(?:\p{L}+\s+){1,2}(?:on|in|into|under|over|around|round|onto|behind|against|between|through)\s+(?:the|your|my|our|each|every|both|all)\s+\p{L}|(?:the|your|my|our|some|all)\s+(?:\p{L}+\s+){1,3}(?:aside|out|away|up|back|together|on|in|into|forward)\b)",
-    )
-});
-
-/// What "put it there" puts: such orders are for the moment.
-const PRONOUNS: &[&str] =
-    &["it", "them", "this", "that", "these", "those", "me", "you", "him", "her", "yourself"];
-
-/// "Have your eyes checked", "have the lawyer look over it".
-static CAUSES: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^have\s+(?:the|your|my|our|his|her|them|him|it|that|this|someone|somebody|a|an)\s+\p{L}")
 });
 
 /// "Everybody bring a torch", "you sort the tickets?": the verb is one of tasks, in its base form.
@@ -148,7 +118,7 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     if found.name("advice").is_some() && clause.ends_with('?') || AWAITS.is_match(&task) {
         return None;
     }
-    if filters::is_undone_by(before) || ATTENTION.is_match(&task) || is_forbidden(&task) {
+    if filters::is_undone_by(before) || ATTENTION.is_match(&task) && !is_real(&task) || is_forbidden(&task) {
         return None;
     }
     let state = STATE.is_match(&task);
@@ -214,8 +184,49 @@ fn addressee(found: &Captures<'_>, clause: &str) -> Option<String> {
 /// A capitalised word that is no ordinary opener such as "Thanks" or "Monday".
 pub(super) fn is_name(word: &str) -> bool {
     let lower = word.to_lowercase();
-    !is_stop_word(&lower) && !is_task_verb(&lower)
+    !is_stop_word(&lower) && !is_task_verb(&lower) && !NO_NAMES.contains(&lower.as_str())
 }
+
+/// Adverbs and words of address with which a sentence begins.
+const NO_NAMES: &[&str] = &[
+    "meanwhile",
+    "otherwise",
+    "afterwards",
+    "however",
+    "finally",
+    "firstly",
+    "secondly",
+    "lastly",
+    "luckily",
+    "hopefully",
+    "ideally",
+    "obviously",
+    "basically",
+    "honestly",
+    "listen",
+    "look",
+    "madam",
+    "sir",
+    "guys",
+    "folks",
+    "everyone",
+    "everybody",
+    "anyway",
+    "besides",
+    "therefore",
+    "instead",
+    "cheers",
+    "sorry",
+    "lovely",
+    "perfect",
+    "brilliant",
+    "excellent",
+    "homework",
+    "morning",
+    "afternoon",
+    "evening",
+    "hello",
+];
 
 /// An instruction: a clause that begins with the base form of a verb of tasks. One that "and" joins to
 /// another task shares its owner; one that "and" joins to a statement is part of that.
@@ -234,12 +245,15 @@ pub(super) fn imperative(
             || CAUSES.is_match(&found["task"])
             || PUTS.is_match(&found["task"]) && !PRONOUNS.contains(&found["next"].to_lowercase().as_str())
             || LETS_KNOW.is_match(&found["task"])
+            || SEES_IF.is_match(&found["task"])
+            || IDIOMS.is_match(&found["task"])
+            || COMES.is_match(&found["task"])
             || is_act(&verb, &found["next"]));
     if question && previous.is_none() || !(is_task_verb(&verb) || advice) || is_subject(&verb, &found["next"])
     {
         return None;
     }
-    let attention = ATTENTION.is_match(&found["task"]) && !QUITS.is_match(&found["task"]);
+    let attention = ATTENTION.is_match(&found["task"]) && !is_real(&found["task"]);
     if attention || is_predicated(&found["task"]) {
         return None;
     }
@@ -285,7 +299,10 @@ fn is_act(verb: &str, next: &str) -> bool {
         || is_vague_verb(verb)
         || ends_a_phrase(verb)
         || is_person(verb)
-        || ["ed", "ing", "ly", "s"].iter().any(|ending| verb.ends_with(ending))
+        || is_event_noun(verb)
+        || ["ed", "ing", "ly", "s", "ment", "tion", "sion", "ness", "ity"]
+            .iter()
+            .any(|ending| verb.ends_with(ending))
         || NO_ACTS.contains(&verb);
     definite && verb.len() > 2 && !other
 }
@@ -366,17 +383,21 @@ const OBJECTS: &[&str] = &[
 fn is_predicated(task: &str) -> bool {
     let mut words = task.split_whitespace().skip(1).map(str::to_lowercase);
     let first = words.next().unwrap_or_default();
+    let tied = |word: &String| {
+        matches!(word.as_str(), "on" | "of" | "in" | "at" | "from" | "for" | "the" | "and" | "my" | "our")
+    };
+    let finite = |word: &String| {
+        matches!(word.as_str(), "is" | "are" | "was" | "were" | "will" | "have" | "has" | "had")
+    };
     !OBJECTS.contains(&first.as_str())
         && !matches!(
             first.as_str(),
             "if" | "whether" | "that" | "what" | "who" | "where" | "when" | "how" | "which" | "with" | "to"
         )
         && words
-            .take(3)
-            .take_while(|word| {
-                !is_stop_word(word) || matches!(word.as_str(), "is" | "are" | "was" | "were" | "will")
-            })
-            .any(|word| matches!(word.as_str(), "is" | "are" | "was" | "were" | "will"))
+            .take(7)
+            .take_while(|word| !is_stop_word(word) || tied(word) || finite(word))
+            .any(|word| finite(&word))
 }
 
 /// "Order is everything", "Report of the year": the verb was a noun.

@@ -10,7 +10,7 @@ use crate::embedded::text::{decapitalised, pattern, words};
 /// "We're nearly out of milk", "I've run out of stamps".
 static OUT_OF: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:(?:we|i)(?:'re|'m|\s+are|\s+am)\s+(?:\p{L}+\s+){0,2}?(?:out\s+of|(?:running\s+)?(?:low\s+on|short\s+of))|(?:we|i)(?:'ve|\s+have)\s+(?:\p{L}+\s+)?run\s+out\s+of)\s+(?P<what>\p{L}.*)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?:the|our|my)\s+\p{L}+(?:'s|\s+is|\s+are)\s+(?:\p{L}+\s+)?out\s+of|(?:there's|we've|i've|we've\s+got|^)\s*no\s+(?:more\s+)?(?P<none>(?:\p{L}+\s+){1,3}?)left|(?:we|i)(?:'re|'m|\s+are|\s+am)\s+(?:\p{L}+\s+){0,2}?(?:out\s+of|(?:running\s+)?(?:low\s+on|short\s+of))|(?:we|i)(?:'ve|\s+have)\s+(?:\p{L}+\s+)?run\s+out\s+of)(?:\s+(?P<what>\p{L}.*)|\W.*)?$",
     )
 });
 /// "We need boxes", "the kids need new shoes", "you'll need an adapter".
@@ -28,19 +28,25 @@ static LEFT: LazyLock<Pattern> = LazyLock::new(|| {
 /// "The bill still hasn't been paid".
 static UNDONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?P<still>still\s+)?(?:hasn't|haven't|has\s+not|have\s+not|isn't|aren't)\s+(?:been\s+)?(?P<done>\p{L}+)(?P<yet>\s+yet)?\b(?P<rest>.*)$",
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|his|her|their|this|that|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:'s\s+|\s*)(?P<still>still\s+)?(?:not\s+been|hasn't|haven't|has\s+not|have\s+not|isn't|aren't)\s+(?:been\s+)?(?P<done>\p{L}+)(?P<yet>\s+yet)?\b(?P<rest>.*)$",
     )
 });
 /// "The form has to be back by Friday", "the essays must be in on Monday".
 static BACK: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|those|these)\s+(?:[\p{L}\d'-]+\s+){1,3}?)(?:needs?\s+to|has\s+to|have\s+to|must|should)\s+(?:be|go|come)\s+(?P<way>back|in)\b(?P<rest>.*)$",
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|his|her|their|this|that|those|these)\s+(?:[\p{L}\d'-]+\s+){1,3}?|(?:it|that|they|those)\s+)(?:needs?\s+to|has\s+to|have\s+to|must|should|is\s+to|are\s+to|'s\s+to)\s+(?:be|go|come)\s+(?P<way>back|in|with\s+(?:me|us|them))\b(?P<rest>.*)$",
     )
 });
 /// "There's a form you need to fill in".
 static PENDING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|an?|my|your|our|some|two|three)\s+(?:[\p{L}-]+\s+){1,3}?)(?:that\s+|which\s+)?(?:you|we|i)\s+(?:still\s+|also\s+)?(?:need|have)\s+to\s+(?P<verb>\p{L}+)(?P<particle>\s+(?:in|out|up|off|back|down))?(?P<rest>\s+(?:by|before|on|this|next|tomorrow|today|tonight|at)\b.*)?\W*$",
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|an?|my|your|our|some|two|three)\s+(?:[\p{L}-]+\s+){1,6}?)(?:that\s+|which\s+)?(?:you|we|i)\s+(?:still\s+|also\s+)?(?:need|have)\s+to\s+(?P<verb>\p{L}+)(?P<particle>\s+(?:in|out|up|off|back|down))?(?P<rest>\s+(?:by|before|on|this|next|tomorrow|today|tonight|at)\b.*|,?\s+and\s+the\s+.*)?\W*$",
+    )
+});
+/// "The rears are still to do", "the garage is still to be cleared".
+static STILL_TO: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|his|her|their|those|these|two|three|some)?\s*(?:[\p{L}\d'-]+\s+){1,4}?)(?:are|is|'s)\s+still\s+(?:left\s+)?to\s+(?:be\s+)?(?P<verb>\p{L}+)(?P<rest>\b.*)$",
     )
 });
 
@@ -99,7 +105,7 @@ fn is_bought(said: &str) -> bool {
 /// What a speaker is short of.
 pub(super) fn read(clause: &str, speaker: Option<String>) -> Option<Claim> {
     if let Some(found) = OUT_OF.captures(clause) {
-        let what = thing(&found["what"])?;
+        let what = thing(found.name("none").or_else(|| found.name("what"))?.as_str())?;
         return (!filters::is_undone_by(&found["before"])).then(|| obligation(format!("get {what}"), None));
     }
     let found = NEED.captures(clause)?;
@@ -132,7 +138,8 @@ pub(super) fn left(clause: &str) -> Option<Claim> {
     let stands = |before: &str| !filters::is_undone_by(before);
     if let Some(found) = LEFT.captures(clause) {
         let real = thing(&found["what"]).is_some();
-        let known = real && is_task_verb(&found["verb"].to_lowercase()) && stands(&found["before"]);
+        let verb = found["verb"].to_lowercase();
+        let known = real && (is_task_verb(&verb) || verb == "do") && stands(&found["before"]);
         let rest = &found["rest"];
         let (particle, rest) = ["out", "up", "off", "in", "through"]
             .iter()
@@ -142,9 +149,27 @@ pub(super) fn left(clause: &str) -> Option<Claim> {
         return known.then(|| obligation(task, None));
     }
     if let Some(found) = BACK.captures(clause) {
-        let verb = if found["way"].eq_ignore_ascii_case("back") { "return" } else { "hand in" };
-        let task = format!("{verb} {}{}", decapitalised(found["what"].trim()), &found["rest"]);
+        let what = decapitalised(found["what"].trim());
+        let back = found["way"].eq_ignore_ascii_case("back");
+        if !back && matches!(what.as_str(), "it" | "that" | "they" | "those") {
+            return None;
+        }
+        let task = match found["way"].to_lowercase().as_str() {
+            "back" => format!("return {what}{}", &found["rest"]),
+            "in" => format!("hand in {what}{}", &found["rest"]),
+            with => format!("get {what} to {}{}", with.trim_start_matches("with").trim(), &found["rest"]),
+        };
         return stands(&found["before"]).then_some(Claim { task, owner: None, force: Force::Demand });
+    }
+    if let Some(found) = STILL_TO.captures(clause) {
+        let said = found["verb"].to_lowercase();
+        let verb = match said.as_str() {
+            "do" | "go" | "come" => "do",
+            _ if is_task_verb(&said) => said.as_str(),
+            _ => base_of_participle(&said)?,
+        };
+        let task = format!("{verb} {}{}", decapitalised(found["what"].trim()), &found["rest"]);
+        return stands(&found["before"]).then(|| obligation(task, None));
     }
     let found = UNDONE.captures(clause)?;
     if found.name("still").is_none() && found.name("yet").is_none() || !stands(&found["before"]) {

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use regex::Captures;
 
 use super::requests::{ADVERBS, is_name};
-use super::{Claim, Force, claims, filters, shortages, unfinished};
+use super::{Claim, Force, claims, deadlines, filters, shortages, unfinished};
 use crate::embedded::lexicon::{
-    PAYABLES, base_of_gerund, base_of_participle, is_advice_verb, is_person, is_stop_word, is_task_verb,
+    base_of_gerund, base_of_participle, is_advice_verb, is_person, is_stop_word, is_task_verb,
 };
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{decapitalised, pattern, words};
@@ -42,13 +42,13 @@ static OFFERED: LazyLock<Pattern> = LazyLock::new(|| {
 /// "I need the figures by Friday": a demand of the speaker's.
 static NEEDED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:what\s+i\s+need\s+(?:from\s+you|now|next|first)?\s*is|(?:i|we)(?:'ll|'d|\s+will|\s+would)?\s+(?:still\s+|also\s+)?(?:need|want))\s+(?P<what>(?:the|your|those|all|that|an?|some|another|at\s+least|two|three|four|five|\d+)\s+.+)$",
+        r"(?i)^(?P<before>.*?)\b(?:what\s+i\s+need\s+(?:from\s+you|now|next|first)?\s*is|(?:i|we)(?:'ll|'d|\s+will|\s+would)?\s+(?:still\s+|also\s+)?(?:need|want|like)|(?:can|could|may)\s+(?:i|we)\s+(?:please\s+)?(?:have|get|see))\s+(?P<what>(?:the|your|those|all|that|an?|some|another|everything|at\s+least|two|three|four|five|\d+)\b.+)$",
     )
 });
 /// "The lawn needs mowing".
 static NEEDS_DOING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:still\s+|also\s+|really\s+)?(?:needs?|wants?|could\s+do\s+with)\s+(?:a\s+)?(?:good\s+)?(?P<verb>\p{L}+ing)\b(?P<rest>.*)$",
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|his|her|their|this|that|all|both|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?|(?:someone|somebody|everything|\p{L}{3,}s|(?-i:\p{Lu}\p{L}+(?:\.?\s\p{Lu}\p{L}+)?))\s+)(?:still\s+|also\s+|really\s+|just\s+|only\s+)*(?:needs?|wants?|requires?|could\s+do\s+with|could\s+use)\s+(?:(?:an?|another)\s+)?(?:good\s+|quick\s+|new\s+)?(?P<verb>\p{L}+)\b(?P<rest>.*)$",
     )
 });
 /// "Let's", "could we", "you can", "who can": counts with a date, or when it is taken on.
@@ -60,7 +60,7 @@ static LETS: LazyLock<Pattern> = LazyLock::new(|| {
 /// "I want the timeline written up by noon", "I'd like these two boxes moved".
 static WANT_DONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:(?:i|we)(?:'d|\s+would)?\s+(?:want|need|like)|(?:he|she)\s+(?:wants|needs))\s+(?P<what>(?:the|our|my|your|his|her|their|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?P<done>\p{L}+)(?P<rest>(?:\W.*)?)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?:i|we)(?:'d|\s+would)?\s+(?:want|need|like)|(?:he|she|it|(?P<theirs>(?:the|my|our)\s+\p{L}+))\s+(?:wants|needs)|they\s+(?:want|need))\s+(?P<what>(?:the|our|my|your|his|her|their|this|that|all|those|these|both)\s+(?:[\p{L}\d'-]+\s+){1,4}?|(?:it|them|this|that|everything)\s+)(?P<done>\p{L}+)(?P<rest>(?:\W.*)?)$",
     )
 });
 /// "You'll have the texts by noon", "I'll have them by Friday": what the speaker will deliver.
@@ -71,17 +71,12 @@ static PROMISED: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static THEIRS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:[Aa]nd|[Ss]o|[Tt]hen|but|that|think|said|says|because)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{{Lu}}(?:\p{{Ll}}+|\p{{Lu}}+)(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:got|going|supposed)\s+to|(?:'s|\s+is)\s+gonna|\s+has\s+got\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|said\s+(?:he|she|they)(?:'d|'ll|\s+would|\s+will)|(?P<isto>is\s+to|are\s+to)|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:[Aa]nd|[Ss]o|[Tt]hen|but|that|think|said|says|because)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{{Lu}}(?:\p{{Ll}}+|\p{{Lu}}+)(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:got|going|supposed|agreed|promised|offered|volunteered)\s+to|(?:'s|\s+is)\s+gonna|\s+has\s+got\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|said\s+(?:he|she|they)(?:'d|'ll|\s+would|\s+will)|(?P<isto>is\s+to|are\s+to)|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
     ))
 });
 static PASSIVE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,5}?|\p{L}{3,}s\s+|(?:it|they)\s+)(?:still\s+|also\s+)?(?:needs?\s+to|has\s+to|have\s+to|must|should)\s+be\s+(?P<done>\p{L}+)(?P<rest>.*)$",
-    )
-});
-static DUE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:is|are)\s+due\b(?P<back>\s+back\b)?(?P<rest>.*)$",
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|his|her|their|its|an?|this|that|all|both|those|these)\s+(?:[\p{L}\d'-]+\s+){1,5}?|\p{L}{3,}s\s+|(?:it|they)\s+)(?:still\s+|also\s+)?(?:(?:needs?|has|have|'s\s+got|got)\s+to|'s\s+to|is\s+to|are\s+to|must|should)\s+be\s+(?P<done>\p{L}+)(?P<rest>.*)$",
     )
 });
 /// "Lea to send the minutes by Friday", as minutes put it.
@@ -94,11 +89,6 @@ static ASSIGNED: LazyLock<Pattern> = LazyLock::new(|| {
 static ASSIGNS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{Lu}\p{Ll}+)\s+(?P<verb>\p{Ll}+s)\s+(?P<rest>(?:the|a|an|all|our|your|two|three|us|\d+)\s.*)$",
-    )
-});
-static WANTED: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"^(?P<before>.*?)(?P<who>(?:(?i:the|my|our|your|his|her)\s\p{Ll}+|\p{Lu}\p{Ll}+)(?:\s\p{Lu}\p{Ll}+)?)\s+(?:wants|expects|needs|requires|asked\s+for|is\s+expecting|is\s+waiting\s+for)\s+(?P<what>(?:the|our|my|your|a|an)\s+.+)$",
     )
 });
 
@@ -131,6 +121,10 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
     if let Some(found) = MINE.captures(clause).filter(|found| !is_hearsay(clause, &found["before"])) {
         let offered = found.name("offer").is_some();
         let force = if found.name("wish").is_some() { Force::Wish } else { Force::Commitment };
+        // "I'll want the figures by Friday" asks another.
+        if matches!(words(&found["task"]).next().as_deref(), Some("need" | "want")) {
+            return needed(clause);
+        }
         // "Let me know by Friday" asks another.
         if let Some(task) = asked_for_oneself(&found) {
             return Some(task);
@@ -138,11 +132,12 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
         return claims::claim(&found, speaker, force).filter(|_| !question || offered);
     }
     if question {
-        return suggested(clause);
+        return suggested(clause).or_else(|| needed(clause));
     }
     passive(clause)
+        .or_else(|| deadlines::wished(clause))
         .or_else(|| shortages::left(clause))
-        .or_else(|| due(clause))
+        .or_else(|| deadlines::due(clause))
         .or_else(|| theirs(clause))
         .or_else(|| {
             let found = OURS.captures(clause)?;
@@ -159,7 +154,7 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
         .or_else(|| shortages::read(clause, speaker.clone()))
         .or_else(|| needed(clause))
         .or_else(|| assigns(clause))
-        .or_else(|| wanted(clause))
+        .or_else(|| deadlines::wanted(clause))
         .or_else(|| unfinished::theirs_in_hand(clause))
 }
 
@@ -213,7 +208,9 @@ fn want_done(clause: &str) -> Option<Claim> {
     let verb = base_of_participle(&found["done"].to_lowercase())?;
     let task = format!("{verb} {}{}", decapitalised(found["what"].trim()), &found["rest"]);
     let stands = !filters::is_undone_by(&found["before"]);
-    stands.then_some(Claim { task, owner: None, force: Force::Obligation })
+    // "The council wants the bridge finished by May": what others want counts with a deadline.
+    let force = if found.name("theirs").is_some() { Force::Demand } else { Force::Obligation };
+    stands.then_some(Claim { task, owner: None, force })
 }
 
 /// What the speaker is about to do, with a verb of tasks.
@@ -264,6 +261,17 @@ fn assigns(clause: &str) -> Option<Claim> {
     })
 }
 
+/// What is done to a thing, and its noun: "the floor needs a mop".
+const LIGHT: &[&str] = &[
+    "trim", "wash", "clean", "wipe", "mop", "polish", "service", "dust", "sweep", "iron", "rinse", "scrub",
+    "tidy", "prune", "tune", "hoover", "brush", "water", "feed", "shave", "mend", "sand", "sort", "oil",
+    "check",
+];
+
+fn decapitalised_article(what: &str) -> String {
+    if claims::is_article(what) { decapitalised(what) } else { what.to_owned() }
+}
+
 fn needed(clause: &str) -> Option<Claim> {
     let found = NEEDED.captures(clause)?;
     let task = format!("provide {}", &found["what"]);
@@ -272,8 +280,16 @@ fn needed(clause: &str) -> Option<Claim> {
 
 fn needs_doing(clause: &str) -> Option<Claim> {
     let found = NEEDS_DOING.captures(clause)?;
-    let verb = base_of_gerund(&found["verb"].to_lowercase()).filter(|verb| is_task_verb(verb))?;
-    let task = format!("{verb} {}{}", decapitalised(found["what"].trim()), &found["rest"]);
+    let said = found["verb"].to_lowercase();
+    let noun = LIGHT.contains(&said.as_str()) && found.get(0)?.as_str().contains(&format!("a {said}"));
+    let verb = base_of_gerund(&said)
+        .filter(|verb| is_task_verb(verb) || LIGHT.contains(&verb.as_str()))
+        .or_else(|| base_of_participle(&said).map(str::to_owned))
+        .or_else(|| noun.then(|| said.clone()))?;
+    let what = found["what"].trim();
+    let named = is_name(what.split(' ').next().unwrap_or_default());
+    let what = if named { decapitalised_article(what) } else { decapitalised(what) };
+    let task = format!("{verb} {what}{}", &found["rest"]);
     let stands = !filters::is_undone_by(&found["before"]);
     stands.then_some(Claim { task, owner: None, force: Force::Obligation })
 }
@@ -298,6 +314,8 @@ fn theirs(clause: &str) -> Option<Claim> {
             .is_some_and(|last| is_person(&last.to_lowercase()) || !who.contains(' '))
             && !PLANS.contains(&who.to_lowercase().as_str());
     let verb = words(&found["task"]).next()?;
+    // Whom a third person visits or meets is an event.
+    let charged = charged && !matches!(verb.as_str(), "visit" | "meet" | "attend");
     if !charged || !known || !(is_task_verb(&verb) || is_advice_verb(&verb) || verb == "look") {
         return None;
     }
@@ -314,7 +332,11 @@ const PLANS: &[&str] = &[
 /// "The domain must be renewed": renew the domain.
 fn passive(clause: &str) -> Option<Claim> {
     let found = PASSIVE.captures(clause)?;
-    let verb = base_of_participle(&found["done"].to_lowercase())?;
+    let state = found["done"].to_lowercase();
+    if deadlines::STATES.contains(&state.as_str()) && !found["what"].trim_end().eq_ignore_ascii_case("it") {
+        return deadlines::ready(&found);
+    }
+    let verb = base_of_participle(&state)?;
     let what = match found["what"].trim().to_lowercase().as_str() {
         "they" => "them".to_owned(),
         _ => decapitalised(found["what"].trim()),
@@ -324,44 +346,5 @@ fn passive(clause: &str) -> Option<Claim> {
         task,
         owner: None,
         force: Force::Obligation,
-    })
-}
-
-/// "The rent is due on Monday": pay the rent. Other things are completed.
-fn due(clause: &str) -> Option<Claim> {
-    let found = DUE.captures(clause)?;
-    let what = found["what"].trim();
-    if found.name("back").is_some() {
-        let task = format!("return {}{}", decapitalised(what), &found["rest"]);
-        return (!filters::is_undone_by(&found["before"])).then_some(Claim {
-            task,
-            owner: None,
-            force: Force::Obligation,
-        });
-    }
-    let payable = words(what).any(|word| PAYABLES.contains(&word.as_str()));
-    let verb = if payable { "pay" } else { "complete" };
-    let task = format!("{verb} {} due{}", decapitalised(what), &found["rest"]);
-    (!filters::is_undone_by(&found["before"])).then_some(Claim { task, owner: None, force: Force::Demand })
-}
-
-/// "The client wants the proposal by Friday": deliver the proposal to the client.
-fn wanted(clause: &str) -> Option<Claim> {
-    let found = WANTED.captures(clause)?;
-    let who = &found["who"];
-    let first = who.split(' ').next().unwrap_or_default();
-    if filters::is_undone_by(&found["before"])
-        || (is_stop_word(&first.to_lowercase()) && who.split(' ').count() < 2)
-    {
-        return None;
-    }
-    Some(Claim {
-        task: format!(
-            "deliver {} to {}",
-            found["what"].trim_end_matches(['.', '!', ' ']),
-            if claims::is_article(who) { decapitalised(who) } else { who.to_owned() }
-        ),
-        owner: None,
-        force: Force::Demand,
     })
 }

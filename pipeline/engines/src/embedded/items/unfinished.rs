@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::requests::is_name;
 use super::{Claim, Force, claims, filters};
-use crate::embedded::lexicon::{base_of_gerund, base_of_participle, is_task_verb};
+use crate::embedded::lexicon::{base_of_gerund, base_of_participle, base_of_past, is_task_verb};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
 
@@ -26,6 +26,12 @@ static FORGOTTEN: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?P<before>.*?)\bi\s+(?:(?:totally|completely|clean|just|also)\s+)?(?:forgot|meant|was\s+(?:going|meant|supposed))\s+to\s+(?P<task>\p{L}.*)$",
     )
 });
+/// "I should have called her back", "I never sent that email": tasks when somebody takes them on.
+static REGRETTED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:.*?)\bi\s+(?:should've|should\s+have|never|didn't\s+actually)\s+(?P<done>\p{L}+)\s+(?P<rest>\p{L}.*)$",
+    )
+});
 /// "Sam is bringing the projector on Friday": counts with a date.
 static IN_HAND: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -37,6 +43,12 @@ static IN_HAND: LazyLock<Pattern> = LazyLock::new(|| {
 pub(super) fn undone(clause: &str, speaker: Option<String>) -> Option<Claim> {
     if let Some(found) = FORGOTTEN.captures(clause) {
         return claims::claim(&found, speaker, Force::Question);
+    }
+    if let Some(found) = REGRETTED.captures(clause) {
+        let verb = base_of_participle(&found["done"].to_lowercase())
+            .or_else(|| base_of_past(&found["done"].to_lowercase()))?;
+        let task = format!("{verb} {}", &found["rest"]);
+        return Some(Claim { task, owner: speaker, force: Force::Question });
     }
     if let Some(found) = PUT_OFF.captures(clause) {
         let verb = base_of_gerund(&found["verb"].to_lowercase()).filter(|verb| is_task_verb(verb))?;

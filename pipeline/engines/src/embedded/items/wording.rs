@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use crate::embedded::capitals::restored;
 use crate::embedded::dates::Reference;
 use crate::embedded::pattern::Pattern;
-use crate::embedded::text::{capitalised, content_stems, first_words, pattern};
+use crate::embedded::text::{capitalised, content_stems, decapitalised, first_words, pattern};
 
 /// DECISIONS §5.
 const LONGEST: usize = 15;
@@ -16,7 +16,7 @@ static TAIL: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?ix)(?: ,?\s+(?:because|since|so\ that|so\ (?:we|i|you|they|it)|which|unless|otherwise|as\ soon\ as|once|whenever|right\ (?:after|away|now)|when|while|although|though
             |(?:before|after|until)\ (?:i|we|you|they|he|she|it|this|that)|in\ case|to\ see|in\ order\ to|and\ then|and\ (?:we|i|you|they|he|she|it))\b
         | \s*,\s+(?:he|she|they|it|there|that|this|we|i|you|but|so|or\ else|don't|just|then|like|yes|no|please|thanks|thank\ you|ok|okay|right|if|as|not)\b
-        | (?:,|\s+and)\s+(?:the|my|our|your|his|her|their)\s+\p{L}+(?:\s\p{L}+){0,3}?\s+(?:is|are|was|were|has|have|had|takes?|needs?|wants?|will|can|can't|said|says|closes?|opens?|costs?|starts?|ends?)\b.*
+        | (?:,|\s+and)\s+(?:the|my|our|your|his|her|their)\s+\p{L}+(?:\s\p{L}+){0,3}?\s+(?:is|are|was|were|went|came|got|looks?|seems?|has|have|had|takes?|needs?|wants?|will|can|can't|said|says|closes?|opens?|costs?|starts?|ends?)\b.*
         | ,\s+(?-i:\p{Lu}\p{Ll}+)(?:'s|\ (?:is|was|has|had|will|can|needs?|wants?|said|says|keeps|comes|works))\b
         | \s+[-–—]+\s | ;\s | [?!]\s ).*$",
     )
@@ -31,7 +31,7 @@ static FILLER: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static TRAILING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)[\s,]+(?:by|on|at|in|before|for|until|to|and|or|with|of|the|a|an|too|as\s+well|instead|then|again|though|anyway|first|also|that\s+day|by\s+then|ok|okay|thanks|either|now|later|itself|love|dear|mate|darling|from|due|latest|at\s+the\s+latest|sometime|some\s+time|right|i\s+(?:guess|think|suppose|believe)|or\s+(?:something|so|whatever)|if\s+possible|hopefully|maybe|obviously|somehow|early|late)\W*$",
+        r"(?i)[\s,]+(?:by|on|at|in|before|for|until|to|and|or|with|of|the|a|an|too|as\s+well|instead|then|again|though|anyway|first|also|that\s+day|by\s+then|ok|okay|thanks|either|now|later|itself|love|dear|mate|darling|cheers|bye|ta|please|from|due|latest|at\s+the\s+latest|sometime|some\s+time|right|i\s+(?:guess|think|suppose|believe)|or\s+(?:something|so|whatever)|if\s+possible|hopefully|maybe|obviously|somehow|early|late)\W*$",
     )
 });
 static SPACES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+"));
@@ -47,6 +47,13 @@ pub(super) fn description(task: &str, contact: bool, reference: &Reference) -> O
     let object = task.split_once(' ')?.1;
     let whole = contact || !content_stems(object).is_empty();
     whole.then(|| capitalised(&restored(&task)))
+}
+
+/// `known` and `task` as one description; `None` when it is too long.
+pub(super) fn joined(known: &str, task: &str, reference: &Reference) -> Option<String> {
+    let more = description(task, true, reference)?;
+    let whole = format!("{known} and {}", decapitalised(&more));
+    (whole.split_whitespace().count() <= LONGEST).then_some(whole)
 }
 
 /// What one is to hear of, with the occasion: "Text you when it's done".

@@ -260,6 +260,14 @@ pub(in crate::embedded) const EVENT_NOUNS: &[&str] = &[
     "vacation",
     "film",
     "movie",
+    "stock take",
+    "stock-take",
+    "litter pick",
+    "completion",
+    "check-in",
+    "clean-up",
+    "dance",
+    "half-term",
 ];
 
 /// Whether `word` (lower case) is an event, or another noun that ends as a gerund.
@@ -344,6 +352,7 @@ pub(in crate::embedded) const AMBIGUOUS_EVENT_NOUNS: &[&str] = &[
     "camp",
     "film",
     "movie",
+    "dance",
     "shoot",
     "pitch",
     "closing",

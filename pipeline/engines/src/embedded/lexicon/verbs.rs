@@ -44,7 +44,14 @@ const TASK_VERBS: &str = "accept accompany add adjust advertise alter analyse an
     declutter destroy \
     launder \
     retype sanitise sanitize settle \
-    test-drive unwrap upholster widen winterise";
+    test-drive unwrap upholster widen winterise \
+    darken lighten brighten strengthen lengthen deepen thicken flatten soften harden dampen fasten broaden simplify \
+    clarify rectify modify specify recount reprice reread rewatch repack repackage reship resurface reseal restock \
+    refile restring reheat retile remeasure recheck reconfirm reupload rehang stir knead baste drizzle haul \
+    transplant unfreeze unhook unroll untie unzip disassemble dismount decommission degrease redraw rekey relight renumber \
+    repoint rescan reseed reshuffle restitch resupply retouch allocate attest augment certify classify dispatch emphasise \
+    emphasize enlarge expedite familiarise formulate moderate omit pare postpone propagate reckon remake reuse sift skewer \
+    squash supervise tailor tweak vet";
 
 /// Verbs that follow "I'll", "we should", "can you" without being a task.
 pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[
@@ -124,7 +131,9 @@ pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[
 const NARRATIVE_VERBS: &str = "prefer expire speak fail cost save insist turn saw lost won sound cover mention hold bet mind swear \
     matter belong contain involve remain suggest decide claim tend manage finish join sit stand eat drink drive studies quit allow mean meant thought brought bought \
     paid sent wrote felt found left met ran sold spent taught caught began broke chose drew fell flew grew heard hid hit led lay rose sang sank slept spoke stole struck \
-    wore woke cheap cheapest expensive furious happy sad tired busy hard easy nice late early sick";
+    wore woke breathe smell taste recognise recognize overstate understate ring run end start open close leave arrive begin expire happen cheap cheapest expensive furious happy sad tired busy hard easy nice late early sick \
+    bigger smaller larger higher lower longer shorter cheaper louder faster slower older younger later earlier hotter \
+    colder warmer easier harder nicer safer stronger weaker wider thicker heavier lighter newer closer";
 
 /// Participles that do not end in "ed".
 const IRREGULAR: &[(&str, &str)] = &[
@@ -222,6 +231,32 @@ pub(in crate::embedded) fn is_narrative_verb(word: &str) -> bool {
 /// The base form of a participle such as "renewed" or "paid".
 pub(in crate::embedded) fn base_of_participle(word: &str) -> Option<&'static str> {
     PARTICIPLES.get(word).copied()
+}
+
+/// Past tenses that are no participles.
+const PAST: &[(&str, &str)] = &[
+    ("took", "take"),
+    ("gave", "give"),
+    ("wrote", "write"),
+    ("got", "get"),
+    ("did", "do"),
+    ("put", "put"),
+    ("rang", "ring"),
+    ("drove", "drive"),
+    ("kept", "keep"),
+    ("left", "leave"),
+    ("spoke", "speak"),
+    ("chose", "choose"),
+    ("ran", "run"),
+    ("let", "let"),
+    ("met", "meet"),
+    ("lent", "lend"),
+];
+
+/// The base form of a past tense such as "took" or "printed".
+pub(in crate::embedded) fn base_of_past(word: &str) -> Option<&'static str> {
+    let irregular = PAST.iter().find(|(past, _)| *past == word).map(|(_, verb)| *verb);
+    irregular.or_else(|| base_of_participle(word))
 }
 
 #[cfg(test)]

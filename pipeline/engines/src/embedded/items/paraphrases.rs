@@ -1,0 +1,191 @@
+//! Ways in which people put a task, and the plain way that the rules read: "it wouldn't hurt to ring them" is "you
+//! should ring them".
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Captures;
+
+use crate::embedded::lexicon::{base_of_gerund, base_of_past};
+use crate::embedded::pattern::Pattern;
+use crate::embedded::text::pattern;
+
+/// A way to put a task, and what it is replaced by: `{g}` is the verb of a gerund, `{p}` that of a participle.
+struct Paraphrase {
+    said: Pattern,
+    plain: &'static str,
+}
+
+static PARAPHRASES: LazyLock<Vec<Paraphrase>> = LazyLock::new(|| {
+    let rule = |said: &str, plain| Paraphrase { said: pattern(&format!(r"(?i)\b{said}")), plain };
+    vec![
+        rule(
+            r"it\s+(?:wouldn't|won't|can't|couldn't|doesn't)\s+hurt\s+to\s+(?P<rest>\p{L})",
+            "you should ${rest}",
+        ),
+        rule(
+            r"(?:it(?:'d|\s+would|\s+might|\s+may|'ll|\s+will|'s|\s+is)\s+(?:probably\s+|also\s+)?(?:be\s+)?|might\s+be\s+|probably\s+|^)(?:an\s+idea|a\s+good\s+idea|wise|sensible|advisable|necessary|better|best|worthwhile|as\s+well|required)\s+(?:for\s+you\s+)?to\s+(?P<rest>\p{L})",
+            "you should ${rest}",
+        ),
+        rule(
+            r"(?:it(?:'d|\s+would|\s+might|\s+may|'s|\s+is)\s+(?:probably\s+)?(?:be\s+)?|might\s+be\s+|you're\s+|you\s+are\s+|you(?:'d|\s+would)\s+be\s+)(?:well\s+)?(?:worth|best|better|best\s+off|better\s+off|wise)\s+(?P<gerund>\p{L}{2,}ing)\s",
+            "you should {g} ",
+        ),
+        rule(
+            r"you(?:'d|\s+would)\s+(?:be\s+(?:best|wise|well\s+advised)|do\s+best|do\s+better)\s+to\s+(?P<rest>\p{L})",
+            "you should ${rest}",
+        ),
+        rule(r"(?:better|best)\s+(?:that\s+)?you\s+(?P<rest>\p{L})", "you should ${rest}"),
+        rule(r"if\s+i\s+(?:was|were)\s+you,?\s+i(?:'d|\s+would)\s+(?P<rest>\p{L})", "you should ${rest}"),
+        rule(
+            r"(?:i|we)(?:\s+would|'d)?\s+(?:kindly\s+)?request\s+(?:you|everyone|all)\s+to\s+(?P<rest>\p{L})",
+            "please ${rest}",
+        ),
+        rule(
+            r"you\s+are\s+(?:kindly\s+)?(?:requested|asked|required|obliged)\s+to\s+(?P<rest>\p{L})",
+            "please ${rest}",
+        ),
+        rule(
+            r"whoever(?:'s|\s+is)?\s+(?:\p{L}+\s+){1,5}?(?:should|must|has\s+to|needs\s+to|can)\s+(?P<rest>\p{L})",
+            "somebody should ${rest}",
+        ),
+        rule(
+            r"i(?:'ve\s+been|\s+have\s+been|\s+was|'ve\s+just\s+been)\s+(?:told|asked|instructed|reminded)\s+to\s+(?P<rest>\p{L})",
+            "i'm supposed to ${rest}",
+        ),
+        rule(
+            r"^(?P<lead>(?:\W*(?:and|but|so|oh|well)\W+)?(?:he|she|they|mum|mom|dad|(?:the|my|our)\s+\p{L}+)\s+(?:also\s+)?)(?:says|said|is\s+saying|was\s+saying)\s+to\s+(?P<rest>\p{L})",
+            "i'm supposed to ${rest}",
+        ),
+        rule(
+            r"(?:weren't|aren't)\s+you\s+(?:going|supposed|meant)\s+to\s+(?P<rest>\p{L})",
+            "did you ${rest}",
+        ),
+        rule(
+            r"^(?P<lead>\W*(?:(?:and|so|but)\W+)?)you\s+couldn't\s+(?:possibly\s+)?(?P<rest>\p{L}.*\?)$",
+            "can you ${rest}",
+        ),
+        rule(
+            r"(?:all\s+)?(?:that's|that\s+is|what's)\s+left\s+(?:now\s+)?(?:to\s+do\s+)?is\s+to\s+(?P<rest>\p{L})",
+            "we need to ${rest}",
+        ),
+        rule(
+            r"(?:the|your|our|my)\s+(?:next|last|only|other|first|main|one)\s+(?:step|thing|job|bit|task)(?:\s+(?:left|now|for\s+(?:you|us|me)|we\s+need\s+to\s+do|to\s+do|remaining))*(?:\s+is|'s)\s+to\s+(?P<rest>\p{L})",
+            "we need to ${rest}",
+        ),
+        rule(r"my\s+plan\s+is\s+to\s+(?P<rest>\p{L})", "i plan to ${rest}"),
+        rule(
+            r"leave\s+(?P<what>(?:the|that|all\s+the|my|your)\s+(?:\p{L}+\s+){1,3}?)(?:to|with)\s+me\b",
+            "i'll take care of ${what}",
+        ),
+        rule(
+            r"action\s+(?:on|for|item\s+for)\s+(?P<who>(?-i:\p{Lu}\p{Ll}+))\s*[:,-]\s*(?:to\s+)?(?P<rest>\p{L})",
+            "${who} to ${rest}",
+        ),
+        rule(r"don't\s+let\s+(?:me|us|him|her|them)\s+forget\s+(?P<rest>\p{L})", "don't forget ${rest}"),
+        rule(
+            r"^(?P<lead>\W*(?:(?:and|oh|also|so|then)\W+)*(?:please\s+)?)remember\s+(?:about\s+)?(?P<rest>(?:the|your|my|our)\s+\p{L})",
+            "${lead}don't forget ${rest}",
+        ),
+        rule(
+            r"(?:(?:it'd|it\s+would|that'd|that\s+would)\s+(?:really\s+|also\s+)?(?:help\s+(?:me\s+|us\s+)?(?:a\s+lot\s+)?|be\s+\p{L}+\s+)|would\s+it\s+be\s+\p{L}+\s+|would\s+you\s+mind\s+(?:it\s+)?)if\s+you\s+(?P<past>\p{L}+)\s",
+            "please {p} ",
+        ),
+        rule(
+            r"(?:(?:would|could)\s+you\s+)?be\s+(?:so\s+(?:kind|good)\s+as|(?:kind|good)\s+enough)\s+to\s+(?P<rest>\p{L})",
+            "please ${rest}",
+        ),
+        rule(
+            r"that\s+(?:just\s+|only\s+)?leaves\s+(?P<what>(?:the|my|our|your)\s+[\p{L}'-]+(?:\s[\p{L}'-]+)?)",
+            "there's ${what} to do",
+        ),
+        rule(
+            r"(?P<what>(?:the|that)\s+[\p{L}'-]+(?:\s[\p{L}'-]+)?)(?:\s+is|'s|'re|\s+are)\s+(?:down|up)\s+to\s+me\b",
+            "i'll take care of ${what}",
+        ),
+        rule(
+            r"(?P<what>(?:the|that)\s+[\p{L}'-]+(?:\s[\p{L}'-]+)?)(?:\s+is|'s|'re|\s+are)\s+(?:down|up)\s+to\s+(?P<who>(?-i:\p{Lu}\p{Ll}+))\b",
+            "${who} will take care of ${what}",
+        ),
+        rule(
+            r"(?P<who>you're|you\s+are)\s+(?:still\s+)?(?:in\s+charge\s+of|responsible\s+for|looking\s+after)\s+(?P<what>the\s+\p{L})",
+            "you have to take care of ${what}",
+        ),
+        rule(
+            r"(?:the|our|my)\s+(?:goal|aim|target|plan|idea|hope)\s+is\s+to\s+(?P<rest>(?:have|get|finish|send|ship|complete|deliver|submit)\b)",
+            "let's ${rest}",
+        ),
+        rule(
+            r"we(?:'re\s+(?:aiming|hoping|planning|trying|looking)|\s+(?:want|aim|hope|plan))\s+to\s+(?P<rest>(?:have|get|finish|send|ship|complete|deliver|submit)\b)",
+            "let's ${rest}",
+        ),
+        rule(
+            r"(?:can|could)\s+(?:we|i)\s+(?:please\s+)?(?P<rest>(?:get|have)\s+(?:the|my|our|this|that|these|those|someone|somebody)\s+(?:[\p{L}'-]+\s+){0,3}?(?:\p{L}{2,}ed|done|cut|sent|seen|made|to\s+\p{L}+)\b)",
+            "please ${rest}",
+        ),
+        rule(r"is\s+it\s+possible\s+to\s+(?:have|get)\s+(?P<rest>\p{L})", "can i get ${rest}"),
+        rule(r"is\s+it\s+possible\s+(?:for\s+you\s+)?to\s+(?P<rest>\p{L})", "can you ${rest}"),
+        rule(r"chance\s+of\s+(?:getting|having)\s+(?P<rest>\p{L})", "chance can i get ${rest}"),
+        rule(r"chance\s+of\s+(?:you\s+|your\s+)?(?P<gerund>\p{L}{2,}ing)\s", "chance you could {g} "),
+        rule(
+            r"(?P<who>i|we|you)\s+(?:still\s+)?owe\s+(?P<rest>\p{L}+\s+(?:[£$€\d]|an?\s+(?:tenner|fiver|pound|dollar)|[\p{L}-]+\s+(?:quid|pounds|dollars|euros|rupees|bucks)))",
+            "${who} need to pay ${rest}",
+        ),
+        rule(r"i\s+(?:might|may)\s+as\s+well\s+(?P<rest>\p{L})", "i'll ${rest}"),
+        rule(r"you\s+wanna\s+(?P<rest>\p{L})", "you want to ${rest}"),
+        rule(
+            r"(?P<who>i|we)(?:'m|'re|\s+am|\s+are)\s+(?:needing|wanting)\s+(?P<rest>\p{L})",
+            "${who} need ${rest}",
+        ),
+        rule(r"would\s+you\s+ever\s+(?P<rest>\p{L})", "would you ${rest}"),
+        rule(
+            r"(?P<lead>can|could)\s+(?:i|we)\s+ask\s+(?:that\s+)?(?:you|everyone)\s+(?:please\s+)?(?:to\s+)?(?P<rest>\p{L})",
+            "${lead} you ${rest}",
+        ),
+    ]
+});
+
+/// `clause` in the way that the rules read.
+pub(super) fn plain(clause: &str) -> Cow<'_, str> {
+    let mut plain = Cow::Borrowed(clause);
+    for Paraphrase { said, plain: to } in PARAPHRASES.iter() {
+        let Some(found) = said.captures(&plain) else { continue };
+        if let Some(put) = replaced(&plain, &found, to) {
+            plain = Cow::Owned(put);
+        }
+    }
+    plain
+}
+
+/// `text` with what was `found` put as `to`; `None` where a form belongs to no verb.
+fn replaced(text: &str, found: &Captures<'_>, to: &str) -> Option<String> {
+    let whole = found.get(0)?;
+    let mut put = String::new();
+    found.expand(to, &mut put);
+    if let Some(gerund) = found.name("gerund") {
+        put = put.replace("{g}", &base_of_gerund(&gerund.as_str().to_lowercase())?);
+    }
+    if let Some(past) = found.name("past") {
+        put = put.replace("{p}", base_of_past(&past.as_str().to_lowercase())?);
+    }
+    Some(format!("{}{put}{}", text.get(..whole.start())?, text.get(whole.end()..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_put_in_the_plain_way() {
+        for (said, put) in [
+            ("It wouldn't hurt to remind him", "you should remind him"),
+            ("it'd be worth checking the warranty", "you should check the warranty"),
+            ("I've been told to come back", "i'm supposed to come back"),
+            ("Action on Priya: circulate the slides", "Priya to circulate the slides"),
+            ("Whoever finishes first should lock up", "somebody should lock up"),
+            ("It hurts to remember", "It hurts to remember"),
+        ] {
+            assert_eq!(plain(said), put);
+        }
+    }
+}
