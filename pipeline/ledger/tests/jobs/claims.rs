@@ -80,14 +80,19 @@ async fn a_paused_queue_is_not_claimed_from() {
 async fn with_a_bad_one(world: &World, changes: &str) -> (JobId, JobId) {
     let (bad, good) = (world.admitted("bad").await, world.admitted("good").await);
     world.age(&bad, Duration::minutes(1)).await;
+    refuse(world, &format!("new.conversation_id = 'bad' and {changes}")).await;
+    (bad, good)
+}
+
+/// From now on the database refuses such changes of jobs.
+async fn refuse(world: &World, changes: &str) {
     let refuse = format!(
         "create function refuse() returns trigger language plpgsql as \
              $$begin raise exception 'no' using errcode = '23514'; end$$; \
          create trigger refuse before update on finalization_jobs for each row \
-             when (new.conversation_id = 'bad' and {changes}) execute function refuse()"
+             when ({changes}) execute function refuse()"
     );
     sqlx::raw_sql(sqlx::AssertSqlSafe(refuse)).execute(&world.pool).await.unwrap();
-    (bad, good)
 }
 
 const DEFERRED: &str = "select count(*) from finalization_jobs where status = 'queued' \
@@ -166,6 +171,29 @@ async fn one_user_takes_at_most_half_of_the_slots_while_others_wait() {
     assert_eq!(whose(&claims), ["eve"]);
     let claims = world.ledger.claim(&fair(2, &[("heavy", 2), ("eve", 2)])).await.unwrap();
     assert_eq!(whose(&claims), ["heavy", "heavy"], "no slot stays free because of a share");
+}
+
+#[tokio::test]
+async fn a_job_within_its_user_s_share_is_claimed_once() {
+    let world = World::new().await;
+    users(&world, &[("bob", 1), ("heavy", 9)]).await;
+    let claims = world.ledger.claim(&fair(4, &[])).await.unwrap();
+    assert_eq!(whose(&claims), ["bob", "heavy", "heavy", "heavy"], "bob's turn found no other job of his");
+}
+
+#[tokio::test]
+async fn a_job_that_can_neither_be_stored_nor_deferred_takes_no_turn_of_its_user() {
+    let world = World::new().await;
+    users(&world, &[("heavy", 9), ("bob", 2), ("zoe", 2)]).await;
+    refuse(&world, "new.conversation_id in ('bob-0', 'zoe-0')").await;
+    let mut claimed = Vec::new();
+    for _ in 0..6 {
+        let claims = world.ledger.claim(&fair(1, &[("heavy", 2)])).await.unwrap();
+        claimed.extend(whose(&claims).into_iter().map(str::to_owned));
+    }
+    for user in ["bob", "zoe"] {
+        assert!(claimed.iter().any(|claimed| claimed == user), "{user} has another job: {claimed:?}");
+    }
 }
 
 #[tokio::test]
