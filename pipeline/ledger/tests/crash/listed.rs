@@ -14,7 +14,11 @@ const NOT_CUT: [(&str, &str); 24] = [
     ("begin_order", "one transaction that records an order, of which nothing is done yet"),
     ("give_order", "one transaction of `operate`"),
     ("end_order", "one statement that notes counts; cut off, the order keeps the count of what was found"),
-    ("migrate", "each migration is a transaction of its own, made by sqlx and refused when it was half done"),
+    ("locate", "asks servers where sessions are to be opened, and writes nothing"),
+    (
+        "migrate",
+        "each migration is a transaction of its own, statement by statement, and refused when it was half done",
+    ),
     ("mark_answered", "one statement; cut off, a repeat of the request waits for a minute"),
     ("close", "says nothing to the database but goodbye"),
     ("prove_alive", "one statement that takes a crash back; cut off, the crash stays counted"),
