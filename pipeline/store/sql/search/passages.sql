@@ -1,53 +1,23 @@
 -- The best passages of a user's conversations, one of each conversation: first those with all words, then those with any.
--- Only the newest matches are ranked, because ranking reads every one of them. Words that stand almost everywhere are found in the
--- newest passages at once; only where those hold too few, the index of words is asked, which reads every passage that has them
--- (`offset 0`: no other index).
+-- Only the newest matches are ranked, because ranking reads every one of them. Where most passages match, the planner reads the
+-- newest in their order until there are enough (search_entries_newest), and asks the index of words for rare ones.
 -- $1 user, $2 all words, $3 any word, $4 from, $5 until, $6 how many
-with complete_at_once as materialized (
-    select conversation_id, part, happened_at, content, words
-    from (select conversation_id, part, happened_at, content, words from search_entries
-          where user_id = $1
-              and ($4::timestamptz is null or happened_at >= $4)
-              and ($5::timestamptz is null or happened_at < $5)
-          order by happened_at desc limit 2000) newest
-    where words @@ $2::tsquery
-    limit 400
-), complete as materialized (
-    select * from complete_at_once where (select count(*) from complete_at_once) = 400
-    union all
-    (select conversation_id, part, happened_at, content, words
-    from (select conversation_id, part, happened_at, content, words from search_entries
-          where user_id = $1
-              and words @@ (('u' || md5($1))::tsquery && $2::tsquery)
-              and ($4::timestamptz is null or happened_at >= $4)
-              and ($5::timestamptz is null or happened_at < $5)
-          offset 0) indexed
-    order by happened_at desc
-    limit (case when (select count(*) from complete_at_once) = 400 then 0 else 400 end))
-), wanted as materialized (
-    -- Of passages with any word none where there are enough with all, or where they are the same, as of a single phrase.
-    select case when $2 <> $3 and (select count(distinct conversation_id) from complete) < $6 then 200 else 0 end as passages
-), partial_at_once as materialized (
-    select conversation_id, part, happened_at, content, words
-    from (select conversation_id, part, happened_at, content, words from search_entries
-          where user_id = $1
-              and ($4::timestamptz is null or happened_at >= $4)
-              and ($5::timestamptz is null or happened_at < $5)
-          order by happened_at desc limit (select 10 * passages from wanted)) newest
-    where words @@ $3::tsquery
-    limit (select passages from wanted)
+with complete as materialized (
+    select conversation_id, part, happened_at, content, words from search_entries
+    where user_id = $1
+        and words @@ (('u' || md5($1))::tsquery && $2::tsquery)
+        and ($4::timestamptz is null or happened_at >= $4)
+        and ($5::timestamptz is null or happened_at < $5)
+    order by happened_at desc limit 400
 ), partial as materialized (
-    select * from partial_at_once where (select count(*) from partial_at_once) = (select passages from wanted)
-    union all
-    (select conversation_id, part, happened_at, content, words
-    from (select conversation_id, part, happened_at, content, words from search_entries
-          where user_id = $1
-              and words @@ (('u' || md5($1))::tsquery && $3::tsquery)
-              and ($4::timestamptz is null or happened_at >= $4)
-              and ($5::timestamptz is null or happened_at < $5)
-          offset 0) indexed
+    select conversation_id, part, happened_at, content, words from search_entries
+    where user_id = $1
+        and words @@ (('u' || md5($1))::tsquery && $3::tsquery)
+        and ($4::timestamptz is null or happened_at >= $4)
+        and ($5::timestamptz is null or happened_at < $5)
     order by happened_at desc
-    limit (select case when (select count(*) from partial_at_once) = passages then 0 else passages end from wanted))
+    -- None where there are enough with all words, or where those with any are the same, as of a single phrase.
+    limit (case when $2 <> $3 and (select count(distinct conversation_id) from complete) < $6 then 200 else 0 end)
 ), found as (
     select conversation_id, part, happened_at, content, true as is_complete, ts_rank_cd(words, $2::tsquery) as rank
     from complete

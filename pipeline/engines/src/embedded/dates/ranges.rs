@@ -89,6 +89,13 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
             named_weekday,
         ),
         rule(format!(r"\b(?P<which>last|this|next)\s+(?P<month>{MONTH})\b"), named_month),
+        // "The last week of October" is not last week.
+        rule(
+            format!(
+                r"\b(?P<nth>first|second|third|fourth|last|beginning|start|middle|end)(?:\s+(?P<week>week))?\s+(?:of|in)\s+(?P<month>{MONTH})(?:\s+(?P<y>20\d\d))?\b"
+            ),
+            part_of_month,
+        ),
         rule(
             r"\b(?P<which>last|past|previous|this|next|coming)\s+(?P<unit>weekend|week|month|quarter|year)\b"
                 .into(),
@@ -108,12 +115,6 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
                 r"\b(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{MONTH_OR_SHORT})\b(?:,?\s+(?P<y>20\d\d)\b)?{PART}"
             ),
             month_day,
-        ),
-        rule(
-            format!(
-                r"\b(?P<nth>first|second|third|fourth|last|beginning|start|middle|end)(?:\s+(?P<week>week))?\s+(?:of|in)\s+(?P<month>{MONTH})(?:\s+(?P<y>20\d\d))?\b"
-            ),
-            part_of_month,
         ),
         rule(
             format!(r"\b(?:in|during|for|of|since|throughout)\s+(?P<month>{MONTH})(?:\s+(?P<y>20\d\d))?\b"),
