@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use regex::{Captures, Match, Regex, Replacer};
+use regex::{Captures, Match, Regex, RegexSet, RegexSetBuilder, Replacer};
 
 /// A pattern of ours.
 pub(super) struct Pattern(Regex);
@@ -63,6 +63,37 @@ impl Pattern {
 
     fn may_match(&self, text: &str) -> bool {
         text.is_ascii() || self.0.is_match(&ascii(text))
+    }
+}
+
+/// Several patterns, of which one pass over a text tells those that match.
+pub(super) struct Patterns {
+    all: Vec<Pattern>,
+    set: RegexSet,
+}
+
+/// Of the states that a set remembers, in bytes: with less it forgets them again and again.
+const REMEMBERED: usize = 8 << 20;
+
+impl Patterns {
+    /// Compiles patterns, once per process: callers keep them in a `LazyLock`.
+    pub(super) fn new(sources: &[String]) -> Self {
+        #[expect(
+            clippy::expect_used,
+            reason = "patterns are literals and word lists of this crate; the tests compile every one"
+        )]
+        let set = RegexSetBuilder::new(sources)
+            .size_limit(64 << 20)
+            .dfa_size_limit(REMEMBERED)
+            .build()
+            .expect("patterns of ours");
+        Self { all: sources.iter().map(|source| Pattern::new(source)).collect(), set }
+    }
+
+    /// The patterns that match `text`, with their places, in order.
+    pub(super) fn matching(&self, text: &str) -> Vec<(usize, &Pattern)> {
+        let found = self.set.matches(&ascii(text));
+        found.iter().filter_map(|at| Some((at, self.all.get(at)?))).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use records::{Talk, Timestamp};
 pub(crate) type Make = fn(usize) -> String;
 
 /// Every kind, by name.
-pub(crate) const KINDS: [(&str, Make); 16] = [
+pub(crate) const KINDS: [(&str, Make); 18] = [
     ("no spaces", |length| "abcdefghij".repeat(length / 10 + 1)),
     ("digits", |length| "1234567890".repeat(length / 10 + 1)),
     ("digit groups", |length| repeated("12 345 6/7 8:30 ", length)),
@@ -25,6 +25,17 @@ pub(crate) const KINDS: [(&str, Make); 16] = [
     ("commas", |length| repeated("and then, so, but I will, if we, ", length)),
     ("apostrophes", |length| repeated("don't i'll we've it's ", length)),
     ("the the the", |length| repeated("the last last the for the ", length)),
+    ("ways to put a task", |length| {
+        repeated(
+            "it wouldn't hurt to be worth checking whoever is better off the floor needs a still to do is due back ",
+            length,
+        )
+    }),
+    ("joined tasks", |length| {
+        numbered(length, |n| {
+            format!("Take a picture of meter {n} and send it, and put them up, Tom, will you?\nBy Friday.\n")
+        })
+    }),
 ];
 
 fn repeated(part: &str, length: usize) -> String {

@@ -7,18 +7,17 @@ use std::sync::LazyLock;
 use regex::Captures;
 
 use crate::embedded::lexicon::{base_of_gerund, base_of_past};
-use crate::embedded::pattern::Pattern;
-use crate::embedded::text::pattern;
+use crate::embedded::pattern::Patterns;
 
-/// A way to put a task, and what it is replaced by: `{g}` is the verb of a gerund, `{p}` that of a participle.
-struct Paraphrase {
-    said: Pattern,
-    plain: &'static str,
+/// Ways to put a task, and what each is replaced by: `{g}` is the verb of a gerund, `{p}` that of a past tense.
+struct Paraphrases {
+    said: Patterns,
+    plain: Vec<&'static str>,
 }
 
-static PARAPHRASES: LazyLock<Vec<Paraphrase>> = LazyLock::new(|| {
-    let rule = |said: &str, plain| Paraphrase { said: pattern(&format!(r"(?i)\b{said}")), plain };
-    vec![
+static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
+    let rule = |said: &str, plain: &'static str| (format!(r"(?i)\b{said}"), plain);
+    let (said, plain): (Vec<String>, Vec<&str>) = [
         rule(
             r"it\s+(?:wouldn't|won't|can't|couldn't|doesn't)\s+hurt\s+to\s+(?P<rest>\p{L})",
             "you should ${rest}",
@@ -143,13 +142,16 @@ static PARAPHRASES: LazyLock<Vec<Paraphrase>> = LazyLock::new(|| {
             "${lead} you ${rest}",
         ),
     ]
+    .into_iter()
+    .unzip();
+    Paraphrases { said: Patterns::new(&said), plain }
 });
 
 /// `clause` in the way that the rules read.
 pub(super) fn plain(clause: &str) -> Cow<'_, str> {
     let mut plain = Cow::Borrowed(clause);
-    for Paraphrase { said, plain: to } in PARAPHRASES.iter() {
-        let Some(found) = said.captures(&plain) else { continue };
+    for (at, said) in PARAPHRASES.said.matching(clause) {
+        let (Some(found), Some(to)) = (said.captures(&plain), PARAPHRASES.plain.get(at)) else { continue };
         if let Some(put) = replaced(&plain, &found, to) {
             plain = Cow::Owned(put);
         }

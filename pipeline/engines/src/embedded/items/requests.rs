@@ -11,15 +11,15 @@ use crate::embedded::lexicon::{
     base_of_gerund, ends_a_phrase, is_advice_verb, is_event_noun, is_person, is_stop_word, is_task_verb,
     is_vague_verb,
 };
-use crate::embedded::pattern::Pattern;
+use crate::embedded::pattern::{Pattern, Patterns};
 use crate::embedded::text::{decapitalised, pattern};
 
 /// Words between a modal and its verb.
 pub(super) const ADVERBS: &str = r"(?:(?:please|also|all|both|maybe|just|kindly|possibly|quickly|still|really|definitely|probably|then|first|now|again|perhaps|finally|actually|like|uh|um|at\s+least|at\s+some\s+point),?\s+)*";
 
-static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
-    let rule = |body: &str| pattern(&format!(r"(?i)^(?P<before>.*?)\b{body}{ADVERBS}(?P<task>\p{{L}}.*)$"));
-    vec![
+static ASKED: LazyLock<Patterns> = LazyLock::new(|| {
+    let rule = |body: &str| format!(r"(?i)^(?P<before>.*?)\b{body}{ADVERBS}(?P<task>\p{{L}}.*)$");
+    Patterns::new(&[
         rule(
             r"(?:can|could|would|will)\s+(?:you(?:\s+(?:two|guys|all|both))?|someone|somebody|anyone|(?:one|either)\s+of\s+you)(?:,?\s+(?-i:(?P<name>\p{Lu}\p{Ll}+)),?)?\s+(?:be\s+able\s+to\s+)?(?:please\s+)?(?P<gerund>mind\s+)?",
         ),
@@ -75,7 +75,7 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         rule(r"(?:your|the|\p{L}+'s)\s+(?:job|task|homework)\s+is\s+to\s+"),
         rule(r"remind\s+(?:me|us)\s+to\s+"),
         rule(r"please,?\s+"),
-    ]
+    ])
 });
 
 /// "Tom, …" at the start, or "…, Tom?" at the end.
@@ -111,7 +111,7 @@ pub(super) fn bare(clause: &str, question: bool) -> Option<Claim> {
 
 /// The task that a clause asks for.
 pub(super) fn read(clause: &str) -> Option<Claim> {
-    let found = ASKED.iter().find_map(|rule| rule.captures(clause))?;
+    let found = ASKED.matching(clause).into_iter().find_map(|(_, rule)| rule.captures(clause))?;
     let before = &found["before"];
     let task = asked_for(&found)?;
     // "You want to grab lunch?" asks for no work, and who "should get a letter" waits for it.
