@@ -17,7 +17,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use self::{ending::Ending, intake::{Done, Todo}};
+use self::{
+    ending::Ending,
+    intake::{Done, Todo},
+};
 use super::{
     after,
     ear::Ear,
