@@ -143,9 +143,11 @@ impl Locator {
                 let mut is_told = false;
                 loop {
                     let wanted = timeout(LOOK, locator.0.wanted.notified()).await.is_ok();
-                    if wanted && !locator.searches()
-                        || !wanted && !(has_nodes && locator.has_left(&pools[0]).await)
-                    {
+                    let is_due = match wanted {
+                        true => locator.searches(),
+                        false => has_nodes && locator.has_left(&pools[0]).await,
+                    };
+                    if !is_due {
                         continue;
                     }
                     let begun = Instant::now();

@@ -314,11 +314,11 @@ async fn of_what_only_other_programs_know_of_a_url_no_value_is_shown() {
     let database = TestDatabase::new().await;
     let url = database.url();
     let more = if url.contains('?') { "&" } else { "?" };
-    let url = format!("{url}{more}sslpassword=geheim&channel_binding=geheim&target_session_attrs=geheim");
+    let url = format!("{url}{more}sslpassword=geheim&channel_binding=geheim&gssencmode=geheim");
     for words in [&["config"][..], &["migrate"], &["jobs", "list"], &["verify", "--json"]] {
         let (code, told, said) = ends(&url, words);
         assert_eq!(code, Some(0), "{words:?}: {said}");
-        assert!(said.contains("sslpassword, channel_binding, target_session_attrs"), "{words:?}: {said}");
+        assert!(said.contains("sslpassword, channel_binding, gssencmode"), "{words:?}: {said}");
         assert!(!told.contains("geheim") && !said.contains("geheim"), "{words:?}: {told}{said}");
     }
     let process = Process::serve(&url, &[("LISTEN_LOG", "trace")]).await;

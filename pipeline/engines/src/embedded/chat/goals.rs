@@ -49,7 +49,7 @@ static AROUND: LazyLock<Pattern> = LazyLock::new(|| {
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     let bare = &turn.message.bare;
     let is_named = GOALS.is_match(bare);
-    if !is_named && !(HOW_MUCH.is_match(bare) && turn.offers(DataTool::ListGoals)) {
+    if !(is_named || HOW_MUCH.is_match(bare) && turn.offers(DataTool::ListGoals)) {
         return None;
     }
     let change = change(bare);
