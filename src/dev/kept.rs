@@ -30,7 +30,8 @@ impl Kept {
     pub(super) fn of(database: Option<&str>) -> Self {
         let file = database.and_then(|database| {
             let name = hex(&Sha256::digest(database.as_bytes())[..8]);
-            Some(embedded::default_dir("listen").ok()?.join("dev").join(name))
+            // Not in the private server's folder, which belongs to the user it runs as.
+            Some(embedded::default_dir("listen-dev").ok()?.join(name))
         });
         match file.as_deref().and_then(read) {
             Some(seed) => Self { seed, is_new: false, file },
