@@ -196,7 +196,7 @@ mod tests {
     async fn a_heartbeat_that_ran_late_is_measured() {
         let registry = Registry::new();
         let metrics = Metrics::new(&registry).unwrap();
-        let ledger = Ledger::new(Default::default(), ledger::Settings::default());
+        let ledger = Ledger::new(db::Hosts::default(), ledger::Settings::default());
         let every = Duration::from_secs(2);
         let beating = beat(ledger, LeaseRegistry::default(), every, Chance::new(3), metrics);
         tokio::pin!(beating);

@@ -172,7 +172,7 @@ mod tests {
 
     /// The middleware with default settings, before a route that never answers and one that wants a body.
     fn attended(registry: &Registry) -> Router {
-        let ledger = ledger::Ledger::new(Default::default(), ledger::Settings::default());
+        let ledger = ledger::Ledger::new(db::Hosts::default(), ledger::Settings::default());
         let metrics = Metrics::register(registry).unwrap();
         let patterns = crate::app::Patterns::default();
         let settings = Settings::default();

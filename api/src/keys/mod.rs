@@ -2,6 +2,7 @@
 
 mod app_caller;
 mod base62;
+mod breaker;
 mod caller;
 mod directory;
 mod scope;

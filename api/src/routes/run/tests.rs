@@ -47,7 +47,7 @@ fn router(delivered: Delivered, only_deliveries: bool) -> (Router, Arc<Answers>)
     let answers = Arc::new(Answers(delivered, Mutex::default()));
     let deliveries: Arc<dyn Deliveries> = answers.clone();
     let settings = Settings { invokers: Arc::new(Texts), deliveries, only_deliveries, ..Settings::default() };
-    let ledger = ledger::Ledger::new(Default::default(), ledger::Settings::default());
+    let ledger = ledger::Ledger::new(db::Hosts::default(), ledger::Settings::default());
     let metrics = Metrics::register(&Registry::new()).unwrap();
     (crate::router(ledger, Arc::new(|_| true), settings, metrics), answers)
 }
@@ -183,7 +183,7 @@ async fn a_run_is_waited_for_longer_than_any_other_request() {
     }
 
     let settings = Settings { invokers: Arc::new(Texts), deliveries: Arc::new(Slow), ..Settings::default() };
-    let ledger = ledger::Ledger::new(Default::default(), ledger::Settings::default());
+    let ledger = ledger::Ledger::new(db::Hosts::default(), ledger::Settings::default());
     let metrics = Metrics::register(&Registry::new()).unwrap();
     let router = crate::router(ledger, Arc::new(|_| true), settings, metrics);
     assert_eq!(ask(&router, PATH, Some("good"), BODY.into()).await.0, 200);
