@@ -18,12 +18,12 @@ use crate::{Db, Error, Shard, error::Doing};
 /// How long one server may take to let a session in and to say whether it writes.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// The time between two searches: a database that is away for long is asked no more often.
+/// The time between two searches, so that a database that is away for long is not flooded with connections.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// The addresses of one database, in the order in which they were written: of its only server, or of several of which one
 /// accepts writes and the others follow it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Hosts {
     first: PgConnectOptions,
     others: Vec<PgConnectOptions>,
@@ -109,13 +109,18 @@ impl Locator {
         tokio::spawn(async move {
             let mut closed = pools[0].close_event();
             let searches = async {
+                let mut is_lost = false;
                 loop {
                     locator.0.wanted.notified().await;
                     let begun = Instant::now();
-                    if let Err(error) = locator.point(&pools).await {
-                        tracing::warn!(%error, "no server of the list accepts writes");
+                    let found = locator.point(&pools).await;
+                    if let Err(error) = &found {
+                        if !is_lost {
+                            tracing::warn!(shard = %locator.0.shard, %error, "no server of the list accepts writes");
+                        }
                         locator.seek();
                     }
+                    is_lost = found.is_err();
                     tokio::time::sleep(AGAIN.saturating_sub(begun.elapsed())).await;
                 }
             };
@@ -124,22 +129,21 @@ impl Locator {
         });
     }
 
-    /// Finds the server, and has the pools open their sessions there from now on. Answers whether it is another one than before.
+    /// Finds the server, and has the pools open their sessions there from now on.
     ///
     /// # Errors
     /// When none accepts writes: the pools stay as they are.
-    async fn point(&self, pools: &[PgPool; 2]) -> Result<bool, sqlx::Error> {
+    async fn point(&self, pools: &[PgPool; 2]) -> Result<(), sqlx::Error> {
         let Inner { hosts, shard, .. } = &*self.0;
         let found = writer(hosts).await?;
         let [before, _] = pools.each_ref().map(PgPool::connect_options);
-        if place(&before) == place(&found) {
-            return Ok(false);
+        if host_and_port(&before) != host_and_port(&found) {
+            for pool in pools {
+                pool.set_connect_options(found.clone());
+            }
+            tracing::info!(%shard, server = host_and_port(&found), "sessions are opened at this server from now on");
         }
-        for pool in pools {
-            pool.set_connect_options(found.clone());
-        }
-        tracing::info!(%shard, server = place(&found), "sessions are opened at this server from now on");
-        Ok(true)
+        Ok(())
     }
 }
 
@@ -172,10 +176,10 @@ async fn writer(hosts: &Hosts) -> Result<PgConnectOptions, sqlx::Error> {
         match asked.unwrap_or_else(|_| Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))) {
             Ok(Asked { session, writes: true }) => writers.push((host, session)),
             Ok(Asked { session, writes: false }) => {
-                silent.push(format!("{} only reads", place(host)));
+                silent.push(format!("{} only reads", host_and_port(host)));
                 leave(session).await;
             }
-            Err(error) => silent.push(format!("{}: {}", place(host), reason(&error))),
+            Err(error) => silent.push(format!("{}: {}", host_and_port(host), reason(&error))),
         }
     }
     let are_several = writers.len() > 1;
@@ -184,7 +188,7 @@ async fn writer(hosts: &Hosts) -> Result<PgConnectOptions, sqlx::Error> {
         let promoted = if are_several { timeline(&mut session).await } else { 0 };
         if best.is_some_and(|(_, newest)| newest != promoted) {
             tracing::error!(
-                server = place(host),
+                server = host_and_port(host),
                 "two servers of the list accept writes, and one of them is older: a failover left it behind; stop it"
             );
         }
@@ -226,7 +230,7 @@ async fn leave(session: PgConnection) {
 }
 
 /// The host, or the socket's directory, and the port.
-fn place(options: &PgConnectOptions) -> String {
+fn host_and_port(options: &PgConnectOptions) -> String {
     match options.get_socket() {
         Some(directory) => format!("{}:{}", directory.display(), options.get_port()),
         None => format!("{}:{}", options.get_host(), options.get_port()),
