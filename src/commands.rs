@@ -21,6 +21,7 @@ pub(crate) mod migrate;
 mod named;
 mod openapi;
 mod outage;
+mod over_shards;
 pub(crate) mod paging;
 mod progress;
 pub(crate) mod replays;

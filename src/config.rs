@@ -86,7 +86,8 @@ const BESIDES: u32 = 3;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Settings")]
 pub(crate) struct Config {
-    /// PostgreSQL's address; `dev` and `demo` use a private server by default [URL].
+    /// PostgreSQL's address, or those of a primary and its standbys, with commas between the hosts; `dev` and `demo` use a private
+    /// server by default [URL].
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) database_url: Option<String>,
     /// Database sessions, besides two for lease renewals and one that listens for wake-ups; with several shards, 4 for each

@@ -61,7 +61,10 @@ const LONGEST_FORM: usize = 64 * 1024;
 /// What pages are made of.
 #[derive(Clone)]
 struct Console {
+    /// The shard that is shown.
     ledger: Ledger,
+    /// All of them: the overview is of all together, and a queue is paused in all.
+    shards: Shards,
     door: Arc<Door>,
     sessions: Arc<Sessions>,
     parts: Parts,
@@ -117,6 +120,7 @@ pub(crate) fn router(
     let (door, sessions) = (Arc::new(door), Arc::new(Sessions::new(secret)));
     let console = |ledger: &Ledger| Console {
         ledger: ledger.clone(),
+        shards: shards.clone(),
         door: Arc::clone(&door),
         sessions: Arc::clone(&sessions),
         parts: Parts::default(),

@@ -16,6 +16,7 @@ use super::{
     consent::Cause,
     ids,
     jobs::{filter::ago, show::time},
+    over_shards::merged,
     paging::Paging,
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
@@ -88,8 +89,13 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, there is no such user or app, or it cannot be done.
 pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
+    let as_json = apps.common.json;
     let ledger = match &apps.verb {
-        Verb::List { user, .. } => ids::of_user(&apps.common, user.as_deref()).await?,
+        Verb::List { user, paging } => {
+            let shards = ids::shards_of(&apps.common, user.as_deref()).await?;
+            list(&shards, user.as_deref(), paging, as_json).await?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Verb::Install { user, .. } | Verb::Uninstall { user, .. } => {
             ids::place(&apps.common, IdKind::User, user).await?
         }
@@ -99,11 +105,9 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
             ids::place(&apps.common, IdKind::App, id).await?
         }
     };
-    let as_json = apps.common.json;
     match apps.verb {
-        Verb::List { user, paging } => {
-            list(&ledger, ids::any_user(&ledger, user.as_deref()).await?, &paging, as_json).await?
-        }
+        // It was printed above.
+        Verb::List { .. } => {}
         Verb::Show { id } => show(&find(&ledger, &id).await?, as_json)?,
         Verb::Create(create) => create::run(&ledger, create, as_json).await?,
         Verb::Install { user, id } => {
@@ -128,23 +132,30 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let found = Operations::new(ledger).operator_apps(user.as_ref(), None, paging.rows()?).await?;
-    let (apps, next) = paging.page(found)?;
-    if let Some(user) = &user
-        && apps.is_empty()
-        && ledger.store().user(user).await?.is_none()
-    {
-        return Err(nobody(user).into());
-    }
+async fn list(shards: &[Ledger], user: Option<&str>, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
+    let limit = paging.rows()?;
+    let read = async |shard: &Ledger| {
+        let user = ids::any_user(shard, user).await?;
+        let found = Operations::new(shard).operator_apps(user.as_ref(), None, limit).await?;
+        match user.filter(|_| found.is_empty()) {
+            Some(user) if shard.store().user(&user).await?.is_none() => Err(nobody(&user).into()),
+            _ => Ok(found),
+        }
+    };
+    let order = |one: &OperatorApp, other: &OperatorApp| {
+        other.created_at.cmp(&one.created_at).then_with(|| one.id.cmp(&other.id))
+    };
+    let mut found = merged(shards, read, order).await?;
+    let (apps, next) = paging.page(std::mem::take(&mut found.rows))?;
     if as_json {
-        return table::print_page("apps", apps.iter().map(to_json).collect(), next.as_deref());
+        table::print_page("apps", apps.iter().map(to_json).collect(), next.as_deref())?;
+        return found.complete();
     }
     if apps.is_empty() {
         anstream::eprintln!("there are no apps");
-        return Ok(());
+        return found.complete();
     }
-    let now = ledger.db().now().await?;
+    let now = found.now;
     let rows = apps.into_iter().map(|app| {
         let state = state(&app);
         vec![
@@ -159,7 +170,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: b
     });
     table::print(&COLUMNS, rows.collect())?;
     table::say_next(next.as_deref());
-    Ok(())
+    found.complete()
 }
 
 /// Which app, what its owner called it, and how it is.

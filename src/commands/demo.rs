@@ -97,7 +97,7 @@ fn prepare(mut config: Config) -> Config {
 }
 
 async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Result<Report> {
-    let app = App::wire(config, vec![private.options()])?;
+    let app = App::wire(config, vec![private.options().into()])?;
     let ledger = app.shards.first();
     bring_up_to_date(ledger).await?;
     let person = UserId::new("demo");

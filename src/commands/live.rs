@@ -3,12 +3,14 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use ledger::Ledger;
 use serde_json::{Value, json};
 use store::LiveView;
 
 use super::{
     ids,
     jobs::{filter::ago, show::time},
+    over_shards::merged,
     paging::Paging,
     table::{self, Column, CommonArgs, id, number, word},
 };
@@ -40,19 +42,23 @@ enum Verb {
 /// When the database does not answer.
 pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
     let Verb::List { user, paging } = live.verb;
-    let ledger = ids::of_user(&live.common, user.as_deref()).await?;
-    let user = ids::any_user(&ledger, user.as_deref()).await?;
-    let (found, next) = paging
-        .page(ledger.store().list_live(user.as_ref().map(records::UserId::as_str), paging.rows()?).await?)?;
+    let (shards, limit) = (ids::shards_of(&live.common, user.as_deref()).await?, paging.rows()?);
+    let read = async |shard: &Ledger| {
+        let user = ids::any_user(shard, user.as_deref()).await?;
+        Ok(shard.store().list_live(user.as_ref().map(records::UserId::as_str), limit).await?)
+    };
+    let key = |live: &LiveView| (live.process_after, live.user_id.clone(), live.conversation_id.clone());
+    let mut all = merged(&shards, read, |one, other| key(one).cmp(&key(other))).await?;
+    let (found, next) = paging.page(std::mem::take(&mut all.rows))?;
     if live.common.json {
         table::print_page("conversations", found.iter().map(as_json).collect(), next.as_deref())?;
-        return Ok(ExitCode::SUCCESS);
+        return all.complete().map(|()| ExitCode::SUCCESS);
     }
     if found.is_empty() {
         anstream::eprintln!("no live conversations");
-        return Ok(ExitCode::SUCCESS);
+        return all.complete().map(|()| ExitCode::SUCCESS);
     }
-    let now = ledger.db().now().await?;
+    let now = all.now;
     let rows = found.into_iter().map(|live| {
         vec![
             live.conversation_id,
@@ -66,7 +72,7 @@ pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
     });
     table::print(&COLUMNS, rows.collect())?;
     table::say_next(next.as_deref());
-    Ok(ExitCode::SUCCESS)
+    all.complete().map(|()| ExitCode::SUCCESS)
 }
 
 /// The conversation, whose it is, and when it ends.

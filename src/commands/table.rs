@@ -104,25 +104,10 @@ impl CommonArgs {
         Ok(vec![shards.numbered(number).ok_or_else(words)?.clone()])
     }
 
-    /// The ledger of the database that was named, once that database has answered. Where there are several shards, one must be
-    /// named.
-    ///
-    /// # Errors
-    /// When no database is named, what is named is no database's URL, or no server answers there.
-    pub(crate) async fn ledger(&self) -> anyhow::Result<Ledger> {
-        match self.chosen()?.as_slice() {
-            [ledger] => there(ledger).await,
-            shards => {
-                let words = format!("there are {} shards: name one of them with --shard", shards.len());
-                Err(Exit::Usage(words).into())
-            }
-        }
-    }
-
     /// The ledger of a user's shard, once it has answered.
     ///
     /// # Errors
-    /// As [`ledger`](Self::ledger).
+    /// When no database is named, what is named is no database's URL, or no server answers there.
     pub(crate) async fn ledger_of_user(&self, user: &UserId) -> anyhow::Result<Ledger> {
         there(self.shards()?.of_user(user)).await
     }

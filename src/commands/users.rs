@@ -118,7 +118,7 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
             (ids::user(&ledger, &id).await?, Some(change), ledger)
         }
         Verb::List { paging } => {
-            list::run(&common.ledger().await?, &paging, users.common.json).await?;
+            list::run(&common.chosen()?, &paging, users.common.json).await?;
             return Ok(ExitCode::SUCCESS);
         }
         Verb::Show { id } => {

@@ -19,6 +19,7 @@ use super::{
         filter::{age, ago},
         show::time,
     },
+    over_shards::merged,
     paging::Paging,
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
@@ -104,19 +105,22 @@ impl Which {
 /// # Errors
 /// When the database does not answer, there is no such person or endpoint, or its owner switched it off.
 pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
+    let (common, as_json) = (&webhooks.common, webhooks.common.json);
     let user = match &webhooks.verb {
-        Verb::List { user, .. } => user.as_deref(),
+        Verb::List { user, paging } => {
+            let shards = ids::shards_of(common, user.as_deref()).await?;
+            list(&shards, user.as_deref(), paging, as_json).await?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Verb::Show { which, .. }
         | Verb::Recover { which, .. }
         | Verb::TryNow { which, .. }
-        | Verb::Enable { which, .. } => Some(which.user.as_str()),
+        | Verb::Enable { which, .. } => which.user.as_str(),
     };
-    let ledger = ids::of_user(&webhooks.common, user).await?;
-    let as_json = webhooks.common.json;
+    let ledger = ids::place(common, IdKind::User, user).await?;
     match webhooks.verb {
-        Verb::List { user, paging } => {
-            list(&ledger, ids::any_user(&ledger, user.as_deref()).await?, &paging, as_json).await?
-        }
+        // It was printed above.
+        Verb::List { .. } => {}
         Verb::Show { which, limit } => show(&ledger, &which.whole(&ledger).await?, limit, as_json).await?,
         Verb::Recover { which, since, cause } => {
             recover(&ledger, &which.whole(&ledger).await?, since, &cause, as_json).await?;
@@ -132,17 +136,21 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let found = Operations::new(ledger).endpoint_views(user.as_ref(), None, paging.rows()?).await?;
-    let (views, next) = paging.page(found)?;
-    if let Some(user) = &user
-        && views.is_empty()
-        && ledger.store().user(user).await?.is_none()
-    {
-        return Err(nobody(user).into());
-    }
+async fn list(shards: &[Ledger], user: Option<&str>, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
+    let limit = paging.rows()?;
+    let read = async |shard: &Ledger| {
+        let user = ids::any_user(shard, user).await?;
+        let found = Operations::new(shard).endpoint_views(user.as_ref(), None, limit).await?;
+        match user.filter(|_| found.is_empty()) {
+            Some(user) if shard.store().user(&user).await?.is_none() => Err(nobody(&user).into()),
+            _ => Ok(found),
+        }
+    };
+    let mut found = merged(shards, read, |one, other| other.updated_at.cmp(&one.updated_at)).await?;
+    let (views, next) = paging.page(std::mem::take(&mut found.rows))?;
     if as_json {
-        return table::print_page("endpoints", views.iter().map(to_json).collect(), next.as_deref());
+        table::print_page("endpoints", views.iter().map(to_json).collect(), next.as_deref())?;
+        return found.complete();
     }
     if views.is_empty() {
         let words = match user {
@@ -150,9 +158,9 @@ async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: b
             None => "no endpoint fails, and none was disabled because it did",
         };
         anstream::eprintln!("{words}");
-        return Ok(());
+        return found.complete();
     }
-    let now = ledger.db().now().await?;
+    let now = found.now;
     let rows = views.iter().map(|view| {
         vec![
             view.endpoint_id.clone(),
@@ -166,7 +174,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: b
     });
     table::print(&COLUMNS, rows.collect())?;
     table::say_next(next.as_deref());
-    Ok(())
+    found.complete()
 }
 
 /// The endpoint, its user and its state; the host's name is the user's own text.

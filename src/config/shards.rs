@@ -13,7 +13,7 @@ pub(crate) struct ShardsConfig {
     #[arg(long, env = "LISTEN_SHARDS", default_value_t = 1, value_name = "N")]
     pub(crate) shards: u16,
     /// Where the shards are, each number once: `0-2=postgresql://…,3-5=…,6-7=…`; without it, all in `DATABASE_URL`'s
-    /// database. A comma in a URL is written `%2C`.
+    /// database. A comma of a password is written `%2C`.
     #[arg(long, env = "LISTEN_SHARD_URLS", hide_env_values = true, value_name = "RANGES")]
     pub(crate) shard_urls: Option<String>,
 }

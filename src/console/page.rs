@@ -211,7 +211,7 @@ mod tests {
         let ledger = Ledger::new(PgConnectOptions::new_without_pgpass(), Settings::default());
         let sessions = Arc::new(Sessions::new([7; 32]));
         let (door, parts) = (Arc::new(Door::ThisMachine), Parts::default());
-        let console = Console { ledger, door, sessions, parts, boards: None };
+        let console = Console { shards: ledger.clone().into(), ledger, door, sessions, parts, boards: None };
         let silent: Result<(), Fault> = console.in_time(pending()).await;
         assert!(matches!(silent, Err(Fault::Database)), "{silent:?}");
         let quick = console.in_time(async { Ok(7) }).await;

@@ -4,6 +4,7 @@ use axum::{
     extract::State,
     response::{Redirect, Response},
 };
+use futures::future::join_all;
 use job::Queue;
 use operations::Operations;
 
@@ -48,12 +49,24 @@ pub(super) async fn change(
     acting: Acting,
 ) -> Result<Redirect, Undone> {
     let (queue, pauses) = read(&queue, &change)?;
-    let (action, ledger) = (acting.action()?, &console.ledger);
-    let (changed, word) = match pauses {
-        true => (ledger.db().in_time(Operations::new(ledger).pause(queue, &action)).await?, "paused"),
-        false => (ledger.db().in_time(Operations::new(ledger).resume(queue, &action)).await?, "resumed"),
+    let action = acting.action()?;
+    // In every shard: one that does not answer keeps none of the others from it.
+    let changes = console.shards.iter().cloned().map(|ledger| {
+        let action = action.clone();
+        async move {
+            let operations = Operations::new(&ledger);
+            match pauses {
+                true => ledger.db().in_time(operations.pause(queue, &action)).await,
+                false => ledger.db().in_time(operations.resume(queue, &action)).await,
+            }
+        }
+    });
+    let changes: Result<Vec<bool>, db::Error> = join_all(changes).await.into_iter().collect();
+    let word = match (changes?.contains(&true), pauses) {
+        (false, _) => "unchanged",
+        (true, true) => "paused",
+        (true, false) => "resumed",
     };
-    let word = if changed { word } else { "unchanged" };
     Ok(Redirect::to(&format!("/console?done={word}")))
 }
 

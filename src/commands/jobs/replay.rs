@@ -15,7 +15,9 @@ use super::{
 use crate::{
     commands::{
         consent::{Cause, Consent},
-        outage, replays,
+        outage,
+        over_shards::{each, label},
+        replays,
         stdout::{plain, say},
         table::print_json,
     },
@@ -51,18 +53,17 @@ pub(super) struct Replay {
     consent: Consent,
 }
 
-/// Replays.
-pub(super) async fn run(ledger: &Ledger, replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
-    match &replay.id {
-        Some(id) => one(ledger, replay, &super::whole(ledger, id).await?, as_json).await,
-        None if replay.which.is_empty() && !replay.all => {
-            Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into())
-        }
-        None => many(ledger, replay, as_json).await,
-    }
-}
-
-async fn one(ledger: &Ledger, replay: &Replay, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+/// Replays one.
+///
+/// # Errors
+/// When the database does not answer, there is no such job, or its state refuses.
+pub(super) async fn one(
+    ledger: &Ledger,
+    replay: &Replay,
+    typed: &str,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    let id = &super::whole(ledger, typed).await?;
     if replay.consent.dry_run {
         let page = super::page(ledger, id).await?;
         let kept = if replay.from_scratch { 0 } else { page.view.checkpoints.len() };
@@ -96,58 +97,94 @@ async fn one(ledger: &Ledger, replay: &Replay, id: &str, as_json: bool) -> anyho
     }
 }
 
-async fn many(ledger: &Ledger, replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
-    let filter = replay.which.filter(ledger, Some("dead_letter".to_owned()), 0).await?;
-    let preview = Operations::new(ledger).preview_replay(&filter).await?;
+/// Replays all that the filter finds: an operation in every shard in which it finds something.
+///
+/// # Errors
+/// When the database does not answer, or no filter was named.
+pub(super) async fn many(shards: &[Ledger], replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
+    if replay.which.is_empty() && !replay.all {
+        return Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into());
+    }
+    let look = async |shard: &Ledger| {
+        let filter = replay.which.filter(shard, Some("dead_letter".to_owned()), 0).await?;
+        let preview = Operations::new(shard).preview_replay(&filter).await?;
+        Ok((filter, preview))
+    };
+    let looks = each(shards, look).await?;
+    let mut preview = ReplayPreview::default();
+    looks.of.iter().for_each(|(_, (_, of_shard))| preview.add(of_shard));
     let is_document = as_json && (replay.consent.dry_run || preview.jobs == 0);
     match is_document {
         true => print_json(&preview_json(&preview, replay))?,
         false => tell(&preview, replay),
     }
-    if preview.jobs == 0 {
-        return Ok(ExitCode::SUCCESS);
+    let found = || looks.of.iter().filter(|(_, (_, preview))| preview.jobs > 0);
+    if looks.of.len() > 1 && !is_document {
+        for (shard, (_, preview)) in found() {
+            anstream::eprintln!("{}{}", label(shard), several(preview.jobs, "dead letter", "dead letters"));
+        }
     }
-    replays::preflight::warn(ledger).await?;
-    let question = format!("Replay {}?", several(preview.jobs, "job", "jobs"));
-    if is_document || !replay.consent.given(&question)? {
-        return Ok(ExitCode::SUCCESS);
+    if let Some((shard, _)) = found().next() {
+        // Every process works for all shards.
+        replays::preflight::warn(shard).await?;
+        let question = format!("Replay {}?", several(preview.jobs, "job", "jobs"));
+        if !is_document && replay.consent.given(&question)? {
+            let parts = found().map(|(shard, (filter, _))| (shard, filter.clone())).collect();
+            let code = start(parts, replay, as_json).await?;
+            looks.complete()?;
+            return Ok(code);
+        }
     }
-    start(ledger, replay, filter, as_json).await
+    looks.complete().map(|()| ExitCode::SUCCESS)
 }
 
-async fn start(
-    ledger: &Ledger,
-    replay: &Replay,
-    filter: JobFilter,
-    as_json: bool,
-) -> anyhow::Result<ExitCode> {
-    let order = ReplayOrder {
-        words: replay.which.words("all dead letters"),
-        filter,
-        from_scratch: replay.from_scratch,
-        per_minute: replay.rate,
-        in_flight: replay.in_flight,
-    };
-    match begin(ledger, &order, &replay.cause).await? {
-        Started::Nothing => Err(Exit::NotFound("nothing is left to be replayed".to_owned()).into()),
-        Started::Running(view) if replay.detach => {
-            replays::print_one(&view, as_json)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Started::Running(view) => {
-            anstream::eprintln!(
-                "replay {} of {}; it goes on without this command: `listen replays watch {}`",
-                view.operation_id,
-                several(view.items.into(), "job", "jobs"),
-                view.operation_id
-            );
-            let watched = replays::watch(ledger, &view.operation_id, as_json).await;
-            watched.map_err(|error| {
-                let words = format!("do not repeat this command, it would begin another replay: {error}");
-                unseen(error, words)
-            })
+/// Begins an operation in each of the shards, and watches them one after the other: all are worked off at once.
+async fn start(parts: Vec<(&Ledger, JobFilter)>, replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
+    let mut begun = Vec::new();
+    for (ledger, filter) in parts {
+        let order = ReplayOrder {
+            words: replay.which.words("all dead letters"),
+            filter,
+            from_scratch: replay.from_scratch,
+            per_minute: replay.rate,
+            in_flight: replay.in_flight,
+        };
+        if let Started::Running(view) = begin(ledger, &order, &replay.cause).await? {
+            if !replay.detach {
+                anstream::eprintln!(
+                    "{}replay {} of {}; it goes on without this command: `listen replays watch {}`",
+                    label(ledger),
+                    view.operation_id,
+                    several(view.items.into(), "job", "jobs"),
+                    view.operation_id
+                );
+            }
+            begun.push((ledger, view));
         }
     }
+    if begun.is_empty() {
+        return Err(Exit::NotFound("nothing is left to be replayed".to_owned()).into());
+    }
+    let (mut views, mut code) = (Vec::new(), ExitCode::SUCCESS);
+    for (ledger, view) in begun {
+        if replay.detach {
+            views.push(*view);
+            continue;
+        }
+        let watched = replays::follow(ledger, &view.operation_id).await.map_err(|error| {
+            let words = format!("do not repeat this command, it would begin another replay: {error}");
+            unseen(error, words)
+        })?;
+        views.extend(watched.view);
+        if watched.code != ExitCode::SUCCESS {
+            code = watched.code;
+        }
+        if watched.is_interrupted {
+            break;
+        }
+    }
+    replays::print_all(&views, as_json)?;
+    Ok(code)
 }
 
 /// Begins the operation, once: over a gap of the database it is asked for again by the same name.

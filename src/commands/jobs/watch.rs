@@ -14,7 +14,7 @@ use super::{no_job, show};
 use crate::commands::{
     outage::Outage,
     stdout::{plain, say, unread},
-    table::print_line,
+    table::{print_line, there},
 };
 
 /// What to watch, and how often to look.
@@ -31,14 +31,27 @@ pub(super) struct Watch {
     looks: Option<u64>,
 }
 
+/// Watches a job until it has come to rest.
+///
+/// # Errors
+/// As [`until_ended`].
+pub(super) async fn job(ledger: &Ledger, watch: &Watch, id: &str, as_json: bool) -> anyhow::Result<()> {
+    until_ended(watch_job(ledger, watch, id, as_json)).await
+}
+
+/// Watches the queues, over all of the shards.
+///
+/// # Errors
+/// As [`until_ended`].
+pub(super) async fn queues(shards: &[Ledger], watch: &Watch, as_json: bool) -> anyhow::Result<()> {
+    for shard in shards {
+        there(shard).await?;
+    }
+    until_ended(queues::watch(shards, watch, as_json)).await
+}
+
 /// Watches until there is nothing more to see, the output is closed (`| head -1`), or until Ctrl-C.
-pub(super) async fn run(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyhow::Result<()> {
-    let watching = async {
-        match &watch.id {
-            Some(id) => watch_job(ledger, watch, id, as_json).await,
-            None => queues::watch(ledger, watch, as_json).await,
-        }
-    };
+async fn until_ended(watching: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
     tokio::select! {
         watched = watching => watched,
         () = unread() => Ok(()),

@@ -194,5 +194,5 @@ fn a_service_needs_a_database_and_dev_does_not() {
     assert_eq!(without.problems(), Vec::<String>::new());
     assert!(without.problems_of_service()[0].starts_with("DATABASE_URL is not set"));
     let said = set(&["--database-url=mysql://ada:secret@localhost/listen"]).problems_of_service();
-    assert_eq!(said, ["DATABASE_URL is not a PostgreSQL URL (postgresql://…)"]);
+    assert_eq!(said, ["DATABASE_URL is not a PostgreSQL URL (postgresql://…): it has another scheme"]);
 }
