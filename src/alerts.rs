@@ -35,6 +35,16 @@ impl Waiting {
     pub(crate) fn oldest_parked(&self) -> f64 {
         self.oldest_parked
     }
+
+    /// Adds what waits in another shard.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.parked += other.parked;
+        self.oldest_parked = self.oldest_parked.max(other.oldest_parked);
+        self.oldest_unfinished = self.oldest_unfinished.max(other.oldest_unfinished);
+        self.oldest_delivery = self.oldest_delivery.max(other.oldest_delivery);
+        self.due += other.due;
+        self.failing += other.failing;
+    }
 }
 
 /// One thing that needs attention.

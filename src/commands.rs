@@ -20,6 +20,7 @@ pub(crate) mod migrate;
 mod named;
 pub(crate) mod openapi;
 mod outage;
+mod over_shards;
 pub(crate) mod paging;
 mod progress;
 pub(crate) mod replays;

@@ -64,7 +64,10 @@ const LONGEST_FORM: usize = 64 * 1024;
 /// What pages are made of.
 #[derive(Clone)]
 struct Console {
+    /// The shard that is shown.
     operations: Operations,
+    /// All of them: the overview is of all together, and a queue is paused in all.
+    shards: Arc<[Operations]>,
     door: Arc<Door>,
     sessions: Arc<Sessions>,
     parts: Parts,
@@ -123,8 +126,10 @@ pub(crate) fn router(
 ) -> Router {
     let shards = shards.into();
     let (door, sessions) = (Arc::new(door), Arc::new(Sessions::new(secret)));
+    let all: Arc<[Operations]> = shards.iter().map(Operations::new).collect();
     let console = |ledger: &Ledger| Console {
         operations: Operations::new(ledger),
+        shards: Arc::clone(&all),
         door: Arc::clone(&door),
         sessions: Arc::clone(&sessions),
         parts: Parts::default(),

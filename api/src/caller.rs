@@ -54,7 +54,8 @@ impl Caller {
         told: Option<&RateLimitHeaders>,
         account: Account,
     ) -> Result<Self, Error> {
-        let owner = state.ledger.store().key_owner(hash).await?.ok_or(Error::NotAuthenticated)?;
+        let asked = state.directory.ask(&state.ledger, state.ledger.store().key_owner(hash)).await?;
+        let owner = asked.ok_or(Error::NotAuthenticated)?;
         let counted = state.rate.admit(&owner.user_id);
         if let (Some(left), Some(told)) = (counted.left, told) {
             told.note(left);

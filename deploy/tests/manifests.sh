@@ -18,7 +18,7 @@ test_manifests() {
             kubectl kustomize "$here/kubernetes/$overlay" >"$WORK/rendered/$overlay.yaml"
         done
         # Each addition by itself, on the base.
-        for addition in keda hpa monitoring cloudnativepg cloud-tasks; do
+        for addition in keda keda-prometheus hpa monitoring cloudnativepg cloud-tasks; do
             mkdir -p "$WORK/alone/$addition"
             cp -r "$here/kubernetes" "$WORK/alone/$addition/"
             printf 'resources: [kubernetes/base]\ncomponents: [kubernetes/%s]\n' "$addition" \

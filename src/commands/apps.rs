@@ -6,7 +6,6 @@ pub(crate) mod keys;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::Ledger;
 use operations::{IdKind, Operations, OperatorApp};
 use records::UserId;
 use serde_json::{Value, json};
@@ -15,6 +14,7 @@ use store::{InstallRefusal, Uninstalled};
 use super::{
     consent::Cause,
     ids,
+    over_shards::merged,
     paging::Paging,
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
@@ -88,8 +88,13 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, there is no such user or app, or it cannot be done.
 pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
+    let as_json = apps.common.json;
     let operations = match &apps.verb {
-        Verb::List { user, .. } => ids::of_user(&apps.common, user.as_deref()).await?,
+        Verb::List { user, paging } => {
+            let shards = ids::shards_of(&apps.common, user.as_deref()).await?;
+            list(&shards, user.as_deref(), paging, as_json).await?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Verb::Install { user, .. } | Verb::Uninstall { user, .. } => {
             ids::place(&apps.common, IdKind::User, user).await?
         }
@@ -99,11 +104,9 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
             ids::place(&apps.common, IdKind::App, id).await?
         }
     };
-    let as_json = apps.common.json;
     match apps.verb {
-        Verb::List { user, paging } => {
-            list(&operations, ids::any_user(&operations, user.as_deref()).await?, &paging, as_json).await?
-        }
+        // It was printed above.
+        Verb::List { .. } => {}
         Verb::Show { id } => show(&find(&operations, &id).await?, as_json)?,
         Verb::Create(create) => create::run(&operations, create, as_json).await?,
         Verb::Install { user, id } => {
@@ -140,27 +143,34 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
 }
 
 async fn list(
-    operations: &Operations,
-    user: Option<UserId>,
+    shards: &[Operations],
+    user: Option<&str>,
     paging: &Paging,
     as_json: bool,
 ) -> anyhow::Result<()> {
-    let found = operations.operator_apps(user.as_ref(), None, paging.rows()?).await?;
-    let (apps, next) = paging.page(found)?;
-    if let Some(user) = &user
-        && apps.is_empty()
-        && operations.store().user(user).await?.is_none()
-    {
-        return Err(nobody(user).into());
-    }
+    let limit = paging.rows()?;
+    let read = async |shard: &Operations| {
+        let user = ids::any_user(shard, user).await?;
+        let found = shard.operator_apps(user.as_ref(), None, limit).await?;
+        match user.filter(|_| found.is_empty()) {
+            Some(user) if shard.store().user(&user).await?.is_none() => Err(nobody(&user).into()),
+            _ => Ok(found),
+        }
+    };
+    let order = |one: &OperatorApp, other: &OperatorApp| {
+        other.created_at.cmp(&one.created_at).then_with(|| one.id.cmp(&other.id))
+    };
+    let mut found = merged(shards, read, order).await?;
+    let (apps, next) = paging.page(std::mem::take(&mut found.rows))?;
     if as_json {
-        return table::print_page("apps", apps.iter().map(to_json).collect(), next.as_deref());
+        table::print_page("apps", apps.iter().map(to_json).collect(), next.as_deref())?;
+        return found.complete();
     }
     if apps.is_empty() {
         anstream::eprintln!("there are no apps");
-        return Ok(());
+        return found.complete();
     }
-    let now = operations.db().now().await?;
+    let now = found.now;
     let rows = apps.into_iter().map(|app| {
         let state = state(&app);
         vec![
@@ -175,7 +185,7 @@ async fn list(
     });
     table::print(&COLUMNS, rows.collect())?;
     table::say_next(next.as_deref());
-    Ok(())
+    found.complete()
 }
 
 /// Which app, what its owner called it, and how it is.
@@ -240,11 +250,11 @@ fn show(app: &OperatorApp, as_json: bool) -> anyhow::Result<()> {
     table::print(&TOOLS, rows.collect())
 }
 
-async fn install(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
-    if ledger.store().user(user).await?.is_none() {
+async fn install(operations: &Operations, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
+    if operations.store().user(user).await?.is_none() {
         return Err(nobody(user).into());
     }
-    ledger.store().install_app(user, id).await?.map_err(|refusal| match refusal {
+    operations.store().install_app(user, id).await?.map_err(|refusal| match refusal {
         InstallRefusal::NoSuchApp => Exit::NotFound(format!("{user} sees no app {id}")),
         InstallRefusal::SwitchedOff => Exit::Refused(format!("{id} is switched off")),
         InstallRefusal::TooMany => Exit::Refused(format!("{user} has 50 installed apps already")),
@@ -255,8 +265,8 @@ async fn install(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> any
     }
 }
 
-async fn uninstall(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
-    let changed = ledger.store().uninstall_app(user, id).await? == Uninstalled::Uninstalled;
+async fn uninstall(operations: &Operations, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
+    let changed = operations.store().uninstall_app(user, id).await? == Uninstalled::Uninstalled;
     match as_json {
         true => print_json(
             &json!({ "app": id, "user_id": user.as_str(), "installed": false, "changed": changed }),
@@ -267,11 +277,17 @@ async fn uninstall(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> a
 }
 
 /// The webhooks of the app's users follow: no delivery is sent while it is off.
-async fn switched(ledger: &Ledger, id: &str, done: bool, to: &str, as_json: bool) -> anyhow::Result<()> {
+async fn switched(
+    operations: &Operations,
+    id: &str,
+    done: bool,
+    to: &str,
+    as_json: bool,
+) -> anyhow::Result<()> {
     if !done {
         return Err(unknown(id).into());
     }
-    ledger.store().follow_apps(Some(id)).await?;
+    operations.store().follow_apps(Some(id)).await?;
     match as_json {
         true => print_json(&json!({ "app": id, "switched": to })),
         false if to == "on" => {

@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use operations::{ActionFilter, ActionView, IdKind};
+use operations::{ActionFilter, ActionView, IdKind, Operations};
 
 use super::{
     ids,
     jobs::show::action_json,
+    over_shards::merged,
     paging::{Paging, cursor},
     table::{self, Column, CommonArgs, id, text, word},
-    times::ago,
 };
 use crate::exit::Exit;
 
@@ -49,17 +49,14 @@ enum Verb {
 /// When the database does not answer, or there is no such job.
 pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
     let Verb::List { operator, action, job, paging } = audit.verb;
-    let operations = match &job {
-        Some(id) => ids::place(&audit.common, IdKind::Job, id).await?,
-        None => audit.common.operations().await?,
-    };
-    let job = match job {
-        None => None,
+    let (shards, job) = match job {
+        None => (audit.common.chosen()?, None),
         Some(id) => {
+            let operations = ids::place(&audit.common, IdKind::Job, &id).await?;
             let id = ids::whole(&operations, IdKind::Job, None, &id).await?;
             let view = operations.job(&job::JobId::from_text(id.clone())).await?;
             let view = view.ok_or_else(|| Exit::NotFound(format!("there is no job {id}")))?;
-            Some((view.user_id, view.job.id))
+            (vec![operations], Some((view.user_id, view.job.id)))
         }
     };
     let filter = ActionFilter {
@@ -70,22 +67,22 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
         limit: paging.limit + 1,
         ..ActionFilter::default()
     };
-    let mut actions = operations.actions(&filter).await?;
-    let follows = i64::try_from(actions.len()).is_ok_and(|rows| rows > paging.limit);
-    if follows {
-        actions.pop();
-    }
+    let read = async |shard: &Operations| Ok(shard.actions(&filter).await?);
+    let key = |action: &ActionView| (action.created_at, action.action_id.clone());
+    let mut all = merged(&shards, read, |one, other| key(other).cmp(&key(one))).await?;
+    let follows = all.cut(paging.limit);
+    let actions = &all.rows;
     let last = actions.last().filter(|_| follows);
     let next = last.map(|action| cursor(action.created_at, &action.action_id));
     if audit.common.json {
         table::print_page("actions", actions.iter().map(action_json).collect(), next.as_deref())?;
-        return Ok(ExitCode::SUCCESS);
+        return all.complete().map(|()| ExitCode::SUCCESS);
     }
     if actions.is_empty() {
         anstream::eprintln!("no such actions");
-        return Ok(ExitCode::SUCCESS);
+        return all.complete().map(|()| ExitCode::SUCCESS);
     }
-    let now = operations.db().now().await?;
+    let now = all.now;
     let rows = actions.iter().map(|action| {
         vec![
             ago(action.created_at, now),
@@ -98,7 +95,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
     });
     table::print(&COLUMNS, rows.collect())?;
     table::say_next(next.as_deref());
-    Ok(ExitCode::SUCCESS)
+    all.complete().map(|()| ExitCode::SUCCESS)
 }
 
 /// The action and its target come first, then the operator and the reason.

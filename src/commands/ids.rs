@@ -2,6 +2,7 @@
 
 use futures::future::join_all;
 use job::JobId;
+use ledger::Shards;
 use operations::{IdKind, Operations};
 use records::UserId;
 
@@ -19,9 +20,13 @@ const NAMED: i64 = 6;
 pub(crate) async fn place(common: &CommonArgs, kind: IdKind, typed: &str) -> anyhow::Result<Operations> {
     let shards = common.shards()?;
     let chosen = common.chosen_of(&shards)?;
-    if let [only] = chosen.as_slice() {
-        return there(only).await;
+    match chosen.as_slice() {
+        [only] => there(only).await,
+        _ => place_among(&shards, kind, typed).await,
     }
+}
+
+async fn place_among(shards: &Shards, kind: IdKind, typed: &str) -> anyhow::Result<Operations> {
     let text = typed.trim_matches('…');
     let own = Operations::new(match kind {
         IdKind::Job => shards.of_job(&JobId::from_text(text)),
@@ -50,39 +55,37 @@ pub(crate) async fn place(common: &CommonArgs, kind: IdKind, typed: &str) -> any
     }
 }
 
-/// The shard of all jobs that are named, each as [`place`] finds it.
+/// The jobs that are named, each by its whole id and with its shard, as [`place`] finds it.
 ///
 /// # Errors
-/// As [`place`], and when they are in different shards.
-pub(crate) async fn place_of_jobs(
-    common: &CommonArgs,
-    first: &str,
-    others: &[String],
-) -> anyhow::Result<Operations> {
-    let operations = place(common, IdKind::Job, first).await?;
-    let shard = operations.db().shard();
-    if shard.is_only() {
-        return Ok(operations);
+/// As [`place`] and [`whole`].
+pub(crate) async fn jobs(common: &CommonArgs, typed: &[String]) -> anyhow::Result<Vec<(Operations, String)>> {
+    let shards = common.shards()?;
+    let chosen = common.chosen_of(&shards)?;
+    let only = match chosen.as_slice() {
+        [only] => Some(there(only).await?),
+        _ => None,
+    };
+    let mut found = Vec::new();
+    for id in typed {
+        let operations = match &only {
+            Some(only) => only.clone(),
+            None => place_among(&shards, IdKind::Job, id).await?,
+        };
+        let id = whole(&operations, IdKind::Job, None, id).await?;
+        found.push((operations, id));
     }
-    for id in others {
-        if place(common, IdKind::Job, id).await?.db().shard() != shard {
-            let words = format!(
-                "these jobs are in different shards ({id} is not where {first} is): name those of one shard at a time"
-            );
-            return Err(Exit::Usage(words).into());
-        }
-    }
-    Ok(operations)
+    Ok(found)
 }
 
-/// The shard of the user that is named; where none is, that of `--shard`, or the only one.
+/// The shards that a list or an order goes through: that of the user who is named; else that of `--shard`, or all.
 ///
 /// # Errors
 /// As [`place`].
-pub(crate) async fn of_user(common: &CommonArgs, user: Option<&str>) -> anyhow::Result<Operations> {
+pub(crate) async fn shards_of(common: &CommonArgs, user: Option<&str>) -> anyhow::Result<Vec<Operations>> {
     match user {
-        Some(user) => place(common, IdKind::User, user).await,
-        None => common.operations().await,
+        Some(user) => Ok(vec![place(common, IdKind::User, user).await?]),
+        None => common.chosen(),
     }
 }
 

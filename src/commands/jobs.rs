@@ -18,6 +18,7 @@ use job::{JobId, Refusal};
 use operations::{IdKind, JobPage, Operations};
 use rand::RngExt;
 
+use self::filter::Which;
 use super::{ids, table::CommonArgs};
 use crate::{exit::Exit, process::chance};
 
@@ -61,55 +62,51 @@ enum Verb {
     Resume(pause::Switch),
 }
 
-/// Runs one verb.
+/// Runs one verb: of a job where it is, of many in every shard.
 ///
 /// # Errors
 /// When the database does not answer, there is no such job, or its state refuses.
 pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
-    let operations = match jobs.verb.ids() {
-        [] => ids::of_user(&jobs.common, jobs.verb.user()).await?,
-        [first, others @ ..] => ids::place_of_jobs(&jobs.common, first, others).await?,
-    };
-    let as_json = jobs.common.json;
+    let (common, as_json) = (&jobs.common, jobs.common.json);
+    let of_user = async |which: &Which| ids::shards_of(common, which.user.as_deref()).await;
     match jobs.verb {
-        Verb::List(list) => list::run(&operations, &list, as_json).await?,
-        Verb::Show { id } => show::print(&page(&operations, &id).await?, as_json)?,
-        Verb::Why { id } => why::print(&page(&operations, &id).await?, as_json)?,
-        Verb::Watch(watch) => watch::run(&operations, &watch, as_json).await?,
-        Verb::Replay(replay) => return replay::run(&operations, &replay, as_json).await,
-        Verb::RunNow(order) => return orders::run_now(&operations, &order, as_json).await,
-        Verb::Cancel(order) => return orders::cancel(&operations, &order, as_json).await,
-        Verb::Dismiss(dismiss) => return dismiss::run(&operations, &dismiss, as_json).await,
-        Verb::Pause(switch) => pause::pause(&operations, &switch, as_json).await?,
-        Verb::Resume(switch) => pause::resume(&operations, &switch, as_json).await?,
+        Verb::List(list) => list::run(&of_user(&list.which).await?, &list, as_json).await?,
+        Verb::Show { id } => show::print(&page(&shard_of(common, &id).await?, &id).await?, as_json)?,
+        Verb::Why { id } => why::print(&page(&shard_of(common, &id).await?, &id).await?, as_json)?,
+        Verb::Watch(watch) => match &watch.id {
+            Some(id) => watch::job(&shard_of(common, id).await?, &watch, id, as_json).await?,
+            None => watch::queues(&common.chosen()?, &watch, as_json).await?,
+        },
+        Verb::Replay(replay) => {
+            return match &replay.id {
+                Some(id) => replay::one(&shard_of(common, id).await?, &replay, id, as_json).await,
+                None => replay::many(&of_user(&replay.which).await?, &replay, as_json).await,
+            };
+        }
+        Verb::RunNow(order) if order.ids.is_empty() => {
+            return orders::run_many_now(&of_user(&order.which).await?, &order, as_json).await;
+        }
+        Verb::RunNow(order) => {
+            return orders::run_now(&ids::jobs(common, &order.ids).await?, &order, as_json).await;
+        }
+        Verb::Cancel(order) => {
+            return orders::cancel(&ids::jobs(common, &order.ids).await?, &order, as_json).await;
+        }
+        Verb::Dismiss(dismiss) => {
+            return match &dismiss.id {
+                Some(id) => dismiss::one(&shard_of(common, id).await?, &dismiss, id, as_json).await,
+                None => dismiss::many(&of_user(&dismiss.which).await?, &dismiss, as_json).await,
+            };
+        }
+        Verb::Pause(switch) => pause::pause(&common.chosen()?, &switch, as_json).await?,
+        Verb::Resume(switch) => pause::resume(&common.chosen()?, &switch, as_json).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-impl Verb {
-    /// The jobs that are named.
-    fn ids(&self) -> &[String] {
-        match self {
-            Self::Show { id } | Self::Why { id } => std::slice::from_ref(id),
-            Self::Watch(watch) => watch.id.as_slice(),
-            Self::Replay(replay) => replay.id.as_slice(),
-            Self::RunNow(order) => &order.ids,
-            Self::Cancel(order) => &order.ids,
-            Self::Dismiss(dismiss) => dismiss.id.as_slice(),
-            Self::List(_) | Self::Pause(_) | Self::Resume(_) => &[],
-        }
-    }
-
-    /// The user whose jobs are meant, where they are one user's.
-    fn user(&self) -> Option<&str> {
-        match self {
-            Self::List(list) => list.which.user.as_deref(),
-            Self::Replay(replay) => replay.which.user.as_deref(),
-            Self::RunNow(order) => order.which.user.as_deref(),
-            Self::Dismiss(dismiss) => dismiss.which.user.as_deref(),
-            _ => None,
-        }
-    }
+/// The shard of a job.
+async fn shard_of(common: &CommonArgs, id: &str) -> anyhow::Result<Operations> {
+    ids::place(common, IdKind::Job, id).await
 }
 
 /// A job's page, or the exit code of a job that is not there.

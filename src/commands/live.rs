@@ -8,6 +8,7 @@ use store::LiveView;
 
 use super::{
     ids,
+    over_shards::merged,
     paging::Paging,
     table::{self, Column, CommonArgs, id, number, word},
     times::{ago, time},
@@ -40,20 +41,23 @@ enum Verb {
 /// When the database does not answer.
 pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
     let Verb::List { user, paging } = live.verb;
-    let operations = ids::of_user(&live.common, user.as_deref()).await?;
-    let user = ids::any_user(&operations, user.as_deref()).await?;
-    let (found, next) = paging.page(
-        operations.store().list_live(user.as_ref().map(records::UserId::as_str), paging.rows()?).await?,
-    )?;
+    let (shards, limit) = (ids::shards_of(&live.common, user.as_deref()).await?, paging.rows()?);
+    let read = async |shard: &Operations| {
+        let user = ids::any_user(shard, user.as_deref()).await?;
+        Ok(shard.store().list_live(user.as_ref().map(records::UserId::as_str), limit).await?)
+    };
+    let key = |live: &LiveView| (live.process_after, live.user_id.clone(), live.conversation_id.clone());
+    let mut all = merged(&shards, read, |one, other| key(one).cmp(&key(other))).await?;
+    let (found, next) = paging.page(std::mem::take(&mut all.rows))?;
     if live.common.json {
         table::print_page("conversations", found.iter().map(as_json).collect(), next.as_deref())?;
-        return Ok(ExitCode::SUCCESS);
+        return all.complete().map(|()| ExitCode::SUCCESS);
     }
     if found.is_empty() {
         anstream::eprintln!("no live conversations");
-        return Ok(ExitCode::SUCCESS);
+        return all.complete().map(|()| ExitCode::SUCCESS);
     }
-    let now = operations.db().now().await?;
+    let now = all.now;
     let rows = found.into_iter().map(|live| {
         vec![
             live.conversation_id,
@@ -67,7 +71,7 @@ pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
     });
     table::print(&COLUMNS, rows.collect())?;
     table::say_next(next.as_deref());
-    Ok(ExitCode::SUCCESS)
+    all.complete().map(|()| ExitCode::SUCCESS)
 }
 
 /// The conversation, whose it is, and when it ends.

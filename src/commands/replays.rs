@@ -9,10 +9,11 @@ use clap::{Args, Subcommand};
 use operations::{IdKind, Operations, ReplayChange, ReplayItem, ReplayView};
 use serde_json::{Value, json};
 
-pub(crate) use self::watch::watch;
+pub(crate) use self::watch::follow;
 use super::{
     consent::Cause,
     ids,
+    over_shards::merged,
     paging::Paging,
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
@@ -73,13 +74,19 @@ struct Change {
 /// # Errors
 /// When the database does not answer, there is no such replay, or its status refuses.
 pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
-    let operations = match replays.verb.id() {
-        Some(id) => ids::place(&replays.common, IdKind::Replay, id).await?,
-        None => replays.common.operations().await?,
-    };
     let as_json = replays.common.json;
+    let id = match &replays.verb {
+        Verb::List { paging } => {
+            list(&replays.common.chosen()?, paging, as_json).await?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Verb::Show { id, .. } | Verb::Watch { id } => id,
+        Verb::Pause(change) | Verb::Resume(change) | Verb::Cancel(change) => &change.id,
+    };
+    let operations = ids::place(&replays.common, IdKind::Replay, id).await?;
     match replays.verb {
-        Verb::List { paging } => list(&operations, &paging, as_json).await?,
+        // It was printed above.
+        Verb::List { .. } => {}
         Verb::Show { id, after, limit } => {
             let view = find(&operations, &id).await?;
             let mut items = operations.replay_items(&view.operation_id, after, limit + 1).await?;
@@ -95,7 +102,9 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
             if view.status == "running" {
                 preflight::warn(&operations).await?;
             }
-            return watch(&operations, &view.operation_id, as_json).await;
+            let watched = follow(&operations, &view.operation_id).await?;
+            print_all(watched.view.as_slice(), as_json)?;
+            return Ok(watched.code);
         }
         Verb::Pause(change) => apply(&operations, &change, ReplayChange::Pause, as_json).await?,
         Verb::Resume(change) => {
@@ -107,22 +116,21 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-impl Verb {
-    fn id(&self) -> Option<&str> {
-        match self {
-            Self::List { .. } => None,
-            Self::Show { id, .. } | Self::Watch { id } => Some(id),
-            Self::Pause(change) | Self::Resume(change) | Self::Cancel(change) => Some(&change.id),
-        }
-    }
-}
-
-/// Prints one operation.
+/// Prints operations: one, or one of each shard.
 ///
 /// # Errors
 /// When stdout cannot be written to.
-pub(crate) fn print_one(view: &ReplayView, as_json: bool) -> anyhow::Result<()> {
-    show(view, None, None, as_json)
+pub(crate) fn print_all(views: &[ReplayView], as_json: bool) -> anyhow::Result<()> {
+    match views {
+        [view] => show(view, None, None, as_json),
+        views if as_json => print_json(&json!({ "replays": views.iter().map(to_json).collect::<Value>() })),
+        views => views.iter().enumerate().try_for_each(|(number, view)| {
+            if number > 0 {
+                say!("")?;
+            }
+            show(view, None, None, as_json)
+        }),
+    }
 }
 
 async fn find(operations: &Operations, id: &str) -> anyhow::Result<ReplayView> {
@@ -147,20 +155,27 @@ async fn apply(
             let view = find(operations, &id).await?;
             Err(Exit::Refused(format!("the replay is {}", view.status)).into())
         }
-        Some(true) => print_one(&find(operations, &id).await?, as_json),
+        Some(true) => print_all(&[find(operations, &id).await?], as_json),
     }
 }
 
-async fn list(operations: &Operations, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let (views, next) = paging.page(operations.replay_operations(paging.rows()?).await?)?;
+async fn list(shards: &[Operations], paging: &Paging, as_json: bool) -> anyhow::Result<()> {
+    let limit = paging.rows()?;
+    let read = async |shard: &Operations| Ok(shard.replay_operations(limit).await?);
+    let order = |one: &ReplayView, other: &ReplayView| {
+        other.created_at.cmp(&one.created_at).then_with(|| one.operation_id.cmp(&other.operation_id))
+    };
+    let mut found = merged(shards, read, order).await?;
+    let (views, next) = paging.page(std::mem::take(&mut found.rows))?;
     if as_json {
-        return table::print_page("replays", views.iter().map(to_json).collect(), next.as_deref());
+        table::print_page("replays", views.iter().map(to_json).collect(), next.as_deref())?;
+        return found.complete();
     }
     if views.is_empty() {
         anstream::eprintln!("no replays");
-        return Ok(());
+        return found.complete();
     }
-    let now = operations.db().now().await?;
+    let now = found.now;
     let rows = views.iter().map(|view| {
         vec![
             view.operation_id.clone(),
@@ -176,7 +191,7 @@ async fn list(operations: &Operations, paging: &Paging, as_json: bool) -> anyhow
     });
     table::print(&COLUMNS, rows.collect())?;
     table::say_next(next.as_deref());
-    Ok(())
+    found.complete()
 }
 
 /// Which replay, how far it is, and which jobs it is about.

@@ -3,9 +3,11 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use operations::{Operations, Resealed, SealedSecrets};
 use serde_json::json;
 
 use super::{
+    over_shards::each,
     stdout::say,
     table::{CommonArgs, field, print_json},
 };
@@ -33,18 +35,28 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, no key is set, or secrets cannot be decrypted with the keys that are.
 pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
-    let operations = secrets.common.operations().await?;
-    let resealed = match secrets.verb {
-        Verb::Show => None,
-        Verb::Rotate if !secrets.common.has_secrets_key() => {
-            return Err(Exit::Usage(
-                "LISTEN_SECRETS_KEY is not set: there is nothing to encrypt with".to_owned(),
-            )
-            .into());
-        }
-        Verb::Rotate => Some(operations.reseal_secrets().await?),
+    let rotates = matches!(secrets.verb, Verb::Rotate);
+    if rotates && !secrets.common.has_secrets_key() {
+        return Err(Exit::Usage(
+            "LISTEN_SECRETS_KEY is not set: there is nothing to encrypt with".to_owned(),
+        )
+        .into());
+    }
+    let of_shard = async |shard: &Operations| {
+        let resealed = match rotates {
+            true => Some(shard.reseal_secrets().await?),
+            false => None,
+        };
+        Ok((resealed, shard.sealed_secrets().await?))
     };
-    let counts = operations.sealed_secrets().await?;
+    let answers = each(&secrets.common.chosen()?, of_shard).await?;
+    let (mut counts, mut resealed) = (SealedSecrets::default(), rotates.then(Resealed::default));
+    for (_, (done, found)) in &answers.of {
+        counts.add(*found);
+        if let (Some(sum), Some(done)) = (&mut resealed, done) {
+            sum.add(*done);
+        }
+    }
     if secrets.common.json {
         print_json(&json!({
             "stored": counts.stored, "encrypted": counts.sealed, "by_newest_key": counts.newest,
@@ -67,8 +79,9 @@ pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
                 done.unreadable
             );
             anstream::eprintln!("{words}");
+            answers.complete()?;
             Ok(ExitCode::from(PARTLY))
         }
-        _ => Ok(ExitCode::SUCCESS),
+        _ => answers.complete().map(|()| ExitCode::SUCCESS),
     }
 }

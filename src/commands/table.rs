@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Reset};
 use clap::Args;
-use ledger::{Ledger, Shards};
+use ledger::Shards;
 use operations::Operations;
 use records::UserId;
 use serde_json::{Value, json};
@@ -87,7 +87,7 @@ impl CommonArgs {
     ///
     /// # Errors
     /// As [`shards`](Self::shards), and when there is no shard of that number.
-    pub(crate) fn chosen(&self) -> anyhow::Result<Vec<Ledger>> {
+    pub(crate) fn chosen(&self) -> anyhow::Result<Vec<Operations>> {
         self.chosen_of(&self.shards()?)
     }
 
@@ -95,34 +95,19 @@ impl CommonArgs {
     ///
     /// # Errors
     /// When there is no shard of that number.
-    pub(crate) fn chosen_of(&self, shards: &Shards) -> anyhow::Result<Vec<Ledger>> {
-        let Some(number) = self.shard else { return Ok(shards.iter().cloned().collect()) };
+    pub(crate) fn chosen_of(&self, shards: &Shards) -> anyhow::Result<Vec<Operations>> {
+        let Some(number) = self.shard else { return Ok(shards.iter().map(Operations::new).collect()) };
         let words =
             || Exit::Usage(format!("there is no shard {number}: LISTEN_SHARDS is {}", shards.count()));
-        Ok(vec![shards.numbered(number).ok_or_else(words)?.clone()])
+        Ok(vec![Operations::new(shards.numbered(number).ok_or_else(words)?)])
     }
 
-    /// The ledger of the database that was named, once that database has answered. Where there are several shards, one must be
-    /// named.
+    /// The shard of a user, once it has answered.
     ///
     /// # Errors
     /// When no database is named, what is named is no database's URL, or no server answers there.
-    pub(crate) async fn operations(&self) -> anyhow::Result<Operations> {
-        match self.chosen()?.as_slice() {
-            [ledger] => there(ledger).await,
-            shards => {
-                let words = format!("there are {} shards: name one of them with --shard", shards.len());
-                Err(Exit::Usage(words).into())
-            }
-        }
-    }
-
-    /// The ledger of a user's shard, once it has answered.
-    ///
-    /// # Errors
-    /// As [`operations`](Self::operations).
     pub(crate) async fn operations_of_user(&self, user: &UserId) -> anyhow::Result<Operations> {
-        there(self.shards()?.of_user(user)).await
+        there(&Operations::new(self.shards()?.of_user(user))).await
     }
 
     /// Whether there is a key to store secrets under.
@@ -131,14 +116,14 @@ impl CommonArgs {
     }
 }
 
-/// The operations of a ledger, once its server was asked for a session.
+/// A shard, once its server was asked for a session.
 ///
 /// # Errors
 /// When no server listens there, or none of a list accepts writes.
-pub(crate) async fn there(ledger: &Ledger) -> anyhow::Result<Operations> {
-    ledger.db().locate().await?;
-    database::is_there(&ledger.db().pool().connect_options()).await?;
-    Ok(Operations::new(ledger))
+pub(crate) async fn there(shard: &Operations) -> anyhow::Result<Operations> {
+    shard.db().locate().await?;
+    database::is_there(&shard.db().pool().connect_options()).await?;
+    Ok(shard.clone())
 }
 
 /// Prints rows under headings, fitted to the terminal; elsewhere, everything.

@@ -118,7 +118,7 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
             (ids::user(&operations, &id).await?, Some(change), operations)
         }
         Verb::List { paging } => {
-            list::run(&common.operations().await?, &paging, users.common.json).await?;
+            list::run(&common.chosen()?, &paging, users.common.json).await?;
             return Ok(ExitCode::SUCCESS);
         }
         Verb::Show { id } => {

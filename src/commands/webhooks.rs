@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::{
     consent::Cause,
     ids,
+    over_shards::merged,
     paging::Paging,
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
@@ -100,19 +101,22 @@ impl Which {
 /// # Errors
 /// When the database does not answer, there is no such person or endpoint, or its owner switched it off.
 pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
+    let (common, as_json) = (&webhooks.common, webhooks.common.json);
     let user = match &webhooks.verb {
-        Verb::List { user, .. } => user.as_deref(),
+        Verb::List { user, paging } => {
+            let shards = ids::shards_of(common, user.as_deref()).await?;
+            list(&shards, user.as_deref(), paging, as_json).await?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Verb::Show { which, .. }
         | Verb::Recover { which, .. }
         | Verb::TryNow { which, .. }
-        | Verb::Enable { which, .. } => Some(which.user.as_str()),
+        | Verb::Enable { which, .. } => which.user.as_str(),
     };
-    let operations = ids::of_user(&webhooks.common, user).await?;
-    let as_json = webhooks.common.json;
+    let operations = ids::place(common, IdKind::User, user).await?;
     match webhooks.verb {
-        Verb::List { user, paging } => {
-            list(&operations, ids::any_user(&operations, user.as_deref()).await?, &paging, as_json).await?
-        }
+        // It was printed above.
+        Verb::List { .. } => {}
         Verb::Show { which, limit } => {
             show(&operations, &which.whole(&operations).await?, limit, as_json).await?
         }
@@ -131,21 +135,25 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
 }
 
 async fn list(
-    operations: &Operations,
-    user: Option<UserId>,
+    shards: &[Operations],
+    user: Option<&str>,
     paging: &Paging,
     as_json: bool,
 ) -> anyhow::Result<()> {
-    let found = operations.endpoint_views(user.as_ref(), None, paging.rows()?).await?;
-    let (views, next) = paging.page(found)?;
-    if let Some(user) = &user
-        && views.is_empty()
-        && operations.store().user(user).await?.is_none()
-    {
-        return Err(nobody(user).into());
-    }
+    let limit = paging.rows()?;
+    let read = async |shard: &Operations| {
+        let user = ids::any_user(shard, user).await?;
+        let found = shard.endpoint_views(user.as_ref(), None, limit).await?;
+        match user.filter(|_| found.is_empty()) {
+            Some(user) if shard.store().user(&user).await?.is_none() => Err(nobody(&user).into()),
+            _ => Ok(found),
+        }
+    };
+    let mut found = merged(shards, read, |one, other| other.updated_at.cmp(&one.updated_at)).await?;
+    let (views, next) = paging.page(std::mem::take(&mut found.rows))?;
     if as_json {
-        return table::print_page("endpoints", views.iter().map(to_json).collect(), next.as_deref());
+        table::print_page("endpoints", views.iter().map(to_json).collect(), next.as_deref())?;
+        return found.complete();
     }
     if views.is_empty() {
         let words = match user {
@@ -153,9 +161,9 @@ async fn list(
             None => "no endpoint fails, and none was disabled because it did",
         };
         anstream::eprintln!("{words}");
-        return Ok(());
+        return found.complete();
     }
-    let now = operations.db().now().await?;
+    let now = found.now;
     let rows = views.iter().map(|view| {
         vec![
             view.endpoint_id.clone(),
@@ -169,7 +177,7 @@ async fn list(
     });
     table::print(&COLUMNS, rows.collect())?;
     table::say_next(next.as_deref());
-    Ok(())
+    found.complete()
 }
 
 /// The endpoint, its user and its state; the host's name is the user's own text.

@@ -144,7 +144,14 @@ mod tests {
     use super::*;
 
     fn minute(completed: i64, failed: i64, p95_ms: Option<f64>) -> MinuteView {
-        MinuteView { minute: Timestamp::UNIX_EPOCH, completed, failed, p50_ms: p95_ms, p95_ms }
+        MinuteView {
+            minute: Timestamp::UNIX_EPOCH,
+            completed,
+            failed,
+            p50_ms: p95_ms,
+            p95_ms,
+            lengths: Vec::new(),
+        }
     }
 
     #[test]

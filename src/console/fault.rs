@@ -270,7 +270,8 @@ mod tests {
         let sessions = Arc::new(Sessions::new([7; 32]));
         let (door, parts) = (Arc::new(Door::ThisMachine), Parts::default());
         let operations = Operations::new(&ledger);
-        let console = Console { operations, door, sessions, parts, boards: None };
+        let console =
+            Console { shards: [operations.clone()].into(), operations, door, sessions, parts, boards: None };
         let silent: Result<(), Fault> = console.in_time(pending()).await;
         assert!(matches!(silent, Err(Fault::Database)), "{silent:?}");
         let quick = console.in_time(async { Ok(7) }).await;

@@ -2,7 +2,11 @@
 
 use askama::Template;
 use axum::{extract::State, response::Response};
-use operations::{HeldLease, Operations, Overview, Pause, ProcessView, ServerKind};
+use db::Shard;
+use futures::future::join_all;
+use operations::{
+    HeldLease, MinuteView, ModelServers, Operations, Overview, Pause, ProcessView, ServerKind, Workers,
+};
 
 use super::{
     After, Console, RANGES,
@@ -15,7 +19,7 @@ use super::{
     words::{Moment, Sentence, count, lasting, millis, query, status},
 };
 use crate::{
-    alerts::{self, Alert},
+    alerts::{self, Alert, Waiting},
     model_servers::{self, Standing, Summary},
 };
 
@@ -26,6 +30,8 @@ const LONG_WAIT: f64 = 60.0;
 #[template(path = "overview.html", blocks = ["live"])]
 pub(super) struct Page {
     frame: Frame,
+    /// Where there are several shards, the one that lists show.
+    shard: Option<Shard>,
     troubles: Vec<Trouble>,
     oldest_unfinished: String,
     oldest_ready: String,
@@ -109,18 +115,71 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "overview", "Overview").live().after(after.done.as_deref());
     let hours = after.hours();
-    console.show(frame, |frame| page(&console.operations, frame, hours)).await
+    console.show(frame, |frame| page(&console, frame, hours)).await
 }
 
 live_page!(Page);
 
+/// What is shown of one shard, or of all together.
+struct Look {
+    overview: Overview,
+    workers: Workers,
+    steps: Vec<MinuteView>,
+    waiting: Waiting,
+    servers: ModelServers,
+}
+
+impl Look {
+    async fn at(operations: &Operations, hours: u32) -> Result<Self, db::Error> {
+        let overview = operations.overview().await?;
+        Ok(Self {
+            workers: operations.workers().await?,
+            steps: operations.activity(hours).await?,
+            waiting: alerts::waiting(operations, &overview.gauges).await?,
+            servers: operations.model_servers().await?,
+            overview,
+        })
+    }
+
+    fn add(&mut self, other: Self) {
+        self.overview.add(&other.overview);
+        self.workers.add(other.workers);
+        self.waiting.add(&other.waiting);
+        self.servers.add(other.servers);
+        for step in &mut self.steps {
+            let same = other.steps.iter().find(|other| other.minute == step.minute);
+            same.into_iter().for_each(|same| step.add(same));
+        }
+    }
+}
+
+/// All shards together, and the numbers of those that do not answer.
+///
+/// # Errors
+/// When none answers.
+async fn look(shards: &[Operations], hours: u32) -> Result<(Look, Vec<String>), db::Error> {
+    let looks =
+        shards.iter().map(async |operations| operations.db().in_time(Look::at(operations, hours)).await);
+    let looks = join_all(looks).await;
+    let (mut sum, mut away, mut broken): (Option<Look>, _, _) = (None, Vec::new(), None);
+    for (number, look) in looks.into_iter().enumerate() {
+        match (look, &mut sum) {
+            (Ok(look), Some(sum)) => sum.add(look),
+            (Ok(look), None) => sum = Some(look),
+            (Err(error), _) => {
+                away.push(number.to_string());
+                broken = Some(error);
+            }
+        }
+    }
+    let none = || broken.unwrap_or(db::Error::Contended { doing: "reading the overview" });
+    Ok((sum.ok_or_else(none)?, away))
+}
+
 /// The page as it is now.
-async fn page(operations: &Operations, frame: Frame, hours: u32) -> Result<Page, Fault> {
-    let overview = operations.overview().await?;
-    let workers = operations.workers().await?;
-    let steps = operations.activity(hours).await?;
-    let waiting = alerts::waiting(operations, &overview.gauges).await?;
-    let servers = model_servers::summaries(&operations.model_servers().await?);
+async fn page(console: &Console, frame: Frame, hours: u32) -> Result<Page, Fault> {
+    let (Look { overview, workers, steps, waiting, servers }, away) = look(&console.shards, hours).await?;
+    let servers = model_servers::summaries(&servers);
     let at = overview.at;
     let held = |held: &HeldLease| Held {
         job: held.job_id.clone(),
@@ -146,7 +205,8 @@ async fn page(operations: &Operations, frame: Frame, hours: u32) -> Result<Page,
     let age = |seconds: f64| if seconds > 0.0 { lasting(seconds) } else { "none".to_owned() };
     Ok(Page {
         frame,
-        troubles: troubles(&overview, &servers, &alerts::alerts(&waiting)),
+        shard: console.shard(),
+        troubles: troubles(&overview, &servers, &alerts::alerts(&waiting), &away),
         oldest_unfinished: age(gauges.oldest_unfinished_age),
         oldest_ready: age(gauges.oldest_ready_age),
         oldest_parked: age(waiting.oldest_parked()),
@@ -202,12 +262,16 @@ fn queue(name: &'static str, overview: &Overview) -> Queue {
 }
 
 /// What needs attention, the gravest first.
-fn troubles(overview: &Overview, servers: &[Summary], alerts: &[Alert]) -> Vec<Trouble> {
+fn troubles(overview: &Overview, servers: &[Summary], alerts: &[Alert], away: &[String]) -> Vec<Trouble> {
     let gauges = &overview.gauges;
     let waiting: i64 = overview.dead_letters.iter().map(|dead| dead.waiting).sum();
     let grave = |text: String, link| Trouble { is_grave: true, text: Sentence::new(text), link };
     let mild = |text: String, link| Trouble { is_grave: false, text: Sentence::new(text), link };
     let mut found = Vec::new();
+    if !away.is_empty() {
+        let words = format!("No answer from shard {}: nothing of it is counted here.", away.join(", "));
+        found.push(grave(words, "#processes"));
+    }
     if overview.living == 0 || overview.slots.0 == 0 {
         found.push(grave("No living process runs finalizations.".to_owned(), "#processes"));
     }

@@ -4,6 +4,7 @@ use axum::{
     extract::State,
     response::{Redirect, Response},
 };
+use futures::future::join_all;
 use job::Queue;
 
 use super::{
@@ -48,12 +49,18 @@ pub(super) async fn change(
     acting: Acting,
 ) -> Result<Redirect, Undone> {
     let (queue, pauses) = read(&queue, &change)?;
-    let (action, operations) = (acting.action()?, &console.operations);
-    let (changed, word) = match pauses {
-        true => (operations.db().in_time(operations.pause(queue, &action)).await?, "paused"),
-        false => (operations.db().in_time(operations.resume(queue, &action)).await?, "resumed"),
+    let action = acting.action()?;
+    // In every shard: one that does not answer keeps none of the others from it.
+    let changes = console.shards.iter().map(async |operations| match pauses {
+        true => operations.db().in_time(operations.pause(queue, &action)).await,
+        false => operations.db().in_time(operations.resume(queue, &action)).await,
+    });
+    let changes: Result<Vec<bool>, db::Error> = join_all(changes).await.into_iter().collect();
+    let word = match (changes?.contains(&true), pauses) {
+        (false, _) => "unchanged",
+        (true, true) => "paused",
+        (true, false) => "resumed",
     };
-    let word = if changed { word } else { "unchanged" };
     Ok(Redirect::to(&format!("/console?done={word}")))
 }
 

@@ -1,5 +1,5 @@
-//! Where there are several shards, the console shows one at a time: the one that the visitor chose last, or in which a job is
-//! that the visitor looks for by its whole id.
+//! Where there are several shards, the overview is of all together, a job is shown where it is, and lists show one shard at a
+//! time: the one that the visitor chose last, or in which a job is that the visitor looks for by its id.
 
 use std::sync::Arc;
 
@@ -56,16 +56,21 @@ async fn show(consoles: Arc<Vec<Router>>, request: Request) -> Response {
     }
 }
 
-/// The number of the shard of a job that is looked for by its whole id.
+/// The number of the shard of a job that is shown or changed, or looked for by its id.
 fn of_job(address: &Uri, shards: usize) -> Option<usize> {
-    if address.path() != "/console/find" {
-        return None;
-    }
-    let mut fields = form_urlencoded::parse(address.query().unwrap_or_default().as_bytes());
-    let (_, typed) = fields.find(|(name, _)| name == "id")?;
-    let id = typed.trim().trim_matches('…');
-    let is_whole = |digits: &str| digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    id.strip_prefix("fj_").filter(|digits| is_whole(digits))?;
+    let id = match address.path().strip_prefix("/console/jobs/") {
+        Some(named) => named.split('/').next()?.to_owned(),
+        None if address.path() == "/console/find" => {
+            let mut fields = form_urlencoded::parse(address.query().unwrap_or_default().as_bytes());
+            fields.find(|(name, _)| name == "id")?.1.into_owned()
+        }
+        None => return None,
+    };
+    let id = id.trim().trim_matches('…');
+    // Its first eight digits are of its user.
+    let says_shard =
+        |digits: &str| digits.len() >= 8 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    id.strip_prefix("fj_").filter(|digits| says_shard(digits))?;
     Some(usize::from(JobId::from_text(id).shard(u16::try_from(shards).ok()?)))
 }
 
@@ -79,14 +84,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_is_looked_for_where_its_whole_id_says_and_nothing_else_is() {
-        let digits = "0123456789abcdef0123456789abc";
+    fn a_job_is_looked_for_where_its_id_says_and_nothing_else_is() {
+        let digits = "0123456789abcdef0123456789abcdef01234";
         let of = |address: &str| of_job(&address.parse::<Uri>().unwrap_or_default(), 8);
         assert_eq!(of(&format!("/console/find?id=+fj_fff{digits}")), Some(7));
         assert_eq!(of(&format!("/console/find?id=fj_000{digits}")), Some(0));
+        assert_eq!(of("/console/find?id=fj_ffffffff…"), Some(7), "the beginning is enough");
         assert_eq!(of("/console/find?id=fj_ffff"), None);
         assert_eq!(of(&format!("/console/find?id=user_{digits}")), None);
         assert_eq!(of(&format!("/console/jobs?id=fj_fff{digits}")), None);
+        assert_eq!(of(&format!("/console/jobs/fj_fff{digits}")), Some(7), "whatever was chosen");
+        assert_eq!(of(&format!("/console/jobs/fj_fff{digits}/replay")), Some(7));
+        assert_eq!(of("/console/jobs/selected"), None);
         assert_eq!(of("/console/find"), None);
     }
 }

@@ -26,7 +26,8 @@ impl FromRequestParts<AppState> for AppCaller {
         }
         let hash =
             bearer(&parts.headers).and_then(hash_of_presented_app_key).ok_or(Error::NotAuthenticated)?;
-        let key = state.ledger.store().app_key_owner(&hash).await?.ok_or(Error::NotAuthenticated)?;
+        let asked = state.directory.ask(&state.ledger, state.ledger.store().app_key_owner(&hash)).await?;
+        let key = asked.ok_or(Error::NotAuthenticated)?;
         if let Some(per_minute) = NonZeroU32::new(state.settings.app_rate_per_minute)
             && let Some(seconds) = state.ledger.store().admit_app_request(&key, per_minute).await?
         {

@@ -30,6 +30,8 @@ use crate::{
 const FIRST_MESSAGE: Duration = Duration::from_secs(5);
 /// A frame up to this size is read to be refused; a longer one is not read.
 const LARGEST_READ: usize = 4 * LARGEST_FRAME;
+/// What a socket reads at once, and holds while it is idle: a quarter of a second of audio. A longer frame takes more while it lasts.
+const READ_BUFFER: usize = 8 * 1024;
 /// How many names of the user's people a recognizer gets.
 const VOCABULARY: i64 = 100;
 
@@ -148,7 +150,7 @@ pub(super) async fn web_listen(
 }
 
 fn bounded(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
-    upgrade.max_message_size(LARGEST_READ).max_frame_size(LARGEST_READ)
+    upgrade.max_message_size(LARGEST_READ).max_frame_size(LARGEST_READ).read_buffer_size(READ_BUFFER)
 }
 
 /// Reads the first message of a browser's session and lets it in, or says why not.
@@ -167,7 +169,7 @@ async fn admit(
         Some(None) => return Err(CloseCode::OwnKey),
         key => key.flatten(),
     };
-    let state = state.of(state.directory.of_token(token.trim()).await);
+    let state = state.of(state.directory.of_token(token.trim()));
     let (caller, key) = Caller::of_token(&token, &state).await.map_err(refused)?;
     if caller.require(Scope::ConversationsWrite).is_err() || asks.uid != caller.user {
         return Err(CloseCode::Refused);

@@ -1,5 +1,6 @@
 //! The state that every handler is handed, and what it counts: quotas, memory, waits, and which shard a key belongs to.
 
+mod breaker;
 mod budget;
 mod directory;
 mod patterns;

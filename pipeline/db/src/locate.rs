@@ -27,7 +27,7 @@ use crate::{
 /// How long one server may take to let a session in and to say whether it writes.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// The time between two searches: a database that is away for long is asked no more often.
+/// The time between two searches, so that a database that is away for long is not flooded with connections.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// How often it is asked whether the shard is still where its sessions are opened.
@@ -155,7 +155,7 @@ impl Locator {
                         Ok(_) => is_told = false,
                         Err(error) => {
                             if !std::mem::replace(&mut is_told, true) {
-                                tracing::warn!(%error, "no server accepts writes: it is looked for until one does");
+                                tracing::warn!(shard = %locator.0.shard, %error, "no server accepts writes: it is looked for until one does");
                             }
                             locator.seek();
                         }
@@ -168,7 +168,7 @@ impl Locator {
         });
     }
 
-    /// Finds the server, and has the pools open their sessions there from now on. Answers whether it is another one than before.
+    /// Finds the server, and has the pools open their sessions there from now on.
     ///
     /// # Errors
     /// When none accepts writes: the pools stay as they are.
@@ -178,7 +178,7 @@ impl Locator {
         *self.0.writer.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
         let [before, _] = pools.each_ref().map(PgPool::connect_options);
         let found = if shard.is_only() { found } else { self.owner(found, &before).await };
-        if place(&before) == place(&found) {
+        if host_and_port(&before) == host_and_port(&found) {
             return Ok(false);
         }
         for pool in pools {
@@ -186,7 +186,7 @@ impl Locator {
         }
         // What is open is right as long as it lives, but at another place.
         suspects.replan();
-        tracing::info!(%shard, server = place(&found), "sessions are opened at this server from now on");
+        tracing::info!(%shard, server = host_and_port(&found), "sessions are opened at this server from now on");
         Ok(true)
     }
 }
@@ -216,7 +216,7 @@ impl Locator {
             Err(_) if before.get_host() == name && before.get_port() == port => before.clone(),
             Err(error) => {
                 tracing::warn!(
-                    %shard, node = format!("{name}:{port}"), why = reason(&error), server = place(&server),
+                    %shard, node = format!("{name}:{port}"), why = reason(&error), server = host_and_port(&server),
                     "the node that holds the shard lets no session in: its sessions are opened at the server that was named, \
                      which is slower"
                 );
@@ -266,10 +266,10 @@ async fn writer(hosts: &Hosts) -> Result<PgConnectOptions, sqlx::Error> {
         match asked.unwrap_or_else(|_| Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))) {
             Ok(Asked { session, writes: true }) => writers.push((host, session)),
             Ok(Asked { session, writes: false }) => {
-                silent.push(format!("{} only reads", place(host)));
+                silent.push(format!("{} only reads", host_and_port(host)));
                 leave(session).await;
             }
-            Err(error) => silent.push(format!("{}: {}", place(host), reason(&error))),
+            Err(error) => silent.push(format!("{}: {}", host_and_port(host), reason(&error))),
         }
     }
     let are_several = writers.len() > 1;
@@ -278,7 +278,7 @@ async fn writer(hosts: &Hosts) -> Result<PgConnectOptions, sqlx::Error> {
         let promoted = if are_several { timeline(&mut session).await } else { 0 };
         if best.is_some_and(|(_, newest)| newest != promoted) {
             tracing::error!(
-                server = place(host),
+                server = host_and_port(host),
                 "two servers of the list accept writes, and one of them is older: a failover left it behind; stop it"
             );
         }
@@ -320,7 +320,7 @@ async fn leave(session: PgConnection) {
 }
 
 /// The host, or the socket's directory, and the port.
-fn place(options: &PgConnectOptions) -> String {
+fn host_and_port(options: &PgConnectOptions) -> String {
     match options.get_socket() {
         Some(directory) => format!("{}:{}", directory.display(), options.get_port()),
         None => format!("{}:{}", options.get_host(), options.get_port()),

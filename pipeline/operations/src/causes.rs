@@ -28,6 +28,23 @@ pub struct Cause {
     pub settled: i64,
 }
 
+impl Causes {
+    /// Adds what was found in another shard.
+    pub fn add(&mut self, other: &Self) {
+        for found in &other.codes {
+            match self.codes.iter_mut().find(|cause| cause.code == found.code) {
+                Some(cause) => {
+                    cause.jobs += found.jobs;
+                    cause.settled += found.settled;
+                }
+                None => self.codes.push(found.clone()),
+            }
+        }
+        self.codes.sort_by(|one, two| (two.jobs, &one.code).cmp(&(one.jobs, &two.code)));
+        self.cut |= other.cut;
+    }
+}
+
 impl Operations {
     /// Counts the dead letters that `filter` finds, whatever its status, place and limit say.
     ///

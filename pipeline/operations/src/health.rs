@@ -53,8 +53,8 @@ pub struct Health {
     pub deadlocks: i64,
     /// Bytes on disk of this database.
     pub bytes: i64,
-    /// Which databases these are: host or socket, port and name.
-    pub databases: Vec<(String, u16, String)>,
+    /// Which databases these are: when their server was started, which no other one was, and their names.
+    pub databases: Vec<(Timestamp, String)>,
 }
 
 /// The health of one table, as the server estimates it.
@@ -71,7 +71,7 @@ pub struct TableHealth {
 }
 
 impl Health {
-    /// The same of two shards: their tables are added up, and what belongs to a whole database where it is another one.
+    /// The same of two shards: their tables are added up, and what belongs to a whole database or server where it is another one.
     pub fn add(&mut self, other: &Self) {
         for table in &other.tables {
             match self.tables.iter_mut().find(|known| known.name == table.name) {
@@ -82,12 +82,15 @@ impl Health {
         if other.databases.iter().all(|database| self.databases.contains(database)) {
             return;
         }
+        let is_known = |server: &Timestamp| self.databases.iter().any(|(known, _)| known == server);
+        if !other.databases.iter().all(|(server, _)| is_known(server)) {
+            self.sessions_allowed += other.sessions_allowed;
+            self.wal_bytes += other.wal_bytes;
+        }
         self.databases.extend(other.databases.iter().cloned());
         add_counts(&mut self.sessions, &other.sessions);
-        self.sessions_allowed += other.sessions_allowed;
         self.oldest_transaction_age = self.oldest_transaction_age.max(other.oldest_transaction_age);
         self.oldest_snapshot_age = self.oldest_snapshot_age.max(other.oldest_snapshot_age);
-        self.wal_bytes += other.wal_bytes;
         self.commits += other.commits;
         self.rollbacks += other.rollbacks;
         self.blocks_cached += other.blocks_cached;
@@ -132,18 +135,8 @@ impl Operations {
             blocks_read: server.blocks_read,
             deadlocks: server.deadlocks,
             bytes: server.bytes,
-            databases: vec![self.address()],
+            databases: vec![(server.started_at, server.name)],
         })
-    }
-}
-
-impl Operations {
-    fn address(&self) -> (String, u16, String) {
-        let options = self.db.pool().connect_options();
-        let socket = options.get_socket().map(|directory| directory.display().to_string());
-        let host = socket.unwrap_or_else(|| options.get_host().to_owned());
-        let name = options.get_database().unwrap_or(options.get_username());
-        (host, options.get_port(), name.to_owned())
     }
 }
 
@@ -159,6 +152,8 @@ struct Server {
     blocks_read: i64,
     deadlocks: i64,
     bytes: i64,
+    started_at: Timestamp,
+    name: String,
 }
 
 /// The session that asks does not count. Besides sessions, a prepared transaction, a replication slot and a
@@ -179,7 +174,8 @@ async fn read_server(connection: &mut PgConnection, now: Timestamp) -> Result<Se
                  as oldest_snapshot_age, \
              pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as wal_bytes, \
              xact_commit as commits, xact_rollback as rollbacks, blks_hit as blocks_cached, blks_read as blocks_read, \
-             deadlocks, pg_database_size(datid) as bytes \
+             deadlocks, pg_database_size(datid) as bytes, pg_postmaster_start_time() as started_at, \
+             current_database()::text as name \
          from pg_stat_database where datname = current_database()",
     )
     .bind(now)
@@ -212,4 +208,32 @@ async fn read_tables(connection: &mut PgConnection, now: Timestamp) -> Result<Ve
     .fetch_all(connection)
     .await
     .doing(DOING)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(server: i64, database: &str) -> Health {
+        let started = Timestamp::from_timestamp_nanos(server);
+        Health {
+            sessions_allowed: 100,
+            wal_bytes: 7.0,
+            commits: 5,
+            databases: vec![(started, database.to_owned())],
+            ..Health::default()
+        }
+    }
+
+    #[test]
+    fn what_belongs_to_a_database_or_a_server_is_counted_once_for_it() {
+        let mut sum = of(1, "a");
+        let counts = |sum: &Health| (sum.sessions_allowed, sum.wal_bytes as i64, sum.commits);
+        sum.add(&of(1, "a"));
+        assert_eq!(counts(&sum), (100, 7, 5), "another shard in the same database");
+        sum.add(&of(1, "b"));
+        assert_eq!(counts(&sum), (100, 7, 10), "another database of the same server, whatever it is called");
+        sum.add(&of(2, "a"));
+        assert_eq!(counts(&sum), (200, 14, 15));
+    }
 }

@@ -82,7 +82,8 @@ impl JobFilter {
         matches!(self.status.as_deref(), Some("queued" | "leased" | "blocked_byok"))
     }
 
-    fn cursor(&self, view: &JobView) -> JobCursor {
+    /// The place of one of the jobs that were found.
+    pub fn cursor(&self, view: &JobView) -> JobCursor {
         let at = if self.is_live() { view.job.admitted_at } else { view.created_at };
         JobCursor { at, job: view.job.id.clone() }
     }

@@ -24,6 +24,36 @@ pub struct Overview {
     pub slots: (i64, i64),
 }
 
+impl Overview {
+    /// Adds another shard's. Every process works for all shards: processes and slots are not added up.
+    pub fn add(&mut self, other: &Self) {
+        self.gauges.add(&other.gauges);
+        for found in &other.dead_letters {
+            match self.dead_letters.iter_mut().find(|dead| dead.code == found.code) {
+                Some(dead) => {
+                    dead.waiting += found.waiting;
+                    dead.settled += found.settled;
+                }
+                None => self.dead_letters.push(found.clone()),
+            }
+        }
+        let jobs = |dead: &DeadLetters| dead.waiting + dead.settled;
+        self.dead_letters.sort_by(|one, two| (jobs(two), &one.code).cmp(&(jobs(one), &two.code)));
+        // The oldest is said: what is silent in one shard is not hidden by the others.
+        self.last_round = match (self.last_round, other.last_round) {
+            (Some(one), Some(two)) => Some(if two.at < one.at { two } else { one }),
+            _ => None,
+        };
+        for pause in &other.pauses {
+            if !self.pauses.iter().any(|known| known.queue == pause.queue) {
+                self.pauses.push(pause.clone());
+            }
+        }
+        self.living = self.living.max(other.living);
+        self.slots = (self.slots.0.max(other.slots.0), self.slots.1.max(other.slots.1));
+    }
+}
+
 /// Dead letters of one cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetters {
@@ -48,6 +78,21 @@ pub struct MinuteView {
     pub p50_ms: Option<f64>,
     /// 95 in 100 were shorter.
     pub p95_ms: Option<f64>,
+    /// How many runs were how long, by the bounds of `RUN_MILLIS`.
+    pub lengths: Vec<i64>,
+}
+
+impl MinuteView {
+    /// Adds the same step of another shard.
+    pub fn add(&mut self, other: &Self) {
+        self.completed += other.completed;
+        self.failed += other.failed;
+        if self.lengths.len() < other.lengths.len() {
+            self.lengths.resize(other.lengths.len(), 0);
+        }
+        self.lengths.iter_mut().zip(&other.lengths).for_each(|(count, more)| *count += more);
+        (self.p50_ms, self.p95_ms) = (quantile(&self.lengths, 0.5), quantile(&self.lengths, 0.95));
+    }
 }
 
 type MinuteRow = (Timestamp, i64, i64, Vec<i64>);
@@ -116,7 +161,7 @@ impl Operations {
 
 fn minute((minute, completed, failed, lengths): MinuteRow) -> MinuteView {
     let p50_ms = quantile(&lengths, 0.5);
-    MinuteView { minute, completed, failed, p50_ms, p95_ms: quantile(&lengths, 0.95) }
+    MinuteView { minute, completed, failed, p50_ms, p95_ms: quantile(&lengths, 0.95), lengths }
 }
 
 /// The length below which `share` (above 0) of the runs were, by straight lines between the bounds, as Prometheus does.

@@ -46,6 +46,18 @@ impl Operations {
             .doing("listing users")
     }
 
+    /// The ids in the database's own order of texts, in which lists of users are.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn in_order(&self, ids: &[String]) -> Result<Vec<String>, Error> {
+        sqlx::query_scalar(include_str!("../sql/operators/in_order.sql"))
+            .bind(ids)
+            .fetch_all(self.db.pool())
+            .await
+            .doing("putting ids in order")
+    }
+
     /// Records that an operator exports a user's data. `false`: no such user.
     ///
     /// # Errors

@@ -97,6 +97,24 @@ pub struct Workers {
     pub strays: Vec<HeldLease>,
 }
 
+impl Workers {
+    /// Adds what another shard knows. A process reports to each of them: it is listed once, with all that it holds.
+    pub fn add(&mut self, other: Self) {
+        for found in other.processes {
+            match self.processes.iter_mut().find(|known| known.process.id == found.process.id) {
+                Some(known) => {
+                    known.alive |= found.alive;
+                    known.seen_at = known.seen_at.max(found.seen_at);
+                    known.holds.extend(found.holds);
+                }
+                None => self.processes.push(found),
+            }
+        }
+        self.processes.sort_by(|one, two| (two.alive, &one.process.id).cmp(&(one.alive, &two.process.id)));
+        self.strays.extend(other.strays);
+    }
+}
+
 #[derive(sqlx::FromRow)]
 struct ProcessRow {
     process_id: String,

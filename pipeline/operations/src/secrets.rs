@@ -11,7 +11,7 @@ const DOING: &str = "sealing secrets";
 const PAGE: i64 = 200;
 
 /// How many secrets are stored, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
 pub struct SealedSecrets {
     /// All of them.
     pub stored: i64,
@@ -21,6 +21,15 @@ pub struct SealedSecrets {
     pub newest: i64,
 }
 
+impl SealedSecrets {
+    /// Adds those of another shard.
+    pub fn add(&mut self, other: Self) {
+        self.stored += other.stored;
+        self.sealed += other.sealed;
+        self.newest += other.newest;
+    }
+}
+
 /// What one pass over all secrets did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resealed {
@@ -28,6 +37,14 @@ pub struct Resealed {
     pub sealed: u64,
     /// Rows whose secrets no key that is set can open: they were left as they are.
     pub unreadable: u64,
+}
+
+impl Resealed {
+    /// Adds what was done in another shard.
+    pub fn add(&mut self, other: Self) {
+        self.sealed += other.sealed;
+        self.unreadable += other.unreadable;
+    }
 }
 
 /// The tables that hold secrets: how a page of one is read, and how a row is written.

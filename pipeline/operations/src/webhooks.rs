@@ -40,6 +40,8 @@ pub struct EndpointView {
     pub open_until: Option<Timestamp>,
     /// The last 2xx.
     pub last_success_at: Option<Timestamp>,
+    /// When anything of it changed last: lists are in this order.
+    pub updated_at: Timestamp,
     /// Deliveries that wait for it, counted to 1,000.
     pub waiting: i64,
 }
@@ -87,6 +89,7 @@ struct EndpointRow {
     consecutive_failures: i32,
     open_until: Option<Timestamp>,
     last_success_at: Option<Timestamp>,
+    updated_at: Timestamp,
     waiting: i64,
 }
 
@@ -102,6 +105,7 @@ impl From<EndpointRow> for EndpointView {
             consecutive_failures: row.consecutive_failures,
             open_until: row.open_until,
             last_success_at: row.last_success_at,
+            updated_at: row.updated_at,
             waiting: row.waiting,
         }
     }
@@ -135,7 +139,7 @@ impl Operations {
         let (mut transaction, _) = self.db.begin(DOING).await?;
         let mut query: QueryBuilder<Postgres> = QueryBuilder::new(
             "select user_id, endpoint_id, url, enabled, disabled_reason, failing_since, consecutive_failures, \
-                 open_until, last_success_at, \
+                 open_until, last_success_at, updated_at, \
                  (select count(*) from (select from webhook_deliveries d where d.user_id = e.user_id \
                      and d.endpoint_id = e.endpoint_id and d.status in ('pending', 'sending') limit 1000) w) as waiting \
              from webhook_endpoints e where ",

@@ -4,11 +4,18 @@ use operations::{Cause, Causes, JobFilter, Operations};
 use serde_json::json;
 
 use super::several;
-use crate::commands::table::{self, Column, number, print_json, word};
+use crate::commands::{
+    over_shards::{Answers, each},
+    table::{self, Column, number, print_json, word},
+};
 
 /// Prints how many dead letters died of what, instead of listing them.
-pub(super) async fn run(operations: &Operations, filter: &JobFilter, as_json: bool) -> anyhow::Result<()> {
-    let causes = operations.causes(filter).await?;
+pub(super) async fn run(
+    shards: &[Operations],
+    filter: impl AsyncFn(&Operations) -> anyhow::Result<JobFilter>,
+    as_json: bool,
+) -> anyhow::Result<()> {
+    let (causes, answers) = sum(shards, filter).await?;
     if as_json {
         print_json(&to_json(&causes))?;
     } else if causes.codes.is_empty() {
@@ -17,15 +24,30 @@ pub(super) async fn run(operations: &Operations, filter: &JobFilter, as_json: bo
         table::print(&COLUMNS, causes.codes.iter().map(row).collect())?;
         anstream::eprintln!("{}", line(&causes));
     }
-    Ok(())
+    answers.complete()
+}
+
+/// The sum over all shards that answer.
+async fn sum(
+    shards: &[Operations],
+    filter: impl AsyncFn(&Operations) -> anyhow::Result<JobFilter>,
+) -> anyhow::Result<(Causes, Answers<Causes>)> {
+    let filter = &filter;
+    let answers = each(shards, async |shard| Ok(shard.causes(&filter(shard).await?).await?)).await?;
+    let mut sum = Causes::default();
+    answers.of.iter().for_each(|(_, causes)| sum.add(causes));
+    Ok((sum, answers))
 }
 
 /// The codes, and how many there are of each.
 pub(crate) const COLUMNS: [Column; 3] = [word("code", 0), number("jobs", 1), number("dismissed", 2)];
 
 /// Tells the same in one line, on stderr: stdout stays the list.
-pub(super) async fn tell(operations: &Operations, filter: &JobFilter) -> anyhow::Result<()> {
-    let causes = operations.causes(filter).await?;
+pub(super) async fn tell(
+    shards: &[Operations],
+    filter: impl AsyncFn(&Operations) -> anyhow::Result<JobFilter>,
+) -> anyhow::Result<()> {
+    let (causes, _) = sum(shards, filter).await?;
     if !causes.codes.is_empty() {
         anstream::eprintln!("{}", line(&causes));
     }

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     commands::{
         consent::{Cause, Consent},
+        over_shards::{each, label},
         progress,
         stdout::{plain, say},
         table::print_json,
@@ -38,27 +39,17 @@ pub(super) struct Dismiss {
     consent: Consent,
 }
 
-/// Dismisses.
-pub(super) async fn run(
+/// Dismisses one.
+///
+/// # Errors
+/// When the database does not answer, there is no such job, or its state refuses.
+pub(super) async fn one(
     operations: &Operations,
     dismiss: &Dismiss,
+    typed: &str,
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
-    match &dismiss.id {
-        Some(id) => one(operations, dismiss, &super::whole(operations, id).await?, as_json).await,
-        None if dismiss.which.is_empty() && !dismiss.all => {
-            Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into())
-        }
-        None => many(operations, dismiss, as_json).await,
-    }
-}
-
-async fn one(
-    operations: &Operations,
-    dismiss: &Dismiss,
-    id: &str,
-    as_json: bool,
-) -> anyhow::Result<ExitCode> {
+    let id = &super::whole(operations, typed).await?;
     if dismiss.consent.dry_run {
         foresee(operations, id, as_json).await?;
         return Ok(ExitCode::SUCCESS);
@@ -91,46 +82,85 @@ async fn foresee(operations: &Operations, id: &str, as_json: bool) -> anyhow::Re
     }
 }
 
-/// Page by page, a transaction per job, and one order in the audit: what was dismissed before an interruption stays so, and a second call
-/// goes on where the first one ended.
-async fn many(operations: &Operations, dismiss: &Dismiss, as_json: bool) -> anyhow::Result<ExitCode> {
-    let dead = Some("dead_letter".to_owned());
-    let mut filter = JobFilter { unsettled: true, ..dismiss.which.filter(operations, dead, 500).await? };
-    let preview = operations.preview_replay(&filter).await?;
-    let found = preview.jobs;
+/// Dismisses all that the filter finds.
+///
+/// # Errors
+/// When the database does not answer, or no filter was named.
+pub(super) async fn many(
+    shards: &[Operations],
+    dismiss: &Dismiss,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    if dismiss.which.is_empty() && !dismiss.all {
+        return Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into());
+    }
+    let look = async |shard: &Operations| {
+        let dead = Some("dead_letter".to_owned());
+        let filter = JobFilter { unsettled: true, ..dismiss.which.filter(shard, dead, 500).await? };
+        let preview = shard.preview_replay(&filter).await?;
+        Ok((filter, preview))
+    };
+    let looks = each(shards, look).await?;
+    let found: i64 = looks.of.iter().map(|(_, (_, preview))| preview.jobs).sum();
+    let users = looks.of.iter().map(|(_, (_, preview))| preview.users).sum();
     let question = format!(
         "Dismiss {} of {}?",
         several(found, "dead letter", "dead letters"),
-        several(preview.users, "person", "people"),
+        several(users, "person", "people"),
     );
     if found == 0 || !dismiss.consent.given(&question)? {
         match as_json {
             true => print_json(&json!({ "found": found, "dismissed": 0 })),
             false => say!("{found} dead letters found, none dismissed"),
         }?;
-        return Ok(ExitCode::SUCCESS);
+        return looks.complete().map(|()| ExitCode::SUCCESS);
     }
     let bar = progress::bar(found.unsigned_abs(), "dismissed");
-    let words = dismiss.which.words("all dead letters");
-    let (order, meant) = (OrderOfMany::Dismiss, (words.as_str(), found.unsigned_abs()));
+    let (mut dismissed, mut refused) = (0, 0);
+    for (shard, (filter, preview)) in &looks.of {
+        if preview.jobs == 0 {
+            continue;
+        }
+        let meant = preview.jobs.unsigned_abs();
+        let counts =
+            all_of(shard, dismiss, (filter.clone(), meant), &|done| bar.set_position(dismissed + done))
+                .await?;
+        if looks.of.len() > 1 && !as_json {
+            bar.suspend(|| say!("{}dismissed {}, refused {}", label(shard), counts.0, counts.1))?;
+        }
+        (dismissed, refused) = (dismissed + counts.0, refused + counts.1);
+    }
+    bar.finish_and_clear();
+    match as_json {
+        true => print_json(&json!({ "found": found, "dismissed": dismissed, "refused": refused })),
+        false => say!("dismissed {dismissed}, refused {refused}"),
+    }?;
+    looks.complete()?;
+    Ok(if refused == 0 { ExitCode::SUCCESS } else { ExitCode::from(crate::exit::PARTLY) })
+}
+
+/// Page by page, a transaction per job, and one order in the audit: what was dismissed before an interruption stays so, and a second call
+/// goes on where the first one ended. Answers how many were dismissed and refused.
+async fn all_of(
+    operations: &Operations,
+    dismiss: &Dismiss,
+    (mut filter, found): (JobFilter, u64),
+    done: &dyn Fn(u64),
+) -> anyhow::Result<(u64, u64)> {
+    let (operations, words) = (operations, dismiss.which.words("all dead letters"));
+    let (order, meant) = (OrderOfMany::Dismiss, (words.as_str(), found));
     let mut given = operations.begin_order(order_id(), order, meant, &dismiss.cause.action()).await?;
     loop {
         let page = operations.jobs_page(&filter).await?;
         for view in &page.jobs {
             operations.give_order(&mut given, &view.job.id).await?;
-            bar.set_position(given.counts().0);
+            done(given.counts().0);
         }
         match page.next {
             Some(next) => filter.after = Some(next),
             None => break,
         }
     }
-    bar.finish_and_clear();
     operations.end_order(&given).await?;
-    let (dismissed, refused) = given.counts();
-    match as_json {
-        true => print_json(&json!({ "found": found, "dismissed": dismissed, "refused": refused })),
-        false => say!("dismissed {dismissed}, refused {refused}"),
-    }?;
-    Ok(if refused == 0 { ExitCode::SUCCESS } else { ExitCode::from(crate::exit::PARTLY) })
+    Ok(given.counts())
 }

@@ -3,15 +3,16 @@
 use clap::Args;
 use job::JobId;
 use ledger::JobView;
-use operations::{JobCursor, JobFilter, JobsPage, Operations};
+use operations::{JobCursor, JobFilter, Operations};
 use records::Timestamp;
 
 use super::{causes, filter::Which, show};
-use crate::commands::times::ago;
 use crate::{
     commands::{
+        over_shards::merged,
         paging::{Paging, cursor},
         table::{self, Column, id, number, word},
+        times::ago,
     },
     exit::Exit,
 };
@@ -35,30 +36,47 @@ pub(super) struct List {
 }
 
 /// Prints one page.
-pub(super) async fn run(operations: &Operations, list: &List, as_json: bool) -> anyhow::Result<()> {
-    let mut filter = list.which.filter(operations, list.status.clone(), list.paging.limit).await?;
-    filter.unsettled = list.undismissed;
+pub(super) async fn run(shards: &[Operations], list: &List, as_json: bool) -> anyhow::Result<()> {
     let dead = list.status.as_deref() == Some("dead_letter");
     if list.by_code {
         if !dead && list.status.is_some() {
             return Err(Exit::Usage("--by-code counts dead letters alone".to_owned()).into());
         }
-        return causes::run(operations, &filter, as_json).await;
+        return causes::run(shards, async |shard| list.filter(shard).await, as_json).await;
     }
-    filter.after = list.paging.position()?.map(|(at, id)| JobCursor { at, job: JobId::from_text(id) });
-    let page = operations.jobs_page(&filter).await?;
-    let next = page.next.as_ref().map(|next| cursor(next.at, &next.job));
+    let after = list.paging.position()?.map(|(at, id)| JobCursor { at, job: JobId::from_text(id) });
+    let read = async |shard: &Operations| {
+        let filter = JobFilter { after: after.clone(), ..list.filter(shard).await? };
+        let page = shard.jobs_page(&filter).await?;
+        let place = |view: JobView| (filter.cursor(&view), filter.admitted_at(&view), view);
+        Ok(page.jobs.into_iter().map(place).collect::<Vec<_>>())
+    };
+    let key = |row: &Row| (row.0.at, row.0.job.as_str().to_owned());
+    let mut found = merged(shards, read, |one, other| key(other).cmp(&key(one))).await?;
+    let follows = found.cut(list.paging.limit);
+    let next = found.rows.last().filter(|_| follows).map(|(place, ..)| cursor(place.at, &place.job));
     if as_json {
-        table::print_page("jobs", page.jobs.iter().map(show::to_json).collect(), next.as_deref())?;
+        let jobs = found.rows.iter().map(|(.., view)| show::to_json(view));
+        table::print_page("jobs", jobs.collect(), next.as_deref())?;
     } else {
-        let now = operations.db().now().await?;
-        print_page(&page, &filter, now)?;
+        print_page(&found.rows, found.now)?;
         table::say_next(next.as_deref());
     }
     if dead {
-        causes::tell(operations, &filter).await?;
+        causes::tell(shards, async |shard| list.filter(shard).await).await?;
     }
-    Ok(())
+    found.complete()
+}
+
+/// A job with its place in the list, and the moment from which its age counts.
+type Row = (JobCursor, Timestamp, JobView);
+
+impl List {
+    /// What is asked of a shard: one more than is printed, so that it is known whether more follow.
+    async fn filter(&self, shard: &Operations) -> anyhow::Result<JobFilter> {
+        let filter = self.which.filter(shard, self.status.clone(), self.paging.limit + 1).await?;
+        Ok(JobFilter { unsettled: self.undismissed, ..filter })
+    }
 }
 
 /// The job is copied, its status and its code are looked for.
@@ -73,12 +91,12 @@ pub(crate) const COLUMNS: [Column; 8] = [
     id("user", 4),
 ];
 
-fn print_page(page: &JobsPage, filter: &JobFilter, now: Timestamp) -> anyhow::Result<()> {
-    if page.jobs.is_empty() {
+fn print_page(jobs: &[Row], now: Timestamp) -> anyhow::Result<()> {
+    if jobs.is_empty() {
         anstream::eprintln!("no such jobs");
         return Ok(());
     }
-    let rows = page.jobs.iter().map(|view| row(view, filter.admitted_at(view), now)).collect();
+    let rows = jobs.iter().map(|(_, admitted, view)| row(view, *admitted, now)).collect();
     table::print(&COLUMNS, rows)
 }
 

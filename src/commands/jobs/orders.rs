@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use job::{Command, Job, JobId, Policy, Refusal, State};
-use ledger::{Ledger, OperatorAction};
+use ledger::OperatorAction;
 use operations::{JobFilter, Operations, OrderOfMany};
 use serde_json::json;
 
@@ -15,6 +15,7 @@ use super::{
 use crate::{
     commands::{
         consent::{Cause, Consent},
+        over_shards::{each, label},
         progress,
         stdout::{plain, say},
         table::print_json,
@@ -76,93 +77,99 @@ impl Order {
 
     async fn give(
         self,
-        ledger: &Ledger,
+        operations: &Operations,
         id: &str,
         action: &OperatorAction,
     ) -> Result<Option<Result<Job, Refusal>>, db::Error> {
         let job = JobId::from_text(id.to_owned());
         match self {
-            Self::RunNow => ledger.run_now(&job, action).await,
-            Self::Cancel => ledger.cancel(&job, action).await,
+            Self::RunNow => operations.run_now(&job, action).await,
+            Self::Cancel => operations.cancel(&job, action).await,
         }
     }
 }
 
+/// Jobs with their shards.
+type Named = [(Operations, String)];
+
 /// Runs jobs now.
-pub(super) async fn run_now(
-    operations: &Operations,
+///
+/// # Errors
+/// When the database does not answer, there is no such job, or its state refuses.
+pub(super) async fn run_now(jobs: &Named, order: &RunNow, as_json: bool) -> anyhow::Result<ExitCode> {
+    named(jobs, Order::RunNow, (&order.cause, order.consent), as_json).await
+}
+
+/// Runs all waiting jobs now that the filter finds.
+///
+/// # Errors
+/// When the database does not answer, or no filter was named.
+pub(super) async fn run_many_now(
+    shards: &[Operations],
     order: &RunNow,
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
-    let RunNow { ids, which, all, cause, consent } = order;
-    if !ids.is_empty() {
-        return named(operations, Order::RunNow, &whole(operations, ids).await?, (cause, *consent), as_json)
-            .await;
-    }
+    let RunNow { which, all, cause, consent, .. } = order;
     if which.is_empty() && !all {
         return Err(Exit::Usage("name jobs, a filter, or --all".to_owned()).into());
     }
-    let filter = which.filter(operations, Some("queued".to_owned()), 500).await?;
-    let found = waiting(operations, filter).await?;
-    let question = format!("Run {} now?", several(found.len() as i64, "waiting job", "waiting jobs"));
-    if found.is_empty() || !consent.given(&question)? {
+    let look = async |shard: &Operations| {
+        waiting(shard, which.filter(shard, Some("queued".to_owned()), 500).await?).await
+    };
+    let looks = each(shards, look).await?;
+    let found = looks.of.iter().map(|(_, ids)| ids.len() as i64).sum();
+    let question = format!("Run {} now?", several(found, "waiting job", "waiting jobs"));
+    if found == 0 || !consent.given(&question)? {
         match as_json {
-            true => print_json(&json!({ "found": found.len(), "due": 0 })),
-            false => {
-                say!("{}", several(found.len() as i64, "waiting job was found", "waiting jobs were found"))
-            }
+            true => print_json(&json!({ "found": found, "due": 0 })),
+            false => say!("{}", several(found, "waiting job was found", "waiting jobs were found")),
         }?;
-        return Ok(ExitCode::SUCCESS);
+        return looks.complete().map(|()| ExitCode::SUCCESS);
     }
     let words = format!("waiting jobs, {}", which.words("all"));
-    by_filter(operations, (&words, &found), cause, as_json).await
+    let (mut granted, mut refused) = (0, Vec::new());
+    for (shard, ids) in looks.of.iter().filter(|(_, ids)| !ids.is_empty()) {
+        let (due, not) = by_filter(shard, (&words, ids), cause).await?;
+        if looks.of.len() > 1 && !as_json {
+            say!("{}due now: {due}, refused: {}", label(shard), not.len())?;
+        }
+        granted += due;
+        refused.extend(not);
+    }
+    let code = answer(Order::RunNow, found.unsigned_abs(), granted, &refused, as_json)?;
+    looks.complete()?;
+    Ok(code)
 }
 
-/// One order in the audit; a transaction per job: what was done before an interruption stays done.
-async fn by_filter(
+/// One order in the audit; a transaction per job: what was done before an interruption stays done. Answers how many are due now, and
+/// which were refused.
+async fn by_filter<'a>(
     operations: &Operations,
-    (words, ids): (&str, &[String]),
+    (words, ids): (&str, &'a [String]),
     cause: &Cause,
-    as_json: bool,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<(u64, Vec<(&'a str, &'static str)>)> {
+    let operations = operations;
     let meant = (words, ids.len() as u64);
     let mut given = operations.begin_order(order_id(), OrderOfMany::RunNow, meant, &cause.action()).await?;
     let (bar, mut refused) = (progress::bar(ids.len() as u64, "due now"), Vec::new());
     for id in ids {
         match operations.give_order(&mut given, &JobId::from_text(id.clone())).await? {
             Some(Ok(_)) => bar.set_position(given.counts().0),
-            Some(Err(refusal)) => refused.push((id, super::words(refusal))),
-            None => refused.push((id, "there is no such job")),
+            Some(Err(refusal)) => refused.push((id.as_str(), super::words(refusal))),
+            None => refused.push((id.as_str(), "there is no such job")),
         }
     }
     bar.finish_and_clear();
     operations.end_order(&given).await?;
-    answer(Order::RunNow, ids.len(), given.counts().0, &refused, as_json)
+    Ok((given.counts().0, refused))
 }
 
 /// Cancels jobs.
-pub(super) async fn cancel(
-    operations: &Operations,
-    order: &Cancel,
-    as_json: bool,
-) -> anyhow::Result<ExitCode> {
-    named(
-        operations,
-        Order::Cancel,
-        &whole(operations, &order.ids).await?,
-        (&order.cause, order.consent),
-        as_json,
-    )
-    .await
-}
-
-/// The ids that were meant: each may be typed by its end.
-async fn whole(operations: &Operations, ids: &[String]) -> anyhow::Result<Vec<String>> {
-    let mut all = Vec::new();
-    for id in ids {
-        all.push(super::whole(operations, id).await?);
-    }
-    Ok(all)
+///
+/// # Errors
+/// When the database does not answer, there is no such job, or its state refuses.
+pub(super) async fn cancel(jobs: &Named, order: &Cancel, as_json: bool) -> anyhow::Result<ExitCode> {
+    named(jobs, Order::Cancel, (&order.cause, order.consent), as_json).await
 }
 
 /// The ids of queued jobs whose time has not come: oldest last, as they are listed.
@@ -180,24 +187,23 @@ async fn waiting(operations: &Operations, mut filter: JobFilter) -> anyhow::Resu
 }
 
 async fn named(
-    operations: &Operations,
+    jobs: &Named,
     order: Order,
-    ids: &[String],
     (cause, consent): (&Cause, Consent),
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     if consent.dry_run {
-        for id in ids {
+        for (operations, id) in jobs {
             foresee(operations, order, id, as_json).await?;
         }
         return Ok(ExitCode::SUCCESS);
     }
     // To end a wait harms nothing; to end a job is asked for.
-    let question = format!("Cancel {}?", several(ids.len() as i64, "job", "jobs"));
+    let question = format!("Cancel {}?", several(jobs.len() as i64, "job", "jobs"));
     if matches!(order, Order::Cancel) && !consent.given(&question)? {
         return Ok(ExitCode::SUCCESS);
     }
-    let [id] = ids else { return many(operations, order, ids, cause, as_json).await };
+    let [(operations, id)] = jobs else { return many(jobs, order, cause, as_json).await };
     match order.give(operations, id, &cause.action()).await? {
         None => Err(no_job(id)),
         Some(Err(refusal)) => Err(Exit::Refused(super::refused(operations, id, refusal).await).into()),
@@ -226,34 +232,28 @@ async fn foresee(operations: &Operations, order: Order, id: &str, as_json: bool)
 }
 
 /// A transaction per job: what was done before an interruption stays done.
-async fn many(
-    ledger: &Ledger,
-    order: Order,
-    ids: &[String],
-    cause: &Cause,
-    as_json: bool,
-) -> anyhow::Result<ExitCode> {
+async fn many(jobs: &Named, order: Order, cause: &Cause, as_json: bool) -> anyhow::Result<ExitCode> {
     let (action, (_, done)) = (cause.action(), order.words());
-    let bar = progress::bar(ids.len() as u64, done);
+    let bar = progress::bar(jobs.len() as u64, done);
     let (mut granted, mut refused) = (0_u64, Vec::new());
-    for id in ids {
-        match order.give(ledger, id, &action).await? {
+    for (operations, id) in jobs {
+        match order.give(operations, id, &action).await? {
             Some(Ok(_)) => granted += 1,
-            Some(Err(refusal)) => refused.push((id, super::words(refusal))),
-            None => refused.push((id, "there is no such job")),
+            Some(Err(refusal)) => refused.push((id.as_str(), super::words(refusal))),
+            None => refused.push((id.as_str(), "there is no such job")),
         }
         bar.set_position(granted);
     }
     bar.finish_and_clear();
-    answer(order, ids.len(), granted, &refused, as_json)
+    answer(order, jobs.len() as u64, granted, &refused, as_json)
 }
 
 /// What came of an order for several jobs.
 fn answer(
     order: Order,
-    found: usize,
+    found: u64,
     granted: u64,
-    refused: &[(&String, &str)],
+    refused: &[(&str, &str)],
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     let (_, done) = order.words();

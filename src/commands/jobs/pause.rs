@@ -3,9 +3,14 @@
 use clap::Args;
 use job::Queue;
 use operations::Operations;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::commands::{consent::Cause, stdout::say, table::print_json};
+use crate::commands::{
+    consent::Cause,
+    over_shards::{Answers, each, label},
+    stdout::say,
+    table::print_json,
+};
 
 /// Which queue, and why.
 #[derive(Args, Debug)]
@@ -18,25 +23,28 @@ pub(super) struct Switch {
 }
 
 /// Stops claiming.
-pub(super) async fn pause(operations: &Operations, switch: &Switch, as_json: bool) -> anyhow::Result<()> {
-    let changed = operations.pause(switch.queue(), &switch.cause.action()).await?;
-    let words = if changed {
-        "paused: no process claims from it; runs that have begun go on"
-    } else {
-        "paused already"
-    };
-    switch.tell("paused", changed, words, as_json)
+///
+/// # Errors
+/// When a shard does not answer.
+pub(super) async fn pause(shards: &[Operations], switch: &Switch, as_json: bool) -> anyhow::Result<()> {
+    let (queue, action) = (switch.queue(), switch.cause.action());
+    let pause = async |shard: &Operations| Ok(shard.pause(queue, &action).await?);
+    let words = ("paused: no process claims from it; runs that have begun go on", "paused already");
+    switch.tell("paused", &each(shards, pause).await?, words, as_json)
 }
 
 /// Claims again.
-pub(super) async fn resume(operations: &Operations, switch: &Switch, as_json: bool) -> anyhow::Result<()> {
-    let changed = operations.resume(switch.queue(), &switch.cause.action()).await?;
-    let words = if changed {
-        "resumed: workers claim from it within a second, runs with people's own keys within five"
-    } else {
-        "not paused"
-    };
-    switch.tell("claiming", changed, words, as_json)
+///
+/// # Errors
+/// When a shard does not answer.
+pub(super) async fn resume(shards: &[Operations], switch: &Switch, as_json: bool) -> anyhow::Result<()> {
+    let (queue, action) = (switch.queue(), switch.cause.action());
+    let resume = async |shard: &Operations| Ok(shard.resume(queue, &action).await?);
+    let words = (
+        "resumed: workers claim from it within a second, runs with people's own keys within five",
+        "not paused",
+    );
+    switch.tell("claiming", &each(shards, resume).await?, words, as_json)
 }
 
 impl Switch {
@@ -44,10 +52,31 @@ impl Switch {
         Queue::from_name(&self.queue).unwrap_or(Queue::Finalization)
     }
 
-    fn tell(&self, state: &str, changed: bool, words: &str, as_json: bool) -> anyhow::Result<()> {
-        match as_json {
-            true => print_json(&json!({ "queue": self.queue, "state": state, "changed": changed })),
-            false => say!("{}: {words}", self.queue),
+    /// What became of it in each shard, where there are several.
+    fn tell(
+        &self,
+        state: &str,
+        changed: &Answers<bool>,
+        (done, known): (&str, &str),
+        as_json: bool,
+    ) -> anyhow::Result<()> {
+        if as_json {
+            let shards = changed.of.iter().filter(|(shard, _)| !shard.db().shard().is_only());
+            let shards: Vec<Value> = shards
+                .map(|(shard, changed)| json!({ "shard": shard.db().shard().number, "changed": changed }))
+                .collect();
+            let any = changed.of.iter().any(|(_, changed)| *changed);
+            let mut all = json!({ "queue": self.queue, "state": state, "changed": any });
+            if let Some(fields) = all.as_object_mut().filter(|_| !shards.is_empty()) {
+                fields.insert("shards".to_owned(), Value::Array(shards));
+            }
+            print_json(&all)?;
+            return changed.complete();
         }
+        for (shard, changed) in &changed.of {
+            let words = if *changed { done } else { known };
+            say!("{}{}: {words}", label(shard), self.queue)?;
+        }
+        changed.complete()
     }
 }

@@ -14,7 +14,9 @@ use super::{
 use crate::{
     commands::{
         consent::{Cause, Consent},
-        outage, replays,
+        outage,
+        over_shards::{each, label},
+        replays,
         stdout::{plain, say},
         table::print_json,
     },
@@ -50,18 +52,17 @@ pub(super) struct Replay {
     consent: Consent,
 }
 
-/// Replays.
-pub(super) async fn run(operations: &Operations, replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
-    match &replay.id {
-        Some(id) => one(operations, replay, &super::whole(operations, id).await?, as_json).await,
-        None if replay.which.is_empty() && !replay.all => {
-            Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into())
-        }
-        None => many(operations, replay, as_json).await,
-    }
-}
-
-async fn one(operations: &Operations, replay: &Replay, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+/// Replays one.
+///
+/// # Errors
+/// When the database does not answer, there is no such job, or its state refuses.
+pub(super) async fn one(
+    operations: &Operations,
+    replay: &Replay,
+    typed: &str,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    let id = &super::whole(operations, typed).await?;
     if replay.consent.dry_run {
         let page = super::page(operations, id).await?;
         let kept = if replay.from_scratch { 0 } else { page.view.checkpoints.len() };
@@ -95,58 +96,98 @@ async fn one(operations: &Operations, replay: &Replay, id: &str, as_json: bool) 
     }
 }
 
-async fn many(operations: &Operations, replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
-    let filter = replay.which.filter(operations, Some("dead_letter".to_owned()), 0).await?;
-    let preview = operations.preview_replay(&filter).await?;
+/// Replays all that the filter finds: an operation in every shard in which it finds something.
+///
+/// # Errors
+/// When the database does not answer, or no filter was named.
+pub(super) async fn many(shards: &[Operations], replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
+    if replay.which.is_empty() && !replay.all {
+        return Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into());
+    }
+    let look = async |shard: &Operations| {
+        let filter = replay.which.filter(shard, Some("dead_letter".to_owned()), 0).await?;
+        let preview = shard.preview_replay(&filter).await?;
+        Ok((filter, preview))
+    };
+    let looks = each(shards, look).await?;
+    let mut preview = ReplayPreview::default();
+    looks.of.iter().for_each(|(_, (_, of_shard))| preview.add(of_shard));
     let is_document = as_json && (replay.consent.dry_run || preview.jobs == 0);
     match is_document {
         true => print_json(&preview_json(&preview, replay))?,
         false => tell(&preview, replay),
     }
-    if preview.jobs == 0 {
-        return Ok(ExitCode::SUCCESS);
+    let found = || looks.of.iter().filter(|(_, (_, preview))| preview.jobs > 0);
+    if looks.of.len() > 1 && !is_document {
+        for (shard, (_, preview)) in found() {
+            anstream::eprintln!("{}{}", label(shard), several(preview.jobs, "dead letter", "dead letters"));
+        }
     }
-    replays::preflight::warn(operations).await?;
-    let question = format!("Replay {}?", several(preview.jobs, "job", "jobs"));
-    if is_document || !replay.consent.given(&question)? {
-        return Ok(ExitCode::SUCCESS);
+    if let Some((shard, _)) = found().next() {
+        // Every process works for all shards.
+        replays::preflight::warn(shard).await?;
+        let question = format!("Replay {}?", several(preview.jobs, "job", "jobs"));
+        if !is_document && replay.consent.given(&question)? {
+            let parts = found().map(|(shard, (filter, _))| (shard, filter.clone())).collect();
+            let code = start(parts, replay, as_json).await?;
+            looks.complete()?;
+            return Ok(code);
+        }
     }
-    start(operations, replay, filter, as_json).await
+    looks.complete().map(|()| ExitCode::SUCCESS)
 }
 
+/// Begins an operation in each of the shards, and watches them one after the other: all are worked off at once.
 async fn start(
-    operations: &Operations,
+    parts: Vec<(&Operations, JobFilter)>,
     replay: &Replay,
-    filter: JobFilter,
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
-    let order = ReplayOrder {
-        words: replay.which.words("all dead letters"),
-        filter,
-        from_scratch: replay.from_scratch,
-        per_minute: replay.rate,
-        in_flight: replay.in_flight,
-    };
-    match begin(operations, &order, &replay.cause).await? {
-        Started::Nothing => Err(Exit::NotFound("nothing is left to be replayed".to_owned()).into()),
-        Started::Running(view) if replay.detach => {
-            replays::print_one(&view, as_json)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Started::Running(view) => {
-            anstream::eprintln!(
-                "replay {} of {}; it goes on without this command: `listen replays watch {}`",
-                view.operation_id,
-                several(view.items.into(), "job", "jobs"),
-                view.operation_id
-            );
-            let watched = replays::watch(operations, &view.operation_id, as_json).await;
-            watched.map_err(|error| {
-                let words = format!("do not repeat this command, it would begin another replay: {error}");
-                unseen(error, words)
-            })
+    let mut begun = Vec::new();
+    for (operations, filter) in parts {
+        let order = ReplayOrder {
+            words: replay.which.words("all dead letters"),
+            filter,
+            from_scratch: replay.from_scratch,
+            per_minute: replay.rate,
+            in_flight: replay.in_flight,
+        };
+        if let Started::Running(view) = begin(operations, &order, &replay.cause).await? {
+            if !replay.detach {
+                anstream::eprintln!(
+                    "{}replay {} of {}; it goes on without this command: `listen replays watch {}`",
+                    label(operations),
+                    view.operation_id,
+                    several(view.items.into(), "job", "jobs"),
+                    view.operation_id
+                );
+            }
+            begun.push((operations, view));
         }
     }
+    if begun.is_empty() {
+        return Err(Exit::NotFound("nothing is left to be replayed".to_owned()).into());
+    }
+    let (mut views, mut code) = (Vec::new(), ExitCode::SUCCESS);
+    for (operations, view) in begun {
+        if replay.detach {
+            views.push(*view);
+            continue;
+        }
+        let watched = replays::follow(operations, &view.operation_id).await.map_err(|error| {
+            let words = format!("do not repeat this command, it would begin another replay: {error}");
+            unseen(error, words)
+        })?;
+        views.extend(watched.view);
+        if watched.code != ExitCode::SUCCESS {
+            code = watched.code;
+        }
+        if watched.is_interrupted {
+            break;
+        }
+    }
+    replays::print_all(&views, as_json)?;
+    Ok(code)
 }
 
 /// Begins the operation, once: over a gap of the database it is asked for again by the same name.

@@ -11,11 +11,11 @@ use operations::Operations;
 use serde_json::json;
 
 use super::{no_job, show};
-use crate::commands::times::time;
 use crate::commands::{
     outage::Outage,
     stdout::{plain, say, unread},
-    table::print_line,
+    table::{print_line, there},
+    times::time,
 };
 
 /// What to watch, and how often to look.
@@ -32,14 +32,32 @@ pub(super) struct Watch {
     looks: Option<u64>,
 }
 
+/// Watches a job until it has come to rest.
+///
+/// # Errors
+/// As [`until_ended`].
+pub(super) async fn job(
+    operations: &Operations,
+    watch: &Watch,
+    id: &str,
+    as_json: bool,
+) -> anyhow::Result<()> {
+    until_ended(watch_job(operations, watch, id, as_json)).await
+}
+
+/// Watches the queues, over all of the shards.
+///
+/// # Errors
+/// As [`until_ended`].
+pub(super) async fn queues(shards: &[Operations], watch: &Watch, as_json: bool) -> anyhow::Result<()> {
+    for shard in shards {
+        there(shard).await?;
+    }
+    until_ended(queues::watch(shards, watch, as_json)).await
+}
+
 /// Watches until there is nothing more to see, the output is closed (`| head -1`), or until Ctrl-C.
-pub(super) async fn run(operations: &Operations, watch: &Watch, as_json: bool) -> anyhow::Result<()> {
-    let watching = async {
-        match &watch.id {
-            Some(id) => watch_job(operations, watch, id, as_json).await,
-            None => queues::watch(operations, watch, as_json).await,
-        }
-    };
+async fn until_ended(watching: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
     tokio::select! {
         watched = watching => watched,
         () = unread() => Ok(()),

@@ -6,7 +6,7 @@ use anyhow::Context;
 use indicatif::ProgressBar;
 use operations::{Operations, ReplayView};
 
-use super::{no_replay, print_one};
+use super::no_replay;
 use crate::{
     commands::{outage::Outage, progress},
     exit::PARTLY,
@@ -16,27 +16,34 @@ use crate::{
 /// Rest between two looks.
 const REST: Duration = Duration::from_millis(500);
 
-/// Follows an operation to its end, over gaps of the database, which has answered before. 5 when it was cancelled, or some
-/// of its jobs were refused, died again or were parked; interrupted, the code of the signal: the operation goes on.
+/// What was seen of an operation.
+pub(crate) struct Watched {
+    /// What was seen last.
+    pub(crate) view: Option<ReplayView>,
+    /// 5 when it was cancelled, or some of its jobs were refused, died again or were parked; interrupted, that of the signal.
+    pub(crate) code: ExitCode,
+    /// The operation goes on.
+    pub(crate) is_interrupted: bool,
+}
+
+/// Follows an operation to its end, over gaps of the database, which has answered before.
 ///
 /// # Errors
 /// When the database does not answer for too long, or there is no such operation.
-pub(crate) async fn watch(operations: &Operations, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+pub(crate) async fn follow(operations: &Operations, id: &str) -> anyhow::Result<Watched> {
     let mut interruption = Interruption::listen().context("listening for signals")?;
     let mut last = None;
     let look = async || operations.replay_operation(id).await;
-    let interrupted = follow(id, look, interruption.heard(), &mut last).await?;
+    let interrupted = look_until_ended(id, look, interruption.heard(), &mut last).await?;
     if interrupted.is_some() {
         anstream::eprintln!("{}", goes_on(id));
     }
-    if let Some(view) = &last {
-        print_one(view, as_json)?;
-    }
-    Ok(interrupted.or_else(|| last.as_ref().map(code)).unwrap_or_default())
+    let code = interrupted.or_else(|| last.as_ref().map(code)).unwrap_or_default();
+    Ok(Watched { view: last, code, is_interrupted: interrupted.is_some() })
 }
 
 /// Looks until the operation has ended, or a signal interrupts: then the code is the answer. What was seen last is in `last`.
-async fn follow(
+async fn look_until_ended(
     id: &str,
     look: impl AsyncFnMut() -> Result<Option<ReplayView>, db::Error>,
     interrupted: impl Future<Output = ExitCode>,
@@ -138,14 +145,14 @@ mod tests {
             60..70 => Ok(Some(view("running"))),
             _ => Ok(Some(view("done"))),
         };
-        let interrupted = follow("r1", look, pending(), &mut last).await.unwrap();
+        let interrupted = look_until_ended("r1", look, pending(), &mut last).await.unwrap();
         assert_eq!((interrupted, last), (None, Some(view("done"))));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_gap_that_is_too_long_ends_with_the_words_that_the_replay_goes_on() {
         let mut last = None;
-        let error = follow("r1", async || away(), pending(), &mut last).await.unwrap_err();
+        let error = look_until_ended("r1", async || away(), pending(), &mut last).await.unwrap_err();
         assert_eq!(error.to_string(), "replay r1 goes on without this command: `listen replays watch r1`");
         assert!(error.downcast_ref::<db::Error>().is_some_and(db::Error::is_passing));
     }
@@ -158,17 +165,17 @@ mod tests {
             code
         };
         let mut last = None;
-        let answer = follow("r1", async || Ok(Some(view("running"))), interrupted, &mut last).await;
+        let answer = look_until_ended("r1", async || Ok(Some(view("running"))), interrupted, &mut last).await;
         assert_eq!((answer.unwrap(), last), (Some(code), Some(view("running"))));
         let mut unseen = None;
-        let at_once = follow("r1", async || pending().await, ready(code), &mut unseen).await;
+        let at_once = look_until_ended("r1", async || pending().await, ready(code), &mut unseen).await;
         assert_eq!((at_once.unwrap(), unseen), (Some(code), None), "in the middle of a look, too");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_replay_that_is_not_there_is_no_gap() {
         let mut last = None;
-        let error = follow("r1", async || Ok(None), pending(), &mut last).await.unwrap_err();
+        let error = look_until_ended("r1", async || Ok(None), pending(), &mut last).await.unwrap_err();
         assert_eq!(error.to_string(), "there is no replay r1");
     }
 

@@ -1,9 +1,12 @@
 //! `listen users list`: who there is, without names.
 
+use std::{cmp::Ordering, collections::HashMap};
+
 use operations::Operations;
 use serde_json::json;
 
 use crate::commands::{
+    over_shards::merged,
     paging::Paging,
     table::{self, Column, id, print_page, say_next, word},
     times::{ago, time},
@@ -14,37 +17,43 @@ pub(crate) const COLUMNS: [Column; 5] =
     [id("user", 0), word("age", 2), word("time zone", 4), word("own keys", 3), word("deleting since", 1)];
 
 /// Prints a page, in the order of the ids.
-pub(super) async fn run(operations: &Operations, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let mut users = operations.users(paging.id(), paging.limit + 1).await?;
-    let follows = i64::try_from(users.len()).is_ok_and(|rows| rows > paging.limit);
-    if follows {
-        users.pop();
+pub(super) async fn run(shards: &[Operations], paging: &Paging, as_json: bool) -> anyhow::Result<()> {
+    let read = async |shard: &Operations| Ok(shard.users(paging.id(), paging.limit + 1).await?);
+    let mut users = merged(shards, read, |_, _| Ordering::Equal).await?;
+    if let Some(first) = users.first().filter(|_| shards.len() > 1) {
+        // The order of texts is the database's.
+        let ids: Vec<String> = users.rows.iter().map(|user| user.user_id.clone()).collect();
+        let ids = first.in_order(&ids).await?;
+        let places: HashMap<&str, usize> = ids.iter().map(String::as_str).zip(0..).collect();
+        users.rows.sort_by_key(|user| places.get(user.user_id.as_str()).copied());
     }
-    let next = users.last().filter(|_| follows).map(|user| user.user_id.clone());
+    let follows = users.cut(paging.limit);
+    let next = users.rows.last().filter(|_| follows).map(|user| user.user_id.clone());
     if as_json {
-        let items = users.iter().map(|user| {
+        let items = users.rows.iter().map(|user| {
             json!({
                 "id": user.user_id, "time_zone": user.time_zone, "requires_byok": user.requires_byok,
                 "deleting_since": user.deleting_since.map(time), "created_at": time(user.created_at),
             })
         });
-        return print_page("users", items.collect(), next.as_deref());
+        print_page("users", items.collect(), next.as_deref())?;
+        return users.complete();
     }
-    if users.is_empty() {
+    if users.rows.is_empty() {
         anstream::eprintln!("no users; `listen users create` makes one");
-        return Ok(());
+        return users.complete();
     }
-    let now = operations.db().now().await?;
-    let rows = users.into_iter().map(|user| {
+    let now = users.now;
+    let rows = users.rows.iter().map(|user| {
         vec![
-            user.user_id,
+            user.user_id.clone(),
             ago(user.created_at, now),
-            user.time_zone,
+            user.time_zone.clone(),
             if user.requires_byok { "required" } else { "" }.to_owned(),
             user.deleting_since.map(|since| ago(since, now)).unwrap_or_default(),
         ]
     });
     table::print(&COLUMNS, rows.collect())?;
     say_next(next.as_deref());
-    Ok(())
+    users.complete()
 }

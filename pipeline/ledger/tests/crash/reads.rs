@@ -41,7 +41,7 @@ macro_rules! reads {
 
 reads! { db, store, outbox, ledger, operations, about:
     outbox.oldest_unhanded(); outbox.due_tasks(None, 9);
-    db.is_migrated(); db.now(); db.found_shards(); ledger.is_job_due(job::Queue::Creation); operations.backlog(); operations.health(); operations.gauges(); operations.overview(); operations.examine(); operations.workers(); operations.pauses();
+    db.is_migrated(); db.now(); db.locate(); db.found_shards(); ledger.is_job_due(job::Queue::Creation); operations.backlog(); operations.health(); operations.gauges(); operations.overview(); operations.examine(); operations.workers(); operations.pauses();
     store.goals(&about.user, &GoalFilter { limit: 9, ..GoalFilter::default() });
     store.goal(&about.user, &GoalId::new("g"));
     store.goal_history(&about.user, &GoalId::new("g"), 9);
@@ -77,7 +77,7 @@ reads! { db, store, outbox, ledger, operations, about:
     ledger.abandoned_page(None, 9);
     ledger.job(&about.claimed.job.id); operations.job_page(&about.claimed.job.id);
     operations.jobs_page(&filter()); operations.causes(&filter()); operations.preview_replay(&filter());
-    operations.find_ids(None, None, "fj_0", 9); operations.users(None, 9); operations.activity(6); operations.export_user(&about.user, |_, _| Ok::<(), ()>(()));
+    operations.find_ids(None, None, "fj_0", 9); operations.users(None, 9); operations.in_order(&["b".to_owned()]); operations.activity(6); operations.export_user(&about.user, |_, _| Ok::<(), ()>(()));
     operations.replay_operations(9); operations.replay_operation("r"); operations.replay_items("r", 0, 9);
     operations.endpoint_views(Some(&about.user), None, 9); operations.given_up_deliveries(None, None, 9);
     operations.endpoint_deliveries(&about.user, "hook-Reader", &DeliveryFilter { limit: 9, ..DeliveryFilter::default() });

@@ -42,6 +42,27 @@ pub struct ReplayPreview {
     pub recent_calls: i64,
 }
 
+impl ReplayPreview {
+    /// Adds what another shard has of it.
+    pub fn add(&mut self, other: &Self) {
+        for (code, jobs) in &other.codes {
+            match self.codes.iter_mut().find(|(known, _)| known == code) {
+                Some((_, count)) => *count += jobs,
+                None => self.codes.push((code.clone(), *jobs)),
+            }
+        }
+        self.codes.sort_by(|one, two| (two.1, &one.0).cmp(&(one.1, &two.0)));
+        self.jobs += other.jobs;
+        self.users += other.users;
+        self.superseded += other.superseded;
+        self.conversation_gone += other.conversation_gone;
+        self.parked += other.parked;
+        self.recorded_stages += other.recorded_stages;
+        self.recent_jobs += other.recent_jobs;
+        self.recent_calls += other.recent_calls;
+    }
+}
+
 /// What came of asking for an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Started {

@@ -3,6 +3,7 @@
 
 use std::{io::IsTerminal, time::Duration};
 
+use futures::{StreamExt, TryStreamExt, stream};
 use operations::{Operations, Overview};
 use serde_json::json;
 use tokio::time::Instant;
@@ -10,6 +11,7 @@ use tokio::time::Instant;
 use super::Watch;
 use crate::commands::{
     outage::Outage,
+    over_shards::AT_ONCE,
     stdout::say,
     table::print_line,
     times::{ago, time},
@@ -40,12 +42,12 @@ struct Told {
 ///
 /// # Errors
 /// When the database does not answer, or no longer does.
-pub(super) async fn watch(operations: &Operations, watch: &Watch, as_json: bool) -> anyhow::Result<()> {
+pub(super) async fn watch(shards: &[Operations], watch: &Watch, as_json: bool) -> anyhow::Result<()> {
     let rewrites = !as_json && std::io::stdout().is_terminal();
     let mut outage = Outage::default();
     let mut last: Option<Told> = None;
     for look in 1.. {
-        match outage.retry(operations.overview().await)? {
+        match outage.retry(sum_of(shards).await)? {
             Some(overview) => {
                 let counts: Vec<i64> = overview.gauges.jobs.iter().map(|(_, count)| *count).collect();
                 let line = line(last.as_ref(), &counts, overview.gauges.oldest_ready_age, rewrites);
@@ -62,6 +64,17 @@ pub(super) async fn watch(operations: &Operations, watch: &Watch, as_json: bool)
         }
     }
     Ok(())
+}
+
+/// The overview of all shards: a sum that lacks one would look like jobs that went away.
+async fn sum_of(shards: &[Operations]) -> Result<Overview, db::Error> {
+    let looks = shards.iter().map(async |shard| shard.overview().await);
+    let looks: Vec<Overview> = stream::iter(looks).buffered(AT_ONCE).try_collect().await?;
+    let sum = looks.into_iter().reduce(|mut sum, look| {
+        sum.add(&look);
+        sum
+    });
+    sum.ok_or(db::Error::Contended { doing: "reading the overview" })
 }
 
 fn line(last: Option<&Told>, counts: &[i64], oldest_ready: f64, rewrites: bool) -> Line {

@@ -20,12 +20,32 @@ fn a_worker_more_is_asked_for_per_as_many_jobs_as_one_runs_at_once() {
     let container =
         containers().into_iter().find(|container| container.place.ends_with("worker")).expect("workers");
     let settings = effective(&container.place, &container.env);
-    let worker = document("deploy/kubernetes/keda/worker.yaml", "ScaledObject");
-    for trigger in worker["spec"]["triggers"].as_vec().expect("triggers") {
-        let slots = setting(&settings, &format!("{}_concurrency", text(&trigger["name"])));
-        assert_eq!(text(&trigger["metadata"]["targetQueryValue"]), slots.to_string());
-        assert_eq!(text(&trigger["metricType"]), "AverageValue");
+    for (place, value) in
+        [("keda/worker.yaml", "targetQueryValue"), ("keda-prometheus/triggers.yaml", "threshold")]
+    {
+        let worker = document(&format!("deploy/kubernetes/{place}"), "ScaledObject");
+        let triggers = worker["spec"]["triggers"].as_vec().expect("triggers");
+        assert_eq!(triggers.len(), 2, "{place}");
+        for trigger in triggers {
+            let slots = setting(&settings, &format!("{}_concurrency", text(&trigger["name"])));
+            assert_eq!(text(&trigger["metadata"][value]), slots.to_string());
+            assert_eq!(text(&trigger["metricType"]), "AverageValue");
+        }
     }
+}
+
+#[test]
+fn prometheus_is_asked_for_the_gauge_of_each_queue_as_it_is_exported() {
+    let worker = document("deploy/kubernetes/keda-prometheus/triggers.yaml", "ScaledObject");
+    let exported = read("src/admin/families.rs");
+    for trigger in worker["spec"]["triggers"].as_vec().expect("triggers") {
+        let (queue, query) = (text(&trigger["name"]), text(&trigger["metadata"]["query"]));
+        assert_eq!(query, format!("max(listen_finalization_backlog{{queue=\"{queue}\"}})"));
+        assert!(["finalization", "creation"].contains(&queue), "{queue}");
+        // An empty answer is no empty backlog.
+        assert_eq!(text(&trigger["metadata"]["ignoreNullValues"]), "false");
+    }
+    assert!(exported.contains("\"listen_finalization_backlog\""));
 }
 
 /// A job in `status`, with what the table's rules want of it.

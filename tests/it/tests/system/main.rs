@@ -10,6 +10,7 @@
 mod binary;
 mod client;
 mod collector;
+mod installation;
 mod model;
 mod own_server;
 mod process;
@@ -44,6 +45,8 @@ mod repair;
 mod secrecy;
 mod settings_file;
 mod shards;
+mod shards_operated;
+mod shards_worked;
 mod tasks;
 mod tasks_credentials;
 mod tasks_outage;

@@ -1,7 +1,7 @@
 //! Users spread over eight shards on three servers: a server that does not answer affects its own users alone.
 
 use std::collections::BTreeSet;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
@@ -9,99 +9,35 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::binary;
-use crate::client::{Client, page};
-use crate::own_server::OwnServer;
-use crate::process::{PATIENCE, Process, until};
+use crate::client::page;
+use crate::installation::{Installation, User};
+use crate::process::{PATIENCE, until};
 use crate::world::GARDEN;
 
 const USERS: usize = 40;
 /// The shards of the server that is taken away.
 const AWAY: std::ops::RangeInclusive<u32> = 3..=5;
-/// A request to a server that is away is given up after three seconds. One that waits as long without need has waited for
-/// somebody else's.
+/// The first requests to a server that is away are given up after three seconds. A request to another server that takes as long
+/// has waited for the wrong one.
 const UNHINDERED: Duration = Duration::from_secs(3);
 
+/// What is known to be away is refused in less.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
 /// Three servers that share eight shards.
-struct Installation {
-    servers: [OwnServer; 3],
-    urls: String,
-}
-
-struct User {
-    id: String,
-    key: String,
-    shard: u32,
-}
-
-impl Installation {
-    fn start() -> Self {
-        let servers = [OwnServer::start(), OwnServer::start(), OwnServer::start()];
-        let [one, two, three] = [&servers[0], &servers[1], &servers[2]].map(OwnServer::url);
-        let urls = format!("0-2={one},3-5={two},6-7={three}");
-        Self { servers, urls }
-    }
-
-    fn settings(&self) -> [(&str, &str); 2] {
-        [("LISTEN_SHARDS", "8"), ("LISTEN_SHARD_URLS", &self.urls)]
-    }
-
-    fn command(&self, words: &[&str]) -> Output {
-        Command::new(binary::path())
-            .args(words)
-            .env_remove("DATABASE_URL")
-            .envs(self.settings())
-            .env("USER", "ann")
-            .output()
-            .expect("the program can be run")
-    }
-
-    fn printed(&self, words: &[&str]) -> String {
-        let output = self.command(words);
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "listen {words:?} ended with {}: {complaint}", output.status);
-        String::from_utf8(output.stdout).expect("commands speak UTF-8").trim().to_owned()
-    }
-
-    /// A person with a key. The key says where she is.
-    fn with(&self, id: String) -> User {
-        self.printed(&["users", "create", "--id", &id]);
-        let key = self.printed(&["keys", "create", "--user", &id]);
-        let shard = u32::from_str_radix(&key[4..6], 36).expect("two digits behind the prefix");
-        User { id, key, shard }
-    }
-
-    async fn serve(&self) -> Process {
-        self.serve_with(&[]).await
-    }
-
-    async fn serve_with(&self, more: &[(&str, &str)]) -> Process {
-        let settings = [&self.settings(), more].concat();
-        Process::serve("postgresql://nobody@localhost/nowhere?host=/nowhere", &settings).await
-    }
+fn three_servers() -> Installation {
+    Installation::start(8, &["0-2", "3-5", "6-7"])
 }
 
 impl User {
     fn is_away(&self) -> bool {
         AWAY.contains(&self.shard)
     }
-
-    fn at(&self, process: &Process) -> Client {
-        Client::new(&process.api, &self.key)
-    }
-
-    /// One answer to the finalize of her conversation, how long it took, and whether it says when to come again.
-    async fn finalize(&self, process: &Process, conversation: &str) -> (StatusCode, bool, Duration) {
-        let begun = Instant::now();
-        let path = format!("{}/v1/conversations/{conversation}/finalize", process.api);
-        let request = crate::client::http().post(path).bearer_auth(&self.key).json(&json!({}));
-        let answer = request.send().await.expect("the process answers");
-        (answer.status(), answer.headers().contains_key("retry-after"), begun.elapsed())
-    }
 }
 
 #[tokio::test]
 async fn a_server_that_is_away_takes_its_own_users_along_and_nobody_else() {
-    let installation = Installation::start();
+    let installation = three_servers();
     installation.printed(&["migrate"]);
     let users: Vec<User> = (0..USERS).map(|number| installation.with(format!("user-{number}"))).collect();
     let shards: BTreeSet<u32> = users.iter().map(|user| user.shard).collect();
@@ -124,6 +60,7 @@ async fn a_server_that_is_away_takes_its_own_users_along_and_nobody_else() {
 
     installation.servers[1].down("immediate");
 
+    let (mut fast, mut slow) = (0, 0);
     let asked = users.iter().zip(&waiting).enumerate();
     let away = asked.clone().filter(|(_, (user, _))| user.is_away());
     let away = away.map(async |(number, (user, conversation))| {
@@ -139,6 +76,17 @@ async fn a_server_that_is_away_takes_its_own_users_along_and_nobody_else() {
         }
     };
     futures::join!(futures::future::join_all(away), others);
+    // By now both processes know that the server is away, and requests do not wait for it.
+    for (number, (user, conversation)) in
+        users.iter().zip(&waiting).enumerate().filter(|(_, (user, _))| user.is_away())
+    {
+        let (status, says_when, took) = user.finalize(of(number), conversation).await;
+        assert_eq!((status, says_when), (StatusCode::SERVICE_UNAVAILABLE, true), "{}", user.id);
+        fast += usize::from(took < AT_ONCE);
+        slow += usize::from(took >= AT_ONCE);
+    }
+    // One at a time looks again, every two seconds.
+    assert!(fast > slow, "{fast} were refused at once, {slow} waited");
     for (number, (user, conversation)) in users.iter().zip(&waiting).enumerate() {
         if !user.is_away() {
             assert_eq!(user.at(of(number + 1)).finished(conversation).await["status"], "completed");
@@ -174,7 +122,7 @@ async fn a_server_that_is_away_takes_its_own_users_along_and_nobody_else() {
 
 #[tokio::test]
 async fn a_process_with_another_number_of_shards_does_not_start() {
-    let installation = Installation::start();
+    let installation = three_servers();
     let shards = [("LISTEN_SHARDS", "8"), ("LISTEN_SHARD_URLS", &*installation.urls)];
     installation.printed(&["migrate"]);
     let ends = |settings: &[(&str, &str)], words: &[&str]| {
@@ -213,7 +161,7 @@ async fn a_process_with_another_number_of_shards_does_not_start() {
 
 #[tokio::test]
 async fn a_server_that_is_away_at_the_start_keeps_nobody_else_from_being_served() {
-    let installation = Installation::start();
+    let installation = three_servers();
     installation.printed(&["migrate"]);
     let users: Vec<User> = (0..8).map(|number| installation.with(format!("user-{number}"))).collect();
     installation.servers[1].down("fast");
@@ -236,7 +184,7 @@ async fn a_server_that_is_away_at_the_start_keeps_nobody_else_from_being_served(
 
 #[tokio::test]
 async fn a_run_whose_shard_is_away_leaves_its_slot_to_the_other_shards() {
-    let installation = Installation::start();
+    let installation = three_servers();
     installation.printed(&["migrate"]);
     let users: Vec<User> = (0..8).map(|number| installation.with(format!("user-{number}"))).collect();
     let find = |is_away| users.iter().find(|user| user.is_away() == is_away).expect("eight users are spread");

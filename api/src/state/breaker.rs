@@ -1,0 +1,133 @@
+//! A shard whose server is away: to wait for it anew with every request would hold each of them for seconds. While the last look
+//! failed a short while ago, requests are refused at once, and one at a time looks again.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use crate::error::Error;
+
+/// How long after a failed look requests are refused at once.
+const OPEN: Duration = Duration::from_secs(2);
+/// A look that fails so short a while after another one succeeded failed of something else: of too few sessions under load.
+const ANSWERED: Duration = Duration::from_secs(3);
+/// A look that has not ended after so long was lost, and another one may begin.
+const LOST: Duration = Duration::from_secs(20);
+
+/// What is known of one shard's server.
+#[derive(Debug, Default)]
+pub(super) struct Breaker(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    answered: Option<Instant>,
+    /// Since when looks fail, or the one that is under way began.
+    failed: Option<Instant>,
+    looking: Option<Instant>,
+}
+
+impl Breaker {
+    /// Asks the shard, unless it is known to be away.
+    ///
+    /// # Errors
+    /// Returns those of `asked`, and [`Error::NoAnswer`] at once while the shard is away.
+    pub(super) async fn ask<T>(&self, asked: impl Future<Output = Result<T, db::Error>>) -> Result<T, Error> {
+        if !self.admits(Instant::now()) {
+            return Err(Error::NoAnswer);
+        }
+        let answer = asked.await;
+        let is_away = answer.as_ref().err().and_then(db::Error::trouble).is_some_and(is_of_the_server);
+        self.note(is_away, Instant::now());
+        Ok(answer?)
+    }
+
+    fn admits(&self, now: Instant) -> bool {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(failed) = state.failed else { return true };
+        let is_open = now.duration_since(failed) < OPEN;
+        let is_looking = state.looking.is_some_and(|begun| now.duration_since(begun) < LOST);
+        if is_open || is_looking {
+            return false;
+        }
+        state.looking = Some(now);
+        true
+    }
+
+    fn note(&self, is_away: bool, now: Instant) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let answered_lately = state.answered.is_some_and(|at| now.duration_since(at) < ANSWERED);
+        match is_away {
+            false => *state = State { answered: Some(now), ..State::default() },
+            true if answered_lately => {}
+            true => *state = State { failed: Some(now), ..State::default() },
+        }
+    }
+}
+
+/// Whether no session of the server could be had.
+fn is_of_the_server(trouble: db::Trouble) -> bool {
+    use db::Trouble::{Connections, Sessions, Unreachable};
+    matches!(trouble, Unreachable | Sessions | Connections)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+    use std::{
+        cell::Cell,
+        future::{pending, ready},
+    };
+
+    use tokio::time::{advance, timeout};
+
+    use super::*;
+
+    fn away() -> Result<(), db::Error> {
+        Err(db::Error::Unavailable { doing: "looking", source: sqlx::Error::PoolTimedOut })
+    }
+
+    /// Whether the shard was asked, and whether it answered.
+    async fn ask(breaker: &Breaker, answer: Result<(), db::Error>) -> (bool, bool) {
+        let asked = Cell::new(false);
+        let look = async {
+            asked.set(true);
+            answer
+        };
+        let answered = breaker.ask(look).await.is_ok();
+        (asked.get(), answered)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_a_shard_is_away_requests_are_refused_at_once_and_one_looks_again() {
+        let breaker = Breaker::default();
+        assert_eq!(ask(&breaker, away()).await, (true, false));
+        assert_eq!(ask(&breaker, Ok(())).await, (false, false), "it was away a moment ago");
+        advance(OPEN).await;
+        // One looks, and the others do not wait for it.
+        let looks = breaker.ask(pending::<Result<(), db::Error>>());
+        assert!(timeout(Duration::from_secs(1), looks).await.is_err());
+        assert_eq!(ask(&breaker, Ok(())).await, (false, false));
+        advance(LOST).await;
+        assert_eq!(ask(&breaker, Ok(())).await, (true, true), "that look was lost");
+        assert_eq!(ask(&breaker, Ok(())).await, (true, true));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_that_fails_beside_others_that_succeed_closes_nothing() {
+        let breaker = Breaker::default();
+        assert_eq!(ask(&breaker, Ok(())).await, (true, true));
+        assert_eq!(ask(&breaker, away()).await, (true, false), "a session was waited for in vain");
+        assert_eq!(ask(&breaker, Ok(())).await, (true, true));
+        advance(ANSWERED).await;
+        assert_eq!(ask(&breaker, away()).await, (true, false));
+        assert_eq!(ask(&breaker, Ok(())).await, (false, false));
+        let contended = breaker.ask(ready(Err::<(), _>(db::Error::Contended { doing: "looking" })));
+        advance(OPEN).await;
+        assert!(contended.await.is_err());
+        assert_eq!(ask(&breaker, Ok(())).await, (true, true), "what answers that it is busy is there");
+    }
+}

@@ -1,0 +1,223 @@
+//! What operators see of several shards and do to them: as of one.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::installation::{Installation, User};
+use crate::process::until;
+use crate::repair::{broken, locked_model};
+use crate::world::GARDEN;
+
+const USERS: usize = 10;
+/// The code of a command of which a shard did not answer.
+const AWAY: Option<i32> = Some(69);
+
+/// Two servers with two shards each, and users in all of them.
+fn installed() -> (Installation, Vec<User>) {
+    let installation = Installation::start(4, &["0-1", "2-3"]);
+    installation.printed(&["migrate"]);
+    let mut users: Vec<User> = Vec::new();
+    let shards = |users: &[User]| users.iter().map(|user| user.shard).collect::<BTreeSet<u32>>().len();
+    while users.len() < USERS || shards(&users) < 4 {
+        users.push(installation.with(format!("user-{:02}", users.len())));
+    }
+    (installation, users)
+}
+
+impl Installation {
+    fn document(&self, words: &[&str]) -> Value {
+        serde_json::from_str(&self.printed(&[words, &["--json"]].concat())).expect("a document")
+    }
+
+    /// All items of a list, three a page.
+    fn pages(&self, words: &[&str], items: &str) -> Vec<Value> {
+        let (mut all, mut after) = (Vec::new(), None::<String>);
+        loop {
+            let mut words = [words, &["--limit", "3"]].concat();
+            if let Some(cursor) = &after {
+                words.extend(["--after", cursor]);
+            }
+            let page = self.document(&words);
+            let found = page[items].as_array().expect("items").clone();
+            assert!(found.len() == 3 || page["next"].is_null(), "{page}");
+            all.extend(found);
+            match page["next"].as_str() {
+                Some(next) => after = Some(next.to_owned()),
+                None => return all,
+            }
+        }
+    }
+}
+
+fn texts(items: &[Value], field: &str) -> Vec<String> {
+    items.iter().map(|item| item[field].as_str().expect("a text").to_owned()).collect()
+}
+
+const CAUSE: [&str; 4] = ["--reason", "a test", "--operator", "ann"];
+
+#[tokio::test]
+async fn lists_pauses_and_replays_go_through_all_shards() {
+    let (installation, users) = installed();
+
+    // Lists have one order and one cursor.
+    let listed = texts(&installation.pages(&["users", "list"], "users"), "id");
+    let mut ids: Vec<String> = users.iter().map(|user| user.id.clone()).collect();
+    ids.sort();
+    assert_eq!(listed, ids);
+    let one: BTreeSet<String> =
+        texts(&installation.pages(&["users", "list", "--shard", "1"], "users"), "id").into_iter().collect();
+    let in_one: BTreeSet<String> =
+        users.iter().filter(|user| user.shard == 1).map(|user| user.id.clone()).collect();
+    assert_eq!(one, in_one);
+
+    // A pause is of the queue, wherever its jobs are.
+    let paused = installation.document(&[&["jobs", "pause", "finalization"][..], &CAUSE].concat());
+    assert_eq!((&paused["changed"], paused["shards"].as_array().map(Vec::len)), (&json!(true), Some(4)));
+    let again = installation.printed(&[&["jobs", "pause", "finalization"][..], &CAUSE].concat());
+    assert_eq!(again.lines().count(), 4, "{again}");
+    assert!(
+        again
+            .lines()
+            .last()
+            .is_some_and(|line| line.starts_with("shard 3 of 4: finalization: paused already"))
+    );
+    let model = locked_model().await;
+    let url = model.base_url();
+    let process = installation.serve_with(&broken(&url)).await;
+    let mut conversations = Vec::new();
+    for user in &users {
+        conversations.push(user.at(&process).admit(GARDEN).await);
+    }
+    let jobs = installation.pages(&["jobs", "list", "--status", "queued"], "jobs");
+    let admitted = texts(&jobs, "created_at");
+    assert_eq!(jobs.len(), users.len());
+    assert!(admitted.is_sorted_by(|one, two| one >= two), "newest first: {admitted:?}");
+    let resumed = installation.printed(&[&["jobs", "resume", "finalization"][..], &CAUSE].concat());
+    assert_eq!(resumed.matches("resumed: workers claim").count(), 4, "{resumed}");
+
+    // The model refuses: all of them die, and are replayed with one command.
+    for (user, conversation) in users.iter().zip(&conversations) {
+        assert_eq!(user.at(&process).finished(conversation).await["status"], "dead_letter");
+    }
+    process.kill().await;
+    let causes = installation.document(&["jobs", "list", "--status", "dead_letter", "--by-code"]);
+    assert_eq!(causes["jobs"], json!(users.len()), "{causes}");
+    let foreseen = installation.document(&[&["jobs", "replay", "--all", "--dry-run"][..], &CAUSE].concat());
+    assert_eq!((&foreseen["jobs"], &foreseen["users"]), (&json!(users.len()), &json!(users.len())));
+    let mended = installation.serve().await;
+    let replayed = installation.document(&[&["jobs", "replay", "--all", "--yes"][..], &CAUSE].concat());
+    let replays = replayed["replays"].as_array().expect("one of each shard");
+    assert_eq!(replays.len(), 4, "{replayed}");
+    assert_eq!(replays.iter().map(|one| one["completed"].as_i64().unwrap()).sum::<i64>(), users.len() as i64);
+    for (user, conversation) in users.iter().zip(&conversations) {
+        assert_eq!(user.at(&mended).finished(conversation).await["status"], "completed");
+    }
+    assert_eq!(installation.pages(&["replays", "list"], "replays").len(), 4);
+    let actions = installation.pages(&["audit", "list", "--operator", "ann"], "actions");
+    let of = |action: &str| actions.iter().filter(|one| one["action"] == action).count();
+    assert_eq!((of("pause"), of("resume"), of("bulk_replay")), (4, 4, 4), "{actions:?}");
+    assert!(texts(&actions, "created_at").is_sorted_by(|one, two| one >= two), "newest first");
+}
+
+#[tokio::test]
+async fn jobs_of_several_shards_are_ordered_by_their_ids_in_one_command() {
+    let (installation, users) = installed();
+    installation.printed(&[&["jobs", "pause", "finalization"][..], &CAUSE].concat());
+    let process = installation.serve().await;
+    for user in &users {
+        user.at(&process).admit(GARDEN).await;
+    }
+    let jobs = texts(&installation.pages(&["jobs", "list"], "jobs"), "job_id");
+    let ids: Vec<&str> = jobs.iter().map(String::as_str).collect();
+    let words = [&["jobs", "cancel", "--yes"][..], &ids, &CAUSE].concat();
+    let cancelled = installation.document(&words);
+    assert_eq!((&cancelled["cancelled"], &cancelled["refused"]), (&json!(users.len()), &json!(0)));
+    let dead = installation.pages(&["jobs", "list", "--status", "dead_letter"], "jobs");
+    assert_eq!(dead.len(), users.len());
+}
+
+#[tokio::test]
+async fn what_of_a_list_cannot_be_read_is_named_and_doctor_looks_at_every_shard() {
+    let (installation, users) = installed();
+    let process = installation.serve().await;
+    for user in &users {
+        let conversation = user.at(&process).admit(GARDEN).await;
+        assert_eq!(user.at(&process).finished(&conversation).await["status"], "completed");
+    }
+    let shards = |checks: &Value, level: &str| {
+        let checks = checks["checks"].as_array().expect("checks").iter();
+        let found = checks.filter(|check| check["level"] == level && check["check"] == "database");
+        found.map(|check| check["shard"].as_u64().expect("a number")).collect::<BTreeSet<u64>>()
+    };
+    // What a process does at its beginning it has done in every shard.
+    until(async || installation.command(&["doctor"]).status.success()).await;
+    let well = installation.command(&["doctor", "--json"]);
+    let checks: Value = serde_json::from_slice(&well.stdout).expect("a document");
+    let all: BTreeSet<u64> = checks["checks"]
+        .as_array()
+        .expect("checks")
+        .iter()
+        .filter_map(|check| check["shard"].as_u64())
+        .collect();
+    assert_eq!(all, (0..4).collect(), "{checks}");
+
+    installation.servers[1].down("immediate");
+
+    let listed = installation.command(&["users", "list", "--json"]);
+    let page: Value = serde_json::from_slice(&listed.stdout).expect("what answers is listed");
+    let here: BTreeSet<String> =
+        users.iter().filter(|user| user.shard < 2).map(|user| user.id.clone()).collect();
+    let found = texts(page["users"].as_array().expect("items"), "id");
+    assert_eq!((listed.status.code(), found.into_iter().collect::<BTreeSet<_>>()), (AWAY, here));
+    let said = String::from_utf8_lossy(&listed.stderr).into_owned();
+    assert!(said.contains("shard 2 of 4: ") && said.contains("nothing of 2, 3"), "{said}");
+    let paused = installation.command(&[&["jobs", "pause"][..], &CAUSE].concat());
+    let said = String::from_utf8_lossy(&paused.stdout).into_owned();
+    assert_eq!((paused.status.code(), said.lines().count()), (AWAY, 2), "{said}");
+    let broken = installation.command(&["doctor", "--json"]);
+    let checks: Value = serde_json::from_slice(&broken.stdout).expect("a document");
+    assert_eq!((broken.status.code(), shards(&checks, "failure")), (Some(1), [2, 3].into()), "{checks}");
+}
+
+#[tokio::test]
+async fn the_console_sums_all_shards_pauses_in_all_and_shows_a_job_wherever_it_is() {
+    let (installation, users) = installed();
+    let proxy = [("LISTEN_CONSOLE_USER_HEADER", "x-visitor"), ("LISTEN_CONSOLE_OPERATORS", "ann")];
+    let process = installation.serve_with(&proxy).await;
+    let visit = async |path: &str| {
+        let request =
+            crate::client::http().get(format!("{}{path}", process.admin)).header("x-visitor", "ann");
+        let answer = request.send().await.expect("a page");
+        (answer.status().as_u16(), answer.text().await.expect("text"))
+    };
+    for user in &users {
+        let conversation = user.at(&process).admit(GARDEN).await;
+        assert_eq!(user.at(&process).finished(&conversation).await["status"], "completed");
+    }
+    let jobs = texts(&installation.pages(&["jobs", "list"], "jobs"), "job_id");
+    let (status, overview) = visit("/console").await;
+    assert_eq!(status, 200);
+    assert!(overview.contains("All 4 shards together"), "{overview}");
+    let completed = format!("<a href=\"/console/jobs?status=completed\">{}</a>", users.len());
+    assert!(overview.contains(&completed), "{overview}");
+    for job in &jobs {
+        let (status, shown) = visit(&format!("/console/jobs/{job}")).await;
+        assert!(status == 200 && shown.contains(job), "{status} {job}");
+    }
+    // A form of one shard's console pauses the queue of all.
+    let asked = visit("/console/queues/finalization/pause").await.1;
+    let token = asked.split("name=\"token\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let form = [("token", token.expect("a form")), ("reason", "a test")];
+    let address = format!("{}/console/queues/finalization/pause", process.admin);
+    let answer = crate::client::http()
+        .post(address)
+        .header("x-visitor", "ann")
+        .form(&form)
+        .send()
+        .await
+        .expect("an answer");
+    assert!(answer.status().is_success() || answer.status().is_redirection(), "{}", answer.status());
+    let again = installation.printed(&[&["jobs", "pause"][..], &CAUSE].concat());
+    assert_eq!(again.matches("paused already").count(), 4, "{again}");
+}
