@@ -4,8 +4,8 @@ use db::{Doing, Error};
 use records::{Background, Folder, FolderId, Segment, Timestamp};
 use serde_json::Value;
 use sqlx::FromRow;
+use store::columns::{PeopleColumns, SegmentColumns, column};
 use store::conversations::shapes::meeting_from_json;
-use store::reading::column;
 
 use crate::{Ledger, claim::Claimed};
 
@@ -88,14 +88,14 @@ struct InputRow {
     time_zone: String,
     apps: Vec<String>,
     #[sqlx(flatten)]
-    segments: Segments,
+    segments: SegmentColumns,
     #[sqlx(flatten)]
     items: Items,
     memories: Option<Vec<String>>,
     #[sqlx(flatten)]
     folders: Folders,
     #[sqlx(flatten)]
-    people: People,
+    people: PeopleColumns,
     prompt_app_ids: Option<Vec<String>>,
     prompts: Option<Vec<String>>,
 }
@@ -144,40 +144,6 @@ impl From<BackgroundRow> for Background {
 }
 
 #[derive(FromRow)]
-struct Segments {
-    segment_ids: Option<Vec<Option<String>>>,
-    contents: Option<Vec<String>>,
-    speakers: Option<Vec<Option<String>>>,
-    speaker_ids: Option<Vec<Option<i32>>>,
-    by_user: Option<Vec<bool>>,
-    person_ids: Option<Vec<Option<String>>>,
-    starts: Option<Vec<f64>>,
-    ends: Option<Vec<f64>>,
-}
-
-impl Segments {
-    fn rows(self) -> Vec<Segment> {
-        let (mut ids, mut contents) = (column(self.segment_ids), column(self.contents));
-        let (mut speakers, mut speaker_ids) = (column(self.speakers), column(self.speaker_ids));
-        let (mut by_user, mut person_ids) = (column(self.by_user), column(self.person_ids));
-        let (mut starts, mut ends) = (column(self.starts), column(self.ends));
-        let next = || {
-            Some(Segment {
-                id: ids.next()?,
-                text: contents.next()?,
-                speaker: speakers.next()?,
-                speaker_id: speaker_ids.next()?,
-                is_user: by_user.next()?,
-                person_id: person_ids.next()?,
-                start: starts.next()?,
-                end: ends.next()?,
-            })
-        };
-        std::iter::from_fn(next).collect()
-    }
-}
-
-#[derive(FromRow)]
 struct Items {
     item_ids: Option<Vec<String>>,
     descriptions: Option<Vec<String>>,
@@ -213,17 +179,5 @@ impl Folders {
             })
         };
         std::iter::from_fn(next).collect()
-    }
-}
-
-#[derive(FromRow)]
-struct People {
-    known_ids: Option<Vec<String>>,
-    known_names: Option<Vec<String>>,
-}
-
-impl People {
-    fn rows(self) -> Vec<(String, String)> {
-        column(self.known_ids).zip(column(self.known_names)).collect()
     }
 }

@@ -119,16 +119,3 @@ impl Store {
         Ok(forgotten.rows_affected() > 0)
     }
 }
-
-/// A person that the user knows, by id, as runs and views read them.
-#[derive(sqlx::FromRow)]
-pub(crate) struct NamedPerson {
-    person_id: String,
-    name: String,
-}
-
-impl From<NamedPerson> for (String, String) {
-    fn from(person: NamedPerson) -> Self {
-        (person.person_id, person.name)
-    }
-}

@@ -7,6 +7,7 @@
 
 mod apps;
 pub mod budgets;
+pub mod columns;
 pub mod conversations;
 mod folders;
 mod goals;
@@ -18,7 +19,6 @@ mod location;
 pub mod memories;
 mod messages;
 mod paging;
-pub mod reading;
 mod search;
 pub mod segments;
 pub mod users;

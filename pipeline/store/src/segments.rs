@@ -6,7 +6,7 @@ mod speakers;
 
 use speakers::Speakers;
 
-pub(crate) use row::{SEGMENTS, SegmentRow, weight};
+pub(crate) use row::{SegmentRow, weight};
 pub use row::{insert_segments, said};
 
 use std::collections::HashSet;

@@ -1,5 +1,6 @@
 -- Opens the revisions whose jobs are admitted in the same transaction. A completed conversation keeps its status and its results
 -- until the new revision replaces them. Of a failed one the discarded mark of its dead letter is taken back.
+-- `(select $2)`: as in `lock_conversations.sql`.
 update conversations c
 set finalization_revision = k.revision,
     status = case when c.status = 'completed' then c.status else 'processing' end,
@@ -10,6 +11,7 @@ set finalization_revision = k.revision,
         when k.meeting is null then c.external_data
         else coalesce(c.external_data, '{}') || k.meeting
     end
-from unnest($2::text[], $3::text[], $4::bigint[], $5::jsonb[]) as k (user_id, conversation_id, revision, meeting)
+from unnest(
+    (select $2::text[]), (select $3::text[]), (select $4::bigint[]), (select $5::jsonb[])) as k (user_id, conversation_id, revision, meeting)
 where c.user_id = k.user_id
   and c.conversation_id = k.conversation_id

@@ -2,14 +2,14 @@
 //! costs one way to the database. Transcripts are a second one, in the same snapshot.
 
 use db::{Doing, Error};
-use records::{ActionItem, ActionItemId, Conversation, ConversationId, Segment, Timestamp, UserId};
+use records::{Conversation, ConversationId, Segment, UserId};
 use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder};
 
 use super::{ConversationFilter, ConversationView, StatusFilter, row::ConversationRow, spoken::read_spoken};
 use crate::{
     Store,
+    columns::ItemColumns,
     paging::{push_after, push_page},
-    reading::column,
 };
 
 const DOING: &str = "listing conversations";
@@ -123,7 +123,7 @@ struct PageRow {
     folder_name: Option<String>,
     user_name: Option<String>,
     #[sqlx(flatten)]
-    items: Items,
+    items: ItemColumns,
 }
 
 impl PageRow {
@@ -139,42 +139,6 @@ impl PageRow {
             apps_results,
             conversation,
         })
-    }
-}
-
-/// A conversation's action items, oldest first, column by column; all null when it has no items.
-#[derive(FromRow)]
-struct Items {
-    item_ids: Option<Vec<String>>,
-    item_descriptions: Option<Vec<String>>,
-    item_completed: Option<Vec<bool>>,
-    item_created_at: Option<Vec<Timestamp>>,
-    item_updated_at: Option<Vec<Timestamp>>,
-    item_due_at: Option<Vec<Option<Timestamp>>>,
-    item_completed_at: Option<Vec<Option<Timestamp>>>,
-    item_positions: Option<Vec<i32>>,
-}
-
-impl Items {
-    fn of(self, conversation: &ConversationId) -> Vec<ActionItem> {
-        let (mut ids, mut descriptions) = (column(self.item_ids), column(self.item_descriptions));
-        let (mut completed, mut completed_at) = (column(self.item_completed), column(self.item_completed_at));
-        let (mut created_at, mut updated_at) = (column(self.item_created_at), column(self.item_updated_at));
-        let (mut due_at, mut positions) = (column(self.item_due_at), column(self.item_positions));
-        let next = || {
-            Some(ActionItem {
-                id: ActionItemId::new(ids.next()?),
-                description: descriptions.next()?,
-                completed: completed.next()?,
-                created_at: created_at.next()?,
-                updated_at: updated_at.next()?,
-                due_at: due_at.next()?,
-                completed_at: completed_at.next()?,
-                conversation_id: Some(conversation.clone()),
-                position: positions.next()?,
-            })
-        };
-        std::iter::from_fn(next).collect()
     }
 }
 
@@ -209,8 +173,8 @@ async fn add_transcripts(
     user: &UserId,
     views: &mut [ConversationView],
 ) -> Result<(), Error> {
-    let ids: Vec<_> = views.iter().map(|view| (user, &view.conversation.id)).collect();
-    let spoken = read_spoken(connection, &ids, DOING).await?;
+    let ids: Vec<&ConversationId> = views.iter().map(|view| &view.conversation.id).collect();
+    let spoken = read_spoken(connection, user, &ids, DOING).await?;
     for (view, spoken) in views.iter_mut().zip(spoken) {
         view.people = spoken.people;
         view.segments = Some(spoken.segments);

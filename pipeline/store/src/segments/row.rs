@@ -42,9 +42,6 @@ pub(crate) fn weight(segment: &Segment) -> usize {
     size_of::<Segment>() + said(segment)
 }
 
-/// The segments of the conversations of a batch, in their order: [`SegmentRow`]s.
-pub(crate) const SEGMENTS: &str = include_str!("../../sql/segments/batch.sql");
-
 /// Writes segments in order, the first at `first_position`. Ids must be new to the conversation.
 pub async fn insert_segments(
     connection: &mut PgConnection,
