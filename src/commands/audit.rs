@@ -11,6 +11,7 @@ use super::{
     over_shards::merged,
     paging::{Paging, cursor},
     table::{self, Column, CommonArgs, id, text, word},
+    times::ago,
 };
 use crate::exit::Exit;
 

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use operations::Operations;
 use serde_json::{Value, json};
 use store::LiveView;
 

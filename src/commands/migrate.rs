@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use db::Migrated;
 use ledger::Ledger;
+use operations::Operations;
 use serde_json::{Value, json};
 
 use super::{
@@ -25,15 +26,15 @@ pub(crate) struct Migrate {
 
 pub(crate) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
     let shards = migrate.common.shards()?;
-    let ledgers = migrate.common.chosen_of(&shards)?;
+    let chosen = migrate.common.chosen_of(&shards)?;
     refuse_others(&shards).await?;
     let mut schemas = Vec::new();
-    for ledger in &ledgers {
-        there(ledger).await?;
-        let schema = bring_up_to_date(ledger).await?;
-        ledger.db().close().await;
+    for shard in &chosen {
+        there(shard).await?;
+        let schema = bring_up_to_date(shard).await?;
+        shard.db().close().await;
         if !migrate.common.json {
-            match ledger.db().shard() {
+            match shard.db().shard() {
                 only if only.is_only() => say!("{}", schema.words()),
                 shard => say!("shard {shard}: {}", schema.words()),
             }?;
@@ -41,14 +42,14 @@ pub(crate) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
         schemas.push(schema);
     }
     if migrate.common.json {
-        match (schemas.as_slice(), ledgers.as_slice()) {
-            ([schema], [ledger]) if ledger.db().shard().is_only() => print_json(&schema.to_json()),
+        match (schemas.as_slice(), chosen.as_slice()) {
+            ([schema], [only]) if only.db().shard().is_only() => print_json(&schema.to_json()),
             _ => {
-                let of = |(ledger, schema): (&Ledger, &Schema)| {
-                    let (shard, of) = (ledger.db().shard(), schema.to_json());
+                let of = |(shard, schema): (&Operations, &Schema)| {
+                    let (shard, of) = (shard.db().shard(), schema.to_json());
                     json!({ "shard": shard.number, "applied": of["applied"], "newer": of["newer"] })
                 };
-                print_json(&json!({ "shards": ledgers.iter().zip(&schemas).map(of).collect::<Value>() }))
+                print_json(&json!({ "shards": chosen.iter().zip(&schemas).map(of).collect::<Value>() }))
             }
         }?;
     }

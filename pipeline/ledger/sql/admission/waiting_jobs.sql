@@ -11,4 +11,4 @@ select o.user_id,
        end as waiting
 from (select user_id, coalesce(limit_waiting_jobs, $2) as most_waiting
       from users
-      where user_id = any ((select $1::text[]))) o
+      where user_id = any ((select $1)::text[])) o
