@@ -27,9 +27,6 @@ pub(crate) struct Shown {
 
 impl Store {
     /// One conversation, whatever its status. Those that are asked for together are read together.
-    ///
-    /// # Errors
-    /// When the database does not answer, or the row cannot be read.
     pub async fn conversation(
         &self,
         user: &UserId,
