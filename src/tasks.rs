@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use api::{Delivered, NotInvoker};
+use api::NotInvoker;
 use futures::future::{BoxFuture, FutureExt};
 use job::{Dispatch, Generation, JobId};
+use ledger::Delivered;
 use tasks::{Holds, Refusal, TaskQueue, Verifier};
 use worker::DeliveredRuns;
 
@@ -47,16 +48,9 @@ impl api::Deliveries for Deliveries {
     fn deliver(&self, job: JobId, generation: Generation) -> BoxFuture<'_, Delivered> {
         Box::pin(async move {
             let shards = u16::try_from(self.0.len()).unwrap_or(u16::MAX);
-            let Some(runs) = self.0.get(usize::from(job.shard(shards))) else { return Delivered::Busy };
-            match runs.deliver(&job, generation).await {
-                worker::Delivered::Done => Delivered::Done,
-                worker::Delivered::DeadLetter => Delivered::DeadLetter,
-                worker::Delivered::Retry(ready_at) => Delivered::Retry(ready_at),
-                worker::Delivered::Acked => Delivered::Acked,
-                worker::Delivered::Dropped(reason) => Delivered::Dropped(reason),
-                worker::Delivered::Leased(wait) => Delivered::Leased(wait),
-                worker::Delivered::NotYet(wait) => Delivered::NotYet(wait),
-                worker::Delivered::Busy => Delivered::Busy,
+            match self.0.get(usize::from(job.shard(shards))) {
+                Some(runs) => runs.deliver(&job, generation).await,
+                None => Delivered::Busy,
             }
         })
     }

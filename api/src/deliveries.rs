@@ -1,10 +1,11 @@
 //! The ports of the run route: who may deliver a job, and who runs it. Declared here, because deliveries come in here; implemented where
 //! tokens are verified and jobs are run, which this crate cannot name; tied together by the binary.
 
-use std::{fmt::Debug, time::Duration};
+use std::fmt::Debug;
 
 use futures::future::BoxFuture;
-use job::{Generation, JobId, Timestamp};
+use job::{Generation, JobId};
+use ledger::Delivered;
 
 /// The callers that may deliver jobs.
 pub trait Invokers: Debug + Send + Sync {
@@ -28,27 +29,6 @@ pub trait Deliveries: Debug + Send + Sync {
     /// Claims and runs the dispatch (job, generation), and answers when the run has ended, or for too long has not. Goes on by itself when
     /// no client waits for the answer any more.
     fn deliver(&self, job: JobId, generation: Generation) -> BoxFuture<'_, Delivered>;
-}
-
-/// How a delivery is answered (DECISIONS §4, "run route").
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivered {
-    /// The run completed the job.
-    Done,
-    /// The run, or the claim, was the last one: the job is a dead letter.
-    DeadLetter,
-    /// Another dispatch of the job is on its way, to be delivered at that time.
-    Retry(Timestamp),
-    /// The job was completed before.
-    Acked,
-    /// Delivering it is of no use; why.
-    Dropped(&'static str),
-    /// A run holds its lease for this long, unless it is renewed.
-    Leased(Duration),
-    /// It may not be claimed before this is over.
-    NotYet(Duration),
-    /// No slot is free, the process stops, or the database does not answer.
-    Busy,
 }
 
 /// A process that runs no delivered jobs, and where no caller may deliver.

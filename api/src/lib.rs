@@ -39,7 +39,7 @@ pub use app_servers::{AppServers, NoAppServers, NoManifest, NoMcpTools, NotOffer
 pub use audio_webhooks::{AudioTap, AudioWebhooks, NoAudioWebhooks};
 pub use categorize::{Categorize, Uncategorized};
 pub use completion::run_requests_to_completion;
-pub use deliveries::{Delivered, Deliveries, Invokers, NoDeliveries, NotInvoker};
+pub use deliveries::{Deliveries, Invokers, NoDeliveries, NotInvoker};
 use error::Error;
 pub use error::page as error_codes;
 pub use keyed::{ByokPermit, ByokRuns, NoByokRuns};

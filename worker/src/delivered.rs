@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use job::{Generation, JobId, Timestamp, WorkerId};
-use ledger::{Claimed, DeliveryClaim, Ledger};
+use job::{Generation, JobId, WorkerId};
+use ledger::{Claimed, Delivered, Ledger, NamedClaim};
 use stages::{Engines, Stages};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
@@ -26,27 +26,6 @@ const BEFORE_DEADLINE: Duration = Duration::from_secs(5);
 const RUNNING: Duration = Duration::from_secs(30);
 /// So long after a claim that the database did not answer, deliveries take no slot: shards share them.
 const AWAY: Duration = Duration::from_secs(2);
-
-/// How a delivery ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivered {
-    /// The run completed the job.
-    Done,
-    /// The run, or the claim, was the last one: the job is a dead letter.
-    DeadLetter,
-    /// The run failed, or was released: the job is queued again from that time on, for another dispatch.
-    Retry(Timestamp),
-    /// The job was completed before.
-    Acked,
-    /// Delivering it is of no use; why.
-    Dropped(&'static str),
-    /// A run holds its lease for this long, unless it is renewed.
-    Leased(Duration),
-    /// It may not be claimed before this is over.
-    NotYet(Duration),
-    /// No slot is free, the process stops, or the database does not answer.
-    Busy,
-}
 
 /// The delivered runs of one process. Cheap to clone; [`run`](Self::run) must be running while they are used.
 #[derive(Clone)]
@@ -153,20 +132,20 @@ impl DeliveredRuns {
         };
         inner.metrics.count_delivery(claim.answer());
         match claim {
-            DeliveryClaim::Granted { claimed, retry } => {
+            NamedClaim::Granted { claimed, retry } => {
                 inner.metrics.count_transition(retry, false);
                 let delivered = self.run_claimed(*claimed, slot).await;
                 drop(token);
                 delivered
             }
-            DeliveryClaim::GivenUp => {
+            NamedClaim::GivenUp => {
                 inner.metrics.count_transition(false, true);
                 Delivered::DeadLetter
             }
-            DeliveryClaim::Leased(wait) => Delivered::Leased(wait),
-            DeliveryClaim::NotYet(wait) => Delivered::NotYet(wait),
-            DeliveryClaim::Over("completed") => Delivered::Acked,
-            DeliveryClaim::Over(reason) => Delivered::Dropped(reason),
+            NamedClaim::Leased(wait) => Delivered::Leased(wait),
+            NamedClaim::NotYet(wait) => Delivered::NotYet(wait),
+            NamedClaim::Over("completed") => Delivered::Acked,
+            NamedClaim::Over(reason) => Delivered::Dropped(reason),
         }
     }
 
@@ -208,7 +187,7 @@ fn after(end: End) -> Delivered {
 
 #[cfg(test)]
 mod tests {
-    use job::FailureCode;
+    use job::{FailureCode, Timestamp};
 
     use super::*;
 

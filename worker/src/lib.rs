@@ -40,7 +40,7 @@ mod traces;
 
 pub use audio::{AudioMetrics, AudioTap, AudioWebhooks};
 pub use byok::{ByokRuns, EnginesWithKey, Reservation};
-pub use delivered::{Delivered, DeliveredRuns};
+pub use delivered::DeliveredRuns;
 pub use fan_out::Render;
 pub use indexing::index_conversations;
 pub use mcp::{McpFailure, McpServer};

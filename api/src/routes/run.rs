@@ -10,10 +10,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use job::{Generation, JobId, Timestamp};
+use ledger::Delivered;
 use serde_json::{Value, json};
 
 use crate::{
-    Delivered, Error, NotInvoker,
+    Error, NotInvoker,
     endpoint::{Access, Endpoint},
     keys::bearer,
     read::{Body, Fields, StrictInt, Text, exact_object},

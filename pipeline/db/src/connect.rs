@@ -55,11 +55,11 @@ impl Db {
     }
 
     /// The database's clock: the only clock that decisions know.
-    ///
-    /// # Errors
-    /// When the database cannot be reached.
     pub async fn now(&self) -> Result<Timestamp, Error> {
-        sqlx::query_scalar("select clock_timestamp()").fetch_one(&self.pool).await.doing("reading the clock")
+        sqlx::query_scalar(include_str!("../sql/sessions/clock.sql"))
+            .fetch_one(&self.pool)
+            .await
+            .doing("reading the clock")
     }
 
     /// The waker of this process: raised after commits, waited for by its workers.
@@ -79,9 +79,6 @@ impl Db {
     }
 
     /// Begins an operation: a transaction in which every wait is bounded (DESIGN §4), and the database's clock.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn begin(
         &self,
         doing: &'static str,
@@ -90,9 +87,6 @@ impl Db {
     }
 
     /// Begins an operation whose first statement reads the clock itself.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn begin_without_clock(
         &self,
         doing: &'static str,
@@ -100,10 +94,15 @@ impl Db {
         self.pool.begin_with(BEGIN).await.doing(doing)
     }
 
+    /// The same for what may be lost with the server: its commit does not wait for the disk.
+    pub async fn begin_unflushed(
+        &self,
+        doing: &'static str,
+    ) -> Result<Transaction<'static, Postgres>, Error> {
+        self.pool.begin_with(BEGIN_UNFLUSHED).await.doing(doing)
+    }
+
     /// Begins a renewal, through the sessions that are reserved for renewals.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn begin_renewing(
         &self,
         doing: &'static str,
@@ -113,9 +112,6 @@ impl Db {
 
     /// Begins a transaction that only reads and sees one moment, so that what it shows is never torn by a completion or
     /// a deletion.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn begin_reading(&self, doing: &'static str) -> Result<Transaction<'static, Postgres>, Error> {
         self.pool.begin_with(BEGIN_READING).await.doing(doing)
     }
@@ -188,6 +184,10 @@ const SESSION: &str = "set lock_timeout = '2s'; set statement_timeout = '10s'; \
 pub(crate) const BEGIN: &str = "begin; set local lock_timeout = '2s'; set local statement_timeout = '10s'; \
     set local idle_in_transaction_session_timeout = '5s'";
 
+/// The same for what may be lost with the server.
+const BEGIN_UNFLUSHED: &str = "begin; set local lock_timeout = '2s'; set local statement_timeout = '10s'; \
+    set local idle_in_transaction_session_timeout = '5s'; set local synchronous_commit = off";
+
 /// The same for what is only read, of one moment.
 const BEGIN_READING: &str = "begin isolation level repeatable read read only; set local lock_timeout = '2s'; \
     set local statement_timeout = '10s'; set local idle_in_transaction_session_timeout = '5s'";
@@ -197,7 +197,9 @@ async fn begin_on(
     doing: &'static str,
 ) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
     let mut transaction = pool.begin_with(BEGIN).await.doing(doing)?;
-    let now =
-        sqlx::query_scalar("select clock_timestamp()").fetch_one(&mut *transaction).await.doing(doing)?;
+    let now = sqlx::query_scalar(include_str!("../sql/sessions/clock.sql"))
+        .fetch_one(&mut *transaction)
+        .await
+        .doing(doing)?;
     Ok((transaction, now))
 }

@@ -3,7 +3,8 @@
 use records::OverBudget;
 use sqlx::{error::DatabaseError, migrate::MigrateError, postgres::PgDatabaseError};
 
-/// Something that was being done with the database did not work.
+/// Something that was being done with the database did not work. Every verb fails where the database does not answer, or holds a
+/// row that cannot be read; what else a verb fails of stands in its documentation.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The database did not answer, or refused for a reason that may pass (a lost connection, a lock or

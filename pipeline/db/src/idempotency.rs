@@ -57,9 +57,6 @@ impl Db {
     }
 
     /// What is known of the request; `None`: it was never made, or its name is a day old.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn repeat_of(&self, key: &RequestKey) -> Result<Option<Repeat>, Error> {
         let mut connection = self.pool.acquire().await.doing("looking for a request's name")?;
         known(&mut connection, key).await
@@ -67,32 +64,22 @@ impl Db {
 
     /// Keeps the answer to a request whose name was noted; of any other nothing is kept, nor when what it made was deleted
     /// meanwhile.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn store_answer(&self, key: &RequestKey, status: u16, answer: &str) -> Result<(), Error> {
-        sqlx::query(
-            "update request_keys set status = $5, answer = $6 \
-             where user_id = $1 and route = $2 and request_key = $3 and fingerprint = $4 and answer is null \
-                 and running_until > 'epoch'",
-        )
-        .bind(key.user.as_str())
-        .bind(&key.route)
-        .bind(&key.key)
-        .bind(key.fingerprint.as_slice())
-        .bind(i16::try_from(status).unwrap_or(i16::MAX))
-        .bind(answer)
-        .execute(&self.pool)
-        .await
-        .doing("keeping an answer")
-        .map(drop)
+        sqlx::query(include_str!("../sql/idempotency/store_answer.sql"))
+            .bind(key.user.as_str())
+            .bind(&key.route)
+            .bind(&key.key)
+            .bind(key.fingerprint.as_slice())
+            .bind(i16::try_from(status).unwrap_or(i16::MAX))
+            .bind(answer)
+            .execute(&self.pool)
+            .await
+            .doing("keeping an answer")
+            .map(drop)
     }
 
     /// Notes that a request was answered whose answer is not kept, because it holds a whole transcript: from now on a repeat
     /// finds [`Repeat::Made`].
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn mark_answered(&self, key: &RequestKey) -> Result<(), Error> {
         sqlx::query(include_str!("../sql/idempotency/mark_answered.sql"))
             .bind(key.user.as_str())
@@ -130,17 +117,12 @@ impl Db {
     pub async fn prune_request_keys(&self, batch: i64) -> Result<u64, Error> {
         const DOING: &str = "pruning requests' names";
         let (mut transaction, now) = self.begin(DOING).await?;
-        let gone = sqlx::query(
-            "with doomed as (select user_id, route, request_key from request_keys where created_at < $1 \
-                 order by created_at limit $2 for update skip locked) \
-             delete from request_keys r using doomed d \
-             where r.user_id = d.user_id and r.route = d.route and r.request_key = d.request_key",
-        )
-        .bind(now - KNOWN_FOR)
-        .bind(batch)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let gone = sqlx::query(include_str!("../sql/idempotency/prune.sql"))
+            .bind(now - KNOWN_FOR)
+            .bind(batch)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(gone.rows_affected())
     }
@@ -148,17 +130,14 @@ impl Db {
 
 /// What is known of a request, within the transaction that would make it: its caller holds a lock that orders requests of one name.
 pub async fn known(connection: &mut PgConnection, key: &RequestKey) -> Result<Option<Repeat>, Error> {
-    let row: Option<Row> = sqlx::query_as(
-        "select fingerprint, made, running_until, status, answer, clock_timestamp() as now from request_keys \
-         where user_id = $1 and route = $2 and request_key = $3 and created_at > statement_timestamp() - $4",
-    )
-    .bind(key.user.as_str())
-    .bind(&key.route)
-    .bind(&key.key)
-    .bind(interval(KNOWN_FOR))
-    .fetch_optional(connection)
-    .await
-    .doing("looking for a request's name")?;
+    let row: Option<Row> = sqlx::query_as(include_str!("../sql/idempotency/known.sql"))
+        .bind(key.user.as_str())
+        .bind(&key.route)
+        .bind(&key.key)
+        .bind(interval(KNOWN_FOR))
+        .fetch_optional(connection)
+        .await
+        .doing("looking for a request's name")?;
     Ok(row.map(|row| row.repeat(key)))
 }
 
@@ -170,25 +149,17 @@ pub async fn note(
     made: &[&str],
     now: Timestamp,
 ) -> Result<bool, sqlx::Error> {
-    let noted = sqlx::query(
-        "insert into request_keys as r \
-             (user_id, route, request_key, fingerprint, made, created_at, running_until) \
-         values ($1, $2, $3, $4, $5, $6, $7) \
-         on conflict (user_id, route, request_key) do update set fingerprint = excluded.fingerprint, \
-             made = excluded.made, created_at = excluded.created_at, running_until = excluded.running_until, \
-             status = null, answer = null \
-         where r.created_at <= $8",
-    )
-    .bind(key.user.as_str())
-    .bind(&key.route)
-    .bind(&key.key)
-    .bind(key.fingerprint.as_slice())
-    .bind(made)
-    .bind(now)
-    .bind(now + RUNS_FOR)
-    .bind(now - KNOWN_FOR)
-    .execute(connection)
-    .await?;
+    let noted = sqlx::query(include_str!("../sql/idempotency/note.sql"))
+        .bind(key.user.as_str())
+        .bind(&key.route)
+        .bind(&key.key)
+        .bind(key.fingerprint.as_slice())
+        .bind(made)
+        .bind(now)
+        .bind(now + RUNS_FOR)
+        .bind(now - KNOWN_FOR)
+        .execute(connection)
+        .await?;
     Ok(noted.rows_affected() > 0)
 }
 
@@ -199,15 +170,12 @@ pub async fn forget_answers(
     user: &UserId,
     made: &[&str],
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "update request_keys set status = null, answer = null, running_until = 'epoch' \
-         where user_id = $1 and made && $2",
-    )
-    .bind(user.as_str())
-    .bind(made)
-    .execute(connection)
-    .await
-    .map(drop)
+    sqlx::query(include_str!("../sql/idempotency/forget_answers.sql"))
+        .bind(user.as_str())
+        .bind(made)
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
 fn interval(length: TimeDelta) -> sqlx::postgres::types::PgInterval {

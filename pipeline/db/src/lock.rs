@@ -7,11 +7,8 @@ use crate::{Doing, Error};
 
 /// Locks a user's row, which comes first in the order of locks: an operation that counts a user's objects before adding to
 /// them holds it.
-///
-/// # Errors
-/// When the database does not answer.
 pub async fn lock_user(connection: &mut PgConnection, user: &UserId) -> Result<(), Error> {
-    sqlx::query("select from users where user_id = $1 for no key update")
+    sqlx::query(include_str!("../sql/users/lock.sql"))
         .bind(user.as_str())
         .execute(connection)
         .await

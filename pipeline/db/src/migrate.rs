@@ -28,25 +28,11 @@ impl Db {
     }
 
     /// Whether the schema is the one this binary was built for: part of readiness.
-    ///
-    /// # Errors
-    /// When the database cannot be reached.
     pub async fn is_migrated(&self) -> Result<bool, Error> {
         const DOING: &str = "looking at the schema's version";
-        // Two queries: one that names a missing table is refused, whatever its `where` says.
-        let ever: bool = sqlx::query_scalar("select to_regclass('_sqlx_migrations') is not null")
-            .fetch_one(&self.pool)
-            .await
-            .doing(DOING)?;
-        if !ever {
-            return Ok(false);
-        }
         let newest = MIGRATOR.iter().map(|migration| migration.version).max().unwrap_or(0);
-        sqlx::query_scalar("select exists (select from _sqlx_migrations where version = $1 and success)")
-            .bind(newest)
-            .fetch_one(&self.pool)
-            .await
-            .doing(DOING)
+        let mut session = self.pool.acquire().await.doing(DOING)?;
+        Ok(applied(&mut session).await.doing(DOING)?.contains(&newest))
     }
 }
 
@@ -151,7 +137,7 @@ fn statements(file: &str) -> Vec<&str> {
 /// By asking again, because a session that waits inside PostgreSQL for sqlx's own lock holds a snapshot, and
 /// `create index concurrently` of the process that migrates waits for every snapshot: a deadlock.
 async fn lock_migrations(session: &mut PgConnection) -> Result<(), sqlx::Error> {
-    let lock = "select pg_try_advisory_lock(hashtext('listen migrate'))";
+    let lock = include_str!("../sql/migrations/lock.sql");
     while !sqlx::query_scalar::<_, bool>(lock).fetch_one(&mut *session).await? {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
@@ -160,16 +146,10 @@ async fn lock_migrations(session: &mut PgConnection) -> Result<(), sqlx::Error> 
 
 /// The versions of the migrations that were applied.
 pub async fn applied(connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::Error> {
-    let there: bool = sqlx::query_scalar("select to_regclass('_sqlx_migrations') is not null")
-        .fetch_one(&mut *connection)
-        .await?;
-    match there {
+    // Two statements: one that names a missing table is refused, whatever its `where` says.
+    match shard::is_there("_sqlx_migrations", connection).await? {
         false => Ok(Vec::new()),
-        true => {
-            sqlx::query_scalar("select version from _sqlx_migrations where success order by version")
-                .fetch_all(connection)
-                .await
-        }
+        true => sqlx::query_scalar(include_str!("../sql/migrations/applied.sql")).fetch_all(connection).await,
     }
 }
 

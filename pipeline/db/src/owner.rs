@@ -3,7 +3,7 @@
 
 use sqlx::{Connection, PgConnection, postgres::PgConnectOptions};
 
-use crate::Shard;
+use crate::{Shard, shard::is_there};
 
 /// What a session says of the place of its shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,25 +21,13 @@ pub(crate) enum Owner {
 /// # Errors
 /// When it does not answer.
 pub(crate) async fn owner(session: &mut PgConnection) -> Result<Owner, sqlx::Error> {
-    let is_divided: bool = sqlx::query_scalar("select to_regclass('pg_catalog.pg_dist_schema') is not null")
-        .fetch_one(&mut *session)
-        .await?;
-    if !is_divided {
+    if !is_there("pg_catalog.pg_dist_schema", session).await? {
         return Ok(Owner::Undivided);
     }
-    let node: Option<(String, i32)> = sqlx::query_as(ELSEWHERE).fetch_optional(session).await?;
+    let node: Option<(String, i32)> =
+        sqlx::query_as(include_str!("../sql/shards/other_node.sql")).fetch_optional(session).await?;
     Ok(node.map_or(Owner::Here, |(name, port)| Owner::Node(name, u16::try_from(port).unwrap_or_default())))
 }
-
-/// The node of the session's schema, when it is another than the session's own, takes sessions, and knows of all tables.
-const ELSEWHERE: &str = "select n.nodename, n.nodeport from pg_catalog.pg_dist_schema s \
-     join pg_catalog.pg_dist_partition t on t.colocationid = s.colocationid \
-     join pg_catalog.pg_dist_shard d on d.logicalrelid = t.logicalrelid \
-     join pg_catalog.pg_dist_placement p on p.shardid = d.shardid \
-     join pg_catalog.pg_dist_node n on n.groupid = p.groupid \
-     where s.schemaid = to_regnamespace(current_setting('search_path'))::oid \
-         and n.groupid <> (select groupid from pg_catalog.pg_dist_local_group) \
-         and n.noderole = 'primary' and n.isactive and n.hasmetadata and n.metadatasynced limit 1";
 
 /// How a session of the shard is opened at its owner.
 ///

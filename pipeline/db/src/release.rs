@@ -80,7 +80,7 @@ enum Status {
 /// The driver keeps that status to itself, but compares it in `begin_with`: a statement that begins no transaction is
 /// refused as one, unless a transaction is open already.
 async fn status(session: &mut PgConnection) -> Result<Status, sqlx::Error> {
-    match session.begin_with("select 1").await {
+    match session.begin_with(include_str!("../sql/sessions/sign_of_life.sql")).await {
         Err(sqlx::Error::BeginFailed) => Ok(Status::Idle),
         Ok(_) | Err(sqlx::Error::InvalidSavePointStatement) => Ok(Status::InTransaction),
         // Of a transaction that failed, the server ignores every statement but its end.

@@ -84,9 +84,6 @@ impl Db {
     }
 
     /// What the database says of shards.
-    ///
-    /// # Errors
-    /// When the database cannot be reached.
     pub async fn found_shards(&self) -> Result<Found, Error> {
         const DOING: &str = "asking which shard it is";
         self.locate().await?;
@@ -95,7 +92,8 @@ impl Db {
         let found = async {
             let mut session = PgConnection::connect_with(&options).await?;
             let other = other(self.shard, &mut session).await?;
-            let all: Vec<String> = sqlx::query_scalar(ALL).fetch_all(&mut session).await?;
+            let all: Vec<String> =
+                sqlx::query_scalar(include_str!("../sql/shards/list.sql")).fetch_all(&mut session).await?;
             session.close().await?;
             let numbers = all.iter().filter_map(|name| name.strip_prefix("listen_")?.parse().ok());
             Ok(Found { other, all: numbers.collect() })
@@ -118,7 +116,7 @@ pub struct Found {
 pub(crate) async fn other(shard: Shard, session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {
     let found = match shard.is_only() {
         true => match is_there("listen_0000.listen_shard", session).await? {
-            true => read("select number, shards from listen_0000.listen_shard", session).await?,
+            true => read(include_str!("../sql/shards/read_first.sql"), session).await?,
             false => None,
         },
         false => match written(session).await? {
@@ -137,7 +135,7 @@ pub(crate) async fn make(shard: Shard, session: &mut PgConnection) -> Result<(),
     let mut transaction = session.begin().await?;
     transaction.execute(SCHEMA).await?;
     transaction.execute(TABLE).await?;
-    sqlx::query("insert into listen_shard (number, shards) values ($1, $2) on conflict (number) do nothing")
+    sqlx::query(include_str!("../sql/shards/note.sql"))
         .bind(i32::from(shard.number))
         .bind(i32::from(shard.of))
         .execute(&mut *transaction)
@@ -154,20 +152,17 @@ const SCHEMA: &str = "do $$ begin \
 const TABLE: &str = "create table if not exists listen_shard (\
      number integer not null constraint listen_shard_pkey primary key, shards integer not null)";
 
-/// The schemas of shards.
-const ALL: &str = "select n.nspname::text from pg_namespace n join pg_class c on c.relnamespace = n.oid \
-     where c.relname = 'listen_shard' and n.nspname ~ '^listen_[0-9]{4}$' order by 1";
-
 /// What the session's schema says; `None` where it was never migrated.
 async fn written(session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {
     match is_there("listen_shard", session).await? {
-        true => read("select number, shards from listen_shard", session).await,
+        true => read(include_str!("../sql/shards/read.sql"), session).await,
         false => Ok(None),
     }
 }
 
-async fn is_there(table: &str, session: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar("select to_regclass($1) is not null").bind(table).fetch_one(session).await
+/// Whether the session knows such a table.
+pub(crate) async fn is_there(table: &str, session: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar(include_str!("../sql/sessions/has_table.sql")).bind(table).fetch_one(session).await
 }
 
 /// `None` where a migration was killed before it said so: the next one does.

@@ -50,7 +50,7 @@ impl Db {
     }
 
     async fn notify(&self, queue: Queue) -> Result<(), Error> {
-        sqlx::query("select pg_notify($1, $2)")
+        sqlx::query(include_str!("../sql/wakes/notify.sql"))
             .bind(self.shard.channel())
             .bind(queue.as_str())
             .execute(&self.pool)
@@ -95,7 +95,8 @@ impl Db {
                 // The other sessions are opened at another server by now.
                 Err(_) if !Arc::ptr_eq(&here, &self.pool.connect_options()) => return Ok(()),
                 Err(_) => {
-                    let asked = sqlx::query("select 1").execute(&mut listener);
+                    let asked =
+                        sqlx::query(include_str!("../sql/sessions/sign_of_life.sql")).execute(&mut listener);
                     self.within(SIGN_OF_LIFE, async { asked.await.doing(HEARING).map(drop) }).await?;
                 }
             }

@@ -254,9 +254,9 @@ fn admission() -> Span {
 
 /// What an admission needs to know of the user.
 #[derive(sqlx::FromRow)]
-struct Owner {
+pub(crate) struct Owner {
     /// The user's jobs require the user's own keys.
-    requires_byok: bool,
+    pub(crate) requires_byok: bool,
     /// The epoch at which the user's jobs begin.
     first_epoch: i64,
     /// What the user speaks, where a conversation does not say.
@@ -264,7 +264,7 @@ struct Owner {
 }
 
 /// The user of an admission, locked; `None`: unknown, or being deleted.
-async fn owner(connection: &mut PgConnection, user: &UserId) -> Result<Option<Owner>, Error> {
+pub(crate) async fn owner(connection: &mut PgConnection, user: &UserId) -> Result<Option<Owner>, Error> {
     sqlx::query_as(include_str!("../sql/admission/lock_user.sql"))
         .bind(user.as_str())
         .fetch_optional(connection)

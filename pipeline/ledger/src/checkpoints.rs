@@ -17,33 +17,24 @@ pub struct CheckpointKey {
 
 impl Ledger {
     /// The output that an earlier run of this job recorded under `key`.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn recall(
         &self,
         token: &LeaseToken,
         key: &CheckpointKey,
     ) -> Result<Option<serde_json::Value>, Error> {
-        sqlx::query_scalar(
-            "select output from stage_checkpoints \
-             where user_id = $1 and job_id = $2 and stage = $3 and version = $4 and digest = $5",
-        )
-        .bind(token.user_id.as_str())
-        .bind(token.job_id.as_str())
-        .bind(key.stage)
-        .bind(i32::from(key.version))
-        .bind(key.digest.as_slice())
-        .fetch_optional(self.db.pool())
-        .await
-        .doing("recalling a checkpoint")
+        sqlx::query_scalar(include_str!("../sql/checkpoints/read.sql"))
+            .bind(token.user_id.as_str())
+            .bind(token.job_id.as_str())
+            .bind(key.stage)
+            .bind(i32::from(key.version))
+            .bind(key.digest.as_slice())
+            .fetch_optional(self.db.pool())
+            .await
+            .doing("recalling a checkpoint")
     }
 
     /// Records an output, only while the caller's claim is the newest and leased. `false`: the lease is lost, nothing was
     /// written. On a conflict the first record stands. `spent` is what the run has spent so far: it is written with it.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn record(
         &self,
         token: &LeaseToken,
@@ -56,9 +47,6 @@ impl Ledger {
 
     /// Records an output over one that was recalled and could not be read, under the same fence: the next run would
     /// pay for it once more; with what the run has `spent`. `false`: the lease is lost, nothing was written.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn record_anew(
         &self,
         token: &LeaseToken,
@@ -71,9 +59,6 @@ impl Ledger {
 
     /// Writes what a run has spent, only while its claim is the newest and leased; `false`: it is not. For what
     /// no checkpoint carries, because the stage failed. Counts of a run never go down, so a repeat changes nothing.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn spend(&self, token: &LeaseToken, spent: &[Spent]) -> Result<bool, Error> {
         self.write_fenced(token, None, spent).await
     }

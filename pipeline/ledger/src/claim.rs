@@ -103,19 +103,12 @@ impl Turns {
 
 impl Ledger {
     /// Whether a job of `queue` is due: asked by workers who share their slots with those of other shards.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn is_job_due(&self, queue: Queue) -> Result<bool, Error> {
-        sqlx::query_scalar(
-            "select exists (select from finalization_jobs where queue = $1 and status = 'queued' \
-                 and ready_at <= statement_timestamp()) \
-             and not exists (select from queue_pauses where queue = $1)",
-        )
-        .bind(queue.as_str())
-        .fetch_one(self.db.pool())
-        .await
-        .doing("looking for jobs that are due")
+        sqlx::query_scalar(include_str!("../sql/claim/is_due.sql"))
+            .bind(queue.as_str())
+            .fetch_one(self.db.pool())
+            .await
+            .doing("looking for jobs that are due")
     }
 
     /// Leases at most `request.slots` due jobs, oldest first. While other users' jobs wait, a user whose jobs fill their
@@ -392,7 +385,7 @@ pub(crate) async fn defer(connection: &mut PgConnection, user: &str, job: &str) 
 
 /// Whether `queue` is paused, as a claim asks that names its job.
 pub(crate) async fn is_paused(connection: &mut PgConnection, queue: Queue) -> Result<bool, Error> {
-    sqlx::query_scalar("select exists (select from queue_pauses where queue = $1)")
+    sqlx::query_scalar(include_str!("../sql/claim/is_paused.sql"))
         .bind(queue.as_str())
         .fetch_one(connection)
         .await

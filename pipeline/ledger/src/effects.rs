@@ -172,17 +172,13 @@ async fn fail_conversation(
     job: &Stored,
     now: Timestamp,
 ) -> Result<u64, Error> {
-    let failed = sqlx::query(
-        "update conversations set status = 'failed', discarded_by_failure = discarded_by_failure or not discarded, \
-             discarded = true, updated_at = $3 \
-         where user_id = $1 and conversation_id = $2 and status = 'processing'",
-    )
-    .bind(job.user_id.as_str())
-    .bind(job.conversation_id.as_str())
-    .bind(now)
-    .execute(&mut *connection)
-    .await
-    .doing("failing a conversation")?;
+    let failed = sqlx::query(include_str!("../sql/conversations/fail.sql"))
+        .bind(job.user_id.as_str())
+        .bind(job.conversation_id.as_str())
+        .bind(now)
+        .execute(&mut *connection)
+        .await
+        .doing("failing a conversation")?;
     if failed.rows_affected() == 0 {
         return Ok(0);
     }
@@ -207,18 +203,14 @@ async fn reopen_conversation(
     job: &Stored,
     now: Timestamp,
 ) -> Result<(), Error> {
-    sqlx::query(
-        "update conversations set status = 'processing', discarded = discarded and not discarded_by_failure, \
-             discarded_by_failure = false, updated_at = $3 \
-         where user_id = $1 and conversation_id = $2 and status = 'failed'",
-    )
-    .bind(job.user_id.as_str())
-    .bind(job.conversation_id.as_str())
-    .bind(now)
-    .execute(connection)
-    .await
-    .doing("reopening a conversation")
-    .map(drop)
+    sqlx::query(include_str!("../sql/conversations/process_again.sql"))
+        .bind(job.user_id.as_str())
+        .bind(job.conversation_id.as_str())
+        .bind(now)
+        .execute(connection)
+        .await
+        .doing("reopening a conversation")
+        .map(drop)
 }
 
 /// Totals of finished jobs follow every transition into and out of rest, in one of sixteen stripes: that of the first job
@@ -235,16 +227,13 @@ pub(crate) async fn count_totals(
         to.into_iter().for_each(|status| *totals.entry(status).or_default() += 1);
     }
     for (status, change) in totals.into_iter().filter(|(_, change)| *change != 0) {
-        sqlx::query(
-            "update finalization_totals set jobs = jobs + $3 \
-             where status = $1 and stripe = abs(hashtext($2) % 16)::smallint",
-        )
-        .bind(status)
-        .bind(changes[0].1.id.as_str())
-        .bind(change)
-        .execute(&mut *connection)
-        .await
-        .doing("counting finished jobs")?;
+        sqlx::query(include_str!("../sql/jobs/add_to_total.sql"))
+            .bind(status)
+            .bind(changes[0].1.id.as_str())
+            .bind(change)
+            .execute(&mut *connection)
+            .await
+            .doing("counting finished jobs")?;
     }
     Ok(())
 }
@@ -260,18 +249,14 @@ async fn count_dead_letters(connection: &mut PgConnection, before: &Job, after: 
         return Ok(());
     }
     for ((code, settled), change) in from.map(|from| (from, -1_i64)).into_iter().chain(to.map(|to| (to, 1))) {
-        sqlx::query(
-            "insert into dead_letter_totals as t (code, settled, stripe, jobs) \
-             values ($1, $2, abs(hashtext($3) % 16)::smallint, $4) \
-             on conflict (code, settled, stripe) do update set jobs = t.jobs + excluded.jobs",
-        )
-        .bind(code)
-        .bind(settled)
-        .bind(after.id.as_str())
-        .bind(change)
-        .execute(&mut *connection)
-        .await
-        .doing("counting dead letters")?;
+        sqlx::query(include_str!("../sql/jobs/add_to_dead_total.sql"))
+            .bind(code)
+            .bind(settled)
+            .bind(after.id.as_str())
+            .bind(change)
+            .execute(&mut *connection)
+            .await
+            .doing("counting dead letters")?;
     }
     Ok(())
 }

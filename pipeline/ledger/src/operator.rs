@@ -9,7 +9,9 @@ use uuid::Uuid;
 
 use crate::{
     Ledger,
+    admit::owner,
     effects::{Abort, Written},
+    lock::lock_conversation,
     retry_conflicts,
     row::{self, Stored},
 };
@@ -50,29 +52,21 @@ pub struct OperatorAction {
 
 impl Ledger {
     /// One job, with the stages whose output is recorded.
-    ///
-    /// # Errors
-    /// When the database does not answer, or the row cannot be read.
     pub async fn job(&self, job: &JobId) -> Result<Option<JobView>, Error> {
         let mut connection = self.db.pool().acquire().await.doing("reading a job")?;
         let Some(stored) = row::read(&mut connection, job).await? else { return Ok(None) };
         let mut view = self.job_view(stored);
-        view.checkpoints = sqlx::query_scalar(
-            "select stage from stage_checkpoints where user_id = $1 and job_id = $2 order by created_at, stage",
-        )
-        .bind(view.user_id.as_str())
-        .bind(job.as_str())
-        .fetch_all(&mut *connection)
-        .await
-        .doing("reading a job's checkpoints")?;
+        view.checkpoints = sqlx::query_scalar(include_str!("../sql/checkpoints/stages.sql"))
+            .bind(view.user_id.as_str())
+            .bind(job.as_str())
+            .fetch_all(&mut *connection)
+            .await
+            .doing("reading a job's checkpoints")?;
         Ok(Some(view))
     }
 
     /// Replays a dead letter in one transaction: queued, generation + 1, conversation reopened, action recorded.
     /// Recorded outputs of stages are kept. `None`: no such job.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn replay(
         &self,
         job: &JobId,
@@ -82,9 +76,6 @@ impl Ledger {
     }
 
     /// The same, and what stages recorded is dropped in the same transaction: all of them are paid for again.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn replay_from_scratch(
         &self,
         job: &JobId,
@@ -94,9 +85,6 @@ impl Ledger {
     }
 
     /// Marks a dead letter as settled. `None`: no such job.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn discard(
         &self,
         job: &JobId,
@@ -107,9 +95,6 @@ impl Ledger {
 
     /// Ends the wait of a job that backs off or waits for a circuit: it is claimable at once, under the next generation, and
     /// its run asks the model server even where its circuit is open. Recorded with the change. `None`: no such job.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn run_now(
         &self,
         job: &JobId,
@@ -120,9 +105,6 @@ impl Ledger {
 
     /// Ends a live job as a settled dead letter, `cancelled_by_operator`, with its conversation failed as by any dead letter.
     /// A run loses its lease, and no write of it lands. Recorded with the change. `None`: no such job.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn cancel(
         &self,
         job: &JobId,
@@ -149,9 +131,6 @@ impl Ledger {
     }
 
     /// An operator's operation on one job; `part_of` names the order for many jobs that it is part of. `None`: no such job.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn operate(
         &self,
         job: &JobId,
@@ -202,7 +181,7 @@ impl Ledger {
             Ok(written) => written,
         };
         if let Operation::Replay { from_scratch: true } = operation {
-            sqlx::query("delete from stage_checkpoints where user_id = $1 and job_id = $2")
+            sqlx::query(include_str!("../sql/checkpoints/delete.sql"))
                 .bind(stored.user_id.as_str())
                 .bind(stored.job.id.as_str())
                 .execute(&mut *connection)
@@ -234,36 +213,21 @@ pub enum Operation {
 
 /// The facts of a replay, read under the person's row, so that marking the person and replaying exclude each other.
 async fn replay_command(connection: &mut PgConnection, stored: &Stored) -> Result<Command, Error> {
-    let marked: Option<bool> = sqlx::query_scalar(
-        "select requires_byok from users where user_id = $1 and deleting_since is null for share",
-    )
-    .bind(stored.user_id.as_str())
-    .fetch_optional(&mut *connection)
-    .await
-    .doing("reading a person's mark")?;
+    let owner = owner(connection, &stored.user_id).await?;
     // Held until the replay is stored: an admission of the next revision waits for it, and then finds a live job. Before the
     // job, other than everywhere else: DESIGN §4 says why that may be.
-    let there: Option<bool> = sqlx::query_scalar(
-        "select true from conversations where user_id = $1 and conversation_id = $2 for no key update",
-    )
-    .bind(stored.user_id.as_str())
-    .bind(stored.conversation_id.as_str())
-    .fetch_optional(&mut *connection)
-    .await
-    .doing("locking a replay's conversation")?;
-    let superseded = sqlx::query_scalar(
-        "select exists (select from finalization_admissions where user_id = $1 and conversation_id = $2 \
-             and revision > $3)",
-    )
-    .bind(stored.user_id.as_str())
-    .bind(stored.conversation_id.as_str())
-    .bind(stored.revision)
-    .fetch_one(connection)
-    .await
-    .doing("reading what a replay depends on")?;
+    let is_there = lock_conversation(connection, &stored.user_id, &stored.conversation_id).await?;
+    let superseded = sqlx::query_scalar(include_str!("../sql/operator/is_superseded.sql"))
+        .bind(stored.user_id.as_str())
+        .bind(stored.conversation_id.as_str())
+        .bind(stored.revision)
+        .fetch_one(connection)
+        .await
+        .doing("reading what a replay depends on")?;
     // What belongs to a user who is being deleted is as good as gone.
-    let conversation_gone = there.is_none() || marked.is_none();
-    Ok(Command::Replay { superseded, conversation_gone, requires_keys: marked.unwrap_or(false) })
+    let conversation_gone = !is_there || owner.is_none();
+    let requires_keys = owner.is_some_and(|owner| owner.requires_byok);
+    Ok(Command::Replay { superseded, conversation_gone, requires_keys })
 }
 
 async fn record(
@@ -286,26 +250,22 @@ async fn record(
     };
     // One action per version of the job: the id is derived, so a repeated attempt writes the same row.
     let id = Uuid::new_v5(&ACTIONS, format!("{}\n{}\n{verb}", before.job.id, before.version).as_bytes());
-    sqlx::query(
-        "insert into operator_actions (user_id, action_id, job_id, action, operator, reason, from_status, from_code, \
-             from_generation, to_generation, created_at, subject) \
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-    )
-    .bind(before.user_id.as_str())
-    .bind(id.to_string())
-    .bind(before.job.id.as_str())
-    .bind(verb)
-    .bind(&action.operator)
-    .bind(&action.reason)
-    .bind(before.job.state.status())
-    .bind(code)
-    .bind(before.job.generation.0)
-    .bind(after.job.generation.0)
-    .bind(now)
-    .bind(part_of)
-    .execute(connection)
-    .await
-    .map(drop)
+    sqlx::query(include_str!("../sql/operator/note_action.sql"))
+        .bind(before.user_id.as_str())
+        .bind(id.to_string())
+        .bind(before.job.id.as_str())
+        .bind(verb)
+        .bind(&action.operator)
+        .bind(&action.reason)
+        .bind(before.job.state.status())
+        .bind(code)
+        .bind(before.job.generation.0)
+        .bind(after.job.generation.0)
+        .bind(now)
+        .bind(part_of)
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
 /// The namespace of operator actions; part of the durable contract.
@@ -330,18 +290,15 @@ pub async fn write_action(
 ) -> Result<(), sqlx::Error> {
     let user = audited.user.map_or("", UserId::as_str);
     let name = format!("{user}\n{}\n{}\n{}", audited.verb, audited.subject, now.timestamp_micros());
-    sqlx::query(
-        "insert into operator_actions (user_id, action_id, subject, action, operator, reason, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing",
-    )
-    .bind(user)
-    .bind(Uuid::new_v5(&ACTIONS, name.as_bytes()).to_string())
-    .bind(audited.subject)
-    .bind(audited.verb)
-    .bind(&action.operator)
-    .bind(&action.reason)
-    .bind(now)
-    .execute(connection)
-    .await
-    .map(drop)
+    sqlx::query(include_str!("../sql/operator/note_order.sql"))
+        .bind(user)
+        .bind(Uuid::new_v5(&ACTIONS, name.as_bytes()).to_string())
+        .bind(audited.subject)
+        .bind(audited.verb)
+        .bind(&action.operator)
+        .bind(&action.reason)
+        .bind(now)
+        .execute(connection)
+        .await
+        .map(drop)
 }

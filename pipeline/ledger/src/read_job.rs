@@ -56,9 +56,6 @@ struct PollRow {
 
 impl Ledger {
     /// The poll of a conversation's newest revision; `None` when there is no conversation or no job.
-    ///
-    /// # Errors
-    /// When the database does not answer, or the row cannot be read.
     pub async fn poll(&self, user: &UserId, conversation: &ConversationId) -> Result<Option<Poll>, Error> {
         let read = async {
             let row: Option<PollRow> = sqlx::query_as(include_str!("../sql/jobs/newest_of_conversation.sql"))

@@ -41,15 +41,12 @@ impl Ledger {
         let (mut transaction, now) = self.db.begin_renewing("renewing leases").await?;
         let users: Vec<&str> = tokens.iter().map(|token| token.user_id.as_str()).collect();
         let ids: Vec<&str> = tokens.iter().map(|token| token.job_id.as_str()).collect();
-        let free: Vec<JobRow> = sqlx::query_as(
-            "select j.* from finalization_jobs j where j.user_id = any($1) and j.job_id = any($2) \
-             order by j.user_id, j.job_id for no key update skip locked",
-        )
-        .bind(&users)
-        .bind(&ids)
-        .fetch_all(&mut *transaction)
-        .await
-        .doing("reading leases")?;
+        let free: Vec<JobRow> = sqlx::query_as(include_str!("../sql/jobs/lock_free.sql"))
+            .bind(&users)
+            .bind(&ids)
+            .fetch_all(&mut *transaction)
+            .await
+            .doing("reading leases")?;
         let mut answers = HashMap::new();
         let mut renewed = Vec::new();
         for row in free {
@@ -71,7 +68,7 @@ impl Ledger {
             .map(|held| held.job_id.as_str())
             .collect();
         if !passed.is_empty() {
-            let held: Vec<JobRow> = sqlx::query_as("select * from finalization_jobs where job_id = any($1)")
+            let held: Vec<JobRow> = sqlx::query_as(include_str!("../sql/jobs/of_ids.sql"))
                 .bind(&passed)
                 .fetch_all(&mut *transaction)
                 .await

@@ -14,9 +14,6 @@ use crate::{
 
 impl Ledger {
     /// Says `Reconcile` to one job (lease watch and reconciler).
-    ///
-    /// # Errors
-    /// When the database does not answer, or the row cannot be read.
     pub async fn reconcile(&self, job: &JobId) -> Result<Answer, Error> {
         // The job table is the queue: what is queued there waits for a claim.
         retry_conflicts!("reconciling a job", self.try_reconcile(job, None, true))
@@ -24,9 +21,6 @@ impl Ledger {
 
     /// The same to a job whose dispatch `asked` was handed to the task queue. `task_waiting`: the queue still has the task; without
     /// it the job is dispatched again, under the next generation.
-    ///
-    /// # Errors
-    /// When the database does not answer, or the row cannot be read.
     pub async fn reconcile_task(
         &self,
         job: &JobId,

@@ -207,7 +207,7 @@ fn row(stored: &Stored, now: Timestamp, policy: &Policy) -> JobRow {
 
 /// Reads a job by its id alone, as a delivery names it; takes no lock, the compare-and-set protects the store.
 pub async fn read(connection: &mut PgConnection, job: &JobId) -> Result<Option<Stored>, Error> {
-    let row: Option<JobRow> = sqlx::query_as("select * from finalization_jobs where job_id = $1")
+    let row: Option<JobRow> = sqlx::query_as(include_str!("../sql/jobs/get.sql"))
         .bind(job.as_str())
         .fetch_optional(connection)
         .await

@@ -60,9 +60,6 @@ pub struct RecentItem {
 
 impl Ledger {
     /// Reads the input of a run; `None` when the conversation is gone.
-    ///
-    /// # Errors
-    /// When the database does not answer, or a row cannot be read.
     pub async fn run_input(&self, claimed: &Claimed) -> Result<Option<RunInput>, Error> {
         let read = async {
             let row: Option<InputRow> = sqlx::query_as(include_str!("../sql/run_input.sql"))

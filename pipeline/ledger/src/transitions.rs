@@ -1,7 +1,7 @@
 //! The other transitions of a job: release, fail, park, reconcile, and parking by its user's mark.
 
 use chrono::Duration;
-use db::{Doing, Error};
+use db::{Doing, Error, idempotency::forget_answers};
 use job::{Cause, Command, Effect, FailureCode, JobId, Refusal, State, Timestamp, decide};
 use outbox::reminders::lock_subscriptions;
 use records::{ConversationId, UserId};
@@ -141,9 +141,6 @@ impl Ledger {
     }
 
     /// Defers a row that errors by five minutes, so that it stops no page.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn defer(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
         let mut connection = self.db.pool().acquire().await.doing("deferring a job")?;
         defer(&mut connection, user.as_str(), job.as_str()).await
@@ -158,14 +155,11 @@ impl Ledger {
         user: &UserId,
         now: Timestamp,
     ) -> Result<(), Abort> {
-        let jobs: Vec<String> = sqlx::query_scalar(
-            "select job_id from finalization_jobs where user_id = $1 \
-                 and status in ('queued', 'leased', 'blocked_byok') order by job_id",
-        )
-        .bind(user.as_str())
-        .fetch_all(&mut *connection)
-        .await
-        .doing("reading a person's jobs")?;
+        let jobs: Vec<String> = sqlx::query_scalar(include_str!("../sql/jobs/live_of_user.sql"))
+            .bind(user.as_str())
+            .fetch_all(&mut *connection)
+            .await
+            .doing("reading a person's jobs")?;
         for some in jobs.chunks(AT_ONCE) {
             self.require_keys_of(connection, some, now).await?;
         }
@@ -199,9 +193,6 @@ impl Ledger {
 
     /// Deletes a conversation with everything that hangs on it, and withdraws its live job, in one transaction
     /// (DECISIONS §3, "delete a conversation"). `false`: no such conversation.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn delete_conversation(
         &self,
         user: &UserId,
@@ -218,14 +209,12 @@ impl Ledger {
         }
         // Its items' pushes go with it.
         lock_subscriptions(&mut transaction, user).await?;
-        let deleted: Option<i64> = sqlx::query_scalar(
-            "delete from conversations where user_id = $1 and conversation_id = $2 returning coalesce(counted_bytes, 0)",
-        )
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .fetch_optional(&mut *transaction)
-        .await
-        .doing("deleting a conversation")?;
+        let deleted: Option<i64> = sqlx::query_scalar(include_str!("../sql/conversations/delete.sql"))
+            .bind(user.as_str())
+            .bind(conversation.as_str())
+            .fetch_optional(&mut *transaction)
+            .await
+            .doing("deleting a conversation")?;
         let Some(bytes) = deleted else { return Ok(false) };
         if live_job(&mut transaction, user, conversation).await?.is_some() {
             return Err(Abort::Conflict); // admitted between our look and the deletion: withdraw that one, too
@@ -246,15 +235,12 @@ pub(crate) async fn live_job(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Option<Stored>, Error> {
-    let row: Option<JobRow> = sqlx::query_as(
-        "select * from finalization_jobs where user_id = $1 and conversation_id = $2 \
-             and status in ('queued', 'leased', 'blocked_byok')",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .fetch_optional(connection)
-    .await
-    .doing("looking for a live job")?;
+    let row: Option<JobRow> = sqlx::query_as(include_str!("../sql/jobs/live_of_conversation.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_optional(connection)
+        .await
+        .doing("looking for a live job")?;
     row.map(Stored::try_from).transpose()
 }
 
@@ -267,23 +253,22 @@ async fn erase_traces(
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     for statement in [
-        "delete from stage_checkpoints c using finalization_jobs j where j.user_id = $1 and j.conversation_id = $2 \
-             and c.user_id = j.user_id and c.job_id = j.job_id and $3::timestamptz is not null",
-        "delete from webhook_deliveries where user_id = $1 and conversation_id = $2 \
-             and status in ('pending', 'sending') and $3::timestamptz is not null",
-        "update webhook_deliveries set body = null where user_id = $1 and conversation_id = $2 \
-             and body is not null and $3::timestamptz is not null",
-        "update request_keys set status = null, answer = null, running_until = 'epoch' \
-             where user_id = $1 and made && array[$2] and $3::timestamptz is not null",
-        "insert into deleted_conversations (user_id, conversation_id, deleted_at) values ($1, $2, $3) \
-             on conflict do nothing",
+        include_str!("../sql/conversations/forget_checkpoints.sql"),
+        include_str!("../sql/conversations/cancel_deliveries.sql"),
+        include_str!("../sql/conversations/erase_deliveries.sql"),
     ] {
         sqlx::query(statement)
             .bind(user.as_str())
             .bind(conversation.as_str())
-            .bind(now)
             .execute(&mut *connection)
             .await?;
     }
-    Ok(())
+    forget_answers(connection, user, &[conversation.as_str()]).await?;
+    sqlx::query(include_str!("../sql/conversations/note_deleted.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .bind(now)
+        .execute(connection)
+        .await
+        .map(drop)
 }

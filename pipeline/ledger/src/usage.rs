@@ -28,12 +28,9 @@ pub async fn spent_by(
     user: &UserId,
     job: &job::JobId,
 ) -> Result<Vec<Spent>, sqlx::Error> {
-    sqlx::query_as(
-        "select epoch, stage, engine, calls, prompt_tokens, cached_tokens, completion_tokens from engine_usage \
-         where user_id = $1 and job_id = $2 order by epoch, stage",
-    )
-    .bind(user.as_str())
-    .bind(job.as_str())
-    .fetch_all(connection)
-    .await
+    sqlx::query_as(include_str!("../sql/jobs/usage.sql"))
+        .bind(user.as_str())
+        .bind(job.as_str())
+        .fetch_all(connection)
+        .await
 }

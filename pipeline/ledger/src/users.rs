@@ -8,9 +8,6 @@ use crate::{Ledger, effects::Abort, retry_conflicts};
 
 impl Ledger {
     /// Changes a person (and, when marked, parks queued jobs). `None`: no such person.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn change_user(&self, id: &UserId, change: &UserChange) -> Result<Option<User>, Error> {
         let changed = retry_conflicts!("changing a person", self.try_change_user(id, change));
         if change.requires_byok == Some(true) {

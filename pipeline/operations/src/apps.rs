@@ -46,9 +46,6 @@ pub struct OperatorApp {
 
 impl Operations {
     /// Apps of one user or of all, newest first.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn operator_apps(
         &self,
         user: Option<&UserId>,
@@ -65,9 +62,6 @@ impl Operations {
     }
 
     /// Switches an app off: it is not called and may not write, until it is switched on again. `false`: no such app.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn switch_off_app(&self, id: &str, action: &OperatorAction) -> Result<bool, Error> {
         const DOING: &str = "switching an app off";
         let (mut transaction, now) = self.db.begin(DOING).await?;
@@ -86,9 +80,6 @@ impl Operations {
     }
 
     /// Switches an app on again. `false`: no such app.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn switch_on_app(&self, id: &str, action: &OperatorAction) -> Result<bool, Error> {
         const DOING: &str = "switching an app on";
         let (mut transaction, now) = self.db.begin(DOING).await?;

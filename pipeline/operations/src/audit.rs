@@ -58,9 +58,6 @@ pub struct ActionView {
 
 impl Operations {
     /// A page of actions, newest first. What an order for many jobs did to each is listed with the job alone.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn actions(&self, filter: &ActionFilter) -> Result<Vec<ActionView>, Error> {
         const DOING: &str = "listing operators' actions";
         let (mut transaction, _) = self.db.begin(DOING).await?;

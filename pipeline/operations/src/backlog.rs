@@ -53,9 +53,6 @@ impl Backlog {
 
 impl Operations {
     /// One bounded read.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn backlog(&self) -> Result<Backlog, Error> {
         let (mut transaction, now) = self.db.begin(DOING).await?;
         let due = count_due(&mut transaction).await?;
@@ -96,31 +93,12 @@ async fn count_due(connection: &mut PgConnection) -> Result<Vec<(String, i64)>, 
 
 /// There are never more leases than slots of the live workers and of those that died within a lease.
 async fn read_leases(connection: &mut PgConnection, now: Timestamp) -> Result<Leases, Error> {
-    sqlx::query_as(
-        "select count(distinct lease_worker) as holders, \
-             count(*) filter (where lease_expires_at < $1) as overdue, \
-             coalesce(extract(epoch from $1 - min(lease_claimed_at)), 0)::float8 as oldest_age, \
-             coalesce(extract(epoch from $1 - (select admitted_at from finalization_jobs \
-                 where status in ('queued', 'leased', 'blocked_byok') and status = 'blocked_byok' \
-                 order by admitted_at limit 1)), 0)::float8 as parked_age \
-         from finalization_jobs where status = 'leased'",
-    )
-    .bind(now)
-    .fetch_one(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_as(include_str!("../sql/jobs/leases.sql")).bind(now).fetch_one(connection).await.doing(DOING)
 }
 
 /// Which cause is killing jobs now shows in the newest; how many there are in all is a gauge of its own.
 async fn count_dead_letters(connection: &mut PgConnection) -> Result<Vec<(String, i64)>, Error> {
-    sqlx::query_as(
-        "select dead_code, count(*) from (select dead_code, settled_at from finalization_jobs \
-             where status = 'dead_letter' order by created_at desc, job_id limit 1000) newest \
-         where settled_at is null group by dead_code",
-    )
-    .fetch_all(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_as(include_str!("../sql/jobs/newest_dead.sql")).fetch_all(connection).await.doing(DOING)
 }
 
 /// In the order of [`DELIVERY_STATES`].
@@ -128,17 +106,9 @@ async fn count_deliveries(
     connection: &mut PgConnection,
     now: Timestamp,
 ) -> Result<(i64, i64, i64, i64), Error> {
-    sqlx::query_as(
-        "select (select count(*) from (select from webhook_deliveries \
-                 where status = 'pending' and next_at <= $1 limit 10000) due), \
-             (select count(*) from (select from webhook_deliveries \
-                 where status = 'pending' and next_at > $1 and next_at < 'infinity' limit 10000) later), \
-             (select count(*) from (select from webhook_deliveries \
-                 where status = 'pending' and next_at = 'infinity' limit 10000) paused), \
-             (select count(*) from (select from webhook_deliveries where status = 'sending' limit 10000) sending)",
-    )
-    .bind(now)
-    .fetch_one(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_as(include_str!("../sql/deliveries/backlog.sql"))
+        .bind(now)
+        .fetch_one(connection)
+        .await
+        .doing(DOING)
 }

@@ -70,9 +70,6 @@ fn of(user: &UserId, endpoint: &str) -> QueryBuilder<Postgres> {
 
 impl Operations {
     /// A page of an endpoint's deliveries, newest first.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn endpoint_deliveries(
         &self,
         user: &UserId,
@@ -94,9 +91,6 @@ impl Operations {
     }
 
     /// One delivery; `None`: unknown name.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn delivery_line(
         &self,
         user: &UserId,
@@ -112,9 +106,6 @@ impl Operations {
 
     /// Makes an ended delivery due again under its old id, with one more round of tries, and records who asked and
     /// why; at a disabled endpoint it waits until that is enabled.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn redeliver_for_operator(
         &self,
         user: &UserId,

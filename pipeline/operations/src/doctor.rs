@@ -56,9 +56,6 @@ pub struct OldTransaction {
 
 impl Operations {
     /// Looks at the deployment. A database without our schema is an answer, too.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn examine(&self) -> Result<Examination, Error> {
         let (mut transaction, at) = self.db.begin(DOING).await?;
         let connection = &mut *transaction;
@@ -67,45 +64,26 @@ impl Operations {
         let missing: Vec<i64> = known.iter().copied().filter(|version| !applied.contains(version)).collect();
         let mut found = Examination {
             at,
-            server: text(connection, "select current_setting('server_version')").await.doing(DOING)?,
+            server: text(connection, include_str!("../sql/doctor/server_version.sql")).await.doing(DOING)?,
             unknown_migrations: applied.iter().copied().filter(|version| !known.contains(version)).collect(),
             missing_migrations: missing,
-            extensions: texts(connection, "select extname::text from pg_extension where extname <> 'plpgsql' order by 1")
+            extensions: texts(connection, include_str!("../sql/doctor/extensions.sql")).await.doing(DOING)?,
+            unsafe_settings: texts(connection, include_str!("../sql/doctor/unsafe_settings.sql"))
                 .await
                 .doing(DOING)?,
-            unsafe_settings: texts(
-                connection,
-                "select name || ' = ' || setting from pg_settings \
-                 where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off' order by 1",
-            )
-            .await
-            .doing(DOING)?,
-            connections: sqlx::query_as(
-                "select count(*), current_setting('max_connections')::bigint from pg_stat_activity \
-                 where backend_type = 'client backend'",
-            )
-            .fetch_one(&mut *connection)
-            .await
-            .doing(DOING)?,
+            connections: sqlx::query_as(include_str!("../sql/doctor/connections.sql"))
+                .fetch_one(&mut *connection)
+                .await
+                .doing(DOING)?,
             without_owners: 0,
             unwatched_leases: 0,
             old_transactions: old_transactions(connection).await.doing(DOING)?,
-            holding_back: texts(
-                connection,
-                "select 'prepared transaction ' || gid from pg_prepared_xacts \
-                 where prepared < statement_timestamp() - interval '1 minute' \
-                 union all select 'replication slot ' || slot_name from pg_replication_slots where not active \
-                     and (xmin is not null or catalog_xmin is not null)",
-            )
-            .await
-            .doing(DOING)?,
-            waiting_for_locks: number(
-                connection,
-                "select count(*) from pg_stat_activity where wait_event_type = 'Lock' \
-                     and state_change < statement_timestamp() - interval '5 seconds'",
-            )
-            .await
-            .doing(DOING)?,
+            holding_back: texts(connection, include_str!("../sql/doctor/holding_back.sql"))
+                .await
+                .doing(DOING)?,
+            waiting_for_locks: number(connection, include_str!("../sql/doctor/waiting_for_locks.sql"))
+                .await
+                .doing(DOING)?,
             bloated: Vec::new(),
             last_round: None,
         };
@@ -117,38 +95,14 @@ impl Operations {
 }
 
 async fn old_transactions(connection: &mut PgConnection) -> Result<Vec<OldTransaction>, sqlx::Error> {
-    sqlx::query_as(
-        "select pid, application_name as application, coalesce(state, backend_type) as state, \
-             extract(epoch from clock_timestamp() - xact_start)::float8 as seconds \
-         from pg_stat_activity where xact_start < statement_timestamp() - interval '1 minute' \
-             and backend_type not in ('autovacuum worker', 'walsender') order by xact_start limit 10",
-    )
-    .fetch_all(connection)
-    .await
+    sqlx::query_as(include_str!("../sql/doctor/old_transactions.sql")).fetch_all(connection).await
 }
 
 async fn look_at_rows(connection: &mut PgConnection, found: &mut Examination) -> Result<(), sqlx::Error> {
-    found.without_owners = number(
-        connection,
-        "select (select count(*) from (select from finalization_jobs where status = 'leased' \
-                 and reconcile_after_at < statement_timestamp() - interval '1 hour' limit 1000) leases) \
-             + (select count(*) from (select from finalization_jobs where status = 'blocked_byok' \
-                 and reconcile_after_at < statement_timestamp() - interval '1 hour' limit 1000) parked)",
-    )
-    .await?;
-    found.unwatched_leases = number(
-        connection,
-        "select count(*) from (select from finalization_jobs where status = 'leased' \
-             and reconcile_after_at < statement_timestamp() - interval '1 minute' limit 1000) o",
-    )
-    .await?;
-    found.bloated = sqlx::query_as(
-        "select relname::text, n_dead_tup::float8 / greatest(n_live_tup, 1) from pg_stat_user_tables \
-         where relname in ('finalization_jobs', 'finalization_totals', 'webhook_deliveries', \
-             'conversations') and n_dead_tup > 10000 and n_dead_tup > n_live_tup order by relname",
-    )
-    .fetch_all(&mut *connection)
-    .await?;
+    found.without_owners = number(connection, include_str!("../sql/doctor/without_owners.sql")).await?;
+    found.unwatched_leases = number(connection, include_str!("../sql/doctor/unwatched_leases.sql")).await?;
+    found.bloated =
+        sqlx::query_as(include_str!("../sql/doctor/bloated.sql")).fetch_all(&mut *connection).await?;
     found.last_round = last_round(connection).await?;
     Ok(())
 }

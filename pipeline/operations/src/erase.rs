@@ -70,9 +70,6 @@ const JOBS: &str = "finalization_jobs";
 
 impl Operations {
     /// The rows of a user by table, without empty ones. `None`: no such user.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn user_rows(&self, user: &UserId) -> Result<Option<Vec<(&'static str, i64)>>, Error> {
         let (mut transaction, _) = self.db.begin(DOING).await?;
         count(&mut transaction, user).await
@@ -80,9 +77,6 @@ impl Operations {
 
     /// Marks a user as being deleted, from which moment on nothing of theirs is admitted, revokes their keys, disables their
     /// webhooks, and records the action with the counts of what is there. `None`: no such user.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn begin_erasure(
         &self,
         user: &UserId,
@@ -90,11 +84,10 @@ impl Operations {
     ) -> Result<Option<Vec<(&'static str, i64)>>, Error> {
         let (mut transaction, now) = self.db.begin(DOING).await?;
         for statement in [
-            "update users set deleting_since = coalesce(deleting_since, $2), updated_at = $2 where user_id = $1",
-            "update developer_keys set revoked_at = $2 where user_id = $1 and revoked_at is null",
+            include_str!("../sql/erase/mark_user.sql"),
+            include_str!("../sql/erase/revoke_keys.sql"),
             // As if its owner had disabled it: operators do not enable it again.
-            "update webhook_endpoints set enabled = false, disabled_reason = 'by_owner', updated_at = $2 \
-             where user_id = $1 and disabled_reason is distinct from 'by_owner'",
+            include_str!("../sql/erase/disable_webhooks.sql"),
         ] {
             change(&mut transaction, statement, user, now).await?;
         }
@@ -107,15 +100,12 @@ impl Operations {
         };
         let audited = Audited { user: None, verb: "delete_user", subject: user.as_str() };
         write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
-        sqlx::query(
-            "update operator_actions set detail = 'begun: ' || $2 \
-             where user_id = '' and action = 'delete_user' and subject = $1 and detail is null",
-        )
-        .bind(user.as_str())
-        .bind(detail)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        sqlx::query(include_str!("../sql/erase/note_begun.sql"))
+            .bind(user.as_str())
+            .bind(detail)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(Some(counts))
     }
@@ -146,18 +136,12 @@ impl Operations {
 
     /// Conversations whose job lives, running ones first.
     async fn live_conversations(&self, user: &UserId) -> Result<Vec<ConversationId>, Error> {
-        let live: Vec<String> = sqlx::query_scalar(
-            "select conversation_id from finalization_jobs j where user_id = $1 \
-                 and status in ('queued', 'leased', 'blocked_byok') \
-                 and exists (select from conversations c where c.user_id = j.user_id \
-                     and c.conversation_id = j.conversation_id) \
-             order by status = 'leased' desc limit $2",
-        )
-        .bind(user.as_str())
-        .bind(LIVE)
-        .fetch_all(self.db.pool())
-        .await
-        .doing(DOING)?;
+        let live: Vec<String> = sqlx::query_scalar(include_str!("../sql/erase/live_jobs.sql"))
+            .bind(user.as_str())
+            .bind(LIVE)
+            .fetch_all(self.db.pool())
+            .await
+            .doing(DOING)?;
         Ok(live.into_iter().map(ConversationId::new).collect())
     }
 
@@ -165,7 +149,7 @@ impl Operations {
     /// no user to belong to.
     async fn finish_erasure(&self, user: &UserId) -> Result<ErasureStep, Error> {
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        sqlx::query("select from users where user_id = $1 for update")
+        sqlx::query(include_str!("../sql/erase/lock_user.sql"))
             .bind(user.as_str())
             .execute(&mut *transaction)
             .await
@@ -178,13 +162,12 @@ impl Operations {
                 return Ok(ErasureStep::Removed(table, removed));
             }
         }
-        sqlx::query("delete from users where user_id = $1")
+        sqlx::query(include_str!("../sql/erase/delete_user.sql"))
             .bind(user.as_str())
             .execute(&mut *transaction)
             .await
             .doing(DOING)?;
-        let done = "update operator_actions set detail = 'done ' || $2::timestamptz || ', ' || detail \
-             where user_id = '' and action = 'delete_user' and subject = $1 and detail like 'begun: %'";
+        let done = include_str!("../sql/erase/note_done.sql");
         change(&mut transaction, done, user, now).await?;
         transaction.commit().await.doing(DOING)?;
         Ok(ErasureStep::Done)

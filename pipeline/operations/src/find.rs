@@ -81,9 +81,6 @@ const SHORTEST: usize = 4;
 impl Operations {
     /// The ids that are `text`, or else those that begin or end with it, at most `limit`; of all kinds and users where none is
     /// named.
-    ///
-    /// # Errors
-    /// When the database does not answer within its limits.
     pub async fn find_ids(
         &self,
         kind: Option<IdKind>,

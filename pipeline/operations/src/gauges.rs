@@ -28,9 +28,6 @@ pub struct Gauges {
 
 impl Operations {
     /// One bounded read.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn gauges(&self) -> Result<Gauges, Error> {
         let (mut transaction, now) = self.db.begin(DOING).await?;
         let counted = count_jobs(&mut transaction).await?;
@@ -78,14 +75,7 @@ const STATUSES: [&str; 5] = ["queued", "leased", "blocked_byok", "completed", "d
 
 /// Live jobs are counted from their partial index, finished ones from the striped totals.
 async fn count_jobs(connection: &mut PgConnection) -> Result<Vec<(String, i64)>, Error> {
-    sqlx::query_as(
-        "select status, count(*) from finalization_jobs where status in ('queued', 'leased', 'blocked_byok') \
-         group by status \
-         union all select status, sum(jobs)::bigint from finalization_totals group by status",
-    )
-    .fetch_all(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_as(include_str!("../sql/jobs/counts.sql")).fetch_all(connection).await.doing(DOING)
 }
 
 /// Ages in seconds, 0 where nothing waits.
@@ -102,34 +92,10 @@ struct Ages {
 /// for a slot and is not one. Deliveries that wait for their endpoint to be enabled again are no backlog, and those of one that
 /// fails are its owner's matter, until so many users' endpoints fail that the cause is likely ours.
 async fn read_ages(connection: &mut PgConnection, now: Timestamp) -> Result<Ages, Error> {
-    sqlx::query_as(
-        "select coalesce(extract(epoch from $1 - (select admitted_at from finalization_jobs \
-                 where status in ('queued', 'leased', 'blocked_byok') \
-                 order by admitted_at limit 1)), 0)::float8 as nonterminal, \
-             coalesce(extract(epoch from $1 - (select admitted_at from finalization_jobs \
-                 where status in ('queued', 'leased', 'blocked_byok') and status <> 'blocked_byok' \
-                 order by admitted_at limit 1)), 0)::float8 as unfinished, \
-             coalesce(extract(epoch from $1 - (select admitted_at from finalization_jobs \
-                 where status in ('queued', 'leased', 'blocked_byok') and status = 'queued' and ready_at <= $1 \
-                 order by admitted_at limit 1)), 0)::float8 as ready, \
-             coalesce(extract(epoch from $1 - (select occurred_at from \
-                     (select user_id, endpoint_id, occurred_at from webhook_deliveries \
-                         where status in ('pending', 'sending') and next_at is distinct from 'infinity' \
-                         order by occurred_at limit 10000) oldest \
-                 where not exists (select from webhook_endpoints e where e.user_id = oldest.user_id \
-                         and e.endpoint_id = oldest.endpoint_id and e.failing_since is not null) \
-                     or (select count(distinct user_id) from (select user_id from webhook_endpoints \
-                         where (not enabled or failing_since is not null) and failing_since is not null \
-                         limit 100) failing) >= $2 \
-                 order by occurred_at limit 1)), 0)::float8 as delivery, \
-             (select count(*) from (select from finalization_jobs where status = 'leased' \
-                     and reconcile_after_at < $1 - interval '1 hour' limit 1000) overdue) \
-             + (select count(*) from (select from finalization_jobs where status = 'blocked_byok' \
-                     and reconcile_after_at < $1 - interval '1 hour' limit 1000) overdue) as orphans",
-    )
-    .bind(now)
-    .bind(MANY_FAILING)
-    .fetch_one(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_as(include_str!("../sql/jobs/ages.sql"))
+        .bind(now)
+        .bind(MANY_FAILING)
+        .fetch_one(connection)
+        .await
+        .doing(DOING)
 }

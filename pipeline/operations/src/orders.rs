@@ -61,9 +61,6 @@ impl GivenToMany {
 impl Operations {
     /// Records an order before the first job is changed: `filter` says in words which jobs are meant, of which `found` were
     /// found.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn begin_order(
         &self,
         id: Uuid,
@@ -88,9 +85,6 @@ impl Operations {
     }
 
     /// Gives the order to one job, in a transaction of its own. `None`: no such job.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn give_order(
         &self,
         given: &mut GivenToMany,
@@ -106,9 +100,6 @@ impl Operations {
     }
 
     /// Records what the order came to. An order that was interrupted keeps the count of what was found.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn end_order(&self, given: &GivenToMany) -> Result<(), Error> {
         let GivenToMany { filter, granted, refused, .. } = given;
         sqlx::query(include_str!("../sql/orders/count.sql"))

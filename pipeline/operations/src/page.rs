@@ -59,9 +59,6 @@ const READS: usize = 3;
 
 impl Operations {
     /// A job's page; `None`: no such job.
-    ///
-    /// # Errors
-    /// When the database does not answer, or the row cannot be read.
     pub async fn job_page(&self, id: &JobId) -> Result<Option<JobPage>, Error> {
         for _ in 1..READS {
             match self.read_job_page(id).await? {
@@ -89,14 +86,12 @@ impl Operations {
         let speech = live_usage(&mut transaction, &view.user_id, &view.conversation_id).await.doing(DOING)?;
         let around = surroundings(&mut transaction, &view, now).await.doing(DOING)?;
         // Last, so that a version that still holds was there all the while.
-        let found: Option<(History, i64)> = sqlx::query_as(
-            "select history, version from finalization_jobs where user_id = $1 and job_id = $2",
-        )
-        .bind(view.user_id.as_str())
-        .bind(view.job.id.as_str())
-        .fetch_optional(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let found: Option<(History, i64)> = sqlx::query_as(include_str!("../sql/jobs/history.sql"))
+            .bind(view.user_id.as_str())
+            .bind(view.job.id.as_str())
+            .fetch_optional(&mut *transaction)
+            .await
+            .doing(DOING)?;
         let Some((history, version)) = found else { return Ok(None) };
         let moved = version != view.version;
         let why = why(&view.job, &around, now, self.ledger.policy());
@@ -110,16 +105,12 @@ async fn engine_shown(connection: &mut PgConnection, view: &JobView) -> Result<O
     if !matches!(view.job.state, State::Completed { .. }) {
         return Ok(None);
     }
-    let engine: Option<Option<String>> = sqlx::query_scalar(
-        "select engine from conversations where user_id = $1 and conversation_id = $2 \
-             and not exists (select from finalization_jobs where user_id = $1 and conversation_id = $2 \
-                 and revision > $3 and status = 'completed')",
-    )
-    .bind(UserId::as_str(&view.user_id))
-    .bind(ConversationId::as_str(&view.conversation_id))
-    .bind(view.revision)
-    .fetch_optional(connection)
-    .await?;
+    let engine: Option<Option<String>> = sqlx::query_scalar(include_str!("../sql/jobs/engine_of_result.sql"))
+        .bind(UserId::as_str(&view.user_id))
+        .bind(ConversationId::as_str(&view.conversation_id))
+        .bind(view.revision)
+        .fetch_optional(connection)
+        .await?;
     Ok(engine.flatten())
 }
 
@@ -144,36 +135,18 @@ async fn surroundings(
     view: &JobView,
     now: Timestamp,
 ) -> Result<Surroundings, sqlx::Error> {
-    let row: AroundRow = sqlx::query_as(
-        "with living as (select * from service_processes where seen_at > $1 - $2::interval and not stopping \
-             and (process_id is distinct from $4 or seen_at >= $8)) \
-         select (select operator from queue_pauses where queue = $3) as paused_by, \
-             (select paused_at from queue_pauses where queue = $3) as paused_at, \
-             (select count(*) from living) as living, \
-             (select coalesce(sum(case $3 when 'creation' then creation_slots else finalization_slots end), 0) \
-                 from living) as slots, \
-             (select count(*) from finalization_jobs where status = 'leased' and reconcile_after_at > $1 \
-                 and queue = $3 and lease_worker not like '%/keyed') as busy, \
-             (select handed_at from finalization_jobs where user_id = $5 and job_id = $9 \
-                 and handed_dispatch = dispatch) as handed_at, \
-             (select coalesce(hand_tries, 0) from finalization_jobs where user_id = $5 and job_id = $9) as hand_tries, \
-             (select seen_at from service_processes where process_id = $4) as holder_seen_at, \
-             exists (select from service_processes where process_id = $4 and stopping) as holder_stopping, \
-             exists (select from finalization_admissions where user_id = $5 and conversation_id = $6 \
-                 and revision > $7) as superseded, \
-             not exists (select from conversations where user_id = $5 and conversation_id = $6) as gone",
-    )
-    .bind(now)
-    .bind(LIVING)
-    .bind(view.job.queue.as_str())
-    .bind(process_of(&view.job))
-    .bind(UserId::as_str(&view.user_id))
-    .bind(ConversationId::as_str(&view.conversation_id))
-    .bind(view.revision)
-    .bind(now - SILENT_AFTER)
-    .bind(view.job.id.as_str())
-    .fetch_one(&mut *connection)
-    .await?;
+    let row: AroundRow = sqlx::query_as(include_str!("../sql/jobs/around.sql"))
+        .bind(now)
+        .bind(LIVING)
+        .bind(view.job.queue.as_str())
+        .bind(process_of(&view.job))
+        .bind(UserId::as_str(&view.user_id))
+        .bind(ConversationId::as_str(&view.conversation_id))
+        .bind(view.revision)
+        .bind(now - SILENT_AFTER)
+        .bind(view.job.id.as_str())
+        .fetch_one(&mut *connection)
+        .await?;
     let ahead = match view.job.state {
         State::Queued { ready_at } if ready_at <= now => ahead(connection, view, ready_at, now).await?,
         _ => 0,
@@ -201,16 +174,13 @@ async fn ahead(
     ready_at: Timestamp,
     now: Timestamp,
 ) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar(
-        "select count(*) from (select from finalization_jobs where queue = $1 and status = 'queued' \
-             and ready_at <= $2 and (ready_at, job_id) < ($3, $4) limit 1000) older",
-    )
-    .bind(view.job.queue.as_str())
-    .bind(now)
-    .bind(ready_at)
-    .bind(view.job.id.as_str())
-    .fetch_one(connection)
-    .await
+    sqlx::query_scalar(include_str!("../sql/jobs/ahead.sql"))
+        .bind(view.job.queue.as_str())
+        .bind(now)
+        .bind(ready_at)
+        .bind(view.job.id.as_str())
+        .fetch_one(connection)
+        .await
 }
 
 /// The process of the worker that holds a job's lease.

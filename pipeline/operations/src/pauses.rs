@@ -26,23 +26,17 @@ pub struct Pause {
 
 impl Operations {
     /// Pauses claiming from `queue`. `false`: it is paused already, and stays as it was.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn pause(&self, queue: Queue, action: &OperatorAction) -> Result<bool, Error> {
         const DOING: &str = "pausing a queue";
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        let paused = sqlx::query(
-            "insert into queue_pauses (queue, operator, reason, paused_at) values ($1, $2, $3, $4) \
-             on conflict do nothing",
-        )
-        .bind(queue.as_str())
-        .bind(&action.operator)
-        .bind(&action.reason)
-        .bind(now)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let paused = sqlx::query(include_str!("../sql/pauses/pause.sql"))
+            .bind(queue.as_str())
+            .bind(&action.operator)
+            .bind(&action.reason)
+            .bind(now)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
         if paused.rows_affected() == 0 {
             return Ok(false);
         }
@@ -54,13 +48,10 @@ impl Operations {
 
     /// Claims from `queue` again; workers notice within a second, and processes that hold
     /// a person's keys when it asks next. `false`: it was not paused.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn resume(&self, queue: Queue, action: &OperatorAction) -> Result<bool, Error> {
         const DOING: &str = "resuming a queue";
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        let resumed = sqlx::query("delete from queue_pauses where queue = $1")
+        let resumed = sqlx::query(include_str!("../sql/pauses/resume.sql"))
             .bind(queue.as_str())
             .execute(&mut *transaction)
             .await
@@ -76,11 +67,8 @@ impl Operations {
     }
 
     /// The paused queues.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn pauses(&self) -> Result<Vec<Pause>, Error> {
-        sqlx::query_as("select queue, operator, reason, paused_at from queue_pauses order by queue")
+        sqlx::query_as(include_str!("../sql/pauses/list.sql"))
             .fetch_all(self.db.pool())
             .await
             .doing("reading paused queues")

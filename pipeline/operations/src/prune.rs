@@ -62,9 +62,6 @@ impl Operations {
     /// Looks at `limit` unsettled dead letters older than `age`, oldest first from `after` on, and removes those
     /// that a newer revision superseded or whose conversation is gone. The others stay however old they are, so that they
     /// pile up before all that may go.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn prune_dead_letters(
         &self,
         age: Duration,

@@ -38,31 +38,21 @@ impl LastRound {
 impl Operations {
     /// Records that the reconciler finished a round, and returns the database's clock. `every`: how long its schedule
     /// leaves between two rounds at most.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn round_done(&self, every: Duration) -> Result<Timestamp, Error> {
-        sqlx::query_scalar(
-            "insert into service_rounds (name, done_at, every_seconds) \
-             values ('reconciler', clock_timestamp(), $1) \
-             on conflict (name) do update \
-             set done_at = excluded.done_at, every_seconds = excluded.every_seconds returning done_at",
-        )
-        .bind(i32::try_from(every.num_seconds()).unwrap_or(i32::MAX))
-        .fetch_one(self.db.pool())
-        .await
-        .doing("recording a round")
+        sqlx::query_scalar(include_str!("../sql/rounds/done.sql"))
+            .bind(i32::try_from(every.num_seconds()).unwrap_or(i32::MAX))
+            .fetch_one(self.db.pool())
+            .await
+            .doing("recording a round")
     }
 }
 
 /// The reconciler's last round.
 pub(super) async fn last_round(connection: &mut PgConnection) -> Result<Option<LastRound>, sqlx::Error> {
-    let row: Option<(Timestamp, i32)> = sqlx::query_as(
-        "select done_at, coalesce(every_seconds, $1) from service_rounds where name = 'reconciler'",
-    )
-    .bind(DEFAULT_SECONDS)
-    .fetch_optional(connection)
-    .await?;
+    let row: Option<(Timestamp, i32)> = sqlx::query_as(include_str!("../sql/rounds/last.sql"))
+        .bind(DEFAULT_SECONDS)
+        .fetch_optional(connection)
+        .await?;
     Ok(row.map(|(at, seconds)| LastRound { at, every: Duration::seconds(seconds.into()) }))
 }
 

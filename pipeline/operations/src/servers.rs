@@ -96,9 +96,6 @@ impl Operations {
     }
 
     /// What the living processes know of their model servers. A report that cannot be read is left out: another version wrote it.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn model_servers(&self) -> Result<ModelServers, Error> {
         const DOING: &str = "reading model servers";
         let (mut transaction, now) = self.db.begin(DOING).await?;

@@ -40,9 +40,6 @@ struct Standing {
 
 impl Operations {
     /// Makes one waiting delivery due, and lets it through its endpoint's breaker. Tries are kept. `None`: no such delivery.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn try_delivery_now(
         &self,
         user: &UserId,
@@ -94,9 +91,6 @@ impl Operations {
 
     /// Makes at most 1,000 deliveries due that wait for a moment at an endpoint, and lets the next try through its breaker: when
     /// that gets through, the others follow. Tries are kept. `None`: no such endpoint.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn try_endpoint_now(
         &self,
         user: &UserId,

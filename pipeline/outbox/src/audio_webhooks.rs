@@ -87,9 +87,6 @@ struct ReceiverRow {
 
 impl Outbox {
     /// Sets the user's audio webhook and enables it. `None`: no such user.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn set_audio_webhook(
         &self,
         user: &UserId,
@@ -113,9 +110,6 @@ impl Outbox {
     }
 
     /// The user's audio webhook.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn audio_webhook(&self, user: &UserId) -> Result<Option<AudioWebhook>, Error> {
         sqlx::query_as(include_str!("../sql/audio_webhooks/read.sql"))
             .bind(user.as_str())
@@ -125,9 +119,6 @@ impl Outbox {
     }
 
     /// Enables or disables it, as its owner asks. `None`: none is set.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn switch_audio_webhook(
         &self,
         user: &UserId,
@@ -164,9 +155,6 @@ impl Outbox {
     }
 
     /// Notes what became of a request that was sent under `version`.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn note_audio_outcome(
         &self,
         user: &UserId,

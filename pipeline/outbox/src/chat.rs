@@ -75,9 +75,6 @@ struct SentRow {
 impl Outbox {
     /// Writes a message of an app into its user's chat, at most ten within any hour: the install is locked, whichever process
     /// writes. The message and its pushes are one transaction; a refused message counts for nothing.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn send_app_message(&self, message: &AppMessage<'_>) -> Result<Notified, Error> {
         let mut transaction = self.db.begin_without_clock(DOING).await?;
         let install: Option<InstallRow> = sqlx::query_as(include_str!("../sql/chat/lock_install.sql"))

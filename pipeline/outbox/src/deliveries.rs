@@ -18,6 +18,7 @@ pub mod recover;
 pub mod waiting;
 
 pub use fair::SenderLoad;
+use history::History;
 pub use history::{DeliveryTry, TRIES_KEPT};
 pub use read::{Redelivery, make_due, share_endpoint};
 
@@ -107,9 +108,10 @@ pub struct Claims<T> {
 }
 
 /// A delivery as its owner sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct DeliveryView {
     /// The `webhook-id`.
+    #[sqlx(rename = "delivery_id")]
     pub id: String,
     /// Its event's name.
     pub event: String,
@@ -130,6 +132,7 @@ pub struct DeliveryView {
     /// When it ended.
     pub finished_at: Option<Timestamp>,
     /// The newest tries, oldest first; at most [`TRIES_KEPT`]. A delivery that was older than its column has none of before.
+    #[sqlx(try_from = "History")]
     pub history: Vec<DeliveryTry>,
 }
 

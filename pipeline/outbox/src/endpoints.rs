@@ -83,9 +83,6 @@ pub enum EndpointChangeRefusal {
 
 impl Outbox {
     /// A person's endpoints, newest first.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn endpoints(&self, user: &UserId) -> Result<Vec<Endpoint>, Error> {
         let rows: Vec<EndpointRow> = sqlx::query_as(include_str!("../sql/endpoints/list.sql"))
             .bind(user.as_str())
@@ -96,9 +93,6 @@ impl Outbox {
     }
 
     /// One endpoint.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn endpoint(&self, user: &UserId, id: &str) -> Result<Option<Endpoint>, Error> {
         let row: Option<EndpointRow> = sqlx::query_as(include_str!("../sql/endpoints/get.sql"))
             .bind(user.as_str())
@@ -110,9 +104,6 @@ impl Outbox {
     }
 
     /// Changes an endpoint. A change that repeats the URL that the endpoint has is no conflict.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn change_endpoint(
         &self,
         user: &UserId,
@@ -144,9 +135,6 @@ impl Outbox {
     }
 
     /// Deletes an endpoint with its deliveries, and forgets what was answered of it. `false`: no such endpoint.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn delete_endpoint(&self, user: &UserId, id: &str) -> Result<bool, Error> {
         const DOING: &str = "deleting an endpoint";
         let (mut transaction, _) = self.db.begin(DOING).await?;

@@ -100,9 +100,6 @@ impl Outbox {
     /// How long until a reminder fires or a push can be claimed (also a dead sender's `until`), measured now; `None`: nothing
     /// waits. What waits for a user who has enough under way counts when one of these tries ends: that wakes the sender
     /// of this process.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn next_push_in(&self, policy: &PushPolicy) -> Result<Option<Duration>, Error> {
         let seconds: Option<f64> = sqlx::query_scalar(include_str!("../sql/pushes/next_in.sql"))
             .bind(i64::try_from(policy.per_person).unwrap_or(i64::MAX))

@@ -68,9 +68,6 @@ pub struct TooManySubscriptions;
 
 impl Outbox {
     /// Stores a subscription; one of the same kind and URL is renewed instead, with the new keys.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn subscribe(
         &self,
         user: &UserId,
@@ -111,9 +108,6 @@ impl Outbox {
     }
 
     /// A person's subscriptions, newest first.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn subscriptions(&self, user: &UserId) -> Result<Vec<Subscription>, Error> {
         sqlx::query_as(include_str!("../sql/subscriptions/list.sql"))
             .bind(user.as_str())
@@ -123,9 +117,6 @@ impl Outbox {
     }
 
     /// Removes a subscription with what was still to be sent to it, and forgets what was answered of it. `false`: no such subscription.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn unsubscribe(&self, user: &UserId, id: &str) -> Result<bool, Error> {
         const DOING: &str = "removing a push subscription";
         let (mut transaction, _) = self.db.begin(DOING).await?;

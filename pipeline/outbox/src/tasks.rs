@@ -58,9 +58,6 @@ pub struct Unhanded {
 
 impl Outbox {
     /// Takes at most `limit` dispatches that the task queue does not have, for 30 s: then they may be taken again.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn claim_hand_overs(&self, limit: u32) -> Result<Vec<HandOver>, Error> {
         const DOING: &str = "claiming dispatches for the task queue";
         let mut transaction = self.db.begin_without_clock(DOING).await?;
@@ -119,9 +116,6 @@ impl Outbox {
     }
 
     /// The dispatch that waits longest for the task queue.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn oldest_unhanded(&self) -> Result<Unhanded, Error> {
         let found: Option<(f64, i32)> = sqlx::query_as(include_str!("../sql/tasks/oldest_unhanded.sql"))
             .fetch_optional(self.db.pool())
@@ -131,9 +125,6 @@ impl Outbox {
     }
 
     /// At most `limit` jobs after `after` whose task should have been delivered by now, oldest first.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn due_tasks(&self, after: Option<&DueRow>, limit: i64) -> Result<Vec<DueTask>, Error> {
         let rows: Vec<(Timestamp, String, String, i64, i64, bool)> =
             sqlx::query_as(include_str!("../sql/tasks/due.sql"))

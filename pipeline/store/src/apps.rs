@@ -150,17 +150,11 @@ pub struct InstalledApp {
 
 impl Store {
     /// Apps that `user` sees: their own and public ones, newest first.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn apps(&self, user: &UserId, filter: &AppFilter) -> Result<Vec<App>, Error> {
         self.list_apps(user, None, filter).await
     }
 
     /// One app, if `user` sees it.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn app(&self, user: &UserId, id: &str) -> Result<Option<App>, Error> {
         let one = AppFilter { limit: 1, ..AppFilter::default() };
         Ok(self.list_apps(user, Some(id), &one).await?.pop())
@@ -186,17 +180,11 @@ impl Store {
     }
 
     /// The apps that a user installed and may use, in the order in which they were installed.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn installed_apps(&self, user: &UserId) -> Result<Vec<InstalledApp>, Error> {
         self.list_installed(user, None).await
     }
 
     /// One of them.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn installed_app(&self, user: &UserId, id: &str) -> Result<Option<InstalledApp>, Error> {
         Ok(self.list_installed(user, Some(id)).await?.pop())
     }
@@ -212,9 +200,6 @@ impl Store {
     }
 
     /// Notes whether an app's server answers. Written only where that changes.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn note_app_outcome(&self, owner: &UserId, id: &str, failing: bool) -> Result<(), Error> {
         sqlx::query(include_str!("../sql/apps/note_outcome.sql"))
             .bind(owner.as_str())

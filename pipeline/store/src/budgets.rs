@@ -77,10 +77,6 @@ pub struct Charge {
     pub job: bool,
 }
 
-/// How many rows of live jobs a user has, `$1`, counted up to `$2`.
-const LIVE_JOBS: &str = "select count(*) from (select from finalization_jobs where user_id = $1 \
-     and status in ('queued', 'leased', 'blocked_byok') limit $2) live";
-
 impl OwnLimits {
     fn or(self, service: Budgets) -> Budgets {
         Budgets {
@@ -93,22 +89,17 @@ impl OwnLimits {
 
 impl Store {
     /// A user's limits and what is used of them. `None`: no such user.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn user_budget(&self, user: &UserId) -> Result<Option<UserBudget>, Error> {
         const DOING: &str = "reading a user's budget";
         let (mut transaction, now) = self.db.begin(DOING).await?;
         let Some(own) = own_limits(&mut transaction, user).await? else { return Ok(None) };
         let limits = own.or(self.budgets);
-        let used: Option<(i64, i64)> = sqlx::query_as(
-            "select case when day = $2 then conversations else 0 end, bytes from user_usage where user_id = $1",
-        )
-        .bind(user.as_str())
-        .bind(now.date_naive())
-        .fetch_optional(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let used: Option<(i64, i64)> = sqlx::query_as(include_str!("../sql/budgets/used.sql"))
+            .bind(user.as_str())
+            .bind(now.date_naive())
+            .fetch_optional(&mut *transaction)
+            .await
+            .doing(DOING)?;
         let (conversations_today, bytes) = used.unwrap_or_default();
         let waiting_jobs = live_jobs(&mut transaction, user, limits.waiting_jobs).await?;
         Ok(Some(UserBudget { own, limits, conversations_today, bytes, waiting_jobs }))
@@ -127,23 +118,16 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), Error> {
         const DOING: &str = "counting what a user stores";
-        let (conversations, bytes, own): (i64, i64, OwnLimits) = sqlx::query_as(
-            "with counted as (insert into user_usage as g (user_id, day, conversations, bytes) values ($1, $2, $3, $4) \
-                 on conflict (user_id) do update set day = excluded.day, bytes = g.bytes + excluded.bytes, \
-                     conversations = excluded.conversations \
-                         + case when g.day = excluded.day then g.conversations else 0 end \
-                 returning conversations, bytes) \
-             select c.conversations, c.bytes, u.limit_conversations_per_day, u.limit_bytes, u.limit_waiting_jobs \
-             from counted c, users u where u.user_id = $1",
-        )
-        .bind(user.as_str())
-        .bind(now.date_naive())
-        .bind(charge.conversations)
-        .bind(charge.bytes)
-        .fetch_one(&mut *connection)
-        .await
-        .map(|row: Counted| (row.conversations, row.bytes, row.own))
-        .doing(DOING)?;
+        let (conversations, bytes, own): (i64, i64, OwnLimits) =
+            sqlx::query_as(include_str!("../sql/budgets/charge.sql"))
+                .bind(user.as_str())
+                .bind(now.date_naive())
+                .bind(charge.conversations)
+                .bind(charge.bytes)
+                .fetch_one(&mut *connection)
+                .await
+                .map(|row: Counted| (row.conversations, row.bytes, row.own))
+                .doing(DOING)?;
         let limits = own.or(self.budgets);
         let over = |budget, limit, retry_after| Err(OverBudget { budget, limit, retry_after }.into());
         if charge.conversations > 0 && exceeds(conversations, limits.conversations_per_day) {
@@ -182,7 +166,7 @@ pub async fn refund(connection: &mut PgConnection, user: &UserId, bytes: i64) ->
     if bytes == 0 {
         return Ok(());
     }
-    sqlx::query("update user_usage set bytes = bytes - $2 where user_id = $1")
+    sqlx::query(include_str!("../sql/budgets/refund.sql"))
         .bind(user.as_str())
         .bind(bytes)
         .execute(connection)
@@ -194,7 +178,7 @@ pub async fn refund(connection: &mut PgConnection, user: &UserId, bytes: i64) ->
 async fn live_jobs(connection: &mut PgConnection, user: &UserId, limit: i64) -> Result<i64, Error> {
     // Without a limit, what is shown is counted this far.
     let most = if limit > 0 { limit } else { 1_000_000 };
-    sqlx::query_scalar(LIVE_JOBS)
+    sqlx::query_scalar(include_str!("../sql/budgets/live_jobs.sql"))
         .bind(user.as_str())
         .bind(most.saturating_add(1))
         .fetch_one(connection)
@@ -203,13 +187,11 @@ async fn live_jobs(connection: &mut PgConnection, user: &UserId, limit: i64) -> 
 }
 
 async fn own_limits(connection: &mut PgConnection, user: &UserId) -> Result<Option<OwnLimits>, Error> {
-    sqlx::query_as(
-        "select limit_conversations_per_day, limit_bytes, limit_waiting_jobs from users where user_id = $1",
-    )
-    .bind(user.as_str())
-    .fetch_optional(connection)
-    .await
-    .doing("reading a user's limits")
+    sqlx::query_as(include_str!("../sql/budgets/own_limits.sql"))
+        .bind(user.as_str())
+        .fetch_optional(connection)
+        .await
+        .doing("reading a user's limits")
 }
 
 #[derive(sqlx::FromRow)]

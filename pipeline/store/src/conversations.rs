@@ -91,9 +91,6 @@ impl ConversationFilter {
 
 impl Store {
     /// A page of conversations, created_at descending, then id.
-    ///
-    /// # Errors
-    /// When the database does not answer, or a row cannot be read.
     pub async fn conversations(
         &self,
         user: &UserId,
@@ -105,9 +102,6 @@ impl Store {
 
     /// Applies a person's change; what a person set survives completion and replay. A folder that the person does not
     /// have (any more) counts as missing. `false`: no such conversation.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn change_conversation(
         &self,
         user: &UserId,
@@ -121,27 +115,18 @@ impl Store {
             _ => None,
         };
         // A discarded mark that a person gave or took is no longer the dead letter's to take back.
-        let changed = sqlx::query(
-            "update conversations set updated_at = $3, \
-                 title = coalesce($4, title), title_by_person = title_by_person or $4 is not null, \
-                 indexed_revision = case when $4 is null then indexed_revision end, \
-                 discarded = coalesce($5, discarded), discarded_by_person = discarded_by_person or $5 is not null, \
-                 discarded_by_failure = discarded_by_failure and $5 is null, \
-                 starred = coalesce($6, starred), \
-                 folder_id = case when $7 then $8 else folder_id end, folder_by_person = folder_by_person or $7 \
-             where user_id = $1 and conversation_id = $2",
-        )
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .bind(now)
-        .bind(change.title.as_deref())
-        .bind(change.discarded)
-        .bind(change.starred)
-        .bind(change.folder_id.is_some())
-        .bind(folder)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let changed = sqlx::query(include_str!("../sql/conversations/change.sql"))
+            .bind(user.as_str())
+            .bind(conversation.as_str())
+            .bind(now)
+            .bind(change.title.as_deref())
+            .bind(change.discarded)
+            .bind(change.starred)
+            .bind(change.folder_id.is_some())
+            .bind(folder)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(changed.rows_affected() > 0)
     }

@@ -1,20 +1,19 @@
 //! Folders: reading them, and managing them.
 
 mod change;
-mod row;
 
 use records::{FolderId, Timestamp, UserId};
 
 pub(crate) use self::change::hold_folder;
 pub use self::change::{DeletedFolder, FolderChange, NewFolder};
-use self::row::ViewRow;
 use crate::Store;
 use db::{Doing, Error};
 
 /// A folder as its owner sees it (DECISIONS §1, "folder").
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct FolderView {
     /// Its id.
+    #[sqlx(rename = "folder_id", try_from = "String")]
     pub id: FolderId,
     /// 1–100 characters.
     pub name: String,
@@ -25,6 +24,7 @@ pub struct FolderView {
     /// The name of an icon.
     pub icon: String,
     /// Its place among the person's folders.
+    #[sqlx(rename = "position")]
     pub order: i32,
     /// Whether clients offer it first.
     pub is_default: bool,
@@ -40,24 +40,17 @@ pub struct FolderView {
 
 impl Store {
     /// A person's folders in their order.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn folders(&self, user: &UserId) -> Result<Vec<FolderView>, Error> {
-        let rows: Vec<ViewRow> = sqlx::query_as(include_str!("../sql/folders/list.sql"))
+        sqlx::query_as(include_str!("../sql/folders/list.sql"))
             .bind(user.as_str())
             .fetch_all(self.db.pool())
             .await
-            .doing("reading folders")?;
-        Ok(rows.into_iter().map(FolderView::from).collect())
+            .doing("reading folders")
     }
 
     /// Whether the person has that folder.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn has_folder(&self, user: &UserId, folder: &FolderId) -> Result<bool, Error> {
-        sqlx::query_scalar("select exists (select from folders where user_id = $1 and folder_id = $2)")
+        sqlx::query_scalar(include_str!("../sql/folders/is_there.sql"))
             .bind(user.as_str())
             .bind(folder.as_str())
             .fetch_one(self.db.pool())

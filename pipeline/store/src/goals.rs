@@ -49,9 +49,6 @@ pub struct GoalFilter {
 
 impl Store {
     /// A page of goals: active ones first, oldest first, then by id.
-    ///
-    /// # Errors
-    /// When the database does not answer, or a row cannot be read.
     pub async fn goals(&self, user: &UserId, filter: &GoalFilter) -> Result<Vec<Goal>, Error> {
         let rows: Vec<GoalRow> = sqlx::query_as(include_str!("../sql/goals/list.sql"))
             .bind(user.as_str())
@@ -65,9 +62,6 @@ impl Store {
     }
 
     /// One goal.
-    ///
-    /// # Errors
-    /// When the database does not answer, or the row cannot be read.
     pub async fn goal(&self, user: &UserId, goal: &GoalId) -> Result<Option<Goal>, Error> {
         let row: Option<GoalRow> = sqlx::query_as(include_str!("../sql/goals/get.sql"))
             .bind(user.as_str())
@@ -80,9 +74,6 @@ impl Store {
 
     /// Stores a goal as an active one; of three others that were active, the oldest no longer is (DECISIONS §3,
     /// "goals"). The person's row is locked first, so that two creators at once never leave four.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn create_goal(&self, user: &UserId, new: &NewGoal) -> Result<Goal, Error> {
         const DOING: &str = "storing a goal";
         let (mut transaction, now) = self.db.begin_creating(DOING, &[new.id.as_str()]).await?;
@@ -107,13 +98,10 @@ impl Store {
     }
 
     /// Deletes a goal with its history. `false`: no such goal.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn delete_goal(&self, user: &UserId, goal: &GoalId) -> Result<bool, Error> {
         const DOING: &str = "deleting a goal";
         let (mut transaction, _) = self.db.begin(DOING).await?;
-        let deleted = sqlx::query("delete from goals where user_id = $1 and goal_id = $2")
+        let deleted = sqlx::query(include_str!("../sql/goals/delete.sql"))
             .bind(user.as_str())
             .bind(goal.as_str())
             .execute(&mut *transaction)

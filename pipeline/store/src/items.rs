@@ -24,9 +24,6 @@ pub struct ItemFilter {
 
 impl Store {
     /// A page of action items, created_at descending, then id.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn action_items(&self, user: &UserId, filter: &ItemFilter) -> Result<Vec<ActionItem>, Error> {
         let mut query = QueryBuilder::new("select ");
         query.push(ITEM_COLUMNS).push(" from action_items where user_id = ").push_bind(user.as_str());

@@ -27,13 +27,15 @@ pub struct NewKey {
 }
 
 /// A stored key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Key {
     /// Its id.
+    #[sqlx(rename = "key_id")]
     pub id: String,
     /// What its owner calls it.
     pub name: String,
     /// The hint.
+    #[sqlx(rename = "key_prefix")]
     pub prefix: String,
     /// Scopes.
     pub scopes: Vec<String>,
@@ -48,9 +50,10 @@ pub struct Key {
 }
 
 /// Who stands behind a presented key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct KeyOwner {
     /// The person.
+    #[sqlx(try_from = "String")]
     pub user_id: UserId,
     /// The key's id.
     pub key_id: String,
@@ -60,126 +63,64 @@ pub struct KeyOwner {
     pub expires_at: Option<Timestamp>,
 }
 
+/// A live key and whose it is.
+#[derive(sqlx::FromRow)]
+struct LiveKey {
+    #[sqlx(flatten)]
+    owner: KeyOwner,
+    /// Its last use was not noted for a minute.
+    is_unnoted: bool,
+}
+
 impl Store {
     /// The owner of a live (neither revoked nor expired) key; `last_used_at` is written at most once a minute.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn key_owner(&self, sha256: &[u8; 32]) -> Result<Option<KeyOwner>, Error> {
         let read = async {
-            let found: Option<OwnerRow> = sqlx::query_as(
-                "select user_id, key_id, scopes, expires_at, \
-                     coalesce(last_used_at < statement_timestamp() - interval '1 minute', true) as is_unnoted \
-                 from developer_keys where key_sha256 = $1 and revoked_at is null \
-                     and coalesce(expires_at > statement_timestamp(), true)",
-            )
-            .bind(sha256.as_slice())
-            .fetch_optional(self.db.pool())
-            .await
-            .doing("looking up a key")?;
-            let Some(row) = found else { return Ok(None) };
-            if row.is_unnoted
-                && let Err(error) = self.note_key_use(&row).await
-            {
+            let found: Option<LiveKey> = sqlx::query_as(include_str!("../sql/keys/owner.sql"))
+                .bind(sha256.as_slice())
+                .fetch_optional(self.db.pool())
+                .await
+                .doing("looking up a key")?;
+            let Some(LiveKey { owner, is_unnoted }) = found else { return Ok(None) };
+            if is_unnoted && let Err(error) = self.note_key_use(&owner).await {
                 // A server that only reads, or has no room to write, still answers reads.
                 tracing::warn!(%error, "the use of a key could not be noted");
             }
-            let (user_id, key_id) = (UserId::new(row.user_id), row.key_id);
-            Ok(Some(KeyOwner { user_id, key_id, scopes: row.scopes, expires_at: row.expires_at }))
+            Ok(Some(owner))
         };
         self.db.in_time(read).await
     }
 
     /// A person's keys, newest first.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn keys(&self, user: &UserId) -> Result<Vec<Key>, Error> {
-        let rows: Vec<KeyRow> = sqlx::query_as(
-            "select key_id, name, key_prefix, scopes, created_at, last_used_at, expires_at, revoked_at \
-             from developer_keys where user_id = $1 order by created_at desc, key_id",
-        )
-        .bind(user.as_str())
-        .fetch_all(self.db.pool())
-        .await
-        .doing("listing keys")?;
-        Ok(rows.into_iter().map(Key::from).collect())
+        sqlx::query_as(include_str!("../sql/keys/list.sql"))
+            .bind(user.as_str())
+            .fetch_all(self.db.pool())
+            .await
+            .doing("listing keys")
     }
 
     /// Revokes a key at once. `false`: the person has no live key of that id.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn revoke_key(&self, user: &UserId, key_id: &str) -> Result<bool, Error> {
-        let revoked = sqlx::query(
-            "update developer_keys set revoked_at = statement_timestamp() \
-             where user_id = $1 and key_id = $2 and revoked_at is null",
-        )
-        .bind(user.as_str())
-        .bind(key_id)
-        .execute(self.db.pool())
-        .await
-        .doing("revoking a key")?;
+        let revoked = sqlx::query(include_str!("../sql/keys/revoke.sql"))
+            .bind(user.as_str())
+            .bind(key_id)
+            .execute(self.db.pool())
+            .await
+            .doing("revoking a key")?;
         Ok(revoked.rows_affected() > 0)
     }
-}
 
-impl Store {
     /// Notes that a key was used. That it is lost with the server costs nothing, and a key that is being changed is skipped.
-    async fn note_key_use(&self, key: &OwnerRow) -> Result<(), Error> {
+    async fn note_key_use(&self, key: &KeyOwner) -> Result<(), Error> {
         const DOING: &str = "noting the use of a key";
-        let mut transaction = self.db.begin_without_clock(DOING).await?;
-        sqlx::query("set local synchronous_commit = off").execute(&mut *transaction).await.doing(DOING)?;
-        sqlx::query(
-            "update developer_keys set last_used_at = statement_timestamp() \
-             where user_id = $1 and key_id in (select key_id from developer_keys where user_id = $1 and key_id = $2 \
-                 and coalesce(last_used_at < statement_timestamp() - interval '1 minute', true) \
-                 for no key update skip locked)",
-        )
-        .bind(&key.user_id)
-        .bind(&key.key_id)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let mut transaction = self.db.begin_unflushed(DOING).await?;
+        sqlx::query(include_str!("../sql/keys/note_use.sql"))
+            .bind(key.user_id.as_str())
+            .bind(&key.key_id)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
         transaction.commit().await.doing(DOING)
-    }
-}
-
-/// A live key and whose it is.
-#[derive(sqlx::FromRow)]
-struct OwnerRow {
-    user_id: String,
-    key_id: String,
-    scopes: Vec<String>,
-    expires_at: Option<Timestamp>,
-    /// Its last use was not noted for a minute.
-    is_unnoted: bool,
-}
-
-/// The columns as the table holds them.
-#[derive(sqlx::FromRow)]
-struct KeyRow {
-    key_id: String,
-    name: String,
-    key_prefix: String,
-    scopes: Vec<String>,
-    created_at: Timestamp,
-    last_used_at: Option<Timestamp>,
-    expires_at: Option<Timestamp>,
-    revoked_at: Option<Timestamp>,
-}
-
-impl From<KeyRow> for Key {
-    fn from(row: KeyRow) -> Self {
-        Self {
-            id: row.key_id,
-            name: row.name,
-            prefix: row.key_prefix,
-            scopes: row.scopes,
-            created_at: row.created_at,
-            last_used_at: row.last_used_at,
-            expires_at: row.expires_at,
-            revoked_at: row.revoked_at,
-        }
     }
 }

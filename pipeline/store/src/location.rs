@@ -17,9 +17,6 @@ struct Row {
 impl Store {
     /// Notes where a user is, also when nothing changed: it is known for 30 minutes from `at`, or from now, on. A newer note
     /// stays. `false`: no such user, or a newer one is known.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn note_location(
         &self,
         user: &UserId,
@@ -41,9 +38,6 @@ impl Store {
     }
 
     /// Where a user is, if that was noted within the last 30 minutes.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn location(&self, user: &UserId) -> Result<Option<Geolocation>, Error> {
         let row: Option<Row> = sqlx::query_as(include_str!("../sql/location/read.sql"))
             .bind(user.as_str())
@@ -60,11 +54,8 @@ impl Store {
     }
 
     /// Forgets where a user is.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn forget_location(&self, user: &UserId) -> Result<(), Error> {
-        sqlx::query("delete from user_locations where user_id = $1")
+        sqlx::query(include_str!("../sql/location/delete.sql"))
             .bind(user.as_str())
             .execute(self.db.pool())
             .await

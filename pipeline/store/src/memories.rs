@@ -26,9 +26,6 @@ pub struct MemoryFilter {
 
 impl Store {
     /// A page of memories, created_at descending, then id.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn memories(&self, user: &UserId, filter: &MemoryFilter) -> Result<Vec<Memory>, Error> {
         let mut query = QueryBuilder::new("select ");
         query.push(MEMORY_COLUMNS).push(" from memories where user_id = ").push_bind(user.as_str());
@@ -44,17 +41,13 @@ impl Store {
     }
 
     /// The memory of an event; `None`: deleted meanwhile.
-    ///
-    /// # Errors
-    /// When the database does not answer, or the row cannot be read.
     pub async fn memory_to_tell(&self, user: &UserId, id: &MemoryId) -> Result<Option<Memory>, Error> {
-        let row: Option<MemoryRow> =
-            sqlx::query_as("select * from memories where user_id = $1 and memory_id = $2")
-                .bind(user.as_str())
-                .bind(id.as_str())
-                .fetch_optional(self.db.pool())
-                .await
-                .doing("reading a memory")?;
+        let row: Option<MemoryRow> = sqlx::query_as(include_str!("../sql/memories/get.sql"))
+            .bind(user.as_str())
+            .bind(id.as_str())
+            .fetch_optional(self.db.pool())
+            .await
+            .doing("reading a memory")?;
         row.map(Memory::try_from).transpose()
     }
 }

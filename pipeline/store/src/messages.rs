@@ -93,9 +93,6 @@ const SETTLED: Duration = Duration::from_secs(600);
 
 impl Store {
     /// Stores a message and begins the turn that answers it, unless one is running in its thread.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn begin_turn(&self, user: &UserId, new: &NewTurn) -> Result<BegunTurn, Error> {
         self.db.in_time(self.try_begin_turn(user, new)).await
     }
@@ -155,9 +152,6 @@ impl Store {
 
     /// Renews a turn's lease before a tool changes something. `false`: the lease ran out, and nothing is to be changed in the
     /// turn's name any more.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn hold_turn(&self, user: &UserId, reply_id: &str, lease: Duration) -> Result<bool, Error> {
         const DOING: &str = "renewing the lease of a turn";
         let hold = async {
@@ -177,9 +171,6 @@ impl Store {
 
     /// Stores what there is of a running turn's reply, and renews its lease, unless that ran out. `false`: the turn is no
     /// longer this process's, because another message began after its lease or its thread was cleared.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn renew_turn(
         &self,
         user: &UserId,
@@ -209,9 +200,6 @@ impl Store {
 
     /// Keeps what came of a turn, also after its lease. `false`: the turn is no longer this process's, because another
     /// message began or its thread was cleared, or it is settled; nothing was changed.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn finish_turn(
         &self,
         user: &UserId,
@@ -241,9 +229,6 @@ impl Store {
     }
 
     /// The newest messages of a thread, newest first, from before a message on; none where that message is not there.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn chat_messages(
         &self,
         user: &UserId,
@@ -263,9 +248,6 @@ impl Store {
     }
 
     /// One message.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn chat_message(&self, user: &UserId, id: &str) -> Result<Option<ChatMessage>, Error> {
         let mut connection = self.db.pool().acquire().await.doing("reading a message")?;
         one(&mut connection, user, id).await
@@ -273,9 +255,6 @@ impl Store {
 
     /// Clears a thread, unless a turn is running in it. `None`: it is cleared; else the seconds that the turn may still
     /// take.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn clear_chat(&self, user: &UserId, thread: &str) -> Result<Option<u64>, Error> {
         const DOING: &str = "clearing a chat";
         let (mut transaction, now) = self.db.begin(DOING).await?;

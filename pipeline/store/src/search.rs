@@ -94,9 +94,6 @@ pub(crate) struct Words {
 
 impl Store {
     /// Searches, best first: what holds all the words before what holds some of them.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn search(&self, user: &UserId, query: &SearchQuery) -> Result<Vec<Found>, Error> {
         let Some(words) = self.words_of(&query.words, &query.language).await? else { return Ok(Vec::new()) };
         let passages = async {

@@ -11,9 +11,10 @@ use std::{
     time::Instant,
 };
 
-use api::{Delivered, NotInvoker};
+use api::NotInvoker;
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use job::{Generation, JobId};
+use ledger::Delivered;
 use prometheus::{IntCounter, Registry};
 use task_queue::{Claims, Emulator, INVOKER, Options, Signer};
 use tasks::{Expected, Keys, Verifier};
@@ -172,12 +173,6 @@ impl api::Invokers for Port<Verifier> {
 
 impl api::Deliveries for Port<DeliveredRuns> {
     fn deliver(&self, job: JobId, generation: Generation) -> BoxFuture<'_, Delivered> {
-        async move {
-            match self.0.deliver(&job, generation).await {
-                worker::Delivered::Done => Delivered::Done,
-                _ => Delivered::Busy,
-            }
-        }
-        .boxed()
+        async move { self.0.deliver(&job, generation).await }.boxed()
     }
 }

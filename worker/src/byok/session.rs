@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::{JobId, Policy};
-use ledger::{Answer, Claimed, KeyedClaim, Transition};
+use ledger::{Answer, Claimed, NamedClaim, Transition};
 use stages::Stages;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
@@ -21,8 +21,6 @@ use crate::run::{End, Runner};
 /// No stage begins in the last minutes of the keys: what is under way then is done before they are forgotten.
 const LAST_MINUTES: Duration = Duration::from_secs(120);
 
-/// How often the holder of keys asks whether its job's queue is still paused.
-const PAUSED: Duration = Duration::from_secs(4);
 /// How long a claim waits that the database did not answer.
 const UNANSWERED: Duration = Duration::from_secs(1);
 
@@ -134,17 +132,18 @@ impl Registry {
         }
         // Asked once: while the database is away, the slot is for jobs of other shards.
         match self.ledger.db().in_time(self.ledger.claim_with_keys(job, &self.worker)).await {
-            Ok(KeyedClaim::Granted { claimed, retry }) => {
+            Ok(NamedClaim::Granted { claimed, retry }) => {
                 self.metrics.count_transition(retry, false);
                 self.run(*claimed, slot, keys).await
             }
             // Who holds it may have died with its keys: then the job is parked before long.
-            Ok(KeyedClaim::Held { wait }) => Next::Again(positive(wait)),
-            Ok(KeyedClaim::Paused) => Next::Again(self.chance.around(PAUSED)),
-            Ok(KeyedClaim::Over { dead_letter }) => {
-                self.metrics.count_transition(false, dead_letter);
+            Ok(NamedClaim::Leased(wait)) => Next::Again(wait),
+            Ok(NamedClaim::NotYet(wait)) => Next::Again(self.chance.around(wait)),
+            Ok(NamedClaim::GivenUp) => {
+                self.metrics.count_transition(false, true);
                 Next::Over
             }
+            Ok(NamedClaim::Over(_)) => Next::Over,
             Err(error) if error.is_passing() => {
                 tracing::warn!(%error, "a job is claimed with its user's keys later");
                 Next::Again(self.chance.around(UNANSWERED))

@@ -8,7 +8,7 @@ use std::{
 };
 
 use job::{FailureCode, Outcome, Queue, State, WorkerId};
-use ledger::{KeyedClaim, OperatorAction};
+use ledger::{NamedClaim, OperatorAction};
 use operations::Operations;
 use setup::{REFUSED, Setup, UNANSWERED, key, until_told};
 use stages::Failure;
@@ -248,7 +248,7 @@ async fn a_holder_waits_for_a_lease_that_died_with_its_keys() {
     assert!(claimed.is_some());
     assert!(matches!(
         bench.ledger.claim_with_keys(&id, &WorkerId("w".to_owned())).await.unwrap(),
-        KeyedClaim::Held { .. }
+        NamedClaim::Leased(_)
     ));
 
     setup.reserve().wait(id.clone(), key("sk-ann"));
@@ -333,7 +333,7 @@ async fn keys_never_take_a_job_out_of_its_queue() {
     let (_, id) = bench.admit("c1").await;
     let before = bench.job(&id).await;
     let worker = WorkerId("w".to_owned());
-    let over = KeyedClaim::Over { dead_letter: false };
+    let over = NamedClaim::Over("not_keyed");
     assert_eq!(bench.ledger.claim_with_keys(&id, &worker).await.unwrap(), over);
     setup.reserve().wait(id.clone(), key("sk-ann"));
     setup.stop().await;

@@ -132,7 +132,7 @@ async fn ask(mut from: OwnedReadHalf, mut to: ToServer, doing: Arc<Mutex<Doing>>
         {
             let mut doing = doing.lock().unwrap();
             doing.ends |= text.contains("update conversations") && text.contains("'completed'");
-            doing.ends |= text.contains("from finalization_jobs where job_id = $1");
+            doing.ends |= text.contains("-- A job by its id alone");
             doing.ends |= text.contains("-- How a try of a delivery ended");
             doing.ends |= text.contains("-- How a try of a push ended");
             doing.renews |= text.contains("j.user_id = any($1) and j.job_id = any($2)");

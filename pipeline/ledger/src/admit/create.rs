@@ -41,9 +41,6 @@ impl Ledger {
 
     /// Creates as [`create_conversation`](Self::create_conversation) does, for a request that brought its user's own
     /// keys: the job requires them, and is leased in the same transaction when a claimant is named.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn create_conversation_with_keys(
         &self,
         user: &UserId,
@@ -180,34 +177,27 @@ async fn insert_conversation(
         NewContent::Segments(_) => (None, None, None),
     };
     let status = if new.deferred { Status::InProgress } else { Status::Processing };
-    let inserted = sqlx::query(
-        "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
-             language, source, status, geolocation, private_text, text_source, text_source_spec, \
-             client_session_id, client_device_id, client_platform, finalization_revision, last_append_at, \
-             counted_bytes) \
-         values ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) \
-         on conflict (user_id, conversation_id) do nothing",
-    )
-    .bind(user.as_str())
-    .bind(new.id.as_str())
-    .bind(now)
-    .bind(started_at)
-    .bind(finished_at)
-    .bind(language)
-    .bind(new.source.as_str())
-    .bind(status.as_str())
-    .bind(geolocation)
-    .bind(text)
-    .bind(text_source)
-    .bind(text_source_spec)
-    .bind(&new.client_session_id)
-    .bind(&new.client_device_id)
-    .bind(&new.client_platform)
-    .bind(i64::from(!new.deferred))
-    .bind(new.deferred.then_some(now))
-    .bind(new.content.bytes())
-    .execute(connection)
-    .await?;
+    let inserted = sqlx::query(include_str!("../../sql/admission/insert_conversation.sql"))
+        .bind(user.as_str())
+        .bind(new.id.as_str())
+        .bind(now)
+        .bind(started_at)
+        .bind(finished_at)
+        .bind(language)
+        .bind(new.source.as_str())
+        .bind(status.as_str())
+        .bind(geolocation)
+        .bind(text)
+        .bind(text_source)
+        .bind(text_source_spec)
+        .bind(&new.client_session_id)
+        .bind(&new.client_device_id)
+        .bind(&new.client_platform)
+        .bind(i64::from(!new.deferred))
+        .bind(new.deferred.then_some(now))
+        .bind(new.content.bytes())
+        .execute(connection)
+        .await?;
     Ok(inserted.rows_affected() > 0)
 }
 
@@ -230,14 +220,12 @@ async fn was_deleted(
     user: &UserId,
     id: &ConversationId,
 ) -> Result<bool, Error> {
-    sqlx::query_scalar(
-        "select exists (select from deleted_conversations where user_id = $1 and conversation_id = $2)",
-    )
-    .bind(user.as_str())
-    .bind(id.as_str())
-    .fetch_one(connection)
-    .await
-    .doing("looking for a deletion")
+    sqlx::query_scalar(include_str!("../../sql/admission/was_deleted.sql"))
+        .bind(user.as_str())
+        .bind(id.as_str())
+        .fetch_one(connection)
+        .await
+        .doing("looking for a deletion")
 }
 
 async fn must_read(

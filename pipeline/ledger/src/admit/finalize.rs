@@ -24,6 +24,7 @@ use crate::{
     claim::Claimed,
     effects::Abort,
     keyed::{Keying, WithKeys},
+    lock::lock_conversation,
     retry_conflicts,
 };
 
@@ -68,9 +69,6 @@ pub(crate) struct FinalizeRequest {
 impl Ledger {
     /// Admits a persisted conversation (origin `finalize`, queue `finalization`, force_process true). Already
     /// processing or completed: unchanged, with its newest job if it has one. One live job per conversation.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn finalize(
         &self,
         user: &UserId,
@@ -105,9 +103,6 @@ impl Ledger {
     /// Admits as [`finalize`](Self::finalize) does, for a request that brought its user's own keys. A new job is
     /// leased in the same transaction when a claimant is named; an older one is returned as it stands, and the process that
     /// holds the keys claims it by itself. Such requests are few and share no commit.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn finalize_with_keys(
         &self,
         user: &UserId,
@@ -136,9 +131,6 @@ impl Ledger {
     }
 
     /// Admits one abandoned conversation (origin `finalize`, force_process false). Returns whether it was admitted.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn admit_abandoned(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Error> {
         let request =
             FinalizeRequest { only_abandoned: true, ..FinalizeRequest::by_owner(user, conversation, None) };
@@ -339,12 +331,7 @@ async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<FinalizeRequ
             .execute(&mut *connection)
             .await
             .doing(DOING)?;
-        sqlx::query(include_str!("../../sql/admission/wait_for_conversation.sql"))
-            .bind(request.user.as_str())
-            .bind(request.conversation.as_str())
-            .execute(&mut *connection)
-            .await
-            .doing(DOING)?;
+        lock_conversation(connection, &request.user, &request.conversation).await?;
     }
     Ok(())
 }

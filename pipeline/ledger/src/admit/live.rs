@@ -69,9 +69,6 @@ impl Ledger {
     /// Admits a live conversation into the queue `finalization`, or `creation` in `inline` mode. `keys` are those of a
     /// session or request that brought its user's own: the job then requires them, and is leased in the same transaction
     /// when a claimant is named. Of two at once, one admits and the other finds it ended.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn admit_live(
         &self,
         user: &UserId,
@@ -164,20 +161,12 @@ async fn lock(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Option<Standing>, Error> {
-    sqlx::query_as(
-        "select status, live_epoch, process_after, \
-             (c.private_text is not null \
-                 or exists (select from transcript_segments s \
-                     where s.user_id = c.user_id and s.conversation_id = c.conversation_id) \
-                 or exists (select from photos p \
-                     where p.user_id = c.user_id and p.conversation_id = c.conversation_id)) as has_content \
-         from conversations c where user_id = $1 and conversation_id = $2 for update of c",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .fetch_optional(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_as(include_str!("../../sql/admission/lock_live.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_optional(connection)
+        .await
+        .doing(DOING)
 }
 
 async fn open_revision(
@@ -186,20 +175,14 @@ async fn open_revision(
     calendar_meeting_context: Option<&Value>,
     now: Timestamp,
 ) -> Result<i64, Error> {
-    sqlx::query_scalar(
-        "update conversations set status = 'processing', finalization_revision = finalization_revision + 1, \
-             updated_at = $3, live_process = null, \
-             external_data = case when $4::jsonb is null then external_data \
-                 else coalesce(external_data, '{}') || $4 end \
-         where user_id = $1 and conversation_id = $2 returning finalization_revision",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .bind(now)
-    .bind(of_meeting(calendar_meeting_context))
-    .fetch_one(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_scalar(include_str!("../../sql/admission/close_live.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .bind(now)
+        .bind(of_meeting(calendar_meeting_context))
+        .fetch_one(connection)
+        .await
+        .doing(DOING)
 }
 
 async fn delete(
@@ -207,7 +190,7 @@ async fn delete(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<(), Error> {
-    sqlx::query("delete from conversations where user_id = $1 and conversation_id = $2")
+    sqlx::query(include_str!("../../sql/conversations/delete.sql"))
         .bind(user.as_str())
         .bind(conversation.as_str())
         .execute(connection)

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use db::{Doing, Error};
+use db::{Doing, Error, lock_user};
 use job::{Command, Job, Refusal, Timestamp, decide};
 use outbox::{
     announce::{Event, Events, announce},
@@ -22,6 +22,7 @@ use crate::{
     claim::Claimed,
     effects::{Abort, after, count_totals},
     history::{self, Detail},
+    lock::lock_conversation,
     retry_conflicts,
     row::{self, JobRow, Stored},
 };
@@ -142,11 +143,7 @@ async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<Completion>]
     for completion in batch {
         let Claimed { user_id, conversation_id, job, .. } = &completion.claimed;
         if completion.outcome == job::Outcome::Kept {
-            sqlx::query(include_str!("../../sql/completion/wait_for_user.sql"))
-                .bind(user_id.as_str())
-                .execute(&mut *connection)
-                .await
-                .doing(DOING)?;
+            lock_user(connection, user_id).await?;
         }
         sqlx::query(include_str!("../../sql/completion/wait_for_job.sql"))
             .bind(user_id.as_str())
@@ -154,12 +151,7 @@ async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<Completion>]
             .execute(&mut *connection)
             .await
             .doing(DOING)?;
-        sqlx::query(include_str!("../../sql/completion/wait_for_conversation.sql"))
-            .bind(user_id.as_str())
-            .bind(conversation_id.as_str())
-            .execute(&mut *connection)
-            .await
-            .doing(DOING)?;
+        lock_conversation(connection, user_id, conversation_id).await?;
     }
     Ok(())
 }

@@ -42,16 +42,13 @@ async fn take_back_earlier(
     }
     // Their pushes go with them.
     lock_subscriptions(connection, &claimed.user_id).await?;
-    sqlx::query_as(
-        "delete from action_items where user_id = $1 and conversation_id = $2 and revision < $3 and not by_person \
-         returning action_item_id, description, due_at",
-    )
-    .bind(claimed.user_id.as_str())
-    .bind(claimed.conversation_id.as_str())
-    .bind(claimed.revision)
-    .fetch_all(connection)
-    .await
-    .doing("taking back action items")
+    sqlx::query_as(include_str!("../../sql/completion/take_back_items.sql"))
+        .bind(claimed.user_id.as_str())
+        .bind(claimed.conversation_id.as_str())
+        .bind(claimed.revision)
+        .fetch_all(connection)
+        .await
+        .doing("taking back action items")
 }
 
 /// Writes the new action items that nothing of the person's last two days, and nothing that a person kept of the very
@@ -171,22 +168,17 @@ async fn recent(
     if people.is_empty() {
         return Ok(recent);
     }
-    let rows: Vec<(String, String, String)> = sqlx::query_as(
-        "select u.user_id, i.action_item_id, i.description from unnest($1::text[]) u (user_id) cross join lateral \
-             (select action_item_id, description, created_at from action_items a \
-                 where a.user_id = u.user_id and a.created_at > $2 - interval '2 days' \
-                 order by a.created_at desc limit 500) i \
-         union \
-         select a.user_id, a.action_item_id, a.description from action_items a \
-         join unnest($3::text[], $4::text[]) c (user_id, conversation_id) using (user_id, conversation_id)",
-    )
-    .bind(&people)
-    .bind(now)
-    .bind(kept.iter().map(|completion| completion.claimed.user_id.as_str()).collect::<Vec<_>>())
-    .bind(kept.iter().map(|completion| completion.claimed.conversation_id.as_str()).collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await
-    .doing("reading recent action items")?;
+    let rows: Vec<(String, String, String)> =
+        sqlx::query_as(include_str!("../../sql/completion/known_items.sql"))
+            .bind(&people)
+            .bind(now)
+            .bind(kept.iter().map(|completion| completion.claimed.user_id.as_str()).collect::<Vec<_>>())
+            .bind(
+                kept.iter().map(|completion| completion.claimed.conversation_id.as_str()).collect::<Vec<_>>(),
+            )
+            .fetch_all(connection)
+            .await
+            .doing("reading recent action items")?;
     for (user, id, description) in rows {
         recent.entry(user).or_default().push((id, description));
     }
@@ -216,26 +208,19 @@ async fn insert(
     if ids.is_empty() {
         return Ok(());
     }
-    sqlx::query(
-        "insert into action_items (user_id, action_item_id, description, due_at, conversation_id, revision, \
-             position, created_at, updated_at) \
-         select t.user_id, t.id, t.description, t.due_at, t.conversation_id, t.revision, t.position, $1, $1 \
-         from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::timestamptz[], $8::integer[]) \
-             t (user_id, conversation_id, revision, id, description, due_at, position) \
-         on conflict do nothing",
-    )
-    .bind(now)
-    .bind(&users)
-    .bind(&conversations)
-    .bind(&revisions)
-    .bind(&ids)
-    .bind(&descriptions)
-    .bind(&dues)
-    .bind(&positions)
-    .execute(connection)
-    .await
-    .doing("writing action items")
-    .map(drop)
+    sqlx::query(include_str!("../../sql/completion/insert_items.sql"))
+        .bind(now)
+        .bind(&users)
+        .bind(&conversations)
+        .bind(&revisions)
+        .bind(&ids)
+        .bind(&descriptions)
+        .bind(&dues)
+        .bind(&positions)
+        .execute(connection)
+        .await
+        .doing("writing action items")
+        .map(drop)
 }
 
 /// A due date heard for an older item is taken over only where that one has none. Answers those that were, by person.
@@ -256,19 +241,15 @@ async fn hand_over_due_dates(
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows: Vec<(String, String, Timestamp)> = sqlx::query_as(
-        "update action_items a set due_at = t.due_at, updated_at = $1 \
-         from unnest($2::text[], $3::text[], $4::timestamptz[]) t (user_id, id, due_at) \
-         where a.user_id = t.user_id and a.action_item_id = t.id and a.due_at is null and not a.completed \
-         returning a.user_id, a.action_item_id, a.due_at",
-    )
-    .bind(now)
-    .bind(&users)
-    .bind(&ids)
-    .bind(&dues)
-    .fetch_all(connection)
-    .await
-    .doing("handing over due dates")?;
+    let rows: Vec<(String, String, Timestamp)> =
+        sqlx::query_as(include_str!("../../sql/completion/date_items.sql"))
+            .bind(now)
+            .bind(&users)
+            .bind(&ids)
+            .bind(&dues)
+            .fetch_all(connection)
+            .await
+            .doing("handing over due dates")?;
     let mut handed_over: HashMap<String, Vec<Due>> = HashMap::new();
     for (user, id, due_at) in rows {
         handed_over.entry(user).or_default().push(Due::of(&id, due_at));

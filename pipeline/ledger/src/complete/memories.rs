@@ -24,16 +24,13 @@ pub(super) async fn take_back_earlier(
     let mut taken_back = vec![Vec::new(); kept.len()];
     let claims = kept.iter().map(|completion| &completion.claimed).zip(&mut taken_back);
     for (claimed, taken_back) in claims.filter(|(claimed, _)| claimed.revision > 1) {
-        *taken_back = sqlx::query_scalar(
-            "delete from memories where user_id = $1 and conversation_id = $2 and revision < $3 \
-                 and not edited and not reviewed and not manually_added and user_review is null returning memory_id",
-        )
-        .bind(claimed.user_id.as_str())
-        .bind(claimed.conversation_id.as_str())
-        .bind(claimed.revision)
-        .fetch_all(&mut *connection)
-        .await
-        .doing("taking back memories")?;
+        *taken_back = sqlx::query_scalar(include_str!("../../sql/completion/take_back_memories.sql"))
+            .bind(claimed.user_id.as_str())
+            .bind(claimed.conversation_id.as_str())
+            .bind(claimed.revision)
+            .fetch_all(&mut *connection)
+            .await
+            .doing("taking back memories")?;
     }
     Ok(taken_back)
 }
@@ -85,15 +82,11 @@ async fn known(
     if people.is_empty() {
         return Ok(known);
     }
-    let rows: Vec<(String, String)> = sqlx::query_as(
-        "select u.user_id, m.content from unnest($1::text[]) u (user_id) cross join lateral \
-             (select content from memories k where k.user_id = u.user_id \
-                 order by k.created_at desc, k.memory_id limit 1000) m",
-    )
-    .bind(&people)
-    .fetch_all(connection)
-    .await
-    .doing("reading memories")?;
+    let rows: Vec<(String, String)> = sqlx::query_as(include_str!("../../sql/completion/known_memories.sql"))
+        .bind(&people)
+        .fetch_all(connection)
+        .await
+        .doing("reading memories")?;
     for (user, content) in rows {
         known.entry(user).or_default().push(content);
     }
@@ -121,23 +114,16 @@ async fn insert(
     if ids.is_empty() {
         return Ok(());
     }
-    sqlx::query(
-        "insert into memories (user_id, memory_id, content, category, conversation_id, revision, created_at, \
-             updated_at) \
-         select t.user_id, t.id, t.content, t.category, t.conversation_id, t.revision, $1, $1 \
-         from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[]) \
-             t (user_id, conversation_id, revision, id, content, category) \
-         on conflict do nothing",
-    )
-    .bind(now)
-    .bind(&users)
-    .bind(&conversations)
-    .bind(&revisions)
-    .bind(&ids)
-    .bind(&contents)
-    .bind(&categories)
-    .execute(connection)
-    .await
-    .doing("writing memories")
-    .map(drop)
+    sqlx::query(include_str!("../../sql/completion/insert_memories.sql"))
+        .bind(now)
+        .bind(&users)
+        .bind(&conversations)
+        .bind(&revisions)
+        .bind(&ids)
+        .bind(&contents)
+        .bind(&categories)
+        .execute(connection)
+        .await
+        .doing("writing memories")
+        .map(drop)
 }

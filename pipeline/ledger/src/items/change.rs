@@ -23,9 +23,6 @@ pub struct ItemChange {
 impl Ledger {
     /// Changes an action item. What a person touched is spared by later revisions of its conversation. `None`: no
     /// such item.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn change_action_item(
         &self,
         user: &UserId,
@@ -42,16 +39,13 @@ impl Ledger {
     }
 
     /// Deletes an action item for good, with its undelivered events. `false`: no such item.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn delete_action_item(&self, user: &UserId, item: &ActionItemId) -> Result<bool, Error> {
         const DOING: &str = "deleting an action item";
         let (mut transaction, _) = self.db.begin(DOING).await?;
         let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(false) };
         // Its reminder and its pushes go with it.
         lock_subscriptions(&mut transaction, user).await?;
-        sqlx::query("delete from action_items where user_id = $1 and action_item_id = $2")
+        sqlx::query(include_str!("../../sql/items/delete.sql"))
             .bind(user.as_str())
             .bind(item.as_str())
             .execute(&mut *transaction)

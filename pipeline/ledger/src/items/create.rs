@@ -25,9 +25,6 @@ pub struct NewActionItem {
 impl Ledger {
     /// Stores action items, all or none, and gives them in the order in which they came. One that is done already was
     /// done now. Endpoints that subscribed to `action_item.created` get an event for each.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn create_action_items(
         &self,
         user: &UserId,

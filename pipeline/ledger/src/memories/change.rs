@@ -23,9 +23,6 @@ pub struct MemoryChange {
 impl Ledger {
     /// Changes a memory and marks it as edited, so that later revisions of its conversation spare it. `None`: no such
     /// memory.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn change_memory(
         &self,
         user: &UserId,
@@ -50,20 +47,16 @@ impl Ledger {
     }
 
     /// Deletes a memory for good, with its undelivered events. `false`: no such memory.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn delete_memory(&self, user: &UserId, memory: &MemoryId) -> Result<bool, Error> {
         const DOING: &str = "deleting a memory";
         let (mut transaction, _) = self.db.begin(DOING).await?;
-        let conversation: Option<Option<String>> = sqlx::query_scalar(
-            "delete from memories where user_id = $1 and memory_id = $2 returning conversation_id",
-        )
-        .bind(user.as_str())
-        .bind(memory.as_str())
-        .fetch_optional(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let conversation: Option<Option<String>> =
+            sqlx::query_scalar(include_str!("../../sql/memories/delete.sql"))
+                .bind(user.as_str())
+                .bind(memory.as_str())
+                .fetch_optional(&mut *transaction)
+                .await
+                .doing(DOING)?;
         forget_answers(&mut transaction, user, &[memory.as_str()]).await.doing(DOING)?;
         if let Some(of) = &conversation {
             forget_objects(&mut transaction, user, of.as_deref(), &[memory.as_str()]).await.doing(DOING)?;

@@ -26,9 +26,6 @@ impl Ledger {
     /// Stores memories, all or none, and returns them in the order in which they came. A user who writes a fact down has
     /// reviewed it: they are `manually_added`, `reviewed`, and the verdict is `true`. Endpoints that subscribed to
     /// `memory.created` get an event for each.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn create_memories(
         &self,
         user: &UserId,

@@ -90,11 +90,12 @@ const HANDLES: [(&str, &str); 5] = [
 ];
 
 /// Parts of verbs of another crate, cut off with these: they begin its transaction or write inside of it.
-const WITHIN: [&str; 10] = [
+const WITHIN: [&str; 11] = [
     "begin",
     "begin_creating",
     "begin_reading",
     "begin_renewing",
+    "begin_unflushed",
     "begin_without_clock",
     "charge",
     "operate_on",

@@ -1,8 +1,10 @@
 //! Who must bring own keys, and who has brought some: every way in leads to a job that no other claim may have.
 
+use std::time::Duration;
+
 use job::{JobId, Queue, State};
 use ledger::{
-    CreateOutcome, FinalizedWithKeys, KeyedClaim, NewConversation, OperatorAction, Transition, WithKeys,
+    CreateOutcome, FinalizedWithKeys, NamedClaim, NewConversation, OperatorAction, Transition, WithKeys,
 };
 use operations::Operations;
 use records::ConversationId;
@@ -124,7 +126,7 @@ async fn what_came_with_keys_and_found_no_slot_waits_for_whoever_holds_them() {
             assert_eq!(again.unwrap_err(), ledger::ReprocessRefusal::KeysRequired, "and not the service's");
         }
         let granted = world.ledger.claim_with_keys(&job, &worker("k")).await.unwrap();
-        assert!(matches!(granted, KeyedClaim::Granted { retry: false, .. }), "{way}: {granted:?}");
+        assert!(matches!(granted, NamedClaim::Granted { retry: false, .. }), "{way}: {granted:?}");
     }
 }
 
@@ -154,14 +156,14 @@ async fn while_a_queue_is_paused_keys_claim_nothing_from_it() {
         assert!(!leased, "{way}");
         is_out_of_reach(&world, &job, way).await;
         let asked = async || world.ledger.claim_with_keys(&job, &claimant).await.unwrap();
-        assert_eq!(asked().await, KeyedClaim::Paused, "{way}");
+        assert_eq!(asked().await, NamedClaim::NotYet(Duration::from_secs(4)), "{way}");
 
         let queue = world.job(&job).await.queue;
         let other = if queue == Queue::Creation { Queue::Finalization } else { Queue::Creation };
         assert!(Operations::new(&world.ledger).resume(queue, &olga).await.unwrap());
         let granted = asked().await;
         assert!(
-            matches!(granted, KeyedClaim::Granted { retry: false, .. }),
+            matches!(granted, NamedClaim::Granted { retry: false, .. }),
             "{way}: {granted:?}, {other} is paused"
         );
     }
@@ -175,7 +177,7 @@ async fn keys_that_have_nothing_more_to_do_learn_it_from_a_paused_queue() {
     world.ledger.delete_conversation(&world.ann, &ConversationId::new("c")).await.unwrap();
     let olga = OperatorAction { operator: "olga".into(), reason: "fire".into() };
     assert!(Operations::new(&world.ledger).pause(Queue::Creation, &olga).await.unwrap());
-    let over = KeyedClaim::Over { dead_letter: false };
+    let over = NamedClaim::Over("completed");
     assert_eq!(world.ledger.claim_with_keys(&job, &claimant).await.unwrap(), over);
 }
 
@@ -184,6 +186,6 @@ async fn keys_claim_nothing_that_requires_none() {
     let world = World::new().await;
     let (job, _) = admit(&world, "create", None).await;
     let refused = world.ledger.claim_with_keys(&job, &worker("k")).await.unwrap();
-    assert_eq!(refused, KeyedClaim::Over { dead_letter: false });
+    assert_eq!(refused, NamedClaim::Over("not_keyed"));
     assert_eq!(world.job(&job).await.state.status(), "queued");
 }

@@ -219,3 +219,24 @@ async fn completions_wait_for_nobody_elses_conversation_and_hold_none() {
     assert!(free, "its own two are held");
     assert_eq!((kept.is_ok(), discarded.is_ok()), (true, true));
 }
+
+#[tokio::test]
+async fn a_run_ends_while_somebody_holds_the_job_of_another() {
+    let world = World::new().await;
+    let (held, free) = (world.claimed("held").await, world.claimed("free").await);
+    let rows = "select from finalization_jobs where conversation_id = 'held' for update";
+    let mut holder = world.database.hold_locks(rows).await;
+    let (ledger, job) = (world.ledger.clone(), free.job.id.clone());
+    let asked = [held, free].map(|run| completion(&run, Outcome::Kept, Results::default()));
+    // Asked in the same breath: one batch.
+    let verb = tokio::spawn(async move {
+        let [held, free] = &asked;
+        tokio::join!(ledger.complete(held), ledger.complete(free))
+    });
+    // Who waits for the lock is the other run alone, behind the batch.
+    world.database.until_somebody_waits().await;
+    assert_eq!(world.job(&job).await.state, job::State::Completed { outcome: Outcome::Kept });
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    let (held, free) = verb.await.unwrap();
+    assert_eq!((held.is_ok(), free.is_ok()), (true, true));
+}

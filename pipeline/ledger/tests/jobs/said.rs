@@ -1,7 +1,7 @@
 //! A command said through the ledger's public verb, and the answer that the machine's decision calls for.
 
 use job::{Command, Job, Refusal, State, Step};
-use ledger::{Answer, Claimed, Finished, KeyedClaim, Ledger, OperatorAction, Renewal, Results, Transition};
+use ledger::{Answer, Claimed, Finished, Ledger, NamedClaim, OperatorAction, Renewal, Results, Transition};
 
 use crate::world::completion;
 
@@ -12,10 +12,11 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
     match command.clone() {
         Command::Claim { worker, keys: true, .. } => {
             match ledger.claim_with_keys(id, &worker).await.unwrap() {
-                KeyedClaim::Granted { retry, .. } => format!("claimed, retry {retry}"),
-                KeyedClaim::Held { .. } => "leased".to_owned(),
-                KeyedClaim::Paused => "paused".to_owned(),
-                KeyedClaim::Over { dead_letter } => format!("over, dead {dead_letter}"),
+                NamedClaim::Granted { retry, .. } => format!("claimed, retry {retry}"),
+                NamedClaim::Leased(_) => "leased".to_owned(),
+                NamedClaim::NotYet(_) => "paused".to_owned(),
+                NamedClaim::GivenUp => "over, dead true".to_owned(),
+                NamedClaim::Over(_) => "over, dead false".to_owned(),
             }
         }
         Command::Claim { generation, worker, .. } => {

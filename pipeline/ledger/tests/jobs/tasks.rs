@@ -119,7 +119,7 @@ async fn a_paused_queue_hands_nothing_over_and_takes_no_delivery() {
     assert!(world.taken().await.is_empty());
     assert_eq!(world.ledger.outbox().oldest_unhanded().await.unwrap(), Default::default());
     let delivery = world.ledger.claim_delivery(&job, Generation(1), &worker("w")).await.unwrap();
-    assert_eq!(delivery, ledger::DeliveryClaim::NotYet(Duration::from_secs(60)));
+    assert_eq!(delivery, ledger::NamedClaim::NotYet(Duration::from_secs(60)));
     Operations::new(&world.ledger).resume(Queue::Finalization, &action).await.unwrap();
     assert_eq!(world.taken().await.len(), 1);
     assert!(world.ledger.outbox().oldest_unhanded().await.unwrap().tries == 1);

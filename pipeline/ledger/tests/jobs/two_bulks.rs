@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use job::{FailureCode, JobId, Outcome, Queue};
-use ledger::{KeyedClaim, OperatorAction, Results, Transition};
+use ledger::{NamedClaim, OperatorAction, Results, Transition};
 use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, ReplayTurn, Started, Stepped};
 use sqlx::PgConnection;
 use store::UserChange;
@@ -228,7 +228,7 @@ async fn a_job_that_was_parked_is_followed_to_its_rest_once_its_person_brought_k
     }
     let items = async || Operations::new(&world.ledger).replay_items(&one.operation_id, 0, 9).await.unwrap();
     let with = JobId::from_text(items().await[0].job_id.clone());
-    let KeyedClaim::Granted { claimed, .. } =
+    let NamedClaim::Granted { claimed, .. } =
         world.ledger.claim_with_keys(&with, &worker("w")).await.unwrap()
     else {
         panic!("it waits for keys")

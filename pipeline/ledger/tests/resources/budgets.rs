@@ -183,6 +183,29 @@ async fn finalizes_beyond_the_waiting_jobs_are_refused_also_at_once() {
 }
 
 #[tokio::test]
+async fn jobs_that_have_ended_leave_their_room_to_others() {
+    let world = World::new().await;
+    for id in ["a", "b", "c", "d", "e"] {
+        create(&world.ledger, &world.ann, deferred(id)).await.unwrap();
+    }
+    limit(&world, &world.ann, waiting(2)).await;
+    let finalize =
+        async |id| world.ledger.finalize(&world.ann, &ConversationId::new(id), None).await.unwrap();
+    assert!(finalize("a").await.is_ok());
+    assert!(finalize("b").await.is_ok());
+    assert!(matches!(finalize("c").await, Err(AdmitRefusal::OverBudget(_))));
+    world
+        .run(
+            "update finalization_jobs set status = 'completed', outcome = 'kept', finished_at = now(), \
+                 ready_at = null, reconcile_after_at = null",
+        )
+        .await;
+    assert!(finalize("c").await.is_ok());
+    assert!(finalize("d").await.is_ok());
+    assert!(matches!(finalize("e").await, Err(AdmitRefusal::OverBudget(_))));
+}
+
+#[tokio::test]
 async fn a_reprocess_needs_room_for_its_job() {
     let world = World::new().await;
     create(&world.ledger, &world.ann, talk("a", "words")).await.unwrap();

@@ -11,11 +11,8 @@ use crate::Operations;
 
 impl Operations {
     /// The newest operations.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn replay_operations(&self, limit: i64) -> Result<Vec<ReplayView>, Error> {
-        sqlx::query_as("select * from replay_operations order by created_at desc, operation_id limit $1")
+        sqlx::query_as(include_str!("../../sql/replays/list.sql"))
             .bind(limit)
             .fetch_all(self.db.pool())
             .await
@@ -23,11 +20,8 @@ impl Operations {
     }
 
     /// One operation.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn replay_operation(&self, id: &str) -> Result<Option<ReplayView>, Error> {
-        sqlx::query_as("select * from replay_operations where operation_id = $1")
+        sqlx::query_as(include_str!("../../sql/replays/get.sql"))
             .bind(id)
             .fetch_optional(self.db.pool())
             .await
@@ -35,27 +29,18 @@ impl Operations {
     }
 
     /// A page of an operation's items behind `after`, in the order of the list.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn replay_items(&self, id: &str, after: i32, limit: i64) -> Result<Vec<ReplayItem>, Error> {
-        sqlx::query_as(
-            "select position, user_id, job_id, status, result, changed_at from replay_items \
-             where operation_id = $1 and position > $2 order by position limit $3",
-        )
-        .bind(id)
-        .bind(after)
-        .bind(limit)
-        .fetch_all(self.db.pool())
-        .await
-        .doing("listing a replay's items")
+        sqlx::query_as(include_str!("../../sql/replays/items.sql"))
+            .bind(id)
+            .bind(after)
+            .bind(limit)
+            .fetch_all(self.db.pool())
+            .await
+            .doing("listing a replay's items")
     }
 
     /// Pauses, resumes or cancels an operation; an executor notices with its next item. One that is resumed can be taken at
     /// once. `None`: no such operation. `Some(false)`: its status does not allow that.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn change_replay(
         &self,
         id: &str,
@@ -69,19 +54,13 @@ impl Operations {
             ReplayChange::Cancel => ("cancel_bulk", "cancelled"),
         };
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        let changed = sqlx::query(
-            "update replay_operations set status = $2, updated_at = $3, \
-                 finished_at = case when $2 = 'cancelled' then $3 end, \
-                 lease_until = case when $2 = 'running' then $3 else lease_until end \
-             where operation_id = $1 and case $2 when 'running' then status = 'paused' \
-                 when 'paused' then status = 'running' else status in ('running', 'paused') end",
-        )
-        .bind(id)
-        .bind(to)
-        .bind(now)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let changed = sqlx::query(include_str!("../../sql/replays/change_status.sql"))
+            .bind(id)
+            .bind(to)
+            .bind(now)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
         if changed.rows_affected() == 0 {
             transaction.rollback().await.doing(DOING)?;
             return Ok(self.replay_operation(id).await?.map(|_| false));

@@ -79,40 +79,25 @@ enum Outcome {
 
 impl Operations {
     /// Takes the oldest running operation without a worker, under the next epoch.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn take_replay(&self, executor: &str) -> Result<Option<ReplayTurn>, Error> {
-        let taken: Option<(String, i64)> = sqlx::query_as(
-            "update replay_operations set epoch = epoch + 1, executor = $1, updated_at = statement_timestamp(), \
-                 lease_until = statement_timestamp() + $2::interval \
-             where operation_id = (select operation_id from replay_operations where status = 'running' \
-                 and lease_until <= statement_timestamp() order by created_at limit 1 for update skip locked) \
-             returning operation_id, epoch",
-        )
-        .bind(executor)
-        .bind(TURN)
-        .fetch_optional(self.db.pool())
-        .await
-        .doing("taking a replay")?;
+        let taken: Option<(String, i64)> = sqlx::query_as(include_str!("../../sql/replays/take.sql"))
+            .bind(executor)
+            .bind(TURN)
+            .fetch_optional(self.db.pool())
+            .await
+            .doing("taking a replay")?;
         Ok(taken.map(|(operation_id, epoch)| ReplayTurn { operation_id, epoch }))
     }
 
     /// Gives a turn back, so that another process goes on at once.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn leave_replay(&self, turn: &ReplayTurn) -> Result<(), Error> {
-        sqlx::query(
-            "update replay_operations set lease_until = statement_timestamp() \
-             where operation_id = $1 and epoch = $2 and status = 'running'",
-        )
-        .bind(&turn.operation_id)
-        .bind(turn.epoch)
-        .execute(self.db.pool())
-        .await
-        .doing("leaving a replay")
-        .map(drop)
+        sqlx::query(include_str!("../../sql/replays/leave.sql"))
+            .bind(&turn.operation_id)
+            .bind(turn.epoch)
+            .execute(self.db.pool())
+            .await
+            .doing("leaving a replay")
+            .map(drop)
     }
 
     /// One step: notes which replayed jobs have come to rest, and replays the next item if the caps allow it. The
@@ -198,27 +183,20 @@ async fn fenced(
     turn: &ReplayTurn,
     now: Timestamp,
 ) -> Result<Option<OperationRow>, sqlx::Error> {
-    sqlx::query_as(
-        "update replay_operations set lease_until = $3 + $4::interval \
-         where operation_id = $1 and epoch = $2 and status = 'running' \
-         returning operator, reason, from_scratch, per_minute, in_flight, next_at",
-    )
-    .bind(&turn.operation_id)
-    .bind(turn.epoch)
-    .bind(now)
-    .bind(TURN)
-    .fetch_optional(connection)
-    .await
+    sqlx::query_as(include_str!("../../sql/replays/hold.sql"))
+        .bind(&turn.operation_id)
+        .bind(turn.epoch)
+        .bind(now)
+        .bind(TURN)
+        .fetch_optional(connection)
+        .await
 }
 
 async fn next_item(connection: &mut PgConnection, turn: &ReplayTurn) -> Result<Option<ItemRow>, sqlx::Error> {
-    sqlx::query_as(
-        "select position, job_id, generation from replay_items \
-         where operation_id = $1 and status = 'waiting' order by position limit 1",
-    )
-    .bind(&turn.operation_id)
-    .fetch_optional(connection)
-    .await
+    sqlx::query_as(include_str!("../../sql/replays/next_item.sql"))
+        .bind(&turn.operation_id)
+        .fetch_optional(connection)
+        .await
 }
 
 /// Marks the item and moves the operation on. A second's worth of items may be made up for after a wait.
@@ -234,25 +212,20 @@ async fn note(
         Outcome::Replayed(_) => ("replayed", None, 1),
         Outcome::Refused(why) => ("refused", Some(*why), 0),
     };
-    sqlx::query(
-        "with item as (update replay_items set status = $3, result = $4, changed_at = $5 \
-             where operation_id = $1 and position = $2) \
-         update replay_operations set updated_at = $5, replayed = replayed + $6, refused = refused + 1 - $6, next_at = $7 \
-         where operation_id = $1",
-    )
-    .bind(&turn.operation_id)
-    .bind(item.position)
-    .bind(status)
-    .bind(result)
-    .bind(now)
-    .bind(replayed)
-    .bind(match outcome {
-        Outcome::Replayed(_) => operation.next_at.max(now - TimeDelta::seconds(1)) + operation.pace(),
-        Outcome::Refused(_) => operation.next_at,
-    })
-    .execute(connection)
-    .await
-    .map(drop)
+    sqlx::query(include_str!("../../sql/replays/note_item.sql"))
+        .bind(&turn.operation_id)
+        .bind(item.position)
+        .bind(status)
+        .bind(result)
+        .bind(now)
+        .bind(replayed)
+        .bind(match outcome {
+            Outcome::Replayed(_) => operation.next_at.max(now - TimeDelta::seconds(1)) + operation.pace(),
+            Outcome::Refused(_) => operation.next_at,
+        })
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
 async fn finish(
@@ -260,13 +233,11 @@ async fn finish(
     turn: &ReplayTurn,
     now: Timestamp,
 ) -> Result<Stepped, sqlx::Error> {
-    sqlx::query(
-        "update replay_operations set status = 'done', finished_at = $2, updated_at = $2 where operation_id = $1",
-    )
-    .bind(&turn.operation_id)
-    .bind(now)
-    .execute(connection)
-    .await?;
+    sqlx::query(include_str!("../../sql/replays/finish.sql"))
+        .bind(&turn.operation_id)
+        .bind(now)
+        .execute(connection)
+        .await?;
     Ok(Stepped::Done)
 }
 

@@ -52,9 +52,6 @@ impl Outbox {
     /// claiming for them), and takes what these, and their users, may still have under way. An endpoint that can take no more is
     /// left out of the next round, and one that could take nothing before out of all, so its backlog hides no other
     /// endpoint's deliveries.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn claim_deliveries(
         &self,
         limit: i64,
@@ -91,9 +88,6 @@ impl Outbox {
     /// Keeps the rendered body, under the claim's epoch and within its time: a process that renders while the database does not answer may
     /// come back minutes later, when others may take the delivery, and receivers no longer believe the moment of the claim.
     /// `false`: the claim is lost.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn keep_body(&self, claimed: &ClaimedDelivery, body: &[u8]) -> Result<bool, Error> {
         let kept = sqlx::query(include_str!("../../sql/deliveries/keep_body.sql"))
             .bind(claimed.user_id.as_str())

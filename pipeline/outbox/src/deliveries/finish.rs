@@ -28,9 +28,6 @@ struct EndpointRow {
 impl Outbox {
     /// Records how a try ended, under the claim's epoch, with the endpoint's health; what was recorded before is so once.
     /// `false`: the claim is lost.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn finish_delivery(
         &self,
         claimed: &ClaimedDelivery,

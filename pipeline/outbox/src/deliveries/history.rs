@@ -31,10 +31,10 @@ pub struct DeliveryTry {
 #[sqlx(transparent)]
 pub(super) struct History(Option<Json<Vec<JsonValue>>>);
 
-impl History {
-    /// The tries, oldest first; one that this version cannot read is left out.
-    pub(super) fn tries(&self) -> Vec<DeliveryTry> {
-        let entries = self.0.as_ref().map_or(&[][..], |Json(entries)| entries);
+/// The tries, oldest first; one that this version cannot read is left out.
+impl From<History> for Vec<DeliveryTry> {
+    fn from(history: History) -> Self {
+        let entries = history.0.as_ref().map_or(&[][..], |Json(entries)| entries);
         entries.iter().filter_map(|entry| DeliveryTry::deserialize(entry).ok()).collect()
     }
 }
@@ -54,8 +54,9 @@ mod tests {
             let tried = DeliveryTry { number: 2, at, status, error: error.map(str::to_owned) };
             let entry = serde_json::to_value(&tried).unwrap();
             let unreadable = json!({ "try": 2 });
-            assert_eq!(History(Some(Json(vec![entry, unreadable, json!(null)]))).tries(), [tried]);
+            let history = History(Some(Json(vec![entry, unreadable, json!(null)])));
+            assert_eq!(Vec::from(history), [tried]);
         }
-        assert_eq!(History(None).tries(), []);
+        assert_eq!(Vec::from(History(None)), Vec::<DeliveryTry>::new());
     }
 }

@@ -6,41 +6,8 @@ use db::{Doing, Error};
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 
-use super::{DeliveryPage, DeliveryView, TEST_EVENT, history::History};
+use super::{DeliveryPage, DeliveryView, TEST_EVENT};
 use crate::Outbox;
-
-#[derive(sqlx::FromRow)]
-struct ViewRow {
-    delivery_id: String,
-    event: String,
-    conversation_id: Option<String>,
-    status: String,
-    tries: i32,
-    last_status: Option<i32>,
-    last_error: Option<String>,
-    next_at: Option<Timestamp>,
-    created_at: Timestamp,
-    finished_at: Option<Timestamp>,
-    history: History,
-}
-
-impl From<ViewRow> for DeliveryView {
-    fn from(row: ViewRow) -> Self {
-        Self {
-            id: row.delivery_id,
-            event: row.event,
-            conversation_id: row.conversation_id,
-            status: row.status,
-            tries: row.tries,
-            last_status: row.last_status,
-            last_error: row.last_error,
-            next_at: row.next_at,
-            created_at: row.created_at,
-            finished_at: row.finished_at,
-            history: row.history.tries(),
-        }
-    }
-}
 
 /// What became of a request to deliver once more. Unless it is due, nothing was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,9 +26,6 @@ const OVERDUE_LOOK: Duration = Duration::from_millis(100);
 
 impl Outbox {
     /// How long until something is due (also a dead sender's `until`), measured now; `None`: nothing waits.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn next_delivery_in(&self) -> Result<Option<Duration>, Error> {
         let seconds: Option<f64> = sqlx::query_scalar(include_str!("../../sql/deliveries/next_in.sql"))
             .fetch_one(self.db.pool())
@@ -72,9 +36,6 @@ impl Outbox {
     }
 
     /// An endpoint's deliveries, newest first.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn deliveries(
         &self,
         user: &UserId,
@@ -82,7 +43,7 @@ impl Outbox {
         page: &DeliveryPage,
     ) -> Result<Vec<DeliveryView>, Error> {
         let after = page.after.as_ref();
-        let rows: Vec<ViewRow> = sqlx::query_as(include_str!("../../sql/deliveries/list.sql"))
+        sqlx::query_as(include_str!("../../sql/deliveries/list.sql"))
             .bind(user.as_str())
             .bind(endpoint)
             .bind(page.limit)
@@ -92,14 +53,10 @@ impl Outbox {
             .bind(after.map(|after| after.id.as_str()))
             .fetch_all(self.db.pool())
             .await
-            .doing("listing deliveries")?;
-        Ok(rows.into_iter().map(DeliveryView::from).collect())
+            .doing("listing deliveries")
     }
 
     /// Writes a test delivery (`webhook.test`); a repeat with the same id finds the first one's row. `None`: no such endpoint.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn test_delivery(
         &self,
         user: &UserId,
@@ -121,7 +78,7 @@ impl Outbox {
             .execute(&mut *transaction)
             .await
             .doing(DOING)?;
-        let row: ViewRow = sqlx::query_as(include_str!("../../sql/deliveries/get.sql"))
+        let view = sqlx::query_as(include_str!("../../sql/deliveries/get.sql"))
             .bind(user.as_str())
             .bind(endpoint)
             .bind(delivery)
@@ -130,13 +87,10 @@ impl Outbox {
             .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         self.db.waker().deliveries_written();
-        Ok(Some(row.into()))
+        Ok(Some(view))
     }
 
     /// Makes a finished delivery due again (same id, one more round of tries).
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn redeliver(
         &self,
         user: &UserId,
@@ -177,7 +131,7 @@ pub async fn make_due(
         Some(false) => return Ok(Redelivery::UnderWay),
         Some(true) => {}
     }
-    let row: ViewRow = sqlx::query_as(include_str!("../../sql/deliveries/redeliver.sql"))
+    let view = sqlx::query_as(include_str!("../../sql/deliveries/redeliver.sql"))
         .bind(user.as_str())
         .bind(endpoint)
         .bind(delivery)
@@ -185,7 +139,7 @@ pub async fn make_due(
         .bind(now)
         .fetch_one(connection)
         .await?;
-    Ok(Redelivery::Due(Box::new(row.into())))
+    Ok(Redelivery::Due(Box::new(view)))
 }
 
 /// Whether the endpoint is enabled; it stays as it is until the transaction ends.

@@ -21,9 +21,6 @@ pub enum EndpointRefusal {
 
 impl Outbox {
     /// Stores an endpoint. Those of installed apps do not count; those that are switched off count, too: they can be switched on again at any time.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn create_endpoint(
         &self,
         user: &UserId,

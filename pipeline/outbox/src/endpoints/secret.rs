@@ -11,9 +11,6 @@ impl Outbox {
     /// Gives an endpoint a new secret. For 24 hours deliveries carry a signature of each, the new one first. Said once more
     /// within that time, it replaces the new one alone: the answer that held it may have been lost, and what receivers have
     /// signs until its 24 hours are over. `None`: no such endpoint.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn rotate_secret(
         &self,
         user: &UserId,

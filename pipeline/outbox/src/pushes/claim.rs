@@ -77,9 +77,6 @@ impl Outbox {
     /// Each round locks a page of due rows and takes what their people may still have under way. Who has enough is left
     /// out of the next round, and who had enough before out of all: nothing is written of what has to wait, however much
     /// it is and however often a process looks, and it hides no other user's.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn claim_pushes(&self, limit: i64, policy: &PushPolicy) -> Result<Claims<ClaimedPush>, Error> {
         let (mut transaction, now) = self.db.begin(DOING).await?;
         let given_up = give_up_dead(&mut transaction, policy, now).await?;

@@ -16,9 +16,6 @@ const DOING: &str = "finishing a push";
 impl Outbox {
     /// Records how a try ended, under the claim's epoch, with the subscription's health: one that is gone, or failed for
     /// days, is removed. What was recorded before is so once. `false`: the claim is lost, or the push was cancelled meanwhile.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn finish_push(
         &self,
         claimed: &ClaimedPush,

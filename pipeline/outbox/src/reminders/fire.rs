@@ -21,9 +21,6 @@ struct Fired {
 impl Outbox {
     /// Fires at most `limit` reminders whose moment has come: a push to each subscription, in the transaction that marks
     /// them as fired. Another process that fires skips locked ones. Returns how many were fired.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn fire_reminders(&self, limit: i64) -> Result<usize, Error> {
         let (mut transaction, now) = self.db.begin(DOING).await?;
         let fired = take_due(&mut transaction, now, limit).await?;

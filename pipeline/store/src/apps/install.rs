@@ -42,34 +42,26 @@ struct Wanted {
 impl Store {
     /// Installs an app for a user, with a webhook of the user's where the app takes conversations. Doing so again changes nothing,
     /// but makes that webhook if the app takes conversations only since then.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn install_app(&self, user: &UserId, id: &str) -> Result<Result<(), InstallRefusal>, Error> {
         const DOING: &str = "installing an app";
         let (mut transaction, now) = self.db.begin(DOING).await?;
         lock_user(&mut transaction, user).await?;
-        let wanted: Option<Wanted> = sqlx::query_as(
-            "select user_id as owner_id, webhook_url, secret, switched_off_at is not null as is_switched_off \
-             from apps where app_id = $2 and (user_id = $1 or visibility = 'public')",
-        )
-        .bind(user.as_str())
-        .bind(id)
-        .fetch_optional(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let wanted: Option<Wanted> = sqlx::query_as(include_str!("../../sql/apps/to_install.sql"))
+            .bind(user.as_str())
+            .bind(id)
+            .fetch_optional(&mut *transaction)
+            .await
+            .doing(DOING)?;
         let Some(wanted) = wanted else { return Ok(Err(InstallRefusal::NoSuchApp)) };
         if wanted.is_switched_off {
             return Ok(Err(InstallRefusal::SwitchedOff));
         }
-        let others: i64 = sqlx::query_scalar(
-            "select count(*) from app_installs where user_id = $1 and removed_at is null and app_id <> $2",
-        )
-        .bind(user.as_str())
-        .bind(id)
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let others: i64 = sqlx::query_scalar(include_str!("../../sql/apps/count_other_installs.sql"))
+            .bind(user.as_str())
+            .bind(id)
+            .fetch_one(&mut *transaction)
+            .await
+            .doing(DOING)?;
         if others >= MOST {
             return Ok(Err(InstallRefusal::TooMany));
         }
@@ -92,23 +84,18 @@ impl Store {
     }
 
     /// Uninstalls an app, with its webhook. How often it wrote within the hour is remembered for that hour.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn uninstall_app(&self, user: &UserId, id: &str) -> Result<Uninstalled, Error> {
         const DOING: &str = "uninstalling an app";
         let (mut transaction, now) = self.db.begin(DOING).await?;
         lock_user(&mut transaction, user).await?;
-        let removed = sqlx::query(
-            "update app_installs set removed_at = $3 where user_id = $1 and app_id = $2 and removed_at is null",
-        )
-        .bind(user.as_str())
-        .bind(id)
-        .bind(now)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
-        sqlx::query("delete from webhook_endpoints where user_id = $1 and app_id = $2")
+        let removed = sqlx::query(include_str!("../../sql/apps/uninstall.sql"))
+            .bind(user.as_str())
+            .bind(id)
+            .bind(now)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        sqlx::query(include_str!("../../sql/apps/delete_endpoint.sql"))
             .bind(user.as_str())
             .bind(id)
             .execute(&mut *transaction)
@@ -141,21 +128,18 @@ async fn make_endpoint(
     sealed: &str,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "insert into webhook_endpoints (user_id, endpoint_id, app_id, url, events, format, secret, created_at, updated_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $8) on conflict do nothing",
-    )
-    .bind(user.as_str())
-    .bind(id)
-    .bind(app)
-    .bind(url)
-    .bind([EventKind::ConversationCompleted.as_str()])
-    .bind(WebhookFormat::Bare.as_str())
-    .bind(sealed)
-    .bind(now)
-    .execute(connection)
-    .await
-    .map(drop)
+    sqlx::query(include_str!("../../sql/apps/make_endpoint.sql"))
+        .bind(user.as_str())
+        .bind(id)
+        .bind(app)
+        .bind(url)
+        .bind([EventKind::ConversationCompleted.as_str()])
+        .bind(WebhookFormat::Bare.as_str())
+        .bind(sealed)
+        .bind(now)
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
 /// The id of the webhook of an installed app: one per user and app, however often it is installed.

@@ -45,9 +45,10 @@ pub struct AppKey {
 }
 
 /// Whose key it is, and of which app.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct AppKeyOwner {
     /// The app's owner.
+    #[sqlx(rename = "user_id", try_from = "String")]
     pub owner: UserId,
     /// The key.
     pub key_id: String,
@@ -64,19 +65,17 @@ pub enum AppKeyRefusal {
     TooMany,
 }
 
+/// A live key and whose it is.
 #[derive(sqlx::FromRow)]
-struct OwnerRow {
-    user_id: String,
-    key_id: String,
-    app_id: String,
+struct LiveKey {
+    #[sqlx(flatten)]
+    owner: AppKeyOwner,
+    /// Its last use was not noted for a minute.
     is_unnoted: bool,
 }
 
 impl Store {
     /// Makes a key of an app.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn create_app_key(
         &self,
         owner: &UserId,
@@ -87,114 +86,84 @@ impl Store {
         // The app's id leads the list: an answer that is lost with its process is rebuilt from both.
         let (mut transaction, now) = self.db.begin_creating(DOING, &[app, &key.id]).await?;
         lock_user(&mut transaction, owner).await?;
-        let live: i64 = sqlx::query_scalar(
-            "select count(*) from app_keys where user_id = $1 and app_id = $2 and revoked_at is null",
-        )
-        .bind(owner.as_str())
-        .bind(app)
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let live: i64 = sqlx::query_scalar(include_str!("../../sql/apps/count_keys.sql"))
+            .bind(owner.as_str())
+            .bind(app)
+            .fetch_one(&mut *transaction)
+            .await
+            .doing(DOING)?;
         if live >= MOST {
             return Ok(Err(AppKeyRefusal::TooMany));
         }
-        let stored: Option<AppKey> = sqlx::query_as(
-            "insert into app_keys (user_id, key_id, app_id, label, key_prefix, key_sha256, created_at) \
-             select user_id, $3, app_id, $4, $5, $6, $7 from apps where user_id = $1 and app_id = $2 \
-             returning key_id, label, key_prefix, created_at, last_used_at, revoked_at",
-        )
-        .bind(owner.as_str())
-        .bind(app)
-        .bind(&key.id)
-        .bind(&key.label)
-        .bind(&key.prefix)
-        .bind(key.sha256.as_slice())
-        .bind(now)
-        .fetch_optional(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let stored: Option<AppKey> = sqlx::query_as(include_str!("../../sql/apps/create_key.sql"))
+            .bind(owner.as_str())
+            .bind(app)
+            .bind(&key.id)
+            .bind(&key.label)
+            .bind(&key.prefix)
+            .bind(key.sha256.as_slice())
+            .bind(now)
+            .fetch_optional(&mut *transaction)
+            .await
+            .doing(DOING)?;
         let Some(stored) = stored else { return Ok(Err(AppKeyRefusal::NoSuchApp)) };
-        sqlx::query(
-            "delete from app_keys where user_id = $1 and key_id in (select key_id from app_keys \
-                 where user_id = $1 and app_id = $2 and revoked_at is not null \
-                 order by created_at desc, key_id offset $3)",
-        )
-        .bind(owner.as_str())
-        .bind(app)
-        .bind(DEAD)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        sqlx::query(include_str!("../../sql/apps/forget_old_keys.sql"))
+            .bind(owner.as_str())
+            .bind(app)
+            .bind(DEAD)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(Ok(stored))
     }
 
     /// The keys of an app of the user's, newest first; none of another user's app.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn app_keys(&self, owner: &UserId, app: &str) -> Result<Vec<AppKey>, Error> {
-        sqlx::query_as(
-            "select key_id, label, key_prefix, created_at, last_used_at, revoked_at from app_keys \
-             where user_id = $1 and app_id = $2 order by created_at desc, key_id",
-        )
-        .bind(owner.as_str())
-        .bind(app)
-        .fetch_all(self.db.pool())
-        .await
-        .doing("listing an app's keys")
+        sqlx::query_as(include_str!("../../sql/apps/list_keys.sql"))
+            .bind(owner.as_str())
+            .bind(app)
+            .fetch_all(self.db.pool())
+            .await
+            .doing("listing an app's keys")
     }
 
     /// Revokes a key at once. `false`: the app has no live key of that id.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn revoke_app_key(&self, owner: &UserId, app: &str, id: &str) -> Result<bool, Error> {
         const DOING: &str = "revoking an app's key";
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        let revoked = sqlx::query(
-            "update app_keys set revoked_at = $4 \
-             where user_id = $1 and app_id = $2 and key_id = $3 and revoked_at is null",
-        )
-        .bind(owner.as_str())
-        .bind(app)
-        .bind(id)
-        .bind(now)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let revoked = sqlx::query(include_str!("../../sql/apps/revoke_key.sql"))
+            .bind(owner.as_str())
+            .bind(app)
+            .bind(id)
+            .bind(now)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
         forget_answers(&mut transaction, owner, &[id]).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(revoked.rows_affected() > 0)
     }
 
     /// The app behind a live key; its last use is noted at most once a minute.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn app_key_owner(&self, sha256: &[u8; 32]) -> Result<Option<AppKeyOwner>, Error> {
         let read = async {
-            let found: Option<OwnerRow> = sqlx::query_as(include_str!("../../sql/apps/key_owner.sql"))
+            let found: Option<LiveKey> = sqlx::query_as(include_str!("../../sql/apps/key_owner.sql"))
                 .bind(sha256.as_slice())
                 .fetch_optional(self.db.pool())
                 .await
                 .doing("looking up an app's key")?;
-            let Some(row) = found else { return Ok(None) };
-            if row.is_unnoted
-                && let Err(error) = self.note_app_key_use(&row).await
-            {
+            let Some(LiveKey { owner, is_unnoted }) = found else { return Ok(None) };
+            if is_unnoted && let Err(error) = self.note_app_key_use(&owner).await {
                 tracing::warn!(%error, "the use of an app's key could not be noted");
             }
-            Ok(Some(AppKeyOwner { owner: UserId::new(row.user_id), key_id: row.key_id, app_id: row.app_id }))
+            Ok(Some(owner))
         };
         self.db.in_time(read).await
     }
 
     /// Counts a request of an app, over all its keys and in every process: `per_minute` at once, and as many in a minute.
     /// `Some`: there were too many, and the next one may come after so many seconds.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn admit_app_request(
         &self,
         key: &AppKeyOwner,
@@ -203,11 +172,7 @@ impl Store {
         const DOING: &str = "counting an app's request";
         let size = f64::from(per_minute.get());
         let count = async {
-            let mut transaction = self.db.begin_without_clock(DOING).await?;
-            sqlx::query("set local synchronous_commit = off")
-                .execute(&mut *transaction)
-                .await
-                .doing(DOING)?;
+            let mut transaction = self.db.begin_unflushed(DOING).await?;
             let admitted = sqlx::query(include_str!("../../sql/apps/admit_request.sql"))
                 .bind(key.owner.as_str())
                 .bind(&key.app_id)
@@ -233,12 +198,11 @@ impl Store {
         self.db.in_time(count).await
     }
 
-    async fn note_app_key_use(&self, key: &OwnerRow) -> Result<(), Error> {
+    async fn note_app_key_use(&self, key: &AppKeyOwner) -> Result<(), Error> {
         const DOING: &str = "noting the use of an app's key";
-        let mut transaction = self.db.begin_without_clock(DOING).await?;
-        sqlx::query("set local synchronous_commit = off").execute(&mut *transaction).await.doing(DOING)?;
+        let mut transaction = self.db.begin_unflushed(DOING).await?;
         sqlx::query(include_str!("../../sql/apps/note_key_use.sql"))
-            .bind(&key.user_id)
+            .bind(key.owner.as_str())
             .bind(&key.key_id)
             .execute(&mut *transaction)
             .await

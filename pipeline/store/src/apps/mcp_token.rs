@@ -36,13 +36,12 @@ impl Store {
     /// # Errors
     /// When the database does not answer, or no key that is set opens the token.
     pub async fn app_mcp_token(&self, owner: &UserId, id: &str) -> Result<Option<SecretString>, Error> {
-        let stored: Option<Option<String>> =
-            sqlx::query_scalar("select mcp_token from apps where user_id = $1 and app_id = $2")
-                .bind(owner.as_str())
-                .bind(id)
-                .fetch_optional(self.db.pool())
-                .await
-                .doing("reading an app's token")?;
+        let stored: Option<Option<String>> = sqlx::query_scalar(include_str!("../../sql/apps/mcp_token.sql"))
+            .bind(owner.as_str())
+            .bind(id)
+            .fetch_optional(self.db.pool())
+            .await
+            .doing("reading an app's token")?;
         let open = |token: String| self.db.secrets().open(Context::mcp_token(owner.as_str(), id), &token);
         stored.flatten().map(open).transpose()
     }

@@ -41,16 +41,13 @@ pub enum Stored {
 
 impl Store {
     /// Makes an app.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn create_app(&self, owner: &UserId, new: &NewApp) -> Result<Result<App, TooManyApps>, Error> {
         const DOING: &str = "making an app";
         let secret = self.db.secrets().seal(Context::app(owner.as_str(), &new.id), &new.secret)?;
         let token = self.sealed_token(owner, &new.id, &new.fields.mcp_token)?;
         let (mut transaction, now) = self.db.begin_creating(DOING, &[&new.id]).await?;
         lock_user(&mut transaction, owner).await?;
-        let owned: i64 = sqlx::query_scalar("select count(*) from apps where user_id = $1")
+        let owned: i64 = sqlx::query_scalar(include_str!("../../sql/apps/count_own.sql"))
             .bind(owner.as_str())
             .fetch_one(&mut *transaction)
             .await
@@ -77,9 +74,6 @@ impl Store {
     }
 
     /// Stores an app whole, over the version that was read before its manifest was fetched.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn store_app(
         &self,
         owner: &UserId,
@@ -110,13 +104,10 @@ impl Store {
     }
 
     /// Deletes an app with its keys; what other users have of it is ignored from now on. `false`: the user owns no such app.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn delete_app(&self, owner: &UserId, id: &str) -> Result<bool, Error> {
         const DOING: &str = "deleting an app";
         let (mut transaction, _) = self.db.begin(DOING).await?;
-        let deleted = sqlx::query("delete from apps where user_id = $1 and app_id = $2")
+        let deleted = sqlx::query(include_str!("../../sql/apps/delete.sql"))
             .bind(owner.as_str())
             .bind(id)
             .execute(&mut *transaction)

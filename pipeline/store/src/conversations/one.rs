@@ -14,9 +14,6 @@ const DOING: &str = "reading a conversation";
 
 impl Store {
     /// One conversation, whatever its status.
-    ///
-    /// # Errors
-    /// When the database does not answer, or the row cannot be read.
     pub async fn conversation(
         &self,
         user: &UserId,

@@ -149,17 +149,13 @@ async fn transcripts_size(
     views: &[ConversationView],
 ) -> Result<usize, Error> {
     let ids: Vec<&str> = views.iter().map(|view| view.conversation.id.as_str()).collect();
-    let size: i64 = sqlx::query_scalar(
-        "select coalesce(sum($3 + octet_length(content) + coalesce(octet_length(segment_id), 0) \
-             + coalesce(octet_length(speaker), 0) + coalesce(octet_length(person_id), 0)), 0)::bigint \
-         from transcript_segments where user_id = $1 and conversation_id = any($2)",
-    )
-    .bind(user.as_str())
-    .bind(ids)
-    .bind(SEGMENT_OVERHEAD)
-    .fetch_one(connection)
-    .await
-    .doing(DOING)?;
+    let size: i64 = sqlx::query_scalar(include_str!("../../sql/conversations/transcript_bytes.sql"))
+        .bind(user.as_str())
+        .bind(ids)
+        .bind(SEGMENT_OVERHEAD)
+        .fetch_one(connection)
+        .await
+        .doing(DOING)?;
     Ok(usize::try_from(size).unwrap_or(usize::MAX))
 }
 

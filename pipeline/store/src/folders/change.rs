@@ -4,7 +4,7 @@ use db::{Doing, Error, idempotency::forget_answers, lock_user};
 use records::{FolderId, UserId};
 use sqlx::PgConnection;
 
-use super::{FolderView, ViewRow};
+use super::FolderView;
 use crate::Store;
 
 /// A folder to be created.
@@ -55,15 +55,12 @@ pub enum DeletedFolder {
 
 impl Store {
     /// Stores a folder. `None`: no such person.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn create_folder(&self, user: &UserId, new: &NewFolder) -> Result<Option<FolderView>, Error> {
         const DOING: &str = "storing a folder";
         let (mut transaction, now) = self.db.begin(DOING).await?;
         // Held, so that two folders at once get two places.
         lock_user(&mut transaction, user).await?;
-        let row: Option<ViewRow> = sqlx::query_as(include_str!("../../sql/folders/insert.sql"))
+        let stored = sqlx::query_as(include_str!("../../sql/folders/insert.sql"))
             .bind(user.as_str())
             .bind(new.id.as_str())
             .bind(&new.name)
@@ -76,13 +73,10 @@ impl Store {
             .await
             .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
-        Ok(row.map(FolderView::from))
+        Ok(stored)
     }
 
     /// Changes a folder. `None`: no such folder.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn change_folder(
         &self,
         user: &UserId,
@@ -91,7 +85,7 @@ impl Store {
     ) -> Result<Option<FolderView>, Error> {
         const DOING: &str = "changing a folder";
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        let row: Option<ViewRow> = sqlx::query_as(include_str!("../../sql/folders/update.sql"))
+        let stored = sqlx::query_as(include_str!("../../sql/folders/update.sql"))
             .bind(user.as_str())
             .bind(folder.as_str())
             .bind(now)
@@ -105,41 +99,34 @@ impl Store {
             .await
             .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
-        Ok(row.map(FolderView::from))
+        Ok(stored)
     }
 
     /// Deletes a folder; its conversations stay and are in none. The person's row is locked first: a completion that
     /// files into the folder comes before this, or finds it gone.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn delete_folder(&self, user: &UserId, folder: &FolderId) -> Result<DeletedFolder, Error> {
         const DOING: &str = "deleting a folder";
         let (mut transaction, now) = self.db.begin(DOING).await?;
         lock_user(&mut transaction, user).await?;
-        let is_system: Option<bool> = sqlx::query_scalar(
-            "select is_system from folders where user_id = $1 and folder_id = $2 for update",
-        )
-        .bind(user.as_str())
-        .bind(folder.as_str())
-        .fetch_optional(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let is_system: Option<bool> = sqlx::query_scalar(include_str!("../../sql/folders/lock.sql"))
+            .bind(user.as_str())
+            .bind(folder.as_str())
+            .fetch_optional(&mut *transaction)
+            .await
+            .doing(DOING)?;
         match is_system {
             None => return Ok(DeletedFolder::Unknown),
             Some(true) => return Ok(DeletedFolder::System),
             Some(false) => {}
         }
-        let emptied = sqlx::query(
-            "update conversations set folder_id = null, updated_at = $3 where user_id = $1 and folder_id = $2",
-        )
-        .bind(user.as_str())
-        .bind(folder.as_str())
-        .bind(now)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
-        sqlx::query("delete from folders where user_id = $1 and folder_id = $2")
+        let emptied = sqlx::query(include_str!("../../sql/folders/empty.sql"))
+            .bind(user.as_str())
+            .bind(folder.as_str())
+            .bind(now)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        sqlx::query(include_str!("../../sql/folders/delete.sql"))
             .bind(user.as_str())
             .bind(folder.as_str())
             .execute(&mut *transaction)
@@ -157,13 +144,11 @@ pub(crate) async fn hold_folder(
     user: &UserId,
     folder: &FolderId,
 ) -> Result<bool, Error> {
-    let held: Option<String> = sqlx::query_scalar(
-        "select folder_id from folders where user_id = $1 and folder_id = $2 for key share",
-    )
-    .bind(user.as_str())
-    .bind(folder.as_str())
-    .fetch_optional(connection)
-    .await
-    .doing("holding a folder")?;
+    let held: Option<String> = sqlx::query_scalar(include_str!("../../sql/folders/hold.sql"))
+        .bind(user.as_str())
+        .bind(folder.as_str())
+        .fetch_optional(connection)
+        .await
+        .doing("holding a folder")?;
     Ok(held.is_some())
 }

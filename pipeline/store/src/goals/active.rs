@@ -14,18 +14,13 @@ pub(super) async fn make_room(
     newest: &GoalId,
     now: Timestamp,
 ) -> Result<(), Error> {
-    sqlx::query(
-        "update goals set is_active = false, updated_at = $3 \
-         where user_id = $1 and goal_id in ( \
-             select goal_id from goals where user_id = $1 and is_active and goal_id <> $2 \
-             order by created_at desc, goal_id desc offset $4)",
-    )
-    .bind(user.as_str())
-    .bind(newest.as_str())
-    .bind(now)
-    .bind(OTHERS)
-    .execute(connection)
-    .await
-    .doing("deactivating the oldest goal")
-    .map(drop)
+    sqlx::query(include_str!("../../sql/goals/end_oldest.sql"))
+        .bind(user.as_str())
+        .bind(newest.as_str())
+        .bind(now)
+        .bind(OTHERS)
+        .execute(connection)
+        .await
+        .doing("deactivating the oldest goal")
+        .map(drop)
 }

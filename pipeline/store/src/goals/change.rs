@@ -79,9 +79,6 @@ impl GoalChange {
 
 impl Store {
     /// Changes a goal, or says why not (DECISIONS §1, "goal"; §3, "goals").
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn change_goal(
         &self,
         user: &UserId,

@@ -23,9 +23,6 @@ pub struct GoalPoint {
 
 impl Store {
     /// Sets where a goal stands, and notes it for the day; or says why not: a boolean goal stands at 0 or at 1.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn set_goal_progress(
         &self,
         user: &UserId,
@@ -52,27 +49,19 @@ impl Store {
             .await
             .doing(DOING)?;
         // The goal's row is locked by now: of two that tell a value at once, the second one stays in both places.
-        sqlx::query(
-            "insert into goal_progress (user_id, goal_id, day, value, recorded_at) \
-             values ($1, $2, ($4::timestamptz at time zone 'UTC')::date, $3, $4) \
-             on conflict (user_id, goal_id, day) \
-             do update set value = excluded.value, recorded_at = excluded.recorded_at",
-        )
-        .bind(user.as_str())
-        .bind(goal.as_str())
-        .bind(value)
-        .bind(now)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        sqlx::query(include_str!("../../sql/goals/note_progress.sql"))
+            .bind(user.as_str())
+            .bind(goal.as_str())
+            .bind(value)
+            .bind(now)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         row.try_into().map(Ok)
     }
 
     /// A goal's history of the last `days` UTC days, today included, newest first. `None`: no such goal.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn goal_history(
         &self,
         user: &UserId,
@@ -83,16 +72,13 @@ impl Store {
         if self.goal(user, goal).await?.is_none() {
             return Ok(None);
         }
-        sqlx::query_as(
-            "select day, value, recorded_at from goal_progress where user_id = $1 and goal_id = $2 \
-                 and day > (statement_timestamp() at time zone 'UTC')::date - $3 order by day desc",
-        )
-        .bind(user.as_str())
-        .bind(goal.as_str())
-        .bind(days)
-        .fetch_all(self.db.pool())
-        .await
-        .doing(DOING)
-        .map(Some)
+        sqlx::query_as(include_str!("../../sql/goals/progress.sql"))
+            .bind(user.as_str())
+            .bind(goal.as_str())
+            .bind(days)
+            .fetch_all(self.db.pool())
+            .await
+            .doing(DOING)
+            .map(Some)
     }
 }

@@ -8,9 +8,6 @@ use crate::Store;
 
 impl Store {
     /// Those of the named items that still exist, in the order of their names.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn action_items_named(&self, user: &UserId, ids: &[String]) -> Result<Vec<ActionItem>, Error> {
         let rows: Vec<ItemRow> = sqlx::query_as(include_str!("../../sql/items/by_ids.sql"))
             .bind(user.as_str())

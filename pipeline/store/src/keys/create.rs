@@ -26,9 +26,6 @@ pub enum KeyRefusal {
 impl Store {
     /// Stores a key that an operator makes, however many there are: a person must not be locked out by their own
     /// keys. `false`: no such person.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn create_key(&self, user: &UserId, key: &NewKey) -> Result<bool, Error> {
         let (mut transaction, _) = self.db.begin_creating(DOING, &[&key.id]).await?;
         let stored = insert(&mut transaction, user, key).await?;
@@ -37,21 +34,15 @@ impl Store {
     }
 
     /// Stores a key that a person makes with another one.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn add_key(&self, user: &UserId, key: &NewKey) -> Result<Result<(), KeyRefusal>, Error> {
         let (mut transaction, now) = self.db.begin_creating(DOING, &[&key.id]).await?;
         lock_user(&mut transaction, user).await?;
-        let live: i64 = sqlx::query_scalar(
-            "select count(*) from developer_keys \
-             where user_id = $1 and revoked_at is null and coalesce(expires_at > $2, true)",
-        )
-        .bind(user.as_str())
-        .bind(now)
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let live: i64 = sqlx::query_scalar(include_str!("../../sql/keys/count_live.sql"))
+            .bind(user.as_str())
+            .bind(now)
+            .fetch_one(&mut *transaction)
+            .await
+            .doing(DOING)?;
         if live >= MOST {
             return Ok(Err(KeyRefusal::TooMany));
         }
@@ -66,37 +57,29 @@ impl Store {
 
 /// Takes away the oldest of the keys that work no more. The caller holds the person's row.
 async fn forget_dead(connection: &mut PgConnection, user: &UserId, now: Timestamp) -> Result<(), Error> {
-    let gone: Vec<String> = sqlx::query_scalar(
-        "delete from developer_keys where user_id = $1 and key_id in ( \
-             select key_id from developer_keys \
-             where user_id = $1 and (revoked_at is not null or expires_at <= $2) \
-             order by created_at desc, key_id offset $3) returning key_id",
-    )
-    .bind(user.as_str())
-    .bind(now)
-    .bind(DEAD)
-    .fetch_all(&mut *connection)
-    .await
-    .doing(DOING)?;
+    let gone: Vec<String> = sqlx::query_scalar(include_str!("../../sql/keys/forget_old.sql"))
+        .bind(user.as_str())
+        .bind(now)
+        .bind(DEAD)
+        .fetch_all(&mut *connection)
+        .await
+        .doing(DOING)?;
     let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
     forget_answers(connection, user, &gone).await.doing(DOING)
 }
 
 /// `false`: no such person.
 async fn insert(connection: &mut PgConnection, user: &UserId, key: &NewKey) -> Result<bool, Error> {
-    let stored = sqlx::query(
-        "insert into developer_keys (user_id, key_id, name, key_prefix, key_sha256, scopes, expires_at) \
-         select user_id, $2, $3, $4, $5, $6, $7 from users where user_id = $1",
-    )
-    .bind(user.as_str())
-    .bind(&key.id)
-    .bind(&key.name)
-    .bind(&key.prefix)
-    .bind(key.sha256.as_slice())
-    .bind(&key.scopes)
-    .bind(key.expires_at)
-    .execute(connection)
-    .await
-    .doing(DOING)?;
+    let stored = sqlx::query(include_str!("../../sql/keys/create.sql"))
+        .bind(user.as_str())
+        .bind(&key.id)
+        .bind(&key.name)
+        .bind(&key.prefix)
+        .bind(key.sha256.as_slice())
+        .bind(&key.scopes)
+        .bind(key.expires_at)
+        .execute(connection)
+        .await
+        .doing(DOING)?;
     Ok(stored.rows_affected() > 0)
 }

@@ -58,9 +58,6 @@ impl Store {
     /// same transaction the conversation's last activity is now, and its processing is deferred to its timeout from now.
     /// What the device's other conversations hold is not stored again.
     /// `began_ago`: these are its first words, and it began so many seconds ago. A repeat changes nothing.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn append_live(
         &self,
         user: &UserId,
@@ -79,9 +76,6 @@ impl Store {
 
     /// The same of segments with ids of a client's own, which it may repeat through another socket: those of one user wait
     /// for each other, so that the later one finds what the earlier one stored.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn append_live_of_client(
         &self,
         user: &UserId,
@@ -158,9 +152,6 @@ impl Store {
     }
 
     /// Speech goes on, and nothing of it is final yet: the conversation's last activity is now.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn renew_live(
         &self,
         user: &UserId,
@@ -197,24 +188,13 @@ async fn known(
     conversation: &ConversationId,
     segments: &[Segment],
 ) -> Result<Vec<Known>, Error> {
-    sqlx::query_as(
-        "with before as (select p.conversation_id from conversations c join conversations p on p.user_id = c.user_id \
-             where c.user_id = $1 and c.conversation_id = $2 and p.conversation_id <> c.conversation_id \
-                 and p.created_at > c.created_at - interval '6 hours' \
-                 and p.live_epoch is not null and p.client_device_id is not distinct from c.client_device_id \
-             order by p.created_at desc limit 8) \
-         select segment_id, case when conversation_id <> $2 then content end as words_before, position, \
-             octet_length(concat(content, segment_id, speaker, person_id)) as bytes, speaker_id \
-         from transcript_segments where user_id = $1 \
-             and conversation_id = any(array(select $2 union all select conversation_id from before)) \
-             and segment_id = any($3)",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .bind(segments.iter().map(id_of).collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_as(include_str!("../../sql/live/known_segments.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .bind(segments.iter().map(id_of).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await
+        .doing(DOING)
 }
 
 async fn grow(
@@ -228,20 +208,16 @@ async fn grow(
         return Ok(());
     }
     let position = |segment: &Segment| known.get(id_of(segment)).map(|known| known.position);
-    sqlx::query(
-        "update transcript_segments s set content = t.content, end_seconds = greatest(t.end_seconds, s.start_seconds) \
-         from unnest($3::integer[], $4::text[], $5::float8[]) t (position, content, end_seconds) \
-         where s.user_id = $1 and s.conversation_id = $2 and s.position = t.position",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .bind(grown.iter().map(position).collect::<Vec<_>>())
-    .bind(grown.iter().map(|segment| segment.text.as_str()).collect::<Vec<_>>())
-    .bind(grown.iter().map(|segment| segment.end).collect::<Vec<_>>())
-    .execute(connection)
-    .await
-    .doing(DOING)
-    .map(drop)
+    sqlx::query(include_str!("../../sql/live/grow_segments.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .bind(grown.iter().map(position).collect::<Vec<_>>())
+        .bind(grown.iter().map(|segment| segment.text.as_str()).collect::<Vec<_>>())
+        .bind(grown.iter().map(|segment| segment.end).collect::<Vec<_>>())
+        .execute(connection)
+        .await
+        .doing(DOING)
+        .map(drop)
 }
 
 /// `words`: from when until when the conversation's words last; `last_append_at` tells an admission that there are more.
@@ -255,25 +231,15 @@ async fn renew(
     now: Timestamp,
 ) -> Result<(), Error> {
     let (started_at, finished_at) = words.unzip();
-    sqlx::query(
-        "update conversations set last_activity_at = $3, \
-             process_after = ($3 at time zone 'UTC' + live_timeout * interval '1 second') at time zone 'UTC', \
-             last_append_at = case when $4::timestamptz is null then last_append_at else $3 end, \
-             updated_at = case when $4::timestamptz is null then updated_at else $3 end, \
-             started_at = coalesce($4, started_at), \
-             finished_at = case when started_at = coalesce($4, started_at) \
-                 then greatest(finished_at, $5) else coalesce($5, finished_at) end, \
-             counted_bytes = coalesce(counted_bytes, 0) + $6 \
-         where user_id = $1 and conversation_id = $2",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .bind(now)
-    .bind(started_at)
-    .bind(finished_at)
-    .bind(bytes)
-    .execute(connection)
-    .await
-    .doing(DOING)
-    .map(drop)
+    sqlx::query(include_str!("../../sql/live/appended.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .bind(now)
+        .bind(started_at)
+        .bind(finished_at)
+        .bind(bytes)
+        .execute(connection)
+        .await
+        .doing(DOING)
+        .map(drop)
 }

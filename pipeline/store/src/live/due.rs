@@ -17,9 +17,6 @@ pub const LIVE_GRACE: Duration = Duration::from_secs(15);
 
 impl Store {
     /// At most `limit` conversations in progress whose `process_after` is `grace` old, oldest first from `after` on.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn due_live(
         &self,
         grace: Duration,
@@ -27,22 +24,15 @@ impl Store {
         limit: i64,
     ) -> Result<KeysetPage<Vec<(UserId, ConversationId)>>, Error> {
         let (at, user, id) = cursor::bound(after);
-        let rows: Vec<(Timestamp, String, String)> = sqlx::query_as(
-            "select process_after, user_id, conversation_id from conversations \
-             where status = 'in_progress' and process_after is not null \
-                 and process_after < statement_timestamp() - $5 * interval '1 second' \
-                 and (process_after, user_id, conversation_id) \
-                     > (coalesce($2::timestamptz, '-infinity'), coalesce($3, ''), coalesce($4, '')) \
-             order by process_after, user_id, conversation_id limit $1",
-        )
-        .bind(limit)
-        .bind(at)
-        .bind(user)
-        .bind(id)
-        .bind(grace.as_secs_f64())
-        .fetch_all(self.db.pool())
-        .await
-        .doing("reading live conversations that are due")?;
+        let rows: Vec<(Timestamp, String, String)> = sqlx::query_as(include_str!("../../sql/live/due.sql"))
+            .bind(limit)
+            .bind(at)
+            .bind(user)
+            .bind(id)
+            .bind(grace.as_secs_f64())
+            .fetch_all(self.db.pool())
+            .await
+            .doing("reading live conversations that are due")?;
         let next = cursor::next_cursor(rows.len(), limit, rows.last().cloned());
         let found = rows.into_iter().map(|(_, user, id)| (UserId::new(user), ConversationId::new(id)));
         Ok(KeysetPage { found: found.collect(), next })

@@ -25,6 +25,8 @@ use sqlx::PgConnection;
 pub use usage::{LiveUsage, live_usage};
 pub use view::LiveView;
 
+use crate::segments::append::lock;
+
 /// Why a socket's operation on its conversation was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveLost {
@@ -36,13 +38,11 @@ pub enum LiveLost {
 
 /// Locks a user, so that two of the user's sockets wait for each other; whether there is one who is not being deleted.
 async fn lock_user(connection: &mut PgConnection, user: &UserId, doing: &'static str) -> Result<bool, Error> {
-    let is_there: Option<i32> = sqlx::query_scalar(
-        "select 1 from users where user_id = $1 and deleting_since is null for no key update",
-    )
-    .bind(user.as_str())
-    .fetch_optional(connection)
-    .await
-    .doing(doing)?;
+    let is_there: Option<i32> = sqlx::query_scalar(include_str!("../../sql/users/lock_staying.sql"))
+        .bind(user.as_str())
+        .fetch_optional(connection)
+        .await
+        .doing(doing)?;
     Ok(is_there.is_some())
 }
 
@@ -54,16 +54,7 @@ pub(crate) async fn hold(
     epoch: i64,
     doing: &'static str,
 ) -> Result<Result<Timestamp, LiveLost>, Error> {
-    let held: Option<(String, Option<i64>, Timestamp)> = sqlx::query_as(
-        "select status, live_epoch, started_at from conversations \
-         where user_id = $1 and conversation_id = $2 for update",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .fetch_optional(connection)
-    .await
-    .doing(doing)?;
-    Ok(match held {
+    Ok(match lock(connection, user, conversation).await.doing(doing)? {
         Some((status, _, _)) if status != "in_progress" => Err(LiveLost::Ended),
         Some((_, Some(newest), started_at)) if newest == epoch => Ok(started_at),
         Some(_) => Err(LiveLost::Superseded),

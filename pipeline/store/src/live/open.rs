@@ -71,9 +71,6 @@ impl Store {
     /// Resumes the user's live conversation of this device whose last activity is younger than its timeout, or makes a
     /// stub. Either way the caller owns it: operations of sockets that opened it before are refused from now on. Two
     /// opens of one user wait for each other, so that they open one conversation and not two.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn open_live(&self, user: &UserId, new: &NewLive) -> Result<Opening, Error> {
         self.db.in_time(self.try_open_live(user, new)).await
     }
@@ -117,31 +114,16 @@ async fn resume(
     new: &NewLive,
     now: Timestamp,
 ) -> Result<Option<OpenedRow>, Error> {
-    sqlx::query_as(
-        "with found as (select conversation_id from conversations \
-             where user_id = $1 and status = 'in_progress' and live_epoch is not null \
-                 and (conversation_id = $2 or client_device_id is not distinct from $3) \
-                 and last_activity_at > $4 - live_timeout * interval '1 second' \
-             order by conversation_id is not distinct from $2 desc, last_activity_at desc limit 1 for update) \
-         update conversations c set live_epoch = c.live_epoch + 1, live_timeout = $5, live_process = $6, \
-             live_since = $4, \
-             process_after = (c.last_activity_at at time zone 'UTC' + $5 * interval '1 second') at time zone 'UTC' \
-         from found where c.user_id = $1 and c.conversation_id = found.conversation_id \
-         returning c.conversation_id, c.live_epoch, c.started_at, c.last_activity_at, \
-             exists (select from transcript_segments s where s.user_id = c.user_id \
-                 and s.conversation_id = c.conversation_id) as has_words, \
-             exists (select from photos p where p.user_id = c.user_id \
-                 and p.conversation_id = c.conversation_id) as has_pictures",
-    )
-    .bind(user.as_str())
-    .bind(new.wanted_id.as_ref().map(ConversationId::as_str))
-    .bind(new.device_id.as_deref())
-    .bind(now)
-    .bind(new.timeout)
-    .bind(&new.process)
-    .fetch_optional(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_as(include_str!("../../sql/live/resume.sql"))
+        .bind(user.as_str())
+        .bind(new.wanted_id.as_ref().map(ConversationId::as_str))
+        .bind(new.device_id.as_deref())
+        .bind(now)
+        .bind(new.timeout)
+        .bind(&new.process)
+        .fetch_optional(connection)
+        .await
+        .doing(DOING)
 }
 
 /// Makes a stub under the id that the client wants, or under the fresh one when that is taken or was deleted.
@@ -151,28 +133,19 @@ async fn insert(
     new: &NewLive,
     now: Timestamp,
 ) -> Result<ConversationId, Error> {
-    let id: String = sqlx::query_scalar(
-        "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
-             language, source, status, client_device_id, client_platform, live_epoch, live_timeout, \
-             last_activity_at, process_after, live_process, live_since) \
-         select $1, case when $2 is null \
-                 or exists (select from conversations where user_id = $1 and conversation_id = $2) \
-                 or exists (select from deleted_conversations where user_id = $1 and conversation_id = $2) \
-             then $3 else $2 end, $4, $4, $4, $4, $5, $6, 'in_progress', $7, $8, 1, $9, $4, \
-             $4 + $9 * interval '1 second', $10, $4 returning conversation_id",
-    )
-    .bind(user.as_str())
-    .bind(new.wanted_id.as_ref().map(ConversationId::as_str))
-    .bind(new.fresh_id.as_str())
-    .bind(now)
-    .bind(&new.language)
-    .bind(new.source.as_str())
-    .bind(new.device_id.as_deref())
-    .bind(new.platform.as_deref())
-    .bind(new.timeout)
-    .bind(&new.process)
-    .fetch_one(connection)
-    .await
-    .doing(DOING)?;
+    let id: String = sqlx::query_scalar(include_str!("../../sql/live/open.sql"))
+        .bind(user.as_str())
+        .bind(new.wanted_id.as_ref().map(ConversationId::as_str))
+        .bind(new.fresh_id.as_str())
+        .bind(now)
+        .bind(&new.language)
+        .bind(new.source.as_str())
+        .bind(new.device_id.as_deref())
+        .bind(new.platform.as_deref())
+        .bind(new.timeout)
+        .bind(&new.process)
+        .fetch_one(connection)
+        .await
+        .doing(DOING)?;
     Ok(ConversationId::new(id))
 }

@@ -40,9 +40,6 @@ pub enum PhotoRefusal {
 
 impl Store {
     /// Stores a picture of a live conversation; one that is stored under its id already is left as it is. It is activity.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn add_live_photo(
         &self,
         user: &UserId,
@@ -57,45 +54,34 @@ impl Store {
                 if let Err(lost) = hold(&mut transaction, user, conversation, epoch, DOING).await? {
                     return Ok(Err(PhotoRefusal::Lost(lost)));
                 }
-                let (stored, bytes): (i64, i64) = sqlx::query_as(
-                    "select count(*), coalesce(sum(octet_length(base64)), 0)::bigint from photos \
-                 where user_id = $1 and conversation_id = $2",
-                )
-                .bind(user.as_str())
-                .bind(conversation.as_str())
-                .fetch_one(&mut *transaction)
-                .await
-                .doing(DOING)?;
+                let (stored, bytes): (i64, i64) = sqlx::query_as(include_str!("../../sql/photos/held.sql"))
+                    .bind(user.as_str())
+                    .bind(conversation.as_str())
+                    .fetch_one(&mut *transaction)
+                    .await
+                    .doing(DOING)?;
                 if stored >= MOST || bytes + base64.len() as i64 > MOST_BYTES {
                     return Ok(Err(PhotoRefusal::TooMany));
                 }
-                let inserted = sqlx::query(
-                    "insert into photos (user_id, conversation_id, photo_id, base64, created_at) \
-                 values ($1, $2, $3, $4, $5) on conflict (user_id, conversation_id, photo_id) do nothing",
-                )
-                .bind(user.as_str())
-                .bind(conversation.as_str())
-                .bind(photo)
-                .bind(base64)
-                .bind(now)
-                .execute(&mut *transaction)
-                .await
-                .doing(DOING)?;
+                let inserted = sqlx::query(include_str!("../../sql/photos/insert.sql"))
+                    .bind(user.as_str())
+                    .bind(conversation.as_str())
+                    .bind(photo)
+                    .bind(base64)
+                    .bind(now)
+                    .execute(&mut *transaction)
+                    .await
+                    .doing(DOING)?;
                 // A repeat stores nothing.
                 let bytes = if inserted.rows_affected() > 0 { base64.len() as i64 } else { 0 };
-                sqlx::query(
-                    "update conversations set last_activity_at = $3, last_append_at = $3, updated_at = $3, \
-                     process_after = ($3 at time zone 'UTC' + live_timeout * interval '1 second') at time zone 'UTC', \
-                     counted_bytes = coalesce(counted_bytes, 0) + $4 \
-                 where user_id = $1 and conversation_id = $2",
-                )
-                .bind(user.as_str())
-                .bind(conversation.as_str())
-                .bind(now)
-                .bind(bytes)
-                .execute(&mut *transaction)
-                .await
-                .doing(DOING)?;
+                sqlx::query(include_str!("../../sql/photos/added.sql"))
+                    .bind(user.as_str())
+                    .bind(conversation.as_str())
+                    .bind(now)
+                    .bind(bytes)
+                    .execute(&mut *transaction)
+                    .await
+                    .doing(DOING)?;
                 match self.charge(&mut transaction, user, Charge { bytes, ..Charge::default() }, now).await {
                     Err(Error::OverBudget(_)) => return Ok(Err(PhotoRefusal::TooMany)),
                     charged => charged?,
@@ -107,64 +93,42 @@ impl Store {
     }
 
     /// The pictures of a conversation, oldest first.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn photos(&self, user: &UserId, conversation: &ConversationId) -> Result<Vec<Photo>, Error> {
-        sqlx::query_as(
-            "select photo_id, base64, description, created_at, discarded from photos \
-             where user_id = $1 and conversation_id = $2 order by created_at, photo_id",
-        )
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .fetch_all(self.db.pool())
-        .await
-        .doing("reading pictures")
+        sqlx::query_as(include_str!("../../sql/photos/list.sql"))
+            .bind(user.as_str())
+            .bind(conversation.as_str())
+            .fetch_all(self.db.pool())
+            .await
+            .doing("reading pictures")
     }
 
     /// The oldest pictures of a conversation that have no description, at most 20 and 6 MiB: ids and base64, oldest first.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn undescribed_photos(
         &self,
         user: &UserId,
         conversation: &ConversationId,
     ) -> Result<Vec<(String, String)>, Error> {
-        sqlx::query_as(
-            "select photo_id, base64 from ( \
-                 select photo_id, base64, created_at, row_number() over oldest as place, \
-                     sum(octet_length(base64)) over oldest as bytes \
-                 from photos where user_id = $1 and conversation_id = $2 and description is null \
-                 window oldest as (order by created_at, photo_id rows unbounded preceding)) waiting \
-             where place <= $3 and bytes <= $4 order by created_at, photo_id",
-        )
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .bind(DESCRIBED)
-        .bind(DESCRIBED_BYTES)
-        .fetch_all(self.db.pool())
-        .await
-        .doing("reading pictures")
+        sqlx::query_as(include_str!("../../sql/photos/undescribed.sql"))
+            .bind(user.as_str())
+            .bind(conversation.as_str())
+            .bind(DESCRIBED)
+            .bind(DESCRIBED_BYTES)
+            .fetch_all(self.db.pool())
+            .await
+            .doing("reading pictures")
     }
 
     /// What is on the pictures of a conversation, where it is known: ids and descriptions, oldest first.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn photo_descriptions(
         &self,
         user: &UserId,
         conversation: &ConversationId,
     ) -> Result<Vec<(String, String)>, Error> {
-        sqlx::query_as(
-            "select photo_id, description from photos where user_id = $1 and conversation_id = $2 \
-                 and description is not null order by created_at, photo_id",
-        )
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .fetch_all(self.db.pool())
-        .await
-        .doing("reading pictures")
+        sqlx::query_as(include_str!("../../sql/photos/described.sql"))
+            .bind(user.as_str())
+            .bind(conversation.as_str())
+            .fetch_all(self.db.pool())
+            .await
+            .doing("reading pictures")
     }
 }

@@ -19,9 +19,6 @@ pub struct AssignedSpeaker {
 
 impl Store {
     /// Notes who said the segments of a speaker. `false`: the user knows no such person; nothing was changed.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn assign_live_speaker(
         &self,
         user: &UserId,
@@ -30,48 +27,41 @@ impl Store {
         assigned: &AssignedSpeaker,
     ) -> Result<Result<bool, LiveLost>, Error> {
         const DOING: &str = "assigning a speaker";
-        self.db.in_time(async {
-            let (mut transaction, now) = self.db.begin(DOING).await?;
-            if let Err(lost) = hold(&mut transaction, user, conversation, epoch, DOING).await? {
-                return Ok(Err(lost));
-            }
-            let is_known: bool = sqlx::query_scalar(
-                "select $2::text is null or exists (select from people where user_id = $1 and person_id = $2)",
-            )
-            .bind(user.as_str())
-            .bind(assigned.person_id.as_deref())
-            .fetch_one(&mut *transaction)
+        self.db
+            .in_time(async {
+                let (mut transaction, now) = self.db.begin(DOING).await?;
+                if let Err(lost) = hold(&mut transaction, user, conversation, epoch, DOING).await? {
+                    return Ok(Err(lost));
+                }
+                let is_known: bool = sqlx::query_scalar(include_str!("../../sql/people/is_known.sql"))
+                    .bind(user.as_str())
+                    .bind(assigned.person_id.as_deref())
+                    .fetch_one(&mut *transaction)
+                    .await
+                    .doing(DOING)?;
+                if !is_known {
+                    return Ok(Ok(false));
+                }
+                sqlx::query(include_str!("../../sql/live/name_speaker.sql"))
+                    .bind(user.as_str())
+                    .bind(conversation.as_str())
+                    .bind(assigned.person_id.as_deref())
+                    .bind(assigned.speaker_id)
+                    .bind(&assigned.segment_ids)
+                    .execute(&mut *transaction)
+                    .await
+                    .doing(DOING)?;
+                // An admission that has read the segments before reads them again.
+                sqlx::query(include_str!("../../sql/live/speaker_named.sql"))
+                    .bind(user.as_str())
+                    .bind(conversation.as_str())
+                    .bind(now)
+                    .execute(&mut *transaction)
+                    .await
+                    .doing(DOING)?;
+                transaction.commit().await.doing(DOING)?;
+                Ok(Ok(true))
+            })
             .await
-            .doing(DOING)?;
-            if !is_known {
-                return Ok(Ok(false));
-            }
-            sqlx::query(
-                "update transcript_segments set person_id = $3, is_user = $3::text is null \
-                 where user_id = $1 and conversation_id = $2 and (speaker_id = $4 or segment_id = any($5))",
-            )
-            .bind(user.as_str())
-            .bind(conversation.as_str())
-            .bind(assigned.person_id.as_deref())
-            .bind(assigned.speaker_id)
-            .bind(&assigned.segment_ids)
-            .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-            // An admission that has read the segments before reads them again.
-            sqlx::query(
-                "update conversations set last_append_at = $3, updated_at = $3 \
-                 where user_id = $1 and conversation_id = $2",
-            )
-            .bind(user.as_str())
-            .bind(conversation.as_str())
-            .bind(now)
-            .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-            transaction.commit().await.doing(DOING)?;
-            Ok(Ok(true))
-        })
-        .await
     }
 }

@@ -27,9 +27,6 @@ pub struct LiveUsage {
 
 impl Store {
     /// Notes what the socket of `epoch` has taken for a conversation so far. A repeat changes nothing.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn note_live_usage(
         &self,
         user: &UserId,
@@ -56,9 +53,6 @@ impl Store {
 }
 
 /// What a conversation's speech took, by engine.
-///
-/// # Errors
-/// When the database does not answer.
 pub async fn live_usage(
     connection: &mut PgConnection,
     user: &UserId,

@@ -30,22 +30,12 @@ pub struct LiveView {
 
 impl Store {
     /// Live conversations, those that are processed first at the top, at most `limit`; of one user when one is named.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn list_live(&self, user: Option<&str>, limit: i64) -> Result<Vec<LiveView>, Error> {
-        sqlx::query_as(
-            "select user_id, conversation_id, live_process, live_since, live_epoch, created_at, last_activity_at, \
-                 process_after, (select count(*) from transcript_segments s where s.user_id = c.user_id \
-                     and s.conversation_id = c.conversation_id) as segments \
-             from conversations c where status = 'in_progress' and process_after is not null \
-                 and ($1::text is null or user_id = $1) \
-             order by process_after, user_id, conversation_id limit $2",
-        )
-        .bind(user)
-        .bind(limit)
-        .fetch_all(self.db.pool())
-        .await
-        .doing("listing live conversations")
+        sqlx::query_as(include_str!("../../sql/live/list.sql"))
+            .bind(user)
+            .bind(limit)
+            .fetch_all(self.db.pool())
+            .await
+            .doing("listing live conversations")
     }
 }

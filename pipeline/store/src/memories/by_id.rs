@@ -8,9 +8,6 @@ use crate::Store;
 
 impl Store {
     /// Those of the named memories that still exist, in the order of their names.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn memories_named(&self, user: &UserId, ids: &[String]) -> Result<Vec<Memory>, Error> {
         let rows: Vec<MemoryRow> = sqlx::query_as(include_str!("../../sql/memories/by_ids.sql"))
             .bind(user.as_str())

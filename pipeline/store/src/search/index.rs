@@ -45,9 +45,6 @@ struct Columns<'a> {
 impl Store {
     /// Indexes at most `limit` conversations in one transaction, and returns how many it did: fewer than `limit` do not
     /// mean that none is left. Cut off, it has done nothing; said twice, nothing more.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn index_conversations(&self, limit: i64) -> Result<usize, Error> {
         let mut transaction = self.db.begin_without_clock(DOING).await?;
         let mut due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/search/due.sql"))

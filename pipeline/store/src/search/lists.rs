@@ -45,9 +45,6 @@ pub struct TaskFilter {
 
 impl Store {
     /// A user's conversations that began in a span of time, newest first.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn conversations_between(
         &self,
         user: &UserId,
@@ -66,9 +63,6 @@ impl Store {
     }
 
     /// A user's action items: open ones first, those that are due next before all others.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn tasks(&self, user: &UserId, filter: &TaskFilter) -> Result<Vec<ActionItem>, Error> {
         let words = match &filter.words {
             Some(words) => match self.words_of(words, &filter.language).await? {

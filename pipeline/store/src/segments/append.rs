@@ -46,9 +46,9 @@ impl Store {
         segments: &[Segment],
     ) -> Result<Result<i64, AppendRefusal>, Error> {
         let (mut transaction, now) = self.db.begin_creating(DOING, &[conversation.as_str()]).await?;
-        let started_at = match lock(&mut transaction, user, conversation).await? {
+        let started_at = match lock(&mut transaction, user, conversation).await.doing(DOING)? {
             None => return Ok(Err(AppendRefusal::NoConversation)),
-            Some((status, started_at)) if status == "in_progress" => started_at,
+            Some((status, _, started_at)) if status == "in_progress" => started_at,
             Some(_) => return Ok(Err(AppendRefusal::NotInProgress)),
         };
         let held = held(&mut transaction, user, conversation).await?;
@@ -72,20 +72,18 @@ impl Store {
     }
 }
 
-/// Locks the conversation, so that its words cannot be admitted meanwhile, and answers its status and when it began.
-async fn lock(
+/// Locks the conversation, so that its words cannot be admitted meanwhile, and answers its status, the epoch of its socket
+/// and when it began.
+pub(crate) async fn lock(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
-) -> Result<Option<(String, Timestamp)>, Error> {
-    sqlx::query_as(
-        "select status, started_at from conversations where user_id = $1 and conversation_id = $2 for update",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .fetch_optional(connection)
-    .await
-    .doing(DOING)
+) -> Result<Option<(String, Option<i64>, Timestamp)>, sqlx::Error> {
+    sqlx::query_as(include_str!("../../sql/conversations/lock.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_optional(connection)
+        .await
 }
 
 pub(crate) async fn held(
@@ -93,17 +91,12 @@ pub(crate) async fn held(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Held, Error> {
-    sqlx::query_as(
-        "select count(*) as segments, coalesce(sum(octet_length(concat(content, segment_id, speaker, person_id))), 0)::bigint \
-                 as bytes, \
-             coalesce(max(position) + 1, 0) as next_position \
-         from transcript_segments where user_id = $1 and conversation_id = $2",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .fetch_one(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_as(include_str!("../../sql/segments/held.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_one(connection)
+        .await
+        .doing(DOING)
 }
 
 /// The segments whose ids are not stored yet; of two with one id in the same append, the first.
@@ -114,16 +107,13 @@ async fn unknown(
     segments: &[Segment],
 ) -> Result<Vec<Segment>, Error> {
     let ids: Vec<&str> = segments.iter().filter_map(|segment| segment.id.as_deref()).collect();
-    let stored: Vec<String> = sqlx::query_scalar(
-        "select segment_id from transcript_segments \
-         where user_id = $1 and conversation_id = $2 and segment_id = any($3)",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .bind(&ids)
-    .fetch_all(connection)
-    .await
-    .doing(DOING)?;
+    let stored: Vec<String> = sqlx::query_scalar(include_str!("../../sql/segments/stored.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .bind(&ids)
+        .fetch_all(connection)
+        .await
+        .doing(DOING)?;
     Ok(first_of_each(segments, stored.iter().map(String::as_str).collect()))
 }
 
@@ -138,15 +128,12 @@ pub(crate) async fn speakers(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Speakers, Error> {
-    let labels: Vec<(Option<String>, i32)> = sqlx::query_as(
-        "select distinct speaker, speaker_id from transcript_segments \
-         where user_id = $1 and conversation_id = $2 and speaker_id is not null",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .fetch_all(connection)
-    .await
-    .doing(DOING)?;
+    let labels: Vec<(Option<String>, i32)> = sqlx::query_as(include_str!("../../sql/segments/speakers.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_all(connection)
+        .await
+        .doing(DOING)?;
     Ok(Speakers::stored(labels))
 }
 
@@ -158,18 +145,14 @@ async fn touch(
     (ended_at, bytes): (Timestamp, i64),
     now: Timestamp,
 ) -> Result<(), Error> {
-    sqlx::query(
-        "update conversations set updated_at = $3, last_append_at = $3, \
-             finished_at = greatest(finished_at, $4), counted_bytes = coalesce(counted_bytes, 0) + $5 \
-         where user_id = $1 and conversation_id = $2",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .bind(now)
-    .bind(ended_at)
-    .bind(bytes)
-    .execute(connection)
-    .await
-    .doing(DOING)
-    .map(drop)
+    sqlx::query(include_str!("../../sql/segments/appended.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .bind(now)
+        .bind(ended_at)
+        .bind(bytes)
+        .execute(connection)
+        .await
+        .doing(DOING)
+        .map(drop)
 }

@@ -54,27 +54,19 @@ pub async fn insert_segments(
         return Ok(());
     }
     let of = |field: fn(&Segment) -> Option<&str>| segments.iter().map(field).collect::<Vec<_>>();
-    sqlx::query(
-        "insert into transcript_segments (user_id, conversation_id, position, segment_id, content, speaker, \
-             speaker_id, is_user, person_id, start_seconds, end_seconds) \
-         select $1, $2, $3 + t.ordinal::integer - 1, t.segment_id, t.content, t.speaker, t.speaker_id, t.is_user, \
-             t.person_id, t.start_seconds, t.end_seconds \
-         from unnest($4::text[], $5::text[], $6::text[], $7::integer[], $8::boolean[], $9::text[], $10::float8[], \
-             $11::float8[]) with ordinality \
-             t (segment_id, content, speaker, speaker_id, is_user, person_id, start_seconds, end_seconds, ordinal)",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .bind(first_position)
-    .bind(of(|segment| segment.id.as_deref()))
-    .bind(of(|segment| Some(&segment.text)))
-    .bind(of(|segment| segment.speaker.as_deref()))
-    .bind(segments.iter().map(|segment| segment.speaker_id).collect::<Vec<_>>())
-    .bind(segments.iter().map(|segment| segment.is_user).collect::<Vec<_>>())
-    .bind(of(|segment| segment.person_id.as_deref()))
-    .bind(segments.iter().map(|segment| segment.start).collect::<Vec<_>>())
-    .bind(segments.iter().map(|segment| segment.end).collect::<Vec<_>>())
-    .execute(connection)
-    .await
-    .map(drop)
+    sqlx::query(include_str!("../../sql/segments/insert.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .bind(first_position)
+        .bind(of(|segment| segment.id.as_deref()))
+        .bind(of(|segment| Some(&segment.text)))
+        .bind(of(|segment| segment.speaker.as_deref()))
+        .bind(segments.iter().map(|segment| segment.speaker_id).collect::<Vec<_>>())
+        .bind(segments.iter().map(|segment| segment.is_user).collect::<Vec<_>>())
+        .bind(of(|segment| segment.person_id.as_deref()))
+        .bind(segments.iter().map(|segment| segment.start).collect::<Vec<_>>())
+        .bind(segments.iter().map(|segment| segment.end).collect::<Vec<_>>())
+        .execute(connection)
+        .await
+        .map(drop)
 }

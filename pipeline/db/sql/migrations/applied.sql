@@ -1,0 +1,4 @@
+select version
+from _sqlx_migrations
+where success
+order by version

@@ -1,0 +1,2 @@
+select number, shards
+from listen_shard

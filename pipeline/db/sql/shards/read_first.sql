@@ -1,0 +1,2 @@
+select number, shards
+from listen_0000.listen_shard

@@ -1,0 +1,2 @@
+delete from stage_checkpoints
+where user_id = $1 and job_id = $2

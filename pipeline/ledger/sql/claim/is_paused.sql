@@ -1,0 +1,1 @@
+select exists (select from queue_pauses where queue = $1)

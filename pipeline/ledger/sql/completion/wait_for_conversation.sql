@@ -1,2 +1,0 @@
--- Waits for the lock of a conversation.
-select from conversations where user_id = $1 and conversation_id = $2 for no key update

@@ -1,2 +1,0 @@
--- Waits for the lock of a user.
-select from users where user_id = $1 for no key update

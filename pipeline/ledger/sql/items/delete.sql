@@ -1,0 +1,2 @@
+delete from action_items
+where user_id = $1 and action_item_id = $2

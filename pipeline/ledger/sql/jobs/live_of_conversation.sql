@@ -1,0 +1,5 @@
+select *
+from finalization_jobs
+where user_id = $1
+  and conversation_id = $2
+  and status in ('queued', 'leased', 'blocked_byok')

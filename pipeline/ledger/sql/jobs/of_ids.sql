@@ -1,0 +1,3 @@
+select *
+from finalization_jobs
+where job_id = any($1)

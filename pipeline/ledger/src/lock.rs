@@ -1,0 +1,20 @@
+//! Locking one conversation: its user and its job are locked before it.
+
+use db::{Doing, Error};
+use records::{ConversationId, UserId};
+use sqlx::PgConnection;
+
+/// Waits for the lock of a conversation; `false`: there is none.
+pub(crate) async fn lock_conversation(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<bool, Error> {
+    let there: Option<bool> = sqlx::query_scalar(include_str!("../sql/conversations/lock.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_optional(connection)
+        .await
+        .doing("locking a conversation")?;
+    Ok(there.is_some())
+}

@@ -1,0 +1,2 @@
+delete from users
+where user_id = $1

@@ -1,0 +1,3 @@
+select from users
+where user_id = $1
+for update

@@ -1,0 +1,90 @@
+select
+    coalesce(
+        extract(
+            epoch from $1 - (
+                select admitted_at
+                from finalization_jobs
+                where status in ('queued', 'leased', 'blocked_byok')
+                order by admitted_at
+                limit 1
+            )
+        ),
+        0
+    )::float8 as nonterminal,
+    coalesce(
+        extract(
+            epoch from $1 - (
+                select admitted_at
+                from finalization_jobs
+                where status in ('queued', 'leased', 'blocked_byok')
+                  and status <> 'blocked_byok'
+                order by admitted_at
+                limit 1
+            )
+        ),
+        0
+    )::float8 as unfinished,
+    coalesce(
+        extract(
+            epoch from $1 - (
+                select admitted_at
+                from finalization_jobs
+                where status in ('queued', 'leased', 'blocked_byok')
+                  and status = 'queued'
+                  and ready_at <= $1
+                order by admitted_at
+                limit 1
+            )
+        ),
+        0
+    )::float8 as ready,
+    coalesce(
+        extract(
+            epoch from $1 - (
+                select occurred_at
+                from (
+                    select user_id, endpoint_id, occurred_at
+                    from webhook_deliveries
+                    where status in ('pending', 'sending')
+                      and next_at is distinct from 'infinity'
+                    order by occurred_at
+                    limit 10000
+                ) oldest
+                where not exists (
+                    select from webhook_endpoints e
+                    where e.user_id = oldest.user_id
+                      and e.endpoint_id = oldest.endpoint_id
+                      and e.failing_since is not null
+                )
+                  or (
+                      select count(distinct user_id)
+                      from (
+                          select user_id
+                          from webhook_endpoints
+                          where (not enabled or failing_since is not null)
+                            and failing_since is not null
+                          limit 100
+                      ) failing
+                  ) >= $2
+                order by occurred_at
+                limit 1
+            )
+        ),
+        0
+    )::float8 as delivery,
+    (
+        select count(*)
+        from (
+            select from finalization_jobs
+            where status = 'leased' and reconcile_after_at < $1 - interval '1 hour'
+            limit 1000
+        ) overdue
+    ) + (
+        select count(*)
+        from (
+            select from finalization_jobs
+            where status = 'blocked_byok'
+              and reconcile_after_at < $1 - interval '1 hour'
+            limit 1000
+        ) overdue
+    ) as orphans

@@ -1,0 +1,19 @@
+select
+    count(distinct lease_worker) as holders,
+    count(*) filter (where lease_expires_at < $1) as overdue,
+    coalesce(extract(epoch from $1 - min(lease_claimed_at)), 0)::float8 as oldest_age,
+    coalesce(
+        extract(
+            epoch from $1 - (
+                select admitted_at
+                from finalization_jobs
+                where status in ('queued', 'leased', 'blocked_byok')
+                  and status = 'blocked_byok'
+                order by admitted_at
+                limit 1
+            )
+        ),
+        0
+    )::float8 as parked_age
+from finalization_jobs
+where status = 'leased'

@@ -1,0 +1,3 @@
+select queue, operator, reason, paused_at
+from queue_pauses
+order by queue

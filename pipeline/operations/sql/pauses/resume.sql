@@ -1,0 +1,2 @@
+delete from queue_pauses
+where queue = $1

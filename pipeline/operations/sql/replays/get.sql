@@ -1,0 +1,3 @@
+select *
+from replay_operations
+where operation_id = $1

@@ -1,0 +1,3 @@
+select done_at, coalesce(every_seconds, $1)
+from service_rounds
+where name = 'reconciler'

@@ -1,0 +1,3 @@
+select user_id || ' is being deleted since ' || deleting_since
+from users
+where deleting_since < now() - interval '1 day'

@@ -1,0 +1,3 @@
+select job_id
+from finalization_jobs
+where requires_keys and status = 'queued'

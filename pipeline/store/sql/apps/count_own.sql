@@ -1,0 +1,3 @@
+select count(*)
+from apps
+where user_id = $1

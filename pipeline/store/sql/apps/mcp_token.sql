@@ -1,0 +1,3 @@
+select mcp_token
+from apps
+where user_id = $1 and app_id = $2

@@ -1,0 +1,2 @@
+delete from folders
+where user_id = $1 and folder_id = $2

@@ -1,0 +1,1 @@
+select exists (select from folders where user_id = $1 and folder_id = $2)

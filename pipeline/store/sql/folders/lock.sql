@@ -1,0 +1,4 @@
+select is_system
+from folders
+where user_id = $1 and folder_id = $2
+for update

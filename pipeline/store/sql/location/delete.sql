@@ -1,0 +1,2 @@
+delete from user_locations
+where user_id = $1

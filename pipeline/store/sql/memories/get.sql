@@ -1,0 +1,3 @@
+select *
+from memories
+where user_id = $1 and memory_id = $2
