@@ -19,6 +19,7 @@ mod pattern;
 mod phrases;
 mod pictures;
 mod planted;
+mod relation;
 mod same;
 mod subject;
 mod text;

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use regex::{Captures, Match, Regex, RegexSet, RegexSetBuilder, Replacer};
 
@@ -66,10 +67,16 @@ impl Pattern {
     }
 }
 
-/// Several patterns, of which one pass over a text tells those that match.
+/// Several patterns, of which one pass over a text tells those that match. Each is compiled when it first matches: of
+/// many, few do in one talk.
 pub(super) struct Patterns {
-    all: Vec<Pattern>,
+    all: Vec<LazyPattern>,
     set: RegexSet,
+}
+
+struct LazyPattern {
+    source: String,
+    compiled: OnceLock<Pattern>,
 }
 
 /// Of the states that a set remembers, in bytes: with less it forgets them again and again.
@@ -87,13 +94,20 @@ impl Patterns {
             .dfa_size_limit(REMEMBERED)
             .build()
             .expect("patterns of ours");
-        Self { all: sources.iter().map(|source| Pattern::new(source)).collect(), set }
+        let lazy = |source: &String| LazyPattern { source: source.clone(), compiled: OnceLock::new() };
+        Self { all: sources.iter().map(lazy).collect(), set }
     }
 
     /// The patterns that match `text`, with their places, in order.
     pub(super) fn matching(&self, text: &str) -> Vec<(usize, &Pattern)> {
         let found = self.set.matches(&ascii(text));
-        found.iter().filter_map(|at| Some((at, self.all.get(at)?))).collect()
+        found.iter().filter_map(|at| Some((at, self.all.get(at)?.compiled()))).collect()
+    }
+}
+
+impl LazyPattern {
+    fn compiled(&self) -> &Pattern {
+        self.compiled.get_or_init(|| Pattern::new(&self.source))
     }
 }
 

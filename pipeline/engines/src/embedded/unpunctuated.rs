@@ -42,7 +42,7 @@ const GOES_ON: &str = "and or but so then if when because cause that before afte
 /// Contractions whose apostrophe was left out, none of which is another word.
 static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     Pattern::new(
-        r"(?i)\b(?:(?P<not>do|does|did|ca|wo|is|was|are|were|could|should|would|have|has|had)nt|(?P<who>i)(?P<be>m|ve)|(?P<you>you|they)(?P<aux>ll|re|ve))\b",
+        r"(?i)\b(?:(?P<not>do|does|did|ca|wo|is|was|are|were|could|should|would|have|has|had)nt|(?P<who>i)(?P<be>m|ve)|(?P<you>you|they)(?P<aux>ll|re|ve)|(?P<it>that|what|he|she|there|here|where|who|how)(?P<is>s))\b",
     )
 });
 
@@ -59,7 +59,7 @@ pub(super) fn with_endings(text: &str) -> Cow<'_, str> {
 static ILL: LazyLock<Pattern> = LazyLock::new(|| {
     let verbs = task_verbs().collect::<Vec<_>>().join("|");
     Pattern::new(&format!(
-        r"(?i)(?P<before>^|[,.;:!?]\s+|\b(?:and|so|ok|okay|sure|yes|yeah|then|but|no|lol|fine)\s+)(?P<i>i)ll\s+(?P<verb>be|do|go|have|make|give|take|try|let|see|come|never|also|just|{verbs})\b"
+        r"(?i)(?P<before>^|[,.;:!?]\s+|\b(?P<word>[\p{{L}}']+)\s+)(?P<i>i)(?P<will>ll|d)\s+(?P<verb>like|need|say|rather|love|prefer|look|stop|put|be|do|go|have|make|give|take|try|let|see|come|never|also|just|{verbs})\b"
     ))
 });
 
@@ -120,15 +120,35 @@ pub(super) fn with_plain_spelling(text: &str) -> Cow<'_, str> {
 
 /// `text` with the apostrophes that chat leaves out.
 pub(super) fn with_apostrophes(text: &str) -> Cow<'_, str> {
-    match ILL.replace_all(text, "${before}${i}'ll ${verb}") {
-        Cow::Borrowed(text) => with_bare_apostrophes(text),
-        Cow::Owned(text) => Cow::Owned(with_bare_apostrophes(&text).into_owned()),
-    }
+    let text = ILL.replace_all(text, |found: &Captures<'_>| {
+        let word = found.name("word").map_or_else(String::new, |word| word.as_str().to_lowercase());
+        // "She was ill, take her home", "the id like that".
+        if NO_WILL.split_whitespace().any(|before| before == word) {
+            return found[0].to_owned();
+        }
+        format!("{}{}'{} {}", &found["before"], &found["i"], &found["will"], &found["verb"])
+    });
+    let text = ITS.replace_all(&text, "${it}'s ${next}").into_owned();
+    Cow::Owned(with_bare_apostrophes(&text).into_owned())
 }
+
+/// After these, "ill" and "id" are words of their own.
+const NO_WILL: &str = "is was are were am be been being feel feeling felt feels fell fall get gets got getting look looks looked very really so too quite \
+    seriously the a an my your our his her their this that no new old photo user student he's she's i'm im you're youre they're";
+
+/// "Its on the third", "lets meet": before these words no possessive and no verb.
+static ITS: LazyLock<Pattern> = LazyLock::new(|| {
+    Pattern::new(
+        r"(?i)\b(?P<it>it|let)s\s+(?P<next>(?:an?|the|not|been|at|on|in|for|so|too|very|my|your|our|gonna|going|just|still|really|about|like|only|all|always|never|over|up|due|from|say|do|meet|go|have|make|take|get|see|talk|try|call|book|plan|move|start|keep|leave|put|ask|check|that|because|nearly|almost)\b)",
+    )
+});
 
 fn with_bare_apostrophes(text: &str) -> Cow<'_, str> {
     BARE.replace_all(text, |found: &Captures<'_>| {
         let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
+        if !part("it").is_empty() {
+            return format!("{}'{}", part("it"), part("is"));
+        }
         match (part("not"), part("who")) {
             ("", "") => format!("{}'{}", part("you"), part("aux")),
             ("", who) => format!("{who}'{}", part("be")),

@@ -134,7 +134,7 @@ pub(super) fn joined(words: &[Word<'_>]) -> String {
 }
 
 /// "We meet on Tuesday", "I'm seeing the nurse", "you're having lunch with Ana": who is met.
-pub(super) fn meeting(said: &Said<'_>) -> Option<String> {
+pub(super) fn meeting(said: &Said<'_>, earlier: &str) -> Option<String> {
     let text = joined(&said.all);
     if let Some(found) = SEES.captures(&text) {
         return Some(format!("Appointment with {}", &found["who"]));
@@ -168,10 +168,11 @@ pub(super) fn meeting(said: &Said<'_>) -> Option<String> {
     {
         return None;
     }
-    let who = words
-        .get(at + 1)
+    let next = words.get(at + 1);
+    let pronoun = next.filter(|next| next.is_any("him her them")).and_then(|_| meant(said, earlier, at));
+    let who = next
         .filter(|next| !next.is_any("again up at in on you me us each"))
-        .map(|_| with_article(words, at + 1));
+        .map(|_| pronoun.unwrap_or_else(|| with_article(words, at + 1)));
     let kind =
         if words.get(at).is_some_and(|word| word.plain == "seeing") { "Appointment" } else { "Meeting" };
     match who.filter(|who| !who.is_empty()) {
@@ -316,7 +317,7 @@ fn is_bound(verb: &str, words: &[Word<'_>], at: usize) -> bool {
 }
 
 /// Up to four words behind a verb, without whom it concerns ("us", "you").
-fn tail(said: &Said<'_>, at: usize) -> String {
+pub(super) fn tail(said: &Said<'_>, at: usize) -> String {
     let words = said.all.as_slice();
     let rest = words.get(at + 1..).unwrap_or_default();
     let ends = |word: &&Word<'_>| {
@@ -330,7 +331,7 @@ fn tail(said: &Said<'_>, at: usize) -> String {
         .take_while(ends)
         .filter(|word| {
             !word.is_any(
-                "us you me him her them here round again also already probably most definitely hopefully maybe actually now then still just only anyway",
+                "us you me him her them here round straight right directly again also already probably most definitely hopefully maybe actually now then still just only anyway",
             )
         })
         .map(|word| word.said)
@@ -403,6 +404,7 @@ pub(super) fn plan(said: &Said<'_>) -> Option<String> {
         return None;
     }
     let agrees = gerund == (words.get(at)?.plain == "we're");
-    let rest = tail(said, at + 1);
+    let object = words.get(at + 2).filter(|object| object.is_any("it them that"));
+    let rest = object.map_or_else(|| tail(said, at + 1), |object| format!("{} {}", object.plain, tail(said, at + 2)));
     agrees.then(|| capitalised(format!("{} {rest}", verb.plain).trim()))
 }

@@ -4,6 +4,7 @@
 mod answers;
 mod happenings;
 mod nouns;
+mod offers;
 mod others;
 mod phrase;
 
@@ -75,8 +76,15 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
     let reference = Reference::of(talk, order);
     let mut events = Known::default();
     let mut earlier = Earlier::default();
+    let mut offer = None;
     for sentence in without_orders(sentences(talk)) {
         let found = of_sentence(&sentence, &earlier, &reference);
+        if let Some((day, timed, event)) = offers::agreed(&mut offer, &sentence.text, !found.is_empty()) {
+            events.add(day, timed, event);
+        }
+        if found.is_empty() {
+            offer = offers::made(&sentence, &earlier, &reference).or(offer);
+        }
         let dates = reference.find(&sentence.text);
         let said = dates.iter().rfind(|date| is_usable(date) && !date.bare).map(Found::day);
         let day = found.last().map(|(day, _, _)| *day).or(said).map(|day| (day, 0));
@@ -224,14 +232,16 @@ fn title(said: &Said<'_>, asks: bool, before: &str, recalled: impl Fn() -> Optio
     answers::expected(said, before)
         .or_else(|| answers::arranged(said, &recalled))
         .or_else(|| nouns::predicate(said))
-        .or_else(|| recalled().filter(|_| nouns::is_of_it(said)))
-        .or_else(|| others::of_others(said))
-        .or_else(|| happenings::meeting(said))
+        .or_else(|| recalled().filter(|_| nouns::is_of_it(said) || nouns::placed(said)))
+        .or_else(|| nouns::inverted(said))
+        .or_else(|| others::of_others(said, before))
+        .or_else(|| happenings::meeting(said, before))
         .or_else(|| {
             if happenings::is_task(said) {
                 return nouns::beside_a_task(said);
             }
             answers::done(said)
+                .or_else(|| answers::has_done(said))
                 .or_else(|| answers::guests(said))
                 .or_else(|| nouns::existence(said))
                 .or_else(|| happenings::act(said, before))

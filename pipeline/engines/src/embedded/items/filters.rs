@@ -13,7 +13,7 @@ static DENIED: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static SUBORDINATE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:if|when|whenever|what|which|who|how|where|why|unless|than|until|before|after|once|whatever|everything|anything|something|as|all|things?|do|did|does|when)\s+(?:that\s+)?$",
+        r"(?i)\b(?:if|when|whenever|what|which|who|how|where|why|unless|than|once|whatever|everything|anything|something|as|all|things?|do|did|does|when)\s+(?:that\s+)?$|\b(?:until|before|after)\s+$",
     )
 });
 /// First words after a modal that are no verb.

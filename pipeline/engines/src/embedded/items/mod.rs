@@ -24,8 +24,9 @@ use super::clauses::{self, Clause};
 use super::dates::{DayOrder, Reference};
 use super::events::{last_person, last_thing};
 use super::lexicon::is_task_verb;
+use super::phrases::names;
 use super::planted::without_orders;
-use super::text::{Sentence, content_stems, pattern, sentences, words};
+use super::text::{Sentence, content_stems, decapitalised, pattern, sentences, words};
 use crate::embedded::pattern::Pattern;
 use kept::Kept;
 
@@ -101,7 +102,7 @@ impl Things {
     fn heard(&mut self, sentence: &str) {
         (self.one.ago, self.many.ago) = (self.one.ago + 1, self.many.ago + 1);
         // "They're in my garage" names no other thing.
-        let named = last_thing(sentence).filter(|_| !SOMEWHERE.is_match(sentence));
+        let named = last_thing(sentence).or_else(|| fragment(sentence)).filter(|_| !SOMEWHERE.is_match(sentence));
         match named {
             Some(name) if is_plural(&name) => self.many = Named { name: Some(name), ago: 0 },
             Some(name) => self.one = Named { name: Some(name), ago: 0 },
@@ -116,6 +117,14 @@ impl Things {
         let many = words(task).any(|word| matches!(word.as_str(), "them" | "those" | "these"));
         if many { near(&self.many).or_else(|| near(&self.one)) } else { near(&self.one) }
     }
+}
+
+/// "Word counts, mostly.": a noun phrase alone names a thing, too.
+fn fragment(sentence: &str) -> Option<String> {
+    let said = sentence.split([',', '.', '!', '?']).next()?.trim();
+    let words: Vec<&str> = said.split(' ').collect();
+    let noun = words.len() > 1 && words.len() < 5 && words.iter().all(|word| names(word));
+    (noun && is_plural(said)).then(|| format!("the {}", decapitalised(said)))
 }
 
 fn is_plural(name: &str) -> bool {
@@ -292,7 +301,9 @@ fn claim(
     previous: Option<&Claim>,
 ) -> Option<Claim> {
     let speaker = sentence.speaker.map(str::to_owned);
-    let question = sentence.text.ends_with('?');
+    // "The letter has to be signed, can you catch him?": of a question the last clause asks.
+    let last = sentence.text.trim_end_matches('?').ends_with(clause.text.trim_end_matches('?'));
+    let question = sentence.text.ends_with('?') && (last || ASKS.is_match(clause.text) || ASKS.is_match(&sentence.text));
     let plain = paraphrases::plain(clause.text);
     let clause = &Clause { text: plain.as_ref(), ..*clause };
     statements::offered_to(clause.text, speaker.clone())
@@ -355,8 +366,9 @@ fn draft(
         && refers
             .as_deref()
             .is_some_and(|verb| verb != "do" && is_task_verb(verb.split(' ').next().unwrap_or_default()));
-    let contact =
-        reported || visits || known || due.is_some() && (CONTACT.is_match(&task) || ANOTHER.is_match(&task));
+    let alone = due.is_some() && matches!(claim.force, Force::Commitment | Force::Request) && ALONE.is_match(&task);
+    let contact = alone
+        || reported || visits || known || due.is_some() && (CONTACT.is_match(&task) || ANOTHER.is_match(&task));
     if !needed || !done && !contact && !filters::is_task(&task, due.is_some()) {
         return None;
     }
@@ -396,7 +408,14 @@ static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:
 /// "Ring me back", "get back to him".
 static CONTACT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|you|him|her|them|both|everyone|everybody|you\s+both)\b|^tell\s+(?:him|her|them|everyone|everybody)\b|^let\s+(?:me|us|you|him|her|them)\s+know\b|^(?:lock|tidy|clear|clean|wash|log|sign|check|set|hoover|pack)\s+(?:up|out|in|down)\b|^(?:pick|drive|fetch|collect|drop|bring|take|meet)\s+(?:you|him|her|them)\b(?:\s+(?:up|off|back|home|over|round|to|from|at|for|there|on)\b|\W*$)",
+        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|you|him|her|them|both|everyone|everybody|you\s+both)\b|^tell\s+(?:him|her|them|everyone|everybody)\b|^let\s+(?:me|us|you|him|her|them)\s+know\b|^(?:lock|tidy|clear|clean|wash|log|sign|check|set|hoover|pack)\s+(?:up|out|in|down)\b|^(?:pick|drive|fetch|collect|drop|bring|take|meet)\s+(?:you|him|her|them)\b(?:\s+(?:up|off|back|home|over|round|to|from|at|for|there|on)\b|\W*$)|^(?:read|practise|practice|play|work|walk|sit|talk|speak)\s+(?:with|to)\s+(?:him|her|them)\b|^introduce\s+(?:you|him|her|them)\b",
+    )
+});
+
+/// "I'll bake on Thursday": what is done without naming a thing.
+static ALONE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:bake|cook|iron|hoover|vacuum|clean|tidy|mow|shop|pack|transfer|pay|reply|rehearse|practise|practice|study|revise|decide|(?:do|go)\s+(?:the\s+)?(?:shopping|cooking|cleaning|ironing))(?:\s+(?:on|at|by|before|this|next|tomorrow|tonight|today|first|then)\b|\W*$)",
     )
 });
 

@@ -130,6 +130,14 @@ static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
             r"(?P<who>i|we|you)\s+(?:still\s+)?owe\s+(?P<rest>\p{L}+\s+(?:[£$€\d]|an?\s+(?:tenner|fiver|pound|dollar)|[\p{L}-]+\s+(?:quid|pounds|dollars|euros|rupees|bucks)))",
             "${who} need to pay ${rest}",
         ),
+        rule(
+            r"^(?P<lead>\W*(?:(?:and|so|well|then|also|okay|ok|right|honestly|personally|no|yes)\W+)*)i(?:'d|\s+would)\s+(?:probably\s+|just\s+|certainly\s+|definitely\s+|maybe\s+)?(?P<rest>(?:carry\s+on\s+with|keep|get|put|take|ask|check|avoid|book|call|ring|use|bring|write|wait\s+with|leave|have|see|try)\s+(?:the|a|an|some|your|that|it|them|this|him|her|another|both|those|these)\b)",
+            "you should ${rest}",
+        ),
+        rule(
+            r"^(?P<lead>\W*(?:(?:and|so|well|then|okay|ok)\W+)*(?:today|tomorrow|this\s+(?:morning|afternoon|week)|next|for\s+today))\W+(?:i'm|i\s+am|i'll\s+be)\s+(?:working\s+)?on\s+(?P<rest>(?:the|my|our)\s+\p{L})",
+            "${lead} i'll work on ${rest}",
+        ),
         rule(r"i\s+(?:might|may)\s+as\s+well\s+(?P<rest>\p{L})", "i'll ${rest}"),
         rule(r"you\s+wanna\s+(?P<rest>\p{L})", "you want to ${rest}"),
         rule(
