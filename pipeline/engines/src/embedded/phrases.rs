@@ -47,6 +47,8 @@ const WEAK: f64 = 0.4;
 
 /// The weight of the name of somebody who speaks, or is spoken to: it says who, and not what about.
 const OF_PEOPLE: f64 = 0.4;
+/// That of one who speaks is no topic of his own talk.
+const OF_SPEAKERS: f64 = 0.1;
 
 /// Where a name is that of a person: addressed, introduced, asked or quoted.
 static PERSON: LazyLock<Pattern> = LazyLock::new(|| {
@@ -211,6 +213,7 @@ pub(super) fn key_phrases(
     let nouns = nouns(sentences, language);
     let people = people(sentences, language);
     let named = named(sentences);
+    let speakers: HashSet<String> = sentences.iter().filter_map(|said| said.speaker).map(str::to_lowercase).collect();
     let mut best: HashMap<Vec<String>, (usize, Phrase)> = HashMap::new();
     let mut order = 0;
     for (place, sentence) in sentences.iter().enumerate() {
@@ -221,7 +224,13 @@ pub(super) fn key_phrases(
             phrase.score *= if noun || !language.is_english() { 1.0 } else { UNSHOWN };
             phrase.score *=
                 if run.iter().all(|word| is_vague_noun(&word.to_lowercase())) { VAGUE } else { 1.0 };
-            phrase.score *= if run.iter().all(|word| people.contains(*word)) { OF_PEOPLE } else { 1.0 };
+            phrase.score *= if run.iter().all(|word| speakers.contains(&word.to_lowercase())) {
+                OF_SPEAKERS
+            } else if run.iter().all(|word| people.contains(*word)) {
+                OF_PEOPLE
+            } else {
+                1.0
+            };
             if language.is_english() && sentence.text.starts_with(&phrase.text) && !named.contains(run.first().copied().unwrap_or_default()) {
                 phrase.text = uncapitalised(&phrase.text, &people);
             }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::capitals::restored;
+use super::lexicon::is_event_noun;
 use super::phrases::{self, Phrase};
 use super::text::{Sentence, content_stems};
 
@@ -16,7 +17,14 @@ pub(super) struct Relation {
     pub(super) text: String,
 }
 
-const PREPOSITIONS: &[&str] = &["of", "for", "in", "with", "about", "to", "at", "from", "against"];
+const PREPOSITIONS: &[&str] = &["of", "for", "in"];
+/// These belong to a verb as often ("email facilities about the chairs"), but for the nouns below and what takes place.
+const OF_NOUNS: &[&str] = &["with", "about", "to", "at", "from", "against", "on"];
+const NOUNS: &[&str] = &[
+    "letter", "email", "e-mail", "question", "questions", "answer", "reply", "article", "book", "story", "invitation", "trip",
+    "visit", "flight", "train", "bus", "ferry", "way", "key", "access", "problem", "trouble", "contract", "deal", "talks",
+    "quote", "offer", "complaint", "complaints", "news", "advice", "changes",
+];
 const ARTICLES: &[&str] = &["the", "a", "an", "my"];
 /// Longer ones say too much for a title.
 const LONGEST: usize = 36;
@@ -49,7 +57,9 @@ fn said_of(topic: &Phrase, words: &[&str]) -> Option<(String, String)> {
     let length = topic.text.split(' ').count();
     let at = words.windows(length).position(|said| said.join(" ").eq_ignore_ascii_case(&topic.text))?;
     let mut rest = words.get(at + length..)?.iter();
-    let preposition = rest.next().filter(|word| PREPOSITIONS.contains(*word))?;
+    let noun = topic.text.rsplit(' ').next().unwrap_or_default();
+    let tied = is_event_noun(noun) || NOUNS.contains(&noun);
+    let preposition = rest.next().filter(|word| PREPOSITIONS.contains(*word) || tied && OF_NOUNS.contains(*word))?;
     let mut next = rest.next()?;
     let article = ARTICLES.contains(next).then_some(*next);
     if article.is_some() {

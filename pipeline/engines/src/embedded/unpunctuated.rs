@@ -23,6 +23,9 @@ static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
           | (?:someone|somebody|everyone|everybody)\s+(?:has|needs|should|must|will)\b
           | (?:please|don't\s+forget|make\s+sure|remind\s+me|remember\s+to|let's|let\s+me|note\s+to\s+self)\b
           | before\s+i\s+forget\b
+          | (?:they're|it's|that's|he's|she's)\b | (?:they|he|she|it)\s+(?:wants?|will|needs?|can)\b
+          | and\s+then\s+(?:the|my|our|i|we|there|i'll|there's)\b
+          | (?:mum|mom|dad|\p{L}+)s\s+birthday\b
           | (?:the|my|our)\s+(?:new\s+|old\s+|first\s+|next\s+)?\p{L}+(?:\s+(?:for|of)\s+the\s+\p{L}+|\s+\p{L}+)?\s+(?:is|are|was|were|has|have|had|needs?|will|wants?|comes?|arrives?|starts?|expires?|visits)\s
           | (?:there's|there\s+is|there\s+are)\s
           | (?:call|ring|phone|email|text|buy|book|pay|send|pick\s+up|order|cancel|return|renew|fix|clean|wash|check|ask|tell|remind|bring|fetch|collect|post|print|water|feed|take|put|sort\s+out)\s+(?:the|my|our|your|his|her|an|some|mum|dad|mom|him|them)\b
@@ -30,6 +33,10 @@ static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
         )",
     )
 });
+
+/// What begins a sentence whatever stands before it.
+static OPENS: LazyLock<Pattern> =
+    LazyLock::new(|| Pattern::new(r"(?i)^(?:also|anyway|by\s+the\s+way|before\s+i\s+forget|okay|ok|oh|and\s+then|note\s+to\s+self)\b"));
 
 /// After these the words go on: a clause that depends, words that are quoted, or a pair.
 const GOES_ON: &str = "and or but so then if when because cause that before after until unless what which who whom how where why \
@@ -165,7 +172,8 @@ pub(super) fn cut(text: &str, longest: usize) -> Vec<String> {
     if is_unpunctuated(text) {
         for found in OPENING.spans(text) {
             let before = text.get(from..found.start).unwrap_or_default();
-            if begins(before) {
+            let opens = OPENS.is_match(text.get(found.clone()).unwrap_or_default());
+            if begins(before, opens) {
                 pieces.push(before.trim());
                 from = found.start;
             }
@@ -183,7 +191,7 @@ fn is_unpunctuated(text: &str) -> bool {
 
 /// Whether what stands before leaves room for a new sentence: two words, and the last not one that goes on. Looks at
 /// its first and last words alone, so that a long line costs what its length is.
-fn begins(before: &str) -> bool {
+fn begins(before: &str, opens: bool) -> bool {
     let filler = |word: &&str| matches!(*word, "um" | "uh" | "er" | "erm");
     let mut from_last = before.trim_end().rsplit(' ').skip_while(filler);
     let last = from_last.next().unwrap_or_default().to_lowercase();
@@ -198,7 +206,12 @@ fn begins(before: &str) -> bool {
         && !reports
         && !last.ends_with("'d")
         && !last.ends_with("'ll")
-        && !GOES_ON.split_whitespace().any(|word| word == last)
+        // "Can they fit me in also I promised Helen": before "also" a preposition is a particle.
+        && if opens {
+            !matches!(last.as_str(), "and" | "or" | "but" | "so" | "um" | "uh" | "oh" | "i" | "we" | "you" | "the" | "a" | "can" | "could")
+        } else {
+            !GOES_ON.split_whitespace().any(|word| word == last)
+        }
 }
 
 fn chunks(piece: &str, longest: usize) -> Vec<String> {

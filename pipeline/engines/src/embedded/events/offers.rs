@@ -19,6 +19,8 @@ pub(super) struct Offer {
     timed: bool,
     event: EventDraft,
     ago: usize,
+    /// A day and an hour, and nothing else: "Friday at seven."
+    stated: bool,
 }
 
 /// For how many sentences an offer may be taken up.
@@ -50,12 +52,17 @@ pub(super) fn agreed(
     sentence: &str,
     dated: bool,
 ) -> Option<(NaiveDate, bool, EventDraft)> {
-    let Offer { day, timed, event, ago } = offer.take()?;
+    let Offer { day, timed, event, ago, stated } = offer.take()?;
     if !dated && AGREES.is_match(sentence) && !DECLINES.is_match(sentence) {
         return Some((day, timed, event));
     }
-    *offer = (ago + 1 < STANDS && !dated).then_some(Offer { day, timed, event, ago: ago + 1 });
+    *offer = (ago + 1 < STANDS && !dated).then_some(Offer { day, timed, event, ago: ago + 1, stated });
     None
+}
+
+/// What was offered as an event, where it answers an offer with a day and an hour: "Can we do Friday? - Friday at seven."
+pub(super) fn settled(made: Offer, answers: bool) -> Result<(NaiveDate, bool, EventDraft), Offer> {
+    if answers && made.stated { Ok((made.day, made.timed, made.event)) } else { Err(made) }
 }
 
 /// The time that a sentence offers, for what the talk named before.
@@ -85,5 +92,6 @@ pub(super) fn made(sentence: &Sentence<'_>, earlier: &Earlier, reference: &Refer
     let start = reference.start(&date)?;
     let duration = date.minutes().unwrap_or(DURATION);
     let event = EventDraft { title, description: text.to_owned(), start, duration };
-    Some(Offer { day: date.day(), timed, event, ago: 0 })
+    let stated = alone && !text.ends_with('?');
+    Some(Offer { day: date.day(), timed, event, ago: 0, stated })
 }

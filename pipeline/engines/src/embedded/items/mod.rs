@@ -242,6 +242,8 @@ fn without_tag<'t>(sentence: &Sentence<'t>) -> Option<Sentence<'t>> {
 fn joins(known: &mut Found, claim: &Claim, timed: &str, reference: &Reference) -> bool {
     let whole = Some(&claim.task)
         .filter(|task| REFERRING.is_match(task) && !known.proposed && known.refers.is_none())
+        // "Send me the form and I'll sign it": each has a task.
+        .filter(|_| known.item.owner == claim.owner)
         .and_then(|task| wording::joined(&known.item.description, task, reference));
     let Some(whole) = whole else { return false };
     known.item.description = whole;
@@ -268,7 +270,7 @@ fn object_of(task: &str, next: &str) -> Option<String> {
 static OBJECT: LazyLock<Pattern> = LazyLock::new(|| {
     let noun = r"(?:the|an?|my|your|our|his|her|their|this|that|those|these|some|all\s+the|two|three|four|\d+)(?:\s+[\p{L}\d'-]+){1,3}?";
     pattern(&format!(
-        r"(?i)^\p{{L}}+(?:\s+(?:up|out|in|down|off|back|over|away|together))?\s+(?P<one>{noun})(?:\s+and\s+(?P<other>{noun}))?(?:[,.]|$|\s+(?:of|on|in|at|for|from|to|with|by|under|over|before|after|until|that|which|who|and|about|into|onto|up|out|off|down|back|when|where|as|so|because|today|tomorrow|tonight|please)\b)"
+        r"(?i)^\p{{L}}+(?:\s+(?:up|out|in|down|off|back|over|away|together|me|us|you|him|her|them))?\s+(?P<one>{noun})(?:\s+and\s+(?P<other>{noun}))?(?:[,.]|$|\s+(?:of|on|in|at|for|from|to|with|by|under|over|before|after|until|that|which|who|and|about|into|onto|up|out|off|down|back|when|where|as|so|because|today|tomorrow|tonight|please)\b)"
     ))
 });
 
@@ -367,7 +369,9 @@ fn draft(
             .as_deref()
             .is_some_and(|verb| verb != "do" && is_task_verb(verb.split(' ').next().unwrap_or_default()));
     let alone = due.is_some() && matches!(claim.force, Force::Commitment | Force::Request) && ALONE.is_match(&task);
+    let helps = claim.force != Force::Suggestion && HELPS.is_match(&task);
     let contact = alone
+        || helps
         || reported || visits || known || due.is_some() && (CONTACT.is_match(&task) || ANOTHER.is_match(&task));
     if !needed || !done && !contact && !filters::is_task(&task, due.is_some()) {
         return None;
@@ -408,7 +412,14 @@ static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:
 /// "Ring me back", "get back to him".
 static CONTACT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|you|him|her|them|both|everyone|everybody|you\s+both)\b|^tell\s+(?:him|her|them|everyone|everybody)\b|^let\s+(?:me|us|you|him|her|them)\s+know\b|^(?:lock|tidy|clear|clean|wash|log|sign|check|set|hoover|pack)\s+(?:up|out|in|down)\b|^(?:pick|drive|fetch|collect|drop|bring|take|meet)\s+(?:you|him|her|them)\b(?:\s+(?:up|off|back|home|over|round|to|from|at|for|there|on)\b|\W*$)|^(?:read|practise|practice|play|work|walk|sit|talk|speak)\s+(?:with|to)\s+(?:him|her|them)\b|^introduce\s+(?:you|him|her|them)\b",
+        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|come\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|you|him|her|them|both|everyone|everybody|you\s+both)\b|^tell\s+(?:him|her|them|everyone|everybody)\b|^let\s+(?:me|us|you|him|her|them)\s+know\b|^(?:lock|tidy|clear|clean|wash|log|sign|check|set|hoover|pack)\s+(?:up|out|in|down)\b|^(?:pick|drive|fetch|collect|drop|bring|take|meet)\s+(?:you|him|her|them)\b(?:\s+(?:up|off|back|home|over|round|to|from|at|for|there|on)\b|\W*$)",
+    )
+});
+
+/// "I'll drive you", "let him in", "read with her": what is done for a person.
+static HELPS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:drive|fetch|introduce)\s+(?:you|him|her|them|us)\b|pick\s+(?:you|him|her|them|us)\s+up\b|let\s+(?:him|her|them|us)\s+in\b|(?:read|practise|practice|play|work|sit)\s+with\s+(?:him|her|them)\b)",
     )
 });
 

@@ -131,7 +131,7 @@ static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
             "${who} need to pay ${rest}",
         ),
         rule(
-            r"^(?P<lead>\W*(?:(?:and|so|well|then|also|okay|ok|right|honestly|personally|no|yes)\W+)*)i(?:'d|\s+would)\s+(?:probably\s+|just\s+|certainly\s+|definitely\s+|maybe\s+)?(?P<rest>(?:carry\s+on\s+with|keep|get|put|take|ask|check|avoid|book|call|ring|use|bring|write|wait\s+with|leave|have|see|try)\s+(?:the|a|an|some|your|that|it|them|this|him|her|another|both|those|these)\b)",
+            r"^(?P<lead>\W*(?:(?:and|so|well|then|also|okay|ok|right|honestly|personally|no|yes)\W+)*)i(?:'d|\s+would)\s+(?:probably\s+|just\s+|certainly\s+|definitely\s+|maybe\s+)?(?P<rest>(?:carry\s+on\s+with|keep|get|put|take|ask|check|avoid|book|call|ring|use|bring|write|wait\s+with|leave|have|see|try)\s+(?:the|a|an|some|your|that|it|them|this|him|her|another|both|those|these|(?-i:\p{Lu})\p{L}+)\b)",
             "you should ${rest}",
         ),
         rule(

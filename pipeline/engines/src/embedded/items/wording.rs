@@ -44,7 +44,7 @@ pub(super) fn description(task: &str, contact: bool, reference: &Reference) -> O
     let task = FILLER.replace_all(&task, "");
     let task = SPACES.replace_all(task.trim(), " ").replace(" ,", ",");
     let task = without_trailing(&first_words(&task, LONGEST));
-    let object = task.split_once(' ')?.1;
+    let object = task.split_once(' ').map_or("", |(_, object)| object);
     let whole = contact || !content_stems(object).is_empty();
     whole.then(|| capitalised(&restored(&task)))
 }

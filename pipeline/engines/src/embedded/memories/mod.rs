@@ -76,11 +76,17 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
         }
         let line = sentence.line;
         earlier.candidates = found.len();
-        let Some(sentence) = earlier.unquoted(sentence).and_then(stated) else { continue };
         let of_user = sentence.is_user || !user_is_known;
         // Of one who is not the user, what is said counts where the name is known.
         let speaker = sentence.speaker.and_then(|speaker| names.get(speaker)).map(String::as_str);
         let name = if of_user { Some(user) } else { speaker };
+        let Some(unquoted) = earlier.unquoted(sentence) else { continue };
+        // "Can we come with my father? He's a builder."
+        let asked = last_meant(&unquoted.text, name);
+        let Some(sentence) = stated(unquoted) else {
+            earlier.remember(asked);
+            continue;
+        };
         for clause in certain_clauses(&sentence) {
             if let Some(name) = name {
                 found.extend(own(clause.text, name).map(|found| found.of_another(!of_user)));
@@ -161,7 +167,8 @@ fn last_name(text: &str) -> Option<String> {
         .filter(|found| {
             let name = found.name("n").map_or(0..0, |name| name.range());
             let first = text.get(..name.start).is_some_and(|before| before.trim().is_empty());
-            !first || text.get(name.end..).is_some_and(|after| ACTS.is_match(after))
+            let gerund = text.get(name.clone()).is_some_and(|name| name.ends_with("ing"));
+            !first || !gerund && text.get(name.end..).is_some_and(|after| ACTS.is_match(after))
         })
         .map(|found| found["n"].to_owned())
         .filter(|name| is_name(name))
@@ -328,7 +335,10 @@ fn of_others(text: &str, meant: Option<String>, user: Option<&str>) -> Option<Ca
     if kin {
         return candidate(&format!("{{n}} {}", in_full(&rest(&said)?)), &name, MemoryCategory::Core, 6);
     }
-    candidate(&format!("{{n}} {}", in_full(&rest(&said)?)), &name, MemoryCategory::Other, OF_OTHERS)
+    let told = in_full(&rest(&said)?);
+    // "Nigel's my neighbour" is of the speaker's neighbour.
+    let told = user.map_or_else(|| told.clone(), |user| told.replace(" my ", &format!(" {user}'s ")));
+    candidate(&format!("{{n}} {told}"), &name, MemoryCategory::Other, OF_OTHERS)
 }
 
 /// "'s a nurse" is "is a nurse", "'s got" is "has got".
