@@ -114,8 +114,12 @@ pub(super) fn is_of_it(said: &Said<'_>) -> bool {
         !word
             .is_any("and so oh but well yes yeah no ok okay now just still on at in only mum dad mom i think")
     });
-    let first = words.next().is_some_and(|word| word.is_any("it's it its that's"));
-    first
+    let first = words.next();
+    // "The trip? They're going on the eighth."
+    if first.is_some_and(|word| word.is_any("they're we're")) {
+        return words.next().is_some_and(|word| word.plain == "going") && words.next().is_none();
+    }
+    first.is_some_and(|word| word.is_any("it's it its that's"))
         && words.all(|word| word.is_any("is will be now moved been has to for from again actually starts begins kicks off"))
         && said
             .after

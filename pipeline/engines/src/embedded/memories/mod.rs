@@ -64,7 +64,7 @@ pub(super) fn any(talk: &Talk) -> bool {
 fn candidates(talk: &Talk) -> Vec<Candidate> {
     let user_is_known = talk.lines.iter().any(|line| line.is_user);
     let user = talk.user_name.as_deref().unwrap_or("User");
-    let names = names::of_speakers(talk);
+    let names = names::of_speakers(talk, user);
     let mut found: Vec<Candidate> = Vec::new();
     let mut earlier = Earlier::default();
     for sentence in without_orders(sentences(talk)) {
@@ -83,8 +83,9 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
         let Some(unquoted) = earlier.unquoted(sentence) else { continue };
         // "Can we come with my father? He's a builder."
         let asked = last_meant(&unquoted.text, name);
+        let heard = unquoted.text.clone();
         let Some(sentence) = stated(unquoted) else {
-            earlier.remember(asked);
+            earlier.remember(&heard, asked);
             continue;
         };
         for clause in certain_clauses(&sentence) {
@@ -95,7 +96,7 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
             let meant = before.and_then(|before| last_meant(before, name)).or_else(|| earlier.meant.clone());
             found.extend(of_others(clause.text, meant, name));
         }
-        earlier.remember(last_meant(&sentence.text, name));
+        earlier.remember(&heard, last_meant(&sentence.text, name));
         earlier.line = line;
     }
     found
@@ -115,8 +116,9 @@ struct Earlier {
 }
 
 impl Earlier {
-    fn remember(&mut self, meant: Option<String>) {
-        self.ago += 1;
+    /// A pronoun keeps in mind whom it means.
+    fn remember(&mut self, sentence: &str, meant: Option<String>) {
+        self.ago = if KEEPS.is_match(sentence) { 1 } else { self.ago + 1 };
         if meant.is_some() || self.ago > NAME_LASTS {
             (self.meant, self.ago) = (meant, 0);
         }
@@ -143,6 +145,8 @@ impl Earlier {
 
 /// For how many sentences "he" may mean the last one named.
 const NAME_LASTS: usize = 4;
+
+static KEEPS: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:he|she|his|her|him)\b"));
 
 const QUOTES: [char; 3] = ['"', '\u{201c}', '\u{201d}'];
 
