@@ -78,18 +78,8 @@ fn of_spontaneous_talk_more_is_missed_than_invented() {
 }
 
 /// What has a floor.
-const SHARES: [&str; 10] = [
-    "category",
-    "title",
-    "recall",
-    "precision",
-    "due",
-    "owner",
-    "memories",
-    "mem-prec",
-    "events",
-    "ev-prec",
-];
+const SHARES: [&str; 10] =
+    ["category", "title", "recall", "precision", "due", "owner", "memories", "mem-prec", "events", "ev-prec"];
 
 /// Every verdict is right, nothing planted gets in, and each of `SHARES` stands above its floor, a percentage.
 fn assert_above(score: &Score, floors: [usize; 10]) {

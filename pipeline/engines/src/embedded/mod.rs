@@ -114,7 +114,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/10"
+        "embedded/11"
     }
 
     fn costs(&self) -> bool {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use regex::{Captures, Match, Regex, RegexSet, RegexSetBuilder, Replacer};
+use regex::{Captures, Match, Regex, RegexBuilder, RegexSet, RegexSetBuilder, Replacer};
 
 /// A pattern of ours.
 pub(super) struct Pattern(Regex);
@@ -19,6 +19,15 @@ impl Pattern {
             reason = "patterns are literals and word lists of this crate; the tests compile every one"
         )]
         Self(Regex::new(source).expect("a pattern of ours"))
+    }
+
+    /// The same for a pattern of long word lists, whose states are more than regexes remember by themselves.
+    pub(super) fn large(source: &str) -> Self {
+        #[expect(
+            clippy::expect_used,
+            reason = "patterns are literals and word lists of this crate; the tests compile every one"
+        )]
+        Self(RegexBuilder::new(source).dfa_size_limit(REMEMBERED).build().expect("a pattern of ours"))
     }
 
     pub(super) fn is_match(&self, text: &str) -> bool {
@@ -74,7 +83,8 @@ pub(super) struct Patterns {
     set: RegexSet,
 }
 
-struct LazyPattern {
+/// A pattern of a list, compiled when it is first needed.
+pub(super) struct LazyPattern {
     source: String,
     compiled: OnceLock<Pattern>,
 }
@@ -94,20 +104,23 @@ impl Patterns {
             .dfa_size_limit(REMEMBERED)
             .build()
             .expect("patterns of ours");
-        let lazy = |source: &String| LazyPattern { source: source.clone(), compiled: OnceLock::new() };
-        Self { all: sources.iter().map(lazy).collect(), set }
+        Self { all: sources.iter().cloned().map(LazyPattern::new).collect(), set }
     }
 
     /// The patterns that match `text`, with their places, in order.
     pub(super) fn matching(&self, text: &str) -> Vec<(usize, &Pattern)> {
         let found = self.set.matches(&ascii(text));
-        found.iter().filter_map(|at| Some((at, self.all.get(at)?.compiled()))).collect()
+        found.iter().filter_map(|at| Some((at, self.all.get(at)?.get()))).collect()
     }
 }
 
 impl LazyPattern {
-    fn compiled(&self) -> &Pattern {
-        self.compiled.get_or_init(|| Pattern::new(&self.source))
+    pub(super) fn new(source: String) -> Self {
+        Self { source, compiled: OnceLock::new() }
+    }
+
+    pub(super) fn get(&self) -> &Pattern {
+        self.compiled.get_or_init(|| Pattern::large(&self.source))
     }
 }
 

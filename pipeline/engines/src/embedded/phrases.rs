@@ -213,7 +213,8 @@ pub(super) fn key_phrases(
     let nouns = nouns(sentences, language);
     let people = people(sentences, language);
     let named = named(sentences);
-    let speakers: HashSet<String> = sentences.iter().filter_map(|said| said.speaker).map(str::to_lowercase).collect();
+    let speakers: HashSet<String> =
+        sentences.iter().filter_map(|said| said.speaker).map(str::to_lowercase).collect();
     let mut best: HashMap<Vec<String>, (usize, Phrase)> = HashMap::new();
     let mut order = 0;
     for (place, sentence) in sentences.iter().enumerate() {
@@ -231,7 +232,10 @@ pub(super) fn key_phrases(
             } else {
                 1.0
             };
-            if language.is_english() && sentence.text.starts_with(&phrase.text) && !named.contains(run.first().copied().unwrap_or_default()) {
+            if language.is_english()
+                && sentence.text.starts_with(&phrase.text)
+                && !named.contains(run.first().copied().unwrap_or_default())
+            {
                 phrase.text = uncapitalised(&phrase.text, &people);
             }
             let entry = best.entry(phrase.stems.clone()).or_insert_with(|| (order, phrase.clone()));

@@ -21,9 +21,38 @@ const PREPOSITIONS: &[&str] = &["of", "for", "in"];
 /// These belong to a verb as often ("email facilities about the chairs"), but for the nouns below and what takes place.
 const OF_NOUNS: &[&str] = &["with", "about", "to", "at", "from", "against", "on"];
 const NOUNS: &[&str] = &[
-    "letter", "email", "e-mail", "question", "questions", "answer", "reply", "article", "book", "story", "invitation", "trip",
-    "visit", "flight", "train", "bus", "ferry", "way", "key", "access", "problem", "trouble", "contract", "deal", "talks",
-    "quote", "offer", "complaint", "complaints", "news", "advice", "changes",
+    "letter",
+    "email",
+    "e-mail",
+    "question",
+    "questions",
+    "answer",
+    "reply",
+    "article",
+    "book",
+    "story",
+    "invitation",
+    "trip",
+    "visit",
+    "flight",
+    "train",
+    "bus",
+    "ferry",
+    "way",
+    "key",
+    "access",
+    "problem",
+    "trouble",
+    "contract",
+    "deal",
+    "talks",
+    "quote",
+    "offer",
+    "complaint",
+    "complaints",
+    "news",
+    "advice",
+    "changes",
 ];
 const ARTICLES: &[&str] = &["the", "a", "an", "my"];
 /// Longer ones say too much for a title.
@@ -32,14 +61,20 @@ const LONGEST: usize = 36;
 /// The relation that ties two topics; else what the first topic is tied to by a name or where the topics are few.
 pub(super) fn of(topics: &[Phrase], sentences: &[Sentence<'_>]) -> Option<Relation> {
     let mut loose = None;
+    let named: Vec<String> = topics.iter().map(|topic| topic.text.to_lowercase()).collect();
     for sentence in sentences {
-        let words: Vec<&str> = sentence.text.split_whitespace().collect();
+        let lower = sentence.text.to_lowercase();
         for (head, topic) in topics.iter().enumerate() {
+            if !named.get(head).is_some_and(|name| lower.contains(name)) {
+                continue;
+            }
+            let words: Vec<&str> = sentence.text.split_whitespace().collect();
             let Some((text, told)) = said_of(topic, &words) else { continue };
             let stems: BTreeSet<String> = content_stems(&told).into_iter().collect();
-            let other = topics.iter().enumerate().position(|(at, other)| {
-                at != head && other.stems.iter().all(|stem| stems.contains(stem))
-            });
+            let other = topics
+                .iter()
+                .enumerate()
+                .position(|(at, other)| at != head && other.stems.iter().all(|stem| stems.contains(stem)));
             if other.is_some() {
                 return Some(Relation { head, told: other, text });
             }
@@ -59,7 +94,8 @@ fn said_of(topic: &Phrase, words: &[&str]) -> Option<(String, String)> {
     let mut rest = words.get(at + length..)?.iter();
     let noun = topic.text.rsplit(' ').next().unwrap_or_default();
     let tied = is_event_noun(noun) || NOUNS.contains(&noun);
-    let preposition = rest.next().filter(|word| PREPOSITIONS.contains(*word) || tied && OF_NOUNS.contains(*word))?;
+    let preposition =
+        rest.next().filter(|word| PREPOSITIONS.contains(*word) || tied && OF_NOUNS.contains(*word))?;
     let mut next = rest.next()?;
     let article = ARTICLES.contains(next).then_some(*next);
     if article.is_some() {

@@ -35,8 +35,11 @@ static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
 });
 
 /// What begins a sentence whatever stands before it.
-static OPENS: LazyLock<Pattern> =
-    LazyLock::new(|| Pattern::new(r"(?i)^(?:also|anyway|by\s+the\s+way|before\s+i\s+forget|okay|ok|oh|and\s+then|note\s+to\s+self)\b"));
+static OPENS: LazyLock<Pattern> = LazyLock::new(|| {
+    Pattern::new(
+        r"(?i)^(?:also|anyway|by\s+the\s+way|before\s+i\s+forget|okay|ok|oh|and\s+then|note\s+to\s+self)\b",
+    )
+});
 
 /// After these the words go on: a clause that depends, words that are quoted, or a pair.
 const GOES_ON: &str = "and or but so then if when because cause that before after until unless what which who whom how where why \

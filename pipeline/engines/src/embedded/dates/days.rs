@@ -55,7 +55,7 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
         rule(format!(r"\b(?P<w>{WEEKDAY}|weekend)\s+after\s+next\b"), weekday_after_next),
         rule(format!(r"\b(?:the\s+)?(?:following\s+(?P<follows>{WEEKDAY})|(?P<followed>{WEEKDAY})\s+after(?:\s+that)?(?P<after>$|[.,;!?]|\s+(?:so|and|at)\b))"), on_weekday),
         rule(format!(r"\b(?P<w>{WEEKDAY}),?\s+(?:of\s+|in\s+)?(?:the\s+)?(?P<which>this|next)\s+week\b"), weekday_of_week),
-        rule(format!(r"\b(?P<which>this|next)\s+week(?:'s)?,?\s+(?:on\s+)?(?P<w>{WEEKDAY})\b"), weekday_of_week),
+        rule(format!(r"\b(?P<which>this|next)\s+week(?:'s)?,?\s+(?:(?:say|maybe|perhaps|ideally|probably|preferably),?\s+)?(?:on\s+)?(?P<w>{WEEKDAY})\b"), weekday_of_week),
         rule(format!(r"\bthis\s+time\s+(?:on\s+)?(?:(?P<unit>next\s+week|tomorrow)|(?P<w>{WEEKDAY}))\b"), this_time),
         rule(r"\b(?P<unit>week|month)\s+after\s+next\b".into(), after_next),
         rule(format!(r"\b(?P<d>first|second|third|fourth|last)\s+(?P<w>{WEEKDAY})\s+(?:of|in)\s+(?:(?:the|(?P<which>this|next))\s+month|(?P<month>{MONTH}))(?:\b|$)"), nth_weekday),

@@ -259,7 +259,9 @@ impl Found {
 
     /// The first such weekday after `named`, where that is later: "on the Saturday" of a week that was named.
     pub(super) fn in_week_of(self, named: Option<NaiveDate>) -> Self {
-        let later = named.filter(|named| *named > self.date).map(|named| calendar::following(named, self.date.weekday()));
+        let later = named
+            .filter(|named| *named > self.date)
+            .map(|named| calendar::following(named, self.date.weekday()));
         Self { date: later.unwrap_or(self.date), ..self }
     }
 

@@ -90,7 +90,7 @@ const BOUND: &[(&str, &str)] = &[
         "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety",
     ),
 ];
-const AUXILIARIES: &str = "is are am be will going to gonna 'll still also just all both probably finally then only definitely already";
+const AUXILIARIES: &str = "supposed due meant expected scheduled is are am be will going to gonna 'll still also just all both probably finally then only definitely already";
 /// Before a verb, they make it uncertain or a duty.
 const DOUBTS: &str = "to must should could would might may can need needs has have had want wants wanted please let can't didn't not";
 
@@ -395,16 +395,17 @@ pub(super) fn location(said: &Said<'_>) -> Option<String> {
 /// "We shoot on Saturday": what a group does on a day.
 pub(super) fn plan(said: &Said<'_>) -> Option<String> {
     let words = said.all.as_slice();
-    let at = words.iter().position(|word| word.is_any("we we're"))?;
+    let at = words.iter().position(|word| word.is_any("we we're they're"))?;
     let verb = words
         .get(at + 1)
         .filter(|verb| verb.plain.len() > 2 && !is_stop_word(&verb.plain) && !verb.plain.ends_with("ed"))?;
     let gerund = verb.plain.ends_with("ing");
-    if verb.is_any("aiming trying hoping looking planning aim try hope plan") {
+    if verb.is_any("aiming trying hoping looking planning aim try hope plan saying expecting thinking telling asking waiting predicting going being") {
         return None;
     }
-    let agrees = gerund == (words.get(at)?.plain == "we're");
+    let agrees = gerund == words.get(at)?.is_any("we're they're");
     let object = words.get(at + 2).filter(|object| object.is_any("it them that"));
-    let rest = object.map_or_else(|| tail(said, at + 1), |object| format!("{} {}", object.plain, tail(said, at + 2)));
+    let rest = object
+        .map_or_else(|| tail(said, at + 1), |object| format!("{} {}", object.plain, tail(said, at + 2)));
     agrees.then(|| capitalised(format!("{} {rest}", verb.plain).trim()))
 }

@@ -290,7 +290,8 @@ fn pieces(text: &str, dates: &[Found]) -> Vec<Range<usize>> {
         let in_date = dates.iter().any(|date| {
             let span = |date: &Found| Some(date.spans.first()?.start..date.spans.last()?.end);
             // "Let's have a party, the Saturday after next".
-            let led = text.get(open.range()).is_some_and(|open| matches!(open, "the" | "a" | "this" | "that"));
+            let led =
+                text.get(open.range()).is_some_and(|open| matches!(open, "the" | "a" | "this" | "that"));
             span(date).is_some_and(|span| {
                 (span.start < open.start() || led && span.start == open.start()) && open.start() < span.end
             })

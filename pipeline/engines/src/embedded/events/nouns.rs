@@ -7,7 +7,9 @@ use super::happenings::tail;
 use super::phrase::{
     DETERMINERS, PRONOUNS, Said, Word, noun_phrase_before, noun_phrase_from, stripped, titled,
 };
-use crate::embedded::lexicon::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, is_adjective, is_stop_word, is_task_verb};
+use crate::embedded::lexicon::{
+    AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, is_adjective, is_stop_word, is_task_verb,
+};
 use crate::embedded::text::capitalised;
 
 /// What may stand between a subject and its date when the date is all that is said of it.
@@ -70,7 +72,8 @@ pub(super) fn predicate(said: &Said<'_>) -> Option<String> {
 
 /// "Friday's the school fair", "tomorrow is bin day": the date is the subject, and what takes place the predicate.
 pub(super) fn inverted(said: &Said<'_>) -> Option<String> {
-    let opens = |word: &Word<'_>| word.is_any("and so oh but well then on ok okay also because by the way this");
+    let opens =
+        |word: &Word<'_>| word.is_any("and so oh but well then on ok okay also because by the way this");
     if !said.before.iter().all(opens) {
         return None;
     }
@@ -161,7 +164,9 @@ pub(super) fn existence(said: &Said<'_>) -> Option<String> {
     // "I've got yoga at seven", "he has choir on Thursday": an activity alone.
     let activity = !words.get(at - 1)?.is_any("there there's is are will")
         && noun_phrase_from(words, at).len() == 1
-        && words.get(at + 1).is_none_or(|next| next.is_any("with at in and so but after before until from till straight"))
+        && words
+            .get(at + 1)
+            .is_none_or(|next| next.is_any("with at in and so but after before until from till straight"))
         && !determiner.is_any(UNDONE)
         && !determiner.plain.ends_with("ed");
     if !(determiner.is_any(DETERMINERS) || activity || is_event_noun(words, at)) {
@@ -172,7 +177,11 @@ pub(super) fn existence(said: &Said<'_>) -> Option<String> {
     if let Some(coming) = words.iter().position(|word| word.is_any("coming visiting"))
         && words.get(coming - 1).map(|word| word.said) == phrase.last().map(|word| word.said)
     {
-        return Some(format!("{} {} {}", titled(phrase), words.get(coming)?.plain, tail(said, coming)).trim().to_owned());
+        return Some(
+            format!("{} {} {}", titled(phrase), words.get(coming)?.plain, tail(said, coming))
+                .trim()
+                .to_owned(),
+        );
     }
     let head = phrase
         .iter()
@@ -192,7 +201,10 @@ const UNDONE: &str = "time work space room plans money news questions something 
 /// "At St. Mark's, at six.": a place and an hour, of what was named before.
 pub(super) fn placed(said: &Said<'_>) -> bool {
     let first = said.all.first().is_some_and(|first| first.is_any("at in"));
-    said.hour_alone && first && said.all.len() < 6 && said.all.iter().skip(1).all(|word| !word.is_any(PRONOUNS) && !word.is_any("is are will have"))
+    said.hour_alone
+        && first
+        && said.all.len() < 6
+        && said.all.iter().skip(1).all(|word| !word.is_any(PRONOUNS) && !word.is_any("is are will have"))
 }
 
 /// The event noun that stands nearest before the date, else the first after it, with the words that describe it.

@@ -29,12 +29,15 @@ const STANDS: usize = 2;
 /// "Would Monday at ten work?", "I could do Tuesday", "the first slot I have is Friday", "how about nine?".
 static OFFERS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:how\s+about|what\s+about|shall\s+we\s+say|(?:i|we|he|she|they|you)\s+(?:can|could)\s+(?:do|offer|manage|fit|squeeze|make)|(?:can|could)\s+(?:you|we|i)\s+(?:do|make|manage)|i(?:'ve|\s+have)\s+(?:got\s+)?(?:a\s+(?:slot|space|gap)|an\s+opening)|(?:slot|opening|appointment)\s+(?:i|we)\s+have|would\s+(?:\S+\s+){1,6}?(?:work|suit|be\s+(?:ok|okay|good|fine|better|all\s+right))|would\s+(?:work|suit)|(?:does|is)\s+(?:\S+\s+){1,6}?(?:work|suit|good|okay|ok|fine|any\s+good|possible|convenient)|are\s+you\s+(?:free|around|available)|(?:i'm|we're|he's|she's)\s+(?:free|available))\b",
+        r"(?i)\b(?:how\s+about|what\s+about|are\s+we\s+(?:still\s+)?on\s+for\s+(?P<what>[\p{L}-]+)|(?:can|could|shall|should)\s+(?:we|you)\s+(?:(?P<talk>talk|speak|chat|catch\s+up)|meet|come|pop)|shall\s+we\s+say|(?:i|we|he|she|they|you)\s+(?:can|could)\s+(?:do|offer|manage|fit|squeeze|make)|(?:can|could)\s+(?:you|we|i)\s+(?:do|make|manage)|i(?:'ve|\s+have)\s+(?:got\s+)?(?:a\s+(?:slot|space|gap)|an\s+opening)|(?:slot|opening|appointment)\s+(?:i|we)\s+have|would\s+(?:\S+\s+){1,6}?(?:work|suit|be\s+(?:ok|okay|good|fine|better|all\s+right))|would\s+(?:work|suit)|(?:does|is)\s+(?:\S+\s+){1,6}?(?:work|suit|good|okay|ok|fine|any\s+good|possible|convenient)|are\s+you\s+(?:free|around|available)|(?:i'm|we're|he's|she's)\s+(?:free|available))\b",
     )
 });
+static DELIVERS: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\bdeliver(?:s|ed|y)?\b"));
 /// Little else than a time.
 static TIME_ALONE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^\W*(?:(?:so|then|or|and|ok|okay|right|well|say|maybe|perhaps|let's\s+say|yes|no|at|on|the|about|around|just|um|uh|er|hm)\b\W*)*$")
+    pattern(
+        r"(?i)^\W*(?:(?:so|then|or|and|ok|okay|right|well|say|maybe|perhaps|let's\s+say|yes|no|at|on|the|about|around|just|um|uh|er|hm)\b\W*)*$",
+    )
 });
 /// "That's fine", "Tuesday's good", "perfect", "yes, we can do that".
 static AGREES: LazyLock<Pattern> = LazyLock::new(|| {
@@ -43,8 +46,9 @@ static AGREES: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 /// "Yes, but I can't": no agreement.
-static DECLINES: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)\b(?:but|can't|cannot|won't|doesn't|don't|not|no|rather|instead|or|unless|\?)\b|\?\s*$"));
+static DECLINES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?:but|can't|cannot|won't|doesn't|don't|not|no|rather|instead|or|unless|\?)\b|\?\s*$")
+});
 
 /// What `sentence` agrees to, of what was offered before it. `dated` says that it names an event of its own.
 pub(super) fn agreed(
@@ -73,11 +77,21 @@ pub(super) fn made(sentence: &Sentence<'_>, earlier: &Earlier, reference: &Refer
     let timed = date.time().is_some();
     let rest = joined(&Said::new(text, &(0..text.len()), date, &dates).all);
     let alone = (text.ends_with('?') || timed && !date.bare) && TIME_ALONE.is_match(&rest);
-    if !alone && !OFFERS.is_match(text) {
+    let offers = OFFERS.captures(text);
+    if !alone && offers.is_none() {
         return None;
     }
-    let here = super::nouns::happening_in(text);
+    let part = |name: &str| {
+        offers.as_ref().and_then(|offers| offers.name(name)).map(|part| capitalised(part.as_str()))
+    };
+    let here = super::nouns::happening_in(text)
+        .or_else(|| part("what"))
+        .or_else(|| part("talk").map(|_| "Talk".to_owned()));
     let comes = || {
+        // "We deliver. - Friday between nine and twelve? - Lovely."
+        if DELIVERS.is_match(&earlier.text) {
+            return Some("Delivery".to_owned());
+        }
         let who = last_person(&earlier.text)?;
         let last = who.rsplit(' ').next()?.to_lowercase();
         trades().any(|trade| trade == last).then(|| capitalised(&who))
@@ -88,7 +102,8 @@ pub(super) fn made(sentence: &Sentence<'_>, earlier: &Earlier, reference: &Refer
         None if timed => "Appointment".to_owned(),
         None => return None,
     };
-    let date = date.clone().on(earlier.day.map(|(day, _)| day)).in_month_of(earlier.month.map(|(day, _)| day));
+    let date =
+        date.clone().on(earlier.day.map(|(day, _)| day)).in_month_of(earlier.month.map(|(day, _)| day));
     let start = reference.start(&date)?;
     let duration = date.minutes().unwrap_or(DURATION);
     let event = EventDraft { title, description: text.to_owned(), start, duration };

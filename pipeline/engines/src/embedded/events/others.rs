@@ -58,7 +58,11 @@ pub(super) fn of_others(said: &Said<'_>, earlier: &str) -> Option<String> {
     let who = found["who"].split_once(' ').map_or(&found["who"], |(_, who)| who);
     let last = who.split(' ').next_back()?.to_lowercase();
     let person = is_trade(&last)
-        || matches!(last.as_str(), "council" | "company" | "agency" | "bank" | "school" | "insurance" | "people" | "team") || found["who"].starts_with(char::is_uppercase) && !is_stop_word(&last);
+        || matches!(
+            last.as_str(),
+            "council" | "company" | "agency" | "bank" | "school" | "insurance" | "people" | "team"
+        )
+        || found["who"].starts_with(char::is_uppercase) && !is_stop_word(&last);
     let object = match &found["object"] {
         "you" | "me" | "us" | "it" | "them" | "up" | "on" => String::new(),
         thing => format!(" {thing}"),

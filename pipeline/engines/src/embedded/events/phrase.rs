@@ -171,10 +171,20 @@ pub(in crate::embedded) fn last_person(text: &str) -> Option<String> {
             && !PRONOUNS.split_whitespace().any(|known| known == lower);
         // "He's a builder" tells of one who was named before.
         let predicate = ["a", "an"].iter().any(|article| {
-            let before = |back: usize| at.checked_sub(back).and_then(|at| words.get(at)).copied().unwrap_or_default();
-            let tie = if before(1).eq_ignore_ascii_case(article) { before(2) } else if before(2).eq_ignore_ascii_case(article) { before(3) } else { "" };
+            let before =
+                |back: usize| at.checked_sub(back).and_then(|at| words.get(at)).copied().unwrap_or_default();
+            let tie = if before(1).eq_ignore_ascii_case(article) {
+                before(2)
+            } else if before(2).eq_ignore_ascii_case(article) {
+                before(3)
+            } else {
+                ""
+            };
             let tie = tie.to_lowercase();
-            matches!(tie.as_str(), "is" | "was" | "am" | "he's" | "she's" | "i'm" | "are" | "they're" | "you're")
+            matches!(
+                tie.as_str(),
+                "is" | "was" | "am" | "he's" | "she's" | "i'm" | "are" | "they're" | "you're"
+            )
         });
         (is_person(bare) || name && !led(*at)) && !predicate
     })?;

@@ -102,7 +102,8 @@ impl Things {
     fn heard(&mut self, sentence: &str) {
         (self.one.ago, self.many.ago) = (self.one.ago + 1, self.many.ago + 1);
         // "They're in my garage" names no other thing.
-        let named = last_thing(sentence).or_else(|| fragment(sentence)).filter(|_| !SOMEWHERE.is_match(sentence));
+        let named =
+            last_thing(sentence).or_else(|| fragment(sentence)).filter(|_| !SOMEWHERE.is_match(sentence));
         match named {
             Some(name) if is_plural(&name) => self.many = Named { name: Some(name), ago: 0 },
             Some(name) => self.one = Named { name: Some(name), ago: 0 },
@@ -305,7 +306,8 @@ fn claim(
     let speaker = sentence.speaker.map(str::to_owned);
     // "The letter has to be signed, can you catch him?": of a question the last clause asks.
     let last = sentence.text.trim_end_matches('?').ends_with(clause.text.trim_end_matches('?'));
-    let question = sentence.text.ends_with('?') && (last || ASKS.is_match(clause.text) || ASKS.is_match(&sentence.text));
+    let question =
+        sentence.text.ends_with('?') && (last || ASKS.is_match(clause.text) || ASKS.is_match(&sentence.text));
     let plain = paraphrases::plain(clause.text);
     let clause = &Clause { text: plain.as_ref(), ..*clause };
     statements::offered_to(clause.text, speaker.clone())
@@ -368,11 +370,15 @@ fn draft(
         && refers
             .as_deref()
             .is_some_and(|verb| verb != "do" && is_task_verb(verb.split(' ').next().unwrap_or_default()));
-    let alone = due.is_some() && matches!(claim.force, Force::Commitment | Force::Request) && ALONE.is_match(&task);
+    let alone =
+        due.is_some() && matches!(claim.force, Force::Commitment | Force::Request) && ALONE.is_match(&task);
     let helps = claim.force != Force::Suggestion && HELPS.is_match(&task);
     let contact = alone
         || helps
-        || reported || visits || known || due.is_some() && (CONTACT.is_match(&task) || ANOTHER.is_match(&task));
+        || reported
+        || visits
+        || known
+        || due.is_some() && (CONTACT.is_match(&task) || ANOTHER.is_match(&task));
     if !needed || !done && !contact && !filters::is_task(&task, due.is_some()) {
         return None;
     }

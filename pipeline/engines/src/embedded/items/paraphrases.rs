@@ -73,6 +73,17 @@ static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
             "we need to ${rest}",
         ),
         rule(r"my\s+plan\s+is\s+to\s+(?P<rest>\p{L})", "i plan to ${rest}"),
+        rule(r"what\s+i(?:'ll|\s+will|'m\s+going\s+to)\s+do\s+is,?\s+(?:i'll\s+)?(?P<rest>\p{L})", "i'll ${rest}"),
+        rule(r"what\s+i(?:'d)?\s+(?:need|want|like)\s+you\s+to\s+do\s+is,?\s+(?:to\s+)?(?P<rest>\p{L})", "please ${rest}"),
+        rule(r"make\s+a\s+note\s+to\s+(?P<rest>\p{L})", "please ${rest}"),
+        rule(
+            r"(?:next|first|last)\s+(?:step|thing)\s+is\s+for\s+(?P<who>(?-i:\p{Lu}\p{Ll}+))\s+to\s+(?P<rest>\p{L})",
+            "${who} to ${rest}",
+        ),
+        rule(
+            r"(?:your|the|our)\s+homework\s+(?P<lead>(?:for|by)\s+(?:\p{L}+\s+){1,3}?)?is\s+(?:to\s+do\s+)?(?P<rest>(?:the\s+)?(?:exercises?|pages?|chapters?|questions?|numbers?|worksheets?)\b)",
+            "${lead}please do ${rest}",
+        ),
         rule(
             r"leave\s+(?P<what>(?:the|that|all\s+the|my|your)\s+(?:\p{L}+\s+){1,3}?)(?:to|with)\s+me\b",
             "i'll take care of ${what}",

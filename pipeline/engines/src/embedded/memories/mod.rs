@@ -12,14 +12,14 @@ use stages::MemoryDraft;
 
 use super::capitals::restored;
 use super::clauses::{self, Clause};
+use super::pattern::Pattern;
 use super::planted::without_orders;
 use super::same::known_facts;
-use super::pattern::Pattern;
 use super::text::{Sentence, capitalised, first_words, pattern, sentences, third_person};
 pub(super) use category::category_of;
 use rules::{
-    AFTERTHOUGHT, DATED, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, HAS_TO, JOKE, KIN, NAME, OTHERS, OTHERS_LIKE, OWN, PASSING, PRONOUN,
-    Rule, TAIL, THEIR_KIN, WISH,
+    AFTERTHOUGHT, DATED, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, HAS_TO, JOKE, KIN, MAY_BE_KIN, MAY_BE_MEANT,
+    NAME, OF_ONESELF, OTHERS, OTHERS_LIKE, OWN, PASSING, PRONOUN, Rule, TAIL, THEIR_KIN, WISH,
 };
 
 /// DECISIONS §5.
@@ -190,7 +190,9 @@ fn is_name(word: &str) -> bool {
 
 /// What follows a name with which a sentence begins.
 static ACTS: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"^(?:'s|,?\s+(?:is|was|has|had|will|can|could|does|did|said|and\s+\p{Lu}|\p{Ll}{2,}s|\p{Ll}{2,}ed)\b|\s\p{Lu}\p{Ll})")
+    pattern(
+        r"^(?:'s|,?\s+(?:is|was|has|had|will|can|could|does|did|said|and\s+\p{Lu}|\p{Ll}{2,}s|\p{Ll}{2,}ed)\b|\s\p{Lu}\p{Ll})",
+    )
 });
 
 /// Capitalised words with which people begin to answer.
@@ -234,8 +236,10 @@ fn best(mut found: Vec<Candidate>) -> Vec<MemoryDraft> {
 }
 
 fn own(text: &str, name: &str) -> Option<Candidate> {
-    let matching = OWN.said.matching(text);
-    let found = matching.into_iter().find_map(|(at, said)| told(OWN.told.get(at)?, &said.captures(text)?, name));
+    if !OF_ONESELF.is_match(text) {
+        return None;
+    }
+    let found = OWN.iter().find_map(|rule| told(rule, &rule.said.get().captures(text)?, name));
     found.or_else(|| EVERY.captures(text).and_then(|said| habit(&said, name)))
 }
 
@@ -305,7 +309,7 @@ fn habit(said: &Captures<'_>, name: &str) -> Option<Candidate> {
 /// What a clause says of another person: of the user's own people when the user speaks, of a name, or of the last one
 /// named.
 fn of_others(text: &str, meant: Option<String>, user: Option<&str>) -> Option<Candidate> {
-    if let Some(said) = KIN.captures(text) {
+    if let Some(said) = MAY_BE_KIN.is_match(text).then(|| KIN.captures(text)).flatten() {
         // "Half of my family" is not the family.
         if said
             .get(0)
@@ -320,11 +324,15 @@ fn of_others(text: &str, meant: Option<String>, user: Option<&str>) -> Option<Ca
         let name = user?;
         return candidate(&format!("{{n}}'s {who} {}", in_full(&rest)), name, MemoryCategory::Core, 7);
     }
-    let named = OTHERS.captures(text).map(|said| (said["n"].to_owned(), said["r"].to_owned()));
+    let may_be_named = NAME.captures_iter(text).any(|found| is_name(&found["n"]));
+    let named = may_be_named
+        .then(|| OTHERS.captures(text))
+        .flatten()
+        .map(|said| (said["n"].to_owned(), said["r"].to_owned()));
     // "He has asthma" names nobody.
     let named = named.filter(|(name, _)| is_name(name));
     let (name, said) = named.or_else(|| {
-        let said = PRONOUN.captures(text)?;
+        let said = MAY_BE_MEANT.is_match(text).then(|| PRONOUN.captures(text)).flatten()?;
         let before = text.get(..said.get(0)?.start()).and_then(|before| last_meant(before, user));
         Some((before.or(meant)?, said["r"].to_owned()))
     })?;

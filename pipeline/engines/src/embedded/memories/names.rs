@@ -44,10 +44,14 @@ pub(super) fn of_speakers(talk: &Talk, user: &str) -> HashMap<String, String> {
         }
     }
     for line in &talk.lines {
-        let Some(label) = line.speaker.as_deref().filter(|label| !names.contains_key(*label)) else { continue };
+        let Some(label) = line.speaker.as_deref().filter(|label| !names.contains_key(*label)) else {
+            continue;
+        };
         let role = label.to_lowercase().split(' ').any(|word| word == "speaker" || is_person(word));
         let named = label.chars().all(|c| c.is_alphabetic() || c == ' ') && !label.is_empty() && !role;
-        let said = || INTRODUCED.captures(&line.text).map(|found| found["name"].to_owned()).filter(|name| is_name(name));
+        let said = || {
+            INTRODUCED.captures(&line.text).map(|found| found["name"].to_owned()).filter(|name| is_name(name))
+        };
         let name = if named { Some(capitalised(label)) } else { said() };
         names.extend(name.map(|name| (label.to_owned(), name)));
     }
