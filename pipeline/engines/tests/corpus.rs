@@ -144,7 +144,7 @@ fn of_talk_that_only_hints_at_its_subject_few_categories_are_found() {
 fn the_open_half_of_varied_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VARIED_OPEN]);
     assert_eq!(score.discard.of, 34);
-    assert_above(&score, [80, 85, 95, 95, 90, 88, 88, 88, 88, 87]);
+    assert_above(&score, [80, 86, 95, 95, 91, 89, 94, 88, 89, 89]);
 }
 
 /// The other half, which was only counted.
@@ -152,7 +152,7 @@ fn the_open_half_of_varied_talk_is_mostly_understood() {
 fn the_blind_half_of_varied_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VARIED_BLIND]);
     assert_eq!(score.discard.of, 34);
-    assert_above(&score, [68, 84, 88, 88, 90, 90, 88, 90, 93, 97]);
+    assert_above(&score, [68, 84, 88, 88, 91, 93, 90, 91, 93, 97]);
 }
 
 /// Written before any rule of `embedded/7`: looked at while those rules were written.
@@ -160,7 +160,7 @@ fn the_blind_half_of_varied_talk_is_mostly_understood() {
 fn the_open_half_of_unseen_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[UNSEEN_OPEN]);
     assert_eq!(score.discard.of, 26);
-    assert_above(&score, [84, 96, 87, 92, 78, 88, 66, 90, 68, 88]);
+    assert_above(&score, [84, 99, 89, 93, 81, 89, 76, 99, 70, 90]);
 }
 
 /// The other half, which was only counted.
@@ -168,7 +168,7 @@ fn the_open_half_of_unseen_talk_is_mostly_understood() {
 fn the_blind_half_of_unseen_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[UNSEEN_BLIND]);
     assert_eq!(score.discard.of, 26);
-    assert_above(&score, [76, 96, 84, 92, 90, 90, 60, 90, 55, 79]);
+    assert_above(&score, [79, 99, 84, 92, 90, 93, 86, 99, 55, 82]);
 }
 
 /// Written before any rule of `embedded/8`: every other one, looked at while those rules were written.
@@ -176,7 +176,7 @@ fn the_blind_half_of_unseen_talk_is_mostly_understood() {
 fn the_open_half_of_everyday_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[EVERYDAY_OPEN]);
     assert_eq!(score.discard.of, 22);
-    assert_above(&score, [88, 98, 90, 96, 92, 100, 85, 100, 74, 100]);
+    assert_above(&score, [85, 99, 90, 96, 93, 100, 99, 100, 81, 100]);
 }
 
 /// The others, which were only counted.
@@ -184,7 +184,7 @@ fn the_open_half_of_everyday_talk_is_mostly_understood() {
 fn the_blind_half_of_everyday_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[EVERYDAY_BLIND]);
     assert_eq!(score.discard.of, 22);
-    assert_above(&score, [80, 90, 75, 96, 97, 94, 80, 88, 57, 78]);
+    assert_above(&score, [80, 94, 75, 96, 97, 94, 80, 88, 63, 79]);
 }
 
 /// Written before any rule of `embedded/9`: every other one, looked at while those rules were written.
@@ -192,7 +192,7 @@ fn the_blind_half_of_everyday_talk_is_mostly_understood() {
 fn the_open_half_of_mixed_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[MIXED_OPEN]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [93, 95, 87, 97, 97, 94, 83, 100, 78, 100]);
+    assert_above(&score, [94, 99, 87, 97, 97, 94, 90, 100, 78, 100]);
 }
 
 /// The others, which were only counted.
@@ -201,7 +201,7 @@ fn the_blind_half_of_mixed_talk_is_mostly_understood() {
     let mut score = total(&Embedded::new(), &[MIXED_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (23, 24), "small talk in a lift is kept");
     score.discard.hits = 24;
-    assert_above(&score, [60, 95, 65, 92, 93, 95, 40, 100, 69, 85]);
+    assert_above(&score, [64, 95, 66, 92, 94, 95, 59, 100, 71, 85]);
 }
 
 /// Written before any rule of `embedded/10`: every other one, looked at while those rules were written.
@@ -209,7 +209,7 @@ fn the_blind_half_of_mixed_talk_is_mostly_understood() {
 fn the_open_half_of_many_voices_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VOICES_OPEN]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [95, 80, 79, 97, 95, 95, 80, 100, 37, 85]);
+    assert_above(&score, [95, 85, 79, 99, 95, 99, 80, 100, 40, 88]);
 }
 
 /// The others, which were only counted.
@@ -217,7 +217,7 @@ fn the_open_half_of_many_voices_is_mostly_understood() {
 fn the_blind_half_of_many_voices_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VOICES_BLIND]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [65, 90, 62, 90, 96, 93, 42, 100, 25, 75]);
+    assert_above(&score, [68, 90, 62, 90, 97, 93, 56, 100, 25, 75]);
 }
 
 /// Written before any rule of `embedded/11`: every other one, looked at while those rules were written.
@@ -225,7 +225,7 @@ fn the_blind_half_of_many_voices_is_mostly_understood() {
 fn the_open_half_of_ordinary_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[ORDINARY_OPEN]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert_above(&score, [77, 94, 83, 95, 94, 93, 49, 99, 78, 92]);
 }
 
 /// The others, which were only counted.
@@ -233,5 +233,5 @@ fn the_open_half_of_ordinary_talk_is_mostly_understood() {
 fn the_blind_half_of_ordinary_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[ORDINARY_BLIND]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert_above(&score, [65, 90, 70, 93, 88, 92, 26, 77, 50, 88]);
 }

@@ -99,6 +99,13 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
     ]
 });
 
+/// What every rule needs one of.
+static NAMES_AN_HOUR: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(&format!(
+        r"\d|\b(?:{HOUR_WORD}|half|quarter|twenty|noon|midday|midnight|lunch|lunchtime|tea|teatime|dinner|close|end|cob|eob|eod)\b"
+    ))
+});
+
 /// The part of the day right after a time: "half past five in the morning".
 static PART: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"^\s+(?:in\s+the\s+(?P<part>morning|afternoon|evening)|at\s+(?P<night>night))\b")
@@ -107,6 +114,9 @@ static PART: LazyLock<Pattern> = LazyLock::new(|| {
 /// Every time of day in `text` (lower case), without overlaps.
 pub(super) fn find(text: &str) -> Vec<Clock> {
     let mut found: Vec<Clock> = Vec::new();
+    if !NAMES_AN_HOUR.is_match(text) {
+        return found;
+    }
     for (rule, reader) in RULES.iter() {
         for captures in rule.captures_iter(text) {
             let Some(clock) = read(&captures, text, *reader) else { continue };

@@ -98,6 +98,13 @@ fn slashed(first: &str, second: &str) -> (Pattern, Reader) {
     (pattern(&format!("{LEAD}{body}")), numeric)
 }
 
+/// One of these begins a word of every rule's: most sentences have none, and need no rule.
+static NAMES_A_DAY: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"\d|\b(?:day|week|fortnight|month|mid|year|quarter|hour|minute|now|today|tomorrow|tmr|tomoz|tonight|morning|afternoon|evening|night|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter|first|second|third|four|fif|six|seven|eigh|nin|ten|eleven|twel|thirt|twent|christmas|boxing|new|halloween|bonfire|valentine|st|independence|labor|memorial|thanksgiving|good|palm|ash|easter|ascension|whit|pentecost)",
+    )
+});
+
 /// A part of the day right after its day: "Monday morning".
 static PART: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -115,6 +122,9 @@ static BEFORE: LazyLock<Pattern> = LazyLock::new(|| {
 /// Every day that `text` (lower case, past masked) names, without overlaps.
 pub(super) fn find(text: &str, now: NaiveDateTime, order: DayOrder) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
+    if !NAMES_A_DAY.is_match(text) {
+        return found;
+    }
     let slashed = match order {
         DayOrder::MonthFirst => &*MONTH_FIRST,
         DayOrder::DayFirst => &*DAY_FIRST,

@@ -84,8 +84,7 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
         let found = of_sentence(&sentence, &earlier, &reference);
         if let Some((day, timed, event)) = offers::agreed(&mut offer, &sentence.text, !found.is_empty()) {
             events.add(day, timed, event);
-        }
-        if found.is_empty()
+        } else if found.is_empty()
             && let Some(made) = offers::made(&sentence, &earlier, &reference)
         {
             match offers::settled(made, offer.is_some()) {

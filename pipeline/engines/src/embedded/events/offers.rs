@@ -42,7 +42,7 @@ static TIME_ALONE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "That's fine", "Tuesday's good", "perfect", "yes, we can do that".
 static AGREES: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:oh|ok|okay|um|uh|ah|yes|yeah|yep|well|right)\W+)*(?:yes|yeah|yep|sure|perfect|great|lovely|brilliant|super|deal|done|fine|good|okay|ok|excellent|wonderful|agreed|(?:that|it|\p{L}+day(?:\s+at\s+[\p{L}\d]+)?|(?:half\s+(?:past\s+)?)?\p{L}+)(?:'s|\s+is|\s+would\s+be|'d\s+be)?\s+(?:fine|good|great|perfect|ideal|works|work|suits|suit|okay|ok|better|brilliant|lovely|all\s+right)|(?:i|we)\s+can\s+(?:do|make)|(?:i|we)(?:'ll|\s+will)\s+(?:be\s+there|take\s+(?:it|that)|do\s+that)|sounds\s+(?:good|great|fine)|see\s+you\s+then|let's\s+do\s+that)\b",
+        r"(?i)^\W*(?:(?:oh|ok|okay|um|uh|ah|yes|yeah|yep|well|right)\W+)*(?:yes|yeah|yep|sure|perfect|great|lovely|brilliant|super|deal|done|fine|good|okay|ok|excellent|wonderful|agreed|(?:that|it|\p{L}+day(?:\s+at\s+[\p{L}\d]+)?|(?:half\s+(?:past\s+)?)?\p{L}+)(?:'s|\s+is|\s+would|\s+would\s+be|'d\s+be)?\s+(?:fine|good|great|perfect|ideal|works|work|suits|suit|okay|ok|better|brilliant|lovely|all\s+right)|(?:i|we)\s+can\s+(?:do|make)|(?:i|we)(?:'ll|\s+will)\s+(?:be\s+there|take\s+(?:it|that)|do\s+that)|sounds\s+(?:good|great|fine)|see\s+you\s+then|let's\s+do\s+that)\b",
     )
 });
 /// "Yes, but I can't": no agreement.

@@ -4,6 +4,7 @@
 //! is unsure it stays silent.
 
 mod claims;
+mod contact;
 mod deadlines;
 mod filters;
 mod kept;
@@ -28,6 +29,7 @@ use super::phrases::names;
 use super::planted::without_orders;
 use super::text::{Sentence, content_stems, decapitalised, pattern, sentences, words};
 use crate::embedded::pattern::Pattern;
+use contact::{ALONE, CONTACT, COURTESY, HELPS, REPORTS, TO_PERSON};
 use kept::Kept;
 
 /// A task that a clause claims, before its date is found.
@@ -414,46 +416,6 @@ static LED: LazyLock<Pattern> = LazyLock::new(|| {
 
 /// "Close my old account".
 static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:my|our)\s"));
-
-/// "Ring me back", "get back to him".
-static CONTACT: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|come\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|you|him|her|them|both|everyone|everybody|you\s+both)\b|^tell\s+(?:him|her|them|everyone|everybody)\b|^let\s+(?:me|us|you|him|her|them)\s+know\b|^(?:lock|tidy|clear|clean|wash|log|sign|check|set|hoover|pack)\s+(?:up|out|in|down)\b|^(?:pick|drive|fetch|collect|drop|bring|take|meet)\s+(?:you|him|her|them)\b(?:\s+(?:up|off|back|home|over|round|to|from|at|for|there|on)\b|\W*$)",
-    )
-});
-
-/// "I'll drive you", "let him in", "read with her": what is done for a person.
-static HELPS: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:(?:drive|fetch|introduce)\s+(?:you|him|her|them|us)\b|pick\s+(?:you|him|her|them|us)\s+up\b|let\s+(?:him|her|them|us)\s+in\b|(?:read|practise|practice|play|work|sit)\s+with\s+(?:him|her|them)\b)",
-    )
-});
-
-/// "I'll bake on Thursday": what is done without naming a thing.
-static ALONE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:bake|cook|iron|hoover|vacuum|clean|tidy|mow|shop|pack|transfer|pay|reply|rehearse|practise|practice|study|revise|decide|(?:do|go)\s+(?:the\s+)?(?:shopping|cooking|cleaning|ironing))(?:\s+(?:on|at|by|before|this|next|tomorrow|tonight|today|first|then)\b|\W*$)",
-    )
-});
-
-/// "Text him tonight", "pick her up": not "her" of "her bag".
-static TO_PERSON: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?P<verb>(?:call|phone|ring|text|email|message|ask|tell|write(?:\s+to)?|talk\s+to|speak\s+(?:to|with)|meet|visit|invite|remind|contact|thank|pay|pick|collect|fetch|drive|take|bring|drop|give|show|help|send|lend|book)\s+)(?:him|her)(?P<after>\W*$|\s+(?:every|each|the|an?|to|at|on|in|up|out|about|from|for|back|some|that|this|off|over|tomorrow|today|tonight|by|and|with|home|round|along|there|into|later|again|if|when|whether)\b)",
-    )
-});
-
-/// "Text you when it's done", "ring me if it gets worse": what one is to hear of need not be named before.
-static REPORTS: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:(?:call|phone|ring|text|email|message|ping|notify|warn)\s+(?:me|us|you|him|her|them|\p{L}+)(?:\s+back)?|let\s+(?:(?:the|my|our|your)\s+)?\p{L}+\s+know|(?:find|figure|work)\s+out|check|look|confirm|see|ask(?:\s+(?:(?:the|my|our|your)\s+)?\p{L}+)?|tell\s+(?:him|her|them|mum|mom|dad|(?:the|my|our|your)\s+\p{L}+|(?-i:\p{Lu})\p{L}+)|(?:come|get)\s+back(?:\s+to\s+\p{L}+)?)\s+(?:if|when|before|after|as\s+soon\s+as|once|whether|what|how|which|where|who)\b",
-    )
-});
-static COURTESY: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:if\s+you\s+(?:need|have|want|like|can|could|get|change|think|are)|if\s+there(?:'s|\s+is|\s+are)|when\s+you(?:'re|\s+get|\s+are)\s+(?:home|back|in|there)|what\s+you\s+think|how\s+(?:it|you|that|things|we|i)|if\s+(?:that|this|it|i|we|you)|what\s+(?:i|we|you|happens|happened|it|that)|what\s+(?:i|we)\s+mean|you\s+know\s+(?:that|what|how))\b",
-    )
-});
 
 /// "A new one", "another one".
 static ANOTHER: LazyLock<Pattern> = LazyLock::new(|| {
