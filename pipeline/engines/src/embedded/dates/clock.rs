@@ -31,7 +31,7 @@ type Reader = fn(&Captures<'_>) -> Option<NaiveTime>;
 const LEAD: &str = r"(?:\b(?P<lead>by|before|until|till|no later than|at|around|from|between|due at|due by)\s+(?:the\s+)?(?:about\s+|around\s+)?)?";
 const HOUR_WORD: &str = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve";
 /// What may follow an hour that nothing else shows to be one.
-const AFTER: &str = r"(?P<after>$|[.,;!?]+(?:\s|$)|\s+(?:on|in|this|next|sharp|today|tomorrow|tmrw|tonight|monday|tuesday|wednesday|thursday|friday|saturday|sunday|please|if|with|and|so|then|or|because|but|till|until)\b)";
+const AFTER: &str = r"(?P<after>$|[.,;!?]+(?:\s|$)|\s+(?:on|in|this|next|sharp|today|tomorrow|tmrw|tonight|monday|tuesday|wednesday|thursday|friday|saturday|sunday|please|if|with|and|so|then|or|because|but|till|until|for|works?|suits?|ok|okay|is|would)\b)";
 /// Minutes after a spoken hour: "seven thirty".
 const MINUTE_WORD: &str = r"oh[\s-]five|ten|fifteen|(?:twenty|thirty|forty|fifty)(?:[\s-]five)?";
 

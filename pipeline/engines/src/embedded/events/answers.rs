@@ -109,14 +109,14 @@ pub(super) fn visit(said: &Said<'_>) -> Option<String> {
     VISIT.is_match(&joined(&said.all)).then(|| "Visit".to_owned())
 }
 
-/// "I'm having my wisdom teeth out", "she's getting the cast removed": what is done for somebody.
+/// "I'm having my wisdom teeth out", "she's getting the cast removed": what is done for a person.
 static HAS_DONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)(?:'m|'re|'s|\bam|\bare|\bis|'ll\s+be)\s+(?:having|getting)\s+(?:my|our|your|his|her|their|the|an?)\s+(?P<what>(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+)\s+(?P<done>out|off|in|done|\p{L}{2,}ed|cut|redone|taken\s+out|put\s+in)\b",
     )
 });
 
-/// What somebody has done on a day.
+/// What a person has done on a day.
 pub(super) fn has_done(said: &Said<'_>) -> Option<String> {
     let text = joined(&said.all);
     let found = HAS_DONE.captures(&text)?;

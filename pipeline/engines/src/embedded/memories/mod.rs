@@ -167,7 +167,7 @@ fn last_meant(text: &str, speaker: Option<&str>) -> Option<String> {
 fn last_name(text: &str) -> Option<String> {
     NAME.captures_iter(text)
         .filter(|found| found.name("led").is_none())
-        // "Soup only." begins with a capital and names nobody.
+        // "Soup only." begins with a capital and names no person.
         .filter(|found| {
             let name = found.name("n").map_or(0..0, |name| name.range());
             let first = text.get(..name.start).is_some_and(|before| before.trim().is_empty());
@@ -329,7 +329,7 @@ fn of_others(text: &str, meant: Option<String>, user: Option<&str>) -> Option<Ca
         .then(|| OTHERS.captures(text))
         .flatten()
         .map(|said| (said["n"].to_owned(), said["r"].to_owned()));
-    // "He has asthma" names nobody.
+    // "He has asthma" gives no name.
     let named = named.filter(|(name, _)| is_name(name));
     let (name, said) = named.or_else(|| {
         let said = MAY_BE_MEANT.is_match(text).then(|| PRONOUN.captures(text)).flatten()?;

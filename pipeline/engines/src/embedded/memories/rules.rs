@@ -312,7 +312,7 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     ]
 });
 
-/// Whoever speaks of himself says one of these.
+/// A fact about the speaker has one of these.
 pub(super) static OF_ONESELF: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:i|we|my)\b"));
 
 pub(super) static EVERY: LazyLock<Pattern> = LazyLock::new(|| {
@@ -348,7 +348,7 @@ pub(super) static KIN: LazyLock<Pattern> = LazyLock::new(|| {
 pub(super) static MAY_BE_KIN: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)\b(?:my|our|mum|mom|dad|grandma|grandpa|granny|nan|gran|grandad|granddad)\b")
 });
-/// Where somebody who was named before may be meant.
+/// Where a person who was named before may be meant.
 pub(super) static MAY_BE_MEANT: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:he|she)\b"));
 /// What is said of others, by name.
 pub(super) static OTHERS: LazyLock<Pattern> = LazyLock::new(|| {
