@@ -69,3 +69,14 @@ fn date_phrases_of_many_voices_are_resolved() {
         assert!(score.percent() >= floor, "{score} phrases of set {set}");
     }
 }
+
+#[test]
+fn ordinary_date_phrases_are_resolved() {
+    let corpus = include_str!("../corpus/ordinary_dates.txt");
+    for (set, floor) in [("Y", 100), ("Z", 95)] {
+        let said_at = "2027-05-12T09:45:00Z".parse().unwrap();
+        let score = score::dates::score(&Embedded::new(), corpus, set, said_at);
+        assert_eq!(score.of, 24);
+        assert!(score.percent() >= floor, "{score} phrases of set {set}");
+    }
+}

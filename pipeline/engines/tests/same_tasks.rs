@@ -17,7 +17,8 @@ const PAIRS: &str = concat!(
     include_str!("../corpus/unseen_tasks.txt"),
     include_str!("../corpus/everyday_tasks.txt"),
     include_str!("../corpus/mixed_tasks.txt"),
-    include_str!("../corpus/voices_tasks.txt")
+    include_str!("../corpus/voices_tasks.txt"),
+    include_str!("../corpus/ordinary_tasks.txt")
 );
 
 fn same_task(one: &str, other: &str) -> bool {
@@ -62,6 +63,8 @@ fn duplicates_are_mostly_found_and_look_alikes_stay_apart() {
         ("V", 75),
         ("W", 90),
         ("X", 66),
+        ("Y", 83),
+        ("Z", 58),
     ] {
         let (duplicates, apart) = score(half);
         assert!(duplicates.of >= 4 && apart.of >= 6, "the pairs were read");

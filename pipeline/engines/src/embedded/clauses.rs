@@ -33,7 +33,7 @@ static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
                 | (?:\p{{Lu}}\p{{Ll}}+|my\ \p{{L}}+|somebody)\s(?:needs|has|should|will|must|promised|agreed|wants|expects)\b
                 | (?i:the|my|our|your)\s\p{{L}}+(?:\s\p{{L}}+)?\s(?:needs?\s|has\s+to\b|have\s+to\b|must\b|should\b)
                 | (?i:{verbs})\s(?:(?i:{object})\b|\p{{Lu}})
-                | (?i:give|keep|leave)\s(?i:{object})\b
+                | (?i:give|keep|leave|put)\s(?i:{object})\b
                 | (?i:{PLAIN})\s\p{{L}} )"
     ))
 });

@@ -19,6 +19,7 @@ mod pattern;
 mod phrases;
 mod pictures;
 mod planted;
+mod relation;
 mod same;
 mod subject;
 mod text;
@@ -113,7 +114,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/10"
+        "embedded/11"
     }
 
     fn costs(&self) -> bool {

@@ -4,8 +4,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::OnceLock;
 
-use regex::{Captures, Match, Regex, RegexSet, RegexSetBuilder, Replacer};
+use regex::{Captures, Match, Regex, RegexBuilder, RegexSet, RegexSetBuilder, Replacer};
 
 /// A pattern of ours.
 pub(super) struct Pattern(Regex);
@@ -18,6 +19,15 @@ impl Pattern {
             reason = "patterns are literals and word lists of this crate; the tests compile every one"
         )]
         Self(Regex::new(source).expect("a pattern of ours"))
+    }
+
+    /// The same for a pattern of long word lists, whose states are more than regexes remember by themselves.
+    pub(super) fn large(source: &str) -> Self {
+        #[expect(
+            clippy::expect_used,
+            reason = "patterns are literals and word lists of this crate; the tests compile every one"
+        )]
+        Self(RegexBuilder::new(source).dfa_size_limit(REMEMBERED).build().expect("a pattern of ours"))
     }
 
     pub(super) fn is_match(&self, text: &str) -> bool {
@@ -66,10 +76,17 @@ impl Pattern {
     }
 }
 
-/// Several patterns, of which one pass over a text tells those that match.
+/// Several patterns, of which one pass over a text tells those that match. Each is compiled when it first matches: of
+/// many, few do in one talk.
 pub(super) struct Patterns {
-    all: Vec<Pattern>,
+    all: Vec<LazyPattern>,
     set: RegexSet,
+}
+
+/// A pattern of a list, compiled when it is first needed.
+pub(super) struct LazyPattern {
+    source: String,
+    compiled: OnceLock<Pattern>,
 }
 
 /// Of the states that a set remembers, in bytes: with less it forgets them again and again.
@@ -87,13 +104,23 @@ impl Patterns {
             .dfa_size_limit(REMEMBERED)
             .build()
             .expect("patterns of ours");
-        Self { all: sources.iter().map(|source| Pattern::new(source)).collect(), set }
+        Self { all: sources.iter().cloned().map(LazyPattern::new).collect(), set }
     }
 
     /// The patterns that match `text`, with their places, in order.
     pub(super) fn matching(&self, text: &str) -> Vec<(usize, &Pattern)> {
         let found = self.set.matches(&ascii(text));
-        found.iter().filter_map(|at| Some((at, self.all.get(at)?))).collect()
+        found.iter().filter_map(|at| Some((at, self.all.get(at)?.get()))).collect()
+    }
+}
+
+impl LazyPattern {
+    pub(super) fn new(source: String) -> Self {
+        Self { source, compiled: OnceLock::new() }
+    }
+
+    pub(super) fn get(&self) -> &Pattern {
+        self.compiled.get_or_init(|| Pattern::large(&self.source))
     }
 }
 

@@ -12,7 +12,7 @@ use super::lexicon::{
     is_task_verb, is_vague_verb,
 };
 use super::pattern::Pattern;
-use super::text::{Sentence, pattern};
+use super::text::{Sentence, decapitalised, pattern};
 
 /// A phrase as it was said, and its stems.
 #[derive(Clone, Debug)]
@@ -22,7 +22,19 @@ pub(super) struct Phrase {
     /// Their stems.
     pub(super) stems: Vec<String>,
     score: f64,
+    /// How often they were said.
+    said: usize,
 }
+
+impl Phrase {
+    /// Whether a talk is about this more than about all else, `other` being what it says next.
+    pub(super) fn dominates(&self, other: &Self) -> bool {
+        self.said > 2 && self.score > DOMINANT * other.score
+    }
+}
+
+/// How much more the subject of a talk must count than what is said of it.
+const DOMINANT: f64 = 1.4;
 
 /// What a phrase counts whose last word never stands behind an article or the like, so that it may be no noun.
 const UNSHOWN: f64 = 0.7;
@@ -35,6 +47,8 @@ const WEAK: f64 = 0.4;
 
 /// The weight of the name of somebody who speaks, or is spoken to: it says who, and not what about.
 const OF_PEOPLE: f64 = 0.4;
+/// That of one who speaks is no topic of his own talk.
+const OF_SPEAKERS: f64 = 0.1;
 
 /// Where a name is that of a person: addressed, introduced, asked or quoted.
 static PERSON: LazyLock<Pattern> = LazyLock::new(|| {
@@ -152,6 +166,25 @@ const SHOWS_NOUN: &[&str] = &[
     "new",
 ];
 
+/// The words that are written with a capital inside a sentence.
+fn named<'t>(sentences: &'t [Sentence<'_>]) -> HashSet<&'t str> {
+    let words = sentences.iter().flat_map(|sentence| sentence.text.split_whitespace().skip(1));
+    let bare = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    bare.filter(|word| word.starts_with(char::is_uppercase)).collect()
+}
+
+/// A phrase with which a sentence began, as it is written within one.
+fn uncapitalised(phrase: &str, people: &HashSet<String>) -> String {
+    let first = phrase.split(' ').next().unwrap_or_default();
+    let shouted = first.chars().skip(1).any(char::is_uppercase);
+    if shouted || people.contains(first) { phrase.to_owned() } else { decapitalised(phrase) }
+}
+
+/// Whether `word` may stand in a phrase of an English talk.
+pub(super) fn names(word: &str) -> bool {
+    is_topical(word, false, Language::English)
+}
+
 /// Longer runs are cut.
 const LONGEST: usize = 3;
 
@@ -179,6 +212,13 @@ pub(super) fn key_phrases(
 ) -> Vec<Phrase> {
     let nouns = nouns(sentences, language);
     let people = people(sentences, language);
+    let named = named(sentences);
+    // "lou: ok", in a chat whose labels were not read as speakers.
+    let labels = sentences.iter().filter_map(|said| said.text.split_once(": ")).map(|(label, _)| label);
+    let labels =
+        labels.filter(|label| !label.contains(' ') && label.chars().all(|c| c.is_alphanumeric() || c == '_'));
+    let speakers = sentences.iter().filter_map(|said| said.speaker);
+    let speakers: HashSet<String> = speakers.chain(labels).map(str::to_lowercase).collect();
     let mut best: HashMap<Vec<String>, (usize, Phrase)> = HashMap::new();
     let mut order = 0;
     for (place, sentence) in sentences.iter().enumerate() {
@@ -189,9 +229,22 @@ pub(super) fn key_phrases(
             phrase.score *= if noun || !language.is_english() { 1.0 } else { UNSHOWN };
             phrase.score *=
                 if run.iter().all(|word| is_vague_noun(&word.to_lowercase())) { VAGUE } else { 1.0 };
-            phrase.score *= if run.iter().all(|word| people.contains(*word)) { OF_PEOPLE } else { 1.0 };
+            phrase.score *= if run.iter().all(|word| speakers.contains(&word.to_lowercase())) {
+                OF_SPEAKERS
+            } else if run.iter().all(|word| people.contains(*word)) {
+                OF_PEOPLE
+            } else {
+                1.0
+            };
+            if language.is_english()
+                && sentence.text.starts_with(&phrase.text)
+                && !named.contains(run.first().copied().unwrap_or_default())
+            {
+                phrase.text = uncapitalised(&phrase.text, &people);
+            }
             let entry = best.entry(phrase.stems.clone()).or_insert_with(|| (order, phrase.clone()));
             entry.1.score = entry.1.score.max(phrase.score) + 0.2;
+            entry.1.said += 1;
         }
     }
     let mut phrases: Vec<(usize, Phrase)> = best.into_values().collect();
@@ -231,7 +284,7 @@ fn scored(run: &[&str], position: usize, weights: &HashMap<String, f64>, languag
     let named = run.iter().any(|word| word.starts_with(char::is_uppercase));
     let early = if position < 3 { 1.2 } else { 1.0 };
     let score = said / (run.len() as f64).sqrt() * early * if named { 1.25 } else { 1.0 };
-    Phrase { text: run.join(" "), stems, score }
+    Phrase { text: run.join(" "), stems, score, said: 0 }
 }
 
 /// Runs of at most [`LONGEST`] adjoining content words without verbs.

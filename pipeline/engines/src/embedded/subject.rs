@@ -6,12 +6,16 @@ use std::sync::LazyLock;
 use records::Category;
 
 use super::language::Language;
-use super::lexicon::SUBJECTS;
+use super::lexicon::{HINTS, SUBJECTS};
 use super::text::{Sentence, stem, words};
 
 /// One word that names a subject and that two of them share is enough for a category, one that three share is not;
 /// one that only hints is not, two are.
 const LEAST: f64 = 0.6;
+
+/// Hints beyond this say less, each a part of what it would: in a long talk there are some of everything.
+const MANY: f64 = 1.2;
+const SURPLUS: f64 = 0.75;
 
 /// What a category gains by what is said of its kin: a talk with a little of many trades is about work of some kind.
 const KIN: f64 = 0.2;
@@ -83,20 +87,30 @@ pub(super) fn category(
     frequency: &HashMap<String, f64>,
     language: Language,
 ) -> Category {
-    let mut scores: HashMap<Category, f64> = HashMap::new();
+    let (mut named, mut hinted): (HashMap<Category, f64>, HashMap<Category, f64>) = Default::default();
     // In the order of words, so that sums of fractions are the same every time.
     let mut said: Vec<_> = frequency.iter().collect();
     said.sort_unstable_by_key(|(stem, _)| *stem);
     for (stem, count) in said {
-        count_in(&mut scores, &voices(stem, language), *count);
+        let (names, hints): (Vec<Voice>, Vec<Voice>) =
+            voices(stem, language).into_iter().partition(|(_, weight)| *weight > HINTS);
+        let shared: f64 = names.iter().chain(&hints).map(|(_, weight)| weight).sum();
+        count_in(&mut named, &names, *count, shared);
+        count_in(&mut hinted, &hints, *count, shared);
     }
     if language.is_english() {
         let mut pairs: Vec<_> = pairs(sentences).into_iter().collect();
         pairs.sort_unstable_by_key(|(pair, _)| *pair);
         for ((first, second), count) in pairs {
             let voices = PAIRS.get(first).and_then(|seconds| seconds.get(second));
-            count_in(&mut scores, voices.map_or(&[], Vec::as_slice), count);
+            let voices = voices.map_or(&[][..], Vec::as_slice);
+            count_in(&mut named, voices, count, voices.iter().map(|(_, weight)| weight).sum());
         }
+    }
+    let mut scores = named;
+    for (category, hints) in hinted {
+        *scores.entry(category).or_insert(0.0) +=
+            if hints > MANY { MANY + SURPLUS * (hints - MANY) } else { hints };
     }
     let mut best = (Category::Other, LEAST);
     for subject in SUBJECTS.iter() {
@@ -117,8 +131,8 @@ fn with_kin(scores: &HashMap<Category, f64>, category: Category) -> f64 {
     if own > 0.0 { own + KIN * kin } else { 0.0 }
 }
 
-fn count_in(scores: &mut HashMap<Category, f64>, voices: &[Voice], count: f64) {
-    let shared: f64 = voices.iter().map(|(_, weight)| weight).sum();
+/// `shared` is what a word says of all its categories.
+fn count_in(scores: &mut HashMap<Category, f64>, voices: &[Voice], count: f64, shared: f64) {
     for (category, weight) in voices {
         *scores.entry(*category).or_insert(0.0) += weight * (1.0 + count.ln()) / shared.max(1.0).sqrt();
     }

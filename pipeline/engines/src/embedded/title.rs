@@ -5,13 +5,15 @@ use std::collections::{BTreeSet, HashMap};
 use records::{Category, Folder, Meeting};
 use stages::is_title;
 
+use super::capitals::restored;
 use super::language::Language;
 use super::phrases::Phrase;
+use super::relation;
 use super::text::{Sentence, capitalised, shortened};
 
 /// DECISIONS §5.
 const LONGEST_TITLE: usize = 80;
-/// The title that the talk has in a calendar, if it has words; else the best phrases, "A, B and C"; else the first words that were said.
+/// The title that the talk has in a calendar, if it has words; else the best phrases, with what was said of one of them; else the first words that were said.
 /// In other languages "A, B", as they are written.
 pub(super) fn title(
     planned: Option<&Meeting>,
@@ -30,17 +32,29 @@ pub(super) fn title(
             .first()
             .map_or_else(|| "Conversation".to_owned(), |first| super::text::first_words(&first.text, 8)),
         [one, other, ..] if !language.is_english() => capitalised(&format!("{}, {}", one.text, other.text)),
-        [one] => title_case(&one.text),
-        [one, other] => format!("{} and {}", title_case(&one.text), title_case(&other.text)),
-        [one, two, three, ..] => {
-            format!("{}, {} and {}", title_case(&one.text), title_case(&two.text), title_case(&three.text))
-        }
+        _ => capitalised(&composed(topics, sentences)),
     };
     shortened(&words, LONGEST_TITLE).trim_end_matches(['.', '!', '?', ',', ';', ':', '…', ' ']).to_owned()
 }
 
-fn title_case(phrase: &str) -> String {
-    phrase.split(' ').map(capitalised).collect::<Vec<_>>().join(" ")
+/// "Key for the bike shed, rent and contract"; where one topic is what the others are said of, "Wedding: menu and band".
+fn composed(topics: &[Phrase], sentences: &[Sentence<'_>]) -> String {
+    let relation = relation::of(topics, sentences);
+    let mut parts: Vec<String> = Vec::new();
+    for (at, topic) in topics.iter().enumerate() {
+        match &relation {
+            Some(relation) if relation.head == at => parts.push(relation.text.clone()),
+            Some(relation) if relation.told == Some(at) => {}
+            _ => parts.push(restored(&topic.text).into_owned()),
+        }
+    }
+    let subject = matches!(topics, [one, other, ..] if one.dominates(other));
+    match parts.as_slice() {
+        [one, two, three] if subject => format!("{one}: {two} and {three}"),
+        [one, two, three] => format!("{one}, {two} and {three}"),
+        [one, two] => format!("{one} and {two}"),
+        _ => parts.concat(),
+    }
 }
 
 /// The folder whose description shares at least two stems with the talk, or that is named as its category.

@@ -23,11 +23,21 @@ static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
           | (?:someone|somebody|everyone|everybody)\s+(?:has|needs|should|must|will)\b
           | (?:please|don't\s+forget|make\s+sure|remind\s+me|remember\s+to|let's|let\s+me|note\s+to\s+self)\b
           | before\s+i\s+forget\b
+          | (?:they're|it's|that's|he's|she's)\b | (?:they|he|she|it)\s+(?:wants?|will|needs?|can)\b
+          | and\s+then\s+(?:the|my|our|i|we|there|i'll|there's)\b
+          | (?:mum|mom|dad|\p{L}+)s\s+birthday\b
           | (?:the|my|our)\s+(?:new\s+|old\s+|first\s+|next\s+)?\p{L}+(?:\s+(?:for|of)\s+the\s+\p{L}+|\s+\p{L}+)?\s+(?:is|are|was|were|has|have|had|needs?|will|wants?|comes?|arrives?|starts?|expires?|visits)\s
           | (?:there's|there\s+is|there\s+are)\s
           | (?:call|ring|phone|email|text|buy|book|pay|send|pick\s+up|order|cancel|return|renew|fix|clean|wash|check|ask|tell|remind|bring|fetch|collect|post|print|water|feed|take|put|sort\s+out)\s+(?:the|my|our|your|his|her|an|some|mum|dad|mom|him|them)\b
           | also\s+(?:call|ring|phone|email|text|buy|book|pay|send|pick|get|order|cancel|return|renew|fix|check|ask|tell|remind|bring|fetch|collect|print|water|feed|i|we|you|they|the|my|our|can|could|please|don't|remember|let's|there)\b | (?:okay|ok|yeah|oh|anyway|cheers|bye|lovely|thanks|right\s+so|by\s+the\s+way)\b
         )",
+    )
+});
+
+/// What begins a sentence whatever stands before it.
+static OPENS: LazyLock<Pattern> = LazyLock::new(|| {
+    Pattern::new(
+        r"(?i)^(?:also|anyway|by\s+the\s+way|before\s+i\s+forget|okay|ok|oh|and\s+then|note\s+to\s+self)\b",
     )
 });
 
@@ -42,7 +52,7 @@ const GOES_ON: &str = "and or but so then if when because cause that before afte
 /// Contractions whose apostrophe was left out, none of which is another word.
 static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     Pattern::new(
-        r"(?i)\b(?:(?P<not>do|does|did|ca|wo|is|was|are|were|could|should|would|have|has|had)nt|(?P<who>i)(?P<be>m|ve)|(?P<you>you|they)(?P<aux>ll|re|ve))\b",
+        r"(?i)\b(?:(?P<not>do|does|did|ca|wo|is|was|are|were|could|should|would|have|has|had)nt|(?P<who>i)(?P<be>m|ve)|(?P<you>you|they)(?P<aux>ll|re|ve)|(?P<it>that|what|he|she|there|here|where|who|how)(?P<is>s))\b",
     )
 });
 
@@ -59,7 +69,7 @@ pub(super) fn with_endings(text: &str) -> Cow<'_, str> {
 static ILL: LazyLock<Pattern> = LazyLock::new(|| {
     let verbs = task_verbs().collect::<Vec<_>>().join("|");
     Pattern::new(&format!(
-        r"(?i)(?P<before>^|[,.;:!?]\s+|\b(?:and|so|ok|okay|sure|yes|yeah|then|but|no|lol|fine)\s+)(?P<i>i)ll\s+(?P<verb>be|do|go|have|make|give|take|try|let|see|come|never|also|just|{verbs})\b"
+        r"(?i)(?P<before>^|[,.;:!?]\s+|\b(?P<word>[\p{{L}}']+)\s+)(?P<i>i)(?P<will>ll|d)\s+(?P<verb>like|need|say|rather|love|prefer|look|stop|put|be|do|go|have|make|give|take|try|let|see|come|never|also|just|{verbs})\b"
     ))
 });
 
@@ -120,15 +130,35 @@ pub(super) fn with_plain_spelling(text: &str) -> Cow<'_, str> {
 
 /// `text` with the apostrophes that chat leaves out.
 pub(super) fn with_apostrophes(text: &str) -> Cow<'_, str> {
-    match ILL.replace_all(text, "${before}${i}'ll ${verb}") {
-        Cow::Borrowed(text) => with_bare_apostrophes(text),
-        Cow::Owned(text) => Cow::Owned(with_bare_apostrophes(&text).into_owned()),
-    }
+    let text = ILL.replace_all(text, |found: &Captures<'_>| {
+        let word = found.name("word").map_or_else(String::new, |word| word.as_str().to_lowercase());
+        // "She was ill, take her home", "the id like that".
+        if NO_WILL.split_whitespace().any(|before| before == word) {
+            return found[0].to_owned();
+        }
+        format!("{}{}'{} {}", &found["before"], &found["i"], &found["will"], &found["verb"])
+    });
+    let text = ITS.replace_all(&text, "${it}'s ${next}").into_owned();
+    Cow::Owned(with_bare_apostrophes(&text).into_owned())
 }
+
+/// After these, "ill" and "id" are words of their own.
+const NO_WILL: &str = "is was are were am be been being feel feeling felt feels fell fall get gets got getting look looks looked very really so too quite \
+    seriously the a an my your our his her their this that no new old photo user student he's she's i'm im you're youre they're";
+
+/// "Its on the third", "lets meet": before these words no possessive and no verb.
+static ITS: LazyLock<Pattern> = LazyLock::new(|| {
+    Pattern::new(
+        r"(?i)\b(?P<it>it|let)s\s+(?P<next>(?:an?|the|not|been|at|on|in|for|so|too|very|my|your|our|gonna|going|just|still|really|about|like|only|all|always|never|over|up|due|from|say|do|meet|go|have|make|take|get|see|talk|try|call|book|plan|move|start|keep|leave|put|ask|check|that|because|nearly|almost)\b)",
+    )
+});
 
 fn with_bare_apostrophes(text: &str) -> Cow<'_, str> {
     BARE.replace_all(text, |found: &Captures<'_>| {
         let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
+        if !part("it").is_empty() {
+            return format!("{}'{}", part("it"), part("is"));
+        }
         match (part("not"), part("who")) {
             ("", "") => format!("{}'{}", part("you"), part("aux")),
             ("", who) => format!("{who}'{}", part("be")),
@@ -145,7 +175,8 @@ pub(super) fn cut(text: &str, longest: usize) -> Vec<String> {
     if is_unpunctuated(text) {
         for found in OPENING.spans(text) {
             let before = text.get(from..found.start).unwrap_or_default();
-            if begins(before) {
+            let opens = OPENS.is_match(text.get(found.clone()).unwrap_or_default());
+            if begins(before, opens) {
                 pieces.push(before.trim());
                 from = found.start;
             }
@@ -163,7 +194,7 @@ fn is_unpunctuated(text: &str) -> bool {
 
 /// Whether what stands before leaves room for a new sentence: two words, and the last not one that goes on. Looks at
 /// its first and last words alone, so that a long line costs what its length is.
-fn begins(before: &str) -> bool {
+fn begins(before: &str, opens: bool) -> bool {
     let filler = |word: &&str| matches!(*word, "um" | "uh" | "er" | "erm");
     let mut from_last = before.trim_end().rsplit(' ').skip_while(filler);
     let last = from_last.next().unwrap_or_default().to_lowercase();
@@ -178,7 +209,12 @@ fn begins(before: &str) -> bool {
         && !reports
         && !last.ends_with("'d")
         && !last.ends_with("'ll")
-        && !GOES_ON.split_whitespace().any(|word| word == last)
+        // "Can they fit me in also I promised Helen": before "also" a preposition is a particle.
+        && if opens {
+            !matches!(last.as_str(), "and" | "or" | "but" | "so" | "um" | "uh" | "oh" | "i" | "we" | "you" | "the" | "a" | "can" | "could")
+        } else {
+            !GOES_ON.split_whitespace().any(|word| word == last)
+        }
 }
 
 fn chunks(piece: &str, longest: usize) -> Vec<String> {

@@ -83,6 +83,12 @@ impl Score {
         }
     }
 
+    /// The share of the column `name`.
+    pub(crate) fn share(mut self, name: &str) -> Share {
+        let (_, column) = COLUMNS.into_iter().find(|(column, _)| *column == name).unwrap();
+        *column(&mut self)
+    }
+
     /// Prints a row of the table.
     pub(crate) fn print(mut self, name: &str) {
         let cells = COLUMNS.map(|(_, column)| format!("{:>9}", column(&mut self)));

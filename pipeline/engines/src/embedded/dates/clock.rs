@@ -31,7 +31,7 @@ type Reader = fn(&Captures<'_>) -> Option<NaiveTime>;
 const LEAD: &str = r"(?:\b(?P<lead>by|before|until|till|no later than|at|around|from|between|due at|due by)\s+(?:the\s+)?(?:about\s+|around\s+)?)?";
 const HOUR_WORD: &str = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve";
 /// What may follow an hour that nothing else shows to be one.
-const AFTER: &str = r"(?P<after>$|[.,;!?]+(?:\s|$)|\s+(?:on|in|this|next|sharp|today|tomorrow|tmrw|tonight|monday|tuesday|wednesday|thursday|friday|saturday|sunday|please|if|with|and|so|then|or|because|but|till|until)\b)";
+const AFTER: &str = r"(?P<after>$|[.,;!?]+(?:\s|$)|\s+(?:on|in|this|next|sharp|today|tomorrow|tmrw|tonight|monday|tuesday|wednesday|thursday|friday|saturday|sunday|please|if|with|and|so|then|or|because|but|till|until|for|works?|suits?|ok|okay|is|would)\b)";
 /// Minutes after a spoken hour: "seven thirty".
 const MINUTE_WORD: &str = r"oh[\s-]five|ten|fifteen|(?:twenty|thirty|forty|fifty)(?:[\s-]five)?";
 
@@ -99,6 +99,13 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
     ]
 });
 
+/// What every rule needs one of.
+static NAMES_AN_HOUR: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(&format!(
+        r"\d|\b(?:{HOUR_WORD}|half|quarter|twenty|noon|midday|midnight|lunch|lunchtime|tea|teatime|dinner|close|end|cob|eob|eod)\b"
+    ))
+});
+
 /// The part of the day right after a time: "half past five in the morning".
 static PART: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"^\s+(?:in\s+the\s+(?P<part>morning|afternoon|evening)|at\s+(?P<night>night))\b")
@@ -107,6 +114,9 @@ static PART: LazyLock<Pattern> = LazyLock::new(|| {
 /// Every time of day in `text` (lower case), without overlaps.
 pub(super) fn find(text: &str) -> Vec<Clock> {
     let mut found: Vec<Clock> = Vec::new();
+    if !NAMES_AN_HOUR.is_match(text) {
+        return found;
+    }
     for (rule, reader) in RULES.iter() {
         for captures in rule.captures_iter(text) {
             let Some(clock) = read(&captures, text, *reader) else { continue };

@@ -55,7 +55,7 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
         rule(format!(r"\b(?P<w>{WEEKDAY}|weekend)\s+after\s+next\b"), weekday_after_next),
         rule(format!(r"\b(?:the\s+)?(?:following\s+(?P<follows>{WEEKDAY})|(?P<followed>{WEEKDAY})\s+after(?:\s+that)?(?P<after>$|[.,;!?]|\s+(?:so|and|at)\b))"), on_weekday),
         rule(format!(r"\b(?P<w>{WEEKDAY}),?\s+(?:of\s+|in\s+)?(?:the\s+)?(?P<which>this|next)\s+week\b"), weekday_of_week),
-        rule(format!(r"\b(?P<which>this|next)\s+week(?:'s)?,?\s+(?:on\s+)?(?P<w>{WEEKDAY})\b"), weekday_of_week),
+        rule(format!(r"\b(?P<which>this|next)\s+week(?:'s)?,?\s+(?:(?:say|maybe|perhaps|ideally|probably|preferably),?\s+)?(?:on\s+)?(?P<w>{WEEKDAY})\b"), weekday_of_week),
         rule(format!(r"\bthis\s+time\s+(?:on\s+)?(?:(?P<unit>next\s+week|tomorrow)|(?P<w>{WEEKDAY}))\b"), this_time),
         rule(r"\b(?P<unit>week|month)\s+after\s+next\b".into(), after_next),
         rule(format!(r"\b(?P<d>first|second|third|fourth|last)\s+(?P<w>{WEEKDAY})\s+(?:of|in)\s+(?:(?:the|(?P<which>this|next))\s+month|(?P<month>{MONTH}))(?:\b|$)"), nth_weekday),
@@ -68,12 +68,14 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
         rule(format!(r"\b(?P<part>early|late|start\s+of|beginning\s+of)\s+(?:in\s+)?(?P<month>{MONTH})(?:\b|$)"), part_of_month),
         rule(format!(r"\b(?:mid(?:dle\s+of)?)[\s-](?:the\s+)?(?P<which>this|next)?\s*(?P<unit>week|month|{MONTH})\b"), middle_of),
         rule(r"\b(?:late(?:r)?\s+)?(?P<which>this|next|the)\s+(?P<unit>weekend|week|month|quarter|year)\b".into(), period),
+        // "From the fourteenth to the sixteenth of June" begins on the former.
+        rule(format!(r"{DAY_NAME}\b(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:to|until|till|through|and)\s+(?:the\s+)?(?:\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{MONTH})(?:,?\s+(?P<y>20\d\d))?(?:\b|$)"), month_day),
         rule(format!(r"{DAY_NAME}\b(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{MONTH})(?:,?\s+(?P<y>20\d\d))?(?:\b|$)"), month_day),
         rule(format!(r"{DAY_NAME}\b(?P<month>{MONTH})\s+(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\b(?:,?\s+(?P<y>20\d\d)\b)?"), month_day),
         rule(r"\b(?P<y>20\d\d)-(?P<m>\d{2})-(?P<d>\d{2})\b".into(), numeric),
         rule(r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>20\d\d)\b".into(), numeric),
         rule(format!(r"\b(?:{WEEKDAY}),?\s+(?:the\s+)?(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)|(?P<word>{ORDINAL}))\b"), nth),
-        (pattern(&format!(r"\b(?P<lead>by|before|until|till|due(?: on| by)?|on|for|from|between|of)\s+the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b|(?P<word>{ORDINAL})(?P<after>$|[.,;!?]|\s+(?:at|by|and|or|so|if|because|please|latest|which|but|then|when|with|for|we|i|it|you|he|she|they|is|are|in\s+the)\b))")), nth),
+        (pattern(&format!(r"\b(?P<lead>by|before|until|till|due(?: on| by)?|on|for|from|between|of)\s+the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b|(?P<word>{ORDINAL})(?P<after>$|[.,;!?]|\s+(?:at|to\s+the|until|till|by|and|or|so|if|because|please|latest|which|but|then|when|with|for|we|i|it|you|he|she|they|is|are|in\s+the)\b))")), nth),
         // "The hearing is the 24th", "next appointment the sixteenth at nine".
         (pattern(&format!(r"(?:\b(?:is|are|now|appointment|meeting|session|lesson|visit|exam|class)|'s)\s+(?P<begins>the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b|(?P<word>{LATER_ORDINAL})(?P<after>$|[.,;!?]|\s+(?:at|and|or|so|if|because|but|then|with|for|we|i)\b)))")), nth),
         (pattern(r"\bis\s+(?P<begins>(?P<w>mon|tues?|weds?|thurs?|fri))\b"), on_weekday),
@@ -96,6 +98,13 @@ fn slashed(first: &str, second: &str) -> (Pattern, Reader) {
     (pattern(&format!("{LEAD}{body}")), numeric)
 }
 
+/// One of these begins a word of every rule's: most sentences have none, and need no rule.
+static NAMES_A_DAY: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"\d|\b(?:day|week|fortnight|month|mid|year|quarter|hour|minute|now|today|tomorrow|tmr|tomoz|tonight|morning|afternoon|evening|night|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter|first|second|third|four|fif|six|seven|eigh|nin|ten|eleven|twel|thirt|twent|christmas|boxing|new|halloween|bonfire|valentine|st|independence|labor|memorial|thanksgiving|good|palm|ash|easter|ascension|whit|pentecost)",
+    )
+});
+
 /// A part of the day right after its day: "Monday morning".
 static PART: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -113,6 +122,9 @@ static BEFORE: LazyLock<Pattern> = LazyLock::new(|| {
 /// Every day that `text` (lower case, past masked) names, without overlaps.
 pub(super) fn find(text: &str, now: NaiveDateTime, order: DayOrder) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
+    if !NAMES_A_DAY.is_match(text) {
+        return found;
+    }
     let slashed = match order {
         DayOrder::MonthFirst => &*MONTH_FIRST,
         DayOrder::DayFirst => &*DAY_FIRST,

@@ -257,6 +257,14 @@ impl Found {
         Self { date: later.unwrap_or(self.date), ..self }
     }
 
+    /// The first such weekday after `named`, where that is later: "on the Saturday" of a week that was named.
+    pub(super) fn in_week_of(self, named: Option<NaiveDate>) -> Self {
+        let later = named
+            .filter(|named| *named > self.date)
+            .map(|named| calendar::following(named, self.date.weekday()));
+        Self { date: later.unwrap_or(self.date), ..self }
+    }
+
     /// How many minutes lie between its two times, where it has two.
     pub(super) fn minutes(&self) -> Option<i32> {
         let length = self.until? - self.time?;

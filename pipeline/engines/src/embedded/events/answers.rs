@@ -73,7 +73,7 @@ pub(super) fn expected(said: &Said<'_>, earlier: &str) -> Option<String> {
 /// "I've booked you in for Tuesday", "let's say Monday at ten", "see you on Thursday at two": what was arranged.
 static ARRANGED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)(?:^|\b(?:so|and|then|okay|ok|great|right|good)\s+)(?:(?P<fit>(?:i|we|she|he|they)(?:'ll|'ve|\s+will|\s+can|\s+could|\s+have)\s+(?:probably\s+)?(?:(?:squeeze|fit|slot|fitted|squeezed|slotted|get|pencil|pencilled)\s+(?:you|him|her|them|it|us)\s+in\b|see\s+(?:you|him|her|them)\s*$))|(?P<say>(?:let's|shall\s+we)\s+(?:say|do$|make\s+it)|make\s+it$|(?:it\s+is|it's\s+a\s+deal)$|(?:i'll\s+|we'll\s+)?see\s+you(?:\s+(?:then|again|back))?$|(?:i'll\s+|we'll\s+)?see\s+you\s+(?:at|there)$)|(?P<in>you're|you\s+are)\s+(?:all\s+)?(?:booked|down|scheduled|pencilled|in)\b|(?P<booked>i've|we've|she's|they've)\s+(?:already\s+)?(?:booked|reserved|arranged|scheduled|hired|put)\s+(?:(?P<you>you|him|her|it|us)\b|(?:the|an?|our|my)\s+(?P<what>[\p{L}-]+(?:\s+[\p{L}-]+)?)))",
+        r"(?i)(?:^|\b(?:so|and|then|okay|ok|great|right|good)\s+)(?:(?P<fit>(?:i|we|she|he|they)(?:'ll|'ve|\s+will|\s+can|\s+could|\s+have)\s+(?:probably\s+)?(?:(?:squeeze|fit|slot|fitted|squeezed|slotted|get|pencil|pencilled)\s+(?:you|him|her|them|it|us)\s+in\b|see\s+(?:you|him|her|them)\s*$))|(?P<say>(?:let's|shall\s+we)\s+(?:say|do$|do\s+(?:that|it)$|make\s+it)|(?:we've|we)\s+(?:said|agreed(?:\s+on)?|settled\s+on)$|make\s+it$|(?:it\s+is|it's\s+a\s+deal)$|(?:i'll\s+|we'll\s+)?see\s+you(?:\s+(?:then|again|back))?$|(?:i'll\s+|we'll\s+)?see\s+you\s+(?:at|there)$)|(?P<in>you're|you\s+are)\s+(?:all\s+)?(?:booked|down|scheduled|pencilled|in)\b|(?P<booked>i've|we've|she's|they've)\s+(?:already\s+)?(?:booked|reserved|arranged|scheduled|hired|put)\s+(?:(?P<you>you|him|her|it|us)\b|(?:the|an?|our|my)\s+(?P<what>[\p{L}-]+(?:\s+[\p{L}-]+)?)))",
     )
 });
 
@@ -107,6 +107,20 @@ static VISIT: LazyLock<Pattern> = LazyLock::new(|| {
 /// A visit that a speaker announces.
 pub(super) fn visit(said: &Said<'_>) -> Option<String> {
     VISIT.is_match(&joined(&said.all)).then(|| "Visit".to_owned())
+}
+
+/// "I'm having my wisdom teeth out", "she's getting the cast removed": what is done for a person.
+static HAS_DONE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?:'m|'re|'s|\bam|\bare|\bis|'ll\s+be)\s+(?:having|getting)\s+(?:my|our|your|his|her|their|the|an?)\s+(?P<what>(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+)\s+(?P<done>out|off|in|done|\p{L}{2,}ed|cut|redone|taken\s+out|put\s+in)\b",
+    )
+});
+
+/// What a person has done on a day.
+pub(super) fn has_done(said: &Said<'_>) -> Option<String> {
+    let text = joined(&said.all);
+    let found = HAS_DONE.captures(&text)?;
+    Some(capitalised(&format!("{} {}", &found["what"], &found["done"])))
 }
 
 /// "The sequencer is being serviced", "the hall will be painted".

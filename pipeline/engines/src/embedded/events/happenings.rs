@@ -90,7 +90,7 @@ const BOUND: &[(&str, &str)] = &[
         "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety",
     ),
 ];
-const AUXILIARIES: &str = "is are am be will going to gonna 'll still also just all both probably finally then only definitely already";
+const AUXILIARIES: &str = "supposed due meant expected scheduled is are am be will going to gonna 'll still also just all both probably finally then only definitely already";
 /// Before a verb, they make it uncertain or a duty.
 const DOUBTS: &str = "to must should could would might may can need needs has have had want wants wanted please let can't didn't not";
 
@@ -134,7 +134,7 @@ pub(super) fn joined(words: &[Word<'_>]) -> String {
 }
 
 /// "We meet on Tuesday", "I'm seeing the nurse", "you're having lunch with Ana": who is met.
-pub(super) fn meeting(said: &Said<'_>) -> Option<String> {
+pub(super) fn meeting(said: &Said<'_>, earlier: &str) -> Option<String> {
     let text = joined(&said.all);
     if let Some(found) = SEES.captures(&text) {
         return Some(format!("Appointment with {}", &found["who"]));
@@ -168,10 +168,11 @@ pub(super) fn meeting(said: &Said<'_>) -> Option<String> {
     {
         return None;
     }
-    let who = words
-        .get(at + 1)
+    let next = words.get(at + 1);
+    let pronoun = next.filter(|next| next.is_any("him her them")).and_then(|_| meant(said, earlier, at));
+    let who = next
         .filter(|next| !next.is_any("again up at in on you me us each"))
-        .map(|_| with_article(words, at + 1));
+        .map(|_| pronoun.unwrap_or_else(|| with_article(words, at + 1)));
     let kind =
         if words.get(at).is_some_and(|word| word.plain == "seeing") { "Appointment" } else { "Meeting" };
     match who.filter(|who| !who.is_empty()) {
@@ -316,7 +317,7 @@ fn is_bound(verb: &str, words: &[Word<'_>], at: usize) -> bool {
 }
 
 /// Up to four words behind a verb, without whom it concerns ("us", "you").
-fn tail(said: &Said<'_>, at: usize) -> String {
+pub(super) fn tail(said: &Said<'_>, at: usize) -> String {
     let words = said.all.as_slice();
     let rest = words.get(at + 1..).unwrap_or_default();
     let ends = |word: &&Word<'_>| {
@@ -330,7 +331,7 @@ fn tail(said: &Said<'_>, at: usize) -> String {
         .take_while(ends)
         .filter(|word| {
             !word.is_any(
-                "us you me him her them here round again also already probably most definitely hopefully maybe actually now then still just only anyway",
+                "us you me him her them here round straight right directly again also already probably most definitely hopefully maybe actually now then still just only anyway",
             )
         })
         .map(|word| word.said)
@@ -394,15 +395,17 @@ pub(super) fn location(said: &Said<'_>) -> Option<String> {
 /// "We shoot on Saturday": what a group does on a day.
 pub(super) fn plan(said: &Said<'_>) -> Option<String> {
     let words = said.all.as_slice();
-    let at = words.iter().position(|word| word.is_any("we we're"))?;
+    let at = words.iter().position(|word| word.is_any("we we're they're"))?;
     let verb = words
         .get(at + 1)
         .filter(|verb| verb.plain.len() > 2 && !is_stop_word(&verb.plain) && !verb.plain.ends_with("ed"))?;
     let gerund = verb.plain.ends_with("ing");
-    if verb.is_any("aiming trying hoping looking planning aim try hope plan") {
+    if verb.is_any("aiming trying hoping looking planning aim try hope plan saying expecting thinking telling asking waiting predicting going being") {
         return None;
     }
-    let agrees = gerund == (words.get(at)?.plain == "we're");
-    let rest = tail(said, at + 1);
+    let agrees = gerund == words.get(at)?.is_any("we're they're");
+    let object = words.get(at + 2).filter(|object| object.is_any("it them that"));
+    let rest = object
+        .map_or_else(|| tail(said, at + 1), |object| format!("{} {}", object.plain, tail(said, at + 2)));
     agrees.then(|| capitalised(format!("{} {rest}", verb.plain).trim()))
 }

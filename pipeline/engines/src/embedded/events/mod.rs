@@ -4,6 +4,7 @@
 mod answers;
 mod happenings;
 mod nouns;
+mod offers;
 mod others;
 mod phrase;
 
@@ -46,6 +47,9 @@ static EVENING: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)\b(?:dinner|supper|concert|gig|party|book club|show|film|movie|drinks|date|recital|opera|ballet|play|quiz night|movie night|game night|open mic|disco|ball|pub|parents'? evening|open evening|doors|fireworks|premiere|vernissage)\b",
     )
 });
+/// "On the Saturday".
+static DEFINITE: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\bthe\s+(?:mon|tues|wednes|thurs|fri|satur|sun)day$"));
 /// What was.
 static PAST: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)\b(?:was|were|went|did|came|saw|took|met|arrived|happened|had (?:a|an|the|my|our))\b")
@@ -75,8 +79,19 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
     let reference = Reference::of(talk, order);
     let mut events = Known::default();
     let mut earlier = Earlier::default();
+    let mut offer = None;
     for sentence in without_orders(sentences(talk)) {
         let found = of_sentence(&sentence, &earlier, &reference);
+        if let Some((day, timed, event)) = offers::agreed(&mut offer, &sentence.text, !found.is_empty()) {
+            events.add(day, timed, event);
+        } else if found.is_empty()
+            && let Some(made) = offers::made(&sentence, &earlier, &reference)
+        {
+            match offers::settled(made, offer.is_some()) {
+                Ok((day, timed, event)) => events.add(day, timed, event),
+                Err(made) => offer = Some(made),
+            }
+        }
         let dates = reference.find(&sentence.text);
         let said = dates.iter().rfind(|date| is_usable(date) && !date.bare).map(Found::day);
         let day = found.last().map(|(day, _, _)| *day).or(said).map(|day| (day, 0));
@@ -202,6 +217,9 @@ fn of_sentence(
             .or(events.last().map(|(day, _, _)| *day))
             .or(earlier.day.map(|(day, _)| day));
         let date = date.clone().on(day).in_month_of(earlier.month.map(|(day, _)| day));
+        let led = date.spans.first().and_then(|span| text.get(..span.end));
+        let definite = led.is_some_and(|led| DEFINITE.is_match(led));
+        let date = if definite { date.in_week_of(earlier.month.map(|(day, _)| day)) } else { date };
         let date = if EVENING.is_match(&title) { date.in_evening() } else { date };
         let Some(start) = reference.start(&date) else { continue };
         let duration = date.minutes().unwrap_or_else(|| duration(text));
@@ -224,14 +242,16 @@ fn title(said: &Said<'_>, asks: bool, before: &str, recalled: impl Fn() -> Optio
     answers::expected(said, before)
         .or_else(|| answers::arranged(said, &recalled))
         .or_else(|| nouns::predicate(said))
-        .or_else(|| recalled().filter(|_| nouns::is_of_it(said)))
-        .or_else(|| others::of_others(said))
-        .or_else(|| happenings::meeting(said))
+        .or_else(|| recalled().filter(|_| nouns::is_of_it(said) || nouns::placed(said)))
+        .or_else(|| nouns::inverted(said))
+        .or_else(|| others::of_others(said, before))
+        .or_else(|| happenings::meeting(said, before))
         .or_else(|| {
             if happenings::is_task(said) {
                 return nouns::beside_a_task(said);
             }
             answers::done(said)
+                .or_else(|| answers::has_done(said))
                 .or_else(|| answers::guests(said))
                 .or_else(|| nouns::existence(said))
                 .or_else(|| happenings::act(said, before))
@@ -268,7 +288,12 @@ fn pieces(text: &str, dates: &[Found]) -> Vec<Range<usize>> {
         search = open.start();
         let in_date = dates.iter().any(|date| {
             let span = |date: &Found| Some(date.spans.first()?.start..date.spans.last()?.end);
-            span(date).is_some_and(|span| span.start < open.start() && open.start() < span.end)
+            // "Let's have a party, the Saturday after next".
+            let led =
+                text.get(open.range()).is_some_and(|open| matches!(open, "the" | "a" | "this" | "that"));
+            span(date).is_some_and(|span| {
+                (span.start < open.start() || led && span.start == open.start()) && open.start() < span.end
+            })
         });
         // "On Sunday, we're going": a date alone is no clause.
         let says = says_more(text, from..whole.start(), dates);

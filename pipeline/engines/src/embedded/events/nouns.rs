@@ -3,10 +3,13 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use super::happenings::tail;
 use super::phrase::{
     DETERMINERS, PRONOUNS, Said, Word, noun_phrase_before, noun_phrase_from, stripped, titled,
 };
-use crate::embedded::lexicon::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, is_stop_word, is_task_verb};
+use crate::embedded::lexicon::{
+    AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, is_adjective, is_stop_word, is_task_verb,
+};
 use crate::embedded::text::capitalised;
 
 /// What may stand between a subject and its date when the date is all that is said of it.
@@ -36,7 +39,9 @@ pub(super) fn predicate(said: &Said<'_>) -> Option<String> {
         // "The retro moved to tomorrow".
         let moved = word.is_any("moved postponed rescheduled preponed pushed brought slipped")
             && words.get(end).is_some_and(|next| next.is_any("to until till forward back"));
-        copula |= word.is_any(COPULAS) || moved;
+        // "A table for three booked Friday", as notes put it.
+        let noted = word.is_any("booked confirmed scheduled") && end == words.len();
+        copula |= word.is_any(COPULAS) || moved || noted;
         end -= 1;
     }
     let last = words.get(end.checked_sub(1)?)?;
@@ -62,7 +67,32 @@ pub(super) fn predicate(said: &Said<'_>) -> Option<String> {
         return None;
     }
     let title = titled(subject);
-    Some(if contracted { title.trim_end_matches("'s").to_owned() } else { title })
+    Some(title.trim_end_matches("'s").to_owned())
+}
+
+/// "Friday's the school fair", "tomorrow is bin day": the date is the subject, and what takes place the predicate.
+pub(super) fn inverted(said: &Said<'_>) -> Option<String> {
+    let opens =
+        |word: &Word<'_>| word.is_any("and so oh but well then on ok okay also because by the way this");
+    if !said.before.iter().all(opens) {
+        return None;
+    }
+    let words = said.after.as_slice();
+    let copula = words.first().is_some_and(|first| first.is_any("is it's"));
+    if !copula && !said.contracted {
+        return None;
+    }
+    let from = usize::from(copula);
+    let determined = words.get(from)?.is_any("the my our your his her their a an");
+    let phrase = noun_phrase_from(words, from);
+    let (_, to) = (from, from + phrase.len() + usize::from(determined));
+    let head = phrase.last()?;
+    let known = (from..=to).any(|at| is_event_noun(words, at)) || head.plain.ends_with("day");
+    let empty = is_idle(&head.plain) && head.plain != "day"
+        || is_adjective(&head.plain)
+        || head.plain.ends_with("est")
+        || phrase.len() == 1 && head.plain == "day";
+    ((determined || known) && !empty).then(|| titled(phrase))
 }
 
 /// "The test on this chapter": what takes place, and not what it is about.
@@ -87,8 +117,12 @@ pub(super) fn is_of_it(said: &Said<'_>) -> bool {
         !word
             .is_any("and so oh but well yes yeah no ok okay now just still on at in only mum dad mom i think")
     });
-    let first = words.next().is_some_and(|word| word.is_any("it's it its that's"));
-    first
+    let first = words.next();
+    // "The trip? They're going on the eighth."
+    if first.is_some_and(|word| word.is_any("they're we're")) {
+        return words.next().is_some_and(|word| word.plain == "going") && words.next().is_none();
+    }
+    first.is_some_and(|word| word.is_any("it's it its that's"))
         && words.all(|word| word.is_any("is will be now moved been has to for from again actually starts begins kicks off"))
         && said
             .after
@@ -127,10 +161,28 @@ pub(super) fn existence(said: &Said<'_>) -> Option<String> {
         }
     })?;
     let determiner = words.get(at)?;
-    if !(determiner.is_any(DETERMINERS) || is_event_noun(words, at)) {
+    // "I've got yoga at seven", "he has choir on Thursday": an activity alone.
+    let activity = !words.get(at - 1)?.is_any("there there's is are will")
+        && noun_phrase_from(words, at).len() == 1
+        && words
+            .get(at + 1)
+            .is_none_or(|next| next.is_any("with at in and so but after before until from till straight"))
+        && !determiner.is_any(UNDONE)
+        && !determiner.plain.ends_with("ed");
+    if !(determiner.is_any(DETERMINERS) || activity || is_event_noun(words, at)) {
         return None;
     }
     let phrase = noun_phrase_from(words, at);
+    // "There's a man coming about the fence."
+    if let Some(coming) = words.iter().position(|word| word.is_any("coming visiting"))
+        && words.get(coming - 1).map(|word| word.said) == phrase.last().map(|word| word.said)
+    {
+        return Some(
+            format!("{} {} {}", titled(phrase), words.get(coming)?.plain, tail(said, coming))
+                .trim()
+                .to_owned(),
+        );
+    }
     let head = phrase
         .iter()
         .position(|word| word.is_any("of with"))
@@ -140,6 +192,19 @@ pub(super) fn existence(said: &Said<'_>) -> Option<String> {
         !head.is_any(IDLE) && (!is_stop_word(&head.plain) || head.is_any("through up off over"))
     };
     head.filter(named).map(|_| titled(phrase))
+}
+
+/// What one has without its taking place.
+const UNDONE: &str = "time work space room plans money news questions something nothing everything anything it that this them one two three four five six \
+    more enough some lots plenty access until till no not been to got had people kids stuff things";
+
+/// "At St. Mark's, at six.": a place and an hour, of what was named before.
+pub(super) fn placed(said: &Said<'_>) -> bool {
+    let first = said.all.first().is_some_and(|first| first.is_any("at in"));
+    said.hour_alone
+        && first
+        && said.all.len() < 6
+        && said.all.iter().skip(1).all(|word| !word.is_any(PRONOUNS) && !word.is_any("is are will have"))
 }
 
 /// The event noun that stands nearest before the date, else the first after it, with the words that describe it.
@@ -189,8 +254,11 @@ pub(super) fn request(said: &Said<'_>) -> Option<String> {
         }
         _ => false,
     };
+    let proposes = said.all.windows(2).any(|two| {
+        matches!(two, [lets, have] if lets.plain == "let's" && have.is_any("have do hold say schedule"))
+    });
     // "Shall we say Thursday at two for a final call?"
-    if agrees(&said.all) {
+    if agrees(&said.all) || proposes {
         return nouns_in(&said.all).last().map(|noun| with_company(&said.all, *noun));
     }
     let (from, to) = nouns_in(&said.before).last().copied()?;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::happenings::joined;
+use super::happenings::{joined, meant};
 use super::phrase::Said;
 use crate::embedded::lexicon::{is_stop_word, is_task_verb, trades};
 use crate::embedded::pattern::Pattern;
@@ -17,7 +17,7 @@ static SENT: LazyLock<Pattern> = LazyLock::new(|| {
 /// "A loss adjuster will call you": what another does.
 static DOES: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?P<who>(?:the|an?|my|our|your)\s+(?:[\p{L}-]+\s+){0,2}[\p{L}-]+|(?-i:\p{Lu}\p{Ll}+))(?:'ll|'s|\s+will|\s+is|\s+is\s+going\s+to)\s+(?:also\s+|then\s+)?(?P<verb>call|ring|phone|collect|fit|install|inspect|repair|fix|pick|clean|measure|paint|read|examine|operate|calling|ringing|phoning|collecting|fitting|installing|inspecting|repairing|fixing|picking|cleaning|measuring|painting|operating)\s+(?P<object>you|me|us|on|up|(?:the|my|our|your)\s+[\p{L}-]+|it|them)\b",
+        r"(?i)\b(?P<who>(?:the|an?|my|our|your)\s+(?:[\p{L}-]+\s+){0,2}[\p{L}-]+|(?-i:\p{Lu}\p{Ll}+))(?:'ll|'s|\s+will|\s+is|(?:'s|\s+is|'re|\s+are)\s+going\s+to)\s+(?:also\s+|then\s+)?(?P<verb>call|ring|phone|collect|fit|install|inspect|repair|fix|pick|clean|measure|paint|read|examine|operate|calling|ringing|phoning|collecting|fitting|installing|inspecting|repairing|fixing|picking|cleaning|measuring|painting|operating)\s+(?P<object>you|me|us|on|up|(?:the|my|our|your)\s+[\p{L}-]+|it|them)\b",
     )
 });
 
@@ -28,9 +28,19 @@ static PRESENT: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+/// "He'll be with you", "she'll be here".
+static THERE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:he|she|they)(?:'ll|\s+will)\s+(?:probably\s+)?be\s+(?:there|here|with\s+(?:you|us)|round|over|at\s+(?:yours|ours))\b",
+    )
+});
+
 /// What people other than the speakers do: those who are sent, and tradespeople who call or repair.
-pub(super) fn of_others(said: &Said<'_>) -> Option<String> {
+pub(super) fn of_others(said: &Said<'_>, earlier: &str) -> Option<String> {
     let text = joined(&said.all);
+    if THERE.is_match(&text) {
+        return meant(said, earlier, said.all.len()).map(|who| capitalised(&format!("{who} comes")));
+    }
     if let Some(found) = SENT.captures(&text) {
         let mut who = found["who"].to_owned();
         if !who.split(' ').next_back().is_some_and(|last| is_trade(&last.to_lowercase())) {
@@ -47,7 +57,12 @@ pub(super) fn of_others(said: &Said<'_>) -> Option<String> {
     let found = DOES.captures(&text)?;
     let who = found["who"].split_once(' ').map_or(&found["who"], |(_, who)| who);
     let last = who.split(' ').next_back()?.to_lowercase();
-    let person = is_trade(&last) || found["who"].starts_with(char::is_uppercase) && !is_stop_word(&last);
+    let person = is_trade(&last)
+        || matches!(
+            last.as_str(),
+            "council" | "company" | "agency" | "bank" | "school" | "insurance" | "people" | "team"
+        )
+        || found["who"].starts_with(char::is_uppercase) && !is_stop_word(&last);
     let object = match &found["object"] {
         "you" | "me" | "us" | "it" | "them" | "up" | "on" => String::new(),
         thing => format!(" {thing}"),

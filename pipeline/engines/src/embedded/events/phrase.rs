@@ -23,6 +23,8 @@ pub(super) struct Said<'t> {
     pub(super) hour_alone: bool,
     /// The date says an hour.
     pub(super) timed: bool,
+    /// The date is a subject: "Friday's the fair".
+    pub(super) contracted: bool,
 }
 
 impl<'t> Said<'t> {
@@ -44,7 +46,9 @@ impl<'t> Said<'t> {
             }
         }
         let all = before.iter().chain(&after).cloned().collect();
-        Self { before, after, all, hour_alone: date.bare, timed: date.time().is_some() }
+        let end = date.spans.last().map_or(piece.start, |span| span.end);
+        let contracted = text.get(end..).is_some_and(|rest| rest.starts_with("'s "));
+        Self { before, after, all, hour_alone: date.bare, timed: date.time().is_some(), contracted }
     }
 }
 
@@ -165,7 +169,24 @@ pub(in crate::embedded) fn last_person(text: &str) -> Option<String> {
             && word.len() > 2
             && !is_stop_word(bare)
             && !PRONOUNS.split_whitespace().any(|known| known == lower);
-        is_person(bare) || name && !led(*at)
+        // "He's a builder" tells of one who was named before.
+        let predicate = ["a", "an"].iter().any(|article| {
+            let before =
+                |back: usize| at.checked_sub(back).and_then(|at| words.get(at)).copied().unwrap_or_default();
+            let tie = if before(1).eq_ignore_ascii_case(article) {
+                before(2)
+            } else if before(2).eq_ignore_ascii_case(article) {
+                before(3)
+            } else {
+                ""
+            };
+            let tie = tie.to_lowercase();
+            matches!(
+                tie.as_str(),
+                "is" | "was" | "am" | "he's" | "she's" | "i'm" | "are" | "they're" | "you're"
+            )
+        });
+        (is_person(bare) || name && !led(*at)) && !predicate
     })?;
     let determined = |word: &&str| DETERMINERS.split_whitespace().any(|known| known == word.to_lowercase());
     let before = place.checked_sub(1).and_then(|before| words.get(before)).filter(|before| {

@@ -13,7 +13,7 @@ static DENIED: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static SUBORDINATE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:if|when|whenever|what|which|who|how|where|why|unless|than|until|before|after|once|whatever|everything|anything|something|as|all|things?|do|did|does|when)\s+(?:that\s+)?$",
+        r"(?i)\b(?:if|when|whenever|what|which|who|how|where|why|unless|than|once|whatever|everything|anything|something|as|all|things?|do|did|does|when)\s+(?:that\s+)?$|\b(?:until|before|after)\s+$",
     )
 });
 /// First words after a modal that are no verb.
@@ -133,8 +133,12 @@ fn is_look(rest: &[String]) -> bool {
 /// "Be in for the engineer", "be in touch about the lease".
 fn is_presence(rest: &[String]) -> bool {
     let word = |at: usize| rest.get(at).map_or("", String::as_str);
-    matches!((word(0), word(1)), ("in" | "there" | "home" | "here", "for" | "when") | ("in", "touch"))
-        && rest.len() > 2
+    matches!(
+        (word(0), word(1)),
+        ("in" | "there" | "home" | "here", "for" | "when")
+            | ("in", "touch")
+            | ("at", "the" | "my" | "our" | "your")
+    ) && rest.len() > 2
 }
 
 /// What is looked at in talk alone.

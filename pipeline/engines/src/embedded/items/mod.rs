@@ -4,6 +4,7 @@
 //! is unsure it stays silent.
 
 mod claims;
+mod contact;
 mod deadlines;
 mod filters;
 mod kept;
@@ -24,9 +25,11 @@ use super::clauses::{self, Clause};
 use super::dates::{DayOrder, Reference};
 use super::events::{last_person, last_thing};
 use super::lexicon::is_task_verb;
+use super::phrases::names;
 use super::planted::without_orders;
-use super::text::{Sentence, content_stems, pattern, sentences, words};
+use super::text::{Sentence, content_stems, decapitalised, pattern, sentences, words};
 use crate::embedded::pattern::Pattern;
+use contact::{ALONE, CONTACT, COURTESY, HELPS, REPORTS, TO_PERSON};
 use kept::Kept;
 
 /// A task that a clause claims, before its date is found.
@@ -101,7 +104,8 @@ impl Things {
     fn heard(&mut self, sentence: &str) {
         (self.one.ago, self.many.ago) = (self.one.ago + 1, self.many.ago + 1);
         // "They're in my garage" names no other thing.
-        let named = last_thing(sentence).filter(|_| !SOMEWHERE.is_match(sentence));
+        let named =
+            last_thing(sentence).or_else(|| fragment(sentence)).filter(|_| !SOMEWHERE.is_match(sentence));
         match named {
             Some(name) if is_plural(&name) => self.many = Named { name: Some(name), ago: 0 },
             Some(name) => self.one = Named { name: Some(name), ago: 0 },
@@ -116,6 +120,14 @@ impl Things {
         let many = words(task).any(|word| matches!(word.as_str(), "them" | "those" | "these"));
         if many { near(&self.many).or_else(|| near(&self.one)) } else { near(&self.one) }
     }
+}
+
+/// "Word counts, mostly.": a noun phrase alone names a thing, too.
+fn fragment(sentence: &str) -> Option<String> {
+    let said = sentence.split([',', '.', '!', '?']).next()?.trim();
+    let words: Vec<&str> = said.split(' ').collect();
+    let noun = words.len() > 1 && words.len() < 5 && words.iter().all(|word| names(word));
+    (noun && is_plural(said)).then(|| format!("the {}", decapitalised(said)))
 }
 
 fn is_plural(name: &str) -> bool {
@@ -233,6 +245,8 @@ fn without_tag<'t>(sentence: &Sentence<'t>) -> Option<Sentence<'t>> {
 fn joins(known: &mut Found, claim: &Claim, timed: &str, reference: &Reference) -> bool {
     let whole = Some(&claim.task)
         .filter(|task| REFERRING.is_match(task) && !known.proposed && known.refers.is_none())
+        // "Send me the form and I'll sign it": each has a task.
+        .filter(|_| known.item.owner == claim.owner)
         .and_then(|task| wording::joined(&known.item.description, task, reference));
     let Some(whole) = whole else { return false };
     known.item.description = whole;
@@ -259,7 +273,7 @@ fn object_of(task: &str, next: &str) -> Option<String> {
 static OBJECT: LazyLock<Pattern> = LazyLock::new(|| {
     let noun = r"(?:the|an?|my|your|our|his|her|their|this|that|those|these|some|all\s+the|two|three|four|\d+)(?:\s+[\p{L}\d'-]+){1,3}?";
     pattern(&format!(
-        r"(?i)^\p{{L}}+(?:\s+(?:up|out|in|down|off|back|over|away|together))?\s+(?P<one>{noun})(?:\s+and\s+(?P<other>{noun}))?(?:[,.]|$|\s+(?:of|on|in|at|for|from|to|with|by|under|over|before|after|until|that|which|who|and|about|into|onto|up|out|off|down|back|when|where|as|so|because|today|tomorrow|tonight|please)\b)"
+        r"(?i)^\p{{L}}+(?:\s+(?:up|out|in|down|off|back|over|away|together|me|us|you|him|her|them))?\s+(?P<one>{noun})(?:\s+and\s+(?P<other>{noun}))?(?:[,.]|$|\s+(?:of|on|in|at|for|from|to|with|by|under|over|before|after|until|that|which|who|and|about|into|onto|up|out|off|down|back|when|where|as|so|because|today|tomorrow|tonight|please)\b)"
     ))
 });
 
@@ -292,7 +306,10 @@ fn claim(
     previous: Option<&Claim>,
 ) -> Option<Claim> {
     let speaker = sentence.speaker.map(str::to_owned);
-    let question = sentence.text.ends_with('?');
+    // "The letter has to be signed, can you catch him?": of a question the last clause asks.
+    let last = sentence.text.trim_end_matches('?').ends_with(clause.text.trim_end_matches('?'));
+    let question =
+        sentence.text.ends_with('?') && (last || ASKS.is_match(clause.text) || ASKS.is_match(&sentence.text));
     let plain = paraphrases::plain(clause.text);
     let clause = &Clause { text: plain.as_ref(), ..*clause };
     statements::offered_to(clause.text, speaker.clone())
@@ -355,8 +372,15 @@ fn draft(
         && refers
             .as_deref()
             .is_some_and(|verb| verb != "do" && is_task_verb(verb.split(' ').next().unwrap_or_default()));
-    let contact =
-        reported || visits || known || due.is_some() && (CONTACT.is_match(&task) || ANOTHER.is_match(&task));
+    let alone =
+        due.is_some() && matches!(claim.force, Force::Commitment | Force::Request) && ALONE.is_match(&task);
+    let helps = claim.force != Force::Suggestion && HELPS.is_match(&task);
+    let contact = alone
+        || helps
+        || reported
+        || visits
+        || known
+        || due.is_some() && (CONTACT.is_match(&task) || ANOTHER.is_match(&task));
     if !needed || !done && !contact && !filters::is_task(&task, due.is_some()) {
         return None;
     }
@@ -392,32 +416,6 @@ static LED: LazyLock<Pattern> = LazyLock::new(|| {
 
 /// "Close my old account".
 static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:my|our)\s"));
-
-/// "Ring me back", "get back to him".
-static CONTACT: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|you|him|her|them|both|everyone|everybody|you\s+both)\b|^tell\s+(?:him|her|them|everyone|everybody)\b|^let\s+(?:me|us|you|him|her|them)\s+know\b|^(?:lock|tidy|clear|clean|wash|log|sign|check|set|hoover|pack)\s+(?:up|out|in|down)\b|^(?:pick|drive|fetch|collect|drop|bring|take|meet)\s+(?:you|him|her|them)\b(?:\s+(?:up|off|back|home|over|round|to|from|at|for|there|on)\b|\W*$)",
-    )
-});
-
-/// "Text him tonight", "pick her up": not "her" of "her bag".
-static TO_PERSON: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?P<verb>(?:call|phone|ring|text|email|message|ask|tell|write(?:\s+to)?|talk\s+to|speak\s+(?:to|with)|meet|visit|invite|remind|contact|thank|pay|pick|collect|fetch|drive|take|bring|drop|give|show|help|send|lend|book)\s+)(?:him|her)(?P<after>\W*$|\s+(?:every|each|the|an?|to|at|on|in|up|out|about|from|for|back|some|that|this|off|over|tomorrow|today|tonight|by|and|with|home|round|along|there|into|later|again|if|when|whether)\b)",
-    )
-});
-
-/// "Text you when it's done", "ring me if it gets worse": what one is to hear of need not be named before.
-static REPORTS: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:(?:call|phone|ring|text|email|message|ping|notify|warn)\s+(?:me|us|you|him|her|them|\p{L}+)(?:\s+back)?|let\s+(?:(?:the|my|our|your)\s+)?\p{L}+\s+know|(?:find|figure|work)\s+out|check|look|confirm|see|ask(?:\s+(?:(?:the|my|our|your)\s+)?\p{L}+)?|tell\s+(?:him|her|them|mum|mom|dad|(?:the|my|our|your)\s+\p{L}+|(?-i:\p{Lu})\p{L}+)|(?:come|get)\s+back(?:\s+to\s+\p{L}+)?)\s+(?:if|when|before|after|as\s+soon\s+as|once|whether|what|how|which|where|who)\b",
-    )
-});
-static COURTESY: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:if\s+you\s+(?:need|have|want|like|can|could|get|change|think|are)|if\s+there(?:'s|\s+is|\s+are)|when\s+you(?:'re|\s+get|\s+are)\s+(?:home|back|in|there)|what\s+you\s+think|how\s+(?:it|you|that|things|we|i)|if\s+(?:that|this|it|i|we|you)|what\s+(?:i|we|you|happens|happened|it|that)|what\s+(?:i|we)\s+mean|you\s+know\s+(?:that|what|how))\b",
-    )
-});
 
 /// "A new one", "another one".
 static ANOTHER: LazyLock<Pattern> = LazyLock::new(|| {

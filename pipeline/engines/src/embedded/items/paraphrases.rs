@@ -73,6 +73,17 @@ static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
             "we need to ${rest}",
         ),
         rule(r"my\s+plan\s+is\s+to\s+(?P<rest>\p{L})", "i plan to ${rest}"),
+        rule(r"what\s+i(?:'ll|\s+will|'m\s+going\s+to)\s+do\s+is,?\s+(?:i'll\s+)?(?P<rest>\p{L})", "i'll ${rest}"),
+        rule(r"what\s+i(?:'d)?\s+(?:need|want|like)\s+you\s+to\s+do\s+is,?\s+(?:to\s+)?(?P<rest>\p{L})", "please ${rest}"),
+        rule(r"make\s+a\s+note\s+to\s+(?P<rest>\p{L})", "please ${rest}"),
+        rule(
+            r"(?:next|first|last)\s+(?:step|thing)\s+is\s+for\s+(?P<who>(?-i:\p{Lu}\p{Ll}+))\s+to\s+(?P<rest>\p{L})",
+            "${who} to ${rest}",
+        ),
+        rule(
+            r"(?:your|the|our)\s+homework\s+(?P<lead>(?:for|by)\s+(?:\p{L}+\s+){1,3}?)?is\s+(?:to\s+do\s+)?(?P<rest>(?:the\s+)?(?:exercises?|pages?|chapters?|questions?|numbers?|worksheets?)\b)",
+            "${lead}please do ${rest}",
+        ),
         rule(
             r"leave\s+(?P<what>(?:the|that|all\s+the|my|your)\s+(?:\p{L}+\s+){1,3}?)(?:to|with)\s+me\b",
             "i'll take care of ${what}",
@@ -129,6 +140,14 @@ static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
         rule(
             r"(?P<who>i|we|you)\s+(?:still\s+)?owe\s+(?P<rest>\p{L}+\s+(?:[£$€\d]|an?\s+(?:tenner|fiver|pound|dollar)|[\p{L}-]+\s+(?:quid|pounds|dollars|euros|rupees|bucks)))",
             "${who} need to pay ${rest}",
+        ),
+        rule(
+            r"^(?P<lead>\W*(?:(?:and|so|well|then|also|okay|ok|right|honestly|personally|no|yes)\W+)*)i(?:'d|\s+would)\s+(?:probably\s+|just\s+|certainly\s+|definitely\s+|maybe\s+)?(?P<rest>(?:carry\s+on\s+with|keep|get|put|take|ask|check|avoid|book|call|ring|use|bring|write|wait\s+with|leave|have|see|try)\s+(?:the|a|an|some|your|that|it|them|this|him|her|another|both|those|these|(?-i:\p{Lu})\p{L}+)\b)",
+            "you should ${rest}",
+        ),
+        rule(
+            r"^(?P<lead>\W*(?:(?:and|so|well|then|okay|ok)\W+)*(?:today|tomorrow|this\s+(?:morning|afternoon|week)|next|for\s+today))\W+(?:i'm|i\s+am|i'll\s+be)\s+(?:working\s+)?on\s+(?P<rest>(?:the|my|our)\s+\p{L})",
+            "${lead} i'll work on ${rest}",
         ),
         rule(r"i\s+(?:might|may)\s+as\s+well\s+(?P<rest>\p{L})", "i'll ${rest}"),
         rule(r"you\s+wanna\s+(?P<rest>\p{L})", "you want to ${rest}"),

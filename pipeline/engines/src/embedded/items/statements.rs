@@ -60,7 +60,7 @@ static LETS: LazyLock<Pattern> = LazyLock::new(|| {
 /// "I want the timeline written up by noon", "I'd like these two boxes moved".
 static WANT_DONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:(?:i|we)(?:'d|\s+would)?\s+(?:want|need|like)|(?:he|she|it|(?P<theirs>(?:the|my|our)\s+\p{L}+))\s+(?:wants|needs)|they\s+(?:want|need))\s+(?P<what>(?:the|our|my|your|his|her|their|this|that|all|those|these|both)\s+(?:[\p{L}\d'-]+\s+){1,4}?|(?:it|them|this|that|everything)\s+)(?P<done>\p{L}+)(?P<rest>(?:\W.*)?)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?:i|we)(?:'d|\s+would)?\s+(?:want|need|like)|(?:he|she|it|(?P<theirs>(?:the|my|our)\s+\p{L}+))\s+(?:wants|needs)|they\s+(?:want|need))\s+(?P<what>(?:the|our|my|your|his|her|their|this|that|all|those|these|both)\s+(?:[\p{L}\d'-]+\s+){1,4}?|(?:it|them|this|that|everything)\s+)(?P<done>\p{L}{2,}(?:ed|en|wn)|sent|bought|paid|done|made|built|rebuilt|brought|sold|told|set|cut|fed|read|run|shown|found|taught)(?P<rest>(?:\W.*)?)$",
     )
 });
 /// "You'll have the texts by noon", "I'll have them by Friday": what the speaker will deliver.
@@ -88,7 +88,7 @@ static ASSIGNED: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Dana sends the contract by Friday": counts with a date.
 static ASSIGNS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{Lu}\p{Ll}+)\s+(?P<verb>\p{Ll}+s)\s+(?P<rest>(?:the|a|an|all|our|your|two|three|us|\d+)\s.*)$",
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{Lu}\p{Ll}+)\s+(?P<verb>\p{Ll}+s)\s+(?P<rest>(?:the|a|an|all|our|your|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|forty|fifty|some|more|us|\d+)\s.*)$",
     )
 });
 

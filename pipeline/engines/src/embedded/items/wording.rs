@@ -16,7 +16,7 @@ static TAIL: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?ix)(?: ,?\s+(?:because|since|so\ that|so\ (?:we|i|you|they|it)|which|unless|otherwise|as\ soon\ as|once|whenever|right\ (?:after|away|now)|when|while|although|though
             |(?:before|after|until)\ (?:i|we|you|they|he|she|it|this|that)|in\ case|to\ see|in\ order\ to|and\ then|and\ (?:we|i|you|they|he|she|it))\b
         | \s*,\s+(?:he|she|they|it|there|that|this|we|i|you|but|so|or\ else|don't|just|then|like|yes|no|please|thanks|thank\ you|ok|okay|right|if|as|not)\b
-        | (?:,|\s+and)\s+(?:the|my|our|your|his|her|their)\s+\p{L}+(?:\s\p{L}+){0,3}?\s+(?:is|are|was|were|went|came|got|looks?|seems?|has|have|had|takes?|needs?|wants?|will|can|can't|said|says|closes?|opens?|costs?|starts?|ends?)\b.*
+        | (?:,|\s+and)\s+(?:the|my|our|your|his|her|their|two\ of|some\ of|one\ of|both\ of|all\ of)\s+\p{L}+(?:\s\p{L}+){0,3}?\s+(?:is|are|was|were|went|came|got|looks?|seems?|has|have|had|takes?|needs?|wants?|will|can|can't|said|says|closes?|opens?|costs?|starts?|ends?)\b.*
         | ,\s+(?-i:\p{Lu}\p{Ll}+)(?:'s|\ (?:is|was|has|had|will|can|needs?|wants?|said|says|keeps|comes|works))\b
         | \s+[-–—]+\s | ;\s | [?!]\s ).*$",
     )
@@ -44,7 +44,7 @@ pub(super) fn description(task: &str, contact: bool, reference: &Reference) -> O
     let task = FILLER.replace_all(&task, "");
     let task = SPACES.replace_all(task.trim(), " ").replace(" ,", ",");
     let task = without_trailing(&first_words(&task, LONGEST));
-    let object = task.split_once(' ')?.1;
+    let object = task.split_once(' ').map_or("", |(_, object)| object);
     let whole = contact || !content_stems(object).is_empty();
     whole.then(|| capitalised(&restored(&task)))
 }

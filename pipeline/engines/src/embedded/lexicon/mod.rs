@@ -12,7 +12,7 @@ mod synonyms;
 mod verbs;
 
 pub(super) use adjectives::is_adjective;
-pub(super) use categories::{SUBJECTS, emoji_of};
+pub(super) use categories::{HINTS, SUBJECTS, emoji_of};
 pub(super) use finite_verbs::ends_a_phrase;
 pub(super) use languages::{LANGUAGES, TIMES};
 pub(super) use nouns::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, PAYABLES, is_event_noun};

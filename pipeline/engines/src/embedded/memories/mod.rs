@@ -1,7 +1,10 @@
 //! Memories: lasting facts about the user, and about the people around the user.
 
 mod category;
+mod names;
 mod rules;
+
+use std::sync::LazyLock;
 
 use records::{MemoryCategory, Talk};
 use regex::Captures;
@@ -9,13 +12,14 @@ use stages::MemoryDraft;
 
 use super::capitals::restored;
 use super::clauses::{self, Clause};
+use super::pattern::Pattern;
 use super::planted::without_orders;
 use super::same::known_facts;
-use super::text::{Sentence, capitalised, first_words, sentences, third_person};
+use super::text::{Sentence, capitalised, first_words, pattern, sentences, third_person};
 pub(super) use category::category_of;
 use rules::{
-    AFTERTHOUGHT, DATED, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, JOKE, KIN, NAME, OTHERS, OWN, PASSING, PRONOUN,
-    Rule, TAIL, WISH,
+    AFTERTHOUGHT, DATED, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, HAS_TO, JOKE, KIN, MAY_BE_KIN, MAY_BE_MEANT,
+    NAME, OF_ONESELF, OTHERS, OTHERS_LIKE, OWN, PASSING, PRONOUN, Rule, TAIL, THEIR_KIN, WISH,
 };
 
 /// DECISIONS §5.
@@ -29,6 +33,20 @@ struct Candidate {
     score: u8,
     draft: MemoryDraft,
 }
+
+impl Candidate {
+    /// What another says of himself comes after what the user does.
+    fn of_another(mut self, another: bool) -> Self {
+        if another {
+            self.score = self.score.min(OF_OTHERS);
+            self.draft.category = MemoryCategory::Other;
+        }
+        self
+    }
+}
+
+/// The score of what is said of one who is not the user.
+const OF_OTHERS: u8 = 4;
 
 /// At most four memories of `talk`, the most telling first among those said.
 pub(super) fn extract(talk: &Talk) -> Vec<MemoryDraft> {
@@ -45,7 +63,8 @@ pub(super) fn any(talk: &Talk) -> bool {
 
 fn candidates(talk: &Talk) -> Vec<Candidate> {
     let user_is_known = talk.lines.iter().any(|line| line.is_user);
-    let name = talk.user_name.as_deref().unwrap_or("User");
+    let user = talk.user_name.as_deref().unwrap_or("User");
+    let names = names::of_speakers(talk, user);
     let mut found: Vec<Candidate> = Vec::new();
     let mut earlier = Earlier::default();
     for sentence in without_orders(sentences(talk)) {
@@ -57,18 +76,27 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
         }
         let line = sentence.line;
         earlier.candidates = found.len();
-        let Some(sentence) = earlier.unquoted(sentence).and_then(stated) else { continue };
         let of_user = sentence.is_user || !user_is_known;
+        // Of one who is not the user, what is said counts where the name is known.
+        let speaker = sentence.speaker.and_then(|speaker| names.get(speaker)).map(String::as_str);
+        let name = if of_user { Some(user) } else { speaker };
+        let Some(unquoted) = earlier.unquoted(sentence) else { continue };
+        // "Can we come with my father? He's a builder."
+        let asked = last_meant(&unquoted.text, name);
+        let heard = unquoted.text.clone();
+        let Some(sentence) = stated(unquoted) else {
+            earlier.remember(&heard, asked);
+            continue;
+        };
         for clause in certain_clauses(&sentence) {
-            if of_user {
-                found.extend(own(clause.text, name));
+            if let Some(name) = name {
+                found.extend(own(clause.text, name).map(|found| found.of_another(!of_user)));
             }
-            let before =
-                sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at)).and_then(last_name);
-            let meant = before.or_else(|| earlier.name.clone());
-            found.extend(of_others(clause.text, meant, of_user.then_some(name)));
+            let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
+            let meant = before.and_then(|before| last_meant(before, name)).or_else(|| earlier.meant.clone());
+            found.extend(of_others(clause.text, meant, name));
         }
-        earlier.remember(last_name(&sentence.text));
+        earlier.remember(&heard, last_meant(&sentence.text, name));
         earlier.line = line;
     }
     found
@@ -80,18 +108,19 @@ struct Earlier {
     /// How many candidates there were before it.
     candidates: usize,
     line: usize,
-    /// The last name, and how many sentences ago.
-    name: Option<String>,
+    /// Who was named last, as a fact calls them, and how many sentences ago.
+    meant: Option<String>,
     ago: usize,
     /// A quotation goes on.
     quoted: bool,
 }
 
 impl Earlier {
-    fn remember(&mut self, name: Option<String>) {
-        self.ago += 1;
-        if name.is_some() || self.ago > NAME_LASTS {
-            (self.name, self.ago) = (name, 0);
+    /// A pronoun keeps in mind whom it means.
+    fn remember(&mut self, sentence: &str, meant: Option<String>) {
+        self.ago = if KEEPS.is_match(sentence) { 1 } else { self.ago + 1 };
+        if meant.is_some() || self.ago > NAME_LASTS {
+            (self.meant, self.ago) = (meant, 0);
         }
     }
 
@@ -117,12 +146,34 @@ impl Earlier {
 /// For how many sentences "he" may mean the last one named.
 const NAME_LASTS: usize = 4;
 
+static KEEPS: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:he|she|his|her|him)\b"));
+
 const QUOTES: [char; 3] = ['"', '\u{201c}', '\u{201d}'];
+
+/// Whom "he" and "she" mean after `text`: the last that it names, or of the speaker's people the last: "User's sister".
+fn last_meant(text: &str, speaker: Option<&str>) -> Option<String> {
+    let kin = speaker.and_then(|speaker| {
+        let found = THEIR_KIN.captures_iter(text).last()?;
+        Some((found.get(0)?.end(), format!("{speaker}'s {}", &found["who"])))
+    });
+    match (kin, last_name(text)) {
+        (Some((end, _)), Some(name)) if text.rfind(&name).is_some_and(|at| at >= end) => Some(name),
+        (Some((_, kin)), _) => Some(kin),
+        (None, name) => name,
+    }
+}
 
 /// The last name that a sentence gives, if it gives one.
 fn last_name(text: &str) -> Option<String> {
     NAME.captures_iter(text)
         .filter(|found| found.name("led").is_none())
+        // "Soup only." begins with a capital and names no person.
+        .filter(|found| {
+            let name = found.name("n").map_or(0..0, |name| name.range());
+            let first = text.get(..name.start).is_some_and(|before| before.trim().is_empty());
+            let gerund = text.get(name.clone()).is_some_and(|name| name.ends_with("ing"));
+            !first || !gerund && text.get(name.end..).is_some_and(|after| ACTS.is_match(after))
+        })
         .map(|found| found["n"].to_owned())
         .filter(|name| is_name(name))
         .last()
@@ -137,10 +188,17 @@ fn is_name(word: &str) -> bool {
         && !OPENERS.split_whitespace().any(|opener| opener == first)
 }
 
+/// What follows a name with which a sentence begins.
+static ACTS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"^(?:'s|,?\s+(?:is|was|has|had|will|can|could|does|did|said|and\s+\p{Lu}|\p{Ll}{2,}s|\p{Ll}{2,}ed)\b|\s\p{Lu}\p{Ll})",
+    )
+});
+
 /// Capitalised words with which people begin to answer.
 const OPENERS: &str = "course fair lovely grand deal brilliant perfect wonderful great cool happy sure hello hey hang dear \
     sorry thanks right alright absolutely exactly true agreed congratulations cheers morning evening welcome anyway honestly \
-    luckily hopefully obviously actually basically poor good nice whatever nothing something everything half most";
+    aye nope yep luckily hopefully obviously actually basically poor good nice whatever nothing something everything half most";
 
 /// A sentence as far as it states something: of "I'm allergic to nuts, do you know?" what stands before the comma.
 fn stated(mut sentence: Sentence<'_>) -> Option<Sentence<'_>> {
@@ -178,12 +236,14 @@ fn best(mut found: Vec<Candidate>) -> Vec<MemoryDraft> {
 }
 
 fn own(text: &str, name: &str) -> Option<Candidate> {
-    let found = OWN.iter().find_map(|rule| said_by(rule, text, name));
+    if !OF_ONESELF.is_match(text) {
+        return None;
+    }
+    let found = OWN.iter().find_map(|rule| told(rule, &rule.said.get().captures(text)?, name));
     found.or_else(|| EVERY.captures(text).and_then(|said| habit(&said, name)))
 }
 
-fn said_by(rule: &Rule, text: &str, name: &str) -> Option<Candidate> {
-    let said = rule.said.captures(text)?;
+fn told(rule: &Rule, said: &Captures<'_>, name: &str) -> Option<Candidate> {
     let part = |group: &str| said.name(group).map_or("", |part| part.as_str());
     let rest = if part("r").trim().is_empty() { String::new() } else { rest(part("r")).unwrap_or_default() };
     let likes = matches!(
@@ -218,15 +278,29 @@ fn habit(said: &Captures<'_>, name: &str) -> Option<Candidate> {
             | "did"
             | "could"
             | "should"
-            | "have"
             | "can"
             | "will"
             | "need"
             | "want"
             | "am"
             | "must"
+            | "think"
+            | "mean"
+            | "know"
+            | "said"
+            | "were"
+            | "are"
+            | "might"
+            | "would"
+            | "got"
+            | "went"
+            | "met"
+            | "saw"
+            | "thought"
     );
-    if auxiliary || verb.ends_with("ed") {
+    // "I have choir on Thursdays", but not "I have to get up".
+    let perfect = verb == "have" && (HAS_TO.is_match(&said["r"]) || said["r"].contains("every"));
+    if auxiliary || perfect || verb.ends_with("ed") {
         return None;
     }
     candidate(&format!("{{n}} {} {}", third_person(&verb), &said["r"]), name, MemoryCategory::Habits, 7)
@@ -235,7 +309,7 @@ fn habit(said: &Captures<'_>, name: &str) -> Option<Candidate> {
 /// What a clause says of another person: of the user's own people when the user speaks, of a name, or of the last one
 /// named.
 fn of_others(text: &str, meant: Option<String>, user: Option<&str>) -> Option<Candidate> {
-    if let Some(said) = KIN.captures(text) {
+    if let Some(said) = MAY_BE_KIN.is_match(text).then(|| KIN.captures(text)).flatten() {
         // "Half of my family" is not the family.
         if said
             .get(0)
@@ -250,16 +324,33 @@ fn of_others(text: &str, meant: Option<String>, user: Option<&str>) -> Option<Ca
         let name = user?;
         return candidate(&format!("{{n}}'s {who} {}", in_full(&rest)), name, MemoryCategory::Core, 7);
     }
-    let named = OTHERS.captures(text).map(|said| (said["n"].to_owned(), said["r"].to_owned()));
+    let may_be_named = NAME.captures_iter(text).any(|found| is_name(&found["n"]));
+    let named = may_be_named
+        .then(|| OTHERS.captures(text))
+        .flatten()
+        .map(|said| (said["n"].to_owned(), said["r"].to_owned()));
+    // "He has asthma" gives no name.
+    let named = named.filter(|(name, _)| is_name(name));
     let (name, said) = named.or_else(|| {
-        let said = PRONOUN.captures(text)?;
-        let before = text.get(..said.get(0)?.start()).and_then(last_name);
+        let said = MAY_BE_MEANT.is_match(text).then(|| PRONOUN.captures(text)).flatten()?;
+        let before = text.get(..said.get(0)?.start()).and_then(|before| last_meant(before, user));
         Some((before.or(meant)?, said["r"].to_owned()))
     })?;
-    if !is_name(&name) || super::lexicon::is_person(&name.to_lowercase()) {
+    let kin = name.contains("'s ");
+    if !kin && (!is_name(&name) || super::lexicon::is_person(&name.to_lowercase())) {
         return None;
     }
-    candidate(&format!("{{n}} {}", in_full(&rest(&said)?)), &name, MemoryCategory::Other, 4)
+    // "He loves it": what, only the talk before says.
+    if OTHERS_LIKE.is_match(&said) {
+        return None;
+    }
+    if kin {
+        return candidate(&format!("{{n}} {}", in_full(&rest(&said)?)), &name, MemoryCategory::Core, 6);
+    }
+    let told = in_full(&rest(&said)?);
+    // "Nigel's my neighbour" is of the speaker's neighbour.
+    let told = user.map_or_else(|| told.clone(), |user| told.replace(" my ", &format!(" {user}'s ")));
+    candidate(&format!("{{n}} {told}"), &name, MemoryCategory::Other, OF_OTHERS)
 }
 
 /// "'s a nurse" is "is a nurse", "'s got" is "has got".

@@ -5,13 +5,14 @@ use std::sync::LazyLock;
 use records::MemoryCategory;
 
 use crate::embedded::lexicon::{relatives, trades};
-use crate::embedded::pattern::Pattern;
+use crate::embedded::pattern::{LazyPattern, Pattern};
 use crate::embedded::text::pattern;
 
 /// How a pattern's words are written about the user: the words of the pattern, in the third person.
 pub(super) struct Rule {
-    /// What is said; `k` are words to keep, `v` is a verb to put into the third person, `r` is the rest.
-    pub(super) said: Pattern,
+    /// What is said; `k` are words to keep, `v` is a verb to put into the third person, `r` is the rest. Compiled when it
+    /// is first tried.
+    pub(super) said: LazyPattern,
     /// `{n}` is the person.
     pub(super) told: &'static str,
     /// What it is about.
@@ -22,7 +23,7 @@ pub(super) struct Rule {
 
 const ADVERBS: &str = r"(?:also\s+|still\s+|really\s+|actually\s+|currently\s+|just\s+|both\s+|already\s+|only\s+|absolutely\s+|simply\s+|now\s+|even\s+|mostly\s+|kind\s+of\s+|a\s+bit\s+)*";
 /// Lasting things that a person is.
-pub(super) const BEING: &str = r"(?:allergic|intolerant|lactose[\s-]intolerant|vegetarian|vegan|pescatarian|teetotal|left-handed|right-handed|coeliac|celiac|diabetic|asthmatic|epileptic|dyslexic|autistic|anaemic|anemic|colou?r[\s-]?blind|blind|deaf|hard\s+of\s+hearing|disabled|bilingual|trilingual|pregnant|expecting|married|divorced|widowed|engaged|separated|adopted|retired|self-employed|unemployed|freelance|originally\s+from|based\s+in|afraid\s+of|scared\s+of|terrified\s+of|claustrophobic|mad\s+about|crazy\s+about|obsessed\s+with|passionate\s+about|into\s+\p{L}+|keen\s+on|interested\s+in|fluent\s+in|good\s+at|hopeless\s+at|used\s+to\s+\p{L}+ing|religious|muslim|jewish|catholic|christian|buddhist|hindu|an?\s+only\s+child|the\s+(?:oldest|youngest|eldest)\s+of|in\s+(?:her|his|my|their)\s+(?:first|second|third|final|last)\s+year|at\s+(?:university|college|uni)|in\s+the\s+(?:army|navy|police|fire\s+brigade)|(?:\d{1,3}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\p{L}+)?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\p{L}+teen)\s+(?:years?\s+old|months?\s+(?:old|pregnant)))";
+pub(super) const BEING: &str = r"(?:allergic|intolerant|lactose[\s-]intolerant|vegetarian|vegan|pescatarian|teetotal|left-handed|right-handed|coeliac|celiac|diabetic|asthmatic|epileptic|dyslexic|autistic|anaemic|anemic|colou?r[\s-]?blind|blind|deaf|hard\s+of\s+hearing|disabled|bilingual|trilingual|pregnant|expecting|married|divorced|widowed|engaged|separated|adopted|retired|self-employed|unemployed|freelance|originally\s+from|based\s+in|afraid\s+of|scared\s+of|terrified\s+of|claustrophobic|mad\s+about|crazy\s+about|obsessed\s+with|passionate\s+about|into\s+\p{L}+|keen\s+on|interested\s+in|fluent\s+in|good\s+at|hopeless\s+at|used\s+to\s+\p{L}+ing|religious|muslim|jewish|catholic|christian|buddhist|hindu|lebanese|chinese|japanese|portuguese|vietnamese|maltese|italian|german|austrian|belgian|norwegian|hungarian|romanian|bulgarian|croatian|serbian|ukrainian|russian|indian|iranian|egyptian|nigerian|ghanaian|kenyan|canadian|american|australian|brazilian|mexican|colombian|french|dutch|irish|welsh|scottish|english|british|spanish|danish|swedish|finnish|polish|turkish|greek|czech|swiss|israeli|pakistani|on\s+(?:\p{L}+\s+){0,2}?(?:tablets|pills|insulin|statins|medication|antidepressants|blood\s+thinners|beta\s+blockers|warfarin)|on\s+(?:early|late|night|day)\s+shifts?|an?\s+only\s+child|the\s+(?:oldest|youngest|eldest)\s+of|in\s+(?:her|his|my|their)\s+(?:first|second|third|final|last)\s+year|(?:more\s+of\s+)?an?\s+(?:\p{L}+\s+)?person|at\s+(?:university|college|uni)|in\s+the\s+(?:army|navy|police|fire\s+brigade)|(?:\d{1,3}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\p{L}+)?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\p{L}+teen)\s+(?:years?\s+old|months?\s+(?:old|pregnant)))";
 /// Lasting things that a person has.
 pub(super) const HAVING: &str = r"(?:(?:\p{L}+[\s-]){0,2}(?:diabetes|asthma|epilepsy|migraines?|arthritis|eczema|psoriasis|hay\s+fever|blood\s+pressure|dyslexia|adhd|autism|dementia|alzheimer's|parkinson's|tinnitus|vertigo|glaucoma|anxiety|panic\s+attacks|depression|insomnia|coeliac\s+disease|heart\s+(?:disease|condition)|cancer|ms|multiple\s+sclerosis|gout|asperger's|pacemaker|hearing\s+aids?|prosthesis|artificial\s+hip|stammer)|an?\s+(?:\p{L}+\s+)?(?:allergy|intolerance|phobia|fear\s+of|degree|phd|doctorate|diploma|black\s+belt|twin|licen[cs]e|garden|allotment|boat|farm|workshop|pottery|shop|business)\b|(?:an?|one|two|three|four|five|six|seven|eight|no|twin)\s+(?:\p{L}+\s+){0,2}";
 /// What is counted with [`HAVING`].
@@ -42,14 +43,13 @@ fn trade() -> String {
     )
 }
 
-/// What people say of themselves, in the first person.
+/// What people say of themselves, in the first person; of the rules that match, the first tells. One set of them all
+/// would have more states than it could remember, and took ten times as long.
 pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     use MemoryCategory::{Core, Habits, Hobbies, Interests, Learnings, Lifestyle, Skills, Work};
-    let rule = |said: &str, told, category, score| Rule {
-        said: pattern(&format!(r"(?i)\b{said}(?P<r>.*)$").replace("{ADV}", ADVERBS)),
-        told,
-        category,
-        score,
+    let rule = |said: &str, told, category, score| {
+        let said = LazyPattern::new(format!(r"(?i)\b{said}(?P<r>.*)$").replace("{ADV}", ADVERBS));
+        Rule { said, told, category, score }
     };
     let (had, trade) = (had(), trade());
     let am = r"(?:i'm|i\s+am|we're|we\s+are)\s+{ADV}";
@@ -192,13 +192,13 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         ),
         rule(r"i\s+{ADV}(?P<v>study)\s", "{n} {v} {r}", Learnings, 8),
         rule(
-            r"i(?:'ve|\s+have)\s+{ADV}(?P<k>started\s+(?:to\s+learn|learning|going\s+to\s+(?:the|an?)\s+\p{L}+)|taken\s+up|started\s+(?:playing|running|painting|yoga|therapy))\b",
+            r"i(?:'ve|\s+have)\s+{ADV}(?P<k>started\s+(?:to\s+learn|learning|going\s+to\s+(?:the|an?)\s+\p{L}+)|taken\s+up|started\s+(?:playing|running|painting|yoga|therapy|swimming|doing\s+\p{L}+|going\s+to|\p{L}+\s+(?:lessons|classes)|an?\s+\p{L}+\s+course))\b",
             "{n} has {k}{r}",
             Learnings,
             8,
         ),
         rule(
-            r"i\s+{ADV}(?P<v>speak)\s+(?P<k>(?:some\s+|fluent\s+|a\s+little\s+|good\s+)?(?-i:\p{Lu})\p{L}+|english|french|german|spanish|italian|polish|norwegian|russian|arabic|turkish)\b",
+            r"(?:i|we)\s+{ADV}(?P<v>speak)\s+(?P<k>(?:some\s+|fluent\s+|a\s+little\s+|good\s+)?(?-i:\p{Lu})\p{L}+|english|french|german|spanish|italian|polish|norwegian|russian|arabic|turkish)\b",
             "{n} {v} {k}{r}",
             Skills,
             7,
@@ -222,6 +222,37 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             "{n} {v} {k}{r}",
             Hobbies,
             6,
+        ),
+        rule(
+            r"(?:i|we)(?:'ve|\s+have)\s+(?:just\s+|finally\s+)?(?P<k>bought\s+(?:an?|our\s+first)\s+(?:\p{L}+\s+)?(?:house|flat|apartment|farm|boat|cottage))\b",
+            "{n} has {k}{r}",
+            Core,
+            7,
+        ),
+        rule(r"i(?:'ve|\s+have)\s+(?P<k>always\s+wanted\s+to)\s", "{n} has {k} {r}", Interests, 6),
+        rule(
+            r"i\s+haven't\s+(?P<k>(?:had|touched|smoked)\s+an?\s+(?:\p{L}+\s+)?(?:drink|cigarette|drop)\s+(?:in|for|since))\b",
+            "{n} hasn't {k}{r}",
+            Lifestyle,
+            8,
+        ),
+        rule(
+            r"i\s+{ADV}(?P<v>take|cycle|walk)\s+(?P<k>(?:the\s+(?:bus|train|tube|tram|metro|subway|ferry)\s+)?to\s+(?:work|school|the\s+office))\b",
+            "{n} {v} {k}{r}",
+            Lifestyle,
+            5,
+        ),
+        rule(
+            r"i(?:'ve|\s+have)?\s+(?:just\s+|finally\s+)?(?P<k>got\s+(?:a\s+new|the|that)\s+job)\b",
+            "{n} {k}{r}",
+            Work,
+            7,
+        ),
+        rule(
+            r"(?:i|we)\s+{ADV}(?P<v>do)\s+(?P<k>(?:a\s+lot\s+of\s+)?(?:triathlons?|marathons?|yoga|pilates|judo|karate|ballet|boxing|pottery|gymnastics|athletics|archery|crossfit|taekwondo|improv|ceramics|tai\s+chi))\b",
+            "{n} {v} {k}{r}",
+            Hobbies,
+            7,
         ),
         rule(r"i\s+{ADV}(?P<v>prefer)\s", "{n} {v} {r}", Interests, 7),
         rule(
@@ -261,7 +292,7 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             8,
         ),
         rule(
-            r"(?:i'm|i\s+am|we're|we\s+are)\s+{ADV}(?P<k>getting\s+(?:married|divorced)|expecting\s+(?:a|our|my|twins)|moving\s+(?:to|in\s+with|abroad)|emigrating|retiring|saving\s+(?:up\s+)?for|trying\s+for\s+a\s+baby|planning\s+to\s+(?:move|retire|study|open|start|become|have|emigrate|build|buy))\b",
+            r"(?:i'm|i\s+am|we're|we\s+are)\s+{ADV}(?P<k>getting\s+(?:married|divorced)|expecting\s+(?:a|our|my|twins)|moving\s+(?:to|in\s+with|abroad|into|house|out)|emigrating|retiring|saving\s+(?:up\s+)?for|trying\s+for\s+a\s+baby|planning\s+to\s+(?:move|retire|study|open|start|become|have|emigrate|build|buy))\b",
             "{n} is {k}{r}",
             Core,
             7,
@@ -281,17 +312,24 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     ]
 });
 
+/// A fact about the speaker has one of these.
+pub(super) static OF_ONESELF: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:i|we|my)\b"));
+
 pub(super) static EVERY: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\bi\s+(?:usually\s+|always\s+)?(?P<v>\p{L}+)\s+(?P<r>(?:[\p{L}'-]+\s+){0,6}?every\s+(?:single\s+)?(?:morning|evening|night|day|week|weekend|month|summer|winter|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b(?:\s+(?:before|after|at|in)\s+\p{L}+)?)",
+        r"(?i)\b(?:i|we)\s+(?:usually\s+|always\s+|only\s+|both\s+)?(?P<v>\p{L}+)\s+(?P<r>(?:[\p{L}'-]+\s+){0,6}?(?:every\s+(?:single\s+|other\s+)?(?:morning|evening|night|day|week|weekend|month|summer|winter|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|(?:on\s+)?(?:mon|tues|wednes|thurs|fri|satur|sun)days|at\s+(?:the\s+)?weekends?|(?:once|twice|(?:two|three|four|five|six)\s+(?:times|days|nights|mornings))\s+a\s+(?:week|month|day|year))\b(?:\s+(?:before|after|at|in|and)\s+\p{L}+)?)",
     )
 });
+
+/// What makes an auxiliary of "have".
+pub(super) static HAS_TO: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:to|been|not|never|got|had|gone|done|seen|\p{L}+ed)\b"));
 
 /// Lasting things said of another person.
 fn state() -> String {
     let (had, trade) = (had(), trade());
     format!(
-        r"(?:(?:is|'s|was|has\s+been)\s+{ADVERBS}(?:{BEING}|{trade}|from\s+(?-i:\p{{Lu}})|called\s)|(?:has|'s\s+got|has\s+got|had)\s+{ADVERBS}(?:{had})|had\s+an?\s+(?:\p{{L}}+\s+)?(?:stroke|heart\s+attack|bypass|transplant)|{ADVERBS}(?:lives?|lived|works?|worked)\s+(?:in|at|for|as|from|with|near|alone|on|by|abroad|nights|shifts|part)|{ADVERBS}(?:speaks|plays|studies|teaches|coaches|sings|owns|collects|hates|loves|adores|prefers|suffers\s+from|volunteers|commutes|runs\s+an?|manages|paints|breeds|comes\s+from|goes\s+to\s+(?:school|university|college|kindergarten)|starts\s+(?:school|university|college|uni)|studied|taught|has\s+(?:sung|played|worked|lived|taught)|grew\s+up|was\s+born|was\s+raised|moved\s+(?:to|from|back|into)|emigrated|retired|graduated|died|passed\s+away|got\s+(?:married|divorced)|can't\s+(?:eat|drink|swim|drive|walk|hear|see|read|climb|stand)|cannot\s+(?:eat|drink|swim|drive|walk|hear|see)|doesn't\s+(?:eat|drink|drive|smoke|speak|like|hear|walk)|never\s+(?:eats|drinks|smokes|drives|learned|learnt)|gets?\s+(?:really\s+|very\s+)?(?:seasick|carsick|airsick|travel\s+sick|migraines|panic\s+attacks)|can't\s+(?:have|take)\s+(?:any\s+)?(?:nuts|dairy|milk|gluten|eggs|sugar|penicillin|aspirin|ibuprofen|alcohol|shellfish)|(?:is|'s)\s+terrified|(?:is|'s)\s+saving|(?:needs|uses|has)\s+an?\s+(?:wheelchair|hearing\s+aid|walking\s+frame|inhaler|pacemaker)|(?:is|'s|has\s+been|'s\s+been)\s+my\s+(?:best\s+|oldest\s+|old\s+|closest\s+)?(?:friend|neighbou?r|boss|mentor|godmother|godfather)))\b"
+        r"(?:(?:is|'s|was|has\s+been)\s+{ADVERBS}(?:{BEING}|{trade}|from\s+(?-i:\p{{Lu}})|called\s)|(?:has|'s\s+got|has\s+got|had)\s+{ADVERBS}(?:{had})|had\s+an?\s+(?:\p{{L}}+\s+)?(?:stroke|heart\s+attack|bypass|transplant)|{ADVERBS}(?:lives?|lived|works?|worked)\s+(?:in|at|for|as|from|with|near|alone|on|by|abroad|nights|shifts|part)|does\s+have\s+(?:{had})|(?:'s|has)\s+(?:just\s+|even\s+|also\s+)?(?:started|taken\s+up)\s+(?:\p{{L}}+\s+(?:lessons|classes)|school|university|nursery|kindergarten|going\s+to|learning|playing|painting|running|swimming|dancing|singing|knitting|yoga|therapy)|(?:is|'s)\s+doing\s+(?:her|his|their|an?)\s+(?:a[\s-]levels|gcses|phd|master's|masters|degree|apprenticeship|finals|abitur)|(?:is|'s)\s+(?:learning|studying|training\s+(?:to|as|for)|getting\s+(?:married|divorced)|moving\s+(?:to|into|abroad|out)|expecting\s+a|in\s+year\s+\p{{L}}+)|wants\s+to\s+(?:be(?:come)?\s+an?|study|learn|move\s+to|emigrate|retire)|{ADVERBS}(?:likes|speaks|plays|studies|teaches|coaches|sings|owns|collects|hates|loves|adores|prefers|suffers\s+from|volunteers|commutes|runs\s+an?|manages|paints|breeds|comes\s+from|goes\s+to\s+(?:school|university|college|kindergarten)|starts\s+(?:school|university|college|uni)|studied|taught|has\s+(?:sung|played|worked|lived|taught)|grew\s+up|was\s+born|was\s+raised|moved\s+(?:to|from|back|into)|emigrated|retired|graduated|died|passed\s+away|got\s+(?:married|divorced)|can't\s+(?:eat|drink|swim|drive|walk|hear|see|read|climb|stand)|cannot\s+(?:eat|drink|swim|drive|walk|hear|see)|doesn't\s+(?:eat|drink|drive|smoke|speak|like|hear|walk)|never\s+(?:eats|drinks|smokes|drives|learned|learnt)|gets?\s+(?:really\s+|very\s+)?(?:seasick|carsick|airsick|travel\s+sick|migraines|panic\s+attacks)|can't\s+(?:have|take)\s+(?:any\s+)?(?:nuts|dairy|milk|gluten|eggs|sugar|penicillin|aspirin|ibuprofen|alcohol|shellfish)|(?:is|'s)\s+terrified|(?:is|'s)\s+saving|(?:needs|uses|has)\s+an?\s+(?:wheelchair|hearing\s+aid|walking\s+frame|inhaler|pacemaker)|(?:is|'s|has\s+been|'s\s+been)\s+my\s+(?:best\s+|oldest\s+|old\s+|closest\s+)?(?:friend|neighbou?r|boss|mentor|godmother|godfather)))\b"
     )
 }
 
@@ -302,21 +340,43 @@ pub(super) static KIN: LazyLock<Pattern> = LazyLock::new(|| {
         .collect::<Vec<_>>()
         .join("|");
     let state = state();
-    pattern(&format!(
-        r"\b(?:(?i:my|our)\s+(?P<who>(?:[\p{{L}}-]+\s+){{0,1}}?(?i:{kin}|dog|cat|horse|puppy|boss|wife's\s+\p{{L}}+|husband's\s+\p{{L}}+|mother's\s+\p{{L}}+|drummer|teacher|landlord|whole\s+family|half\s+of\s+my\s+family)(?:\s+\p{{Lu}}\p{{Ll}}+)?)|(?P<bare>Mum|Mom|Dad|Grandma|Grandpa|Granny|Nan|Gran|Grandad|Granddad))(?:,\s+\p{{Lu}}\p{{Ll}}+,)?\s*(?P<r>(?i:{state}).*)$"
+    Pattern::large(&format!(
+        r"\b(?:(?i:my|our)\s+(?P<who>(?:[\p{{L}}-]+\s+){{0,1}}?(?i:{kin}|youngest|eldest|oldest|dog|cat|horse|puppy|boss|wife's\s+\p{{L}}+|husband's\s+\p{{L}}+|mother's\s+\p{{L}}+|drummer|teacher|landlord|whole\s+family|half\s+of\s+my\s+family)(?:\s+\p{{Lu}}\p{{Ll}}+)?)|(?P<bare>Mum|Mom|Dad|Grandma|Grandpa|Granny|Nan|Gran|Grandad|Granddad))(?:,\s+\p{{Lu}}\p{{Ll}}+,)?\s*(?P<r>(?i:{state}).*)$"
     ))
 });
+/// Where one of the speaker's people may be named.
+pub(super) static MAY_BE_KIN: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?:my|our|mum|mom|dad|grandma|grandpa|granny|nan|gran|grandad|granddad)\b")
+});
+/// Where a person who was named before may be meant.
+pub(super) static MAY_BE_MEANT: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:he|she)\b"));
 /// What is said of others, by name.
 pub(super) static OTHERS: LazyLock<Pattern> = LazyLock::new(|| {
     let state = state();
-    pattern(&format!(
+    Pattern::large(&format!(
         r"\b(?P<n>(?:(?:Mr|Mrs|Ms|Miss|Dr|Aunt|Auntie|Uncle|Grandma|Grandpa)\.?\s)?\p{{Lu}}\p{{Ll}}+)\s*(?P<r>(?i:{state}).*)$"
     ))
 });
 /// "She speaks Spanish": of the last name before it, in the same sentence or the one before.
 pub(super) static PRONOUN: LazyLock<Pattern> = LazyLock::new(|| {
     let state = state();
-    pattern(&format!(r"(?i)\b(?:he|she)\s*(?P<r>{state}.*)$"))
+    Pattern::large(&format!(r"(?i)\b(?:he|she)\s*(?P<r>{state}.*)$"))
+});
+/// "My sister", "we've got one daughter": the speaker's people, whom the next sentence calls "she".
+pub(super) static THEIR_KIN: LazyLock<Pattern> = LazyLock::new(|| {
+    let kin = relatives()
+        .filter(|word| !matches!(*word, "family" | "folks" | "parents" | "in-laws") && !word.ends_with('s'))
+        .collect::<Vec<_>>()
+        .join("|");
+    pattern(&format!(
+        r"(?i)\b(?:my|our|(?:i|we)(?:'ve|\s+have)(?:\s+got)?\s+(?:an?|one))\s+(?:[\p{{L}}-]+\s+)?(?P<who>{kin})\b"
+    ))
+});
+/// "Loves it", "likes this": what, only the talk before says.
+pub(super) static OTHERS_LIKE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:\p{L}+ly\s+|also\s+|still\s+)?(?:likes|loves|hates|adores|prefers)\s+(?:it|this|that|them|these|those|him|her|you|your|one|both)\b",
+    )
 });
 pub(super) static NAME: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?:\b(?P<led>in|to|from|at|near|over|until|since)\s+)?\b(?P<n>\p{Lu}\p{Ll}{2,})\b")

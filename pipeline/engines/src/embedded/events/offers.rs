@@ -1,0 +1,112 @@
+//! Appointments that are made in two turns: one offers a time, the other agrees.
+
+use std::sync::LazyLock;
+
+use chrono::NaiveDate;
+use stages::EventDraft;
+
+use super::happenings::joined;
+use super::phrase::{Said, last_person};
+use super::{DURATION, Earlier, is_usable};
+use crate::embedded::dates::Reference;
+use crate::embedded::lexicon::trades;
+use crate::embedded::pattern::Pattern;
+use crate::embedded::text::{Sentence, capitalised, pattern};
+
+/// A time that was offered, and how many sentences ago.
+pub(super) struct Offer {
+    day: NaiveDate,
+    timed: bool,
+    event: EventDraft,
+    ago: usize,
+    /// A day and an hour, and nothing else: "Friday at seven."
+    stated: bool,
+}
+
+/// For how many sentences an offer may be taken up.
+const STANDS: usize = 2;
+
+/// "Would Monday at ten work?", "I could do Tuesday", "the first slot I have is Friday", "how about nine?".
+static OFFERS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:how\s+about|what\s+about|are\s+we\s+(?:still\s+)?on\s+for\s+(?P<what>[\p{L}-]+)|(?:can|could|shall|should)\s+(?:we|you)\s+(?:(?P<talk>talk|speak|chat|catch\s+up)|meet|come|pop)|shall\s+we\s+say|(?:i|we|he|she|they|you)\s+(?:can|could)\s+(?:do|offer|manage|fit|squeeze|make)|(?:can|could)\s+(?:you|we|i)\s+(?:do|make|manage)|i(?:'ve|\s+have)\s+(?:got\s+)?(?:a\s+(?:slot|space|gap)|an\s+opening)|(?:slot|opening|appointment)\s+(?:i|we)\s+have|would\s+(?:\S+\s+){1,6}?(?:work|suit|be\s+(?:ok|okay|good|fine|better|all\s+right))|would\s+(?:work|suit)|(?:does|is)\s+(?:\S+\s+){1,6}?(?:work|suit|good|okay|ok|fine|any\s+good|possible|convenient)|are\s+you\s+(?:free|around|available)|(?:i'm|we're|he's|she's)\s+(?:free|available))\b",
+    )
+});
+static DELIVERS: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\bdeliver(?:s|ed|y)?\b"));
+/// Little else than a time.
+static TIME_ALONE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:so|then|or|and|ok|okay|right|well|say|maybe|perhaps|let's\s+say|yes|no|at|on|the|about|around|just|um|uh|er|hm)\b\W*)*$",
+    )
+});
+/// "That's fine", "Tuesday's good", "perfect", "yes, we can do that".
+static AGREES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:oh|ok|okay|um|uh|ah|yes|yeah|yep|well|right)\W+)*(?:yes|yeah|yep|sure|perfect|great|lovely|brilliant|super|deal|done|fine|good|okay|ok|excellent|wonderful|agreed|(?:that|it|\p{L}+day(?:\s+at\s+[\p{L}\d]+)?|(?:half\s+(?:past\s+)?)?\p{L}+)(?:'s|\s+is|\s+would|\s+would\s+be|'d\s+be)?\s+(?:fine|good|great|perfect|ideal|works|work|suits|suit|okay|ok|better|brilliant|lovely|all\s+right)|(?:i|we)\s+can\s+(?:do|make)|(?:i|we)(?:'ll|\s+will)\s+(?:be\s+there|take\s+(?:it|that)|do\s+that)|sounds\s+(?:good|great|fine)|see\s+you\s+then|let's\s+do\s+that)\b",
+    )
+});
+/// "Yes, but I can't": no agreement.
+static DECLINES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?:but|can't|cannot|won't|doesn't|don't|not|no|rather|instead|or|unless|\?)\b|\?\s*$")
+});
+
+/// What `sentence` agrees to, of what was offered before it. `dated` says that it names an event of its own.
+pub(super) fn agreed(
+    offer: &mut Option<Offer>,
+    sentence: &str,
+    dated: bool,
+) -> Option<(NaiveDate, bool, EventDraft)> {
+    let Offer { day, timed, event, ago, stated } = offer.take()?;
+    if !dated && AGREES.is_match(sentence) && !DECLINES.is_match(sentence) {
+        return Some((day, timed, event));
+    }
+    *offer = (ago + 1 < STANDS && !dated).then_some(Offer { day, timed, event, ago: ago + 1, stated });
+    None
+}
+
+/// What was offered as an event, where it answers an offer with a day and an hour: "Can we do Friday? - Friday at seven."
+pub(super) fn settled(made: Offer, answers: bool) -> Result<(NaiveDate, bool, EventDraft), Offer> {
+    if answers && made.stated { Ok((made.day, made.timed, made.event)) } else { Err(made) }
+}
+
+/// The time that a sentence offers, for what the talk named before.
+pub(super) fn made(sentence: &Sentence<'_>, earlier: &Earlier, reference: &Reference) -> Option<Offer> {
+    let text = sentence.text.as_str();
+    let dates = reference.find(text);
+    let date = dates.iter().find(|date| is_usable(date))?;
+    let timed = date.time().is_some();
+    let rest = joined(&Said::new(text, &(0..text.len()), date, &dates).all);
+    let alone = (text.ends_with('?') || timed && !date.bare) && TIME_ALONE.is_match(&rest);
+    let offers = OFFERS.captures(text);
+    if !alone && offers.is_none() {
+        return None;
+    }
+    let part = |name: &str| {
+        offers.as_ref().and_then(|offers| offers.name(name)).map(|part| capitalised(part.as_str()))
+    };
+    let here = super::nouns::happening_in(text)
+        .or_else(|| part("what"))
+        .or_else(|| part("talk").map(|_| "Talk".to_owned()));
+    let comes = || {
+        // "We deliver. - Friday between nine and twelve? - Lovely."
+        if DELIVERS.is_match(&earlier.text) {
+            return Some("Delivery".to_owned());
+        }
+        let who = last_person(&earlier.text)?;
+        let last = who.rsplit(' ').next()?.to_lowercase();
+        trades().any(|trade| trade == last).then(|| capitalised(&who))
+    };
+    let named = here.or_else(|| earlier.happening.as_ref().map(|(noun, _)| noun.clone())).or_else(comes);
+    let title = match named {
+        Some(title) => title,
+        None if timed => "Appointment".to_owned(),
+        None => return None,
+    };
+    let date =
+        date.clone().on(earlier.day.map(|(day, _)| day)).in_month_of(earlier.month.map(|(day, _)| day));
+    let start = reference.start(&date)?;
+    let duration = date.minutes().unwrap_or(DURATION);
+    let event = EventDraft { title, description: text.to_owned(), start, duration };
+    let stated = alone && !text.ends_with('?');
+    Some(Offer { day: date.day(), timed, event, ago: 0, stated })
+}

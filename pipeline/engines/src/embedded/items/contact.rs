@@ -1,0 +1,46 @@
+//! Tasks whose object is a person, and those that need none: "ring me back", "let him in", "text you when it's done".
+
+use std::sync::LazyLock;
+
+use crate::embedded::pattern::Pattern;
+use crate::embedded::text::pattern;
+
+/// "Ring me back", "get back to him".
+pub(super) static CONTACT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|come\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|you|him|her|them|both|everyone|everybody|you\s+both)\b|^tell\s+(?:him|her|them|everyone|everybody)\b|^let\s+(?:me|us|you|him|her|them)\s+know\b|^(?:lock|tidy|clear|clean|wash|log|sign|check|set|hoover|pack)\s+(?:up|out|in|down)\b|^(?:pick|drive|fetch|collect|drop|bring|take|meet)\s+(?:you|him|her|them)\b(?:\s+(?:up|off|back|home|over|round|to|from|at|for|there|on)\b|\W*$)",
+    )
+});
+
+/// "I'll drive you", "let him in", "read with her": what is done for a person.
+pub(super) static HELPS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:drive|fetch|introduce)\s+(?:you|him|her|them|us)\b|pick\s+(?:you|him|her|them|us)\s+up\b|let\s+(?:him|her|them|us)\s+in\b|(?:read|practise|practice|play|work|sit)\s+with\s+(?:him|her|them)\b)",
+    )
+});
+
+/// "I'll bake on Thursday": what is done without naming a thing.
+pub(super) static ALONE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:bake|cook|iron|hoover|vacuum|clean|tidy|mow|shop|pack|transfer|pay|reply|rehearse|practise|practice|study|revise|decide|(?:do|go)\s+(?:the\s+)?(?:shopping|cooking|cleaning|ironing))(?:\s+(?:on|at|by|before|this|next|tomorrow|tonight|today|first|then)\b|\W*$)",
+    )
+});
+
+/// "Text him tonight", "pick her up": not "her" of "her bag".
+pub(super) static TO_PERSON: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<verb>(?:call|phone|ring|text|email|message|ask|tell|write(?:\s+to)?|talk\s+to|speak\s+(?:to|with)|meet|visit|invite|remind|contact|thank|pay|pick|collect|fetch|drive|take|bring|drop|give|show|help|send|lend|book)\s+)(?:him|her)(?P<after>\W*$|\s+(?:every|each|the|an?|to|at|on|in|up|out|about|from|for|back|some|that|this|off|over|tomorrow|today|tonight|by|and|with|home|round|along|there|into|later|again|if|when|whether)\b)",
+    )
+});
+
+/// "Text you when it's done", "ring me if it gets worse": what one is to hear of need not be named before.
+pub(super) static REPORTS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:call|phone|ring|text|email|message|ping|notify|warn)\s+(?:me|us|you|him|her|them|\p{L}+)(?:\s+back)?|let\s+(?:(?:the|my|our|your)\s+)?\p{L}+\s+know|(?:find|figure|work)\s+out|check|look|confirm|see|ask(?:\s+(?:(?:the|my|our|your)\s+)?\p{L}+)?|tell\s+(?:him|her|them|mum|mom|dad|(?:the|my|our|your)\s+\p{L}+|(?-i:\p{Lu})\p{L}+)|(?:come|get)\s+back(?:\s+to\s+\p{L}+)?)\s+(?:if|when|before|after|as\s+soon\s+as|once|whether|what|how|which|where|who)\b",
+    )
+});
+pub(super) static COURTESY: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:if\s+you\s+(?:need|have|want|like|can|could|get|change|think|are)|if\s+there(?:'s|\s+is|\s+are)|when\s+you(?:'re|\s+get|\s+are)\s+(?:home|back|in|there)|what\s+you\s+think|how\s+(?:it|you|that|things|we|i)|if\s+(?:that|this|it|i|we|you)|what\s+(?:i|we|you|happens|happened|it|that)|what\s+(?:i|we)\s+mean|you\s+know\s+(?:that|what|how))\b",
+    )
+});
