@@ -17,7 +17,6 @@ static RECALL: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:what|when|where|who|why|which|how)\b.*\b(?:did|said|say|told|tell|talk(?:ed)?|discuss(?:ed)?|mention(?:ed)?|decide[d]?|agree[d]?)\b|^(?:did|have|had|was|were)\b|^(?:find|search|do you remember|remember|remind me|don't|do not|never|mark|what do you know)\b",
     )
 });
-static QUOTED: LazyLock<Pattern> = LazyLock::new(|| pattern(r#""[^"]*""#));
 static HASH: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?:^|[\s(])(?P<value>[#@][\p{L}\p{N}_.-]+)"));
 static NUMBER: LazyLock<Pattern> = LazyLock::new(|| pattern(r"-?\b\d+(?:[.,]\d+)?\b"));
 static PLACE: LazyLock<Pattern> = LazyLock::new(|| {
@@ -40,38 +39,24 @@ const GENERIC: [&str; 22] = [
 
 /// A tool that the message names.
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
-    let said: Vec<String> = words(&turn.message.text).collect();
-    called(turn, &said, |tool| is_named(&said, tool))
-}
-
-/// A tool that the message does not name but describe, and whose arguments it holds, where no other rule felt addressed.
-pub(super) fn step_by_description(turn: &Turn<'_>) -> Option<Step> {
-    let said: Vec<String> = words(&turn.message.text).collect();
-    let asked = request_stems(&turn.message.bare);
-    let is_complete = |tool: &AppTool| {
-        arguments(turn, tool).is_ok_and(|found| found.as_object().is_some_and(|found| !found.is_empty()))
-    };
-    called(turn, &said, |tool| matches_description(&asked, tool) && is_complete(tool))
-}
-
-fn called(turn: &Turn<'_>, said: &[String], is_meant: impl Fn(&AppTool) -> bool) -> Option<Step> {
     let message = &turn.message;
     if RECALL.is_match(&message.bare) {
         return None;
     }
+    let said: Vec<String> = words(&message.text).collect();
     let apps = turn.round.tools.iter().filter_map(|offered| match &offered.origin {
         Origin::App(tool) => Some((offered, tool)),
         Origin::Data(_) => None,
     });
     let mut named: Vec<(usize, &Offered, &AppTool)> = apps
-        .filter(|(_, tool)| is_meant(tool))
+        .filter(|(_, tool)| is_named(&said, tool))
         .map(|(offered, tool)| (nearness(&message.text, tool), offered, tool))
         .collect();
     let best = named.iter().map(|(nearness, ..)| *nearness).max()?;
     named.retain(|(nearness, ..)| *nearness == best);
     // Of several that are as near, the one whose whole name was said.
-    if named.iter().filter(|(.., tool)| is_said(said, tool)).count() == 1 {
-        named.retain(|(.., tool)| is_said(said, tool));
+    if named.iter().filter(|(.., tool)| is_said(&said, tool)).count() == 1 {
+        named.retain(|(.., tool)| is_said(&said, tool));
     }
     let [(_, offered, tool)] = named.as_slice() else {
         let names: Vec<String> =
@@ -117,34 +102,15 @@ fn is_named(said: &[String], tool: &AppTool) -> bool {
         .name
         .split(['_', '-'])
         .any(|word| GENERIC.contains(&word) && said.iter().any(|said| said == word));
-    named || (!own.is_empty() && all && (own.len() > 1 || verb))
+    // As it is written, with its underscores.
+    let literal = tool.name.contains('_') && said.contains(&tool.name.to_lowercase());
+    named || literal || (!own.is_empty() && all && (own.len() > 1 || verb))
 }
 
-/// The words of a message that say what is to be done: without names of places, quotations, numbers and addresses, which are what
-/// it is to be done with.
-fn request_stems(bare: &str) -> HashSet<String> {
-    let mut rest = bare.to_owned();
-    for values in [&*QUOTED, &*EMAIL, &*LINK, &*HASH, &*PLACE, &*NUMBER] {
-        rest = values.replace_all(&rest, " ").into_owned();
-    }
-    let plain = ["give", "tell", "please", "use", "want", "need", "like"];
-    let generic: HashSet<String> =
-        GENERIC.iter().chain(&plain).map(|word| crate::embedded::text::stem(word)).collect();
-    stems(&rest).difference(&generic).cloned().collect()
-}
-
-/// Whether every word that was asked stands in the tool's name or at the beginning of its description: a long one would hold
-/// anything.
-fn matches_description(asked: &HashSet<String>, tool: &AppTool) -> bool {
-    let sentence: String =
-        tool.description.split(['.', '\n']).next().unwrap_or_default().chars().take(100).collect();
-    let own = stems(&format!("{} {} {sentence}", tool.app_name, tool.name.replace(['_', '-'], " ")));
-    !asked.is_empty() && asked.is_subset(&own)
-}
-
-/// Whether each word of the tool's name was said.
+/// Whether the tool's name was said: as it is written, or each word of it.
 fn is_said(said: &[String], tool: &AppTool) -> bool {
-    tool.name.split(['_', '-']).all(|word| said.iter().any(|said| *said == word.to_lowercase()))
+    said.contains(&tool.name.to_lowercase())
+        || tool.name.split(['_', '-']).all(|word| said.iter().any(|said| *said == word.to_lowercase()))
 }
 
 fn nearness(text: &str, tool: &AppTool) -> usize {
