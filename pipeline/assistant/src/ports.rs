@@ -172,7 +172,7 @@ impl AppTools for NoApps {
 pub enum Hold {
     /// The turn is this process's, for a whole lease from now on.
     Held,
-    /// Its lease ran out, or another process has it: clients were told that it is interrupted.
+    /// Its lease ran out, or another process has it: clients read that it is interrupted.
     Lost,
     /// The database did not answer.
     Unknown,

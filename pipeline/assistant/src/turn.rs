@@ -102,7 +102,7 @@ struct Progress {
 
 impl Turn {
     /// Runs the turn to its end, until `stop` is done or until the turn is another process's, and returns the reply as its
-    /// journal keeps it: when a reply is not kept, listeners are told that the turn was interrupted.
+    /// journal keeps it: when a reply is not kept, listeners receive that the turn was interrupted.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Reply {
         // What an app said before is heard again with the history.
         let heard = self.history.iter().flat_map(|past| past.apps.iter().cloned()).collect();
