@@ -1,11 +1,11 @@
 //! People and their settings.
 
-use db::{Doing, Error};
+use db::{Doing, Error, lock_user};
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::{LimitsChange, Store};
+use crate::{LimitsChange, Store, search::forget_words};
 
 /// A person and the settings that stages read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,6 +125,10 @@ pub async fn write_change(
     change: &UserChange,
     now: Timestamp,
 ) -> Result<Option<User>, Error> {
+    if let Some(language) = &change.language {
+        lock_user(connection, id).await?;
+        forget_words(connection, id, language).await?;
+    }
     let row: Option<UserRow> = sqlx::query_as(
         "update users set updated_at = $2, name = case when $8 then $3 else name end, time_zone = coalesce($4, time_zone), \
              language = coalesce($5, language), requires_byok = coalesce($6, requires_byok), \
