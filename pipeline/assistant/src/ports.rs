@@ -6,6 +6,7 @@ use records::Timestamp;
 use serde_json::Value;
 
 use crate::{
+    arguments::check_arguments,
     offer::Offered,
     reply::{Reply, Source, Trouble},
     tools::{AppTool, DataTool},
@@ -144,6 +145,14 @@ pub trait Toolbox: Send + Sync {
 pub trait AppTools: Send + Sync {
     /// All of them. In an app's own chat, those of that app come first.
     fn list(&self) -> BoxFuture<'_, Vec<AppTool>>;
+
+    /// Whether arguments fit a tool.
+    ///
+    /// # Errors
+    /// What is wrong, in words for the engine. Values are not repeated in it.
+    fn check(&self, tool: &AppTool, arguments: &Value) -> Result<(), String> {
+        check_arguments(&tool.parameters, arguments)
+    }
 
     /// Calls one; its arguments fit its schema. What the app says comes back, in an error too.
     fn call<'a>(

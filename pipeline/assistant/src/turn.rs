@@ -233,7 +233,11 @@ impl Turn {
         progress: &Mutex<Progress>,
     ) -> Result<(Result<Value, String>, bool), Trouble> {
         let refused = |words: &str| Ok((Err(words.to_owned()), false));
-        if let Err(problem) = check_arguments(&tool.parameters, &call.arguments) {
+        let checked = match &tool.origin {
+            Origin::Data(data) => check_arguments(&data.parameters(), &call.arguments),
+            Origin::App(app) => self.ports.apps.check(app, &call.arguments),
+        };
+        if let Err(problem) = checked {
             return refused(&problem);
         }
         if let Origin::App(app) = &tool.origin
