@@ -37,6 +37,13 @@ const GENERIC: [&str; 22] = [
     "update", "delete", "remove", "call", "run", "do", "show", "read", "write", "new",
 ];
 
+/// What the service itself keeps, by the stems of its names: an app or a tool that is called like this is named by a message that
+/// addresses it, because "Add a task" is a wish to the service.
+const KEPT_HERE: [&str; 6] = ["task", "todo", "reminder", "memory", "goal", "conversation"];
+
+/// Words behind which, or before which, an app is addressed.
+const BEFORE: [&str; 8] = ["with", "via", "using", "use", "ask", "tell", "app", "through"];
+
 /// A tool that the message names.
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     let message = &turn.message;
@@ -88,12 +95,25 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
 /// Whether the message names the app, or all words of the tool's name that mean something.
 fn is_named(said: &[String], tool: &AppTool) -> bool {
     let app: Vec<String> = words(&tool.app_name).collect();
-    let named = !app.is_empty() && said.windows(app.len()).any(|window| window == app.as_slice());
+    let is_ours = |word: &str| {
+        KEPT_HERE.iter().any(|kept| crate::embedded::text::stem(kept) == crate::embedded::text::stem(word))
+    };
+    let is_app = |at: usize| {
+        let addressed = || {
+            let before = at.checked_sub(1).and_then(|before| said.get(before));
+            let after = said.get(at + app.len());
+            before.is_some_and(|word| BEFORE.contains(&word.as_str()))
+                || after.is_some_and(|word| word == "app")
+        };
+        said.get(at..at + app.len()) == Some(app.as_slice())
+            && (!app.iter().all(|word| is_ours(word)) || addressed())
+    };
+    let named = !app.is_empty() && (0..said.len()).any(is_app);
     let own: Vec<String> = tool
         .name
         .split(['_', '-'])
         .map(str::to_lowercase)
-        .filter(|word| word.len() > 2 && !GENERIC.contains(&word.as_str()))
+        .filter(|word| word.len() > 2 && !GENERIC.contains(&word.as_str()) && !is_ours(word))
         .collect();
     let there: HashSet<String> = said.iter().map(|word| crate::embedded::text::stem(word)).collect();
     // One common word ("message") is no name, unless the tool is called by its verb, too.
@@ -270,6 +290,35 @@ impl Found<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_app_that_is_called_like_what_the_service_keeps_is_named_where_it_is_addressed() {
+        let tool = |name: &str| AppTool {
+            app_id: "a".to_owned(),
+            app_name: "Tasks".to_owned(),
+            name: name.to_owned(),
+            description: "Adds a task to the user's list.".to_owned(),
+            parameters: json!({}),
+            status_message: String::new(),
+        };
+        let is_named = |text: &str| {
+            let said: Vec<String> = words(text).collect();
+            is_named(&said, &tool("add_task"))
+        };
+        for ours in ["What tasks are due?", "Add a task: order cards", "Show my tasks", "list tasks", "tasks"]
+        {
+            assert!(!is_named(ours), "{ours}");
+        }
+        for its in [
+            "Add the task \"call Tom\" with Tasks.",
+            "use tasks to note it",
+            "Ask Tasks what is on it",
+            "Which are in the Tasks app?",
+            "add_task \"call Tom\"",
+        ] {
+            assert!(is_named(its), "{its}");
+        }
+    }
 
     #[test]
     fn a_tool_is_said_when_each_word_of_its_name_is() {
