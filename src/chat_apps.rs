@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use api::UserApps;
-use apps::{Answered, Manifest, ToolCaller};
+use apps::{Answered, Manifest, Tool, ToolCaller};
 use assistant::{AppTool, AppTools, ToolFailure};
 use futures::{
     FutureExt,
@@ -30,7 +30,11 @@ impl api::ChatApps for ChatApps {
             // A stable sort: the others stay in the order in which they were installed.
             installed.sort_by_key(|app| Some(app.id.as_str()) != app_id);
             let (caller, user) = (Arc::clone(&self.caller), user.clone());
-            UserApps { names, tools: Arc::new(UserTools { caller, user, installed }) }
+            let apps = installed.into_iter().map(|app| {
+                let manifest = app.manifest.as_deref().and_then(Manifest::from_text).unwrap_or_default();
+                (app, manifest)
+            });
+            UserApps { names, tools: Arc::new(UserTools { caller, user, apps: apps.collect() }) }
         }
         .boxed()
     }
@@ -40,12 +44,24 @@ impl api::ChatApps for ChatApps {
 struct UserTools {
     caller: Arc<dyn ToolCaller>,
     user: UserId,
-    installed: Vec<InstalledApp>,
+    apps: Vec<(InstalledApp, Manifest)>,
 }
 
 impl AppTools for UserTools {
     fn list(&self) -> BoxFuture<'_, Vec<AppTool>> {
-        ready(self.installed.iter().flat_map(tools_of).collect()).boxed()
+        ready(self.apps.iter().flat_map(|(app, manifest)| tools_of(app, manifest)).collect()).boxed()
+    }
+
+    /// By the rules by which the manifest was taken, which bound what a check takes.
+    fn check(&self, tool: &AppTool, arguments: &Value) -> Result<(), String> {
+        let Value::Object(arguments) = arguments else {
+            return Err("The arguments must be an object.".to_owned());
+        };
+        let app = self.apps.iter().find(|(app, _)| app.id == tool.app_id);
+        let Some(tool) = app.and_then(|(_, manifest)| manifest.tool(&tool.name)) else {
+            return Err("The app has no such tool.".to_owned());
+        };
+        apps::check_arguments(tool, arguments).map_err(unfit)
     }
 
     fn call<'a>(
@@ -73,20 +89,20 @@ async fn installed(ledger: &Ledger, allowed: bool, user: &UserId) -> Vec<Install
     })
 }
 
-fn tools_of(app: &InstalledApp) -> Vec<AppTool> {
-    let manifest = app.manifest.as_deref().and_then(Manifest::from_text);
-    let tools = manifest.map(|manifest| manifest.tools).unwrap_or_default();
-    tools
-        .into_iter()
-        .map(|tool| AppTool {
-            app_id: app.id.clone(),
-            app_name: app.name.clone(),
-            parameters: tool.schema(),
-            name: tool.name,
-            description: tool.description,
-            status_message: tool.status_message,
-        })
-        .collect()
+fn tools_of(app: &InstalledApp, manifest: &Manifest) -> Vec<AppTool> {
+    let shown = |tool: &Tool| AppTool {
+        app_id: app.id.clone(),
+        app_name: app.name.clone(),
+        parameters: tool.schema(),
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        status_message: tool.status_message.clone(),
+    };
+    manifest.tools.iter().map(shown).collect()
+}
+
+fn unfit(problems: Vec<String>) -> String {
+    format!("The arguments do not fit: {}.", problems.join("; "))
 }
 
 fn result_of(answered: Answered) -> Result<String, ToolFailure> {
@@ -94,7 +110,7 @@ fn result_of(answered: Answered) -> Result<String, ToolFailure> {
         Answered::Result(text) => return Ok(text),
         Answered::AppError { text, setup_url: None } => text,
         Answered::AppError { text, setup_url: Some(url) } => format!("{text} Connect at {url}."),
-        Answered::BadArguments(problems) => format!("The arguments do not fit: {}.", problems.join("; ")),
+        Answered::BadArguments(problems) => unfit(problems),
         Answered::Unknown => "The app is not installed, or has no such tool.".to_owned(),
         Answered::Failed(failure) => failure.sentence().to_owned(),
     }))

@@ -1,5 +1,6 @@
 //! `listen demo`: the main job on real input, watched from start to end, with processes killed in the middle.
 
+mod child;
 mod client;
 mod live;
 mod page;

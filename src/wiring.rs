@@ -304,7 +304,7 @@ impl App {
             return Ok(None);
         }
         let worker = self.worker(ledger, observer)?;
-        tasks.spawn(worker::index_conversations(ledger.clone(), lifecycle.soft.clone()));
+        tasks.spawn(worker::index(ledger.clone(), lifecycle.soft.clone()));
         let health = worker.health();
         tasks.spawn(worker.run(lifecycle.soft.clone(), lifecycle.hard.clone()));
         Ok(Some(health))

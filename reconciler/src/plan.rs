@@ -92,7 +92,8 @@ impl OnError {
             | Error::Contended { .. }
             | Error::TooMuch { .. }
             | Error::OverBudget(_)
-            | Error::Repeated { .. } => Self::Defer,
+            | Error::Repeated { .. }
+            | Error::TurnLost { .. } => Self::Defer,
         }
     }
 }

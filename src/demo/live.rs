@@ -1,7 +1,6 @@
 //! A live conversation: a client sends transcripts over the socket, the process behind the socket is killed, and the
 //! client goes on in another process. Silence ends it.
 
-mod process;
 mod socket;
 
 use std::time::Duration;
@@ -12,9 +11,10 @@ use records::UserId;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
-use self::{process::Api, socket::Socket};
+use self::socket::Socket;
 use super::{
     PATIENCE,
+    child::ChildProcess,
     client::Client,
     report::{LiveTalk, doubled},
     samples,
@@ -38,10 +38,15 @@ pub(super) async fn speak(
 ) -> anyhow::Result<LiveTalk> {
     let lines = samples::spoken();
     let id = conversation_id();
-    let api = Api::start(private).await?;
+    let mut api = ChildProcess::start(private, "api", &[])?;
     let process = api.number;
+    let listens = |logged: &Value| {
+        let listens = logged["message"] == "listening";
+        listens.then(|| logged["api"].as_str().map(|address| format!("http://{address}"))).flatten()
+    };
+    let address = api.logged(listens).await?;
     screen.speaks(process, SILENCE);
-    let mut socket = Socket::open(&api.address, client.key(), &query(&id)).await?;
+    let mut socket = Socket::open(&address, client.key(), &query(&id)).await?;
     for (number, (_, text)) in lines.iter().enumerate().take(CONFIRMED) {
         socket.send(&frame(lines, number)).await?;
         socket.until_shown(&segment_id(number)).await?;

@@ -1,17 +1,15 @@
 //! A worker of its own is killed in the middle of a run; another one finishes it.
 
-use std::{process::Stdio, time::Duration};
+use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use job::JobId;
-use tokio::{
-    io::{AsyncBufReadExt, BufReader},
-    process::{Child, ChildStderr, Command},
-    time::Instant,
-};
+use serde_json::Value;
+use tokio::time::Instant;
 
 use super::{
     PATIENCE,
+    child::ChildProcess,
     client::Client,
     report::{Recovery, doubled},
     samples,
@@ -38,14 +36,16 @@ pub(super) async fn interrupt(
     client: &Client,
     screen: &Screen,
 ) -> anyhow::Result<Interrupted> {
-    let mut doomed = spawn(private, app)?;
-    let process = doomed.id().context("the child worker has a process id")?;
-    let logs = doomed.stderr.take().context("the child worker has logs")?;
+    let mut doomed = ChildProcess::start(private, "worker", &arguments(app))?;
+    let process = doomed.number;
     let id = client.ingest(&samples::interrupted()).await?;
     client.finalize(&id).await?;
-    tokio::time::timeout(PATIENCE, held(logs)).await.context("waiting for the child worker to be held")??;
+    let is_held = |logged: &Value| logged["message"] == "stage done" && logged["stage"] == HELD_AFTER;
+    doomed.logged(|logged| is_held(logged).then_some(())).await?;
+    // The line is written just before the pause begins; let the join's other stages pass, too.
+    tokio::time::sleep(Duration::from_millis(200)).await;
     screen.held(process, HELD_AFTER, app.config.finalization_lease_seconds);
-    doomed.kill().await.context("killing the child worker")?;
+    doomed.kill().await?;
     screen.killed(process);
     Ok(Interrupted { id, process, killed: Instant::now() })
 }
@@ -77,45 +77,14 @@ impl Interrupted {
     }
 }
 
-/// A worker in a process of its own, on the demo's database, with the demo's lease and pause.
-fn spawn(private: &Private, app: &App) -> anyhow::Result<Child> {
-    let program = std::env::current_exe().context("finding this program")?;
-    Command::new(program)
-        .args(["serve", "--roles", "worker", "--finalization-dispatch-mode", "postgres"])
-        .args([
-            "--addr",
-            "127.0.0.1:0",
-            "--admin-addr",
-            "127.0.0.1:0",
-            "--log",
-            "info",
-            "--log-format",
-            "json",
-        ])
-        .args(["--finalization-lease-seconds", &app.config.finalization_lease_seconds.to_string()])
-        .args(["--finalization-heartbeat-seconds", &app.config.finalization_heartbeat_seconds.to_string()])
-        .args(["--demo-pause-after", &format!("{HELD_AFTER}={HELD_SECONDS}")])
-        .env("DATABASE_URL", private.url())
-        .env("LISTEN_SHARDS", "1")
-        .env_remove("LISTEN_SHARD_URLS")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .context("starting a child worker")
-}
-
-/// Waits for the log line that says that the stage is done: from then on the run is held.
-async fn held(logs: ChildStderr) -> anyhow::Result<()> {
-    let mut lines = BufReader::new(logs).lines();
-    while let Some(line) = lines.next_line().await.context("reading the child worker's log")? {
-        let told: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
-        if told["message"] == "stage done" && told["stage"] == HELD_AFTER {
-            // The line is written just before the pause begins; let the join's other stages pass, too.
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            return Ok(());
-        }
-    }
-    bail!("the child worker ended by itself")
+/// The demo's lease, and the pause in which the worker is held.
+fn arguments(app: &App) -> Vec<String> {
+    vec![
+        "--finalization-lease-seconds".to_owned(),
+        app.config.finalization_lease_seconds.to_string(),
+        "--finalization-heartbeat-seconds".to_owned(),
+        app.config.finalization_heartbeat_seconds.to_string(),
+        "--demo-pause-after".to_owned(),
+        format!("{HELD_AFTER}={HELD_SECONDS}"),
+    ]
 }

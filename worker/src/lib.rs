@@ -42,7 +42,7 @@ pub use audio::{AudioMetrics, AudioTap, AudioWebhooks};
 pub use byok::{ByokRuns, EnginesWithKey, Reservation};
 pub use delivered::DeliveredRuns;
 pub use fan_out::Render;
-pub use indexing::index_conversations;
+pub use indexing::index;
 pub use mcp::{McpFailure, McpServer};
 pub use metrics::{ANSWERS, CALL_OUTCOMES, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
 pub use observer::{Ended, NoObserver, RunEvent, RunObserver};

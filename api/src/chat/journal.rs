@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use assistant::{Hold, Journal, Reply};
+use db::TurnLease;
 use futures::{FutureExt, future::BoxFuture};
 use ledger::Ledger;
-use records::UserId;
 use serde_json::json;
 use store::FinishedTurn;
 
@@ -27,8 +27,7 @@ const TRIES: u32 = 20;
 /// The row of one turn.
 pub(super) struct TurnRow {
     pub(super) ledger: Ledger,
-    pub(super) user: UserId,
-    pub(super) reply_id: String,
+    pub(super) turn: TurnLease,
 }
 
 impl TurnRow {
@@ -48,11 +47,11 @@ impl TurnRow {
 impl Journal for TurnRow {
     fn renew<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, bool> {
         let so_far = Self::row(reply);
-        let (ledger, user, reply_id) = (self.ledger.clone(), self.user.clone(), self.reply_id.clone());
+        let (ledger, turn) = (self.ledger.clone(), self.turn.clone());
         run_to_completion(async move {
             let (wait, tries) = RENEWING;
             for attempt in 1..=tries {
-                let renewal = ledger.store().renew_turn(&user, &reply_id, &so_far, LEASE);
+                let renewal = ledger.store().renew_turn(&turn, &so_far);
                 match ledger.db().within(wait, renewal).await {
                     Ok(is_ours) => return is_ours,
                     Err(error) => tracing::warn!(%error, attempt, "a turn was not renewed"),
@@ -65,10 +64,9 @@ impl Journal for TurnRow {
     }
 
     fn hold(&self) -> BoxFuture<'_, Hold> {
-        let (ledger, user, reply_id) = (self.ledger.clone(), self.user.clone(), self.reply_id.clone());
+        let (ledger, turn) = (self.ledger.clone(), self.turn.clone());
         run_to_completion(async move {
-            let hold = ledger.store().hold_turn(&user, &reply_id, LEASE);
-            match ledger.db().within(RENEWING.0, hold).await {
+            match ledger.db().within(RENEWING.0, ledger.store().hold_turn(&turn)).await {
                 Ok(true) => Hold::Held,
                 Ok(false) => Hold::Lost,
                 Err(error) => {
@@ -82,7 +80,7 @@ impl Journal for TurnRow {
 
     fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, bool> {
         let ended = Self::row(reply);
-        let (ledger, user, reply_id) = (self.ledger.clone(), self.user.clone(), self.reply_id.clone());
+        let (ledger, TurnLease { user, reply_id, .. }) = (self.ledger.clone(), self.turn.clone());
         run_to_completion(async move {
             for attempt in 1..=TRIES {
                 match ledger.store().finish_turn(&user, &reply_id, &ended).await {

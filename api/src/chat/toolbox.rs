@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use assistant::{DataTool, Output, Source, SourceKind, ToolFailure, Toolbox};
 use chrono::DateTime;
+use db::TurnLease;
 use futures::{FutureExt, future::BoxFuture};
 use ledger::{ItemChange, Ledger, NewActionItem, NewPersonMemory};
 use records::{ActionItem, ActionItemId, ConversationId, Goal, GoalId, Memory, MemoryId, Timestamp, UserId};
@@ -62,6 +63,11 @@ impl UserData {
             categorize: Arc::clone(&state.settings.categorize),
             transcript,
         }
+    }
+
+    /// The same data, changed only while `turn` is this process's.
+    pub(crate) fn in_turn(self, turn: TurnLease) -> Self {
+        Self { ledger: self.ledger.in_turn(turn), ..self }
     }
 
     async fn run(&self, tool: DataTool, arguments: &Value) -> Done {
@@ -364,6 +370,9 @@ fn limit(arguments: &Value, default: i64) -> i64 {
 
 /// What the database said goes to the log, and to no engine.
 fn broken(error: db::Error) -> ToolFailure {
+    if matches!(error, db::Error::TurnLost { .. }) {
+        return ToolFailure("The turn was interrupted before: nothing was changed.".to_owned());
+    }
     tracing::warn!(%error, "a tool found no database");
     ToolFailure("The data cannot be reached at the moment.".to_owned())
 }

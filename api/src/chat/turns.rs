@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use assistant::{AppTools, Context, Converse, Event, Limits, Listener, Past, Ports, Speaker, Turn};
 use chrono_tz::Tz;
+use db::TurnLease;
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 use serde_json::Value;
@@ -135,11 +136,7 @@ struct Work {
 impl Work {
     async fn run(self, stop: impl Future<Output = ()>) {
         let history = self.history().await;
-        let row = TurnRow {
-            ledger: self.state.ledger.clone(),
-            user: self.user,
-            reply_id: self.new.reply_id.clone(),
-        };
+        let lease = TurnLease { user: self.user, reply_id: self.new.reply_id, lease: self.new.lease };
         let turn = Turn {
             context: Context {
                 now: self.now,
@@ -151,9 +148,9 @@ impl Work {
             question: self.new.text,
             ports: Ports {
                 engine: self.engine,
-                toolbox: Arc::new(self.data),
+                toolbox: Arc::new(self.data.in_turn(lease.clone())),
                 apps: self.apps,
-                journal: Arc::new(row),
+                journal: Arc::new(TurnRow { ledger: self.state.ledger, turn: lease }),
                 listener: Arc::new(Follower(self.events)),
             },
             limits: Limits::default(),

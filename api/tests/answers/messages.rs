@@ -268,6 +268,29 @@ async fn a_turn_that_read_as_interrupted_changes_nothing_any_more() {
     assert_eq!(talk.bench.get("/v1/dev/user/action-items").await.body, json!([]));
 }
 
+/// A process that is frozen for longer than the lease between its renewal and the tool is played by a trigger: what the first
+/// renewal writes is over at once.
+#[tokio::test]
+async fn a_turn_whose_lease_runs_out_before_its_tool_writes_changes_nothing() {
+    let talk = talk().await;
+    talk.bench
+        .run(
+            "create function frozen() returns trigger language plpgsql as $$ begin \
+                 if old.running_until > clock_timestamp() then \
+                     new.running_until := clock_timestamp(); \
+                 end if; \
+                 return new; end $$; \
+             create trigger frozen before update on chat_turns for each row execute function frozen()",
+        )
+        .await;
+    let answer = talk.bench.send(for_json(&talk.bench.key, &json!({"text": "add Call Tom"}))).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    let tools = answer.body["tools"].as_array().unwrap();
+    assert!(tools.iter().all(|tool| tool["ok"] == false), "{answer:?}");
+    assert_eq!(tools.len(), 1, "the lease was there when the tool was called: {answer:?}");
+    assert_eq!(talk.bench.get("/v1/dev/user/action-items").await.body, json!([]));
+}
+
 #[tokio::test]
 async fn an_engine_is_shown_what_was_said_before() {
     let Talk { bench, seen, .. } = talk().await;

@@ -3,7 +3,9 @@
 use api::Scope;
 use axum::http::{Method, StatusCode};
 use job::Queue;
+use records::UserId;
 use serde_json::{Value, json};
+use store::{TaskFilter, UserChange};
 
 use crate::bench::{Bench, P};
 
@@ -74,6 +76,93 @@ async fn memories_and_action_items_are_found_at_once_where_the_key_may_read_them
     let named = bench.ask(&reader, Method::GET, &format!("{path}&kinds=memory"), None).await;
     assert_eq!(named.status, StatusCode::FORBIDDEN);
     let bob = bench.person("bob", Scope::ALL).await;
+    assert_eq!(bench.ask(&bob, Method::GET, &path, None).await.body, json!([]), "another user's");
+}
+
+/// The action items that the assistant lists by words.
+async fn listed(bench: &Bench, words: &str) -> Vec<String> {
+    let filter = TaskFilter {
+        words: Some(words.to_owned()),
+        language: "en".to_owned(),
+        limit: 9,
+        ..TaskFilter::default()
+    };
+    let found = bench.ledger.store().tasks(&UserId::new("ann"), &filter).await.unwrap();
+    found.into_iter().map(|item| item.id.to_string()).collect()
+}
+
+#[tokio::test]
+async fn memories_and_action_items_are_found_by_the_same_words_before_and_after_they_are_indexed() {
+    let bench = Bench::new().await;
+    let of = |body: Value| body["id"].as_str().unwrap().to_owned();
+    let memory =
+        of(bench.post(&format!("{P}/memories"), json!({"content": "Prefers running shoes"})).await.body);
+    let item =
+        of(bench.post(&format!("{P}/action-items"), json!({"description": "Buy the shoes"})).await.body);
+    let both = async |query: &str| {
+        let mut found = ids(&bench, query).await;
+        found.sort();
+        found
+    };
+    let mut expected = vec![memory.clone(), item.clone()];
+    expected.sort();
+    for due in [2, 0] {
+        assert_eq!(both("q=shoe").await, expected);
+        assert_eq!(ids(&bench, "q=run%20-buys").await, std::slice::from_ref(&memory));
+        assert_eq!(ids(&bench, "q=the").await, Vec::<String>::new(), "a word that is everywhere");
+        assert_eq!(listed(&bench, "shoe").await, std::slice::from_ref(&item));
+        assert_eq!(bench.ledger.store().index_things(10).await.unwrap(), due);
+    }
+    for (path, id, change) in [
+        ("memories", &memory, json!({"content": "Prefers boats"})),
+        ("action-items", &item, json!({"description": "Sell the boats"})),
+    ] {
+        let changed = bench.ask(&bench.key, Method::PATCH, &format!("{P}/{path}/{id}"), Some(change)).await;
+        assert_eq!(changed.status, StatusCode::OK);
+    }
+    for due in [2, 0] {
+        assert_eq!(both("q=boat").await, expected);
+        assert_eq!(ids(&bench, "q=shoe").await, Vec::<String>::new(), "what it said before");
+        assert_eq!(listed(&bench, "boat").await, std::slice::from_ref(&item));
+        assert_eq!(listed(&bench, "shoe").await, Vec::<String>::new());
+        assert_eq!(bench.ledger.store().index_things(10).await.unwrap(), due);
+    }
+    let done = json!({"completed": true});
+    bench.ask(&bench.key, Method::PATCH, &format!("{P}/action-items/{item}"), Some(done)).await;
+    assert_eq!(bench.ledger.store().index_things(10).await.unwrap(), 0, "its text is the same");
+}
+
+#[tokio::test]
+async fn words_are_compared_by_the_language_that_the_user_has_now() {
+    let bench = Bench::new().await;
+    bench.post(&format!("{P}/memories"), json!({"content": "Mag keine Tomaten"})).await;
+    bench.ledger.store().index_things(10).await.unwrap();
+    assert_eq!(ids(&bench, "q=Tomate").await.len(), 0);
+    let german = UserChange { language: Some("de".to_owned()), ..UserChange::default() };
+    bench.ledger.change_user(&UserId::new("ann"), &german).await.unwrap();
+    for due in [1, 0] {
+        assert_eq!(ids(&bench, "q=Tomate").await.len(), 1);
+        assert_eq!(bench.ledger.store().index_things(10).await.unwrap(), due);
+    }
+    bench.ledger.change_user(&UserId::new("ann"), &german).await.unwrap();
+    assert_eq!(bench.ledger.store().index_things(10).await.unwrap(), 0, "it is the same language");
+}
+
+#[tokio::test]
+async fn an_old_memory_is_found_among_thousands_of_newer_ones() {
+    let bench = Bench::new().await;
+    bench
+        .run(
+            "insert into memories (user_id, memory_id, content, category, created_at, updated_at) \
+             select 'ann', 'm' || n, 'Number ' || n || case n when 2500 then ' likes zebras' else ' likes tea' end, 'core', t, t \
+             from generate_series(1, 2500) n, lateral (select timestamptz '2026-11-20' - make_interval(hours => n) as t) x",
+        )
+        .await;
+    while bench.ledger.store().index_things(1_000).await.unwrap() > 0 {}
+    assert_eq!(ids(&bench, "q=zebra").await, ["m2500"]);
+    assert_eq!(ids(&bench, "q=zebra%20tea&limit=2").await, ["m1", "m2"], "nothing has both");
+    let bob = bench.person("bob", Scope::ALL).await;
+    let path = format!("{P}/search?q=zebra");
     assert_eq!(bench.ask(&bob, Method::GET, &path, None).await.body, json!([]), "another user's");
 }
 

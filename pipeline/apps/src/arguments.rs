@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::{Parameter, Tool, check::compile};
+use crate::{
+    Parameter, Tool,
+    check::{compile, written_out},
+};
 
 /// How many problems are named at most.
 const MOST: usize = 20;
@@ -33,7 +36,8 @@ pub fn check_arguments(tool: &Tool, arguments: &Map<String, Value>) -> Result<()
 
 /// The same for a tool of an MCP server, whose schema is one for all arguments.
 fn check_whole(input: &Value, arguments: &Map<String, Value>) -> Result<(), Vec<String>> {
-    let Ok(schema) = compile(input) else { return Err(vec!["arguments: cannot be checked".to_owned()]) };
+    let schema = written_out(input).ok().and_then(|input| compile(&input).ok());
+    let Some(schema) = schema else { return Err(vec!["arguments: cannot be checked".to_owned()]) };
     let required = input.get("required").and_then(Value::as_array).into_iter().flatten();
     let missing = required.filter_map(Value::as_str).filter(|name| !arguments.contains_key(*name));
     let mut problems: Vec<String> = missing.map(|name| format!("{}: is required", short(name))).collect();

@@ -2,6 +2,7 @@
 
 mod mcp;
 mod schema;
+mod written;
 
 use std::collections::BTreeSet;
 
@@ -11,8 +12,9 @@ use url::Url;
 use crate::{ChatMessages, Manifest, Method, Parameter, ParameterType, Target, Tool};
 
 pub use mcp::add_mcp_tools;
-use schema::check_schema;
 pub(crate) use schema::compile;
+use schema::{check_schema, patterns};
+pub(crate) use written::written_out;
 
 /// How much of an app's server is read when its manifest is fetched.
 pub const MAX_MANIFEST_BYTES: usize = 256 * 1_024;
@@ -21,6 +23,8 @@ const MAX_KEPT_BYTES: usize = 128 * 1_024;
 /// How many tools an app may have.
 pub const MAX_TOOLS: usize = 64;
 const MAX_PARAMETERS: usize = 32;
+/// How many regular expressions all schemas of a manifest may hold: each is compiled.
+const MAX_PATTERNS: usize = 200;
 const MAX_DESCRIPTION: usize = 1_024;
 const MAX_STATUS_MESSAGE: usize = 200;
 const MAX_ENDPOINT: usize = 2_048;
@@ -60,7 +64,8 @@ pub fn check(
         return whole(&format!("tools: at most {MAX_TOOLS} tools are allowed, not {}", entries.len()));
     }
     let home = home_url.and_then(|home| Url::parse(home).ok());
-    let mut checking = Checking { home, may_call: &may_call, problems: Vec::new() };
+    let mut checking =
+        Checking { home, may_call: &may_call, problems: Vec::new(), patterns_left: MAX_PATTERNS };
     let mut names = BTreeSet::new();
     let mut tools = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
@@ -93,11 +98,22 @@ struct Checking<'a> {
     home: Option<Url>,
     may_call: &'a dyn Fn(&str) -> bool,
     problems: Vec<Problem>,
+    patterns_left: usize,
 }
 
 impl Checking<'_> {
     fn problem(&mut self, location: String, text: impl AsRef<str>) {
         self.problems.push(Problem { text: format!("{location}: {}", text.as_ref()) });
+    }
+
+    fn too_many_patterns(&mut self, schema: &Value) -> Option<String> {
+        match self.patterns_left.checked_sub(patterns(schema)) {
+            Some(left) => {
+                self.patterns_left = left;
+                None
+            }
+            None => Some(format!("all schemas together hold more than {MAX_PATTERNS} patterns")),
+        }
     }
 
     /// `None` where something is wrong, which is noted.
@@ -296,7 +312,7 @@ impl Checking<'_> {
             );
             return None;
         };
-        if let Some(words) = check_schema(schema) {
+        if let Some(words) = self.too_many_patterns(schema).or_else(|| check_schema(schema)) {
             self.problem(location, words);
             return None;
         }

@@ -6,6 +6,7 @@ use records::Timestamp;
 use serde_json::Value;
 
 use crate::{
+    arguments::check_arguments,
     offer::Offered,
     reply::{Reply, Source, Trouble},
     tools::{AppTool, DataTool},
@@ -145,6 +146,14 @@ pub trait AppTools: Send + Sync {
     /// All of them. In an app's own chat, those of that app come first.
     fn list(&self) -> BoxFuture<'_, Vec<AppTool>>;
 
+    /// Whether arguments fit a tool.
+    ///
+    /// # Errors
+    /// What is wrong, in words for the engine. Values are not repeated in it.
+    fn check(&self, tool: &AppTool, arguments: &Value) -> Result<(), String> {
+        check_arguments(&tool.parameters, arguments)
+    }
+
     /// Calls one; its arguments fit its schema. What the app says comes back, in an error too.
     fn call<'a>(
         &'a self,
@@ -172,7 +181,7 @@ impl AppTools for NoApps {
 pub enum Hold {
     /// The turn is this process's, for a whole lease from now on.
     Held,
-    /// Its lease ran out, or another process has it: clients were told that it is interrupted.
+    /// Its lease ran out, or another process has it: clients read that it is interrupted.
     Lost,
     /// The database did not answer.
     Unknown,

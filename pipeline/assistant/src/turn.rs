@@ -102,7 +102,7 @@ struct Progress {
 
 impl Turn {
     /// Runs the turn to its end, until `stop` is done or until the turn is another process's, and returns the reply as its
-    /// journal keeps it: when a reply is not kept, listeners are told that the turn was interrupted.
+    /// journal keeps it: when a reply is not kept, listeners receive that the turn was interrupted.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Reply {
         // What an app said before is heard again with the history.
         let heard = self.history.iter().flat_map(|past| past.apps.iter().cloned()).collect();
@@ -233,7 +233,11 @@ impl Turn {
         progress: &Mutex<Progress>,
     ) -> Result<(Result<Value, String>, bool), Trouble> {
         let refused = |words: &str| Ok((Err(words.to_owned()), false));
-        if let Err(problem) = check_arguments(&tool.parameters, &call.arguments) {
+        let checked = match &tool.origin {
+            Origin::Data(data) => check_arguments(&data.parameters(), &call.arguments),
+            Origin::App(app) => self.ports.apps.check(app, &call.arguments),
+        };
+        if let Err(problem) = checked {
             return refused(&problem);
         }
         if let Origin::App(app) = &tool.origin

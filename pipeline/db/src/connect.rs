@@ -37,6 +37,7 @@ impl Db {
             secrets,
             waker: Waker::default(),
             request_key: None,
+            turn: None,
             shard,
             locator,
             suspects,
@@ -83,7 +84,9 @@ impl Db {
         &self,
         doing: &'static str,
     ) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
-        begin_on(&self.pool, doing).await
+        let (mut transaction, now) = begin_on(&self.pool, doing).await?;
+        self.hold_turn(&mut transaction, doing).await?;
+        Ok((transaction, now))
     }
 
     /// Begins an operation whose first statement reads the clock itself.

@@ -63,6 +63,12 @@ pub enum Error {
         /// What was being done.
         doing: &'static str,
     },
+    /// The turn in whose name it was to be done is no longer this process's; nothing was done.
+    #[error("the assistant's turn was interrupted while {doing}")]
+    TurnLost {
+        /// What was being done.
+        doing: &'static str,
+    },
 }
 
 /// What an operator can mend.

@@ -17,6 +17,7 @@ mod refusal;
 mod release;
 pub mod secrets;
 mod shard;
+mod turn;
 mod waker;
 mod wakes;
 
@@ -36,6 +37,7 @@ pub use migrate::{MIGRATOR, Migrated, applied};
 pub use release::ClosedSessions;
 pub use secrets::{BadSecretsKey, Secrets};
 pub use shard::{Found, Shard};
+pub use turn::TurnLease;
 pub use waker::{Waker, index_of};
 
 /// The database of one process: its sessions, the keys of stored secrets, and the waker of its workers. Cheap to clone.
@@ -48,6 +50,8 @@ pub struct Db {
     waker: Waker,
     /// The idempotency key of the request on whose behalf this handle creates.
     request_key: Option<Arc<RequestKey>>,
+    /// The turn of the assistant in whose name this handle writes.
+    turn: Option<Arc<TurnLease>>,
     shard: Shard,
     locator: Locator,
     suspects: SuspectConnections,

@@ -30,7 +30,7 @@ mod users;
 
 use std::sync::Arc;
 
-use db::{Db, Hosts, RequestKey, Secrets, Shard};
+use db::{Db, Hosts, RequestKey, Secrets, Shard, TurnLease};
 use job::{Policy, Queue};
 use outbox::Outbox;
 use store::{Budgets, Store};
@@ -130,7 +130,17 @@ impl Ledger {
     /// A handle whose next creating operation notes, in its own transaction, that this request made what it makes.
     #[must_use]
     pub fn under_key(&self, key: RequestKey) -> Self {
-        let db = self.db.under_key(key);
+        self.over(self.db.under_key(key))
+    }
+
+    /// A handle whose operations change something only while the assistant's `turn` is this process's, decided in the transaction
+    /// that changes it ([`Db::in_turn`]).
+    #[must_use]
+    pub fn in_turn(&self, turn: TurnLease) -> Self {
+        self.over(self.db.in_turn(turn))
+    }
+
+    fn over(&self, db: Db) -> Self {
         Self {
             store: Store::new(db.clone(), self.budgets),
             outbox: Outbox::new(db.clone()),

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use db::{Doing, Error};
+use db::{Doing, Error, TurnLease};
 use records::{Timestamp, UserId};
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -150,41 +150,30 @@ impl Store {
         Ok(BegunTurn::Busy(seconds.unwrap_or(1).unsigned_abs()))
     }
 
-    /// Renews a turn's lease before a tool changes something. `false`: the lease ran out, and nothing is to be changed in the
-    /// turn's name any more.
-    pub async fn hold_turn(&self, user: &UserId, reply_id: &str, lease: Duration) -> Result<bool, Error> {
+    /// Renews a turn's lease before an app is called. `false`: the lease ran out, and nothing is to be changed in the turn's name
+    /// any more.
+    pub async fn hold_turn(&self, turn: &TurnLease) -> Result<bool, Error> {
         const DOING: &str = "renewing the lease of a turn";
         let hold = async {
-            let mut transaction = self.db.begin_without_clock(DOING).await?;
-            let held = sqlx::query(include_str!("../sql/messages/hold_turn.sql"))
-                .bind(user.as_str())
-                .bind(reply_id)
-                .bind(lease.as_secs_f64())
-                .execute(&mut *transaction)
-                .await
-                .doing(DOING)?;
-            transaction.commit().await.doing(DOING)?;
-            Ok(held.rows_affected() > 0)
+            match self.db.in_turn(turn.clone()).begin(DOING).await {
+                Ok((transaction, _)) => transaction.commit().await.doing(DOING).map(|()| true),
+                Err(Error::TurnLost { .. }) => Ok(false),
+                Err(error) => Err(error),
+            }
         };
         self.db.in_time(hold).await
     }
 
     /// Stores what there is of a running turn's reply, and renews its lease, unless that ran out. `false`: the turn is no
     /// longer this process's, because another message began after its lease or its thread was cleared.
-    pub async fn renew_turn(
-        &self,
-        user: &UserId,
-        reply_id: &str,
-        so_far: &FinishedTurn,
-        lease: Duration,
-    ) -> Result<bool, Error> {
+    pub async fn renew_turn(&self, turn: &TurnLease, so_far: &FinishedTurn) -> Result<bool, Error> {
         const DOING: &str = "renewing a turn";
         let renew = async {
             let mut transaction = self.db.begin_without_clock(DOING).await?;
             let renewed = sqlx::query(include_str!("../sql/messages/renew_turn.sql"))
-                .bind(user.as_str())
-                .bind(reply_id)
-                .bind(lease.as_secs_f64())
+                .bind(turn.user.as_str())
+                .bind(&turn.reply_id)
+                .bind(turn.lease.as_secs_f64())
                 .bind(&so_far.engine)
                 .bind(&so_far.sources)
                 .bind(&so_far.tools)

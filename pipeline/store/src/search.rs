@@ -3,10 +3,12 @@
 mod index;
 mod lists;
 mod passage;
+mod things;
 
 use records::{Timestamp, UserId};
 
 pub use self::lists::{ConversationLine, TaskFilter};
+pub(crate) use self::things::forget_words;
 use crate::Store;
 use db::{Doing, Error};
 

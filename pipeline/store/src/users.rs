@@ -1,11 +1,11 @@
 //! People and their settings.
 
-use db::{Doing, Error};
+use db::{Doing, Error, lock_user};
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::{LimitsChange, Store};
+use crate::{LimitsChange, Store, search::forget_words};
 
 /// A person and the settings that stages read.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
@@ -85,6 +85,10 @@ pub async fn write_change(
     change: &UserChange,
     now: Timestamp,
 ) -> Result<Option<User>, Error> {
+    if let Some(language) = &change.language {
+        lock_user(connection, id).await?;
+        forget_words(connection, id, language).await?;
+    }
     sqlx::query_as(include_str!("../sql/users/change.sql"))
         .bind(id.as_str())
         .bind(now)

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::{
-    Checking, MAX_DESCRIPTION, MAX_KEPT_BYTES, MAX_PARAMETERS, MAX_TOOLS, MOST_PROBLEMS, Problem,
-    schema::check_whole,
+    Checking, MAX_DESCRIPTION, MAX_KEPT_BYTES, MAX_PARAMETERS, MAX_PATTERNS, MAX_TOOLS, MOST_PROBLEMS,
+    Problem,
+    schema::{uncheckable, written_whole},
 };
 use crate::{Manifest, Method, Tool};
 
@@ -13,7 +14,8 @@ use crate::{Manifest, Method, Tool};
 /// # Errors
 /// Everything that is wrong with them, up to 20 problems; the manifest is not to be kept then.
 pub fn add_mcp_tools(manifest: &mut Manifest, url: &str, listed: &[Value]) -> Result<(), Vec<Problem>> {
-    let mut checking = Checking { home: None, may_call: &|_| true, problems: Vec::new() };
+    let mut checking =
+        Checking { home: None, may_call: &|_| true, problems: Vec::new(), patterns_left: MAX_PATTERNS };
     let all = manifest.tools.len() + listed.len();
     if all > MAX_TOOLS {
         let words =
@@ -82,12 +84,21 @@ impl Checking<'_> {
                     format!("at most {MAX_PARAMETERS} parameters are allowed, not {many}"),
                 );
             }
-            Some(_) => match check_whole(schema) {
+            Some(_) => match self.whole(schema) {
                 Some(words) => self.problem(location, words),
                 None => return Some(schema.clone()),
             },
         }
         None
+    }
+
+    /// What is wrong with a schema.
+    fn whole(&mut self, schema: &Value) -> Option<String> {
+        let written = match written_whole(schema) {
+            Ok(written) => written,
+            Err(words) => return Some(words),
+        };
+        self.too_many_patterns(&written).or_else(|| uncheckable(&written))
     }
 }
 
@@ -139,6 +150,35 @@ mod tests {
         assert_eq!(check(json!({})).unwrap_err(), ["to: is required"]);
     }
 
+    /// A schema of which each part refers to the next one twice: to check anything by it takes a day.
+    fn twice_over() -> Value {
+        let part = |next: usize| {
+            let next = json!({ "$ref": format!("#/$defs/p{next}") });
+            json!({ "allOf": [next, next] })
+        };
+        let mut parts: serde_json::Map<String, Value> =
+            (0..40).map(|number| (format!("p{number}"), part(number + 1))).collect();
+        parts.insert("p40".to_owned(), json!({}));
+        json!({ "type": "object", "$ref": "#/$defs/p0", "$defs": parts })
+    }
+
+    #[test]
+    fn a_tool_whose_schema_holds_itself_is_kept_and_what_is_within_is_left_to_its_server() {
+        let input = json!({
+            "type": "object", "properties": { "name": { "type": "string" }, "parts": { "type": "array", "items": { "$ref": "#" } } },
+        });
+        let mut manifest = Manifest::default();
+        add_mcp_tools(&mut manifest, URL, &[json!({ "name": "plant", "inputSchema": input })]).unwrap();
+        let tool = manifest.tool("plant").unwrap();
+        let check = |arguments: Value| crate::check_arguments(tool, arguments.as_object().unwrap());
+        assert_eq!(check(json!({ "name": "a", "parts": [{ "name": "b", "parts": [] }] })), Ok(()));
+        assert_eq!(check(json!({ "parts": [{ "parts": [{ "name": 7 }] }] })), Ok(()), "within");
+        assert_eq!(
+            check(json!({ "parts": [{ "name": 7 }] })).unwrap_err(),
+            ["parts.0.name: breaks the rule `type`"]
+        );
+    }
+
     #[test]
     fn everything_that_is_wrong_is_named_at_once() {
         let schema = |schema: Value| json!({ "name": "a", "inputSchema": schema });
@@ -156,8 +196,11 @@ mod tests {
             schema(json!({ "type": "object", "properties": { "a": { "enum": ["x".repeat(40_000)] } } })),
             schema(json!({ "type": "object", "properties": { "a": { "$ref": "https://evil.example/s" } } })),
             schema(json!({ "type": "object", "properties": { "a": { "type": "strange" } } })),
+            schema(twice_over()),
+            schema(json!({ "type": "object", "properties": { "a": { "pattern": "\\p{L}{1000}" } } })),
+            schema(json!({ "type": "object", "allOf": vec![json!({ "pattern": "a" }); 201] })),
         ]);
-        assert_eq!(wrong.len(), 10, "{wrong:#?}");
+        assert_eq!(wrong.len(), 13, "{wrong:#?}");
         assert!(
             wrong.iter().enumerate().all(|(at, words)| words.starts_with(&format!("tools[{at}]"))),
             "{wrong:#?}"

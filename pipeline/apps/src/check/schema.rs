@@ -5,10 +5,14 @@ use std::collections::BTreeSet;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
+use super::written::{Unwritten, written_out};
+
 const MAX_BYTES: usize = 8 * 1_024;
 const MAX_LEVELS: usize = 5;
 const MAX_WHOLE_BYTES: usize = 16 * 1_024;
 const MAX_WHOLE_LEVELS: usize = 12;
+/// How large a regular expression may be once it is compiled: it takes a millisecond.
+const MAX_PATTERN_BYTES: usize = 64 * 1_024;
 
 /// What is wrong with a parameter's schema.
 pub(super) fn check_schema(schema: &Value) -> Option<String> {
@@ -24,18 +28,43 @@ pub(super) fn check_schema(schema: &Value) -> Option<String> {
     if is_common(schema) {
         return None;
     }
+    uncheckable(schema)
+}
+
+/// The whole schema of an MCP tool's arguments, which may refer to parts of itself, with its references written out; or what is
+/// wrong with it.
+pub(super) fn written_whole(schema: &Value) -> Result<Value, String> {
+    if schema.to_string().len() > MAX_WHOLE_BYTES {
+        return Err(format!("is longer than {} KiB", MAX_WHOLE_BYTES / 1_024));
+    }
+    if levels(schema) > MAX_WHOLE_LEVELS {
+        return Err(format!("is nested deeper than {MAX_WHOLE_LEVELS} levels"));
+    }
+    written_out(schema).map_err(|unwritten| match unwritten {
+        Unwritten::Refers => "refers to what is not a part of it".to_owned(),
+        Unwritten::TooLarge => "is too long or too deep with its references written out".to_owned(),
+    })
+}
+
+/// Why no validator can be made of it.
+pub(super) fn uncheckable(schema: &Value) -> Option<String> {
     compile(schema).err().map(|NoSchema| "is not a JSON Schema that can be checked".to_owned())
 }
 
-/// What is wrong with the whole schema of an MCP tool's arguments, which may refer to parts of itself.
-pub(super) fn check_whole(schema: &Value) -> Option<String> {
-    if schema.to_string().len() > MAX_WHOLE_BYTES {
-        return Some(format!("is longer than {} KiB", MAX_WHOLE_BYTES / 1_024));
+/// How many regular expressions it holds.
+pub(super) fn patterns(schema: &Value) -> usize {
+    match schema {
+        Value::Object(fields) => {
+            let own = |(name, value): (&String, &Value)| match (name.as_str(), value) {
+                ("pattern", Value::String(_)) => 1,
+                ("patternProperties", Value::Object(all)) => all.len(),
+                _ => 0,
+            };
+            fields.iter().map(own).sum::<usize>() + fields.values().map(patterns).sum::<usize>()
+        }
+        Value::Array(items) => items.iter().map(patterns).sum(),
+        _ => 0,
     }
-    if levels(schema) > MAX_WHOLE_LEVELS {
-        return Some(format!("is nested deeper than {MAX_WHOLE_LEVELS} levels"));
-    }
-    compile(schema).err().map(|NoSchema| "is not a JSON Schema that can be checked".to_owned())
 }
 
 /// Whether it refers to a schema elsewhere: parameters are checked one by one, and shown as parts of one schema, in which a
@@ -85,10 +114,10 @@ fn is_common(schema: &Value) -> bool {
 pub(crate) struct NoSchema;
 
 /// The validator of a parameter's schema. Patterns are matched by an engine that never backtracks, so that no manifest can keep
-/// a processor busy; references to other documents are refused, because nothing is fetched here.
+/// a processor busy, and are short once they are compiled, because `\p{L}{1000}` is a megabyte; references to other documents are refused, because nothing is fetched here.
 pub(crate) fn compile(schema: &Value) -> Result<Validator, NoSchema> {
     jsonschema::options()
-        .with_pattern_options(PatternOptions::regex())
+        .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES))
         .should_validate_formats(false)
         .build(schema)
         .map_err(|_| NoSchema)

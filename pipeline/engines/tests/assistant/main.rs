@@ -181,6 +181,29 @@ async fn without_the_scope_nothing_is_written_and_the_scope_is_named() {
 }
 
 #[tokio::test]
+async fn an_app_that_the_message_does_not_name_is_not_asked() {
+    for question in [
+        "Give me the forecast for Hamburg",
+        "Gives the forecast for the city of Hamburg",
+        "Will it rain in Lisbon?",
+        "Post \"I am late\" to the channel #office",
+        "Brightness 40",
+    ] {
+        let (reply, made) = ask(question).await;
+        assert!(made.iter().all(|made| !made.writes), "{question}: {made:?}");
+        assert!(!reply.text.contains("still need"), "{question}: {}", reply.text);
+    }
+    for (question, tool) in [
+        ("Ask Weather for the forecast in Hamburg", "get_weather"),
+        ("Set brightness to 40", "set_brightness"),
+        ("Use send_message: post \"I am late\" to #office", "send_message"),
+    ] {
+        let (_, made) = ask(question).await;
+        assert!(made.iter().any(|made| made.name == tool), "{question}: {made:?}");
+    }
+}
+
+#[tokio::test]
 async fn every_line_of_an_answer_quotes_what_is_there() {
     let (reply, _) = ask("What did Priya say about podcast ads?").await;
     assert!(reply.text.contains("Priya: I would not spend anything on podcast ads."), "{}", reply.text);

@@ -2,6 +2,7 @@ update action_items
 set updated_at = $3,
     by_person = true,
     description = coalesce($4, description),
+    words = case when coalesce($4, description) = description then words end,
     completed = coalesce($5, completed),
     -- When it was done is noted once, and cleared with it.
     completed_at = case coalesce($5, completed) when true then coalesce(completed_at, $3) end,

@@ -2,6 +2,7 @@ update memories
 set updated_at = $3,
     edited = true,
     content = coalesce($4, content),
+    words = case when coalesce($4, content) = content then words end,
     category = coalesce($5, category),
     visibility = coalesce($6, visibility),
     tags = coalesce($7, tags)

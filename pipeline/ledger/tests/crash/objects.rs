@@ -1,7 +1,7 @@
 //! What a person makes, changes and throws away: conversations' names, folders, goals, items, memories, people.
 
 use chrono::TimeDelta;
-use db::Error;
+use db::{Error, TurnLease};
 use ledger::{ItemChange, Ledger, MemoryChange, NewActionItem, NewPersonMemory};
 use records::{ActionItemId, FolderId, GoalId, GoalType, MemoryCategory, MemoryId, UserId};
 use store::{ConversationChange, FinishedTurn, FolderChange, GoalChange, NewFolder, NewGoal, NewTurn};
@@ -35,9 +35,11 @@ pub(crate) enum Thing {
     Forget,
     BeginTurn,
     RenewTurn,
+    WriteInTurn,
     FinishTurn,
     ClearChat,
     Index,
+    IndexThings,
 }
 
 impl Said for Thing {
@@ -56,7 +58,7 @@ impl Said for Thing {
             Self::ChangeGoal | Self::Progress | Self::DeleteGoal => Some(Self::CreateGoal),
             Self::ChangeMemory | Self::DeleteMemory => Some(Self::CreateMemories),
             Self::RenamePerson | Self::Forget => Some(Self::Know),
-            Self::RenewTurn | Self::FinishTurn | Self::ClearChat => Some(Self::BeginTurn),
+            Self::RenewTurn | Self::WriteInTurn | Self::FinishTurn | Self::ClearChat => Some(Self::BeginTurn),
             _ => None,
         };
         if let Some(before) = before {
@@ -68,6 +70,10 @@ impl Said for Thing {
             Self::Index => {
                 world.deferred(&user).await;
                 world.run("update conversations set status = 'completed' where user_id = $1", &user).await;
+            }
+            Self::IndexThings => {
+                Self::CreateItems.say(&ledger, &user).await.unwrap();
+                ledger.create_memories(&user, &[new_memory(&user)]).await.map(drop).unwrap();
             }
             Self::MoveItem | Self::EndItem | Self::DeleteItem => remind(&ledger, &user).await,
             Self::DeleteFolder => {
@@ -129,15 +135,17 @@ impl Said for Thing {
             Self::RenamePerson => ledger.store().rename_person(user, &friend(user), "Rob").await.map(drop),
             Self::Forget => ledger.store().forget_person(user, &friend(user)).await.map(drop),
             Self::BeginTurn => ledger.store().begin_turn(user, &new_turn()).await.map(drop),
-            Self::RenewTurn => {
-                let (reply, so_far) = (new_turn().reply_id, answered());
-                ledger.store().renew_turn(user, &reply, &so_far, new_turn().lease).await.map(drop)
+            Self::RenewTurn => ledger.store().renew_turn(&turn_of(user), &answered()).await.map(drop),
+            Self::WriteInTurn => {
+                let ledger = named().in_turn(turn_of(user));
+                ledger.create_memories(user, &[new_memory(user)]).await.map(drop)
             }
             Self::FinishTurn => {
                 ledger.store().finish_turn(user, &new_turn().reply_id, &answered()).await.map(drop)
             }
             Self::ClearChat => ledger.store().clear_chat(user, "main").await.map(drop),
             Self::Index => ledger.store().index_conversations(9).await.map(drop),
+            Self::IndexThings => ledger.store().index_things(9).await.map(drop),
         }
     }
 }
@@ -152,6 +160,11 @@ fn new_turn() -> NewTurn {
         text: "What is due?".to_owned(),
         lease: std::time::Duration::from_secs(20),
     }
+}
+
+fn turn_of(user: &UserId) -> TurnLease {
+    let NewTurn { reply_id, lease, .. } = new_turn();
+    TurnLease { user: user.clone(), reply_id, lease }
 }
 
 fn answered() -> FinishedTurn {

@@ -56,4 +56,5 @@ mod subscribing;
 mod taken_back;
 mod tried_again;
 mod tried_now;
+mod turns;
 mod woken;

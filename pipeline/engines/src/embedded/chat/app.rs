@@ -17,7 +17,6 @@ static RECALL: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:what|when|where|who|why|which|how)\b.*\b(?:did|said|say|told|tell|talk(?:ed)?|discuss(?:ed)?|mention(?:ed)?|decide[d]?|agree[d]?)\b|^(?:did|have|had|was|were)\b|^(?:find|search|do you remember|remember|remind me|don't|do not|never|mark|what do you know)\b",
     )
 });
-static QUOTED: LazyLock<Pattern> = LazyLock::new(|| pattern(r#""[^"]*""#));
 static HASH: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?:^|[\s(])(?P<value>[#@][\p{L}\p{N}_.-]+)"));
 static NUMBER: LazyLock<Pattern> = LazyLock::new(|| pattern(r"-?\b\d+(?:[.,]\d+)?\b"));
 static PLACE: LazyLock<Pattern> = LazyLock::new(|| {
@@ -38,40 +37,33 @@ const GENERIC: [&str; 22] = [
     "update", "delete", "remove", "call", "run", "do", "show", "read", "write", "new",
 ];
 
+/// What the service itself keeps, by the stems of its names: an app or a tool that is called like this is named by a message that
+/// addresses it, because "Add a task" is a wish to the service.
+const KEPT_HERE: [&str; 6] = ["task", "todo", "reminder", "memory", "goal", "conversation"];
+
+/// Words behind which, or before which, an app is addressed.
+const BEFORE: [&str; 8] = ["with", "via", "using", "use", "ask", "tell", "app", "through"];
+
 /// A tool that the message names.
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
-    let said: Vec<String> = words(&turn.message.text).collect();
-    called(turn, &said, |tool| is_named(&said, tool))
-}
-
-/// A tool that the message does not name but describe, and whose arguments it holds, where no other rule felt addressed.
-pub(super) fn step_by_description(turn: &Turn<'_>) -> Option<Step> {
-    let said: Vec<String> = words(&turn.message.text).collect();
-    let asked = request_stems(&turn.message.bare);
-    let is_complete = |tool: &AppTool| {
-        arguments(turn, tool).is_ok_and(|found| found.as_object().is_some_and(|found| !found.is_empty()))
-    };
-    called(turn, &said, |tool| matches_description(&asked, tool) && is_complete(tool))
-}
-
-fn called(turn: &Turn<'_>, said: &[String], is_meant: impl Fn(&AppTool) -> bool) -> Option<Step> {
     let message = &turn.message;
     if RECALL.is_match(&message.bare) {
         return None;
     }
+    let said: Vec<String> = words(&message.text).collect();
     let apps = turn.round.tools.iter().filter_map(|offered| match &offered.origin {
         Origin::App(tool) => Some((offered, tool)),
         Origin::Data(_) => None,
     });
     let mut named: Vec<(usize, &Offered, &AppTool)> = apps
-        .filter(|(_, tool)| is_meant(tool))
+        .filter(|(_, tool)| is_named(&said, tool))
         .map(|(offered, tool)| (nearness(&message.text, tool), offered, tool))
         .collect();
     let best = named.iter().map(|(nearness, ..)| *nearness).max()?;
     named.retain(|(nearness, ..)| *nearness == best);
     // Of several that are as near, the one whose whole name was said.
-    if named.iter().filter(|(.., tool)| is_said(said, tool)).count() == 1 {
-        named.retain(|(.., tool)| is_said(said, tool));
+    if named.iter().filter(|(.., tool)| is_said(&said, tool)).count() == 1 {
+        named.retain(|(.., tool)| is_said(&said, tool));
     }
     let [(_, offered, tool)] = named.as_slice() else {
         let names: Vec<String> =
@@ -103,12 +95,25 @@ fn called(turn: &Turn<'_>, said: &[String], is_meant: impl Fn(&AppTool) -> bool)
 /// Whether the message names the app, or all words of the tool's name that mean something.
 fn is_named(said: &[String], tool: &AppTool) -> bool {
     let app: Vec<String> = words(&tool.app_name).collect();
-    let named = !app.is_empty() && said.windows(app.len()).any(|window| window == app.as_slice());
+    let is_ours = |word: &str| {
+        KEPT_HERE.iter().any(|kept| crate::embedded::text::stem(kept) == crate::embedded::text::stem(word))
+    };
+    let is_app = |at: usize| {
+        let addressed = || {
+            let before = at.checked_sub(1).and_then(|before| said.get(before));
+            let after = said.get(at + app.len());
+            before.is_some_and(|word| BEFORE.contains(&word.as_str()))
+                || after.is_some_and(|word| word == "app")
+        };
+        said.get(at..at + app.len()) == Some(app.as_slice())
+            && (!app.iter().all(|word| is_ours(word)) || addressed())
+    };
+    let named = !app.is_empty() && (0..said.len()).any(is_app);
     let own: Vec<String> = tool
         .name
         .split(['_', '-'])
         .map(str::to_lowercase)
-        .filter(|word| word.len() > 2 && !GENERIC.contains(&word.as_str()))
+        .filter(|word| word.len() > 2 && !GENERIC.contains(&word.as_str()) && !is_ours(word))
         .collect();
     let there: HashSet<String> = said.iter().map(|word| crate::embedded::text::stem(word)).collect();
     // One common word ("message") is no name, unless the tool is called by its verb, too.
@@ -117,34 +122,15 @@ fn is_named(said: &[String], tool: &AppTool) -> bool {
         .name
         .split(['_', '-'])
         .any(|word| GENERIC.contains(&word) && said.iter().any(|said| said == word));
-    named || (!own.is_empty() && all && (own.len() > 1 || verb))
+    // As it is written, with its underscores.
+    let literal = tool.name.contains('_') && said.contains(&tool.name.to_lowercase());
+    named || literal || (!own.is_empty() && all && (own.len() > 1 || verb))
 }
 
-/// The words of a message that say what is to be done: without names of places, quotations, numbers and addresses, which are what
-/// it is to be done with.
-fn request_stems(bare: &str) -> HashSet<String> {
-    let mut rest = bare.to_owned();
-    for values in [&*QUOTED, &*EMAIL, &*LINK, &*HASH, &*PLACE, &*NUMBER] {
-        rest = values.replace_all(&rest, " ").into_owned();
-    }
-    let plain = ["give", "tell", "please", "use", "want", "need", "like"];
-    let generic: HashSet<String> =
-        GENERIC.iter().chain(&plain).map(|word| crate::embedded::text::stem(word)).collect();
-    stems(&rest).difference(&generic).cloned().collect()
-}
-
-/// Whether every word that was asked stands in the tool's name or at the beginning of its description: a long one would hold
-/// anything.
-fn matches_description(asked: &HashSet<String>, tool: &AppTool) -> bool {
-    let sentence: String =
-        tool.description.split(['.', '\n']).next().unwrap_or_default().chars().take(100).collect();
-    let own = stems(&format!("{} {} {sentence}", tool.app_name, tool.name.replace(['_', '-'], " ")));
-    !asked.is_empty() && asked.is_subset(&own)
-}
-
-/// Whether each word of the tool's name was said.
+/// Whether the tool's name was said: as it is written, or each word of it.
 fn is_said(said: &[String], tool: &AppTool) -> bool {
-    tool.name.split(['_', '-']).all(|word| said.iter().any(|said| *said == word.to_lowercase()))
+    said.contains(&tool.name.to_lowercase())
+        || tool.name.split(['_', '-']).all(|word| said.iter().any(|said| *said == word.to_lowercase()))
 }
 
 fn nearness(text: &str, tool: &AppTool) -> usize {
@@ -304,6 +290,35 @@ impl Found<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_app_that_is_called_like_what_the_service_keeps_is_named_where_it_is_addressed() {
+        let tool = |name: &str| AppTool {
+            app_id: "a".to_owned(),
+            app_name: "Tasks".to_owned(),
+            name: name.to_owned(),
+            description: "Adds a task to the user's list.".to_owned(),
+            parameters: json!({}),
+            status_message: String::new(),
+        };
+        let is_named = |text: &str| {
+            let said: Vec<String> = words(text).collect();
+            is_named(&said, &tool("add_task"))
+        };
+        for ours in ["What tasks are due?", "Add a task: order cards", "Show my tasks", "list tasks", "tasks"]
+        {
+            assert!(!is_named(ours), "{ours}");
+        }
+        for its in [
+            "Add the task \"call Tom\" with Tasks.",
+            "use tasks to note it",
+            "Ask Tasks what is on it",
+            "Which are in the Tasks app?",
+            "add_task \"call Tom\"",
+        ] {
+            assert!(is_named(its), "{its}");
+        }
+    }
 
     #[test]
     fn a_tool_is_said_when_each_word_of_its_name_is() {

@@ -63,16 +63,8 @@ struct Turn<'a> {
 
 /// What the rules do: the first that feels addressed answers.
 fn step(turn: &Turn<'_>) -> Step {
-    let rules: [fn(&Turn<'_>) -> Option<Step>; 8] = [
-        chatter::step,
-        app::step,
-        goals::step,
-        wish::step,
-        tasks::step,
-        facts::step,
-        conversations::step,
-        app::step_by_description,
-    ];
+    let rules: [fn(&Turn<'_>) -> Option<Step>; 7] =
+        [chatter::step, app::step, goals::step, wish::step, tasks::step, facts::step, conversations::step];
     rules.iter().find_map(|rule| rule(turn)).unwrap_or_else(|| passages::step(turn))
 }
 

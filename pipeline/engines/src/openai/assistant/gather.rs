@@ -2,6 +2,8 @@
 //! arguments as objects or all at once, and `finish_reason` says nothing reliable. So calls are told apart by their ids,
 //! then by their names, then by their places, and that there are calls makes a round of tools.
 
+use std::collections::HashSet;
+
 use assistant::{Call, Step};
 use serde::Deserialize;
 use serde_json::Value;
@@ -21,12 +23,13 @@ struct Partial {
     index: Option<u64>,
     name: String,
     arguments: String,
+    /// Whether the arguments came all at once, as an object.
+    is_object: bool,
 }
 
 #[derive(Default, Deserialize)]
 struct Chunk {
-    #[serde(default)]
-    choices: Vec<Choice>,
+    choices: Option<Vec<Choice>>,
     usage: Option<Tokens>,
     error: Option<Value>,
 }
@@ -135,7 +138,7 @@ impl Gathered {
 
     fn chunk(&mut self, chunk: Chunk, say: &(dyn Fn(&str) + Send + Sync)) {
         self.usage = chunk.usage.or(self.usage.take());
-        let Some(choice) = chunk.choices.into_iter().next() else { return };
+        let Some(choice) = chunk.choices.into_iter().flatten().next() else { return };
         self.is_broken |= choice.finish_reason.as_deref() == Some("content_filter");
         let Some(delta) = choice.delta else { return };
         self.is_broken |= delta.refusal.is_some_and(|refusal| !refusal.is_empty());
@@ -144,7 +147,7 @@ impl Gathered {
             self.speak(say);
         }
         for piece in delta.tool_calls.into_iter().flatten() {
-            add(&mut self.calls, piece);
+            add(&mut self.calls, piece.into_partial());
         }
     }
 
@@ -183,52 +186,66 @@ fn text_of(content: &Value) -> String {
     }
 }
 
+impl Piece {
+    /// The call as far as this piece tells it.
+    fn into_partial(self) -> Partial {
+        let (name, arguments) = match self.function {
+            Some(function) => (function.name.unwrap_or_default(), function.arguments),
+            None => (String::new(), None),
+        };
+        let (arguments, is_object) = match arguments {
+            Some(Value::String(text)) => (text, false),
+            Some(Value::Null) | None => (String::new(), false),
+            Some(object) => (object.to_string(), true),
+        };
+        Partial { id: self.id.unwrap_or_default(), index: self.index, name, arguments, is_object }
+    }
+}
+
 /// Adds a piece to the call that it belongs to, or begins one.
-fn add(calls: &mut Vec<Partial>, piece: Piece) {
-    let id = piece.id.unwrap_or_default();
-    let (name, arguments) = match piece.function {
-        Some(function) => (function.name.unwrap_or_default(), function.arguments),
-        None => (String::new(), None),
-    };
-    let at = match calls.iter().position(|call| !id.is_empty() && call.id == id) {
+fn add(calls: &mut Vec<Partial>, piece: Partial) {
+    let Partial { id, index, name, arguments, is_object } = &piece;
+    let at = match calls.iter().rposition(|call| !id.is_empty() && call.id == *id) {
         Some(same) => Some(same),
         None if !id.is_empty() => {
             // An id that comes behind its call's first piece.
             calls.iter().position(|call| {
-                call.id.is_empty() && call.index == piece.index && (name.is_empty() || call.name == name)
+                call.id.is_empty() && call.index == *index && (name.is_empty() || call.name == *name)
             })
         }
         None => {
-            let of_index = calls.iter().rposition(|call| piece.index.is_some() && call.index == piece.index);
-            of_index.or_else(|| if piece.index.is_none() { calls.len().checked_sub(1) } else { None })
+            let of_index = calls.iter().rposition(|call| index.is_some() && call.index == *index);
+            of_index.or_else(|| if index.is_none() { calls.len().checked_sub(1) } else { None })
         }
     };
-    let begins_anew = |call: &Partial| {
-        let another = !name.is_empty() && call.name != name && !call.name.is_empty();
-        let again = !name.is_empty() && id.is_empty() && is_object(&call.arguments) && arguments.is_some();
-        another || again
-    };
-    let at = at.filter(|at| calls.get(*at).is_some_and(|call| !begins_anew(call)));
-    let at = at.unwrap_or_else(|| {
-        calls.push(Partial { index: piece.index, ..Partial::default() });
-        calls.len() - 1
-    });
-    let Some(call) = calls.get_mut(at) else { return };
+    let Some(call) = at.and_then(|at| calls.get_mut(at)) else { return calls.push(piece) };
+    let is_another = !name.is_empty() && !call.name.is_empty() && call.name != *name;
+    // A whole call, named again: another one where it says anything else, and an echo where it does not.
+    let is_again = !name.is_empty() && is_object_text(&call.arguments);
+    let is_echo = arguments.trim().is_empty() || *arguments == call.arguments;
+    if is_another || (is_again && !is_echo) {
+        return calls.push(piece);
+    }
     if call.id.is_empty() {
-        call.id = id;
+        call.id.clone_from(id);
     }
     if call.name.is_empty() {
-        call.name = name;
+        call.name.clone_from(name);
     }
-    match arguments {
-        Some(Value::String(text)) => call.arguments.push_str(&text),
-        Some(Value::Null) | None => {}
-        // All at once, as an object.
-        Some(object) => call.arguments = object.to_string(),
+    match is_object {
+        // All at once.
+        true => call.arguments.clone_from(arguments),
+        false if is_again => {}
+        false => call.arguments.push_str(arguments),
     }
 }
 
-fn is_object(text: &str) -> bool {
+/// Whether there are no arguments, as some servers say it.
+fn is_absent(arguments: &str) -> bool {
+    matches!(arguments.trim(), "" | "null")
+}
+
+fn is_object_text(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object())
 }
 
@@ -239,17 +256,14 @@ impl Message {
         if let Some(usage) = &chunk.usage {
             count(usage);
         }
-        let choice = chunk.choices.into_iter().next()?;
+        let choice = chunk.choices?.into_iter().next()?;
         let filtered = choice.finish_reason.as_deref() == Some("content_filter");
         let delta = choice.delta?;
         if filtered || chunk.error.is_some() || delta.refusal.is_some_and(|refusal| !refusal.is_empty()) {
             return None;
         }
-        let mut calls = Vec::new();
-        for (at, piece) in (0_u64..).zip(delta.tool_calls.into_iter().flatten()) {
-            // Each is a call of its own, whatever its index says.
-            add(&mut calls, Piece { index: Some(at), ..piece });
-        }
+        // Each is a call of its own, whatever its id and its index say.
+        let calls = delta.tool_calls.into_iter().flatten().map(Piece::into_partial).collect();
         let text = spoken(&text_of(&delta.content.unwrap_or_default())).to_owned();
         let message = Self { text, calls };
         (!message.text.trim().is_empty() || message.calls.iter().any(|call| !call.name.is_empty()))
@@ -259,24 +273,29 @@ impl Message {
     /// Whether there is something in it, and every call can be made.
     fn is_whole(&self) -> bool {
         let is_call = |call: &Partial| {
-            !call.name.is_empty() && (call.arguments.trim().is_empty() || is_object(&call.arguments))
+            !call.name.is_empty() && (is_absent(&call.arguments) || is_object_text(&call.arguments))
         };
         self.calls.iter().all(is_call) && !(self.calls.is_empty() && self.text.trim().is_empty())
     }
 
     /// What it means for the turn. Arguments that are no object are the tool's to refuse: the model repairs them.
     pub(super) fn step(self, round: usize) -> Step {
+        // Results are matched by ids: of calls that share one, the later ones get another.
+        let mut taken = HashSet::new();
         let calls: Vec<Call> = self
             .calls
             .into_iter()
             .filter(|call| !call.name.is_empty())
             .enumerate()
             .map(|(at, call)| Call {
-                id: if call.id.is_empty() { format!("call_{round}_{at}") } else { call.id },
+                id: match call.id.is_empty() || !taken.insert(call.id.clone()) {
+                    true => format!("call_{round}_{at}"),
+                    false => call.id,
+                },
                 name: call.name,
-                arguments: match call.arguments.trim() {
-                    "" => Value::Object(serde_json::Map::new()),
-                    text => serde_json::from_str(text).unwrap_or(Value::Null),
+                arguments: match is_absent(&call.arguments) {
+                    true => Value::Object(serde_json::Map::new()),
+                    false => serde_json::from_str(&call.arguments).unwrap_or(Value::Null),
                 },
             })
             .collect();

@@ -96,6 +96,93 @@ fn arguments_may_be_an_object_and_a_name_may_be_repeated() {
 }
 
 #[test]
+fn arguments_may_be_cut_anywhere_and_pieces_may_say_nothing() {
+    let arguments = r#"{"query":"\u00e4 \"ö\" \\ 🧠"}"#;
+    let mut chunks = vec![
+        json!({"choices": null}),
+        json!({"choices": []}),
+        delta(json!({})),
+        json!({"choices": [{"delta": null}]}),
+        piece(json!({"index": 0, "id": "x", "function": {"name": "search", "arguments": null}})),
+        delta(json!({"role": "assistant", "content": null, "tool_calls": null})),
+    ];
+    for letter in arguments.chars() {
+        chunks.push(piece(json!({"index": 0, "function": {"arguments": letter.to_string()}})));
+        chunks.push(piece(json!({"index": 0, "function": {"arguments": ""}})));
+        chunks.push(delta(json!({"content": "", "tool_calls": []})));
+    }
+    assert_eq!(calls(&chunks), [("search".to_owned(), json!({"query": "ä \"ö\" \\ 🧠"}))]);
+}
+
+#[test]
+fn a_call_that_is_told_again_is_one_call() {
+    let whole = r#"{"query":"a"}"#;
+    for id in [json!(null), json!("x")] {
+        let told = |arguments: &str| {
+            piece(json!({"index": 0, "id": id, "function": {"name": "search", "arguments": arguments}}))
+        };
+        assert_eq!(calls(&[told(whole), told("")]).len(), 1, "{id}");
+        assert_eq!(calls(&[told(whole), told(whole)]).len(), 1, "{id}");
+        assert_eq!(calls(&[told(r#"{"query":"#), told(r#""a"}"#)]).len(), 1, "a name in each piece, {id}");
+    }
+}
+
+#[test]
+fn calls_that_share_an_id_are_told_apart_and_get_ids_of_their_own() {
+    let chunks = [
+        piece(
+            json!({"index": 0, "id": "0", "function": {"name": "search", "arguments": "{\"query\":\"a\"}"}}),
+        ),
+        piece(json!({"index": 1, "id": "0", "function": {"name": "list_goals", "arguments": "{"}})),
+        piece(json!({"index": 1, "id": "0", "function": {"arguments": "}"}})),
+        piece(
+            json!({"index": 2, "id": "0", "function": {"name": "search", "arguments": "{\"query\":\"b\"}"}}),
+        ),
+        piece(
+            json!({"index": 3, "id": "0", "function": {"name": "search", "arguments": "{\"query\":\"c\"}"}}),
+        ),
+    ];
+    let Some(Step::Calls { calls, .. }) = gathered(&chunks).0 else { panic!("no calls") };
+    let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
+    assert_eq!(names, ["search", "list_goals", "search", "search"]);
+    let ids: HashSet<&str> = calls.iter().map(|call| call.id.as_str()).collect();
+    assert_eq!(ids.len(), 4, "{ids:?}");
+    let twice = json!({"choices": [{"message": {"tool_calls": [
+        {"id": "0", "function": {"name": "search", "arguments": "{\"query\":\"a\"}"}},
+        {"id": "0", "function": {"name": "search", "arguments": "{\"query\":\"b\"}"}},
+    ]}}]});
+    let whole = Message::of_completion(twice.to_string().as_bytes(), &|_| {}).unwrap();
+    let Step::Calls { calls, .. } = whole.step(0) else { panic!("no calls") };
+    assert_eq!(calls[1].arguments, json!({"query": "b"}));
+    assert_ne!(calls[0].id, calls[1].id);
+}
+
+#[test]
+fn words_around_calls_are_kept_and_no_ending_is_needed() {
+    let said = Mutex::new(String::new());
+    let say = |words: &str| said.lock().unwrap().push_str(words);
+    let mut gathered = Gathered::default();
+    for chunk in [
+        json!({"choices": [{"delta": {"content": "Let me look. "}}]}),
+        json!({"choices": [{"delta": {"tool_calls": [{"function": {"name": "list_goals", "arguments": "null"}}]}}]}),
+        json!({"choices": [{"delta": {"content": "Done."}}]}),
+    ] {
+        gathered.take(format!("data:{chunk}\r\n").as_bytes(), &say);
+    }
+    let Step::Calls { calls, text } = gathered.finish(&say, &|_| {}).unwrap().step(2) else {
+        panic!("no calls")
+    };
+    assert_eq!(
+        (text.as_str(), said.into_inner().unwrap().as_str()),
+        ("Let me look. Done.", "Let me look. Done.")
+    );
+    assert_eq!(
+        calls,
+        [Call { id: "call_2_0".to_owned(), name: "list_goals".to_owned(), arguments: json!({}) }]
+    );
+}
+
+#[test]
 fn a_server_that_does_not_stream_is_read_all_the_same() {
     let said = Mutex::new(String::new());
     let say = |words: &str| said.lock().unwrap().push_str(words);
