@@ -301,13 +301,12 @@ async fn ask(host: &PgConnectOptions) -> Result<Asked, sqlx::Error> {
 
 /// As libpq asks for `target_session_attrs=read-write`.
 async fn writes(session: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar("select current_setting('transaction_read_only') = 'off'").fetch_one(session).await
+    sqlx::query_scalar(include_str!("../sql/servers/writes.sql")).fetch_one(session).await
 }
 
 /// How often a server's history was promoted; 0 where the server does not say.
 async fn timeline(session: &mut PgConnection) -> i64 {
-    const TIMELINE: &str =
-        "select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint";
+    const TIMELINE: &str = include_str!("../sql/servers/timeline.sql");
     match timeout(ANSWER, sqlx::query_scalar(TIMELINE).fetch_one(session)).await {
         Ok(Ok(number)) => number,
         _ => 0,

@@ -159,55 +159,24 @@ struct Server {
 /// The session that asks does not count. Besides sessions, a prepared transaction, a replication slot and a
 /// standby that gives feedback can each keep vacuum from removing what is dead.
 async fn read_server(connection: &mut PgConnection, now: Timestamp) -> Result<Server, Error> {
-    sqlx::query_as(
-        "select current_setting('max_connections')::bigint as sessions_allowed, \
-             coalesce(extract(epoch from $1 - least( \
-                 (select min(xact_start) from pg_stat_activity where datname = current_database() \
-                     and backend_type = 'client backend' and pid <> pg_backend_pid()), \
-                 (select min(prepared) from pg_prepared_xacts where database = current_database()))), 0)::float8 \
-                 as oldest_transaction_age, \
-             coalesce(greatest( \
-                 (select max(age(backend_xmin)) from pg_stat_activity where pid <> pg_backend_pid() \
-                     and (datname = current_database() or backend_type = 'walsender')), \
-                 (select max(age(xmin)) from pg_replication_slots), \
-                 (select max(age(transaction)) from pg_prepared_xacts where database = current_database())), 0)::bigint \
-                 as oldest_snapshot_age, \
-             pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as wal_bytes, \
-             xact_commit as commits, xact_rollback as rollbacks, blks_hit as blocks_cached, blks_read as blocks_read, \
-             deadlocks, pg_database_size(datid) as bytes, pg_postmaster_start_time() as started_at, \
-             current_database()::text as name \
-         from pg_stat_database where datname = current_database()",
-    )
-    .bind(now)
-    .fetch_one(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_as(include_str!("../sql/servers/database.sql"))
+        .bind(now)
+        .fetch_one(connection)
+        .await
+        .doing(DOING)
 }
 
 async fn count_sessions(connection: &mut PgConnection) -> Result<Vec<(String, i64)>, Error> {
-    sqlx::query_as(
-        "select case when wait_event_type = 'Lock' then 'waiting' \
-                 when state like 'idle in transaction%' then 'idle_in_transaction' \
-                 when state = 'idle' then 'idle' else 'active' end as doing, count(*) \
-         from pg_stat_activity where datname = current_database() and backend_type = 'client backend' \
-         group by doing",
-    )
-    .fetch_all(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_as(include_str!("../sql/servers/activity.sql")).fetch_all(connection).await.doing(DOING)
 }
 
 async fn read_tables(connection: &mut PgConnection, now: Timestamp) -> Result<Vec<TableHealth>, Error> {
-    sqlx::query_as(
-        "select relname::text as name, n_live_tup as live, n_dead_tup as dead, \
-             extract(epoch from $1 - greatest(last_vacuum, last_autovacuum))::float8 as vacuumed_ago \
-         from pg_stat_user_tables where schemaname = current_schema() and relname = any($2) order by relname",
-    )
-    .bind(now)
-    .bind(BUSY_TABLES.as_slice())
-    .fetch_all(connection)
-    .await
-    .doing(DOING)
+    sqlx::query_as(include_str!("../sql/servers/tables.sql"))
+        .bind(now)
+        .bind(BUSY_TABLES.as_slice())
+        .fetch_all(connection)
+        .await
+        .doing(DOING)
 }
 
 #[cfg(test)]

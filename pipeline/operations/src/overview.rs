@@ -107,23 +107,17 @@ impl Operations {
         let gauges = self.gauges().await?;
         let pauses = self.pauses().await?;
         let (mut transaction, at) = self.db.begin(DOING).await?;
-        let dead: Vec<(String, i64, i64)> = sqlx::query_as(
-            "select code, sum(case when settled then 0 else jobs end)::bigint, \
-                 sum(case when settled then jobs else 0 end)::bigint \
-             from dead_letter_totals group by code having sum(jobs) > 0 order by 2 desc, 1",
-        )
-        .fetch_all(&mut *transaction)
-        .await
-        .doing(DOING)?;
-        let (living, finalization, creation): (i64, i64, i64) = sqlx::query_as(
-            "select count(*), coalesce(sum(finalization_slots), 0), coalesce(sum(creation_slots), 0) \
-             from service_processes where seen_at > $1 - $2::interval and not stopping",
-        )
-        .bind(at)
-        .bind(super::processes::LIVING)
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let dead: Vec<(String, i64, i64)> = sqlx::query_as(include_str!("../sql/operators/dead_letters.sql"))
+            .fetch_all(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        let (living, finalization, creation): (i64, i64, i64) =
+            sqlx::query_as(include_str!("../sql/operators/living.sql"))
+                .bind(at)
+                .bind(super::processes::LIVING)
+                .fetch_one(&mut *transaction)
+                .await
+                .doing(DOING)?;
         let last_round = last_round(&mut transaction).await.doing(DOING)?;
         Ok(Overview {
             at,

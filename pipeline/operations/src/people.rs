@@ -65,7 +65,7 @@ impl Operations {
     pub async fn begin_export(&self, user: &UserId, action: &OperatorAction) -> Result<bool, Error> {
         const DOING: &str = "exporting a user";
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        let is_there: bool = sqlx::query_scalar("select exists (select from users where user_id = $1)")
+        let is_there: bool = sqlx::query_scalar(include_str!("../sql/people/is_there.sql"))
             .bind(user.as_str())
             .fetch_one(&mut *transaction)
             .await

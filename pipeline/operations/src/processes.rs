@@ -173,7 +173,7 @@ impl Operations {
     /// # Errors
     /// When the database does not answer.
     pub async fn forget_process(&self, id: &str) -> Result<(), Error> {
-        sqlx::query("delete from service_processes where process_id = $1")
+        sqlx::query(include_str!("../sql/processes/forget.sql"))
             .bind(id)
             .execute(self.db.pool())
             .await
@@ -188,23 +188,16 @@ impl Operations {
     pub async fn workers(&self) -> Result<Workers, Error> {
         const DOING: &str = "reading the processes";
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        let rows: Vec<ProcessRow> = sqlx::query_as(
-            "select *, seen_at > $1 - $2::interval as alive from service_processes \
-             order by seen_at > $1 - $2::interval desc, process_id limit 1000",
-        )
-        .bind(now)
-        .bind(LIVING)
-        .fetch_all(&mut *transaction)
-        .await
-        .doing(DOING)?;
-        let leases: Vec<HeldLease> = sqlx::query_as(
-            "select lease_worker as worker, user_id, job_id, epoch, lease_claimed_at as claimed_at, \
-                 lease_expires_at as expires_at \
-             from finalization_jobs where status = 'leased' order by reconcile_after_at, job_id limit 1000",
-        )
-        .fetch_all(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let rows: Vec<ProcessRow> = sqlx::query_as(include_str!("../sql/processes/list.sql"))
+            .bind(now)
+            .bind(LIVING)
+            .fetch_all(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        let leases: Vec<HeldLease> = sqlx::query_as(include_str!("../sql/processes/leases.sql"))
+            .fetch_all(&mut *transaction)
+            .await
+            .doing(DOING)?;
         Ok(held(rows.into_iter().map(ProcessView::from).collect(), leases))
     }
 }
@@ -237,26 +230,18 @@ async fn write_process(
     process: &Process,
     now: Timestamp,
 ) -> Result<Vec<i64>, sqlx::Error> {
-    sqlx::query_scalar(
-        "insert into service_processes as p (process_id, version, roles, dispatch_mode, finalization_slots, \
-             creation_slots, stopping, started_at, seen_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $8) \
-         on conflict (process_id) do update set version = excluded.version, roles = excluded.roles, \
-             dispatch_mode = excluded.dispatch_mode, finalization_slots = excluded.finalization_slots, \
-             creation_slots = excluded.creation_slots, stopping = excluded.stopping, \
-             started_at = case when p.seen_at > $9 then p.started_at else $8 end, seen_at = $8 \
-         returning ended",
-    )
-    .bind(&process.id)
-    .bind(&process.version)
-    .bind(&process.roles)
-    .bind(&process.dispatch_mode)
-    .bind(process.finalization_slots.cast_signed())
-    .bind(process.creation_slots.cast_signed())
-    .bind(process.stopping)
-    .bind(now)
-    .bind(now - LIVING)
-    .fetch_one(connection)
-    .await
+    sqlx::query_scalar(include_str!("../sql/processes/report.sql"))
+        .bind(&process.id)
+        .bind(&process.version)
+        .bind(&process.roles)
+        .bind(&process.dispatch_mode)
+        .bind(process.finalization_slots.cast_signed())
+        .bind(process.creation_slots.cast_signed())
+        .bind(process.stopping)
+        .bind(now)
+        .bind(now - LIVING)
+        .fetch_one(connection)
+        .await
 }
 
 async fn write_ended(
@@ -264,7 +249,7 @@ async fn write_ended(
     process: &Process,
     ended: &[i64],
 ) -> Result<(), sqlx::Error> {
-    sqlx::query("update service_processes set ended = $1 where process_id = $2")
+    sqlx::query(include_str!("../sql/processes/minutes_ended.sql"))
         .bind(ended)
         .bind(&process.id)
         .execute(connection)
@@ -278,20 +263,11 @@ async fn write_minute(
     more: &[i64],
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "insert into service_minutes as m (minute, process_id, completed, failed, released, lost, lengths) \
-         select date_trunc('minute', $1::timestamptz), $2, more[1], more[2], more[3], more[4], more[5:] \
-         from (select $3::bigint[] as more) t \
-         on conflict (minute, process_id) do update set completed = m.completed + excluded.completed, \
-             failed = m.failed + excluded.failed, released = m.released + excluded.released, \
-             lost = m.lost + excluded.lost, \
-             lengths = (select array_agg(coalesce(a, 0) + coalesce(b, 0) order by n) \
-                 from unnest(m.lengths, excluded.lengths) with ordinality t (a, b, n))",
-    )
-    .bind(now)
-    .bind(&process.id)
-    .bind(more)
-    .execute(connection)
-    .await
-    .map(drop)
+    sqlx::query(include_str!("../sql/processes/add_minutes.sql"))
+        .bind(now)
+        .bind(&process.id)
+        .bind(more)
+        .execute(connection)
+        .await
+        .map(drop)
 }

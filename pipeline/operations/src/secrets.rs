@@ -51,27 +51,27 @@ impl Resealed {
 const TABLES: [Table; 5] = [
     Table {
         page: include_str!("../sql/secrets/endpoints.sql"),
-        store: "update webhook_endpoints set secret = $3, previous_secret = $4 where user_id = $1 and endpoint_id = $2",
+        store: include_str!("../sql/secrets/store_endpoint.sql"),
         context: |row| Context::endpoint(&row.user_id, &row.id),
     },
     Table {
         page: include_str!("../sql/secrets/subscriptions.sql"),
-        store: "update push_subscriptions set auth = $3 where user_id = $1 and subscription_id = $2 and $4::text is null",
+        store: include_str!("../sql/secrets/store_subscription.sql"),
         context: |row| Context::subscription(&row.user_id, &row.id),
     },
     Table {
         page: include_str!("../sql/secrets/apps.sql"),
-        store: "update apps set secret = $3 where user_id = $1 and app_id = $2 and $4::text is null",
+        store: include_str!("../sql/secrets/store_app.sql"),
         context: |row| Context::app(&row.user_id, &row.id),
     },
     Table {
         page: include_str!("../sql/secrets/mcp_tokens.sql"),
-        store: "update apps set mcp_token = $3 where user_id = $1 and app_id = $2 and $4::text is null",
+        store: include_str!("../sql/secrets/store_mcp_token.sql"),
         context: |row| Context::mcp_token(&row.user_id, &row.id),
     },
     Table {
         page: include_str!("../sql/secrets/audio.sql"),
-        store: "update audio_webhooks set secret = $3 where user_id = $1 and $2 = '' and $4::text is null",
+        store: include_str!("../sql/secrets/store_audio_webhook.sql"),
         context: |row| Context::audio(&row.user_id),
     },
 ];

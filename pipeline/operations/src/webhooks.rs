@@ -170,20 +170,14 @@ impl Operations {
         limit: i64,
     ) -> Result<Vec<GivenUp>, Error> {
         let (at, id) = before.unzip();
-        sqlx::query_as(
-            "select user_id, endpoint_id, delivery_id, event, tries, last_status, last_error, finished_at \
-             from webhook_deliveries where status = 'exhausted' \
-                 and ($1::timestamptz is null or (finished_at, delivery_id) < ($1, $2)) \
-                 and ($4::text is null or user_id = $4) \
-             order by finished_at desc, delivery_id desc limit $3",
-        )
-        .bind(at)
-        .bind(id)
-        .bind(limit)
-        .bind(user.map(UserId::as_str))
-        .fetch_all(self.db.pool())
-        .await
-        .doing("listing deliveries that were given up")
+        sqlx::query_as(include_str!("../sql/webhooks/given_up.sql"))
+            .bind(at)
+            .bind(id)
+            .bind(limit)
+            .bind(user.map(UserId::as_str))
+            .fetch_all(self.db.pool())
+            .await
+            .doing("listing deliveries that were given up")
     }
 
     /// Enables an endpoint that failed for days or answered 410; what waited for it is due now. `None`: no such endpoint.
@@ -198,15 +192,13 @@ impl Operations {
     ) -> Result<Option<Enabled>, Error> {
         const DOING: &str = "enabling an endpoint";
         let (mut transaction, now) = self.db.begin(DOING).await?;
-        let standing: Option<(bool, Option<String>)> = sqlx::query_as(
-            "select enabled, disabled_reason from webhook_endpoints \
-             where user_id = $1 and endpoint_id = $2 for no key update",
-        )
-        .bind(user.as_str())
-        .bind(endpoint)
-        .fetch_optional(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let standing: Option<(bool, Option<String>)> =
+            sqlx::query_as(include_str!("../sql/webhooks/lock.sql"))
+                .bind(user.as_str())
+                .bind(endpoint)
+                .fetch_optional(&mut *transaction)
+                .await
+                .doing(DOING)?;
         let answer = standing.map(|standing| match standing {
             (true, _) => Enabled::Already,
             (false, Some(reason)) if reason == "by_owner" => Enabled::ByOwner,

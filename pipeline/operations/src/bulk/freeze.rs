@@ -127,22 +127,18 @@ impl Operations {
         const DOING: &str = "starting a replay";
         let (mut transaction, now) = self.db.begin(DOING).await?;
         patience(&mut transaction).await.doing(DOING)?;
-        let made = sqlx::query(
-            "insert into replay_operations (operation_id, status, operator, reason, filter, from_scratch, per_minute, \
-                 in_flight, items, lease_until, next_at, created_at, updated_at) \
-             values ($1, 'running', $2, $3, $4, $5, $6, $7, 0, $8, $8, $8, $8) on conflict do nothing",
-        )
-        .bind(id.to_string())
-        .bind(&action.operator)
-        .bind(&action.reason)
-        .bind(&order.words)
-        .bind(order.from_scratch)
-        .bind(order.per_minute.max(1))
-        .bind(order.in_flight.max(1))
-        .bind(now)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        let made = sqlx::query(include_str!("../../sql/orders/open.sql"))
+            .bind(id.to_string())
+            .bind(&action.operator)
+            .bind(&action.reason)
+            .bind(&order.words)
+            .bind(order.from_scratch)
+            .bind(order.per_minute.max(1))
+            .bind(order.in_flight.max(1))
+            .bind(now)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
         if made.rows_affected() > 0 {
             let items = freeze(&mut transaction, id, &order.filter).await.doing(DOING)?;
             if items == 0 {
@@ -187,5 +183,5 @@ fn push_found(query: &mut QueryBuilder<Postgres>, filter: &JobFilter) {
 
 /// A long list takes longer than an operation may; no row is locked meanwhile.
 async fn patience(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query("select set_config('statement_timeout', '60s', true)").execute(connection).await.map(drop)
+    sqlx::query(include_str!("../../sql/orders/patience.sql")).execute(connection).await.map(drop)
 }

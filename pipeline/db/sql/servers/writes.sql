@@ -1,0 +1,2 @@
+-- Whether the server accepts writes.
+select current_setting('transaction_read_only') = 'off'
