@@ -43,7 +43,7 @@ const BELONGS: &[(&str, &str, &str)] = &[
 
 /// Each table with the columns that may be empty. The tables that are not named have none.
 const MAY_BE_EMPTY: &[(&str, &str)] = &[
-    ("action_items", "due_at completed_at conversation_id revision"),
+    ("action_items", "due_at completed_at conversation_id revision words"),
     ("app_installs", "removed_at"),
     ("app_keys", "last_used_at revoked_at"),
     (
@@ -71,7 +71,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     ("folders", "description"),
     ("goals", "unit"),
     ("live_usage", "cost"),
-    ("memories", "user_review scoring conversation_id revision"),
+    ("memories", "user_review scoring conversation_id revision words"),
     ("operator_actions", "job_id from_status from_code from_generation to_generation subject detail"),
     ("photos", "description"),
     (
