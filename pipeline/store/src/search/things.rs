@@ -62,10 +62,8 @@ pub(crate) async fn forget_words(
 ) -> Result<(), Error> {
     // Those that are due already, too: whoever is indexing them by the old rules is waited for.
     for sql in [
-        "update memories m set words = null from users u \
-         where u.user_id = $1 and m.user_id = u.user_id and u.language <> $2",
-        "update action_items a set words = null from users u \
-         where u.user_id = $1 and a.user_id = u.user_id and u.language <> $2",
+        include_str!("../../sql/search/forget_memories.sql"),
+        include_str!("../../sql/search/forget_items.sql"),
     ] {
         sqlx::query(sql)
             .bind(user.as_str())
