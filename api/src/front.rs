@@ -35,7 +35,7 @@ struct Front {
 }
 
 async fn answer(front: Arc<Front>, request: Request) -> Response {
-    let ledger = front.state.directory.of_request(request.headers());
+    let ledger = front.state.directory.of_request(request.headers()).await;
     let made = front.routers.get(usize::from(ledger.db().shard().number));
     let make = || of_shard(front.endpoints.clone(), front.state.of(ledger));
     let router = made.map_or_else(make, |made| made.get_or_init(make).clone());

@@ -169,7 +169,7 @@ async fn admit(
         Some(None) => return Err(CloseCode::OwnKey),
         key => key.flatten(),
     };
-    let state = state.of(state.directory.of_token(token.trim()));
+    let state = state.of(state.directory.of_token(token.trim()).await);
     let (caller, key) = Caller::of_token(&token, &state).await.map_err(refused)?;
     if caller.require(Scope::ConversationsWrite).is_err() || asks.uid != caller.user {
         return Err(CloseCode::Refused);

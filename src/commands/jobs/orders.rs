@@ -148,7 +148,6 @@ async fn by_filter<'a>(
     (words, ids): (&str, &'a [String]),
     cause: &Cause,
 ) -> anyhow::Result<(u64, Vec<(&'a str, &'static str)>)> {
-    let operations = operations;
     let meant = (words, ids.len() as u64);
     let mut given = operations.begin_order(order_id(), OrderOfMany::RunNow, meant, &cause.action()).await?;
     let (bar, mut refused) = (progress::bar(ids.len() as u64, "due now"), Vec::new());
