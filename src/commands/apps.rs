@@ -19,7 +19,7 @@ use super::{
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
     times::{ago, time},
-    users::nobody,
+    users::must_exist,
 };
 use crate::exit::Exit;
 
@@ -152,10 +152,10 @@ async fn list(
     let read = async |shard: &Operations| {
         let user = ids::any_user(shard, user).await?;
         let found = shard.operator_apps(user.as_ref(), None, limit).await?;
-        match user.filter(|_| found.is_empty()) {
-            Some(user) if shard.store().user(&user).await?.is_none() => Err(nobody(&user).into()),
-            _ => Ok(found),
+        if let Some(user) = user.filter(|_| found.is_empty()) {
+            must_exist(shard, &user).await?;
         }
+        Ok(found)
     };
     let order = |one: &OperatorApp, other: &OperatorApp| {
         other.created_at.cmp(&one.created_at).then_with(|| one.id.cmp(&other.id))
@@ -251,9 +251,7 @@ fn show(app: &OperatorApp, as_json: bool) -> anyhow::Result<()> {
 }
 
 async fn install(operations: &Operations, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
-    if operations.store().user(user).await?.is_none() {
-        return Err(nobody(user).into());
-    }
+    must_exist(operations, user).await?;
     operations.store().install_app(user, id).await?.map_err(|refusal| match refusal {
         InstallRefusal::NoSuchApp => Exit::NotFound(format!("{user} sees no app {id}")),
         InstallRefusal::SwitchedOff => Exit::Refused(format!("{id} is switched off")),

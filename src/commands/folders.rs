@@ -15,7 +15,7 @@ use super::{
     named::{bounded, name},
     stdout::say,
     table::{self, Column, CommonArgs, id, number, print_json, text, word},
-    users::nobody,
+    users::{must_exist, nobody},
 };
 use crate::{exit::Exit, process::chance};
 
@@ -133,8 +133,8 @@ async fn whole(operations: &Operations, user: &str, id: &str) -> anyhow::Result<
 
 async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<()> {
     let folders = ledger.store().folders(user).await?;
-    if folders.is_empty() && ledger.store().user(user).await?.is_none() {
-        return Err(nobody(user).into());
+    if folders.is_empty() {
+        must_exist(ledger, user).await?;
     }
     if as_json {
         return table::print_page(

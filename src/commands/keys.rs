@@ -16,7 +16,7 @@ use super::{
     stdout::say,
     table::{self, Column, CommonArgs, id, print_json, text, word},
     times::{ago, time},
-    users::nobody,
+    users::must_exist,
 };
 use crate::{exit::Exit, process::chance};
 
@@ -164,8 +164,8 @@ fn scopes_named(names: Option<Vec<String>>) -> anyhow::Result<Vec<api::keys::Sco
 
 async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<()> {
     let keys = ledger.store().keys(user).await?;
-    if keys.is_empty() && ledger.store().user(user).await?.is_none() {
-        return Err(nobody(user).into());
+    if keys.is_empty() {
+        must_exist(ledger, user).await?;
     }
     if as_json {
         let keys: Vec<_> = keys

@@ -152,6 +152,14 @@ pub(crate) async fn create(ledger: &Ledger, id: &UserId, change: &UserChange) ->
     Ok(ledger.store().create_user(id, change).await?)
 }
 
+/// Goes on only if there is such a person.
+///
+/// # Errors
+/// When there is none, or the database does not answer.
+pub(super) async fn must_exist(ledger: &Ledger, user: &UserId) -> anyhow::Result<()> {
+    ledger.store().user(user).await?.map(drop).ok_or_else(|| nobody(user).into())
+}
+
 /// What is said of a person who is not there.
 pub(super) fn nobody(user: &UserId) -> Exit {
     Exit::NotFound(format!("there is no person {user}"))

@@ -19,7 +19,7 @@ use super::{
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
     times::{age, ago, time},
-    users::nobody,
+    users::must_exist,
 };
 use crate::exit::Exit;
 
@@ -144,10 +144,10 @@ async fn list(
     let read = async |shard: &Operations| {
         let user = ids::any_user(shard, user).await?;
         let found = shard.endpoint_views(user.as_ref(), None, limit).await?;
-        match user.filter(|_| found.is_empty()) {
-            Some(user) if shard.store().user(&user).await?.is_none() => Err(nobody(&user).into()),
-            _ => Ok(found),
+        if let Some(user) = user.filter(|_| found.is_empty()) {
+            must_exist(shard, &user).await?;
         }
+        Ok(found)
     };
     let mut found = merged(shards, read, |one, other| other.updated_at.cmp(&one.updated_at)).await?;
     let (views, next) = paging.page(std::mem::take(&mut found.rows))?;

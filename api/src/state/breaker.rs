@@ -1,5 +1,5 @@
-//! A shard whose server is away: to wait for it anew with every request would hold each of them for seconds. While the last look
-//! failed a short while ago, requests are refused at once, and one at a time looks again.
+//! A circuit breaker for the server of one shard. Without it every request would wait some seconds for a server that does not answer.
+//! For a short while after a request failed so, others are refused at once; then one of them is let through as a probe.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -10,11 +10,12 @@ use tokio::time::Instant;
 
 use crate::error::Error;
 
-/// How long after a failed look requests are refused at once.
+/// How long requests are refused at once after the server did not answer one.
 const OPEN: Duration = Duration::from_secs(2);
-/// A look that fails so short a while after another one succeeded failed of something else: of too few sessions under load.
+/// When the server answered another request so short a while ago, a failure means that too few sessions were free, and the circuit
+/// stays closed.
 const ANSWERED: Duration = Duration::from_secs(3);
-/// A look that has not ended after so long was lost, and another one may begin.
+/// A probe that has not ended after this long was dropped, and another one may begin.
 const LOST: Duration = Duration::from_secs(20);
 
 /// What is known of one shard's server.
@@ -24,16 +25,17 @@ pub(super) struct Breaker(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     answered: Option<Instant>,
-    /// Since when looks fail, or the one that is under way began.
+    /// When the server last did not answer; none while the circuit is closed.
     failed: Option<Instant>,
-    looking: Option<Instant>,
+    /// When the probe that is under way began.
+    probing: Option<Instant>,
 }
 
 impl Breaker {
-    /// Asks the shard, unless it is known to be away.
+    /// Asks the shard, unless the circuit is open.
     ///
     /// # Errors
-    /// Returns those of `asked`, and [`Error::NoAnswer`] at once while the shard is away.
+    /// Those of `asked`; [`Error::NoAnswer`] at once while the circuit is open.
     pub(super) async fn ask<T>(&self, asked: impl Future<Output = Result<T, db::Error>>) -> Result<T, Error> {
         if !self.admits(Instant::now()) {
             return Err(Error::NoAnswer);
@@ -48,11 +50,11 @@ impl Breaker {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(failed) = state.failed else { return true };
         let is_open = now.duration_since(failed) < OPEN;
-        let is_looking = state.looking.is_some_and(|begun| now.duration_since(begun) < LOST);
-        if is_open || is_looking {
+        let is_probing = state.probing.is_some_and(|begun| now.duration_since(begun) < LOST);
+        if is_open || is_probing {
             return false;
         }
-        state.looking = Some(now);
+        state.probing = Some(now);
         true
     }
 

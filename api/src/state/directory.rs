@@ -76,10 +76,10 @@ impl Directory {
         shards.numbered(number).unwrap_or(shards.first())
     }
 
-    /// Asks a shard for a key, unless its server is known to be away: with this question every request begins.
+    /// Asks a shard for a key, unless its server is known not to answer. Every request begins with this.
     ///
     /// # Errors
-    /// Returns those of `asked`, and [`Error::NoAnswer`] at once while the shard is away.
+    /// Those of `asked`; [`Error::NoAnswer`] at once while the shard is known not to answer.
     pub(crate) async fn ask<T>(
         &self,
         ledger: &Ledger,

@@ -17,7 +17,7 @@ use super::super::{
     named,
     stdout::say,
     table::{field, print_json},
-    users::nobody,
+    users::must_exist,
 };
 use crate::{
     app_servers::Servers,
@@ -81,9 +81,7 @@ pub(super) struct Create {
 pub(super) async fn run(ledger: &Ledger, create: Create, as_json: bool) -> anyhow::Result<()> {
     install_crypto();
     let owner = UserId::new(&create.user);
-    if ledger.store().user(&owner).await?.is_none() {
-        return Err(nobody(&owner).into());
-    }
+    must_exist(ledger, &owner).await?;
     let guard = Guard::new(create.allow_outgoing.clone());
     let mut fields = create.fields();
     let urls =

@@ -1,3 +1,5 @@
+-- How old the oldest of what waits is, in seconds, and how many jobs wait without an owner. The condition of a partial index is said
+-- beside a narrower one: without it the planner does not use the index.
 select
     coalesce(
         extract(

@@ -1,3 +1,4 @@
+-- Who holds leases, and how old the oldest job is that waits for its user's key; conditions as in `ages.sql`.
 select
     count(distinct lease_worker) as holders,
     count(*) filter (where lease_expires_at < $1) as overdue,
