@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use db::ClosedSessions;
 use operations::{Backlog, Gauges, Health, ModelServers, ServerKind};
 use prometheus::{CounterVec, Error, Gauge, GaugeVec, Opts, Registry, core::Collector, proto::MetricFamily};
 
@@ -22,7 +21,6 @@ pub(super) struct Reading {
 
 /// What a process knows by itself.
 pub(super) struct Process {
-    pub(super) closed: ClosedSessions,
     /// How many pieces of work wait for a thread.
     pub(super) computing: usize,
     /// Which shards answered, by their numbers; empty where there is one.
@@ -39,12 +37,6 @@ pub(super) fn families(reading: Option<&Reading>, process: Process) -> Result<Ve
         "listen_collector_up",
         "Whether the service's gauges could be read from the database (1) or not (0).",
         truth(reading.is_some()),
-    )?;
-    scrape.counters(
-        "listen_postgres_sessions_closed_total",
-        "Sessions of this process that were closed instead of being used again, by why.",
-        Some("reason"),
-        &[("in_transaction", process.closed.in_transaction as f64), ("broken", process.closed.broken as f64)],
     )?;
     scrape.gauge(
         "listen_compute_waiting",

@@ -43,9 +43,8 @@ impl Service {
     /// The families of one scrape, with what the process knows by itself always among them.
     pub(super) async fn gather(&self) -> Vec<MetricFamily> {
         let found = self.read().await;
-        let closed = self.shards.iter().map(|ledger| ledger.db().closed_sessions()).sum();
         let up = if self.shards.count() > 1 { found.up } else { Vec::new() };
-        let process = Process { closed, computing: self.compute.waiting(), up };
+        let process = Process { computing: self.compute.waiting(), up };
         families(found.sum.as_ref(), process).unwrap_or_else(|error| {
             tracing::error!(%error, "service gauges could not be built");
             Vec::new()

@@ -8,11 +8,13 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
+use tracing::Instrument;
+
 use crate::{
     Db, Doing, Error, Hosts, Secrets, Shard, Waker,
-    deadline::{BELIEVED, SuspectConnections},
+    deadline::{ANSWER, BELIEVED, SuspectConnections},
     locate::Locator,
-    release::Releases,
+    release,
 };
 
 /// What sessions call themselves where nothing else was asked for; `verify` knows them by it.
@@ -26,9 +28,7 @@ impl Db {
         let options = hosts.first().clone();
         let suspects = SuspectConnections::default();
         let locator = Locator::new(hosts, shard, suspects.clone());
-        let releases = Releases::default();
-        let pool =
-            |size| sessions(size, shard, &locator, &suspects, &releases).connect_lazy_with(options.clone());
+        let pool = |size| sessions(size, shard, &locator, &suspects).connect_lazy_with(options.clone());
         let (pool, renewals) = (pool(connections), pool(RENEWALS));
         locator.watch([pool.clone(), renewals.clone()]);
         Self {
@@ -41,7 +41,6 @@ impl Db {
             shard,
             locator,
             suspects,
-            releases,
         }
     }
 
@@ -84,7 +83,7 @@ impl Db {
         &self,
         doing: &'static str,
     ) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
-        let (mut transaction, now) = begin_on(&self.pool, doing).await?;
+        let (mut transaction, now) = self.begin_with_clock(&self.pool, doing).await?;
         self.hold_turn(&mut transaction, doing).await?;
         Ok((transaction, now))
     }
@@ -94,7 +93,7 @@ impl Db {
         &self,
         doing: &'static str,
     ) -> Result<Transaction<'static, Postgres>, Error> {
-        self.pool.begin_with(BEGIN).await.doing(doing)
+        self.begin_on(&self.pool, BEGIN, doing).await
     }
 
     /// The same for what may be lost with the server: its commit does not wait for the disk.
@@ -102,7 +101,7 @@ impl Db {
         &self,
         doing: &'static str,
     ) -> Result<Transaction<'static, Postgres>, Error> {
-        self.pool.begin_with(BEGIN_UNFLUSHED).await.doing(doing)
+        self.begin_on(&self.pool, BEGIN_UNFLUSHED, doing).await
     }
 
     /// Begins a renewal, through the sessions that are reserved for renewals.
@@ -110,13 +109,47 @@ impl Db {
         &self,
         doing: &'static str,
     ) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
-        begin_on(&self.renewals, doing).await
+        self.begin_with_clock(&self.renewals, doing).await
     }
 
     /// Begins a transaction that only reads and sees one moment, so that what it shows is never torn by a completion or
     /// a deletion.
     pub async fn begin_reading(&self, doing: &'static str) -> Result<Transaction<'static, Postgres>, Error> {
-        self.pool.begin_with(BEGIN_READING).await.doing(doing)
+        self.begin_on(&self.pool, BEGIN_READING, doing).await
+    }
+
+    async fn begin_with_clock(
+        &self,
+        pool: &PgPool,
+        doing: &'static str,
+    ) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
+        let mut transaction = self.begin_on(pool, BEGIN, doing).await?;
+        let now = sqlx::query_scalar(include_str!("../sql/sessions/clock.sql"))
+            .fetch_one(&mut *transaction)
+            .await
+            .doing(doing)?;
+        Ok((transaction, now))
+    }
+
+    /// In a task of its own, which goes on when the caller is dropped. sqlx 0.9.0 forgets a `begin` that is dropped before its
+    /// answer (transact-rs/sqlx#4393, mended after 0.9.0): its pool would hand the open transaction to the next user, whose
+    /// writes would be acknowledged and never committed.
+    async fn begin_on(
+        &self,
+        pool: &PgPool,
+        statement: &'static str,
+        doing: &'static str,
+    ) -> Result<Transaction<'static, Postgres>, Error> {
+        let (db, pool) = (self.clone(), pool.clone());
+        let begin =
+            async move { db.within(ANSWER, async { pool.begin_with(statement).await.doing(doing) }).await };
+        match tokio::spawn(begin.in_current_span()).await {
+            Ok(begun) => begun,
+            Err(failed) => match failed.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => Err(Error::Unavailable { doing, source: sqlx::Error::PoolClosed }),
+            },
+        }
     }
 }
 
@@ -133,15 +166,9 @@ pub(crate) fn of_one(options: PgConnectOptions) -> PgPool {
     kept.max_connections(1).connect_lazy_with(options)
 }
 
-/// A pool of `size` sessions, each checked when it is handed out and when it is released.
-fn sessions(
-    size: u32,
-    shard: Shard,
-    locator: &Locator,
-    suspects: &SuspectConnections,
-    releases: &Releases,
-) -> PgPoolOptions {
-    let (locator, before, releases) = (locator.clone(), suspects.clone(), releases.clone());
+/// A pool of `size` sessions. Those that idled, and all while some are suspect, are asked before they are used again.
+fn sessions(size: u32, shard: Shard, locator: &Locator, suspects: &SuspectConnections) -> PgPoolOptions {
+    let (locator, before, after) = (locator.clone(), suspects.clone(), suspects.clone());
     PgPoolOptions::new()
         .max_connections(size)
         .acquire_timeout(ACQUIRING)
@@ -167,8 +194,8 @@ fn sessions(
             })
         })
         .after_release(move |session, _| {
-            let releases = releases.clone();
-            Box::pin(async move { releases.is_reusable(session).await })
+            let is_doubted = after.are_raised();
+            Box::pin(async move { if is_doubted { release::is_idle(session).await } else { Ok(true) } })
         })
 }
 
@@ -194,15 +221,3 @@ const BEGIN_UNFLUSHED: &str = "begin; set local lock_timeout = '2s'; set local s
 /// The same for what is only read, of one moment.
 const BEGIN_READING: &str = "begin isolation level repeatable read read only; set local lock_timeout = '2s'; \
     set local statement_timeout = '10s'; set local idle_in_transaction_session_timeout = '5s'";
-
-async fn begin_on(
-    pool: &PgPool,
-    doing: &'static str,
-) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
-    let mut transaction = pool.begin_with(BEGIN).await.doing(doing)?;
-    let now = sqlx::query_scalar(include_str!("../sql/sessions/clock.sql"))
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(doing)?;
-    Ok((transaction, now))
-}

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use sqlx::PgPool;
 
-use crate::{deadline::SuspectConnections, locate::Locator, release::Releases};
+use crate::{deadline::SuspectConnections, locate::Locator};
 
 pub use after::After;
 pub use cursor::{Cursor, DueRow, KeysetPage};
@@ -34,7 +34,6 @@ pub use idempotency::{Repeat, RequestKey};
 pub use locate::Hosts;
 pub use lock::lock_user;
 pub use migrate::{MIGRATOR, Migrated, applied};
-pub use release::ClosedSessions;
 pub use secrets::{BadSecretsKey, Secrets};
 pub use shard::{Found, Shard};
 pub use turn::TurnLease;
@@ -55,5 +54,4 @@ pub struct Db {
     shard: Shard,
     locator: Locator,
     suspects: SuspectConnections,
-    releases: Releases,
 }

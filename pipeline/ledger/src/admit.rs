@@ -9,6 +9,7 @@ mod waiting_limit;
 pub use finalize::FinalizedWithKeys;
 pub use live::{EndedBy, LiveAdmission};
 pub use reprocess::ReprocessRefusal;
+pub(crate) use waiting_limit::FarFromLimit;
 
 use db::{Doing, Error};
 use job::{Admission, Epoch, Job, JobId, Origin, Step};

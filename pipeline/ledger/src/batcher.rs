@@ -1,7 +1,7 @@
 //! Group commit: requests that arrive while a commit is on its way share the next one.
 //!
 //! There is no timer: a request that finds no batch in flight runs at once, alone. A second batch starts beside the first
-//! when it is no smaller, so that a trickle of small ones does not cost more than it saves.
+//! when it is no smaller and of some size, so that a trickle of small ones does not cost more than it saves.
 
 use std::{
     collections::VecDeque,
@@ -13,6 +13,9 @@ use tokio::sync::{Semaphore, oneshot};
 
 /// How many batches may be in flight: one can be worked on while the other waits for the disk.
 const MAX_IN_FLIGHT: usize = 2;
+
+/// How many requests make a batch that starts beside another: fewer cost the server more than they save by not waiting.
+const MIN_BESIDE: usize = 4;
 
 /// How many requests one batch holds at most.
 const MAX_BATCH: usize = 64;
@@ -57,7 +60,10 @@ struct State<Q, A> {
 impl<Q, A> State<Q, A> {
     /// Whether those that wait make a batch to be started now.
     fn has_batch(&self) -> bool {
-        !self.waiting.is_empty() && self.waiting.len() >= self.in_flight.min(MAX_BATCH)
+        match self.in_flight {
+            0 => !self.waiting.is_empty(),
+            in_flight => self.waiting.len() >= in_flight.clamp(MIN_BESIDE, MAX_BATCH),
+        }
     }
 }
 

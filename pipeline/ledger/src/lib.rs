@@ -36,7 +36,10 @@ use outbox::Outbox;
 use store::{Budgets, Store};
 
 use crate::{
-    admit::finalize::{FinalizeRequest, Finalized},
+    admit::{
+        FarFromLimit,
+        finalize::{FinalizeRequest, Finalized},
+    },
     batcher::Batcher,
     claim::Turns,
     quarantine::Quarantine,
@@ -104,6 +107,7 @@ pub struct Ledger {
     live_queue: Queue,
     quarantine: Quarantine,
     turns: Turns,
+    far_from_limit: FarFromLimit,
     admissions: Batcher<Arc<FinalizeRequest>, Finalized>,
     completions: Batcher<Arc<Completion>, Finished>,
 }
@@ -122,6 +126,7 @@ impl Ledger {
             live_queue: settings.live_queue,
             quarantine: Quarantine::default(),
             turns: Turns::default(),
+            far_from_limit: FarFromLimit::default(),
             admissions: Batcher::new(),
             completions: Batcher::new(),
         }

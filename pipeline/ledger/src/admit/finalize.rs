@@ -191,8 +191,14 @@ impl Ledger {
         let owners = lock_users(&mut transaction, batch).await?;
         let found = lock_conversations(&mut transaction, batch).await?;
         let newest = newest_jobs(&mut transaction, batch, &found).await?;
-        let users = found.keys().map(|place| &batch[*place].user);
-        let mut limit = WaitingLimit::of(&mut transaction, users, self.budgets.waiting_jobs).await?;
+        let Some(now) = found.values().next().map(|conversation| conversation.now) else {
+            return Ok((batch.iter().map(|_| nothing_found(locks)).collect(), Vec::new()));
+        };
+        let limited = found.keys().filter_map(|place| {
+            let user = &batch[*place].user;
+            Some((user, owners.get(user.as_str())?.limit_waiting_jobs.unwrap_or(self.budgets.waiting_jobs)))
+        });
+        let mut limit = WaitingLimit::of(&mut transaction, limited, &self.far_from_limit, now).await?;
 
         let mut admitted: HashSet<(&UserId, &ConversationId)> = HashSet::new();
         let mut admitting: Vec<(&FinalizeRequest, &Owner, Admitting<'_>)> = Vec::new();
@@ -200,13 +206,10 @@ impl Ledger {
         for (place, request) in batch.iter().enumerate() {
             let (Some(owner), Some(conversation)) = (owners.get(request.user.as_str()), found.get(&place))
             else {
-                // Unknown, or locked.
-                outcomes.push(match locks {
-                    Locks::Wait => Outcome::Done(Err(AdmitRefusal::NoConversation)),
-                    Locks::Skip => Outcome::Locked,
-                });
+                outcomes.push(nothing_found(locks));
                 continue;
             };
+            let owner = &owner.owner;
             outcomes.push(Outcome::Done(match conversation.admission(request) {
                 Decision::Refuse(refusal) => Err(refusal),
                 Decision::LeaveAsItIs => Ok(Admission { job: newest.get(&place).cloned(), fresh: false }),
@@ -233,9 +236,6 @@ impl Ledger {
         if self.db.has_request_key() && !matches!(outcomes.as_slice(), [Outcome::Done(Ok(_))]) {
             return Ok((outcomes, Vec::new()));
         }
-        let Some(now) = found.values().next().map(|conversation| conversation.now) else {
-            return Ok((outcomes, Vec::new()));
-        };
         let meetings: Vec<Option<Value>> = admitting
             .iter()
             .map(|(request, ..)| of_meeting(request.calendar_meeting_context.as_ref()))
@@ -336,23 +336,35 @@ async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<FinalizeRequ
     Ok(())
 }
 
+/// Of a conversation that is unknown, or locked.
+fn nothing_found(locks: Locks) -> Outcome<Finalized> {
+    match locks {
+        Locks::Wait => Outcome::Done(Err(AdmitRefusal::NoConversation)),
+        Locks::Skip => Outcome::Locked,
+    }
+}
+
+/// A user of a batch, locked.
+#[derive(FromRow)]
+struct LockedUser {
+    user_id: String,
+    #[sqlx(flatten)]
+    owner: Owner,
+    /// How many of the user's jobs may wait, where that is not the service's own limit.
+    limit_waiting_jobs: Option<i64>,
+}
+
 async fn lock_users(
     connection: &mut PgConnection,
     batch: &[Arc<FinalizeRequest>],
-) -> Result<HashMap<String, Owner>, Error> {
-    #[derive(FromRow)]
-    struct Row {
-        user_id: String,
-        #[sqlx(flatten)]
-        owner: Owner,
-    }
+) -> Result<HashMap<String, LockedUser>, Error> {
     let users: HashSet<&str> = batch.iter().map(|request| request.user.as_str()).collect();
-    let rows: Vec<Row> = sqlx::query_as(include_str!("../../sql/admission/lock_users.sql"))
+    let rows: Vec<LockedUser> = sqlx::query_as(include_str!("../../sql/admission/lock_users.sql"))
         .bind(users.into_iter().collect::<Vec<_>>())
         .fetch_all(connection)
         .await
         .doing(DOING)?;
-    Ok(rows.into_iter().map(|row| (row.user_id, row.owner)).collect())
+    Ok(rows.into_iter().map(|user| (user.user_id.clone(), user)).collect())
 }
 
 /// The conversations of a batch, by the places of their requests.

@@ -1,81 +1,177 @@
 //! How many jobs of a user may wait: a finalize beyond the user's limit is refused.
 //!
-//! What is counted of a user's live jobs is of the moment of the count. Far from the limit that is close enough; near it, the
-//! user's account is locked and the jobs are counted again, as every create does, so that of two at once the second sees
+//! What is counted of a user's live jobs is of the moment of the count. Far from the limit that is close enough, also for the
+//! next admissions of the user: to count thousands of jobs with each would cost more than all else that it does. Near the limit
+//! the user's account is locked and the jobs are counted again, as every create does, so that of two at once the second sees
 //! the first.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use db::{Doing, Error};
-use records::{Budget, OverBudget, UserId};
+use records::{Budget, OverBudget, Timestamp, UserId};
 use sqlx::PgConnection;
 use store::budgets::JOB_SECONDS;
 
-/// More than the batches of all processes admit of one user at the same time.
+/// More than all processes admit of one user at the same time, or without counting.
 const NEAR: i64 = 1_000;
 
-/// How many more jobs of each user of a batch may wait.
+/// How many jobs of a user a process admits without counting, and for how long.
+const UNCOUNTED: usize = 100;
+const COUNTED_FOR: Duration = Duration::from_secs(1);
+
+/// How many users are remembered.
+const MOST_USERS: usize = 1_000;
+
+/// The users that were far from their limits a moment ago. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct FarFromLimit(Arc<Mutex<HashMap<String, Counted>>>);
+
+struct Counted {
+    at: Timestamp,
+    /// The limit that it was far from.
+    limit: i64,
+    /// How many jobs may be admitted before the next count.
+    left: usize,
+}
+
+impl FarFromLimit {
+    /// Whether what is wanted of `user` needs no count.
+    fn admits(&self, user: &str, wanted: Wanted, now: Timestamp) -> bool {
+        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(counted) = users.get_mut(user) else { return false };
+        let is_enough = counted.left >= wanted.jobs;
+        counted.left = counted.left.saturating_sub(wanted.jobs);
+        is_enough && counted.limit == wanted.limit && now < counted.at + COUNTED_FOR
+    }
+
+    fn note(&self, user: &str, limit: i64, now: Timestamp) {
+        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if users.len() >= MOST_USERS {
+            users.retain(|_, counted| now < counted.at + COUNTED_FOR);
+        }
+        if users.len() < MOST_USERS {
+            users.insert(user.to_owned(), Counted { at: now, limit, left: UNCOUNTED });
+        }
+    }
+}
+
+/// What a batch wants of one user.
+#[derive(Clone, Copy)]
+struct Wanted {
+    limit: i64,
+    jobs: usize,
+}
+
+/// How many more jobs each user of a batch may have; nothing is kept of a user who is far from the limit.
 pub(super) struct WaitingLimit(HashMap<String, Waiting>);
 
-#[derive(sqlx::FromRow)]
 struct Waiting {
-    user_id: String,
     /// Jobs that wait or run, counted up to the limit.
-    waiting: i64,
-    /// Zero is no limit.
-    most_waiting: i64,
+    jobs: i64,
+    limit: i64,
 }
 
 impl WaitingLimit {
-    /// Counts the waiting jobs of `users`; `most_waiting` is the limit of users without their own.
+    /// Counts the waiting jobs of those users of whom they must be known. `requests` are the user of each request of a batch,
+    /// with the user's limit; zero is no limit.
     pub(super) async fn of<'a>(
         connection: &mut PgConnection,
-        users: impl Iterator<Item = &'a UserId>,
-        most_waiting: i64,
+        requests: impl Iterator<Item = (&'a UserId, i64)>,
+        far: &FarFromLimit,
+        now: Timestamp,
     ) -> Result<Self, Error> {
-        let users: BTreeSet<&str> = users.map(UserId::as_str).collect();
-        let mut waiting = count(connection, &users, most_waiting).await?;
-        let is_near = |user: &Waiting| user.most_waiting > 0 && user.waiting + NEAR > user.most_waiting;
-        let near: BTreeSet<&str> =
-            waiting.iter().filter(|user| is_near(user)).map(|user| user.user_id.as_str()).collect();
+        let mut wanted: BTreeMap<&str, Wanted> = BTreeMap::new();
+        for (user, limit) in requests {
+            wanted.entry(user.as_str()).or_insert(Wanted { limit, jobs: 0 }).jobs += 1;
+        }
+        wanted.retain(|user, wanted| wanted.limit > 0 && !far.admits(user, *wanted, now));
+        let limits: BTreeMap<&str, i64> =
+            wanted.into_iter().map(|(user, wanted)| (user, wanted.limit)).collect();
+        let mut waiting = count(connection, &limits).await?;
+        let mut near = limits.clone();
+        near.retain(|user, limit| waiting.get(*user).is_some_and(|waiting| waiting.jobs + NEAR > *limit));
         if !near.is_empty() {
             lock_accounts(connection, &near).await?;
-            waiting = count(connection, &users, most_waiting).await?;
+            waiting.extend(count(connection, &near).await?);
         }
-        Ok(Self(waiting.into_iter().map(|user| (user.user_id.clone(), user)).collect()))
+        for (user, limit) in limits.iter().filter(|(user, _)| !near.contains_key(*user)) {
+            far.note(user, *limit, now);
+        }
+        Ok(Self(waiting))
     }
 
     /// Counts one more job of `user`, or refuses it.
     pub(super) fn take(&mut self, user: &UserId) -> Result<(), OverBudget> {
-        let Some(user) = self.0.get_mut(user.as_str()) else { return Ok(()) };
-        if user.most_waiting > 0 && user.waiting >= user.most_waiting {
-            let limit = user.most_waiting;
+        let Some(waiting) = self.0.get_mut(user.as_str()) else { return Ok(()) };
+        if waiting.jobs >= waiting.limit {
+            let limit = waiting.limit;
             return Err(OverBudget { budget: Budget::WaitingJobs, limit, retry_after: Some(JOB_SECONDS) });
         }
-        user.waiting += 1;
+        waiting.jobs += 1;
         Ok(())
     }
 }
 
 async fn count(
     connection: &mut PgConnection,
-    users: &BTreeSet<&str>,
-    most_waiting: i64,
-) -> Result<Vec<Waiting>, Error> {
-    sqlx::query_as(include_str!("../../sql/admission/waiting_jobs.sql"))
-        .bind(users.iter().copied().collect::<Vec<_>>())
-        .bind(most_waiting)
+    limits: &BTreeMap<&str, i64>,
+) -> Result<HashMap<String, Waiting>, Error> {
+    #[derive(sqlx::FromRow)]
+    struct Row {
+        user_id: String,
+        waiting: i64,
+        most: i64,
+    }
+    if limits.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let rows: Vec<Row> = sqlx::query_as(include_str!("../../sql/admission/waiting_jobs.sql"))
+        .bind(limits.keys().copied().collect::<Vec<_>>())
+        .bind(limits.values().copied().collect::<Vec<_>>())
         .fetch_all(connection)
         .await
-        .doing("counting users' waiting jobs")
+        .doing("counting users' waiting jobs")?;
+    Ok(rows.into_iter().map(|row| (row.user_id, Waiting { jobs: row.waiting, limit: row.most })).collect())
 }
 
 /// Locks the accounts of users, in the order of their ids.
-async fn lock_accounts(connection: &mut PgConnection, users: &BTreeSet<&str>) -> Result<(), Error> {
+async fn lock_accounts(connection: &mut PgConnection, users: &BTreeMap<&str, i64>) -> Result<(), Error> {
     sqlx::query(include_str!("../../sql/admission/lock_accounts.sql"))
-        .bind(users.iter().copied().collect::<Vec<_>>())
+        .bind(users.keys().copied().collect::<Vec<_>>())
         .execute(connection)
         .await
         .doing("locking users' accounts")
         .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_far_from_a_limit_is_counted_every_second_and_every_hundred_jobs() {
+        let (far, now) = (FarFromLimit::default(), Timestamp::UNIX_EPOCH);
+        let wanted = |limit, jobs| Wanted { limit, jobs };
+        assert!(!far.admits("ann", wanted(20_000, 1), now), "she was never counted");
+        far.note("ann", 20_000, now);
+        assert!(far.admits("ann", wanted(20_000, UNCOUNTED - 1), now));
+        assert!(!far.admits("ann", wanted(10, 1), now), "her limit is another one by now");
+        assert!(!far.admits("ann", wanted(20_000, 1), now), "so many were admitted meanwhile");
+        far.note("ann", 20_000, now);
+        assert!(!far.admits("bob", wanted(20_000, 1), now), "he is someone else");
+        assert!(!far.admits("ann", wanted(20_000, 1), now + COUNTED_FOR), "it is a second ago");
+    }
+
+    #[test]
+    fn a_bounded_number_of_users_is_remembered() {
+        let (far, now) = (FarFromLimit::default(), Timestamp::UNIX_EPOCH);
+        (0..2 * MOST_USERS).for_each(|user| far.note(&user.to_string(), 20_000, now));
+        assert_eq!(far.0.lock().unwrap().len(), MOST_USERS);
+        far.note("late", 20_000, now + COUNTED_FOR);
+        assert_eq!(far.0.lock().unwrap().len(), 1, "those of a second ago made room");
+    }
 }

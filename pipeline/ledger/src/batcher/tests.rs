@@ -58,14 +58,19 @@ async fn requests_that_arrive_while_batches_are_in_flight_share_the_next() {
             until(2, 98).await;
             gate.add_permits(1);
         };
-        futures::join!(join_all((2..100).map(run)), open).0
+        futures::join!(join_all((0..98).map(run)), open).0
     };
-    let other = async {
+    let few = async {
         until(1, 0).await;
-        run(1).await
+        let enough = async {
+            until(1, 3).await;
+            run(3).await
+        };
+        let (few, last) = futures::join!(join_all((0..3).map(run)), enough);
+        few.into_iter().chain([last]).flatten().collect::<Vec<usize>>()
     };
-    let (one, other, rest) = futures::join!(run(0), other, rest);
-    assert_eq!((one.ok(), other.ok()), (Some(1), Some(1)), "the first two found a free lane");
+    let (one, few, rest) = futures::join!(run(0), few, rest);
+    assert_eq!((one.ok(), few), (Some(1), vec![4; 4]), "one runs at once, three wait, four run beside it");
     let sizes: Vec<usize> = rest.into_iter().flatten().collect();
     assert_eq!((sizes.len(), sizes[0], sizes[97]), (98, 64, 34), "a batch has its limit");
     assert_eq!(in_flight_at_rest(&batcher).await, 0);
