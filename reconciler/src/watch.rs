@@ -1,5 +1,5 @@
-//! The lease watch: the promise that a dead worker's job goes on within 45 seconds rests on it, in every
-//! dispatch mode (DESIGN §3).
+//! The lease watch: how soon a dead worker's job goes on (docs/RELIABILITY.md) rests on it, in every dispatch mode
+//! (DESIGN §3).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Secrets at rest (DECISIONS §8): AES-256-GCM under `LISTEN_SECRETS_KEY`, where it is set.
+//! Secrets at rest: AES-256-GCM under `LISTEN_SECRETS_KEY`, where it is set.
 //!
 //! A sealed secret is `aes1.<key>.<base64>`, with the first 8 hex digits of the key's SHA-256, so that a rotation knows which key
 //! sealed it. It is bound to its row and column: a ciphertext that is copied to another row does not open. What was stored before a

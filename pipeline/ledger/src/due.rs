@@ -50,8 +50,8 @@ impl Ledger {
     }
 
     /// Looks at `limit` conversations that stood in `processing` for 900 s, oldest first from `after` on, and marks those
-    /// failed that have no live job (DECISIONS §4, last row). Most have one: where much waits they all stand there so long.
-    /// Locked rows are skipped.
+    /// failed that have no live job (DECISIONS §4, "a conversation left in `processing`"). Most have one: where much waits
+    /// they all stand there so long. Locked rows are skipped.
     pub async fn sweep_processing(
         &self,
         after: Option<&Cursor>,

@@ -1,4 +1,4 @@
-//! What the service looks like now, read from the database at scrape time (DESIGN §4, "Metrics").
+//! What the service looks like now, read from the database at scrape time (DESIGN §4).
 
 use db::{Doing, Error};
 use job::Timestamp;
