@@ -9,7 +9,7 @@ use secrecy::SecretString;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// How long keys are held at most (DECISIONS §4, "BYOK keys").
+/// How long keys are held at most (docs/byok.md).
 pub(super) const KEYS_LIVE: Duration = Duration::from_secs(3_600);
 
 /// The keys of one job.
