@@ -53,11 +53,11 @@ pub(crate) enum Command {
     Serve(Box<Config>),
     /// Migrate the database's schema.
     Migrate(Box<migrate::Migrate>),
-    /// List, explain, replay and dismiss jobs; pause and resume queues.
+    /// List, explain, replay, run, cancel and dismiss jobs; pause and resume queues.
     Jobs(jobs::Jobs),
     /// List, watch, pause, resume and cancel bulk replays.
     Replays(replays::Replays),
-    /// List webhook endpoints in trouble, enable them, recover deliveries.
+    /// List webhook endpoints in trouble, enable them, try and recover deliveries.
     Webhooks(webhooks::Webhooks),
     /// List live conversations.
     Live(live::Live),
@@ -71,13 +71,13 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     /// Ask a running process whether it is ready, for containers and probes.
     Healthcheck(healthcheck::Healthcheck),
-    /// Create, show, set and delete users.
+    /// Create, show, set, export and delete users.
     Users(users::Users),
     /// List, create, update and delete folders.
     Folders(folders::Folders),
     /// Create, list and revoke developer keys.
     Keys(keys::Keys),
-    /// List apps of third parties, their manifests, installs and keys.
+    /// Create, list and install apps of third parties, and make their keys.
     Apps(Box<apps::Apps>),
     /// Encrypt stored secrets anew, and show how they are stored.
     Secrets(secrets::Secrets),

@@ -107,7 +107,7 @@ pub(crate) struct Config {
         value_name = "ROLES"
     )]
     pub(crate) roles: Vec<Role>,
-    /// How finalizations reach a worker; `postgres` is durable, `inline` serves a single process.
+    /// How finalizations reach a worker; `postgres` and `cloud_tasks` are durable, `inline` serves a single process.
     #[arg(long, env = "LISTEN_FINALIZATION_DISPATCH_MODE", default_value = "inline", value_name = "MODE")]
     pub(crate) finalization_dispatch_mode: Dispatch,
     /// Concurrent runs from the queue `finalization`.
@@ -200,7 +200,7 @@ pub(crate) struct Config {
     /// Address ranges that users' URLs may reach besides public ones; `dev` and `demo` allow loopback.
     #[arg(long, env = "LISTEN_ALLOW_OUTGOING", value_delimiter = ',', value_name = "CIDR,…")]
     pub(crate) allow_outgoing: Vec<IpNet>,
-    /// Vendor names accepted as `source`, besides the eight generic ones.
+    /// Vendor names accepted as `source`, besides the eight generic ones, instead of the twelve that are built in.
     #[arg(long, env = "LISTEN_VENDOR_SOURCES", value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) vendor_sources: Vec<String>,
     /// Origins whose scripts may call the API from a browser.

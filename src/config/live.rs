@@ -31,7 +31,7 @@ pub(crate) struct LiveConfig {
     /// Concurrent live sockets in one process.
     #[arg(long, env = "LISTEN_LIVE_SESSIONS", default_value_t = 1_000, value_name = "N")]
     pub(crate) live_sessions: usize,
-    /// Serve the live page, /live; `dev` always does.
+    /// Serve the pages to speak and to chat with, /live and /live/chat; `dev` always does.
     #[arg(long, env = "LISTEN_LIVE_PAGE", default_value = "off", value_name = "SWITCH")]
     pub(crate) live_page: Switch,
     /// Speech engine; `auto` is Deepgram if its key is set, else the server below if its URL is set, else none.
