@@ -9,7 +9,7 @@ mod others;
 mod phrase;
 
 use std::collections::BTreeSet;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::LazyLock;
 
 use chrono::NaiveDate;
@@ -47,6 +47,24 @@ static EVENING: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)\b(?:dinner|supper|concert|gig|party|book club|show|film|movie|drinks|date|recital|opera|ballet|play|quiz night|movie night|game night|open mic|disco|ball|pub|parents'? evening|open evening|doors|fireworks|premiere|vernissage)\b",
     )
 });
+/// What takes place after work where seven or eight o'clock is said, and at other hours may be in the morning.
+const AFTER_WORK: RangeInclusive<u32> = 6..=8;
+static SOCIAL: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:choir|rehearsal|(?:band|orchestra)\s+practice|general\s+meeting|agm|committee|quiz|bowling|cinema|theat(?:re|er)|reading\s+group|performance|screening|bonfire|barbecue|bbq|carols?|poker|karaoke|salsa|dancing|reunion|get-together|at\s+(?:mine|ours|yours|my\s+place|your\s+place)|(?:come|comes|coming|having|have)\s+(?:\S+\s+){0,3}(?:over|round))\b",
+    )
+});
+/// What leaves, or begins the day: at six it is in the morning.
+static EARLY: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:flights?|plane|trains?|ferry|fly|flies|flying|airport|take-?off|takes\s+off|depart(?:s|ing|ure)?|check-in|boarding|breakfast|sunrise|milking)\b",
+    )
+});
+static ARRIVES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:arriv(?:e|es|ing|al)|lands?|landing|gets?\s+in|gets\s+back|back|return|pick|home|in\s+from)\b",
+    )
+});
 /// "On the Saturday".
 static DEFINITE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\bthe\s+(?:mon|tues|wednes|thurs|fri|satur|sun)day$"));
@@ -82,14 +100,14 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
     let mut offer = None;
     for sentence in without_orders(sentences(talk)) {
         let found = of_sentence(&sentence, &earlier, &reference);
-        if let Some((day, timed, event)) = offers::agreed(&mut offer, &sentence.text, !found.is_empty()) {
+        if let Some((day, timed, event)) = offers::accept(&mut offer, &sentence.text, !found.is_empty()) {
             events.add(day, timed, event);
         } else if found.is_empty()
-            && let Some(made) = offers::made(&sentence, &earlier, &reference)
+            && let Some(read) = offers::read(&sentence, &earlier, &reference)
         {
-            match offers::settled(made, offer.is_some()) {
+            match offers::settle(read, offer.is_some()) {
                 Ok((day, timed, event)) => events.add(day, timed, event),
-                Err(made) => offer = Some(made),
+                Err(open) => offer = Some(open),
             }
         }
         let dates = reference.find(&sentence.text);
@@ -220,7 +238,12 @@ fn of_sentence(
         let led = date.spans.first().and_then(|span| text.get(..span.end));
         let definite = led.is_some_and(|led| DEFINITE.is_match(led));
         let date = if definite { date.in_week_of(earlier.month.map(|(day, _)| day)) } else { date };
-        let date = if EVENING.is_match(&title) { date.in_evening() } else { date };
+        let date = match () {
+            () if EVENING.is_match(&title) => date.in_evening(5..=11),
+            () if SOCIAL.is_match(words) || SOCIAL.is_match(&title) => date.in_evening(AFTER_WORK),
+            () if EARLY.is_match(words) && !ARRIVES.is_match(words) => date.in_early_morning(),
+            () => date,
+        };
         let Some(start) = reference.start(&date) else { continue };
         let duration = date.minutes().unwrap_or_else(|| duration(text));
         events.push((

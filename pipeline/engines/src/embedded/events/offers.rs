@@ -51,7 +51,7 @@ static DECLINES: LazyLock<Pattern> = LazyLock::new(|| {
 });
 
 /// What `sentence` agrees to, of what was offered before it. `dated` says that it names an event of its own.
-pub(super) fn agreed(
+pub(super) fn accept(
     offer: &mut Option<Offer>,
     sentence: &str,
     dated: bool,
@@ -65,12 +65,12 @@ pub(super) fn agreed(
 }
 
 /// What was offered as an event, where it answers an offer with a day and an hour: "Can we do Friday? - Friday at seven."
-pub(super) fn settled(made: Offer, answers: bool) -> Result<(NaiveDate, bool, EventDraft), Offer> {
-    if answers && made.stated { Ok((made.day, made.timed, made.event)) } else { Err(made) }
+pub(super) fn settle(offer: Offer, answers: bool) -> Result<(NaiveDate, bool, EventDraft), Offer> {
+    if answers && offer.stated { Ok((offer.day, offer.timed, offer.event)) } else { Err(offer) }
 }
 
 /// The time that a sentence offers, for what the talk named before.
-pub(super) fn made(sentence: &Sentence<'_>, earlier: &Earlier, reference: &Reference) -> Option<Offer> {
+pub(super) fn read(sentence: &Sentence<'_>, earlier: &Earlier, reference: &Reference) -> Option<Offer> {
     let text = sentence.text.as_str();
     let dates = reference.find(text);
     let date = dates.iter().find(|date| is_usable(date))?;

@@ -37,7 +37,7 @@ const COMPARED: usize = 40;
 /// "Will do", "on it", "leave it with me": the speaker takes on what was asked.
 static TAKES_ON: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|yup|sure|fine|right|alright|great|absolutely|certainly|aye|of course|no problem|no worries|no bother|nae bother|nae problem|sure thing|go on)\W+)*(?:will do|on it|i'm on it|leave (?:it|that) (?:with|to) me|consider it done|i(?:'ll| will| can)(?: (?:do|handle|manage|sort|take|see to|take care of|get) (?:it|that|this|them|care of it)(?: (?:out|then|now|right away|straight away|if you like))?)?|happy to|count on me|me|that's me|that'd be me|my job|my turn|i've got (?:it|that)|i'd be glad to)\W*$",
+        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|yup|sure|fine|right|alright|great|absolutely|certainly|aye|of course|no problem|no worries|no bother|nae bother|nae problem|sure thing|go on|me|that's me)\W+)*(?:will do|on it|i'm on it|leave (?:it|that) (?:with|to) me|consider it done|i(?:'ll| will| can)(?: (?:do|handle|manage|sort|take|see to|take care of|get) (?:it|that|this|them|care of it)(?: (?:out|then|now|right away|straight away|if you like))?)?|happy to|count on me|me|that's me|that'd be me|my job|my turn|i've got (?:it|that)|i'd be glad to)(?:\W+(?:by|on|before|tomorrow|today|tonight|next|this|at|in|over|after|first\s+thing|later)\b(?:\W*[\p{L}\d:'-]+){0,4})?\W*$",
     )
 });
 
@@ -81,8 +81,8 @@ impl Kept {
         let taken = another && TAKES_ON.is_match(&sentence.text);
         let owner = sentence.speaker.map(str::to_owned);
         // "Sure, by Friday."
-        let dated =
-            (another && DATES_IT.is_match(&sentence.text)).then(|| reference.due(&sentence.text)).flatten();
+        let dates = taken || another && DATES_IT.is_match(&sentence.text);
+        let dated = dates.then(|| reference.due(&sentence.text)).flatten();
         match open {
             Open::Asked(at) if taken || dated.is_some() => {
                 if let Some(item) = self.all.get_mut(at) {
@@ -94,7 +94,8 @@ impl Kept {
                 self.insert(item, said_by.as_deref());
             }
             Open::Proposed(item) if taken && item.owner.is_none() => {
-                self.insert(ItemDraft { owner, ..item }, sentence.speaker);
+                let due_at = item.due_at.or(dated.map(|(_, moment)| moment));
+                self.insert(ItemDraft { owner, due_at, ..item }, sentence.speaker);
             }
             open => self.open = Some((open, said_by, ago + 1)).filter(|(_, _, ago)| *ago < WITHIN_REACH),
         }

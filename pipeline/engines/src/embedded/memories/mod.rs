@@ -1,5 +1,6 @@
 //! Memories: lasting facts about the user, and about the people around the user.
 
+mod answers;
 mod category;
 mod names;
 mod rules;
@@ -16,6 +17,7 @@ use super::pattern::Pattern;
 use super::planted::without_orders;
 use super::same::known_facts;
 use super::text::{Sentence, capitalised, first_words, pattern, sentences, third_person};
+use answers::Answer;
 pub(super) use category::category_of;
 use rules::{
     AFTERTHOUGHT, DATED, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, HAS_TO, JOKE, KIN, MAY_BE_KIN, MAY_BE_MEANT,
@@ -34,19 +36,29 @@ struct Candidate {
     draft: MemoryDraft,
 }
 
-impl Candidate {
+/// Who speaks, as facts call them.
+#[derive(Clone, Debug)]
+struct Teller {
+    name: String,
+    /// The most that a fact about them scores: the user's come first, then those of named people.
+    most: u8,
+}
+
+impl Teller {
     /// What another says of himself comes after what the user does.
-    fn of_another(mut self, another: bool) -> Self {
-        if another {
-            self.score = self.score.min(OF_OTHERS);
-            self.draft.category = MemoryCategory::Other;
+    fn tells(&self, mut candidate: Candidate) -> Candidate {
+        if self.most < u8::MAX {
+            candidate.score = candidate.score.min(self.most);
+            candidate.draft.category = MemoryCategory::Other;
         }
-        self
+        candidate
     }
 }
 
 /// The score of what is said of one who is not the user.
 const OF_OTHERS: u8 = 4;
+/// The score of what one says of himself whose name is never said.
+const OF_UNNAMED: u8 = 3;
 
 /// At most four memories of `talk`, the most telling first among those said.
 pub(super) fn extract(talk: &Talk) -> Vec<MemoryDraft> {
@@ -76,10 +88,28 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
         }
         let line = sentence.line;
         earlier.candidates = found.len();
-        let of_user = sentence.is_user || !user_is_known;
-        // Of one who is not the user, what is said counts where the name is known.
-        let speaker = sentence.speaker.and_then(|speaker| names.get(speaker)).map(String::as_str);
-        let name = if of_user { Some(user) } else { speaker };
+        let named = sentence.speaker.and_then(|speaker| names.get(speaker));
+        let teller = match (sentence.is_user, named) {
+            (false, Some(name)) => {
+                Some(Teller { name: name.clone(), most: if user_is_known { OF_OTHERS } else { u8::MAX } })
+            }
+            (false, None) if user_is_known => {
+                let name = sentence.speaker.map(names::shown);
+                name.map(|name| Teller { name, most: OF_UNNAMED })
+            }
+            _ => Some(Teller { name: user.to_owned(), most: u8::MAX }),
+        };
+        let name = teller.as_ref().map(|teller| teller.name.as_str());
+        if let Some(teller) = &teller
+            && let Some(answer) = earlier.answered(&sentence)
+        {
+            let fact = match answer {
+                Answer::Sentence(text) => own(&text, &teller.name),
+                Answer::Fact(text, category, score) => candidate(&text, &teller.name, category, score),
+            };
+            found.extend(fact.map(|found| teller.tells(found)));
+        }
+        earlier.note_question(&sentence);
         let Some(unquoted) = earlier.unquoted(sentence) else { continue };
         // "Can we come with my father? He's a builder."
         let asked = last_meant(&unquoted.text, name);
@@ -89,8 +119,8 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
             continue;
         };
         for clause in certain_clauses(&sentence) {
-            if let Some(name) = name {
-                found.extend(own(clause.text, name).map(|found| found.of_another(!of_user)));
+            if let Some(teller) = &teller {
+                found.extend(own(clause.text, &teller.name).map(|found| teller.tells(found)));
             }
             let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
             let meant = before.and_then(|before| last_meant(before, name)).or_else(|| earlier.meant.clone());
@@ -113,6 +143,8 @@ struct Earlier {
     ago: usize,
     /// A quotation goes on.
     quoted: bool,
+    /// The last sentence that may be a question, its speaker and its line.
+    question: Option<(String, Option<String>, usize)>,
 }
 
 impl Earlier {
@@ -122,6 +154,20 @@ impl Earlier {
         if meant.is_some() || self.ago > NAME_LASTS {
             (self.meant, self.ago) = (meant, 0);
         }
+    }
+
+    /// What `sentence` tells where another has asked right before it.
+    fn answered(&self, sentence: &Sentence<'_>) -> Option<Answer> {
+        let (question, asker, line) = self.question.as_ref()?;
+        let another = *line != sentence.line && (asker.is_none() || asker.as_deref() != sentence.speaker);
+        another.then(|| answers::read(question, &sentence.text)).flatten()
+    }
+
+    /// Recognizers write no question marks: what states nothing for certain may ask.
+    fn note_question(&mut self, sentence: &Sentence<'_>) {
+        let states = sentence.text.ends_with(['.', '!', ',', ';', ':']);
+        self.question =
+            (!states).then(|| (sentence.text.clone(), sentence.speaker.map(str::to_owned), sentence.line));
     }
 
     /// `sentence` without what it quotes; `None` when nothing is left.
