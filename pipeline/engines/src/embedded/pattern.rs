@@ -11,21 +11,59 @@ use regex::{Captures, Match, Regex, RegexBuilder, RegexSet, RegexSetBuilder, Rep
 /// A pattern of ours.
 pub(super) struct Pattern(Regex);
 
-/// Letters of the scripts that English talk names people and places in. All letters of Unicode have so many ranges that
-/// most of the time of the first call went into compiling them, once for each place where a pattern asks for a letter.
-/// The ranges beyond Cyrillic have no capitals: case folding costs nothing there.
-const LETTER: &str = r"A-Za-zÀ-ÖØ-öø-\u{24F}\u{370}-\u{52F}\u{591}-\u{109F}\u{1E00}-\u{1EFF}\u{3041}-\u{A63F}\u{AC00}-\u{D7A3}";
+/// Letters of the scripts that English talk names people and places in. All letters of Unicode have so many ranges, each
+/// of which is folded for every place where a pattern asks for a letter, that most of the time of the first call went
+/// into compiling them.
+const LETTERS: &str =
+    r"A-Za-zÀ-ÖØ-öø-\u{52F}\u{591}-\u{109F}\u{1E00}-\u{1EFF}\u{3041}-\u{A63F}\u{AC00}-\u{D7A3}";
+const CAPITALS: &str = r"[\u{0}-\u{52F}]&&\p{Lu}";
+const SMALL: &str = r"[\u{0}-\u{52F}]&&\p{Ll}";
 
-/// `source` with classes of as few ranges as English talk needs.
+/// `source` with classes of as few ranges as English talk needs. A class that has letters has both cases, or means one:
+/// it is not folded.
 fn narrowed(source: &str) -> String {
-    let letters = |kind: &str| format!(r"[[A-Za-zÀ-ÖØ-öø-\u{{52F}}]&&\p{{{kind}}}]");
-    source
-        .replace(r"\p{L}", &format!("[{LETTER}]"))
-        .replace(r"\p{Lu}", &letters("Lu"))
-        .replace(r"\p{Ll}", &letters("Ll"))
-        .replace(r"\d", "[0-9]")
-        .replace(r"\w", &format!("[{LETTER}0-9_]"))
-        .replace(r"\W", &format!("[^{LETTER}0-9_]"))
+    let mut narrow = String::with_capacity(2 * source.len());
+    let mut rest = source;
+    while let Some(at) = rest.find(['\\', '[']) {
+        let (before, from) = rest.split_at(at);
+        narrow.push_str(before);
+        let length = if from.starts_with('[') { class_length(from) } else { escape_length(from) };
+        let (piece, after) = from.split_at(length);
+        let inner = piece.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(piece);
+        let ranges = inner
+            .replace(r"\p{L}", &format!("[{LETTERS}]"))
+            .replace(r"\p{Lu}", &format!("[{CAPITALS}]"))
+            .replace(r"\p{Ll}", &format!("[{SMALL}]"))
+            .replace(r"\d", "[0-9]")
+            .replace(r"\w", &format!("[{LETTERS}0-9_]"))
+            .replace(r"\W", &format!("[^{LETTERS}0-9_]"));
+        match (ranges == inner, piece.starts_with('[')) {
+            (true, _) => narrow.push_str(piece),
+            (false, true) => narrow.push_str(&format!("(?-i:[{ranges}])")),
+            (false, false) => narrow.push_str(&format!("(?-i:{ranges})")),
+        }
+        rest = after;
+    }
+    narrow + rest
+}
+
+/// How long the class is with which `from` begins; ours have no classes in them.
+fn class_length(from: &str) -> usize {
+    let mut escaped = false;
+    let end = from.char_indices().skip(1).find(|(_, c)| {
+        let ends = *c == ']' && !escaped;
+        escaped = *c == '\\' && !escaped;
+        ends
+    });
+    end.map_or(from.len(), |(at, _)| at + 1)
+}
+
+/// How long the escape is with which `from` begins: `\s`, `\p{Lu}`.
+fn escape_length(from: &str) -> usize {
+    let braced = from.starts_with(r"\p{") || from.starts_with(r"\u{");
+    let end =
+        if braced { from.find('}').map(|at| at + 1) } else { from.char_indices().nth(2).map(|(at, _)| at) };
+    end.unwrap_or(from.len())
 }
 
 impl Pattern {

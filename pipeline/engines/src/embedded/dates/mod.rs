@@ -204,6 +204,16 @@ impl Reference {
     }
 }
 
+/// A day after these is not one of "these days".
+const NEAR_DAYS: i64 = 6;
+
+impl Reference {
+    /// Whether a day is more than some days ahead.
+    pub(super) fn is_far(&self, date: &Found) -> bool {
+        (date.date - self.now.date()).num_days() > NEAR_DAYS
+    }
+}
+
 impl Found {
     fn take_time(&mut self, time: &clock::Clock) {
         let exact_already = self.time.is_some() && self.spans.len() > 1;

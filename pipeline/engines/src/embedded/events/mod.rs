@@ -88,7 +88,7 @@ static LENGTH: LazyLock<Pattern> = LazyLock::new(|| {
 /// Where a clause with its own subject begins.
 static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)(?:[;:]\s+|,\s+(?:(?:and|but|so|then|because|instead|while|as|or)\s+)*|\s(?:and|but|so|because|instead|while|though|although)\s+(?:then\s+|also\s+|so\s+)?)(?P<open>(?:i|we|you|he|she|they|it|there|there's|who|which|the|a|an|my|our|your|his|her|their|this|that|please|can|could|would|let's|don't|if|when|unless|in case|instead|someone|somebody|everyone|nobody)\b|(?:\p{L}+\s+){0,2}\p{L}+(?:'s|\s+(?:is|are|has|have|will|comes|starts|needs))\b)",
+        r"(?i)(?:[;:]\s+|,\s+(?:(?:and|but|so|then|because|instead|while|as|or)\s+)*|\s(?:and|but|so|because|instead|while|though|although)\s+(?:then\s+|also\s+|so\s+)?)(?P<open>(?:(?:at|on)\s+(?:the\s+)?[\p{L}\d:]+\s+(?:i|we|he|she|they|there's)\b|i|we|you|he|she|they|it|there|there's|who|which|the|a|an|my|our|your|his|her|their|this|that|please|can|could|would|let's|don't|if|when|unless|in case|instead|someone|somebody|everyone|nobody)\b|(?:\p{L}+\s+){0,2}\p{L}+(?:'s|\s+(?:is|are|has|have|will|comes|starts|needs))\b)",
     )
 });
 
@@ -98,9 +98,15 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
     let mut events = Known::default();
     let mut earlier = Earlier::default();
     let mut offer = None;
+    let mut supposed = false;
     for sentence in without_orders(sentences(talk)) {
         let found = of_sentence(&sentence, &earlier, &reference);
-        if let Some((day, timed, event)) = offers::accept(&mut offer, &sentence.text, !found.is_empty()) {
+        if std::mem::replace(&mut supposed, !found.is_empty() && sentence.text.ends_with('?')) {
+            events.correct(&sentence.text, &reference);
+        }
+        if let Some((day, timed, event)) =
+            offers::accept(&mut offer, &sentence.text, !found.is_empty(), &reference)
+        {
             events.add(day, timed, event);
         } else if found.is_empty()
             && let Some(read) = offers::read(&sentence, &earlier, &reference)
@@ -111,6 +117,8 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
             }
         }
         let dates = reference.find(&sentence.text);
+        let far = |date: &&Found| is_usable(date) && !date.bare && reference.is_far(date);
+        let week = dates.iter().rfind(far).map(Found::day).or(earlier.week);
         let said = dates.iter().rfind(|date| is_usable(date) && !date.bare).map(Found::day);
         let day = found.last().map(|(day, _, _)| *day).or(said).map(|day| (day, 0));
         let month =
@@ -124,7 +132,7 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
         let happening = nouns::happening_in(&sentence.text).map(|noun| (noun, 0)).or_else(|| {
             earlier.happening.take().map(|(noun, ago)| (noun, ago + 1)).filter(|(_, ago)| *ago < RECALLED)
         });
-        earlier = Earlier { text: sentence.text, day: day.or(before), month, happening };
+        earlier = Earlier { text: sentence.text, day: day.or(before), month, week, happening };
     }
     events.all
 }
@@ -143,6 +151,8 @@ struct Earlier {
     day: Option<(NaiveDate, usize)>,
     /// The last day that was said with its month, and how many sentences ago.
     month: Option<(NaiveDate, usize)>,
+    /// The last day that was said and is not of these days: in its week is "the Saturday".
+    week: Option<NaiveDate>,
     /// What takes place that was named last, and how many sentences ago.
     happening: Option<(String, usize)>,
 }
@@ -157,6 +167,25 @@ struct Known {
 }
 
 impl Known {
+    /// "The test is on Thursday, right? - Friday.": another day for the event that was added last.
+    fn correct(&mut self, answer: &str, reference: &Reference) {
+        let alone = offers::time_alone(answer, reference).filter(|date| !date.bare);
+        // "Lunch on Friday? - Friday's good, say half twelve."
+        let hour = || {
+            let day = self.days.last().map(|(day, _)| *day);
+            let dates = reference.find(answer);
+            let timed = dates.into_iter().filter(|date| date.time().is_some()).map(|date| date.on(day));
+            timed.filter(|_| offers::agrees(answer)).find(|date| Some(date.day()) == day)
+        };
+        let Some(date) = alone.or_else(hour) else { return };
+        if let (Some(event), Some((day, _)), Some(start)) =
+            (self.all.last_mut(), self.days.last_mut(), reference.start(&date))
+        {
+            event.start = start;
+            *day = date.day();
+        }
+    }
+
     /// Adds an event; the same happening once more may say its time, or more words.
     fn add(&mut self, day: NaiveDate, timed: bool, event: EventDraft) {
         let mut stems: BTreeSet<String> = content_stems(&event.title).into_iter().collect();
@@ -237,7 +266,7 @@ fn of_sentence(
         let date = date.clone().on(day).in_month_of(earlier.month.map(|(day, _)| day));
         let led = date.spans.first().and_then(|span| text.get(..span.end));
         let definite = led.is_some_and(|led| DEFINITE.is_match(led));
-        let date = if definite { date.in_week_of(earlier.month.map(|(day, _)| day)) } else { date };
+        let date = if definite { date.in_week_of(earlier.week) } else { date };
         let date = match () {
             () if EVENING.is_match(&title) => date.in_evening(5..=11),
             () if SOCIAL.is_match(words) || SOCIAL.is_match(&title) => date.in_evening(AFTER_WORK),
@@ -326,8 +355,34 @@ fn pieces(text: &str, dates: &[Found]) -> Vec<Range<usize>> {
         }
     }
     pieces.push(from..text.len());
+    pieces.into_iter().flat_map(|piece| between_dates(text, piece, dates)).collect()
+}
+
+/// "Haircut at half nine, then lunch with Ana at one": a piece for each date that says something of its own.
+fn between_dates(text: &str, piece: Range<usize>, dates: &[Found]) -> Vec<Range<usize>> {
+    let mut pieces = Vec::new();
+    let mut from = piece.start;
+    let inside = dates.iter().filter(|date| is_usable(date)).filter_map(|date| {
+        Some(date.spans.first()?.start..date.spans.last()?.end)
+            .filter(|span| piece.start <= span.start && span.end <= piece.end)
+    });
+    let spans: Vec<Range<usize>> = inside.collect();
+    for two in spans.windows(2) {
+        let [one, other] = two else { continue };
+        let gap = text.get(one.end..other.start).unwrap_or_default();
+        let Some(joint) = SEQUEL.find(gap) else { continue };
+        let sequel = gap.get(joint.end()..).unwrap_or_default();
+        if nouns::happening_in(sequel).is_some() {
+            pieces.push(from..one.end + joint.start());
+            from = one.end + joint.end();
+        }
+    }
+    pieces.push(from..piece.end);
     pieces
 }
+
+/// What joins a happening to the one before it.
+static SEQUEL: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i),?\s+(?:and\s+then|and|then)\s+|,\s+"));
 
 /// Whether `piece` has words besides dates and those that open a sentence.
 fn says_more(text: &str, piece: Range<usize>, dates: &[Found]) -> bool {

@@ -19,6 +19,10 @@ pub(super) struct Kept {
     tasks: Vec<Arc<Task>>,
     /// The latest item or proposal that nobody has taken on, who said it, and how many sentences ago.
     open: Option<(Open, Option<String>, usize)>,
+    /// The sentence before says that something or somebody is needed, or asks who does it; its speaker.
+    needed: Option<Option<String>>,
+    /// The sentence answers such a one.
+    answers_need: bool,
     /// The item that was added last, for the date that its speaker says after it, and how many sentences ago.
     latest: Option<(usize, usize)>,
 }
@@ -58,7 +62,21 @@ static DATE_ALONE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Please do", "that would be great": an offer is accepted.
 static ACCEPTS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|sure)\W+)*(?:please|great|perfect|lovely|brilliant|wonderful|excellent|fantastic|thanks|thank you|cheers|go ahead|sounds good|good idea|deal|do it|(?:that|it)(?:'d| would) (?:be|help)|(?:i'd|i would) (?:appreciate|love) (?:it|that))\b",
+        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|sure)\W+)*(?:please|great|perfect|lovely|brilliant|wonderful|excellent|fantastic|thanks|thank you|cheers|go ahead|sounds good|good idea|deal|do it|(?:that|it)(?:'d| would) (?:be|help)|(?:i'd|i would) (?:appreciate|love) (?:it|that))\b|^\W*(?:yes|yeah|yep|yup|sure|ok|okay)\W*$",
+    )
+});
+
+/// "We need volunteers", "who could drive?", "can anyone bring a tent?".
+static NEEDS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:we(?:'ll|'d)?\s+(?:still\s+|also\s+)?need|we're\s+(?:short\s+of|missing|looking\s+for)|who(?:'s|\s+is|\s+can|\s+could|\s+wants|\s+will|'ll)|(?:can|could|would)\s+(?:anyone|anybody|someone|somebody)|(?:someone|somebody)\s+(?:needs|has|should|must)|any\s+volunteers)\b",
+    )
+});
+
+/// "Not yet", "no, I haven't": what was asked about is still to be done.
+static NOT_YET: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:oh|no|um|uh|er|well|damn|sorry|ah|gosh)\W+)*(?:not\s+yet|(?:no|nope)\W+i\s+haven't|i\s+haven't(?:\s+yet)?|i\s+(?:totally\s+|completely\s+)?forgot|still\s+not|nobody\s+has)\b",
     )
 });
 
@@ -76,10 +94,14 @@ impl Kept {
                 _ => self.latest = Some((at, ago + 1)).filter(|(_, ago)| *ago < 1),
             }
         }
+        let needs = NEEDS.is_match(&sentence.text).then(|| sentence.speaker.map(str::to_owned));
+        let answers = std::mem::replace(&mut self.needed, needs);
+        self.answers_need = answers.is_some_and(|speaker| speaker.as_deref() != sentence.speaker);
         let Some((open, said_by, ago)) = self.open.take() else { return };
         let another = sentence.speaker.is_some() && sentence.speaker != said_by.as_deref();
         let taken = another && TAKES_ON.is_match(&sentence.text);
         let owner = sentence.speaker.map(str::to_owned);
+        let dates_it = !sentence.text.ends_with('?') && DATE_ALONE.is_match(&sentence.text);
         // "Sure, by Friday."
         let dates = taken || another && DATES_IT.is_match(&sentence.text);
         let dated = dates.then(|| reference.due(&sentence.text)).flatten();
@@ -90,7 +112,16 @@ impl Kept {
                     item.due_at = item.due_at.or(dated.map(|(_, moment)| moment));
                 }
             }
+            // "I need the form. - By Friday."
+            Open::Proposed(item) if item.owner.is_none() && ago == 0 && dates_it && !another => {
+                let due_at = reference.due(&sentence.text).map(|(_, moment)| moment);
+                self.insert(ItemDraft { due_at, ..item }, said_by.as_deref());
+            }
             Open::Proposed(item) if item.owner.is_some() && another && ACCEPTS.is_match(&sentence.text) => {
+                self.insert(item, said_by.as_deref());
+            }
+            // "Has anyone told them? - Not yet."
+            Open::Proposed(item) if another && item.owner.is_none() && NOT_YET.is_match(&sentence.text) => {
                 self.insert(item, said_by.as_deref());
             }
             Open::Proposed(item) if taken && item.owner.is_none() => {
@@ -104,7 +135,9 @@ impl Kept {
     /// Adds what `speaker` said.
     pub(super) fn add(&mut self, Found { item, refers, proposed }: Found, speaker: Option<&str>) {
         let Some(verb) = refers else {
-            if proposed {
+            // "We need volunteers. - I can bake two cakes."
+            let offered = self.answers_need && item.owner.is_some() && item.owner.as_deref() == speaker;
+            if proposed && !offered {
                 self.open = Some((Open::Proposed(item), speaker.map(str::to_owned), 0));
             } else {
                 self.insert(item, speaker);

@@ -94,7 +94,7 @@ static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Everybody bring a torch", "you sort the tickets?": the verb is one of tasks, in its base form.
 static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:ok|okay|and|then|right|oh|yes|great)[,\s]+)*(?:(?P<all>(?:somebody|someone|everybody|everyone)(?:\s+else)?)|you(?:'ll|\s+will)?(?:\s+(?:guys|two|all|just|kindly|please))?),?\s+(?P<task>(?P<verb>\p{L}+)\s+\p{L}.*)$",
+        r"(?i)^(?:(?:ok|okay|and|then|right|oh|yes|great)[,\s]+)*(?:(?P<all>(?:somebody|someone|everybody|everyone)(?:\s+else)?)|you(?:'ll|\s+will|'re\s+going\s+to|\s+are\s+going\s+to|'re\s+gonna)?(?:\s+(?:guys|two|all|just|kindly|please))?),?\s+(?P<task>(?P<verb>\p{L}+)\s+\p{L}.*)$",
     )
 });
 
@@ -165,7 +165,9 @@ static PRESENT: LazyLock<Pattern> = LazyLock::new(|| {
 
 /// After "mind", the verb is a gerund.
 fn asked_for(found: &Captures<'_>) -> Option<String> {
-    let task = PRESENT.replace(&found["task"], "").into_owned();
+    // "Please, and keep the receipt."
+    let task = PRESENT.replace(&found["task"], "");
+    let task = task.strip_prefix("and ").unwrap_or(&task).to_owned();
     if found.name("gerund").is_none() {
         return Some(task);
     }
@@ -189,6 +191,14 @@ pub(super) fn is_name(word: &str) -> bool {
 
 /// Adverbs and words of address with which a sentence begins.
 const NO_NAMES: &[&str] = &[
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "next",
+    "also",
+    "then",
     "meanwhile",
     "otherwise",
     "afterwards",

@@ -100,7 +100,7 @@ static HOBBIES: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Do you smoke?", "are you vegetarian?", "have you got a dog?", "you still play chess, don't you?".
 static YES_OR_NO: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i){START}(?:do\s+you\s+{STILL}(?P<do>\p{{L}}.*?)|are\s+you\s+{STILL}(?P<are>\p{{L}}.*?)|have\s+you\s+{STILL}got\s+(?P<got>\p{{L}}.*?)|you(?:'re|\s+are)\s+{STILL}(?P<being>\p{{L}}.*?)(?:,\s+(?:aren't\s+you|right|yes|no|correct|i\s+think|is\s+that\s+right))|you\s+{STILL}(?P<doing>(?:live|work|play|speak|have|drive|teach|study|run|come\s+from|grew\s+up|moved|used\s+to\s+(?:live|work|play))\b.*?)(?:,\s+(?:don't\s+you|didn't\s+you|right|yes|no|correct|i\s+think|is\s+that\s+right))){END}"
+        r"(?i){START}(?:do\s+you\s+{STILL}(?P<do>\p{{L}}.*?)|are\s+you\s+{STILL}(?P<are>\p{{L}}.*?)|have\s+you\s+{STILL}got\s+(?P<got>\p{{L}}.*?)|you(?:'re|\s+are)\s+{STILL}(?P<being>\p{{L}}.*?)(?:,\s+(?:aren't\s+you|right|yes|no|correct|i\s+think|is\s+that\s+right))?|you\s+{STILL}(?P<doing>(?:live|work|play|speak|have|drive|teach|study|run|come\s+from|grew\s+up|moved|used\s+to\s+(?:live|work|play))\b.*?)(?:,\s+(?:don't\s+you|didn't\s+you|right|yes|no|correct|i\s+think|is\s+that\s+right))?){END}"
     ))
 });
 
@@ -117,7 +117,7 @@ static NO: LazyLock<Pattern> = LazyLock::new(|| {
 /// What leads an answer and says nothing.
 static LEAD: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:oh|well|um|uh|er|ah|hm+|just|only|yes|yeah|yep|me|so|basically|originally|actually|probably|mainly|mostly|i\s+think|let\s+me\s+see|let's\s+see|i'd\s+say|the\s+usual)\b\W*)*",
+        r"(?i)^\W*(?:(?:oh|well|um|uh|er|ah|hm+|just|only|yes|yeah|yep|me|so|i'm|i\s+am|we're|basically|originally|actually|probably|mainly|mostly|i\s+think|let\s+me\s+see|let's\s+see|i'd\s+say|the\s+usual)\b\W*)*",
     )
 });
 /// Where the words that answer end.
@@ -141,7 +141,7 @@ static FINITE: LazyLock<Pattern> = LazyLock::new(|| {
 /// What is asked for in passing, and lasts no longer than the talk: "Do you have a minute?", "do you want tea?".
 static PASSING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:want|need|mind|know|think|mean|remember|see|hear|feel|agree|understand|prefer\s+to|happen|fancy|have\s+(?:a\s+(?:minute|moment|second|sec|pen|question|preference|date|reservation|booking|copy|plan|look)|time|to\b|any(?:thing)?\b|it|that|the|your|this|everything|enough|one)|get|find|look|say|sure|ready|okay|ok|all\s+right|alright|free|available|going|coming|there|here|in|on|around|busy|serious|kidding|joking|happy|interested|able|done|finished|looking|feeling|having|selling|buying|leaving|staying|doing|sitting|all\s+set|it|that|any)\b",
+        r"(?i)^(?:want|need|mind|know|think|mean|remember|see|hear|feel|agree|understand|prefer\s+to|happen|fancy|have\s+(?:a\s+(?:minute|moment|second|sec|pen|question|preference|date|reservation|booking|copy|plan|look)|time|to\b|any(?:thing)?\b|it|that|the|your|this|everything|enough|one)|get|find|look|say|sure|ready|okay|ok|all\s+right|alright|free|available|going|coming|there|here|in|on|around|busy|serious|kidding|joking|happy|interested|able|done|finished|looking|feeling|having|selling|buying|leaving|staying|doing|sitting|all\s+set|it|that|any|still|not|getting|taking|using|bringing|going\s+to|supposed|welcome|right|with\s+me|on\s+(?:time|your\s+way|holiday|call)|working\s+on|writing|planning|trying)\b",
     )
 });
 /// What one does not do for good: "Do you smoke? - No."
@@ -193,18 +193,21 @@ fn completed(question: &str, said: Option<&str>) -> Option<Answer> {
     use MemoryCategory::{Core, Hobbies, Interests, Learnings, Skills, Work};
     let said = said?;
     let of_place = |said: &str| {
-        let place = ["from ", "in ", "at "].iter().find_map(|lead| said.strip_prefix(lead)).unwrap_or(said);
-        place.to_owned()
+        let first = said
+            .split_once(' ')
+            .filter(|(first, _)| matches!(first.to_lowercase().as_str(), "from" | "in" | "at"));
+        first.map_or(said, |(_, place)| place).to_owned()
     };
     let fact = |text: String, category, score| Some(Answer::Fact(text, category, score));
-    if ALLERGIES.is_match(question) {
+    let counted = said.split(' ').next().is_some_and(|first| {
+        matches!(first.to_lowercase().as_str(), "a" | "an")
+            || crate::embedded::dates::number(&first.to_lowercase()).is_some()
+    });
+    // "One coeliac" is a guest.
+    if ALLERGIES.is_match(question) && !counted {
         return fact(format!("{{n}} is allergic to {}", small(said)), Core, 10);
     }
     if COUNTED.is_match(question) {
-        let counted = said.split(' ').next().is_some_and(|first| {
-            matches!(first.to_lowercase().as_str(), "a" | "an")
-                || crate::embedded::dates::number(&first.to_lowercase()).is_some()
-        });
         return if counted { fact(format!("{{n}} has {}", small(said)), Core, 9) } else { None };
     }
     if FROM.is_match(question) {

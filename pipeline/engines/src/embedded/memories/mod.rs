@@ -124,6 +124,13 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
             }
             let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
             let meant = before.and_then(|before| last_meant(before, name)).or_else(|| earlier.meant.clone());
+            // "Ask your brother. - He's ill.": of the one who answers.
+            let meant = match meant {
+                Some(meant) if meant.starts_with(LISTENER) => {
+                    name.filter(|_| earlier.line != line).map(|name| meant.replace(LISTENER, name))
+                }
+                meant => meant,
+            };
             found.extend(of_others(clause.text, meant, name));
         }
         earlier.remember(&heard, last_meant(&sentence.text, name));
@@ -189,6 +196,9 @@ impl Earlier {
     }
 }
 
+/// Stands for the one who answers: of "ask your brother" the brother.
+const LISTENER: &str = "\u{1}";
+
 /// For how many sentences "he" may mean the last one named.
 const NAME_LASTS: usize = 4;
 
@@ -200,7 +210,8 @@ const QUOTES: [char; 3] = ['"', '\u{201c}', '\u{201d}'];
 fn last_meant(text: &str, speaker: Option<&str>) -> Option<String> {
     let kin = speaker.and_then(|speaker| {
         let found = THEIR_KIN.captures_iter(text).last()?;
-        Some((found.get(0)?.end(), format!("{speaker}'s {}", &found["who"])))
+        let whose = if found["whose"].eq_ignore_ascii_case("your") { LISTENER } else { speaker };
+        Some((found.get(0)?.end(), format!("{whose}'s {}", &found["who"])))
     });
     match (kin, last_name(text)) {
         (Some((end, _)), Some(name)) if text.rfind(&name).is_some_and(|at| at >= end) => Some(name),
@@ -237,7 +248,7 @@ fn is_name(word: &str) -> bool {
 /// What follows a name with which a sentence begins.
 static ACTS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^(?:'s|,?\s+(?:is|was|has|had|will|can|could|does|did|said|and\s+\p{Lu}|\p{Ll}{2,}s|\p{Ll}{2,}ed)\b|\s\p{Lu}\p{Ll})",
+        r"^(?:'s|,?\s+(?:is|was|has|had|will|can|could|does|did|said|and\s+\p{Lu}|\p{Ll}{2,}ed)\b|\s+\p{Ll}{2,}s\s|\s\p{Lu}\p{Ll})",
     )
 });
 
