@@ -65,6 +65,8 @@ static ARRIVES: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)\b(?:arriv(?:e|es|ing|al)|lands?|landing|gets?\s+in|gets\s+back|back|return|pick|home|in\s+from)\b",
     )
 });
+static RECURS: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:s\b|\s+(?:mornings|afternoons|evenings|nights)\b)"));
 /// "On the Saturday".
 static DEFINITE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\bthe\s+(?:mon|tues|wednes|thurs|fri|satur|sun)day$"));
@@ -238,7 +240,13 @@ fn of_sentence(
             continue;
         }
         let inside = |date: &&Found| date.spans.first().is_some_and(|span| piece.contains(&span.start));
-        let Some(date) = dates.iter().filter(inside).find(|date| is_usable(date)) else { continue };
+        // "On Tuesday evenings" is every week.
+        let recurs = |date: &&Found| {
+            date.spans.last().and_then(|span| text.get(span.end..)).is_some_and(|rest| RECURS.is_match(rest))
+        };
+        let Some(date) = dates.iter().filter(inside).find(|date| is_usable(date) && !recurs(date)) else {
+            continue;
+        };
         let said = Said::new(text, &piece, date, &dates);
         if is_past(words, &said) {
             continue;

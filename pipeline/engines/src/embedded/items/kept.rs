@@ -145,10 +145,11 @@ impl Kept {
             return;
         };
         // "I can introduce you to her. I'll do that this afternoon."
-        if verb == "do"
-            && let Some((Open::Proposed(known), _, _)) =
-                self.open.take_if(|open| matches!(open.0, Open::Proposed(_)))
-        {
+        let proposes = |open: &(Open, Option<String>, usize)| match &open.0 {
+            Open::Proposed(known) => verb == "do" || first_word(known).eq_ignore_ascii_case(&verb),
+            Open::Asked(_) => false,
+        };
+        if let Some((Open::Proposed(known), _, _)) = self.open.take_if(|open| proposes(open)) {
             self.insert(ItemDraft { owner: item.owner, due_at: item.due_at, ..known }, speaker);
         } else if let Some(known) = self.meant_by(&verb) {
             known.due_at = known.due_at.or(item.due_at);
@@ -160,10 +161,7 @@ impl Kept {
 
     /// The task that an item means whose object is a pronoun: the latest with its verb, and of "do it" the latest.
     fn meant_by(&mut self, verb: &str) -> Option<&mut ItemDraft> {
-        let same = |known: &&mut ItemDraft| {
-            let first = known.description.split(' ').next().unwrap_or_default();
-            verb == "do" || first.eq_ignore_ascii_case(verb)
-        };
+        let same = |known: &&mut ItemDraft| verb == "do" || first_word(known).eq_ignore_ascii_case(verb);
         self.all.iter_mut().rev().take(WITHIN_REACH).find(same)
     }
 
@@ -190,6 +188,10 @@ impl Kept {
         self.all.push(item);
         self.tasks.push(task);
     }
+}
+
+fn first_word(item: &ItemDraft) -> &str {
+    item.description.split(' ').next().unwrap_or_default()
 }
 
 /// The fuller wording, the first date and the first owner.

@@ -195,7 +195,7 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
                     thing().filter(|thing| !thing.starts_with("my "))
                 }
                 Force::Imperative => before.and_then(last_thing),
-                Force::Commitment | Force::Question if !clause.coordinated => thing(),
+                Force::Commitment | Force::Question if !clause.coordinated || previous.is_none() => thing(),
                 // "I'll write the letter, but someone needs to take it to the town hall."
                 Force::Request | Force::Obligation if before.and_then(last_thing).is_some() => {
                     before.and_then(last_thing)
@@ -351,7 +351,11 @@ fn draft(
     let due = reference.due(clause);
     let needed = match claim.force {
         Force::Suggestion => true,
-        Force::Wish => due.is_some() || OF_MINE.is_match(&claim.task) || SMALL_WISH.is_match(&claim.task),
+        Force::Wish => {
+            due.is_some()
+                || (OF_MINE.is_match(&claim.task) || SMALL_WISH.is_match(&claim.task))
+                    && !SOME_DAY.is_match(&claim.task)
+        }
         // "We'd need a letter. - By Friday, please."
         Force::Demand => due.as_ref().is_none_or(|(date, _)| date.deadline),
         _ => true,
@@ -448,9 +452,12 @@ static LED: LazyLock<Pattern> = LazyLock::new(|| {
 /// "I want to look into flights": what takes an afternoon, and not a life.
 static SMALL_WISH: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:look\s+into|look\s+at|sign\s+up|check|ask|call|email|e-mail|order|book|return|cancel|renew|fix|repair|replace|try\s+out|find\s+out|compare|sort\s+out|print|send|write\s+to)\s",
+        r"(?i)^(?:look\s+into|sign\s+up|check|ask|call|email|e-mail|order|book|return|cancel|renew|fix|repair|replace|try\s+out|find\s+out|compare|sort\s+out|print|send|write\s+to)\s",
     )
 });
+
+static SOME_DAY: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:one\s+day|some\s*day|eventually|my\s+own|our\s+own)\b"));
 
 /// "Close my old account".
 static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:my|our)\s"));

@@ -61,6 +61,10 @@ static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
             "${who} to ${rest}",
         ),
         rule(
+            r"i(?:'d|\s+would)?\s+(?:recommend|suggest|advise)\s+(?P<gerund>\p{L}{2,}ing)\s",
+            "you should {g} ",
+        ),
+        rule(
             r"it(?:'s|\s+is|'d\s+be|\s+would\s+be)\s+(?:very\s+|really\s+|so\s+)?(?:important|vital|essential|crucial)\s+(?:that\s+(?:you|we|they)|for\s+(?:you|us)\s+to|to)\s+(?P<rest>\p{L})",
             "you should ${rest}",
         ),

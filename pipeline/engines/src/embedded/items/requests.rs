@@ -36,7 +36,7 @@ static ASKED: LazyLock<Patterns> = LazyLock::new(|| {
             r"(?:need|looking\s+for|want)\s+(?:someone|somebody|a\s+volunteer|one\s+of\s+you)\s+(?:to|who\s+can)\s+",
         ),
         rule(
-            r"(?:i\s+need|i'd\s+like|i\s+would\s+like|i\s+want)\s+(?:you|(?-i:(?P<name>\p{Lu}\p{Ll}+)))\s+to\s+",
+            r"(?:(?:i|we)\s+need|i'd\s+like|we'd\s+like|i\s+would\s+like|i\s+want)\s+(?:you|(?-i:(?P<name>\p{Lu}\p{Ll}+)))\s+to\s+",
         ),
         rule(
             r"(?:(?:he|she|they|(?:the|my|our|your)\s+\p{L}+)\s+(?:wants?|needs?|expects?)|(?-i:\p{Lu}\p{Ll}+)\s+(?:wants|needs|expects))\s+(?:us|you|me)\s+to\s+",
@@ -56,7 +56,7 @@ static ASKED: LazyLock<Patterns> = LazyLock::new(|| {
         rule(
             r"(?:(?:someone|somebody|everyone|everybody|one\s+of\s+us)(?:'s|\s+has)|(?:you|we)(?:'ve|\s+have))\s+(?:got\s+to|gotta)\s+",
         ),
-        rule(r"i(?:'d)?\s+(?:suggest|advise|recommend)\s+(?:that\s+)?you\s+"),
+        rule(r"i(?:'d)?\s+(?:suggest|advise|recommend)\s+(?:is\s+)?(?:that\s+)?you\s+"),
         rule(r"you(?:'d|\s+had)?\s+better\s+"),
         rule(
             r"(?:you\s+(?:might|may|will|would|'ll|'d)|you'll|you'd)\s+(?:also\s+)?(?:want|need|do\s+well)\s+to\s+",

@@ -127,7 +127,7 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
         return (!filters::is_undone_by(&found["before"])).then_some(Claim {
             task,
             owner: speaker,
-            force: Force::Demand,
+            force: Force::Commitment,
         });
     }
     if let Some(found) = MINE.captures(clause).filter(|found| !is_hearsay(clause, &found["before"])) {
@@ -237,7 +237,7 @@ fn doing(clause: &str, speaker: Option<String>) -> Option<Claim> {
         (is_task_verb(verb) || verb == "do" && found["rest"].starts_with("the "))
             && !matches!(
                 verb.as_str(),
-                "move" | "visit" | "meet" | "attend" | "start" | "play" | "run" | "walk" | "show"
+                "move" | "visit" | "meet" | "attend" | "start" | "play" | "run" | "walk" | "show" | "train"
             )
     })?;
     let task = format!("{verb} {}", &found["rest"]);

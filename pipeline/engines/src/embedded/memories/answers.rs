@@ -31,7 +31,7 @@ static ALLERGIES: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static COUNTED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)\bany\s+(?:other\s+)?(?:pets|animals|kids|children|siblings|brothers\s+(?:or|and)\s+sisters|grandchildren)(?:\s+(?:yet|of\s+your\s+own|yourself|in\s+the\s+(?:house|flat|household)))?{END}"
+        r"(?i)\bany\s+(?:other\s+)?(?P<what>pets|animals|kids|children|siblings|brothers\s+(?:or|and)\s+sisters|grandchildren)(?:\s+(?:yet|of\s+your\s+own|yourself|in\s+the\s+(?:house|flat|household)))?{END}"
     ))
 });
 static FROM: LazyLock<Pattern> = LazyLock::new(|| {
@@ -69,7 +69,7 @@ static FAVOURITE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "What do you play?", "which languages do you speak?".
 static WHICH: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i){START}(?:what|which)(?:\s+(?:instruments?|languages?|sports?|subjects?))?\s+(?:do|are)\s+you\s+{STILL}(?P<act>play|speak|teach|study|collect|playing|studying|teaching){END}"
+        r"(?i){START}(?:(?:what|which)(?:\s+(?:instruments?|languages?|sports?|subjects?|teams?))?\s+(?:do|are)|do)\s+you\s+{STILL}(?P<act>play\s+any\s+\p{{L}}+|play|speak\s+any\s+[\p{{L}} ]+|support|speak|teach|study|collect|playing|studying|teaching){END}"
     ))
 });
 static BIRTHDAY: LazyLock<Pattern> = LazyLock::new(|| {
@@ -201,14 +201,21 @@ fn completed(question: &str, said: Option<&str>) -> Option<Answer> {
     let fact = |text: String, category, score| Some(Answer::Fact(text, category, score));
     let counted = said.split(' ').next().is_some_and(|first| {
         matches!(first.to_lowercase().as_str(), "a" | "an")
-            || crate::embedded::dates::number(&first.to_lowercase()).is_some()
+            || crate::embedded::dates::number(first.trim_end_matches(',').to_lowercase().as_str()).is_some()
     });
     // "One coeliac" is a guest.
     if ALLERGIES.is_match(question) && !counted {
         return fact(format!("{{n}} is allergic to {}", small(said)), Core, 10);
     }
     if COUNTED.is_match(question) {
-        return if counted { fact(format!("{{n}} has {}", small(said)), Core, 9) } else { None };
+        // "Two, a boy and a girl": two children.
+        let noun = COUNTED.captures(question).map(|found| found["what"].to_owned()).unwrap_or_default();
+        let what = match said.split_once(", ") {
+            Some((number, who)) if !number.contains(' ') => format!("{number} {noun}, {who}"),
+            _ if !said.contains(' ') => format!("{said} {noun}"),
+            _ => said.to_owned(),
+        };
+        return if counted { fact(format!("{{n}} has {}", small(&what)), Core, 9) } else { None };
     }
     if FROM.is_match(question) {
         return fact(format!("{{n}} is from {}", of_place(said)), Core, 8);
@@ -273,7 +280,8 @@ fn completed(question: &str, said: Option<&str>) -> Option<Answer> {
     }
     if let Some(found) = WHICH.captures(question) {
         let act = found["act"].to_lowercase();
-        let (verb, category) = match act.as_str() {
+        let (verb, category) = match act.split(' ').next().unwrap_or_default() {
+            "support" => ("supports", Interests),
             "play" | "playing" => ("plays", Hobbies),
             "speak" => ("speaks", Skills),
             "collect" => ("collects", Hobbies),

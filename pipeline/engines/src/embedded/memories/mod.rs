@@ -273,11 +273,19 @@ fn certain_clauses<'t>(sentence: &'t Sentence<'_>) -> impl Iterator<Item = Claus
     let mut depends = false;
     clauses::split(&sentence.text).into_iter().filter(move |clause| {
         let condition = clauses::is_condition(clause.text);
-        let certain = !condition && !depends && !DOUBT.is_match(clause.text) && !DATED.is_match(clause.text);
+        let certain = !condition && !depends && !DOUBT.is_match(clause.text)
+            // "I teach on Tuesday evenings."
+            && (!DATED.is_match(clause.text) || EVERY_WEEK.is_match(clause.text));
         depends = condition;
         certain
     })
 }
+
+static EVERY_WEEK: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\bon\s+(?:mon|tues|wednes|thurs|fri|satur|sun)day\s+(?:mornings|afternoons|evenings|nights)\b",
+    )
+});
 
 fn best(mut found: Vec<Candidate>) -> Vec<MemoryDraft> {
     found.sort_by_key(|candidate| std::cmp::Reverse(candidate.score));
