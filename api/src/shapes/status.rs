@@ -20,6 +20,6 @@ pub struct Status {
 
 impl Shape for Status {
     fn example() -> Value {
-        json!({ "version": "0.1.0", "engines": { "describe": "embedded/11", "embed": "embedded/11" } })
+        json!({ "version": "0.1.0", "engines": { "describe": "embedded/12", "embed": "embedded/12" } })
     }
 }

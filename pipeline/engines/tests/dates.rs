@@ -80,3 +80,14 @@ fn ordinary_date_phrases_are_resolved() {
         assert!(score.percent() >= floor, "{score} phrases of set {set}");
     }
 }
+
+#[test]
+fn sundry_date_phrases_are_resolved() {
+    let corpus = include_str!("../corpus/sundry_dates.txt");
+    for (set, floor) in [("K", 0), ("L", 0)] {
+        let said_at = "2027-10-05T08:30:00Z".parse().unwrap();
+        let score = score::dates::score(&Embedded::new(), corpus, set, said_at);
+        assert_eq!(score.of, 24);
+        assert!(score.percent() >= floor, "{score} phrases of set {set}");
+    }
+}

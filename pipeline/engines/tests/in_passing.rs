@@ -69,9 +69,10 @@ fn he_and_she_are_the_person_who_was_named_before() {
 }
 
 #[test]
-fn facts_of_another_speaker_count_where_the_name_is_said() {
+fn facts_of_another_speaker_name_the_speaker_where_the_name_is_said() {
     let told = "SPEAKER_01: I've started painting, you know, every Monday.";
-    assert_eq!(memories(&format!("SPEAKER_00: Hello there.\n{told}")), [] as [&str; 0]);
+    let [unnamed] = memories(&format!("SPEAKER_00: Hello there.\n{told}")).try_into().unwrap();
+    assert!(unnamed.starts_with("Speaker 1 has started painting"), "{unnamed}");
     let [mum] = memories(&format!("SPEAKER_00: Hi Mum.\n{told}")).try_into().unwrap();
     assert!(mum.starts_with("User's mum has started painting"), "{mum}");
 }
@@ -97,4 +98,55 @@ fn a_title_says_what_belongs_together() {
         SPEAKER_00: I'll get a new key for the bike shed cut.";
     let structure = block_on(Embedded::new().describe(&talk(text), &[])).unwrap();
     assert!(structure.title.contains("ey for the bike shed"), "{}", structure.title);
+}
+
+#[test]
+fn a_question_and_its_answer_state_a_fact() {
+    for (asked, answered, fact) in [
+        ("Any allergies?", "Penicillin.", "Speaker 1 is allergic to penicillin"),
+        ("Do you smoke?", "No.", "Speaker 1 doesn't smoke"),
+        ("Where are you from originally?", "Gdansk.", "Speaker 1 is from Gdansk"),
+    ] {
+        let talk = format!("SPEAKER_00: Good morning. {asked}\nSPEAKER_01: {answered}");
+        assert_eq!(memories(&talk), [fact], "{talk}");
+    }
+}
+
+#[test]
+fn an_appointment_moves_to_the_day_with_which_a_question_is_answered() {
+    let found =
+        events("SPEAKER_00: Your maths test is on Thursday, right?\nSPEAKER_01: Friday. They moved it.");
+    assert_eq!(found, ["Maths test 05-14 09:00"]);
+}
+
+#[test]
+fn flights_at_six_leave_in_the_morning_and_meetings_at_six_are_in_the_afternoon() {
+    assert_eq!(events("SPEAKER_00: My flight is at 6:40 on Sunday."), ["Flight 05-16 06:40"]);
+    assert_eq!(events("SPEAKER_00: The meeting is at 6 on Friday."), ["Meeting 05-14 18:00"]);
+    assert_eq!(
+        events("SPEAKER_00: The general meeting is on Friday at seven."),
+        ["General meeting 05-14 19:00"]
+    );
+}
+
+#[test]
+fn names_and_lower_case_labels_of_a_chat_own_their_tasks() {
+    let chat = "mo: who can call the provider?\njule: i can do that\nmo: great, i'll pay the bill";
+    let found = block_on(Embedded::new().extract_items(&talk(chat))).unwrap();
+    let owners: Vec<_> =
+        found.iter().map(|item| (item.description.as_str(), item.owner.as_deref())).collect();
+    assert_eq!(owners, [("Call the provider", Some("jule")), ("Pay the bill", Some("mo"))]);
+}
+
+#[test]
+fn an_overview_says_who_talks_about_what_in_the_third_person() {
+    let talk_of = "Ana: The boiler is broken again, it leaks.\nBen: We've called the plumber twice about the boiler.\n\
+        Ana: I'll call the landlord about the boiler tomorrow.\nBen: Good.";
+    let overview = block_on(Embedded::new().describe(&talk(talk_of), &[])).unwrap().overview;
+    assert!(overview.starts_with("Ana and Ben talk about the "), "{overview}");
+    assert!(
+        overview.contains("They've called the plumber") && overview.contains("Next: call the landlord"),
+        "{overview}"
+    );
+    assert!(!overview.contains(" I ") && !overview.contains("We"), "{overview}");
 }

@@ -1,5 +1,7 @@
 //! What was said, in the shape in which stages and engines read it.
 
+use std::collections::BTreeSet;
+
 use chrono_tz::Tz;
 
 use crate::{Segment, Timestamp};
@@ -69,9 +71,12 @@ impl Talk {
     }
 
     /// The lines of plain text: one per line of it, without blank ones. A line of the form
-    /// `LABEL: words`, with a label of capitals, digits and `_` (such as `SPEAKER_00`), names its speaker.
+    /// `LABEL: words`, with a label of capitals, digits and `_` (such as `SPEAKER_00`), names its speaker. So does any
+    /// short label where the text is a dialogue; `me` is the user.
     pub fn lines_of_text(text: &str) -> Vec<Line> {
-        text.lines().map(str::trim).filter(|line| !line.is_empty()).map(text_line).collect()
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let dialogue = is_dialogue(&lines);
+        lines.into_iter().map(|line| text_line(line, dialogue)).collect()
     }
 
     /// Whether anything was said.
@@ -98,16 +103,78 @@ fn speaker_name(segment: &Segment, user_name: Option<&str>) -> String {
     }
 }
 
-fn text_line(line: &str) -> Line {
+/// Two lines of three begin with a label, and labels come again: "Ana: hi", "Ben: hello", "Ana: how are you?".
+fn is_dialogue(lines: &[&str]) -> bool {
+    let labels: Vec<&str> = lines.iter().filter_map(|line| label(line)).map(|(label, _)| label).collect();
+    let different: BTreeSet<&str> = labels.iter().copied().collect();
+    3 * labels.len() >= 2 * lines.len() && different.len() < labels.len()
+}
+
+/// The label of a line of chat, and what follows it. A time may stand before it.
+fn label(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || "[]():.,/- ".contains(c));
+    let (label, words) = line.split_once(": ").map(|(label, words)| (label.trim(), words.trim()))?;
+    let letters = |c: char| c.is_alphanumeric() || " .'_-".contains(c);
+    let named = label.starts_with(char::is_alphabetic)
+        && label.chars().count() <= LONGEST_LABEL
+        && label.split(' ').count() <= 3
+        && label.chars().all(letters);
+    let heading = HEADINGS.iter().any(|heading| label.eq_ignore_ascii_case(heading));
+    (named && !heading && !words.is_empty()).then_some((label, words))
+}
+
+const LONGEST_LABEL: usize = 30;
+/// What stands before a colon in notes and letters, and is no speaker.
+const HEADINGS: &[&str] = &[
+    "action",
+    "actions",
+    "agenda",
+    "date",
+    "decision",
+    "from",
+    "item",
+    "note",
+    "notes",
+    "ps",
+    "re",
+    "subject",
+    "task",
+    "time",
+    "to",
+    "todo",
+    "to do",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+    "today",
+    "tomorrow",
+];
+/// Labels of the one who kept the chat.
+const USER: &[&str] = &["me", "myself", "you", "user"];
+
+fn text_line(line: &str, dialogue: bool) -> Line {
     let is_label = |label: &str| {
         label.contains(|c: char| c.is_ascii_uppercase())
             && label.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
     };
-    match line.split_once(':') {
-        Some((label, words)) if is_label(label) && label.contains('_') && !words.trim().is_empty() => {
-            Line { speaker: Some(label.to_owned()), is_user: false, text: words.trim().to_owned() }
-        }
-        _ => Line { speaker: None, is_user: false, text: line.to_owned() },
+    if let Some((label, words)) = line.split_once(':')
+        && is_label(label)
+        && label.contains('_')
+        && !words.trim().is_empty()
+    {
+        return Line { speaker: Some(label.to_owned()), is_user: false, text: words.trim().to_owned() };
+    }
+    match label(line).filter(|_| dialogue) {
+        Some((label, words)) => Line {
+            speaker: Some(label.to_owned()),
+            is_user: USER.iter().any(|user| label.eq_ignore_ascii_case(user)),
+            text: words.to_owned(),
+        },
+        None => Line { speaker: None, is_user: false, text: line.to_owned() },
     }
 }
 
@@ -122,5 +189,24 @@ mod tests {
         assert_eq!(lines[0].speaker.as_deref(), Some("SPEAKER_00"));
         assert_eq!(lines[0].text, "Hello there.");
         assert_eq!(lines[1].speaker, None, "a word before a colon is not a speaker's label");
+    }
+    #[test]
+    fn short_labels_name_speakers_where_a_text_is_a_dialogue() {
+        let speakers = |text: &str| -> Vec<Option<String>> {
+            Talk::lines_of_text(text).into_iter().map(|line| line.speaker).collect()
+        };
+        let some = |name: &str| Some(name.to_owned());
+        assert_eq!(
+            speakers("mo: anyone home?\njule: yes, why: news?\nmo: the meter man"),
+            [some("mo"), some("jule"), some("mo")]
+        );
+        assert_eq!(
+            speakers("[10:02] Speaker 1: Hi.\n[10:03] Mr. Osei: Hello.\n[10:04] Speaker 1: Bye."),
+            [some("Speaker 1"), some("Mr. Osei"), some("Speaker 1")]
+        );
+        assert_eq!(speakers("Monday: call Tom\nTuesday: pay the rent\nMonday: swim"), [None, None, None]);
+        assert_eq!(speakers("From: Ana\nSubject: Party\nBring: a cake\nSee you"), [None; 4]);
+        let chat = Talk::lines_of_text("me: hi\nlena: hey\nme: are you home?");
+        assert_eq!(chat.iter().map(|line| line.is_user).collect::<Vec<_>>(), [true, false, true]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::lexicon::task_verbs;
+use super::lexicon::is_task_verb;
 use super::pattern::Pattern;
 use super::text::pattern;
 
@@ -21,7 +21,6 @@ pub(super) struct Clause<'a> {
 const PLAIN: &str = "text|buy|send|pay|fetch|collect|bring|renew|cancel|ring|phone|call|feed|write|ask|tell|remind|submit|return|clean|wash|fix|repair|finish|prepare|organise|organize|arrange|confirm|get|take|pick|send|reply|invite|cook|bake|drop";
 
 static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
-    let verbs = task_verbs().collect::<Vec<_>>().join("|");
     let object = r"the|an?|my|your|our|his|her|their|this|that|these|those|some|all|if|whether|him|them|me|us|you|it|up|out|down|off|back|away|round|along|for|with|about|to|in|each|every|more|enough|another|both|any|two|three|four|five|six|seven|eight|nine|ten|\d+";
     pattern(&format!(
         r"(?x)
@@ -29,12 +28,13 @@ static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
                  | \s[-–—]+\s
                  | \s(?i:and|but|so|then|because)\s+(?i:(?:then|also|so|that|maybe|uh|um|just)\s+)? )
         (?P<open> (?i:i|we|you|he|she|they|it|somebody|someone|everybody|everyone|please|don't|make\ sure|remember|be\ sure|can|could|would|will|let's|let\ me|if|when|unless)\b
-                | \p{{Lu}}\p{{Ll}}+,\s(?:(?:can|could|will|would|please|you)\b|(?:{verbs})\s(?:{object})\b)
+                | \p{{Lu}}\p{{Ll}}+,\s(?:(?:can|could|will|would|please|you)\b|(?P<addressed>\p{{L}}[\p{{L}}-]*)\s(?:{object})\b)
                 | (?:\p{{Lu}}\p{{Ll}}+|my\ \p{{L}}+|somebody)\s(?:needs|has|should|will|must|promised|agreed|wants|expects)\b
                 | (?i:the|my|our|your)\s\p{{L}}+(?:\s\p{{L}}+)?\s(?:needs?\s|has\s+to\b|have\s+to\b|must\b|should\b)
-                | (?i:{verbs})\s(?:(?i:{object})\b|\p{{Lu}})
                 | (?i:give|keep|leave|put)\s(?i:{object})\b
-                | (?i:{PLAIN})\s\p{{L}} )"
+                | (?i:{PLAIN})\s\p{{L}}
+                | \p{{Lu}}\p{{Ll}}+\sto\s(?P<assigned>\p{{Ll}}+)\b
+                | (?P<verb>\p{{L}}[\p{{L}}-]*)\s(?:(?i:{object})\b|\p{{Lu}}) )"
     ))
 });
 
@@ -50,6 +50,11 @@ pub(super) fn split(sentence: &str) -> Vec<Clause<'_>> {
     while let Some(found) = JOINT.captures_at(sentence, search) {
         let (Some(joint), Some(open)) = (found.name("joint"), found.name("open")) else { break };
         search = open.start();
+        // Looked up here: a pattern of all verbs takes long to compile.
+        let verb = found.name("verb").or_else(|| found.name("addressed")).or_else(|| found.name("assigned"));
+        if verb.is_some_and(|verb| !is_task_verb(&verb.as_str().to_lowercase())) {
+            continue;
+        }
         let Some(clause) = sentence.get(from..joint.start()) else { continue };
         if is_list_or_name(clause) {
             continue;

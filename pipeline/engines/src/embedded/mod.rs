@@ -20,6 +20,7 @@ mod phrases;
 mod pictures;
 mod planted;
 mod relation;
+mod reported;
 mod same;
 mod subject;
 mod text;
@@ -114,7 +115,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/11"
+        "embedded/12"
     }
 
     fn costs(&self) -> bool {
@@ -240,7 +241,7 @@ fn describe_lines(talk: &Talk, folders: &[Folder], order: Option<DayOrder>) -> S
         weights.entry(stem).and_modify(|weight| *weight += more);
     }
     let topics = phrases::key_phrases(&sentences, &weights, language, TOPICS);
-    let overview = overview::overview(&sentences, &next, &frequency, language);
+    let overview = overview::overview(&sentences, &next, &topics, &frequency, language);
     Structure {
         title: title::title(talk.background.meeting.as_ref(), &topics, &sentences, language),
         overview: unread::said_in(language, overview),

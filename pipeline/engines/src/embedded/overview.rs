@@ -13,6 +13,8 @@ use stages::{EventDraft, ItemDraft};
 use super::decisions::is_decision;
 use super::language::Language;
 use super::pattern::Pattern;
+use super::phrases::Phrase;
+use super::reported::{self, Tellers};
 use super::text::{Sentence, capitalised, content_stems, decapitalised, pattern, shortened};
 
 /// How many sentences are compared with each other.
@@ -31,7 +33,7 @@ static CUE: LazyLock<Pattern> = LazyLock::new(|| {
 static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)^(?:
-            (?:uh|um|er|so|well|okay|ok|yeah|yep|oh|and|but|anyway|hey|hi|hm+|ah|aha|lol|haha|you\ know|i\ mean|note\ to\ self)\b[,.!]*\s*
+            (?:uh|um|er|so|well|okay|ok|yeah|yep|oh|and|but|anyway|by\ the\ way|btw|also|hey|hi|hm+|ah|aha|lol|haha|you\ know|i\ mean|note\ to\ self)\b[,.!]*\s*
           | (?:yes|no|nope|right|alright|sure|great|good|fine|thanks|sounds\ good|ha|wow|cool|perfect|exactly|lovely|i\ see)\b\s*[,.!]+\s*
         )+",
     )
@@ -93,7 +95,7 @@ impl Next {
                     .owner
                     .as_deref()
                     .filter(|owner| !owner.contains(|c: char| c.is_ascii_digit() || c == '_'));
-                let owner = owner.map_or_else(String::new, |owner| format!(" ({owner})"));
+                let owner = owner.map_or_else(String::new, |owner| format!(" ({})", capitalised(owner)));
                 let due = item.due_at.map_or_else(String::new, |due| format!(" by {}", day(due)));
                 format!("{}{due}{owner}", decapitalised(&item.description))
             })
@@ -128,13 +130,22 @@ impl Next {
 pub(super) fn overview(
     sentences: &[Sentence<'_>],
     next: &Next,
+    topics: &[Phrase],
     frequency: &HashMap<String, f64>,
     language: Language,
 ) -> String {
-    let places = chosen(sentences, next, frequency, language);
-    let told =
-        places.into_iter().filter_map(|place| sentences.get(place)).map(|sentence| plain(&sentence.text));
-    told.chain(next.stated()).collect::<Vec<_>>().join(" ")
+    let subject = reported::subject(sentences, topics).filter(|_| language.is_english());
+    let places = chosen(sentences, next, frequency, language, subject.is_some());
+    let said = places.into_iter().filter_map(|place| sentences.get(place));
+    let Some(subject) = subject else {
+        return said.map(|sentence| plain(&sentence.text)).chain(next.stated()).collect::<Vec<_>>().join(" ");
+    };
+    let mut tellers = Tellers::default();
+    let told: Vec<String> = said
+        .filter_map(|sentence| reported::in_third_person(&plain(&sentence.text), || tellers.teller(sentence)))
+        .collect();
+    let next = next.stated().into_iter().map(|next| reported::of_others(&next));
+    std::iter::once(subject).chain(told).chain(next).collect::<Vec<_>>().join(" ")
 }
 
 /// A sentence without its opening fillers, with a capital and a full stop.
@@ -157,8 +168,16 @@ fn chosen(
     next: &Next,
     frequency: &HashMap<String, f64>,
     language: Language,
+    reported: bool,
 ) -> Vec<usize> {
-    let candidates = candidates(sentences, next, frequency, language);
+    let mut candidates = candidates(sentences, next, frequency, language);
+    // Of a conversation, what can be told in the third person.
+    if reported {
+        candidates.retain(|candidate| {
+            let sentence = sentences.get(candidate.place);
+            sentence.is_some_and(|said| reported::in_third_person(&plain(&said.text), String::new).is_some())
+        });
+    }
     let mut ranked: Vec<(f64, &Candidate)> = ranks(&candidates).into_iter().zip(&candidates).collect();
     ranked.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(one.place.cmp(&other.place)));
     let limit = (2 + sentences.len() / 10).clamp(2, 4) + usize::from(next.items.is_empty());
@@ -266,7 +285,7 @@ mod tests {
         let frequency = frequencies(&many, Language::English);
         let next = Next { items: Vec::new(), events: Vec::new(), zone: Tz::UTC };
         assert_eq!(candidates(&many, &next, &frequency, Language::English).len(), CANDIDATES);
-        assert!(chosen(&many, &next, &frequency, Language::English).len() <= 5);
+        assert!(chosen(&many, &next, &frequency, Language::English, false).len() <= 5);
     }
 
     #[test]

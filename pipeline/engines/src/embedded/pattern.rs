@@ -11,6 +11,61 @@ use regex::{Captures, Match, Regex, RegexBuilder, RegexSet, RegexSetBuilder, Rep
 /// A pattern of ours.
 pub(super) struct Pattern(Regex);
 
+/// Letters of the scripts that English talk names people and places in. All letters of Unicode have so many ranges, each
+/// of which is folded for every place where a pattern asks for a letter, that most of the time of the first call went
+/// into compiling them.
+const LETTERS: &str =
+    r"A-Za-zÀ-ÖØ-öø-\u{52F}\u{591}-\u{109F}\u{1E00}-\u{1EFF}\u{3041}-\u{A63F}\u{AC00}-\u{D7A3}";
+const CAPITALS: &str = r"[\u{0}-\u{52F}]&&\p{Lu}";
+const SMALL: &str = r"[\u{0}-\u{52F}]&&\p{Ll}";
+
+/// `source` with classes of as few ranges as English talk needs. A class that has letters has both cases, or means one:
+/// it is not folded.
+fn narrowed(source: &str) -> String {
+    let mut narrow = String::with_capacity(2 * source.len());
+    let mut rest = source;
+    while let Some(at) = rest.find(['\\', '[']) {
+        let (before, from) = rest.split_at(at);
+        narrow.push_str(before);
+        let length = if from.starts_with('[') { class_length(from) } else { escape_length(from) };
+        let (piece, after) = from.split_at(length);
+        let inner = piece.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(piece);
+        let ranges = inner
+            .replace(r"\p{L}", &format!("[{LETTERS}]"))
+            .replace(r"\p{Lu}", &format!("[{CAPITALS}]"))
+            .replace(r"\p{Ll}", &format!("[{SMALL}]"))
+            .replace(r"\d", "[0-9]")
+            .replace(r"\w", &format!("[{LETTERS}0-9_]"))
+            .replace(r"\W", &format!("[^{LETTERS}0-9_]"));
+        match (ranges == inner, piece.starts_with('[')) {
+            (true, _) => narrow.push_str(piece),
+            (false, true) => narrow.push_str(&format!("(?-i:[{ranges}])")),
+            (false, false) => narrow.push_str(&format!("(?-i:{ranges})")),
+        }
+        rest = after;
+    }
+    narrow + rest
+}
+
+/// How long the class is with which `from` begins; ours have no classes in them.
+fn class_length(from: &str) -> usize {
+    let mut escaped = false;
+    let end = from.char_indices().skip(1).find(|(_, c)| {
+        let ends = *c == ']' && !escaped;
+        escaped = *c == '\\' && !escaped;
+        ends
+    });
+    end.map_or(from.len(), |(at, _)| at + 1)
+}
+
+/// How long the escape is with which `from` begins: `\s`, `\p{Lu}`.
+fn escape_length(from: &str) -> usize {
+    let braced = from.starts_with(r"\p{") || from.starts_with(r"\u{");
+    let end =
+        if braced { from.find('}').map(|at| at + 1) } else { from.char_indices().nth(2).map(|(at, _)| at) };
+    end.unwrap_or(from.len())
+}
+
 impl Pattern {
     /// Compiles a pattern, once per process: callers keep it in a `LazyLock`.
     pub(super) fn new(source: &str) -> Self {
@@ -18,7 +73,7 @@ impl Pattern {
             clippy::expect_used,
             reason = "patterns are literals and word lists of this crate; the tests compile every one"
         )]
-        Self(Regex::new(source).expect("a pattern of ours"))
+        Self(Regex::new(&narrowed(source)).expect("a pattern of ours"))
     }
 
     /// The same for a pattern of long word lists, whose states are more than regexes remember by themselves.
@@ -27,7 +82,12 @@ impl Pattern {
             clippy::expect_used,
             reason = "patterns are literals and word lists of this crate; the tests compile every one"
         )]
-        Self(RegexBuilder::new(source).dfa_size_limit(REMEMBERED).build().expect("a pattern of ours"))
+        Self(
+            RegexBuilder::new(&narrowed(source))
+                .dfa_size_limit(REMEMBERED)
+                .build()
+                .expect("a pattern of ours"),
+        )
     }
 
     pub(super) fn is_match(&self, text: &str) -> bool {
@@ -99,7 +159,7 @@ impl Patterns {
             clippy::expect_used,
             reason = "patterns are literals and word lists of this crate; the tests compile every one"
         )]
-        let set = RegexSetBuilder::new(sources)
+        let set = RegexSetBuilder::new(sources.iter().map(|source| narrowed(source)))
             .size_limit(64 << 20)
             .dfa_size_limit(REMEMBERED)
             .build()

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
-use super::lexicon::task_verbs;
+use super::lexicon::is_task_verb;
 use super::pattern::Pattern;
 
 /// Longer runs of words without a comma or a stop come from a writer who uses none.
@@ -67,10 +67,9 @@ pub(super) fn with_endings(text: &str) -> Cow<'_, str> {
 
 /// "Ill buy it": before a verb it is no illness.
 static ILL: LazyLock<Pattern> = LazyLock::new(|| {
-    let verbs = task_verbs().collect::<Vec<_>>().join("|");
-    Pattern::new(&format!(
-        r"(?i)(?P<before>^|[,.;:!?]\s+|\b(?P<word>[\p{{L}}']+)\s+)(?P<i>i)(?P<will>ll|d)\s+(?P<verb>like|need|say|rather|love|prefer|look|stop|put|be|do|go|have|make|give|take|try|let|see|come|never|also|just|{verbs})\b"
-    ))
+    Pattern::new(
+        r"(?i)(?P<before>^|[,.;:!?]\s+|\b(?P<word>[\p{L}']+)\s+)(?P<i>i)(?P<will>ll|d)\s+(?P<verb>[\p{L}-]+)\b",
+    )
 });
 
 /// Spellings of chat and of dialects, and the words that they stand for.
@@ -133,7 +132,9 @@ pub(super) fn with_apostrophes(text: &str) -> Cow<'_, str> {
     let text = ILL.replace_all(text, |found: &Captures<'_>| {
         let word = found.name("word").map_or_else(String::new, |word| word.as_str().to_lowercase());
         // "She was ill, take her home", "the id like that".
-        if NO_WILL.split_whitespace().any(|before| before == word) {
+        let verb = found["verb"].to_lowercase();
+        let acts = is_task_verb(&verb) || MODAL_VERBS.split_whitespace().any(|known| known == verb);
+        if !acts || NO_WILL.split_whitespace().any(|before| before == word) {
             return found[0].to_owned();
         }
         format!("{}{}'{} {}", &found["before"], &found["i"], &found["will"], &found["verb"])
@@ -141,6 +142,9 @@ pub(super) fn with_apostrophes(text: &str) -> Cow<'_, str> {
     let text = ITS.replace_all(&text, "${it}'s ${next}").into_owned();
     Cow::Owned(with_bare_apostrophes(&text).into_owned())
 }
+
+/// Verbs that follow "I'll" and "I'd" and are no tasks.
+const MODAL_VERBS: &str = "like need say rather love prefer look stop put be do go have make give take try let see come never also just";
 
 /// After these, "ill" and "id" are words of their own.
 const NO_WILL: &str = "is was are were am be been being feel feeling felt feels fell fall get gets got getting look looks looked very really so too quite \

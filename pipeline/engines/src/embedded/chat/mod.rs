@@ -30,7 +30,7 @@ const NO_MODEL: &str = "(I answer by fixed rules, because no language model is c
 
 impl Converse for Embedded {
     fn id(&self) -> &str {
-        "embedded/11"
+        "embedded/12"
     }
 
     fn next<'a>(

@@ -31,7 +31,7 @@ type Reader = fn(&Captures<'_>) -> Option<NaiveTime>;
 const LEAD: &str = r"(?:\b(?P<lead>by|before|until|till|no later than|at|around|from|between|due at|due by)\s+(?:the\s+)?(?:about\s+|around\s+)?)?";
 const HOUR_WORD: &str = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve";
 /// What may follow an hour that nothing else shows to be one.
-const AFTER: &str = r"(?P<after>$|[.,;!?]+(?:\s|$)|\s+(?:on|in|this|next|sharp|today|tomorrow|tmrw|tonight|monday|tuesday|wednesday|thursday|friday|saturday|sunday|please|if|with|and|so|then|or|because|but|till|until|for|works?|suits?|ok|okay|is|would)\b)";
+const AFTER: &str = r"(?P<after>$|[.,;!?]+(?:\s|$)|\s+(?:on|in|this|next|sharp|today|tomorrow|tmrw|tonight|monday|tuesday|wednesday|thursday|friday|saturday|sunday|please|if|with|and|so|then|or|because|but|till|until|for|works?|suits?|ok|okay|is|would|to\s+(?:go|discuss|talk|look|see|review|plan|pick|meet|get|finish|work|do|have|sign|catch|drop|collect|start))\b)";
 /// Minutes after a spoken hour: "seven thirty".
 const MINUTE_WORD: &str = r"oh[\s-]five|ten|fifteen|(?:twenty|thirty|forty|fifty)(?:[\s-]five)?";
 
@@ -85,7 +85,7 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
         rule(&format!(r"\b(?P<h>\d{{1,2}}|{HOUR_WORD})\s+o'clock\b"), bare_hours),
         (
             pattern(&format!(
-                r"\b(?P<lead>by|before|until|at|around|@)\s+(?P<h>\d{{1,2}}|{HOUR_WORD})\b{AFTER}"
+                r"\b(?P<lead>by|before|until|at|around|say|@)\s+(?P<h>\d{{1,2}}|{HOUR_WORD})\b{AFTER}"
             )),
             bare_hours,
         ),
@@ -149,7 +149,10 @@ fn read(captures: &Captures<'_>, text: &str, reader: Reader) -> Option<Clock> {
         exact: own || part.is_some(),
         introduced: lead.is_some_and(|lead| !matches!(lead, "from" | "between" | "over"))
             || day_end
-            || part.is_some(),
+            || part.is_some()
+            || whole.as_str().ends_with("o'clock")
+            // "The engineer is coming between ten and twelve."
+            || lead == Some("between") && until.is_some(),
         deadline: lead.is_some_and(|lead| {
             matches!(lead, "by" | "before" | "until" | "till" | "no later than" | "due at" | "due by")
         }),

@@ -13,7 +13,7 @@ mod periods;
 pub(super) mod ranges;
 mod relative;
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::LazyLock;
 
 use chrono::{
@@ -204,6 +204,16 @@ impl Reference {
     }
 }
 
+/// A day after these is not one of "these days".
+const NEAR_DAYS: i64 = 6;
+
+impl Reference {
+    /// Whether a day is more than some days ahead.
+    pub(super) fn is_far(&self, date: &Found) -> bool {
+        (date.date - self.now.date()).num_days() > NEAR_DAYS
+    }
+}
+
 impl Found {
     fn take_time(&mut self, time: &clock::Clock) {
         let exact_already = self.time.is_some() && self.spans.len() > 1;
@@ -237,9 +247,16 @@ impl Found {
     }
 
     /// The same time in the evening, of what takes place in the evening: "the concert is at eight".
-    pub(super) fn in_evening(self) -> Self {
-        let late = self.time.filter(|time| !self.exact && (5..=11).contains(&time.hour()));
+    pub(super) fn in_evening(self, hours: RangeInclusive<u32>) -> Self {
+        let late = self.time.filter(|time| !self.exact && hours.contains(&time.hour()));
         let time = late.map(|time| time.overflowing_add_signed(Duration::hours(12)).0).or(self.time);
+        Self { time, ..self }
+    }
+
+    /// Five and six o'clock, which mostly are in the afternoon, in the morning.
+    pub(super) fn in_early_morning(self) -> Self {
+        let early = self.time.filter(|time| !self.exact && matches!(time.hour(), 17 | 18));
+        let time = early.map(|time| time.overflowing_sub_signed(Duration::hours(12)).0).or(self.time);
         Self { time, ..self }
     }
 

@@ -12,7 +12,7 @@ use crate::embedded::text::{capitalised, pattern};
 /// "When's the test?", "what day is your appointment?".
 static WHEN: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)(?:^|[,.;]\s+|\b(?:and|but|so|oh|no|okay|right)\s+)(?:when(?:'s|\s+is|\s+are)|what\s+(?:day|date|time)(?:'s|\s+is))\s+(?P<what>it|that|this|(?:the|your|my|our|his|her|their|\p{L}+'s)\s+(?:[\p{L}'-]+\s+){0,3}?[\p{L}'-]+)(?:\s+(?:again|then|on|due|this\s+(?:week|time|year)))?\s*\?*$",
+        r"(?i)(?:^|[,.;]\s+|\b(?:and|but|so|oh|no|okay|right)\s+)(?:when(?:'s|\s+is|\s+are)|when\s+(?:can|could|would|will|do|does)\s+(?:you|they|he|she|we|i)\s+(?:do|make|come\s+for|start|have|get)|what\s+(?:day|date|time)(?:'s|\s+is))\s+(?P<what>it|that|this|(?:the|your|my|our|his|her|their|\p{L}+'s)\s+(?:[\p{L}'-]+\s+){0,3}?[\p{L}'-]+)(?:\s+(?:again|then|on|due|this\s+(?:week|time|year)))?\s*\?*$",
     )
 });
 
@@ -73,7 +73,7 @@ pub(super) fn expected(said: &Said<'_>, earlier: &str) -> Option<String> {
 /// "I've booked you in for Tuesday", "let's say Monday at ten", "see you on Thursday at two": what was arranged.
 static ARRANGED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)(?:^|\b(?:so|and|then|okay|ok|great|right|good)\s+)(?:(?P<fit>(?:i|we|she|he|they)(?:'ll|'ve|\s+will|\s+can|\s+could|\s+have)\s+(?:probably\s+)?(?:(?:squeeze|fit|slot|fitted|squeezed|slotted|get|pencil|pencilled)\s+(?:you|him|her|them|it|us)\s+in\b|see\s+(?:you|him|her|them)\s*$))|(?P<say>(?:let's|shall\s+we)\s+(?:say|do$|do\s+(?:that|it)$|make\s+it)|(?:we've|we)\s+(?:said|agreed(?:\s+on)?|settled\s+on)$|make\s+it$|(?:it\s+is|it's\s+a\s+deal)$|(?:i'll\s+|we'll\s+)?see\s+you(?:\s+(?:then|again|back))?$|(?:i'll\s+|we'll\s+)?see\s+you\s+(?:at|there)$)|(?P<in>you're|you\s+are)\s+(?:all\s+)?(?:booked|down|scheduled|pencilled|in)\b|(?P<booked>i've|we've|she's|they've)\s+(?:already\s+)?(?:booked|reserved|arranged|scheduled|hired|put)\s+(?:(?P<you>you|him|her|it|us)\b|(?:the|an?|our|my)\s+(?P<what>[\p{L}-]+(?:\s+[\p{L}-]+)?)))",
+        r"(?i)(?:^|\b(?:so|and|then|okay|ok|great|right|good)\s+)(?:(?P<fit>(?:i|we|she|he|they)(?:'ll|'ve|\s+will|\s+can|\s+could|\s+have)\s+(?:probably\s+)?(?:(?:squeeze|fit|slot|fitted|squeezed|slotted|get|pencil|pencilled)\s+(?:you|him|her|them|it|us)\s+in\b|see\s+(?:you|him|her|them)\s*$))|(?P<say>(?:let's|shall\s+we)\s+(?:say|take(?:$|\s+(?:at|in|for)\b)|do$|do\s+(?:that|it)$|make\s+it)|(?:we've|we)\s+(?:said|agreed(?:\s+on)?|settled\s+on)$|make\s+it$|(?:it\s+is|it's\s+a\s+deal)$|(?:i'll\s+|we'll\s+)?see\s+you(?:\s+(?:then|again|back))?$|(?:i'll\s+|we'll\s+)?see\s+you\s+(?:at|there)$)|(?P<in>you're|you\s+are)\s+(?:all\s+)?(?:booked|down|scheduled|pencilled|in)\b|(?P<booked>i've|we've|she's|they've|i|we)\s+(?:already\s+)?(?:booked|reserved|arranged|scheduled|hired|put)\s+(?:(?:us\s+|you\s+)?(?:the|an?|our|my)\s+(?P<what>[\p{L}-]+(?:\s+[\p{L}-]+)?)|(?P<you>you|him|her|it|us)\b))",
     )
 });
 
@@ -85,7 +85,7 @@ pub(super) fn arranged(said: &Said<'_>, recalled: impl Fn() -> Option<String>) -
         return Some(recalled().unwrap_or_else(|| "Appointment".to_owned()));
     }
     if found.name("say").is_some() {
-        return said.timed.then(|| recalled().unwrap_or_else(|| "Appointment".to_owned()));
+        return recalled().or_else(|| said.timed.then(|| "Appointment".to_owned()));
     }
     match found.name("what") {
         Some(what) => {

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use super::nouns;
 use super::phrase::{DETERMINERS, Said, Word, last_person, noun_phrase_before, noun_phrase_from, titled};
 use crate::embedded::lexicon::{is_person, is_stop_word, is_task_verb};
 use crate::embedded::pattern::Pattern;
@@ -109,7 +110,15 @@ static SEES: LazyLock<Pattern> = LazyLock::new(|| {
 /// Whether the clause assigns a task: its date says when.
 pub(super) fn is_task(said: &Said<'_>) -> bool {
     let text = joined(&said.all);
-    let asked = TASK.captures(&text).is_some_and(|found| is_work(&found["verb"].to_lowercase()));
+    // "Let's do the handover on Friday".
+    let held = |found: &regex::Captures<'_>| {
+        let ours = ["let's", "we'll", "we will"].iter().any(|lead| found[0].to_lowercase().starts_with(lead));
+        let verb = found.name("verb").filter(|_| ours).map_or(0..0, |verb| verb.range());
+        matches!(&text[verb.clone()], "do" | "have" | "hold" | "schedule")
+            && text.get(verb.end..).and_then(nouns::happening_in).is_some()
+    };
+    let asked =
+        TASK.captures(&text).is_some_and(|found| is_work(&found["verb"].to_lowercase()) && !held(&found));
     let first = said
         .all
         .iter()
@@ -149,9 +158,9 @@ pub(super) fn meeting(said: &Said<'_>, earlier: &str) -> Option<String> {
     }
     let sees = |at: usize| {
         words.get(at).is_some_and(|word| word.plain == "see")
-            && words
-                .get(at + 1)
-                .is_some_and(|next| next.is_any("the my our dr doctor professor") || next.is_name())
+            && words.get(at + 1).is_some_and(|next| {
+                next.is_any("dr doctor professor") || next.is_name() || is_someone(words, at + 1)
+            })
     };
     let at = (0..words.len()).find(|at| {
         sees(*at) || words.get(*at).is_some_and(|word| word.is_any("meet meets meeting seeing"))
@@ -179,6 +188,12 @@ pub(super) fn meeting(said: &Said<'_>, earlier: &str) -> Option<String> {
         Some(who) => Some(format!("{kind} with {who}")),
         None => (kind == "Meeting").then(|| kind.to_owned()),
     }
+}
+
+/// "The nurse", "my sister": not the numbers.
+fn is_someone(words: &[Word<'_>], from: usize) -> bool {
+    words.get(from).is_some_and(|word| word.is_any("the my our"))
+        && noun_phrase_from(words, from).last().is_some_and(|last| is_person(&last.plain) || last.is_name())
 }
 
 /// The noun phrase from `from` on, with its article.
@@ -299,8 +314,9 @@ pub(super) fn act(said: &Said<'_>, earlier: &str) -> Option<String> {
                 None => None,
             };
         }
+        // "The exhibition on the mill opens": the exhibition does.
         let phrase = noun_phrase_before(words, subject_end)?;
-        let who = joined(phrase);
+        let who = joined(nouns::with_topic(words, subject_end, phrase));
         let who = who.trim_end_matches("'ll");
         let who = if helped && subject_end == at { who.trim_end_matches("'s") } else { who };
         Some(acts(who))
@@ -389,7 +405,9 @@ pub(super) fn location(said: &Said<'_>) -> Option<String> {
         return (!phrase.is_empty()).then(|| format!("Trip to {}", joined(phrase)));
     }
     let phrase = noun_phrase_from(words, at + 2);
-    (!phrase.is_empty()).then(|| titled(phrase))
+    // "I'm off Thursdays."
+    let days = phrase.first().is_some_and(|first| phrase.len() == 1 && first.plain.ends_with("days"));
+    (!phrase.is_empty() && !days).then(|| titled(phrase))
 }
 
 /// "We shoot on Saturday": what a group does on a day.

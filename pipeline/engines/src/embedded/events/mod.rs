@@ -9,7 +9,7 @@ mod others;
 mod phrase;
 
 use std::collections::BTreeSet;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::LazyLock;
 
 use chrono::NaiveDate;
@@ -47,6 +47,26 @@ static EVENING: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)\b(?:dinner|supper|concert|gig|party|book club|show|film|movie|drinks|date|recital|opera|ballet|play|quiz night|movie night|game night|open mic|disco|ball|pub|parents'? evening|open evening|doors|fireworks|premiere|vernissage)\b",
     )
 });
+/// What takes place after work where seven or eight o'clock is said, and at other hours may be in the morning.
+const AFTER_WORK: RangeInclusive<u32> = 6..=8;
+static SOCIAL: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:choir|rehearsal|(?:band|orchestra)\s+practice|general\s+meeting|agm|committee|quiz|bowling|cinema|theat(?:re|er)|reading\s+group|performance|screening|bonfire|barbecue|bbq|carols?|poker|karaoke|salsa|dancing|reunion|get-together|at\s+(?:mine|ours|yours|my\s+place|your\s+place)|(?:come|comes|coming|having|have)\s+(?:\S+\s+){0,3}(?:over|round))\b",
+    )
+});
+/// What leaves, or begins the day: at six it is in the morning.
+static EARLY: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:flights?|plane|trains?|ferry|fly|flies|flying|airport|take-?off|takes\s+off|depart(?:s|ing|ure)?|check-in|boarding|breakfast|sunrise|milking)\b",
+    )
+});
+static ARRIVES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:arriv(?:e|es|ing|al)|lands?|landing|gets?\s+in|gets\s+back|back|return|pick|home|in\s+from)\b",
+    )
+});
+static RECURS: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:s\b|\s+(?:mornings|afternoons|evenings|nights)\b)"));
 /// "On the Saturday".
 static DEFINITE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\bthe\s+(?:mon|tues|wednes|thurs|fri|satur|sun)day$"));
@@ -70,7 +90,7 @@ static LENGTH: LazyLock<Pattern> = LazyLock::new(|| {
 /// Where a clause with its own subject begins.
 static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)(?:[;:]\s+|,\s+(?:(?:and|but|so|then|because|instead|while|as|or)\s+)*|\s(?:and|but|so|because|instead|while|though|although)\s+(?:then\s+|also\s+|so\s+)?)(?P<open>(?:i|we|you|he|she|they|it|there|there's|who|which|the|a|an|my|our|your|his|her|their|this|that|please|can|could|would|let's|don't|if|when|unless|in case|instead|someone|somebody|everyone|nobody)\b|(?:\p{L}+\s+){0,2}\p{L}+(?:'s|\s+(?:is|are|has|have|will|comes|starts|needs))\b)",
+        r"(?i)(?:[;:]\s+|,\s+(?:(?:and|but|so|then|because|instead|while|as|or)\s+)*|\s(?:and|but|so|because|instead|while|though|although)\s+(?:then\s+|also\s+|so\s+)?)(?P<open>(?:(?:at|on)\s+(?:the\s+)?[\p{L}\d:]+\s+(?:i|we|he|she|they|there's)\b|i|we|you|he|she|they|it|there|there's|who|which|the|a|an|my|our|your|his|her|their|this|that|please|can|could|would|let's|don't|if|when|unless|in case|instead|someone|somebody|everyone|nobody)\b|(?:\p{L}+\s+){0,2}\p{L}+(?:'s|\s+(?:is|are|has|have|will|comes|starts|needs))\b)",
     )
 });
 
@@ -80,19 +100,27 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
     let mut events = Known::default();
     let mut earlier = Earlier::default();
     let mut offer = None;
+    let mut supposed = false;
     for sentence in without_orders(sentences(talk)) {
         let found = of_sentence(&sentence, &earlier, &reference);
-        if let Some((day, timed, event)) = offers::agreed(&mut offer, &sentence.text, !found.is_empty()) {
+        if std::mem::replace(&mut supposed, !found.is_empty() && sentence.text.ends_with('?')) {
+            events.correct(&sentence.text, &reference);
+        }
+        if let Some((day, timed, event)) =
+            offers::accept(&mut offer, &sentence.text, !found.is_empty(), &reference)
+        {
             events.add(day, timed, event);
         } else if found.is_empty()
-            && let Some(made) = offers::made(&sentence, &earlier, &reference)
+            && let Some(read) = offers::read(&sentence, &earlier, &reference)
         {
-            match offers::settled(made, offer.is_some()) {
+            match offers::settle(read, offer.is_some()) {
                 Ok((day, timed, event)) => events.add(day, timed, event),
-                Err(made) => offer = Some(made),
+                Err(open) => offer = Some(open),
             }
         }
         let dates = reference.find(&sentence.text);
+        let far = |date: &&Found| is_usable(date) && !date.bare && reference.is_far(date);
+        let week = dates.iter().rfind(far).map(Found::day).or(earlier.week);
         let said = dates.iter().rfind(|date| is_usable(date) && !date.bare).map(Found::day);
         let day = found.last().map(|(day, _, _)| *day).or(said).map(|day| (day, 0));
         let month =
@@ -106,7 +134,7 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
         let happening = nouns::happening_in(&sentence.text).map(|noun| (noun, 0)).or_else(|| {
             earlier.happening.take().map(|(noun, ago)| (noun, ago + 1)).filter(|(_, ago)| *ago < RECALLED)
         });
-        earlier = Earlier { text: sentence.text, day: day.or(before), month, happening };
+        earlier = Earlier { text: sentence.text, day: day.or(before), month, week, happening };
     }
     events.all
 }
@@ -125,6 +153,8 @@ struct Earlier {
     day: Option<(NaiveDate, usize)>,
     /// The last day that was said with its month, and how many sentences ago.
     month: Option<(NaiveDate, usize)>,
+    /// The last day that was said and is not of these days: in its week is "the Saturday".
+    week: Option<NaiveDate>,
     /// What takes place that was named last, and how many sentences ago.
     happening: Option<(String, usize)>,
 }
@@ -139,6 +169,25 @@ struct Known {
 }
 
 impl Known {
+    /// "The test is on Thursday, right? - Friday.": another day for the event that was added last.
+    fn correct(&mut self, answer: &str, reference: &Reference) {
+        let alone = offers::time_alone(answer, reference).filter(|date| !date.bare);
+        // "Lunch on Friday? - Friday's good, say half twelve."
+        let hour = || {
+            let day = self.days.last().map(|(day, _)| *day);
+            let dates = reference.find(answer);
+            let timed = dates.into_iter().filter(|date| date.time().is_some()).map(|date| date.on(day));
+            timed.filter(|_| offers::agrees(answer)).find(|date| Some(date.day()) == day)
+        };
+        let Some(date) = alone.or_else(hour) else { return };
+        if let (Some(event), Some((day, _)), Some(start)) =
+            (self.all.last_mut(), self.days.last_mut(), reference.start(&date))
+        {
+            event.start = start;
+            *day = date.day();
+        }
+    }
+
     /// Adds an event; the same happening once more may say its time, or more words.
     fn add(&mut self, day: NaiveDate, timed: bool, event: EventDraft) {
         let mut stems: BTreeSet<String> = content_stems(&event.title).into_iter().collect();
@@ -191,7 +240,13 @@ fn of_sentence(
             continue;
         }
         let inside = |date: &&Found| date.spans.first().is_some_and(|span| piece.contains(&span.start));
-        let Some(date) = dates.iter().filter(inside).find(|date| is_usable(date)) else { continue };
+        // "On Tuesday evenings" is every week.
+        let recurs = |date: &&Found| {
+            date.spans.last().and_then(|span| text.get(span.end..)).is_some_and(|rest| RECURS.is_match(rest))
+        };
+        let Some(date) = dates.iter().filter(inside).find(|date| is_usable(date) && !recurs(date)) else {
+            continue;
+        };
         let said = Said::new(text, &piece, date, &dates);
         if is_past(words, &said) {
             continue;
@@ -219,8 +274,13 @@ fn of_sentence(
         let date = date.clone().on(day).in_month_of(earlier.month.map(|(day, _)| day));
         let led = date.spans.first().and_then(|span| text.get(..span.end));
         let definite = led.is_some_and(|led| DEFINITE.is_match(led));
-        let date = if definite { date.in_week_of(earlier.month.map(|(day, _)| day)) } else { date };
-        let date = if EVENING.is_match(&title) { date.in_evening() } else { date };
+        let date = if definite { date.in_week_of(earlier.week) } else { date };
+        let date = match () {
+            () if EVENING.is_match(&title) => date.in_evening(5..=11),
+            () if SOCIAL.is_match(words) || SOCIAL.is_match(&title) => date.in_evening(AFTER_WORK),
+            () if EARLY.is_match(words) && !ARRIVES.is_match(words) => date.in_early_morning(),
+            () => date,
+        };
         let Some(start) = reference.start(&date) else { continue };
         let duration = date.minutes().unwrap_or_else(|| duration(text));
         events.push((
@@ -303,8 +363,34 @@ fn pieces(text: &str, dates: &[Found]) -> Vec<Range<usize>> {
         }
     }
     pieces.push(from..text.len());
+    pieces.into_iter().flat_map(|piece| between_dates(text, piece, dates)).collect()
+}
+
+/// "Haircut at half nine, then lunch with Ana at one": a piece for each date that says something of its own.
+fn between_dates(text: &str, piece: Range<usize>, dates: &[Found]) -> Vec<Range<usize>> {
+    let mut pieces = Vec::new();
+    let mut from = piece.start;
+    let inside = dates.iter().filter(|date| is_usable(date)).filter_map(|date| {
+        Some(date.spans.first()?.start..date.spans.last()?.end)
+            .filter(|span| piece.start <= span.start && span.end <= piece.end)
+    });
+    let spans: Vec<Range<usize>> = inside.collect();
+    for two in spans.windows(2) {
+        let [one, other] = two else { continue };
+        let gap = text.get(one.end..other.start).unwrap_or_default();
+        let Some(joint) = SEQUEL.find(gap) else { continue };
+        let sequel = gap.get(joint.end()..).unwrap_or_default();
+        if nouns::happening_in(sequel).is_some() {
+            pieces.push(from..one.end + joint.start());
+            from = one.end + joint.end();
+        }
+    }
+    pieces.push(from..piece.end);
     pieces
 }
+
+/// What joins a happening to the one before it.
+static SEQUEL: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i),?\s+(?:and\s+then|and|then)\s+|,\s+"));
 
 /// Whether `piece` has words besides dates and those that open a sentence.
 fn says_more(text: &str, piece: Range<usize>, dates: &[Found]) -> bool {

@@ -96,7 +96,11 @@ pub(super) fn inverted(said: &Said<'_>) -> Option<String> {
 }
 
 /// "The test on this chapter": what takes place, and not what it is about.
-fn with_topic<'a, 't>(words: &'a [Word<'t>], end: usize, subject: &'a [Word<'t>]) -> &'a [Word<'t>] {
+pub(super) fn with_topic<'a, 't>(
+    words: &'a [Word<'t>],
+    end: usize,
+    subject: &'a [Word<'t>],
+) -> &'a [Word<'t>] {
     let from = end.saturating_sub(subject.len());
     let tie = (0..from).rev().find(|at| !words.get(*at).is_some_and(|word| word.is_any(DETERMINERS)));
     let tied = tie.filter(|at| words.get(*at).is_some_and(|word| word.is_any("on about in for at")));
@@ -124,10 +128,10 @@ pub(super) fn is_of_it(said: &Said<'_>) -> bool {
     }
     first.is_some_and(|word| word.is_any("it's it its that's"))
         && words.all(|word| word.is_any("is will be now moved been has to for from again actually starts begins kicks off"))
-        && said
+        && (said.ended || said
             .after
             .first()
-            .is_none_or(|next| next.is_any("at in and so like but by then i we from not for right isn't free with no bring everyone all you they there which as"))
+            .is_none_or(|next| next.is_any("at in and so like but by then i we from not for right isn't free with no bring everyone all you they there which as")))
 }
 
 /// "Can you come in on Monday?"
@@ -328,7 +332,7 @@ fn describes(words: &[Word<'_>], at: usize) -> bool {
     let Some(word) = words.get(at) else { return false };
     let before = at.checked_sub(1).and_then(|before| words.get(before));
     let determined = before.is_some_and(|before| before.is_any(DETERMINERS) || before.plain.ends_with("'s"));
-    let owner = word.plain.ends_with("'s") && !word.is_any(PRONOUNS);
+    let owner = word.plain.ends_with("'s") && !word.is_any(PRONOUNS) || word.plain.ends_with("s'");
     let ordinal = word.is_any("second third final first last");
     owner
         || ordinal
@@ -353,6 +357,15 @@ fn is_event_noun(words: &[Word<'_>], at: usize) -> bool {
         .and_then(|before| words.get(before))
         .is_some_and(|before| is_listed(&format!("{} {}", before.plain, word.plain)));
     let plain = word.plain.strip_suffix("'s").unwrap_or(&word.plain);
+    // "The founders' evening".
+    let theirs = word.is_any("evening night day lunch dinner breakfast")
+        && at
+            .checked_sub(1)
+            .and_then(|before| words.get(before))
+            .is_some_and(|before| before.plain.ends_with("s'"));
+    if theirs {
+        return true;
+    }
     if part || !(pair || is_listed(plain)) {
         return false;
     }

@@ -8,7 +8,7 @@ use stages::EventDraft;
 use super::happenings::joined;
 use super::phrase::{Said, last_person};
 use super::{DURATION, Earlier, is_usable};
-use crate::embedded::dates::Reference;
+use crate::embedded::dates::{Found, Reference};
 use crate::embedded::lexicon::trades;
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{Sentence, capitalised, pattern};
@@ -29,7 +29,7 @@ const STANDS: usize = 2;
 /// "Would Monday at ten work?", "I could do Tuesday", "the first slot I have is Friday", "how about nine?".
 static OFFERS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:how\s+about|what\s+about|are\s+we\s+(?:still\s+)?on\s+for\s+(?P<what>[\p{L}-]+)|(?:can|could|shall|should)\s+(?:we|you)\s+(?:(?P<talk>talk|speak|chat|catch\s+up)|meet|come|pop)|shall\s+we\s+say|(?:i|we|he|she|they|you)\s+(?:can|could)\s+(?:do|offer|manage|fit|squeeze|make)|(?:can|could)\s+(?:you|we|i)\s+(?:do|make|manage)|i(?:'ve|\s+have)\s+(?:got\s+)?(?:a\s+(?:slot|space|gap)|an\s+opening)|(?:slot|opening|appointment)\s+(?:i|we)\s+have|would\s+(?:\S+\s+){1,6}?(?:work|suit|be\s+(?:ok|okay|good|fine|better|all\s+right))|would\s+(?:work|suit)|(?:does|is)\s+(?:\S+\s+){1,6}?(?:work|suit|good|okay|ok|fine|any\s+good|possible|convenient)|are\s+you\s+(?:free|around|available)|(?:i'm|we're|he's|she's)\s+(?:free|available))\b",
+        r"(?i)\b(?:how\s+about|what\s+about|are\s+we\s+(?:still\s+)?on\s+for\s+(?P<what>[\p{L}-]+)|(?:can|could|shall|should)\s+(?:we|you)\s+(?:(?P<talk>talk|speak|chat|catch\s+up)|meet|come|pop|schedule|arrange|set\s+up|have|do|say|book)|shall\s+we\s+say|(?:i|we|he|she|they|you)\s+(?:can|could)\s+(?:do|offer|manage|fit|squeeze|make)|(?:can|could)\s+(?:you|we|i)\s+(?:do|make|manage)|i(?:'ve|\s+have)\s+(?:got\s+)?(?:a\s+(?:slot|space|gap)|an\s+opening)|(?:slot|opening|appointment)\s+(?:i|we)\s+have|would\s+(?:\S+\s+){1,6}?(?:work|suit|be\s+(?:ok|okay|good|fine|better|all\s+right))|would\s+(?:work|suit)|(?:does|is)\s+(?:\S+\s+){1,6}?(?:work|suit|good|okay|ok|fine|any\s+good|possible|convenient)|are\s+you\s+(?:free|around|available)|(?:i'm|we're|he's|she's)\s+(?:free|available))\b",
     )
 });
 static DELIVERS: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\bdeliver(?:s|ed|y)?\b"));
@@ -50,33 +50,65 @@ static DECLINES: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)\b(?:but|can't|cannot|won't|doesn't|don't|not|no|rather|instead|or|unless|\?)\b|\?\s*$")
 });
 
+/// The date of a sentence that says little else.
+pub(super) fn time_alone(text: &str, reference: &Reference) -> Option<Found> {
+    let dates = reference.find(text);
+    let date = dates.iter().find(|date| is_usable(date))?;
+    let rest = joined(&Said::new(text, &(0..text.len()), date, &dates).all);
+    TIME_ALONE.is_match(&rest).then(|| date.clone())
+}
+
+/// Whether a sentence agrees, and takes nothing back.
+pub(super) fn agrees(sentence: &str) -> bool {
+    AGREES.is_match(sentence) && !DECLINES.is_match(sentence)
+}
+
 /// What `sentence` agrees to, of what was offered before it. `dated` says that it names an event of its own.
-pub(super) fn agreed(
+pub(super) fn accept(
     offer: &mut Option<Offer>,
     sentence: &str,
     dated: bool,
+    reference: &Reference,
 ) -> Option<(NaiveDate, bool, EventDraft)> {
     let Offer { day, timed, event, ago, stated } = offer.take()?;
-    if !dated && AGREES.is_match(sentence) && !DECLINES.is_match(sentence) {
-        return Some((day, timed, event));
+    if !dated && agrees(sentence) {
+        // "Okay, Friday at three": a day of its own is the one that is agreed on.
+        let own = reference.find(sentence).into_iter().find(|date| is_usable(date) && !date.bare);
+        let own = own.and_then(|date| Some((date.day(), date.time().is_some(), reference.start(&date)?)));
+        return Some(match own {
+            Some((day, timed, start)) => (day, timed, EventDraft { start, ..event }),
+            None => (day, timed, event),
+        });
     }
     *offer = (ago + 1 < STANDS && !dated).then_some(Offer { day, timed, event, ago: ago + 1, stated });
     None
 }
 
 /// What was offered as an event, where it answers an offer with a day and an hour: "Can we do Friday? - Friday at seven."
-pub(super) fn settled(made: Offer, answers: bool) -> Result<(NaiveDate, bool, EventDraft), Offer> {
-    if answers && made.stated { Ok((made.day, made.timed, made.event)) } else { Err(made) }
+pub(super) fn settle(offer: Offer, answers: bool) -> Result<(NaiveDate, bool, EventDraft), Offer> {
+    if answers && offer.stated { Ok((offer.day, offer.timed, offer.event)) } else { Err(offer) }
+}
+
+/// More words than these say more than what is to take place and when.
+const LONGEST_QUESTION: usize = 7;
+
+/// What takes place, and nothing else but prepositions.
+fn noun_alone(rest: &str) -> bool {
+    let mut words =
+        rest.split(' ').filter(|word| !matches!(*word, "on" | "at" | "for" | "so" | "and" | "then"));
+    words.next().is_some() && words.count() < 2 && super::nouns::happening_in(rest).is_some()
 }
 
 /// The time that a sentence offers, for what the talk named before.
-pub(super) fn made(sentence: &Sentence<'_>, earlier: &Earlier, reference: &Reference) -> Option<Offer> {
+pub(super) fn read(sentence: &Sentence<'_>, earlier: &Earlier, reference: &Reference) -> Option<Offer> {
     let text = sentence.text.as_str();
     let dates = reference.find(text);
     let date = dates.iter().find(|date| is_usable(date))?;
     let timed = date.time().is_some();
     let rest = joined(&Said::new(text, &(0..text.len()), date, &dates).all);
-    let alone = (text.ends_with('?') || timed && !date.bare) && TIME_ALONE.is_match(&rest);
+    // "Review on Thursday at three?" asks no more than whether it may be then.
+    let named = text.ends_with('?') && text.split(' ').count() <= LONGEST_QUESTION && noun_alone(&rest);
+    let alone = (text.ends_with('?') || timed && !date.bare) && (named || TIME_ALONE.is_match(&rest));
     let offers = OFFERS.captures(text);
     if !alone && offers.is_none() {
         return None;

@@ -25,6 +25,8 @@ pub(super) struct Said<'t> {
     pub(super) timed: bool,
     /// The date is a subject: "Friday's the fair".
     pub(super) contracted: bool,
+    /// A comma or a stop ends what the date belongs to: "it's on the third, gates open at eleven".
+    pub(super) ended: bool,
 }
 
 impl<'t> Said<'t> {
@@ -48,7 +50,8 @@ impl<'t> Said<'t> {
         let all = before.iter().chain(&after).cloned().collect();
         let end = date.spans.last().map_or(piece.start, |span| span.end);
         let contracted = text.get(end..).is_some_and(|rest| rest.starts_with("'s "));
-        Self { before, after, all, hour_alone: date.bare, timed: date.time().is_some(), contracted }
+        let ended = text.get(end..).is_some_and(|rest| rest.starts_with([',', '.', ';', '!']));
+        Self { before, after, all, hour_alone: date.bare, timed: date.time().is_some(), contracted, ended }
     }
 }
 
@@ -133,7 +136,11 @@ fn last_thing_of(text: &str) -> Option<String> {
             phrase = thing;
         }
         let last = phrase.last()?;
+        let acts = phrase.windows(2).any(|two| {
+            matches!(two, [who, act] if who.plain.ends_with("'s") && act.plain.ends_with("ing"))
+        });
         let named = !last.is_any(NO_THINGS)
+            && !acts
             && !is_stop_word(&last.plain)
             && !is_person(&last.plain)
             && phrase.len() <= 3;
@@ -193,7 +200,7 @@ pub(in crate::embedded) fn last_person(text: &str) -> Option<String> {
         !is_stop_word(&before.to_lowercase()) && !determined(before) && !before.contains('\'')
     });
     let determined_pair = place.checked_sub(2).and_then(|at| words.get(at)).is_some_and(determined);
-    let who = words.get(place)?.trim_end_matches("'s");
+    let who = words.get(place)?.trim_end_matches("'s").trim_end_matches("'ll").trim_end_matches("'d");
     Some(match before.filter(|_| determined_pair) {
         Some(kind) => format!("{kind} {who}"),
         None => who.to_owned(),

@@ -19,17 +19,24 @@ pub(super) static HELPS: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+/// "I'll tell them", "I'll fix that", "I'll go over it".
+pub(super) static PLEDGED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:tell|inform|ask|call|phone|ring|text|email|message|remind|warn|invite|pay|thank|contact|write\s+to|speak\s+to|talk\s+to|check\s+with)\s+(?:him|her|them|everyone|everybody|the\s+others)\b|(?:fix|correct|change|update|check|sort|order|book|print|sign|send|bring|fetch|collect|borrow|lend|clean|wash|repair|replace|add|write|post|deliver|return|cancel|buy|get|pick\s+up|look\s+into|look\s+after|look\s+at|go\s+over|go\s+through|see\s+to|sort\s+out|put|take|move|upload|share)\s+(?:it|that|them|those|both|his|hers|yours|mine|one|another\s+one|(?:you|him|her|them)\s+(?:mine|one|it|that|some))\b)",
+    )
+});
+
 /// "I'll bake on Thursday": what is done without naming a thing.
 pub(super) static ALONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:bake|cook|iron|hoover|vacuum|clean|tidy|mow|shop|pack|transfer|pay|reply|rehearse|practise|practice|study|revise|decide|(?:do|go)\s+(?:the\s+)?(?:shopping|cooking|cleaning|ironing))(?:\s+(?:on|at|by|before|this|next|tomorrow|tonight|today|first|then)\b|\W*$)",
+        r"(?i)^(?:bake|cook|check|iron|hoover|vacuum|clean|tidy|mow|shop|pack|transfer|pay|reply|rehearse|practise|practice|study|revise|decide|(?:do|go)\s+(?:the\s+)?(?:shopping|cooking|cleaning|ironing))(?:\s+(?:on|at|by|before|this|next|tomorrow|tonight|today|first|then)\b|\W*$)",
     )
 });
 
 /// "Text him tonight", "pick her up": not "her" of "her bag".
 pub(super) static TO_PERSON: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<verb>(?:call|phone|ring|text|email|message|ask|tell|write(?:\s+to)?|talk\s+to|speak\s+(?:to|with)|meet|visit|invite|remind|contact|thank|pay|pick|collect|fetch|drive|take|bring|drop|give|show|help|send|lend|book)\s+)(?:him|her)(?P<after>\W*$|\s+(?:every|each|the|an?|to|at|on|in|up|out|about|from|for|back|some|that|this|off|over|tomorrow|today|tonight|by|and|with|home|round|along|there|into|later|again|if|when|whether)\b)",
+        r"(?i)^(?P<verb>(?:call|phone|ring|text|email|message|ask|tell|write(?:\s+to)?|talk\s+to|speak\s+(?:to|with)|meet|visit|invite|remind|contact|thank|pay|pick|collect|fetch|drive|take|bring|drop|give|show|help|send|lend|book)\s+)(?:him|her)(?P<after>\W*$|\s+(?:every|each|the|an?|to|at|on|in|up|out|about|from|for|back|some|that|this|off|over|tomorrow|today|tonight|by|and|with|home|round|along|there|into|later|again|right|straight|soon|now|then|before|after|if|when|whether)\b)",
     )
 });
 

@@ -338,6 +338,9 @@ fn is_idle_talk(verb: &str, rest: &[String]) -> bool {
         || (verb == "do" && rest.iter().any(|word| word == "favour" || word == "favor"))
         || (verb == "give" && next == "you" && gives_nothing(rest))
         || (verb == "ask" && next == "you")
+        || (matches!(verb, "talk" | "speak" | "write")
+            && next == "to"
+            && rest.get(1).is_some_and(|who| who == "you"))
         || (verb == "get"
             && next == "back"
             && !rest

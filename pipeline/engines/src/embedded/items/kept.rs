@@ -19,6 +19,10 @@ pub(super) struct Kept {
     tasks: Vec<Arc<Task>>,
     /// The latest item or proposal that nobody has taken on, who said it, and how many sentences ago.
     open: Option<(Open, Option<String>, usize)>,
+    /// The sentence before says that something or somebody is needed, or asks who does it; its speaker.
+    needed: Option<Option<String>>,
+    /// The sentence answers such a one.
+    answers_need: bool,
     /// The item that was added last, for the date that its speaker says after it, and how many sentences ago.
     latest: Option<(usize, usize)>,
 }
@@ -37,7 +41,7 @@ const COMPARED: usize = 40;
 /// "Will do", "on it", "leave it with me": the speaker takes on what was asked.
 static TAKES_ON: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|yup|sure|fine|right|alright|great|absolutely|certainly|aye|of course|no problem|no worries|no bother|nae bother|nae problem|sure thing|go on)\W+)*(?:will do|on it|i'm on it|leave (?:it|that) (?:with|to) me|consider it done|i(?:'ll| will| can)(?: (?:do|handle|manage|sort|take|see to|take care of|get) (?:it|that|this|them|care of it)(?: (?:out|then|now|right away|straight away|if you like))?)?|happy to|count on me|me|that's me|that'd be me|my job|my turn|i've got (?:it|that)|i'd be glad to)\W*$",
+        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|yup|sure|fine|right|alright|great|absolutely|certainly|aye|of course|no problem|no worries|no bother|nae bother|nae problem|sure thing|go on|me|that's me)\W+)*(?:will do|on it|i'm on it|leave (?:it|that) (?:with|to) me|consider it done|i(?:'ll| will| can)(?: (?:do|handle|manage|sort|take|see to|take care of|get) (?:it|that|this|them|care of it)(?: (?:out|then|now|right away|straight away|if you like))?)?|happy to|count on me|me|that's me|that'd be me|my job|my turn|i've got (?:it|that)|i'd be glad to)(?:\W+(?:by|on|before|tomorrow|today|tonight|next|this|at|in|over|after|first\s+thing|later)\b(?:\W*[\p{L}\d:'-]+){0,4})?\W*$",
     )
 });
 
@@ -58,7 +62,21 @@ static DATE_ALONE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Please do", "that would be great": an offer is accepted.
 static ACCEPTS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|sure)\W+)*(?:please|great|perfect|lovely|brilliant|wonderful|excellent|fantastic|thanks|thank you|cheers|go ahead|sounds good|good idea|deal|do it|(?:that|it)(?:'d| would) (?:be|help)|(?:i'd|i would) (?:appreciate|love) (?:it|that))\b",
+        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|sure)\W+)*(?:please|great|perfect|lovely|brilliant|wonderful|excellent|fantastic|thanks|thank you|cheers|go ahead|sounds good|good idea|deal|do it|(?:that|it)(?:'d| would) (?:be|help)|(?:i'd|i would) (?:appreciate|love) (?:it|that))\b|^\W*(?:yes|yeah|yep|yup|sure|ok|okay)\W*$",
+    )
+});
+
+/// "We need volunteers", "who could drive?", "can anyone bring a tent?".
+static NEEDS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:we(?:'ll|'d)?\s+(?:still\s+|also\s+)?need|we're\s+(?:short\s+of|missing|looking\s+for)|who(?:'s|\s+is|\s+can|\s+could|\s+wants|\s+will|'ll)|(?:can|could|would)\s+(?:anyone|anybody|someone|somebody)|(?:someone|somebody)\s+(?:needs|has|should|must)|any\s+volunteers)\b",
+    )
+});
+
+/// "Not yet", "no, I haven't": what was asked about is still to be done.
+static NOT_YET: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:oh|no|um|uh|er|well|damn|sorry|ah|gosh)\W+)*(?:not\s+yet|(?:no|nope)\W+i\s+haven't|i\s+haven't(?:\s+yet)?|i\s+(?:totally\s+|completely\s+)?forgot|still\s+not|nobody\s+has)\b",
     )
 });
 
@@ -76,13 +94,17 @@ impl Kept {
                 _ => self.latest = Some((at, ago + 1)).filter(|(_, ago)| *ago < 1),
             }
         }
+        let needs = NEEDS.is_match(&sentence.text).then(|| sentence.speaker.map(str::to_owned));
+        let answers = std::mem::replace(&mut self.needed, needs);
+        self.answers_need = answers.is_some_and(|speaker| speaker.as_deref() != sentence.speaker);
         let Some((open, said_by, ago)) = self.open.take() else { return };
         let another = sentence.speaker.is_some() && sentence.speaker != said_by.as_deref();
         let taken = another && TAKES_ON.is_match(&sentence.text);
         let owner = sentence.speaker.map(str::to_owned);
+        let dates_it = !sentence.text.ends_with('?') && DATE_ALONE.is_match(&sentence.text);
         // "Sure, by Friday."
-        let dated =
-            (another && DATES_IT.is_match(&sentence.text)).then(|| reference.due(&sentence.text)).flatten();
+        let dates = taken || another && DATES_IT.is_match(&sentence.text);
+        let dated = dates.then(|| reference.due(&sentence.text)).flatten();
         match open {
             Open::Asked(at) if taken || dated.is_some() => {
                 if let Some(item) = self.all.get_mut(at) {
@@ -90,11 +112,21 @@ impl Kept {
                     item.due_at = item.due_at.or(dated.map(|(_, moment)| moment));
                 }
             }
+            // "I need the form. - By Friday."
+            Open::Proposed(item) if item.owner.is_none() && ago == 0 && dates_it && !another => {
+                let due_at = reference.due(&sentence.text).map(|(_, moment)| moment);
+                self.insert(ItemDraft { due_at, ..item }, said_by.as_deref());
+            }
             Open::Proposed(item) if item.owner.is_some() && another && ACCEPTS.is_match(&sentence.text) => {
                 self.insert(item, said_by.as_deref());
             }
+            // "Has anyone told them? - Not yet."
+            Open::Proposed(item) if another && item.owner.is_none() && NOT_YET.is_match(&sentence.text) => {
+                self.insert(item, said_by.as_deref());
+            }
             Open::Proposed(item) if taken && item.owner.is_none() => {
-                self.insert(ItemDraft { owner, ..item }, sentence.speaker);
+                let due_at = item.due_at.or(dated.map(|(_, moment)| moment));
+                self.insert(ItemDraft { owner, due_at, ..item }, sentence.speaker);
             }
             open => self.open = Some((open, said_by, ago + 1)).filter(|(_, _, ago)| *ago < WITHIN_REACH),
         }
@@ -103,7 +135,9 @@ impl Kept {
     /// Adds what `speaker` said.
     pub(super) fn add(&mut self, Found { item, refers, proposed }: Found, speaker: Option<&str>) {
         let Some(verb) = refers else {
-            if proposed {
+            // "We need volunteers. - I can bake two cakes."
+            let offered = self.answers_need && item.owner.is_some() && item.owner.as_deref() == speaker;
+            if proposed && !offered {
                 self.open = Some((Open::Proposed(item), speaker.map(str::to_owned), 0));
             } else {
                 self.insert(item, speaker);
@@ -111,10 +145,11 @@ impl Kept {
             return;
         };
         // "I can introduce you to her. I'll do that this afternoon."
-        if verb == "do"
-            && let Some((Open::Proposed(known), _, _)) =
-                self.open.take_if(|open| matches!(open.0, Open::Proposed(_)))
-        {
+        let proposes = |open: &(Open, Option<String>, usize)| match &open.0 {
+            Open::Proposed(known) => verb == "do" || first_word(known).eq_ignore_ascii_case(&verb),
+            Open::Asked(_) => false,
+        };
+        if let Some((Open::Proposed(known), _, _)) = self.open.take_if(|open| proposes(open)) {
             self.insert(ItemDraft { owner: item.owner, due_at: item.due_at, ..known }, speaker);
         } else if let Some(known) = self.meant_by(&verb) {
             known.due_at = known.due_at.or(item.due_at);
@@ -126,10 +161,7 @@ impl Kept {
 
     /// The task that an item means whose object is a pronoun: the latest with its verb, and of "do it" the latest.
     fn meant_by(&mut self, verb: &str) -> Option<&mut ItemDraft> {
-        let same = |known: &&mut ItemDraft| {
-            let first = known.description.split(' ').next().unwrap_or_default();
-            verb == "do" || first.eq_ignore_ascii_case(verb)
-        };
+        let same = |known: &&mut ItemDraft| verb == "do" || first_word(known).eq_ignore_ascii_case(verb);
         self.all.iter_mut().rev().take(WITHIN_REACH).find(same)
     }
 
@@ -156,6 +188,10 @@ impl Kept {
         self.all.push(item);
         self.tasks.push(task);
     }
+}
+
+fn first_word(item: &ItemDraft) -> &str {
+    item.description.split(' ').next().unwrap_or_default()
 }
 
 /// The fuller wording, the first date and the first owner.

@@ -29,7 +29,7 @@ use super::phrases::names;
 use super::planted::without_orders;
 use super::text::{Sentence, content_stems, decapitalised, pattern, sentences, words};
 use crate::embedded::pattern::Pattern;
-use contact::{ALONE, CONTACT, COURTESY, HELPS, REPORTS, TO_PERSON};
+use contact::{ALONE, CONTACT, COURTESY, HELPS, PLEDGED, REPORTS, TO_PERSON};
 use kept::Kept;
 
 /// A task that a clause claims, before its date is found.
@@ -114,6 +114,13 @@ impl Things {
         self.person = last_person(sentence).or(self.person.take());
     }
 
+    /// What "it" or "them" means where the sentence right before names a thing of its number.
+    fn just_named(&self, task: &str) -> Option<String> {
+        let many = words(task).any(|word| matches!(word.as_str(), "them" | "those" | "these"));
+        let named = if many { &self.many } else { &self.one };
+        named.name.clone().filter(|_| named.ago == 0)
+    }
+
     /// What "it" or "them" means: the latest of its number, if it is near.
     fn meant_by(&self, task: &str) -> Option<String> {
         let near = |named: &Named| named.name.clone().filter(|_| named.ago <= WITHIN_REACH);
@@ -178,13 +185,21 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
                 // Without a date it is mostly said once more, in full.
                 Force::Request | Force::Imperative if reference.due(&timed).is_some() => thing(),
                 Force::Request | Force::Imperative if KIND.is_match(&claim.task) => thing(),
+                // "The market slide? - Send it to me.": what the sentence right before it names.
+                Force::Request | Force::Imperative if REFERRING.is_match(&claim.task) => {
+                    before.and_then(last_thing).or_else(|| objects.just_named(&claim.task))
+                }
                 Force::Request
                     if content_stems(&claim.task).len() < 2 && !clause.text.contains("'d have to") =>
                 {
                     thing().filter(|thing| !thing.starts_with("my "))
                 }
                 Force::Imperative => before.and_then(last_thing),
-                Force::Commitment if !clause.coordinated => thing(),
+                Force::Commitment | Force::Question if !clause.coordinated || previous.is_none() => thing(),
+                // "I'll write the letter, but someone needs to take it to the town hall."
+                Force::Request | Force::Obligation if before.and_then(last_thing).is_some() => {
+                    before.and_then(last_thing)
+                }
                 // "We have to post them by Saturday", "you can collect it tomorrow".
                 Force::Obligation | Force::Suggestion | Force::Demand if reference.due(&timed).is_some() => {
                     thing()
@@ -298,6 +313,11 @@ static OPENER: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+/// "I'll get the paint and you get the brushes."
+static DIVIDES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)\bi(?:'ll|\s+will|\s+can)\s.*[\s,]you\s|\byou\s.*[\s,]i(?:'ll|\s+will|\s+can)\s")
+});
+
 /// What a clause claims: requests first, because "can you" is the clearest of all.
 fn claim(
     clause: &Clause<'_>,
@@ -317,7 +337,7 @@ fn claim(
         .or_else(|| requests::read(clause.text))
         .or_else(|| statements::read(clause.text, speaker, question))
         .or_else(|| statements::questioned(clause.text).filter(|_| question))
-        .or_else(|| requests::bare(clause.text, question))
+        .or_else(|| requests::bare(clause.text, question || DIVIDES.is_match(&sentence.text)))
         .or_else(|| requests::imperative(clause, question, stated, previous))
 }
 
@@ -331,8 +351,13 @@ fn draft(
     let due = reference.due(clause);
     let needed = match claim.force {
         Force::Suggestion => true,
-        Force::Wish => due.is_some() || OF_MINE.is_match(&claim.task),
-        Force::Demand => due.as_ref().is_some_and(|(date, _)| date.deadline),
+        Force::Wish => {
+            due.is_some()
+                || (OF_MINE.is_match(&claim.task) || SMALL_WISH.is_match(&claim.task))
+                    && !SOME_DAY.is_match(&claim.task)
+        }
+        // "We'd need a letter. - By Friday, please."
+        Force::Demand => due.as_ref().is_none_or(|(date, _)| date.deadline),
         _ => true,
     };
     // "Go to the bank" is no "the bank".
@@ -348,7 +373,10 @@ fn draft(
         _ if one.is_some() => one.unwrap_or_default(),
         (Some(verb), Some(thing))
             if !done
-                && verb.split(' ').next().is_some_and(|verb| is_task_verb(verb) || verb == "look")
+                && verb
+                    .split(' ')
+                    .next()
+                    .is_some_and(|verb| is_task_verb(verb) || matches!(verb, "look" | "go" | "give"))
                 && !matches!(verb.as_str(), "tell" | "turn" | "try") =>
         {
             REFERRING.replace(&claim.task, format!("${{verb}} {thing}${{next}}").as_str()).into_owned()
@@ -374,8 +402,11 @@ fn draft(
             .is_some_and(|verb| verb != "do" && is_task_verb(verb.split(' ').next().unwrap_or_default()));
     let alone =
         due.is_some() && matches!(claim.force, Force::Commitment | Force::Request) && ALONE.is_match(&task);
+    // "I'll tell them", "I'll inform everyone": a promise is one whether or not it is known who they are.
+    let pledged = claim.force == Force::Commitment && PLEDGED.is_match(&task);
     let helps = claim.force != Force::Suggestion && HELPS.is_match(&task);
     let contact = alone
+        || pledged
         || helps
         || reported
         || visits
@@ -390,7 +421,11 @@ fn draft(
         _ => wording::description(&task, contact, reference)?,
     };
     let due_at = due.map(|(_, moment)| moment);
-    let proposed = claim.force == Force::Question || claim.force == Force::Suggestion && due_at.is_none();
+    let proposed = match claim.force {
+        Force::Question => true,
+        Force::Suggestion | Force::Demand => due_at.is_none(),
+        _ => false,
+    };
     let item = ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None };
     Some(Found { item, refers, proposed })
 }
@@ -413,6 +448,16 @@ static LED: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:(?:come|go|try|pop|nip|run|stop|swing)(?:\s+(?:round|over|down|in|by|up|out|back))?\s+(?:and|to)|(?:remember|be\s+able|get\s+round|take\s+care)\s+to|go\s+ahead\s+and|(?:have|need)\s+to|be\s+(?:there|here|in|around|round|over|along|down|up|out|back)\s+(?:to|and))\s+",
     )
 });
+
+/// "I want to look into flights": what takes an afternoon, and not a life.
+static SMALL_WISH: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:look\s+into|sign\s+up|check|ask|call|email|e-mail|order|book|return|cancel|renew|fix|repair|replace|try\s+out|find\s+out|compare|sort\s+out|print|send|write\s+to)\s",
+    )
+});
+
+static SOME_DAY: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:one\s+day|some\s*day|eventually|my\s+own|our\s+own)\b"));
 
 /// "Close my old account".
 static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:my|our)\s"));

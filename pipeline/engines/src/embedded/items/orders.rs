@@ -38,9 +38,9 @@ pub(super) static IDIOMS: LazyLock<Pattern> = LazyLock::new(|| {
           | look\s+(?:up|out|after|into|over|through)\s+(?:the|your|my|our|his|her|an?|some|that)\s
           | keep\s+(?:me|us|him|her|them)\s+(?:posted|updated|informed|in\s+the\s+loop)
           | mind\s+the\s+(?:kids|children|baby|dog|shop|house)
-          | see\s+(?:the|your|my|a)\s+(?:nurse|doctor|gp|dentist|vet|physio|lawyer|solicitor|accountant|optician|pharmacist|manager)
+          | see\s+(?:the|your|my|an?)\s+(?:\p{L}+\s+){0,2}?(?:nurse|doctor|gp|dentist|vet|physio|lawyer|solicitor|accountant|optician|pharmacist|manager|specialist|consultant|therapist|counsellor|dermatologist|cardiologist|surgeon|orthodontist|dietician|physiotherapist|psychologist)\b
           | (?:put|stick|pop|add|get|write|enter)\s+(?:it|that|this|them|those)\s+(?:all\s+)?(?:in|on|into|onto|to|down\s+in)\s+(?:the|your|my|our|an?)\s+
-            (?:post|mail|e-?mail|minutes|notes|spreadsheet|system|folder|drive|wiki|ticket|freezer|fridge|oven|safe)
+            (?:post|mail|e-?mail|agenda|list|calendar|board|bill|minutes|notes|spreadsheet|system|folder|drive|wiki|ticket|freezer|fridge|oven|safe)
         )",
     )
 });

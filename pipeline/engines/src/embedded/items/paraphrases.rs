@@ -57,6 +57,35 @@ static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
             "i'm supposed to ${rest}",
         ),
         rule(
+            r"^(?P<lead>\W*(?:(?:and|so|but)\W+)?)(?:i|we)(?:'ve|\s+have)\s+(?:already\s+|just\s+)?asked\s+(?P<who>(?-i:\p{Lu}\p{Ll}+))\s+to\s+(?P<rest>\p{L})",
+            "${who} to ${rest}",
+        ),
+        rule(
+            r"i(?:'d|\s+would)?\s+(?:recommend|suggest|advise)\s+(?P<gerund>\p{L}{2,}ing)\s",
+            "you should {g} ",
+        ),
+        rule(
+            r"it(?:'s|\s+is|'d\s+be|\s+would\s+be)\s+(?:very\s+|really\s+|so\s+)?(?:important|vital|essential|crucial)\s+(?:that\s+(?:you|we|they)|for\s+(?:you|us)\s+to|to)\s+(?P<rest>\p{L})",
+            "you should ${rest}",
+        ),
+        rule(
+            r"(?P<who>you|we|i)(?:'ve\s+got|\s+have|\s+have\s+got)\s+(?:until|till)\s+(?P<date>(?:[\p{L}\d]+\s+){1,6}?)to\s+(?P<rest>\p{L}+\s.*)$",
+            "${who} have to ${rest} by ${date}",
+        ),
+        rule(
+            r"i(?:'d|\s+would)\s+(?:really\s+)?(?:appreciate\s+it|be\s+(?:so\s+|very\s+)?(?:grateful|happy|glad)|love\s+it)\s+if\s+you\s+(?P<past>\p{L}+)\s",
+            "please {p} ",
+        ),
+        rule(r"(?P<lead>^|\b(?:you\s+(?:should|could|can)|to|please|and|then|so)\s+)try\s+(?P<gerund>\p{L}{3,}ing)\s", "${lead}{g} "),
+        rule(
+            r"i(?:'m|\s+am)\s+(?:in\s+charge\s+of|responsible\s+for|looking\s+after)\s+(?P<what>the\s+\p{L})",
+            "i'll take care of ${what}",
+        ),
+        rule(
+            r"(?P<lead>^|\b(?:and|so|but)\s+)(?:the\s+)?deadline\s+(?:for|to)\s+(?P<what>(?:the|your|our|this|my)\s+(?:[\p{L}-]+\s+){1,3}?)is\s+(?P<rest>.+)$",
+            "${lead}you have to hand in ${what}by ${rest}",
+        ),
+        rule(
             r"(?:weren't|aren't)\s+you\s+(?:going|supposed|meant)\s+to\s+(?P<rest>\p{L})",
             "did you ${rest}",
         ),

@@ -36,7 +36,7 @@ static ASKED: LazyLock<Patterns> = LazyLock::new(|| {
             r"(?:need|looking\s+for|want)\s+(?:someone|somebody|a\s+volunteer|one\s+of\s+you)\s+(?:to|who\s+can)\s+",
         ),
         rule(
-            r"(?:i\s+need|i'd\s+like|i\s+would\s+like|i\s+want)\s+(?:you|(?-i:(?P<name>\p{Lu}\p{Ll}+)))\s+to\s+",
+            r"(?:(?:i|we)\s+need|i'd\s+like|we'd\s+like|i\s+would\s+like|i\s+want)\s+(?:you|(?-i:(?P<name>\p{Lu}\p{Ll}+)))\s+to\s+",
         ),
         rule(
             r"(?:(?:he|she|they|(?:the|my|our|your)\s+\p{L}+)\s+(?:wants?|needs?|expects?)|(?-i:\p{Lu}\p{Ll}+)\s+(?:wants|needs|expects))\s+(?:us|you|me)\s+to\s+",
@@ -56,7 +56,7 @@ static ASKED: LazyLock<Patterns> = LazyLock::new(|| {
         rule(
             r"(?:(?:someone|somebody|everyone|everybody|one\s+of\s+us)(?:'s|\s+has)|(?:you|we)(?:'ve|\s+have))\s+(?:got\s+to|gotta)\s+",
         ),
-        rule(r"i(?:'d)?\s+(?:suggest|advise|recommend)\s+(?:that\s+)?you\s+"),
+        rule(r"i(?:'d)?\s+(?:suggest|advise|recommend)\s+(?:is\s+)?(?:that\s+)?you\s+"),
         rule(r"you(?:'d|\s+had)?\s+better\s+"),
         rule(
             r"(?:you\s+(?:might|may|will|would|'ll|'d)|you'll|you'd)\s+(?:also\s+)?(?:want|need|do\s+well)\s+to\s+",
@@ -94,7 +94,7 @@ static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Everybody bring a torch", "you sort the tickets?": the verb is one of tasks, in its base form.
 static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:ok|okay|and|then|right|oh|yes|great)[,\s]+)*(?:(?P<all>(?:somebody|someone|everybody|everyone)(?:\s+else)?)|you(?:'ll|\s+will)?(?:\s+(?:guys|two|all|just|kindly|please))?),?\s+(?P<task>(?P<verb>\p{L}+)\s+\p{L}.*)$",
+        r"(?i)^(?:(?:ok|okay|and|then|right|oh|yes|great)[,\s]+)*(?:(?P<all>(?:somebody|someone|everybody|everyone)(?:\s+else)?)|you(?:'ll|\s+will|'re\s+going\s+to|\s+are\s+going\s+to|'re\s+gonna)?(?:\s+(?:guys|two|all|just|kindly|please))?),?\s+(?P<task>(?P<verb>\p{L}+)\s+\p{L}.*)$",
     )
 });
 
@@ -165,7 +165,9 @@ static PRESENT: LazyLock<Pattern> = LazyLock::new(|| {
 
 /// After "mind", the verb is a gerund.
 fn asked_for(found: &Captures<'_>) -> Option<String> {
-    let task = PRESENT.replace(&found["task"], "").into_owned();
+    // "Please, and keep the receipt."
+    let task = PRESENT.replace(&found["task"], "");
+    let task = task.strip_prefix("and ").unwrap_or(&task).to_owned();
     if found.name("gerund").is_none() {
         return Some(task);
     }
@@ -189,6 +191,14 @@ pub(super) fn is_name(word: &str) -> bool {
 
 /// Adverbs and words of address with which a sentence begins.
 const NO_NAMES: &[&str] = &[
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "next",
+    "also",
+    "then",
     "meanwhile",
     "otherwise",
     "afterwards",

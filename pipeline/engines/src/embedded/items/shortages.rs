@@ -34,7 +34,7 @@ static UNDONE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "The form has to be back by Friday", "the essays must be in on Monday".
 static BACK: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|his|her|their|this|that|those|these)\s+(?:[\p{L}\d'-]+\s+){1,3}?|(?:it|that|they|those)\s+)(?:needs?\s+to|has\s+to|have\s+to|must|should|is\s+to|are\s+to|'s\s+to)\s+(?:be|go|come)\s+(?P<way>back|in|with\s+(?:me|us|them))\b(?P<rest>.*)$",
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|his|her|their|this|that|those|these)\s+(?:[\p{L}\d'-]+\s+){1,3}?|(?:it|that|they|those)\s+)(?:needs?\s+to|has\s+to|have\s+to|must|should|is\s+to|are\s+to|'s\s+to)\s+(?:be|go|come)\s+(?P<way>back|in|out|with\s+(?:me|us|them))\b(?P<rest>.*)$",
     )
 });
 /// "There's a form you need to fill in".
@@ -105,7 +105,10 @@ fn is_bought(said: &str) -> bool {
 /// What a speaker is short of.
 pub(super) fn read(clause: &str, speaker: Option<String>) -> Option<Claim> {
     if let Some(found) = OUT_OF.captures(clause) {
-        let what = thing(found.name("none").or_else(|| found.name("what"))?.as_str())?;
+        let said = found.name("none").or_else(|| found.name("what"))?.as_str();
+        // One needs a coffee and runs out of coffee.
+        let drink = matches!(words(said).next().as_deref(), Some("coffee" | "tea"));
+        let what = thing(said).or_else(|| words(said).next().filter(|_| drink))?;
         return (!filters::is_undone_by(&found["before"])).then(|| obligation(format!("get {what}"), None));
     }
     let found = NEED.captures(clause)?;
@@ -157,9 +160,12 @@ pub(super) fn left(clause: &str) -> Option<Claim> {
         let task = match found["way"].to_lowercase().as_str() {
             "back" => format!("return {what}{}", &found["rest"]),
             "in" => format!("hand in {what}{}", &found["rest"]),
+            "out" => format!("send out {what}{}", &found["rest"]),
             with => format!("get {what} to {}{}", with.trim_start_matches("with").trim(), &found["rest"]),
         };
-        return stands(&found["before"]).then_some(Claim { task, owner: None, force: Force::Demand });
+        // "The invitations have to go out two weeks before."
+        let force = if found["way"].eq_ignore_ascii_case("out") { Force::Obligation } else { Force::Demand };
+        return stands(&found["before"]).then_some(Claim { task, owner: None, force });
     }
     if let Some(found) = STILL_TO.captures(clause) {
         let said = found["verb"].to_lowercase();

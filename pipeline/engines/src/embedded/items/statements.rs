@@ -42,7 +42,7 @@ static OFFERED: LazyLock<Pattern> = LazyLock::new(|| {
 /// "I need the figures by Friday": a demand of the speaker's.
 static NEEDED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:what\s+i\s+need\s+(?:from\s+you|now|next|first)?\s*is|(?:i|we)(?:'ll|'d|\s+will|\s+would)?\s+(?:still\s+|also\s+)?(?:need|want|like)|(?:can|could|may)\s+(?:i|we)\s+(?:please\s+)?(?:have|get|see))\s+(?P<what>(?:the|your|those|all|that|an?|some|another|everything|at\s+least|two|three|four|five|\d+)\b.+)$",
+        r"(?i)^(?P<before>.*?)\b(?:what\s+i\s+need\s+(?:from\s+you|now|next|first)?\s*is|(?:i|we)(?:'ll|'d|\s+will|\s+would|'m\s+going\s+to|'re\s+going\s+to)?\s+(?:still\s+|also\s+)?(?:need|want|like)|(?:can|could|may)\s+(?:i|we)\s+(?:please\s+)?(?:have|get|see))\s+(?P<what>(?:the|your|those|all|that|an?|some|another|everything|at\s+least|two|three|four|five|\d+)\b.+)$",
     )
 });
 /// "The lawn needs mowing".
@@ -71,7 +71,7 @@ static PROMISED: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static THEIRS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:[Aa]nd|[Ss]o|[Tt]hen|but|that|think|said|says|because)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{{Lu}}(?:\p{{Ll}}+|\p{{Lu}}+)(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:got|going|supposed|agreed|promised|offered|volunteered)\s+to|(?:'s|\s+is)\s+gonna|\s+has\s+got\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|said\s+(?:he|she|they)(?:'d|'ll|\s+would|\s+will)|(?P<isto>is\s+to|are\s+to)|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:[Aa]nd|[Ss]o|[Tt]hen|but|that|think|said|says|because)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{{Lu}}(?:\p{{Ll}}+|\p{{Lu}}+)(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:got|going|supposed|agreed|promised|offered|volunteered)\s+to|(?:'s|\s+is)\s+gonna|\s+has\s+got\s+to|\s+(?:has|have)\s+(?:kindly\s+|also\s+|already\s+)?(?:agreed|promised|offered|volunteered)\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|said\s+(?:he|she|they)(?:'d|'ll|\s+would|\s+will)|(?P<isto>is\s+to|are\s+to)|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
     ))
 });
 static PASSIVE: LazyLock<Pattern> = LazyLock::new(|| {
@@ -95,12 +95,24 @@ static ASSIGNS: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Do you want me to ring them?", "should I book the cab?": a task when another speaker accepts it.
 static OFFERED_TO: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:(?:do|would)\s+you\s+(?:want|like|prefer)\s+me\s+to|should\s+i)\s+(?P<task>\p{L}.*)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?:do|would)\s+you\s+(?:want|like|prefer)\s+me\s+to|should\s+i|do\s+i\s+(?:have|need)\s+to)\s+(?P<task>\p{L}.*)$",
+    )
+});
+
+/// "If you send me the pictures": what a promise waits for.
+static IN_RETURN: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:and\s+|but\s+)?if\s+you\s+(?P<task>\p{L}+\s+(?:me|us|at|after|the|your|a|an|some|those|these)\b.*)$",
     )
 });
 
 /// What a speaker offers in a question.
 pub(super) fn offered_to(clause: &str, speaker: Option<String>) -> Option<Claim> {
+    // "I'll do the flights if you look at cars": the other may agree.
+    if let Some(found) = IN_RETURN.captures(clause) {
+        let known = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb) || verb == "look");
+        return known.then(|| Claim { task: found["task"].to_owned(), owner: None, force: Force::Question });
+    }
     let found = OFFERED_TO.captures(clause).filter(|_| clause.ends_with('?'))?;
     claims::claim(&found, speaker, Force::Question)
 }
@@ -115,7 +127,7 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
         return (!filters::is_undone_by(&found["before"])).then_some(Claim {
             task,
             owner: speaker,
-            force: Force::Demand,
+            force: Force::Commitment,
         });
     }
     if let Some(found) = MINE.captures(clause).filter(|found| !is_hearsay(clause, &found["before"])) {
@@ -206,7 +218,12 @@ fn suggested(clause: &str) -> Option<Claim> {
 fn want_done(clause: &str) -> Option<Claim> {
     let found = WANT_DONE.captures(clause)?;
     let verb = base_of_participle(&found["done"].to_lowercase())?;
-    let task = format!("{verb} {}{}", decapitalised(found["what"].trim()), &found["rest"]);
+    // "I want the song in the set."
+    let what = found["what"].trim();
+    if what.rsplit(' ').next().is_some_and(|last| is_stop_word(&last.to_lowercase())) && what.contains(' ') {
+        return None;
+    }
+    let task = format!("{verb} {}{}", decapitalised(what), &found["rest"]);
     let stands = !filters::is_undone_by(&found["before"]);
     // "The council wants the bridge finished by May": what others want counts with a deadline.
     let force = if found.name("theirs").is_some() { Force::Demand } else { Force::Obligation };
@@ -220,7 +237,7 @@ fn doing(clause: &str, speaker: Option<String>) -> Option<Claim> {
         (is_task_verb(verb) || verb == "do" && found["rest"].starts_with("the "))
             && !matches!(
                 verb.as_str(),
-                "move" | "visit" | "meet" | "attend" | "start" | "play" | "run" | "walk" | "show"
+                "move" | "visit" | "meet" | "attend" | "start" | "play" | "run" | "walk" | "show" | "train"
             )
     })?;
     let task = format!("{verb} {}", &found["rest"]);
@@ -316,7 +333,9 @@ fn theirs(clause: &str) -> Option<Claim> {
     let verb = words(&found["task"]).next()?;
     // Whom a third person visits or meets is an event.
     let charged = charged && !matches!(verb.as_str(), "visit" | "meet" | "attend");
-    if !charged || !known || !(is_task_verb(&verb) || is_advice_verb(&verb) || verb == "look") {
+    let leads =
+        matches!(verb.as_str(), "look" | "own" | "handle" | "lead" | "manage" | "oversee" | "run" | "head");
+    if !charged || !known || !(is_task_verb(&verb) || is_advice_verb(&verb) || leads) {
         return None;
     }
     claims::claim(&found, Some(who.to_owned()).filter(|_| named), Force::Obligation)

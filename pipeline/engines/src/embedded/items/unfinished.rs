@@ -77,6 +77,7 @@ pub(super) fn theirs_in_hand(clause: &str) -> Option<Claim> {
             && !matches!(
                 verb.as_str(),
                 "move"
+                    | "turn"
                     | "visit"
                     | "meet"
                     | "attend"

@@ -21,5 +21,5 @@ pub(super) use stop_words::{FILLERS, MIC_TEST, is_stop_word};
 pub(super) use synonyms::{is_completive, is_contrast, kinds_of, meanings_of, one_noun};
 pub(super) use verbs::{
     base_of_gerund, base_of_participle, base_of_past, is_advice_verb, is_narrative_verb, is_task_verb,
-    is_vague_verb, task_verbs,
+    is_vague_verb,
 };

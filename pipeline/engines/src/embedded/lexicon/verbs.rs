@@ -201,11 +201,6 @@ pub(in crate::embedded) fn base_of_gerund(word: &str) -> Option<String> {
     Some(known.into_iter().find(|verb| is_task_verb(verb)).unwrap_or_else(|| stem.to_owned()))
 }
 
-/// Every base form, for building patterns.
-pub(in crate::embedded) fn task_verbs() -> impl Iterator<Item = &'static str> {
-    TASK_VERBS.split_whitespace()
-}
-
 /// Whether `word` (lower case) is the base form of a verb of tasks.
 pub(in crate::embedded) fn is_task_verb(word: &str) -> bool {
     TASK.contains(word)

@@ -1,5 +1,6 @@
 //! Memories: lasting facts about the user, and about the people around the user.
 
+mod answers;
 mod category;
 mod names;
 mod rules;
@@ -16,6 +17,7 @@ use super::pattern::Pattern;
 use super::planted::without_orders;
 use super::same::known_facts;
 use super::text::{Sentence, capitalised, first_words, pattern, sentences, third_person};
+use answers::Answer;
 pub(super) use category::category_of;
 use rules::{
     AFTERTHOUGHT, DATED, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, HAS_TO, JOKE, KIN, MAY_BE_KIN, MAY_BE_MEANT,
@@ -34,19 +36,29 @@ struct Candidate {
     draft: MemoryDraft,
 }
 
-impl Candidate {
+/// Who speaks, as facts call them.
+#[derive(Clone, Debug)]
+struct Teller {
+    name: String,
+    /// The most that a fact about them scores: the user's come first, then those of named people.
+    most: u8,
+}
+
+impl Teller {
     /// What another says of himself comes after what the user does.
-    fn of_another(mut self, another: bool) -> Self {
-        if another {
-            self.score = self.score.min(OF_OTHERS);
-            self.draft.category = MemoryCategory::Other;
+    fn tells(&self, mut candidate: Candidate) -> Candidate {
+        if self.most < u8::MAX {
+            candidate.score = candidate.score.min(self.most);
+            candidate.draft.category = MemoryCategory::Other;
         }
-        self
+        candidate
     }
 }
 
 /// The score of what is said of one who is not the user.
 const OF_OTHERS: u8 = 4;
+/// The score of what one says of himself whose name is never said.
+const OF_UNNAMED: u8 = 3;
 
 /// At most four memories of `talk`, the most telling first among those said.
 pub(super) fn extract(talk: &Talk) -> Vec<MemoryDraft> {
@@ -76,10 +88,28 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
         }
         let line = sentence.line;
         earlier.candidates = found.len();
-        let of_user = sentence.is_user || !user_is_known;
-        // Of one who is not the user, what is said counts where the name is known.
-        let speaker = sentence.speaker.and_then(|speaker| names.get(speaker)).map(String::as_str);
-        let name = if of_user { Some(user) } else { speaker };
+        let named = sentence.speaker.and_then(|speaker| names.get(speaker));
+        let teller = match (sentence.is_user, named) {
+            (false, Some(name)) => {
+                Some(Teller { name: name.clone(), most: if user_is_known { OF_OTHERS } else { u8::MAX } })
+            }
+            (false, None) if user_is_known => {
+                let name = sentence.speaker.map(names::shown);
+                name.map(|name| Teller { name, most: OF_UNNAMED })
+            }
+            _ => Some(Teller { name: user.to_owned(), most: u8::MAX }),
+        };
+        let name = teller.as_ref().map(|teller| teller.name.as_str());
+        if let Some(teller) = &teller
+            && let Some(answer) = earlier.answered(&sentence)
+        {
+            let fact = match answer {
+                Answer::Sentence(text) => own(&text, &teller.name),
+                Answer::Fact(text, category, score) => candidate(&text, &teller.name, category, score),
+            };
+            found.extend(fact.map(|found| teller.tells(found)));
+        }
+        earlier.note_question(&sentence);
         let Some(unquoted) = earlier.unquoted(sentence) else { continue };
         // "Can we come with my father? He's a builder."
         let asked = last_meant(&unquoted.text, name);
@@ -89,11 +119,18 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
             continue;
         };
         for clause in certain_clauses(&sentence) {
-            if let Some(name) = name {
-                found.extend(own(clause.text, name).map(|found| found.of_another(!of_user)));
+            if let Some(teller) = &teller {
+                found.extend(own(clause.text, &teller.name).map(|found| teller.tells(found)));
             }
             let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
             let meant = before.and_then(|before| last_meant(before, name)).or_else(|| earlier.meant.clone());
+            // "Ask your brother. - He's ill.": of the one who answers.
+            let meant = match meant {
+                Some(meant) if meant.starts_with(LISTENER) => {
+                    name.filter(|_| earlier.line != line).map(|name| meant.replace(LISTENER, name))
+                }
+                meant => meant,
+            };
             found.extend(of_others(clause.text, meant, name));
         }
         earlier.remember(&heard, last_meant(&sentence.text, name));
@@ -113,6 +150,8 @@ struct Earlier {
     ago: usize,
     /// A quotation goes on.
     quoted: bool,
+    /// The last sentence that may be a question, its speaker and its line.
+    question: Option<(String, Option<String>, usize)>,
 }
 
 impl Earlier {
@@ -122,6 +161,20 @@ impl Earlier {
         if meant.is_some() || self.ago > NAME_LASTS {
             (self.meant, self.ago) = (meant, 0);
         }
+    }
+
+    /// What `sentence` tells where another has asked right before it.
+    fn answered(&self, sentence: &Sentence<'_>) -> Option<Answer> {
+        let (question, asker, line) = self.question.as_ref()?;
+        let another = *line != sentence.line && (asker.is_none() || asker.as_deref() != sentence.speaker);
+        another.then(|| answers::read(question, &sentence.text)).flatten()
+    }
+
+    /// Recognizers write no question marks: what states nothing for certain may ask.
+    fn note_question(&mut self, sentence: &Sentence<'_>) {
+        let states = sentence.text.ends_with(['.', '!', ',', ';', ':']);
+        self.question =
+            (!states).then(|| (sentence.text.clone(), sentence.speaker.map(str::to_owned), sentence.line));
     }
 
     /// `sentence` without what it quotes; `None` when nothing is left.
@@ -143,6 +196,9 @@ impl Earlier {
     }
 }
 
+/// Stands for the one who answers: of "ask your brother" the brother.
+const LISTENER: &str = "\u{1}";
+
 /// For how many sentences "he" may mean the last one named.
 const NAME_LASTS: usize = 4;
 
@@ -154,7 +210,8 @@ const QUOTES: [char; 3] = ['"', '\u{201c}', '\u{201d}'];
 fn last_meant(text: &str, speaker: Option<&str>) -> Option<String> {
     let kin = speaker.and_then(|speaker| {
         let found = THEIR_KIN.captures_iter(text).last()?;
-        Some((found.get(0)?.end(), format!("{speaker}'s {}", &found["who"])))
+        let whose = if found["whose"].eq_ignore_ascii_case("your") { LISTENER } else { speaker };
+        Some((found.get(0)?.end(), format!("{whose}'s {}", &found["who"])))
     });
     match (kin, last_name(text)) {
         (Some((end, _)), Some(name)) if text.rfind(&name).is_some_and(|at| at >= end) => Some(name),
@@ -191,7 +248,7 @@ fn is_name(word: &str) -> bool {
 /// What follows a name with which a sentence begins.
 static ACTS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^(?:'s|,?\s+(?:is|was|has|had|will|can|could|does|did|said|and\s+\p{Lu}|\p{Ll}{2,}s|\p{Ll}{2,}ed)\b|\s\p{Lu}\p{Ll})",
+        r"^(?:'s|,?\s+(?:is|was|has|had|will|can|could|does|did|said|and\s+\p{Lu}|\p{Ll}{2,}ed)\b|\s+\p{Ll}{2,}s\s|\s\p{Lu}\p{Ll})",
     )
 });
 
@@ -216,11 +273,19 @@ fn certain_clauses<'t>(sentence: &'t Sentence<'_>) -> impl Iterator<Item = Claus
     let mut depends = false;
     clauses::split(&sentence.text).into_iter().filter(move |clause| {
         let condition = clauses::is_condition(clause.text);
-        let certain = !condition && !depends && !DOUBT.is_match(clause.text) && !DATED.is_match(clause.text);
+        let certain = !condition && !depends && !DOUBT.is_match(clause.text)
+            // "I teach on Tuesday evenings."
+            && (!DATED.is_match(clause.text) || EVERY_WEEK.is_match(clause.text));
         depends = condition;
         certain
     })
 }
+
+static EVERY_WEEK: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\bon\s+(?:mon|tues|wednes|thurs|fri|satur|sun)day\s+(?:mornings|afternoons|evenings|nights)\b",
+    )
+});
 
 fn best(mut found: Vec<Candidate>) -> Vec<MemoryDraft> {
     found.sort_by_key(|candidate| std::cmp::Reverse(candidate.score));

@@ -57,3 +57,13 @@ pub(super) fn of_speakers(talk: &Talk, user: &str) -> HashMap<String, String> {
     }
     names
 }
+
+/// One whose name is not known: "SPEAKER_00" is "Speaker 0", "Vet" is "The vet".
+pub(super) fn shown(label: &str) -> String {
+    let number = label.strip_prefix("SPEAKER_").and_then(|number| number.parse::<u32>().ok());
+    match number {
+        Some(number) => format!("Speaker {number}"),
+        None if is_person(&label.to_lowercase()) => format!("The {}", label.to_lowercase()),
+        None => capitalised(label),
+    }
+}

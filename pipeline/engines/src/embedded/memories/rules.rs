@@ -23,9 +23,9 @@ pub(super) struct Rule {
 
 const ADVERBS: &str = r"(?:also\s+|still\s+|really\s+|actually\s+|currently\s+|just\s+|both\s+|already\s+|only\s+|absolutely\s+|simply\s+|now\s+|even\s+|mostly\s+|kind\s+of\s+|a\s+bit\s+)*";
 /// Lasting things that a person is.
-pub(super) const BEING: &str = r"(?:allergic|intolerant|lactose[\s-]intolerant|vegetarian|vegan|pescatarian|teetotal|left-handed|right-handed|coeliac|celiac|diabetic|asthmatic|epileptic|dyslexic|autistic|anaemic|anemic|colou?r[\s-]?blind|blind|deaf|hard\s+of\s+hearing|disabled|bilingual|trilingual|pregnant|expecting|married|divorced|widowed|engaged|separated|adopted|retired|self-employed|unemployed|freelance|originally\s+from|based\s+in|afraid\s+of|scared\s+of|terrified\s+of|claustrophobic|mad\s+about|crazy\s+about|obsessed\s+with|passionate\s+about|into\s+\p{L}+|keen\s+on|interested\s+in|fluent\s+in|good\s+at|hopeless\s+at|used\s+to\s+\p{L}+ing|religious|muslim|jewish|catholic|christian|buddhist|hindu|lebanese|chinese|japanese|portuguese|vietnamese|maltese|italian|german|austrian|belgian|norwegian|hungarian|romanian|bulgarian|croatian|serbian|ukrainian|russian|indian|iranian|egyptian|nigerian|ghanaian|kenyan|canadian|american|australian|brazilian|mexican|colombian|french|dutch|irish|welsh|scottish|english|british|spanish|danish|swedish|finnish|polish|turkish|greek|czech|swiss|israeli|pakistani|on\s+(?:\p{L}+\s+){0,2}?(?:tablets|pills|insulin|statins|medication|antidepressants|blood\s+thinners|beta\s+blockers|warfarin)|on\s+(?:early|late|night|day)\s+shifts?|an?\s+only\s+child|the\s+(?:oldest|youngest|eldest)\s+of|in\s+(?:her|his|my|their)\s+(?:first|second|third|final|last)\s+year|(?:more\s+of\s+)?an?\s+(?:\p{L}+\s+)?person|at\s+(?:university|college|uni)|in\s+the\s+(?:army|navy|police|fire\s+brigade)|(?:\d{1,3}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\p{L}+)?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\p{L}+teen)\s+(?:years?\s+old|months?\s+(?:old|pregnant)))";
+pub(super) const BEING: &str = r"(?:allergic|intolerant|lactose[\s-]intolerant|vegetarian|vegan|pescatarian|teetotal|left-handed|right-handed|coeliac|celiac|diabetic|asthmatic|epileptic|dyslexic|autistic|anaemic|anemic|colou?r[\s-]?blind|blind|deaf|hard\s+of\s+hearing|disabled|bilingual|trilingual|pregnant|expecting|married|divorced|widowed|engaged|separated|adopted|retired|self-employed|unemployed|freelance|originally\s+from|based\s+in|afraid\s+of|scared\s+of|terrified\s+of|claustrophobic|mad\s+about|crazy\s+about|obsessed\s+with|passionate\s+about|into\s+\p{L}+|keen\s+on|interested\s+in|fluent\s+in|good\s+at|hopeless\s+at|used\s+to\s+\p{L}+ing|religious|muslim|jewish|catholic|christian|buddhist|hindu|lebanese|chinese|japanese|portuguese|vietnamese|maltese|italian|german|austrian|belgian|norwegian|hungarian|romanian|bulgarian|croatian|serbian|ukrainian|russian|indian|iranian|egyptian|nigerian|ghanaian|kenyan|canadian|american|australian|brazilian|mexican|colombian|french|dutch|irish|welsh|scottish|english|british|spanish|danish|swedish|finnish|polish|turkish|greek|czech|swiss|israeli|pakistani|on\s+(?:\p{L}+\s+){0,2}?(?:tablets|pills|insulin|statins|medication|antidepressants|blood\s+thinners|beta\s+blockers|warfarin)|on\s+(?:early|late|night|day)\s+shifts?|on\s+an?\s+(?:[\p{L}-]+\s+){0,2}diet|going\s+(?:blind|deaf)|an?\s+only\s+child|the\s+(?:oldest|youngest|eldest)\s+of|in\s+(?:her|his|my|their)\s+(?:first|second|third|final|last)\s+year|(?:more\s+of\s+)?an?\s+(?:\p{L}+\s+)?person|at\s+(?:university|college|uni)|in\s+the\s+(?:army|navy|police|fire\s+brigade)|(?:\d{1,3}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\p{L}+)?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\p{L}+teen)\s+(?:years?\s+old|months?\s+(?:old|pregnant)))";
 /// Lasting things that a person has.
-pub(super) const HAVING: &str = r"(?:(?:\p{L}+[\s-]){0,2}(?:diabetes|asthma|epilepsy|migraines?|arthritis|eczema|psoriasis|hay\s+fever|blood\s+pressure|dyslexia|adhd|autism|dementia|alzheimer's|parkinson's|tinnitus|vertigo|glaucoma|anxiety|panic\s+attacks|depression|insomnia|coeliac\s+disease|heart\s+(?:disease|condition)|cancer|ms|multiple\s+sclerosis|gout|asperger's|pacemaker|hearing\s+aids?|prosthesis|artificial\s+hip|stammer)|an?\s+(?:\p{L}+\s+)?(?:allergy|intolerance|phobia|fear\s+of|degree|phd|doctorate|diploma|black\s+belt|twin|licen[cs]e|garden|allotment|boat|farm|workshop|pottery|shop|business)\b|(?:an?|one|two|three|four|five|six|seven|eight|no|twin)\s+(?:\p{L}+\s+){0,2}";
+pub(super) const HAVING: &str = r"(?:(?:[\p{L}\d]+[\s-]){0,2}(?:diabetes|asthma|epilepsy|migraines?|arthritis|eczema|psoriasis|hay\s+fever|blood\s+pressure|dyslexia|adhd|autism|dementia|alzheimer's|parkinson's|tinnitus|vertigo|glaucoma|anxiety|panic\s+attacks|depression|insomnia|coeliac\s+disease|heart\s+(?:disease|condition)|cancer|ms|multiple\s+sclerosis|gout|asperger's|pacemaker|hearing\s+aids?|prosthesis|artificial\s+hip|stammer)|an?\s+bad\s+(?:back|knee|hip|shoulder|heart|leg|ankle)|(?:an?|my)\s+(?:[\p{L}']+\s+)?(?:allergy|intolerance|phobia|fear\s+of|degree|phd|doctorate|diploma|black\s+belt|twin|licen[cs]e|garden|allotment|boat|farm|workshop|pottery|shop|business)\b|(?:an?|one|two|three|four|five|six|seven|eight|no|twin)\s+(?:\p{L}+\s+){0,2}";
 /// What is counted with [`HAVING`].
 fn had() -> String {
     let kin = relatives().collect::<Vec<_>>().join("|");
@@ -73,13 +73,31 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         ),
         rule(&format!(r"i(?:'ve|\s+have)\s+been\s+(?P<k>{trade}|{BEING})"), "{n} has been {k}{r}", Work, 8),
         rule(
+            r"i(?:'m|\s+am)\s+(?P<k>in\s+(?:marketing|sales|finance|it|insurance|advertising|publishing|logistics|education|construction|hospitality|retail|banking|consulting|real\s+estate|software|tech|pharma|human\s+resources|the\s+\p{L}+\s+(?:business|industry|trade)))\b",
+            "{n} works {k}{r}",
+            Work,
+            7,
+        ),
+        rule(
+            r"(?:i|we)(?:'ve|\s+have)?\s+(?:just\s+|recently\s+)?(?P<k>had\s+(?:an?|our|my)\s+(?:\p{L}+\s+)?(?:baby|child|son|daughter|boy|girl))\b",
+            "{n} {k}{r}",
+            Core,
+            8,
+        ),
+        rule(
+            r"i\s+was\s+(?P<k>an?\s+(?:[\p{L}-]+\s+){1,3}for\s+(?:(?:almost|nearly|over|about)\s+)?[\p{L}\d-]+\s+years)\b",
+            "{n} was {k}{r}",
+            Work,
+            7,
+        ),
+        rule(
             r"(?:i|we)(?:\s+{ADV}have|'ve|\s+have)\s+(?:got\s+)?(?P<k>an?\s+(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\p{L}+teen)[\s-](?:year|month|week)[\s-]old\b)",
             "{n} has {k}{r}",
             Core,
             9,
         ),
         rule(
-            r"(?:i|we)\s+{ADV}(?P<v>get)\s+(?P<k>(?:really\s+|very\s+|terribly\s+)?(?:seasick|carsick|airsick|travel\s+sick|migraines|hay\s+fever|panic\s+attacks|vertigo))\b",
+            r"(?:i|we)\s+{ADV}(?P<v>get)\s+(?P<k>(?:really\s+|very\s+|terribly\s+)?(?:seasick|carsick|airsick|travel[\s-]sick|migraines|hay\s+fever|panic\s+attacks|vertigo))\b",
             "{n} {v} {k}{r}",
             Core,
             8,
@@ -104,7 +122,7 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         ),
         rule(r"i\s+{ADV}(?P<v>suffer)\s+(?P<k>from)\s", "{n} {v} {k} {r}", Core, 9),
         rule(
-            r"(?:i|we)\s+{ADV}(?P<v>live)\s+(?P<k>in|at|near|with|alone|above|on|by|outside|next|together|opposite|out)\b",
+            r"(?:i|we)\s+{ADV}(?P<v>live)\s+(?P<k>in|at|near|with|alone|above|on\s+(?:the|an?|my|our|(?-i:\p{Lu}))|by|outside|next|together|opposite|out)\b",
             "{n} {v} {k}{r}",
             Core,
             8,
@@ -185,7 +203,7 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         ),
         rule(r"i\s+{ADV}(?P<v>drive)\s+(?P<k>an?\s|to\s+work)", "{n} {v} {k}{r}", Lifestyle, 5),
         rule(
-            r"i(?:'m|\s+am)\s+{ADV}(?P<k>studying|majoring\s+in|training\s+(?:to|as|for)|learning|doing\s+an?\s+(?:phd|apprenticeship|degree|course)|taking\s+(?:piano|guitar|driving|language|dancing|singing)\s+lessons)\b",
+            r"i(?:'m|\s+am)\s+{ADV}(?P<k>studying|majoring\s+in|training\s+(?:to|as|for)|learning|doing\s+an?\s+(?:\p{L}+\s+){0,2}(?:phd|apprenticeship|degree|course)|taking\s+(?:piano|guitar|driving|language|dancing|singing)\s+lessons)\b",
             "{n} is {k}{r}",
             Learnings,
             8,
@@ -292,7 +310,7 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             8,
         ),
         rule(
-            r"(?:i'm|i\s+am|we're|we\s+are)\s+{ADV}(?P<k>getting\s+(?:married|divorced)|expecting\s+(?:a|our|my|twins)|moving\s+(?:to|in\s+with|abroad|into|house|out)|emigrating|retiring|saving\s+(?:up\s+)?for|trying\s+for\s+a\s+baby|planning\s+to\s+(?:move|retire|study|open|start|become|have|emigrate|build|buy))\b",
+            r"(?:i'm|i\s+am|we're|we\s+are)\s+{ADV}(?P<k>getting\s+(?:married|divorced)|expecting\s+(?:a|our|my|twins)|moving\s+(?:to|in\s+with|abroad|into|house|out|in\s+(?:january|february|march|april|may|june|july|august|september|october|november|december|the\s+(?:spring|summer|autumn|new\s+year)))|emigrating|retiring|saving\s+(?:up\s+)?for|trying\s+for\s+a\s+baby|planning\s+to\s+(?:move|retire|study|open|start|become|have|emigrate|build|buy))\b",
             "{n} is {k}{r}",
             Core,
             7,
@@ -329,7 +347,7 @@ pub(super) static HAS_TO: LazyLock<Pattern> =
 fn state() -> String {
     let (had, trade) = (had(), trade());
     format!(
-        r"(?:(?:is|'s|was|has\s+been)\s+{ADVERBS}(?:{BEING}|{trade}|from\s+(?-i:\p{{Lu}})|called\s)|(?:has|'s\s+got|has\s+got|had)\s+{ADVERBS}(?:{had})|had\s+an?\s+(?:\p{{L}}+\s+)?(?:stroke|heart\s+attack|bypass|transplant)|{ADVERBS}(?:lives?|lived|works?|worked)\s+(?:in|at|for|as|from|with|near|alone|on|by|abroad|nights|shifts|part)|does\s+have\s+(?:{had})|(?:'s|has)\s+(?:just\s+|even\s+|also\s+)?(?:started|taken\s+up)\s+(?:\p{{L}}+\s+(?:lessons|classes)|school|university|nursery|kindergarten|going\s+to|learning|playing|painting|running|swimming|dancing|singing|knitting|yoga|therapy)|(?:is|'s)\s+doing\s+(?:her|his|their|an?)\s+(?:a[\s-]levels|gcses|phd|master's|masters|degree|apprenticeship|finals|abitur)|(?:is|'s)\s+(?:learning|studying|training\s+(?:to|as|for)|getting\s+(?:married|divorced)|moving\s+(?:to|into|abroad|out)|expecting\s+a|in\s+year\s+\p{{L}}+)|wants\s+to\s+(?:be(?:come)?\s+an?|study|learn|move\s+to|emigrate|retire)|{ADVERBS}(?:likes|speaks|plays|studies|teaches|coaches|sings|owns|collects|hates|loves|adores|prefers|suffers\s+from|volunteers|commutes|runs\s+an?|manages|paints|breeds|comes\s+from|goes\s+to\s+(?:school|university|college|kindergarten)|starts\s+(?:school|university|college|uni)|studied|taught|has\s+(?:sung|played|worked|lived|taught)|grew\s+up|was\s+born|was\s+raised|moved\s+(?:to|from|back|into)|emigrated|retired|graduated|died|passed\s+away|got\s+(?:married|divorced)|can't\s+(?:eat|drink|swim|drive|walk|hear|see|read|climb|stand)|cannot\s+(?:eat|drink|swim|drive|walk|hear|see)|doesn't\s+(?:eat|drink|drive|smoke|speak|like|hear|walk)|never\s+(?:eats|drinks|smokes|drives|learned|learnt)|gets?\s+(?:really\s+|very\s+)?(?:seasick|carsick|airsick|travel\s+sick|migraines|panic\s+attacks)|can't\s+(?:have|take)\s+(?:any\s+)?(?:nuts|dairy|milk|gluten|eggs|sugar|penicillin|aspirin|ibuprofen|alcohol|shellfish)|(?:is|'s)\s+terrified|(?:is|'s)\s+saving|(?:needs|uses|has)\s+an?\s+(?:wheelchair|hearing\s+aid|walking\s+frame|inhaler|pacemaker)|(?:is|'s|has\s+been|'s\s+been)\s+my\s+(?:best\s+|oldest\s+|old\s+|closest\s+)?(?:friend|neighbou?r|boss|mentor|godmother|godfather)))\b"
+        r"(?:(?:is|'s|was|has\s+been)\s+{ADVERBS}(?:{BEING}|{trade}|from\s+(?-i:\p{{Lu}})|called\s)|(?:has|'s\s+got|has\s+got|had)\s+{ADVERBS}(?:{had})|had\s+(?:an?|her|his|their|another)\s+(?:\p{{L}}+\s+)?(?:stroke|heart\s+attack|bypass|transplant)|got\s+(?:an?|the)\s+(?:new\s+)?job|{ADVERBS}(?:lives?|lived|works?|worked)\s+(?:in|at|for|as|from|with|near|alone|on|by|abroad|nights|shifts|part)|does\s+have\s+(?:{had})|(?:(?:'s|has)\s+)?(?:just\s+|even\s+|also\s+|recently\s+)?(?:started|taken\s+up)\s+(?:\p{{L}}+\s+(?:lessons|classes)|school|university|nursery|kindergarten|going\s+to|learning|playing|painting|running|swimming|dancing|singing|knitting|yoga|therapy)|(?:is|'s)\s+doing\s+(?:her|his|their|an?)\s+(?:a[\s-]levels|gcses|phd|master's|masters|degree|apprenticeship|finals|abitur)|(?:is|'s)\s+(?:learning|studying|training\s+(?:to|as|for)|getting\s+(?:married|divorced)|moving\s+(?:to|into|abroad|out)|expecting\s+a|in\s+year\s+\p{{L}}+)|wants\s+to\s+(?:be(?:come)?\s+an?|study|learn|move\s+to|emigrate|retire)|{ADVERBS}(?:likes|speaks|plays|studies|teaches|coaches|sings|owns|collects|hates|loves|adores|prefers|suffers\s+from|volunteers|commutes|runs\s+an?|manages|paints|breeds|comes\s+from|goes\s+to\s+(?:school|university|college|kindergarten)|starts\s+(?:school|university|college|uni)|studied|taught|has\s+(?:sung|played|worked|lived|taught)|grew\s+up|was\s+born|was\s+raised|moved\s+(?:to|from|back|into)|emigrated|retired|graduated|died|passed\s+away|got\s+(?:married|divorced)|can't\s+(?:eat|drink|swim|drive|walk|hear|see|read|climb|stand)|cannot\s+(?:eat|drink|swim|drive|walk|hear|see)|doesn't\s+(?:eat|drink|drive|smoke|speak|like|hear|walk)|never\s+(?:eats|drinks|smokes|drives|learned|learnt)|gets?\s+(?:really\s+|very\s+)?(?:seasick|carsick|airsick|travel\s+sick|migraines|panic\s+attacks)|can't\s+(?:have|take)\s+(?:any\s+)?(?:nuts|dairy|milk|gluten|eggs|sugar|penicillin|aspirin|ibuprofen|alcohol|shellfish)|(?:is|'s)\s+terrified|(?:is|'s)\s+saving|(?:needs|uses|has)\s+an?\s+(?:wheelchair|hearing\s+aid|walking\s+frame|inhaler|pacemaker)|(?:is|'s|has\s+been|'s\s+been)\s+my\s+(?:best\s+|oldest\s+|old\s+|closest\s+)?(?:friend|neighbou?r|boss|mentor|godmother|godfather)))\b"
     )
 }
 
@@ -369,13 +387,13 @@ pub(super) static THEIR_KIN: LazyLock<Pattern> = LazyLock::new(|| {
         .collect::<Vec<_>>()
         .join("|");
     pattern(&format!(
-        r"(?i)\b(?:my|our|(?:i|we)(?:'ve|\s+have)(?:\s+got)?\s+(?:an?|one))\s+(?:[\p{{L}}-]+\s+)?(?P<who>{kin})\b"
+        r"(?i)\b(?P<whose>my|our|your|(?:i|we)(?:'ve|\s+have)(?:\s+got)?\s+(?:an?|one))\s+(?:[\p{{L}}-]+\s+)?(?P<who>{kin})\b"
     ))
 });
 /// "Loves it", "likes this": what, only the talk before says.
 pub(super) static OTHERS_LIKE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:\p{L}+ly\s+|also\s+|still\s+)?(?:likes|loves|hates|adores|prefers)\s+(?:it|this|that|them|these|those|him|her|you|your|one|both)\b",
+        r"(?i)^(?:\p{L}+ly\s+|also\s+|still\s+)?(?:likes|loves|hates|adores|prefers)\s+(?:it|this|that|them|these|those|him|her|me|us|you|your|one|both)\b",
     )
 });
 pub(super) static NAME: LazyLock<Pattern> = LazyLock::new(|| {
