@@ -86,7 +86,8 @@ fn judge(expected: &Value, reply: &Reply, made: &[Made]) -> (Vec<String>, bool) 
         faults.push("found something".to_owned());
     }
     let text = reply.text.to_lowercase();
-    faults.extend(list("says").iter().filter(|it| !text.contains(*it)).map(|it| format!("does not say {it}")));
+    faults
+        .extend(list("says").iter().filter(|it| !text.contains(*it)).map(|it| format!("does not say {it}")));
     if !list("says_any").is_empty() && !list("says_any").iter().any(|it| text.contains(it)) {
         faults.push("says nothing of what it should".to_owned());
     }
