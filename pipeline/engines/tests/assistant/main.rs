@@ -186,9 +186,13 @@ async fn the_frozen_questions_are_answered() {
 
 /// Written by someone who had not read the rules: messages of a household, some of which lean on the one before.
 #[tokio::test]
-async fn the_questions_of_a_household_are_answered() {
+async fn the_messages_of_a_household_are_answered() {
     let open = include_str!("../../corpus/assistant/household_open.json");
     hold("household, open", World::household, open, true).await;
+}
+
+#[tokio::test]
+async fn the_frozen_messages_of_a_household_are_answered() {
     let frozen = include_str!("../../corpus/assistant/household_frozen.json");
     hold("household, frozen", World::household, frozen, false).await;
 }
