@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use assistant::{Context, DataTool, Limits, Past, Ports, Reply, Speaker, Turn};
 use engines::Embedded;
-use serde_json::Value;
+use serde_json::{Value, json};
 use world::{Made, World};
 
 /// Of the questions this part must be answered as expected.
-const RECALL: f64 = 0.85;
+const RECALL: f64 = 0.95;
 
 /// A message to the assistant, after the messages before it.
 async fn ask_after(world: &Arc<World>, history: Vec<Past>, question: &str) -> Reply {
@@ -149,7 +149,8 @@ async fn score(world: fn() -> World, file: &str, shown: bool) -> (usize, usize, 
         let (faults, wrong) = judge(expected, &reply, &made);
         right += usize::from(faults.is_empty());
         wrong_writes += usize::from(wrong);
-        if !faults.is_empty() && shown {
+        // A wrong write is shown of frozen questions, too: it has to be mended.
+        if !faults.is_empty() && (shown || wrong) {
             println!("{}: {faults:?}\n  {:?}\n  {}", expected["q"], made, reply.text);
         }
     }
@@ -246,4 +247,21 @@ async fn a_long_or_strange_message_writes_nothing_and_ends() {
         assert!(made.iter().all(|made| !made.writes), "{question}: {made:?}");
         assert!(!reply.text.is_empty(), "{question}");
     }
+}
+
+#[tokio::test]
+async fn a_message_that_leans_on_the_one_before_writes_nothing_and_asks_no_app() {
+    for (before, question) in [
+        ("Can you remind me to call Tom tomorrow?", "and on Friday?"),
+        ("Would you add a task: pay Priya on Monday?", "what about Tuesday?"),
+        ("Ask Weather for the forecast in Hamburg today, ok?", "and tomorrow?"),
+    ] {
+        let expected = json!({ "q": question, "after": [before] });
+        let (reply, made) = ask_expected(World::office(), &expected).await;
+        assert!(made.iter().all(|made| !made.writes), "{question}: {made:?} {}", reply.text);
+    }
+    let chosen = json!({ "q": "the second one", "after": ["Mark the Acme contract as done"] });
+    let (reply, made) = ask_expected(World::office(), &chosen).await;
+    let changed: Vec<&Value> = made.iter().filter(|made| made.writes).map(|made| &made.arguments).collect();
+    assert_eq!(changed, [&json!({ "id": "a-email", "completed": true })], "{}", reply.text);
 }

@@ -47,7 +47,7 @@ const BEFORE: [&str; 8] = ["with", "via", "using", "use", "ask", "tell", "app", 
 /// A tool that the message names.
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     let message = &turn.message;
-    if RECALL.is_match(&message.bare) {
+    if message.leans || RECALL.is_match(&message.bare) {
         return None;
     }
     let said: Vec<String> = words(&message.text).collect();

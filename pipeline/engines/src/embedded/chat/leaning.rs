@@ -1,5 +1,6 @@
 //! Messages that lean on the one before: another day of the same question, "she" of the person just asked about, and the answer to
-//! "which of these do you mean?". Each is read as it would be said by itself.
+//! "which of these do you mean?". Each is read as it would be said by itself. But for that answer, which chooses for an order, nothing
+//! is written and no app is asked for what only an earlier message says.
 
 use std::sync::LazyLock;
 
@@ -29,6 +30,8 @@ static ASKS: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static PRONOUN: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\b(?P<own>his|their|hers|her)\b|\b(?:he|she|they|him|them)\b"));
+static NTH: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:the )?(?P<nth>first|second|third|last)(?: one| task)?\W*$"));
 /// Somebody who is asked about.
 static NAMED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -66,12 +69,24 @@ fn alone(message: Message, before: Option<&Message>, heard: &str, context: &Cont
 /// One of the tasks that were offered for the order before: the only one that has all words of the message.
 fn chosen(message: &Message, before: &Message, heard: &str) -> Option<Message> {
     let offered = heard.strip_prefix(WHICH_TASK)?;
-    let wanted = stems(&message.bare.to_lowercase().replace(" one", " "));
-    let fits = |line: &&str| !wanted.is_empty() && wanted.is_subset(&stems(line));
-    let mut fitting = offered.lines().filter_map(|line| line.strip_prefix("- ")).filter(fits);
-    let (Some(line), None) = (fitting.next(), fitting.next()) else { return None };
+    let offered: Vec<&str> = offered.lines().filter_map(|line| line.strip_prefix("- ")).collect();
+    let line = match NTH.captures(&message.bare) {
+        Some(nth) => *match &nth["nth"].to_lowercase()[..] {
+            "first" => offered.first(),
+            "second" => offered.get(1),
+            "third" => offered.get(2),
+            _ => offered.last(),
+        }?,
+        None => {
+            let wanted = stems(&message.bare.to_lowercase().replace(" one", " "));
+            let fits = |line: &&&str| !wanted.is_empty() && wanted.is_subset(&stems(line));
+            let mut fitting = offered.iter().filter(fits);
+            let (Some(line), None) = (fitting.next(), fitting.next()) else { return None };
+            line
+        }
+    };
     let task = line.rsplit_once(" (").map_or(line, |(task, _)| task);
-    Some(Message { quoted: vec![task.to_owned()], ..before.clone() })
+    Some(before.of_quoted(task))
 }
 
 /// "And on Friday?": the question before, of that day.
@@ -90,7 +105,7 @@ fn another_day(message: &Message, before: &Message, context: &Context) -> Option
         Some(old) => text.replace_range(old.named, day),
         None => text = format!("{} {day}?", text.trim_end_matches(['?', '!', '.', ' '])),
     }
-    Some(before.saying(&text))
+    Some(before.leaning(&text))
 }
 
 /// "What did she say?": of the person whom the question before names.
@@ -104,7 +119,7 @@ fn same_person(message: &Message, before: &Message, context: &Context) -> Option
     let name = if found.name("own").is_some() { format!("{name}'s") } else { name };
     let mut text = message.text.clone();
     text.replace_range(found.get(0)?.range(), &name);
-    Some(message.saying(&text))
+    Some(message.leaning(&text))
 }
 
 /// The last person or thing that a question names.
