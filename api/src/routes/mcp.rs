@@ -118,7 +118,8 @@ fn accept_what_is_sent(headers: &mut HeaderMap) {
 /// What the SDK refuses in plain text becomes an error of JSON-RPC with the same status.
 async fn in_json(answer: Response) -> Response {
     let status = answer.status();
-    if !status.is_client_error() || answer.headers().contains_key(header::CONTENT_TYPE) {
+    let is_json = answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
+    if !status.is_client_error() || is_json {
         return answer;
     }
     let words = to_bytes(answer.into_body(), 1_000).await.unwrap_or_default();

@@ -12,7 +12,8 @@ const LIST: &str = r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}"#;
 
 async fn post(bench: &Bench, headers: &[(&str, &str)], body: &str) -> Answer {
     let key = format!("Bearer {}", bench.key);
-    let mut request = Request::builder().method(Method::POST).uri("/mcp").header("authorization", key);
+    let mut request = Request::builder().method(Method::POST).uri("/mcp").header("host", "listen.example");
+    request = request.header("authorization", key);
     if !headers.iter().any(|(name, _)| *name == "content-type") {
         request = request.header("content-type", "application/json");
     }
