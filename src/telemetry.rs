@@ -12,8 +12,15 @@ use crate::{
     traces::{Export, Shape, TraceSettings, WithTraceIds},
 };
 
-/// What no log shows, whatever is asked for.
-const NEVER: [&str; 2] = [trace::TARGET, "sqlx_postgres::options::pgpass"];
+/// What no log shows, whatever is asked for: spans of traces, the lines of a file of passwords, and the messages of MCP, which hold
+/// the words of users.
+const NEVER: [(&str, &str); 5] = [
+    (trace::TARGET, "off"),
+    ("sqlx_postgres::options::pgpass", "off"),
+    ("rmcp", "warn"),
+    ("rmcp::service", "warn"),
+    ("rmcp::transport::streamable_http_server::tower", "warn"),
+];
 
 /// The default log filter, except for the demo.
 pub(crate) const DEFAULT_LOG: &str = "info";
@@ -104,13 +111,14 @@ impl Logs {
     }
 
     /// Whatever is asked for, spans of traces are no part of the log: without a collector they are switched off where
-    /// they stand. Nor is what the driver says of a broken line in a file of passwords: it shows the line.
+    /// they stand. Nor is what the driver says of a broken line in a file of passwords: it shows the line. Nor what the SDK of MCP
+    /// says of every request: three lines at `info`, and the words of users at `debug`.
     fn filter(&self, default: &str) -> EnvFilter {
         // What the server notices of a schema that is there already is no news to anybody.
         let default = || format!("{default},{}=warn", NOTICES);
         let asked = self.log.clone().unwrap_or_else(default);
-        let off = NEVER.iter().filter_map(|target| format!("{target}=off").parse().ok());
-        off.fold(EnvFilter::new(asked), EnvFilter::add_directive)
+        let bounded = NEVER.iter().filter_map(|(target, level)| format!("{target}={level}").parse().ok());
+        bounded.fold(EnvFilter::new(asked), EnvFilter::add_directive)
     }
 
     fn shape(&self) -> Shape {
@@ -178,13 +186,14 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_asked_for_a_broken_line_of_passwords_is_not_logged() {
-        for log in ["info", "trace", "sqlx_postgres::options=trace"] {
+    fn whatever_is_asked_for_neither_passwords_nor_messages_of_mcp_are_logged() {
+        for log in ["info", "trace", "sqlx_postgres::options=trace", "rmcp::service=debug"] {
             let cli = ["listen", "--log", log, "completions", "bash"];
             let filter = Cli::try_parse_from(cli).unwrap().logs.filter("info");
-            for never in NEVER {
-                assert!(filter.to_string().contains(&format!("{never}=off")), "{filter}");
+            for (target, level) in NEVER {
+                assert!(filter.to_string().contains(&format!("{target}={level}")), "{filter}");
             }
+            assert!(!filter.to_string().contains("rmcp::service=debug"), "{filter}");
         }
     }
 

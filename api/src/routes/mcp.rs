@@ -7,22 +7,25 @@ use std::{io, sync::Arc};
 
 use assistant::{DataTool, Output, Toolbox, check_arguments};
 use axum::{
-    body::Body,
+    Json,
+    body::{Body, to_bytes},
     extract::{Request, State},
-    http::{HeaderMap, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-        ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ClientJsonRpcMessage, ContentBlock,
+        Implementation, JsonRpcError, ListToolsResult, PaginatedRequestParams, RequestId, ServerCapabilities,
+        ServerConfig, Tool, ToolAnnotations,
     },
     service::RequestContext,
     transport::streamable_http_server::{
         StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
     },
 };
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -60,8 +63,12 @@ pub(super) async fn serve(
         state.ledger.store().user(&caller.user).await?.map(|user| user.language).unwrap_or_default();
     let server =
         Server { data: UserData::of(&state, &caller, language, TRANSCRIPT), home: home(request.headers()) };
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     let body = whole(Request::from_parts(parts.clone(), body), state.settings.body_wait).await?;
+    if let Err(refused) = check_message(&body) {
+        return Ok(refused.into_response());
+    }
+    accept_what_is_sent(&mut parts.headers);
     let service = StreamableHttpService::new(
         move || Ok::<_, io::Error>(server.clone()),
         Arc::new(NeverSessionManager::default()),
@@ -72,7 +79,52 @@ pub(super) async fn serve(
             .disable_allowed_hosts(),
     );
     let answer = service.handle(Request::from_parts(parts, Body::from(body))).await;
-    Ok(answer.map(Body::new).into_response())
+    Ok(in_json(answer.map(Body::new)).await)
+}
+
+/// A refusal as JSON-RPC has it.
+fn refused_message(status: StatusCode, id: Option<RequestId>, error: ErrorData) -> Response {
+    (status, Json(JsonRpcError::new(id, error))).into_response()
+}
+
+/// Refuses what is no message, in the words of JSON-RPC: the SDK would say in plain text that the media type is wrong.
+fn check_message(body: &[u8]) -> Result<(), Response> {
+    let refused = |id, error| Err(refused_message(StatusCode::BAD_REQUEST, id, error));
+    let Ok(message) = serde_json::from_slice::<Value>(body) else {
+        return refused(None, ErrorData::parse_error("The body is not JSON", None));
+    };
+    if message.is_array() {
+        let words = "There are no batches: send each message in a request of its own";
+        return refused(None, ErrorData::invalid_request(words, None));
+    }
+    if ClientJsonRpcMessage::deserialize(&message).is_err() {
+        let id = message.get("id").and_then(|id| RequestId::deserialize(id).ok());
+        return refused(id, ErrorData::invalid_request("The body is not a message of JSON-RPC 2.0", None));
+    }
+    Ok(())
+}
+
+/// All answers are JSON, so a client that takes JSON can read them: the SDK refuses those that do not name event streams, too.
+fn accept_what_is_sent(headers: &mut HeaderMap) {
+    let takes_json =
+        |kinds: &str| ["*/*", "application/*", "application/json"].iter().any(|kind| kinds.contains(kind));
+    let mut named = headers.get_all(header::ACCEPT).iter().peekable();
+    if named.peek().is_none() || named.any(|kinds| kinds.to_str().is_ok_and(takes_json)) {
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(header::ACCEPT, both);
+    }
+}
+
+/// What the SDK refuses in plain text becomes an error of JSON-RPC with the same status.
+async fn in_json(answer: Response) -> Response {
+    let status = answer.status();
+    let is_json = answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
+    if !status.is_client_error() || is_json {
+        return answer;
+    }
+    let words = to_bytes(answer.into_body(), 1_000).await.unwrap_or_default();
+    let words = String::from_utf8_lossy(&words).into_owned();
+    refused_message(status, None, ErrorData::invalid_request(words, None))
 }
 
 /// Browsers name the page that sends: only those that the operator named may.

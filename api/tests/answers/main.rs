@@ -31,6 +31,7 @@ mod listen;
 mod lists;
 mod live_page;
 mod lost;
+mod mcp;
 mod memories;
 mod memory;
 mod messages;

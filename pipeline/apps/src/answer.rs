@@ -8,8 +8,34 @@ use crate::{Answered, Tool, ToolFailure};
 const MAX_ERROR: usize = 500;
 /// The statuses whose `{"error": …}` are the app's own words.
 const WITH_WORDS: [u16; 5] = [400, 401, 403, 404, 500];
-/// What secrets begin with: ours, and those that are common elsewhere.
-const SECRETS: [&str; 4] = ["lsk_", "lak_", "whsec_", "sk-"];
+/// What secrets begin with, in lower case: ours, and those that are common elsewhere.
+const SECRETS: [&str; 20] = [
+    "lsk_",
+    "lak_",
+    "whsec_",
+    "sk-",
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "xapp-",
+    "akia",
+    "aiza",
+    "eyj",
+    "npm_",
+];
+/// What secrets are called where they stand behind their names.
+const NAMES: [&str; 9] =
+    ["password", "passwd", "pwd", "secret", "token", "apikey", "api_key", "api-key", "access_key"];
+/// A shorter value behind such a name, or one without a digit, is a word: "token: expired".
+const SECRET_LENGTH: usize = 6;
 /// What stands for a secret.
 const MASK: &str = "[…]";
 
@@ -33,17 +59,21 @@ pub fn read_answer(tool: &Tool, status: u16, body: &[u8], setup_url: Option<&str
     }
 }
 
-/// Of 2xx: `result`, else `message`, else the body as text. Only an `error` is an error whatever the status says.
+/// Of 2xx: `result`, else `message`, else the body as text, but for pages and broken JSON. Only an `error` is an error whatever the status says.
 fn result(body: &[u8]) -> Answered {
     let Ok(text) = std::str::from_utf8(body) else { return Answered::Failed(ToolFailure::Malformed) };
     let fields = match serde_json::from_str(text) {
         Ok(Value::Object(fields)) => fields,
-        Ok(_) | Err(_) => return Answered::Result(text.to_owned()),
+        // A page of a proxy, and an object that is cut off.
+        Err(_) if text.trim_start().starts_with(['<', '{']) => {
+            return Answered::Failed(ToolFailure::Malformed);
+        }
+        Ok(_) | Err(_) => return Answered::Result(visible(text)),
     };
     let said =
         ["result", "message"].into_iter().find_map(|name| fields.get(name).filter(|value| !value.is_null()));
     match said {
-        Some(Value::String(text)) => Answered::Result(text.clone()),
+        Some(Value::String(text)) => Answered::Result(visible(text)),
         Some(other) => Answered::Result(other.to_string()),
         None => match error_text(body) {
             Some(text) => Answered::AppError { text, setup_url: None },
@@ -59,6 +89,14 @@ fn error_text(body: &[u8]) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// A result as it may be shown: lines and tabs stay, other control characters and those that turn the direction of what stands behind
+/// them go.
+fn visible(text: &str) -> String {
+    let turns = |letter: char| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}');
+    let stays = |letter: &char| matches!(letter, '\n' | '\t') || !(letter.is_control() || turns(*letter));
+    text.chars().filter(stays).collect()
+}
+
 /// One line, without control and format characters, without secrets, at most [`MAX_ERROR`] characters. Secrets are masked
 /// before the text is cut, so that no half of one is left.
 pub(crate) fn fit(text: &str) -> String {
@@ -66,11 +104,13 @@ pub(crate) fn fit(text: &str) -> String {
     let visible: String = clean.chars().filter(|letter| !is_hidden(*letter)).collect();
     let words: Vec<&str> = visible.split_whitespace().collect();
     let mut masked: Vec<String> = Vec::with_capacity(words.len());
-    let mut after_bearer = false;
+    let (mut after_bearer, mut after_name) = (false, false);
     for word in words {
-        masked.push(if after_bearer { MASK.to_owned() } else { without_secret(word) });
+        let is_secret = after_bearer || after_name && may_be_secret(word);
+        masked.push(if is_secret { MASK.to_owned() } else { without_secret(&without_values(word)) });
         let bare = word.trim_matches(|letter: char| !letter.is_ascii_alphanumeric());
         after_bearer = bare.to_ascii_lowercase().ends_with("bearer");
+        after_name = word.ends_with([':', '=']) && names_secret(word);
     }
     masked.join(" ").chars().take(MAX_ERROR).collect()
 }
@@ -79,6 +119,34 @@ pub(crate) fn fit(text: &str) -> String {
 fn is_hidden(letter: char) -> bool {
     matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
         | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Whether a name, with quotes and the like around it, is one of a secret.
+fn names_secret(name: &str) -> bool {
+    let name = name.trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric()).to_ascii_lowercase();
+    NAMES.iter().any(|secret| name.ends_with(secret))
+}
+
+fn may_be_secret(value: &str) -> bool {
+    value.chars().count() >= SECRET_LENGTH && value.contains(|letter: char| letter.is_ascii_digit())
+}
+
+/// The word without the values that stand behind names of secrets, and without the user and the password of an address.
+fn without_values(word: &str) -> String {
+    let part = |part: &str| match part.split_once(['=', ':']) {
+        Some((name, value)) if names_secret(name) && may_be_secret(value) => {
+            let separator = part.get(name.len()..=name.len()).unwrap_or_default();
+            let end = if value.ends_with(['&', ';', ',']) { value.get(value.len() - 1..) } else { None };
+            format!("{name}{separator}{MASK}{}", end.unwrap_or_default())
+        }
+        _ => part.to_owned(),
+    };
+    let plain: String = word.split_inclusive(['&', ';', ',']).map(part).collect();
+    let Some((scheme, address)) = plain.split_once("://") else { return plain };
+    match address.split_once('@') {
+        Some((user, host)) if !user.contains('/') => format!("{scheme}://{MASK}@{host}"),
+        _ => plain,
+    }
 }
 
 /// The word with every secret in it masked: from its prefix to the first character that no secret has.
@@ -139,6 +207,11 @@ mod tests {
         assert_eq!(read(201, r#"{"result": {"rows": [1, 2]}}"#), result(r#"{"rows":[1,2]}"#));
         assert_eq!(read(200, r#"{"message": "sent", "error": "none"}"#), result("sent"));
         assert_eq!(read(200, "plain words"), result("plain words"));
+        for broken in ["<html><script>alert(1)</script></html>", "{\"result\": \"half"] {
+            assert_eq!(read(200, broken), Answered::Failed(ToolFailure::Malformed), "{broken}");
+        }
+        let hidden = json!({ "result": "a\u{0}\u{1b}[31mb\u{202e}c\r\n\td" }).to_string();
+        assert_eq!(read(200, &hidden), result("a[31mbc\n\td"));
         assert_eq!(read(200, r#"{"other": 1}"#), result(r#"{"other": 1}"#));
         assert_eq!(
             read_answer(&tool(true), 200, &[0xff, 0xfe], None),
@@ -182,6 +255,11 @@ mod tests {
             ("Authorization: Bearer eyJhbGciOi.x.y failed", "Authorization: Bearer […] failed"),
             ("a risk-free line\nand\u{0}another\u{200b}", "a risk-free line and another"),
             ("(whsec_AbC+/=)", "([…])"),
+            ("ghp_16C7e42F292c and AKIAIOSFODNN7EXAMPLE, eyJhbGciOi.e30.x", "[…] and […], […]"),
+            ("password=hunter22 api_key: 42424242", "password=[…] api_key: […]"),
+            ("GET https://a.example/?q=1&token=abc123&x=2", "GET https://a.example/?q=1&token=[…]&x=2"),
+            ("https://ann:pw@host/x or https://host/@ann", "https://[…]@host/x or https://host/@ann"),
+            ("token: expired, password: too short", "token: expired, password: too short"),
         ] {
             assert_eq!(read(400, &json!({ "error": text }).to_string()), error(shown), "{text}");
         }

@@ -13,6 +13,8 @@ pub enum Kind {
         /// By how much.
         millis: u64,
     },
+    /// A good answer, as soon as the server is mended.
+    Held,
     /// 429, with the seconds of a `Retry-After` where they are given.
     RateLimited {
         /// Seconds.

@@ -13,6 +13,7 @@ use axum::routing::{delete, get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
 
@@ -57,6 +58,7 @@ struct Shared {
     options: Options,
     began: Instant,
     state: Mutex<Inside>,
+    mended: Notify,
 }
 
 #[derive(Default)]
@@ -95,7 +97,12 @@ impl Mock {
     /// When the listener has no address.
     pub fn listen(listener: TcpListener, options: Options) -> std::io::Result<Self> {
         let addr = listener.local_addr()?;
-        let shared = Arc::new(Shared { options, began: Instant::now(), state: Mutex::default() });
+        let shared = Arc::new(Shared {
+            options,
+            began: Instant::now(),
+            state: Mutex::default(),
+            mended: Notify::new(),
+        });
         let router = router(Arc::clone(&shared));
         let serving = tokio::spawn(async move { axum::serve(listener, router).await }).abort_handle();
         Ok(Self { addr, shared, serving })
@@ -116,9 +123,10 @@ impl Mock {
         self.shared.inside().faults.add([fault]);
     }
 
-    /// Nothing goes wrong any more.
+    /// Nothing goes wrong any more, and what was held is answered.
     pub fn mend(&self) {
         self.shared.inside().faults.clear();
+        self.shared.mended.notify_waiters();
     }
 
     /// What it does in the next rounds of talks with tools; afterwards it says "Very well.".
@@ -271,6 +279,10 @@ async fn misbehave(shared: &Shared, number: usize, question: &Question, kind: Ki
     match kind {
         Kind::Slow { millis } => {
             sleep(Duration::from_millis(millis)).await;
+            good(shared, number, question, false)
+        }
+        Kind::Held => {
+            shared.mended.notified().await;
             good(shared, number, question, false)
         }
         Kind::Obey => good(shared, number, question, true),

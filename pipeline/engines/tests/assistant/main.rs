@@ -1,5 +1,5 @@
-//! The assistant without a model, held to questions that were written before its rules, over a small world
-//! (`corpus/assistant/`). Half of the questions are frozen: they are not looked at when rules change, only counted.
+//! The assistant without a model, held to questions that were written before its rules, over two small worlds
+//! (`corpus/assistant/`). Frozen questions are not looked at when rules change, only counted.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 #![allow(clippy::indexing_slicing, reason = "the corpus is ours")]
 
@@ -7,24 +7,24 @@ mod world;
 
 use std::sync::Arc;
 
-use assistant::{Context, DataTool, Limits, Ports, Reply, Turn};
+use assistant::{Context, DataTool, Limits, Past, Ports, Reply, Speaker, Turn};
 use engines::Embedded;
-use serde_json::Value;
+use serde_json::{Value, json};
 use world::{Made, World};
 
 /// Of the questions this part must be answered as expected.
-const RECALL: f64 = 0.85;
+const RECALL: f64 = 0.95;
 
-async fn ask(question: &str) -> (Reply, Vec<Made>) {
-    let world = Arc::new(World::load());
+/// A message to the assistant, after the messages before it.
+async fn ask_after(world: &Arc<World>, history: Vec<Past>, question: &str) -> Reply {
     let turn = Turn {
         context: Context {
             now: world.now,
             zone: world.zone,
-            user_name: Some("Ann".to_owned()),
+            user_name: world.data["user_name"].as_str().map(str::to_owned),
             is_first: false,
         },
-        history: Vec::new(),
+        history,
         question: question.to_owned(),
         ports: Ports {
             engine: Arc::new(Embedded::new()),
@@ -35,8 +35,27 @@ async fn ask(question: &str) -> (Reply, Vec<Made>) {
         },
         limits: Limits::default(),
     };
-    let reply = turn.run(std::future::pending()).await;
+    turn.run(std::future::pending()).await
+}
+
+async fn ask(question: &str) -> (Reply, Vec<Made>) {
+    let world = Arc::new(World::office());
+    let reply = ask_after(&world, Vec::new(), question).await;
     (reply, world.made())
+}
+
+/// Asks what an entry of the corpus expects to be answered; what it says was asked `after`, is asked before.
+async fn ask_expected(world: World, expected: &Value) -> (Reply, Vec<Made>) {
+    let world = Arc::new(world);
+    let past = |speaker, text: &str| Past { speaker, text: text.to_owned(), apps: Vec::new() };
+    let mut history = Vec::new();
+    for question in expected["after"].as_array().into_iter().flatten().map(|it| it.as_str().unwrap()) {
+        let reply = ask_after(&world, history.clone(), question).await;
+        history.extend([past(Speaker::Human, question), past(Speaker::Assistant, &reply.text)]);
+    }
+    let before = world.made().len();
+    let reply = ask_after(&world, history, expected["q"].as_str().unwrap()).await;
+    (reply, world.made().split_off(before))
 }
 
 /// What is wrong with an answer, and whether it wrote what it should not have.
@@ -65,6 +84,12 @@ fn judge(expected: &Value, reply: &Reply, made: &[Made]) -> (Vec<String>, bool) 
     }
     if expected["nothing"] == true && !sources.is_empty() {
         faults.push("found something".to_owned());
+    }
+    let text = reply.text.to_lowercase();
+    faults
+        .extend(list("says").iter().filter(|it| !text.contains(*it)).map(|it| format!("does not say {it}")));
+    if !list("says_any").is_empty() && !list("says_any").iter().any(|it| text.contains(it)) {
+        faults.push("says nothing of what it should".to_owned());
     }
     let writes: Vec<&Made> = made.iter().filter(|made| made.writes).collect();
     let wrong = match (expected.get("write"), writes.as_slice()) {
@@ -116,15 +141,16 @@ fn compare(write: &Value, tool: &Value, made: &Made) -> Vec<String> {
     problems
 }
 
-async fn score(file: &str, shown: bool) -> (usize, usize, usize) {
+async fn score(world: fn() -> World, file: &str, shown: bool) -> (usize, usize, usize) {
     let questions: Vec<Value> = serde_json::from_str(file).unwrap();
     let (mut right, mut wrong_writes) = (0, 0);
     for expected in &questions {
-        let (reply, made) = ask(expected["q"].as_str().unwrap()).await;
+        let (reply, made) = ask_expected(world(), expected).await;
         let (faults, wrong) = judge(expected, &reply, &made);
         right += usize::from(faults.is_empty());
         wrong_writes += usize::from(wrong);
-        if !faults.is_empty() && shown {
+        // A wrong write is shown of frozen questions, too: it has to be mended.
+        if !faults.is_empty() && (shown || wrong) {
             println!("{}: {faults:?}\n  {:?}\n  {}", expected["q"], made, reply.text);
         }
     }
@@ -132,8 +158,8 @@ async fn score(file: &str, shown: bool) -> (usize, usize, usize) {
 }
 
 /// At least [`RECALL`] of the questions are answered right, and nothing is written that was not asked for.
-async fn hold(name: &str, questions: &str, shown: bool) {
-    let (right, all, wrong) = score(questions, shown).await;
+async fn hold(name: &str, world: fn() -> World, questions: &str, shown: bool) {
+    let (right, all, wrong) = score(world, questions, shown).await;
     println!("{name}: {right} of {all}, {wrong} wrong writes");
     assert_eq!(wrong, 0);
     assert!(right as f64 >= RECALL * all as f64, "{right} of {all}");
@@ -141,41 +167,41 @@ async fn hold(name: &str, questions: &str, shown: bool) {
 
 #[tokio::test]
 async fn the_open_questions_are_answered() {
-    hold("open", include_str!("../../corpus/assistant/open.json"), true).await;
+    hold("open", World::office, include_str!("../../corpus/assistant/open.json"), true).await;
 }
 
 #[tokio::test]
 async fn questions_that_were_added_later_are_answered() {
-    hold("more", include_str!("../../corpus/assistant/more.json"), true).await;
+    hold("more", World::office, include_str!("../../corpus/assistant/more.json"), true).await;
 }
 
 #[tokio::test]
 async fn the_questions_of_a_stranger_are_answered() {
-    hold("stranger", include_str!("../../corpus/assistant/stranger.json"), true).await;
+    hold("stranger", World::office, include_str!("../../corpus/assistant/stranger.json"), true).await;
 }
 
 #[tokio::test]
 async fn the_frozen_questions_are_answered() {
-    hold("frozen", include_str!("../../corpus/assistant/frozen.json"), false).await;
+    hold("frozen", World::office, include_str!("../../corpus/assistant/frozen.json"), false).await;
+}
+
+/// Written by someone who had not read the rules: messages of a household, some of which lean on the one before.
+#[tokio::test]
+async fn the_messages_of_a_household_are_answered() {
+    let open = include_str!("../../corpus/assistant/household_open.json");
+    hold("household, open", World::household, open, true).await;
+}
+
+#[tokio::test]
+async fn the_frozen_messages_of_a_household_are_answered() {
+    let frozen = include_str!("../../corpus/assistant/household_frozen.json");
+    hold("household, frozen", World::household, frozen, false).await;
 }
 
 #[tokio::test]
 async fn without_the_scope_nothing_is_written_and_the_scope_is_named() {
-    let world = Arc::new(World { denied: vec![DataTool::CreateActionItem], ..World::load() });
-    let turn = Turn {
-        context: Context { now: world.now, zone: world.zone, user_name: None, is_first: false },
-        history: Vec::new(),
-        question: "Remind me to call the bank tomorrow".to_owned(),
-        ports: Ports {
-            engine: Arc::new(Embedded::new()),
-            toolbox: world.clone(),
-            apps: world.clone(),
-            journal: world.clone(),
-            listener: world.clone(),
-        },
-        limits: Limits::default(),
-    };
-    let reply = turn.run(std::future::pending()).await;
+    let world = Arc::new(World { denied: vec![DataTool::CreateActionItem], ..World::office() });
+    let reply = ask_after(&world, Vec::new(), "Remind me to call the bank tomorrow").await;
     assert!(reply.text.contains("action_items:write"), "{}", reply.text);
     assert_eq!(world.made(), Vec::<Made>::new());
 }
@@ -221,4 +247,21 @@ async fn a_long_or_strange_message_writes_nothing_and_ends() {
         assert!(made.iter().all(|made| !made.writes), "{question}: {made:?}");
         assert!(!reply.text.is_empty(), "{question}");
     }
+}
+
+#[tokio::test]
+async fn a_message_that_leans_on_the_one_before_writes_nothing_and_asks_no_app() {
+    for (before, question) in [
+        ("Can you remind me to call Tom tomorrow?", "and on Friday?"),
+        ("Would you add a task: pay Priya on Monday?", "what about Tuesday?"),
+        ("Ask Weather for the forecast in Hamburg today, ok?", "and tomorrow?"),
+    ] {
+        let expected = json!({ "q": question, "after": [before] });
+        let (reply, made) = ask_expected(World::office(), &expected).await;
+        assert!(made.iter().all(|made| !made.writes), "{question}: {made:?} {}", reply.text);
+    }
+    let chosen = json!({ "q": "the second one", "after": ["Mark the Acme contract as done"] });
+    let (reply, made) = ask_expected(World::office(), &chosen).await;
+    let changed: Vec<&Value> = made.iter().filter(|made| made.writes).map(|made| &made.arguments).collect();
+    assert_eq!(changed, [&json!({ "id": "a-email", "completed": true })], "{}", reply.text);
 }

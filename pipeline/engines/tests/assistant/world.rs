@@ -33,8 +33,16 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn load() -> Self {
-        let data: Value = serde_json::from_str(include_str!("../../corpus/assistant/world.json")).unwrap();
+    pub(crate) fn office() -> Self {
+        Self::of(include_str!("../../corpus/assistant/world.json"))
+    }
+
+    pub(crate) fn household() -> Self {
+        Self::of(include_str!("../../corpus/assistant/household.json"))
+    }
+
+    fn of(data: &str) -> Self {
+        let data: Value = serde_json::from_str(data).unwrap();
         Self {
             now: data["now"].as_str().unwrap().parse().unwrap(),
             zone: data["time_zone"].as_str().unwrap().parse().unwrap(),

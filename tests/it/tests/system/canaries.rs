@@ -93,6 +93,7 @@ async fn canaries_are_where_words_belong_and_nowhere_else() {
     let client = world.client(&process);
     client.tell(&receiver.url()).await;
     strangers_knock(&process.api).await;
+    searched_by_mcp(&process.api, world.key()).await;
     let promise = format!("I will order the {SAID} tiles from the builder by Friday.");
 
     let id = client.admit(&["Let's plan the garden.", &promise, &format!("I love {SAID}.")]).await;
@@ -156,6 +157,17 @@ async fn strangers_knock(api: &str) {
             assert!(!words.to_string().contains(HEADER) && !words.to_string().contains(key), "{words}");
         }
     }
+}
+
+/// A search by MCP, whose SDK has logs of its own.
+async fn searched_by_mcp(api: &str, key: &str) {
+    let http = reqwest::Client::builder().no_proxy().build().expect("a client can be made");
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "search", "arguments": { "query": SAID } } });
+    let answered =
+        http.post(format!("{api}/mcp")).bearer_auth(key).json(&call).send().await.expect("it answers");
+    let words: Value = answered.json().await.expect("it answers in JSON");
+    assert!(words["result"]["structuredContent"]["results"].is_array(), "{words}");
 }
 
 fn nowhere(position: &str, text: &str, key: &str) {

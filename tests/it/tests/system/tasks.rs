@@ -214,13 +214,18 @@ async fn a_delivery_is_answered_before_its_deadline_and_the_run_goes_on() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     queue.emulator.pause(true);
+    let mock = mock_model::Mock::start(mock_model::Options::default()).await.expect("a port is free");
+    let url = mock.base_url();
     let settings = [
         ("LISTEN_FINALIZATION_DISPATCH_MODE", "postgres"),
         ("LISTEN_ROLES", "api"),
         ("LISTEN_FINALIZATION_RUN_TIMEOUT_SECONDS", "12"),
-        // With all that the run does besides, past the answer, which comes five seconds before the limit: these are what it has.
-        ("LISTEN_DEMO_PAUSE_AFTER", "describe=7"),
+        ("LISTEN_TEXT_ENGINE", "openai"),
+        ("LISTEN_OPENAI_BASE_URL", &url),
+        ("LISTEN_OPENAI_MODEL", "mock"),
     ];
+    // The run waits for its model until its delivery is answered, five seconds before the limit: it has these for the rest of its work.
+    mock.fault(mock_model::Fault::always(mock_model::Kind::Held));
     let process = Process::serve(&world.url, &queue.taking(&settings)).await;
     let client = world.client(&process);
     let id = client.admit(GARDEN).await;
@@ -228,6 +233,7 @@ async fn a_delivery_is_answered_before_its_deadline_and_the_run_goes_on() {
 
     let (status, again, answer) = deliver(&process.api, Some(&queue.token()), dispatch(&job, 1)).await;
 
+    mock.mend();
     assert_eq!((status.as_u16(), again, answer), (409, Some(31), json!({ "status": "leased" })));
     assert_eq!(client.finished(&id).await["status"], "completed");
     assert_eq!(binary::the_job(&world.url)["runs"], json!(1));

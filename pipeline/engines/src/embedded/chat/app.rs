@@ -47,7 +47,7 @@ const BEFORE: [&str; 8] = ["with", "via", "using", "use", "ask", "tell", "app", 
 /// A tool that the message names.
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     let message = &turn.message;
-    if RECALL.is_match(&message.bare) {
+    if message.leans || RECALL.is_match(&message.bare) {
         return None;
     }
     let said: Vec<String> = words(&message.text).collect();
@@ -59,6 +59,11 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
         .filter(|(_, tool)| is_named(&said, tool))
         .map(|(offered, tool)| (nearness(&message.text, tool), offered, tool))
         .collect();
+    // The one whose name is written out, whatever else the words fit.
+    let is_written = |tool: &AppTool| tool.name.contains('_') && said.contains(&tool.name.to_lowercase());
+    if named.iter().filter(|(.., tool)| is_written(tool)).count() == 1 {
+        named.retain(|(.., tool)| is_written(tool));
+    }
     let best = named.iter().map(|(nearness, ..)| *nearness).max()?;
     named.retain(|(nearness, ..)| *nearness == best);
     // Of several that are as near, the one whose whole name was said.
@@ -72,6 +77,9 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     };
     if let Some(exchange) = turn.round.rounds.iter().flatten().find(|made| made.call.name == offered.name) {
         return Some(match &exchange.result {
+            Ok(Value::String(said)) if said.trim().is_empty() => {
+                answer(format!("{} did that, and said nothing.", tool.app_name))
+            }
             Ok(Value::String(said)) => answer(format!("{} says: {said}", tool.app_name)),
             Ok(other) => answer(format!("{} says: {other}", tool.app_name)),
             Err(words) if exchange.foreign => answer(format!("{} could not do that: {words}", tool.app_name)),
@@ -122,8 +130,12 @@ fn is_named(said: &[String], tool: &AppTool) -> bool {
         .name
         .split(['_', '-'])
         .any(|word| GENERIC.contains(&word) && said.iter().any(|said| said == word));
-    // As it is written, with its underscores.
-    let literal = tool.name.contains('_') && said.contains(&tool.name.to_lowercase());
+    // As it is written, with its underscores, or where a tool is asked for.
+    let name = tool.name.to_lowercase();
+    let literal = (name.contains('_') && said.contains(&name)) || said.windows(2).any(|pair| {
+        matches!(pair, [order, named] if ["use", "call", "run"].contains(&order.as_str()) && *named == name)
+            && !is_ours(&name)
+    });
     named || literal || (!own.is_empty() && all && (own.len() > 1 || verb))
 }
 

@@ -1,5 +1,6 @@
 //! Goals: how they stand, and setting where one stands.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use assistant::{DataTool, Step};
@@ -11,23 +12,36 @@ use crate::embedded::dates::number;
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
 
+static THOUSANDS: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$"));
 static GOALS: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\bgoals?\b"));
 /// "Set my book goal to 8", "update the goal reading to 8 of 12".
 static SET: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:set|update|change|put|log|record|move|bring|raise|lower|increase|decrease)\b(?P<which>.*?\bgoals?\b.*?)\b(?:to|at|=)\s*(?P<value>-?\d+(?:[.,]\d+)?)\b",
+        r"(?i)^(?:set|update|change|put|log|record|move|bring|raise|lower|increase|decrease)\b(?P<which>.*?\bgoals?\b.*?)\b(?:to|at|=)\s*(?P<value>-?\d+(?:[.,]\d+)*)\b",
+    )
+});
+/// The same of a goal that is named without the word: "put the savings at 900".
+static SET_NAMED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:set|update|change|put|log|record|bring|raise)\s+(?:my |the |our )?(?P<which>\p{L}[^,;:.?!]*?)\s+(?:to|at|=)\s*(?P<value>-?\d[\d.,]*)(?:\s+\p{L}+)?\W*$",
+    )
+});
+/// "How is the savings plan coming along?"
+static HOW_IS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^how(?:'s| is| are|'re)\b.*\b(?:doing|going|coming (?:along|on)|looking|getting on|progressing)\W*$",
     )
 });
 /// "Add 5 km to my running goal".
 static ADD: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:add|log|record)\s+(?P<value>\d+(?:[.,]\d+)?)\b(?P<unit>[^\d]*?)\b(?:to|towards?|for|on)\b(?P<which>.*\bgoals?\b.*)$",
+        r"(?i)^(?:(?P<why>[^\d]+?)[,;.]\s*)?(?:so |and |please )*(?:add|log|record)\s+(?P<value>\d+(?:[.,]\d+)*|[a-z]+)\b(?P<unit>[^\d]*?)\b(?:to|towards?|for|on)\b(?P<which>.*\bgoals?\b.*)$",
     )
 });
 /// "I finished a book, bump the goal by one".
 static BY: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?P<why>.+?)[,;.]\s*)?(?:so |and |please )*(?P<verb>bump|raise|increase|increment|move|push|lower|decrease|reduce)\s+(?:up |down )?(?P<which>.*\bgoals?\b.*?)\s+(?:up |down )?by\s+(?P<value>\d+(?:[.,]\d+)?|[a-z]+)\b",
+        r"(?i)^(?:(?P<why>.+?)[,;.]\s*)?(?:so |and |please )*(?P<verb>bump|raise|increase|increment|move|push|lower|decrease|reduce)\s+(?:up |down )?(?P<which>.*\bgoals?\b.*?)\s+(?:up |down )?by\s+(?P<value>\d+(?:[.,]\d+)*|[a-z]+)\b",
     )
 });
 /// A figure that a goal may know: "how many books have I read?".
@@ -49,7 +63,8 @@ static AROUND: LazyLock<Pattern> = LazyLock::new(|| {
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     let bare = &turn.message.bare;
     let is_named = GOALS.is_match(bare);
-    if !(is_named || HOW_MUCH.is_match(bare) && turn.offers(DataTool::ListGoals)) {
+    let may_be_meant = || HOW_MUCH.is_match(bare) || HOW_IS.is_match(bare) || SET_NAMED.is_match(bare);
+    if !(is_named || may_be_meant() && turn.offers(DataTool::ListGoals)) {
         return None;
     }
     let change = change(bare);
@@ -59,7 +74,9 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
         Some(Err(words)) => return Some(failed(words)),
     };
     let goals = listed(result, "goals");
-    if !is_named && (fitting(&goals, bare).is_empty() || change.is_some()) {
+    // Without the word, a goal is meant that has at least half of the words.
+    let words = change.as_ref().map_or(bare.as_str(), |(which, _)| which.as_str());
+    if !is_named && (HOW_MUCH.is_match(bare) && change.is_some() || !is_meant(&goals, words)) {
         return None;
     }
     Some(match change {
@@ -76,19 +93,15 @@ enum Change {
 }
 
 fn change(bare: &str) -> Option<(String, Change)> {
-    let value = |text: &str| text.replace(',', ".").parse::<f64>().ok();
-    if let Some(found) = SET.captures(bare) {
+    if let Some(found) = SET.captures(bare).or_else(|| SET_NAMED.captures(bare)) {
         return Some((found["which"].to_owned(), Change::To(value(&found["value"])?)));
     }
     if let Some(found) = ADD.captures(bare) {
-        return Some((
-            format!("{} {}", &found["which"], &found["unit"]),
-            Change::By(value(&found["value"])?),
-        ));
+        let more = counted(&found["value"])?;
+        return Some((format!("{} {}", &found["which"], &found["unit"]), Change::By(more)));
     }
     if let Some(found) = BY.captures(bare) {
-        let words = found["value"].to_lowercase();
-        let by = value(&words).or_else(|| number(&words).map(|by| by as f64))?;
+        let by = counted(&found["value"])?;
         let is_less = ["lower", "decrease", "reduce"].contains(&found["verb"].to_lowercase().as_str());
         let why = found.name("why").map_or("", |why| why.as_str());
         return Some((format!("{} {why}", &found["which"]), Change::By(if is_less { -by } else { by })));
@@ -98,15 +111,38 @@ fn change(bare: &str) -> Option<(String, Change)> {
     Some((which.as_str().to_owned(), Change::Reached))
 }
 
+/// "1,200" is a thousand and more, "1,5" one and a half.
+fn value(text: &str) -> Option<f64> {
+    let text = text.trim_end_matches(['.', ',']);
+    if THOUSANDS.is_match(text) {
+        return text.replace(',', "").parse().ok();
+    }
+    text.replace(',', ".").parse().ok()
+}
+
+/// In digits or in words.
+fn counted(text: &str) -> Option<f64> {
+    value(text).or_else(|| number(&text.to_lowercase()).map(|count| count as f64))
+}
+
+/// Whether one of the goals has at least half of the words.
+fn is_meant(goals: &[&Value], words: &str) -> bool {
+    let wanted = stems(&AROUND.replace_all(words, " "));
+    goals.iter().any(|goal| rate(goal, &wanted) >= 0.5)
+}
+
+fn rate(goal: &Value, wanted: &HashSet<String>) -> f64 {
+    share(wanted, &format!("{} {}", text(goal, "title"), text(goal, "unit")))
+}
+
 /// The goals that the words fit best; all of them where no words are left.
 fn fitting<'v>(goals: &[&'v Value], words: &str) -> Vec<&'v Value> {
     let wanted = stems(&AROUND.replace_all(words, " "));
     if wanted.is_empty() {
         return goals.to_vec();
     }
-    let rate = |goal: &Value| share(&wanted, &format!("{} {}", text(goal, "title"), text(goal, "unit")));
-    let best = goals.iter().map(|goal| rate(goal)).fold(0.0, f64::max);
-    goals.iter().copied().filter(|goal| best > 0.0 && rate(goal) >= best).collect()
+    let best = goals.iter().map(|goal| rate(goal, &wanted)).fold(0.0, f64::max);
+    goals.iter().copied().filter(|goal| best > 0.0 && rate(goal, &wanted) >= best).collect()
 }
 
 fn set(turn: &Turn<'_>, goals: &[&Value], which: &str, change: Change) -> Step {
@@ -160,4 +196,26 @@ fn line(goal: &Value) -> String {
     };
     let share = if target > 0.0 { format!(" ({:.0} %)", 100.0 * current / target) } else { String::new() };
     format!("- {}: {current} of {target}{unit}{share}\n", text(goal, "title"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_read_as_people_write_it() {
+        for (text, figure) in [
+            ("8", 8.0),
+            ("1,200", 1_200.0),
+            ("12,345.5", 12_345.5),
+            ("1,5", 1.5),
+            ("2.5", 2.5),
+            ("900.", 900.0),
+        ] {
+            assert_eq!(value(text), Some(figure), "{text}");
+        }
+        assert_eq!(value("1,2,3"), None);
+        assert_eq!(counted("two"), Some(2.0));
+        assert_eq!(counted("milk"), None);
+    }
 }

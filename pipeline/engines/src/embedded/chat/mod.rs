@@ -1,14 +1,15 @@
 //! The assistant without a model: rules choose tools, templates word what the tools returned.
 //!
 //! Every sentence about the user's things quotes one of them, what is not found is said to be not found, and nothing is
-//! written unless the message asks for it in so many words. The engine has no state: each round reads the message anew and
-//! goes on from the results that are there.
+//! written unless the message asks for it in so many words. The engine has no state: each round reads the message anew, with
+//! the one before where it leans on that, and goes on from the results that are there.
 
 mod app;
 mod chatter;
 mod conversations;
 mod facts;
 mod goals;
+mod leaning;
 mod passages;
 mod tasks;
 mod wish;
@@ -38,7 +39,7 @@ impl Converse for Embedded {
         round: Round<'a>,
         say: &'a (dyn Fn(&str) + Send + Sync),
     ) -> BoxFuture<'a, Result<Step, Trouble>> {
-        let mut step = step(&Turn { message: Message::of(round.question, self.order), round });
+        let mut step = step(&Turn::of(round, self.order));
         if let Step::Answer { text, .. } = &mut step {
             if round.context.is_first {
                 text.push_str("\n\n");
@@ -52,7 +53,7 @@ impl Converse for Embedded {
 
 /// What the rules do with a round, where a model only words the answer.
 pub(crate) fn chosen(round: Round<'_>) -> Step {
-    step(&Turn { message: Message::of(round.question, DayOrder::default()), round })
+    step(&Turn::of(round, DayOrder::default()))
 }
 
 /// A round, and the message that it is about.
@@ -66,6 +67,12 @@ fn step(turn: &Turn<'_>) -> Step {
     let rules: [fn(&Turn<'_>) -> Option<Step>; 7] =
         [chatter::step, app::step, goals::step, wish::step, tasks::step, facts::step, conversations::step];
     rules.iter().find_map(|rule| rule(turn)).unwrap_or_else(|| passages::step(turn))
+}
+
+impl<'a> Turn<'a> {
+    fn of(round: Round<'a>, order: DayOrder) -> Self {
+        Self { message: leaning::whole(round.question, round.history, round.context, order), round }
+    }
 }
 
 impl Turn<'_> {
@@ -86,6 +93,9 @@ impl Turn<'_> {
 
     /// Calls several at once.
     fn calls<const N: usize>(&self, calls: [(DataTool, Value); N]) -> Step {
+        if self.message.leans && calls.iter().any(|(tool, _)| tool.writes()) {
+            return answer("I changed nothing. Say all of it in one message, and I do it.");
+        }
         if let Some((missing, _)) = calls.iter().find(|(tool, _)| !self.offers(*tool)) {
             return answer(format!(
                 "The key of this chat may not do that: it lacks the scope {}.",

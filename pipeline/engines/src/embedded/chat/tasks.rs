@@ -13,7 +13,13 @@ use crate::embedded::text::{capitalised, pattern};
 
 static TASKS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:tasks?|to-?dos?|to-?do'?s|to do(?:s| list)|action items?|reminders?|deadlines?|overdue|check ?list)\b|\b(?:is|are|was|were|'s|falls?|comes?|anything|what|things?)\s+(?:still\s+)?due\b|\b(?:do|must|should|shall) (?:i|we) (?:still )?(?:have|need|got|do)\b.*\bdo\b|\b(?:have|need|got|left|remains?|supposed|still) to (?:do|get done)\b|\bon my (?:plate|list|agenda)\b|\bto get done\b|\bwhat should i (?:do|work on|tackle)\b|\bwhat (?:is|'s) next\b|\bi (?:have|'ve)? ?(?:still )?(?:open|pending|outstanding)\b|^(?:what(?:'s| is)|which ones are|anything)\s+(?:still\s+|running\s+)?(?:late|open|pending|outstanding|unfinished)\W*$",
+        r"(?i)\b(?:tasks?|to-?dos?|to-?do'?s|to do(?:s| list)|action items?|reminders?|deadlines?|overdue|check ?list)\b|\b(?:is|are|was|were|'s|falls?|comes?|anything|what|things?)\s+(?:still\s+)?due\b|\b(?:do|must|should|shall) (?:i|we) (?:still )?(?:have|need|got|do)\b.*\bdo\b|\b(?:have|need|got|left|remains?|supposed|still) to (?:do|get done)\b|\bon my (?:plate|list|agenda)\b|\bto get done\b|\bwhat should i (?:do|work on|tackle)\b|\bwhat (?:is|'s) next\b|\bi (?:have|'ve)? ?(?:still )?(?:open|pending|outstanding)\b|^(?:have|did) (?:i|we) (?:miss(?:ed)?|forget|forgotten|overlook(?:ed)?) (?:anything|something)\W*$|^(?:what(?:'s| is)|which ones are|anything)\s+(?:still\s+|running\s+)?(?:late|open|pending|outstanding|unfinished|on|planned|scheduled|coming up)(?:\s+(?:for|on|by|until|before|in|this|next|the|today|tomorrow|tonight|now|right now)\b.*)?\W*$|^what (?:have (?:i|we) got|do (?:i|we) have) (?:on|planned|scheduled|coming up)\b",
+    )
+});
+/// "Any calls I still have to make?": those of a kind.
+static OF_KIND: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:any|which|what|are there (?:any )?)\s*(?P<what>\p{L}+)\s+(?:that\s+)?(?:do\s+)?(?:i|we)(?:'ve)?\s+(?:still\s+)?(?:have|need|ought|got|must|should)\s+(?:still\s+)?(?:to\s+)?\p{L}+\W*$",
     )
 });
 static DONE: LazyLock<Pattern> = LazyLock::new(|| {
@@ -32,8 +38,9 @@ static OPEN: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)\b(?:open|pending|outstanding|unfinished|incomplete|not (?:yet )?(?:done|finished|completed)|undone|still|left|remaining|haven't|overdue|due)\b",
     )
 });
-static OVERDUE: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)\b(?:overdue|past due|(?:too )?late|missed)\b"));
+static OVERDUE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?:overdue|past due|(?:too )?late|miss(?:ed)?|forget|forgotten|overlook(?:ed)?)\b")
+});
 static UNDATED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:no|without(?: an?)?|lack(?:ing)?(?: an?)?|miss(?:ing)?(?: an?)?) (?:due )?(?:dates?|deadlines?)\b",
@@ -52,7 +59,7 @@ const NAMED: usize = 40;
 
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     let bare = &turn.message.bare;
-    if !TASKS.is_match(bare) && !FINISHED.is_match(bare) {
+    if !TASKS.is_match(bare) && !FINISHED.is_match(bare) && !OF_KIND.is_match(bare) {
         return None;
     }
     let filter = TaskFilter::of(turn);
@@ -97,7 +104,7 @@ impl TaskFilter {
             set("due_before", stamp(context.now));
             named = "overdue".to_owned();
         }
-        if let Some(about) = ABOUT.captures(bare) {
+        if let Some(about) = ABOUT.captures(bare).or_else(|| OF_KIND.captures(bare)) {
             let what = about["what"].trim();
             let is_time = turn.message.reference(context).span(&about[0], direction).is_some();
             if !is_time && !stems(what).is_empty() {

@@ -1,13 +1,17 @@
 //! What a message asks to be written: a task, a task's state or date, a memory. Only in so many words; a question or a
 //! refusal writes nothing.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use assistant::{DataTool, Step};
+use chrono::NaiveTime;
+use records::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::words::{due_of, moment, share, stamp, stems};
+use super::words::{due_of, local, moment, share, stamp, stems};
 use super::{Turn, answer, failed, listed, quoting, tasks, text};
+use crate::embedded::dates::ranges::Direction;
 use crate::embedded::items;
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{capitalised, pattern};
@@ -23,6 +27,8 @@ static REFUSAL: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:do not|don't|dont|never|no need to|stop|you (?:don't|needn't|do not)|there is no need|cancel|forget (?:about )?(?:the|that|it))\b",
     )
 });
+static FORGET_IT: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:forget|cancel|stop) (?:about )?(?:it|that)\W*$"));
 /// Refusals in form alone.
 static FORGET_NOT: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?:do not|don't|dont|never) (?:let me forget|forget)\b"));
@@ -63,6 +69,12 @@ static ADD_IT: LazyLock<Pattern> = LazyLock::new(|| {
 static TIME_FIRST: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)^(?P<when>[^,;:.?!\x22]{2,40}?),?\s+(?:please\s+|pls\s+)?(?P<order>remind me\b.+)$")
 });
+/// Tasks do not repeat.
+static REPEATS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:every|each) (?:(?:other|second|single|first|last) )?(?:day|morning|noon|afternoon|evening|night|week(?:day|end)?|month|quarter|year|hour|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)\b",
+    )
+});
 /// "Remember when we met?" asks, and orders nothing.
 static RECALL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -87,7 +99,7 @@ static COMPLETE: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static IS_DONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:the |my |that )?(?P<what>.+?) (?:task|to-?do|todo|item|reminder) (?:is|has been|was) (?:now |already )?(?:done|finished|completed?)\W*$",
+        r"(?i)^(?:the |my |that )?(?P<what>.+?) (?:task|to-?do|todo|item|reminder|thing|job|chore|errand|one) (?:is|has been|was) (?:now |already )?(?:done|finished|completed?)\W*$",
     )
 });
 static DID_IT: LazyLock<Pattern> = LazyLock::new(|| {
@@ -112,18 +124,26 @@ static MOVE: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:move|postpone|reschedule|push(?: back)?|delay|shift|defer)\s+(?P<what>.+?)\s+(?:to|until|till|by)\s+(?P<when>.+)$",
     )
 });
+static TIME_ALONE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:at\s+)?(?:(?:half|quarter|a quarter|ten|twenty|five|twenty-five)\s+(?:past|to)\s+\p{L}+|\d{1,2}(?:[:.]\d{2})?\s*(?:am|pm|o'clock)?|\p{L}+ o'clock|noon|midday|midnight)\W*$",
+    )
+});
 /// Words around the name of a task.
 static AROUND: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:the|my|that|this|a|an|task|tasks|to-?do|to-?dos|todo|item|items|action|reminder|called|named|about|for|one)\b",
+        r"(?i)\b(?:the|my|that|this|a|an|task|tasks|to-?do|to-?dos|todo|item|items|action|reminder|thing|job|chore|errand|called|named|about|for|one)\b",
     )
 });
 
 static REMEMBER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:remember|keep in mind|bear in mind|memori[sz]e|note down|note|make a note|take note|save|store|for (?:the|your) record|(?:do not|don't|dont|never) forget|add (?:a |this )?memory|save (?:a |this )?memory|fyi)\s*(?:(?P<that>that\b)|this\s*:|[:,])?\s*(?P<what>.+)$",
+        r"(?i)^(?:remember|keep in mind|bear in mind|memori[sz]e|note down|note|make a note|take note|save|store|for (?:the|your) record|(?:do not|don't|dont|never) forget|add (?:a |this )?memory|save (?:a |this )?memory)\s*(?:(?P<that>that\b)|this\s*:|[:,])?\s*(?P<what>.+)$",
     )
 });
+/// Told, and not asked for.
+static TOLD: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:fyi|for your information|just so you know)\b[\s,:-]*(?P<what>.+)$"));
 /// The same behind the fact.
 static REMEMBER_THAT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -133,7 +153,7 @@ static REMEMBER_THAT: LazyLock<Pattern> = LazyLock::new(|| {
 /// Nothing is deleted here.
 static DELETE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:delete|remove|erase|drop|get rid of|clear|wipe)\b.*\b(?:tasks?|to-?dos?|todos?|reminders?|items?|memory|memories|conversations?|goals?|messages?|everything|all|list)\b",
+        r"(?i)^(?:forget (?:that|about|what|everything) (?:i|i'm|i'll|i've|my|you|we|he|she|they|\p{L}+ (?:is|was|has|likes?|loves?|hates?|lives?|works?))\b|(?:delete|remove|erase|drop|get rid of|clear|wipe|scrap|cancel|unsubscribe)\b.*\b(?:tasks?|to-?dos?|todos?|reminders?|items?|memory|memories|conversations?|goals?|messages?|everything|all|list)\b)",
     )
 });
 /// What is not a fact, behind "remember".
@@ -143,21 +163,24 @@ static NO_FACT: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+/// What is said before the tasks that fit an order equally well: the answer may choose one.
+pub(super) const WHICH_TASK: &str = "Which of these do you mean? I changed nothing.\n";
+
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     let bare = turn.message.bare.as_str();
-    if REFUSAL.is_match(bare) && !FORGET_NOT.is_match(bare) {
-        let asked = [
-            "remind", "add", "create", "mark", "remember", "note", "save", "store", "set", "task", "reminder",
-        ];
-        let about = asked.iter().any(|word| bare.to_lowercase().contains(word));
-        return about.then(|| {
-            answer("All right: I changed nothing. Tasks and memories are deleted in the app itself.")
-        });
-    }
     if DELETE.is_match(bare) {
         return Some(answer(
             "I cannot delete anything, and changed nothing. You can delete it in the app itself.",
         ));
+    }
+    if REFUSAL.is_match(bare) && !FORGET_NOT.is_match(bare) {
+        let asked = [
+            "remind", "add", "create", "mark", "remember", "note", "save", "store", "set", "task", "reminder",
+        ];
+        let about = FORGET_IT.is_match(bare) || asked.iter().any(|word| bare.to_lowercase().contains(word));
+        return about.then(|| {
+            answer("All right: I changed nothing. Tasks and memories are deleted in the app itself.")
+        });
     }
     let is_recall = |bare: &str| {
         let lower = bare.to_lowercase();
@@ -170,9 +193,8 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
         return Some(change(turn, &what, &Wanted::Completed(completed)));
     }
     if let Some(found) = MOVE.captures(bare) {
-        let when = turn.message.reference(turn.round.context).due(&found["when"]);
         // "Move in to the new flat" has no date, and is no order.
-        return when.map(|(_, due)| change(turn, &found["what"], &Wanted::Due(stamp(due))));
+        return wanted_due(turn, &found["when"]).map(|wanted| change(turn, &found["what"], &wanted));
     }
     task(turn, bare).or_else(|| fact(turn, bare))
 }
@@ -180,7 +202,27 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
 /// What a change does to a task.
 enum Wanted {
     Completed(bool),
-    Due(String),
+    Due(Timestamp),
+    /// Another time of the day on which it is due.
+    Time(NaiveTime),
+}
+
+/// A date, with or without a time, or a time alone: "to half past five".
+fn wanted_due(turn: &Turn<'_>, when: &str) -> Option<Wanted> {
+    let context = turn.round.context;
+    let reference = turn.message.reference(context);
+    let (_, due) = reference.due(when).or_else(|| reference.due(&format!("at {when}")))?;
+    match reference.span(when, Direction::Future).is_none() && TIME_ALONE.is_match(when) {
+        true => Some(Wanted::Time(due.with_timezone(&context.zone).time())),
+        false => Some(Wanted::Due(due)),
+    }
+}
+
+/// The moment by which a task is due after a change of the time alone.
+fn at_time(turn: &Turn<'_>, item: &Value, time: NaiveTime) -> Option<Timestamp> {
+    let context = turn.round.context;
+    let day = local(moment(item, "due_at").unwrap_or(context.now), context.zone);
+    day.and_time(time).and_local_timezone(context.zone).earliest().map(|at| at.to_utc())
 }
 
 fn state_wanted(bare: &str) -> Option<(String, bool)> {
@@ -238,36 +280,49 @@ fn change(turn: &Turn<'_>, what: &str, wanted: &Wanted) -> Step {
         Some(Ok(result)) => result,
         Some(Err(words)) => return failed(words),
     };
-    let rated: Vec<(f64, &Value)> = listed(result, "action_items")
-        .into_iter()
-        .map(|item| (share(&words, text(item, "description")), item))
-        .filter(|(share, _)| *share > 0.5)
-        .collect();
-    let best = rated.iter().map(|(share, _)| *share).fold(0.0, f64::max);
-    let fitting: Vec<&Value> =
-        rated.into_iter().filter(|(share, _)| *share >= best).map(|(_, item)| item).collect();
+    let items = listed(result, "action_items");
+    let mut fitting = fitting(&items, &words);
+    // What was done may be said by another verb than what was to be done: "I rang the plumber", "Call the plumber".
+    let behind_the_verb = name.trim().split_once(' ').map(|(_, object)| stems(object)).unwrap_or_default();
+    if fitting.is_empty() && !behind_the_verb.is_empty() {
+        fitting = items;
+        fitting.retain(|item| share(&behind_the_verb, text(item, "description")) >= 1.0);
+    }
     match fitting.as_slice() {
         [] => answer(format!("I found no such task: \"{}\". I changed nothing.", name.trim())),
         [item] => {
             let mut arguments = Map::from_iter([("id".to_owned(), json!(text(item, "id")))]);
             match wanted {
                 Wanted::Completed(completed) => arguments.insert("completed".to_owned(), json!(completed)),
-                Wanted::Due(due) => arguments.insert("due_at".to_owned(), json!(due)),
+                Wanted::Due(due) => arguments.insert("due_at".to_owned(), json!(stamp(*due))),
+                Wanted::Time(time) => {
+                    let due = at_time(turn, item, *time).map(stamp);
+                    arguments.insert("due_at".to_owned(), json!(due))
+                }
             };
             turn.call(DataTool::UpdateActionItem, Value::Object(arguments))
         }
         several => {
             let lines: String = several.iter().map(|item| tasks::line(turn, item)).collect();
             let ids = several.iter().map(|item| text(item, "id").to_owned()).collect();
-            quoting(format!("Which of these do you mean? I changed nothing.\n{lines}"), ids)
+            quoting(format!("{WHICH_TASK}{lines}"), ids)
         }
     }
+}
+
+/// Of tasks, those that have most of the words, and more than half.
+fn fitting<'v>(items: &[&'v Value], words: &HashSet<String>) -> Vec<&'v Value> {
+    let share = |item: &Value| share(words, text(item, "description"));
+    let best = items.iter().map(|item| share(item)).fold(0.0, f64::max);
+    items.iter().copied().filter(|item| share(item) > 0.5 && share(item) >= best).collect()
 }
 
 /// A new task, with its date.
 fn task(turn: &Turn<'_>, bare: &str) -> Option<Step> {
     let reference = turn.message.reference(turn.round.context);
-    let said = TIME_FIRST.captures(bare).filter(|said| reference.due(&said["when"]).is_some());
+    let said = TIME_FIRST
+        .captures(bare)
+        .filter(|said| REPEATS.is_match(&said["when"]) || reference.due(&said["when"]).is_some());
     let order = said.as_ref().map_or(bare, |said| said.name("order").map_or(bare, |order| order.as_str()));
     let found = |pattern: &Pattern| {
         pattern.captures(order).map(|found| {
@@ -301,6 +356,11 @@ fn task(turn: &Turn<'_>, bare: &str) -> Option<Step> {
         Some(Err(words)) => return Some(failed(words)),
         None => {}
     }
+    if REPEATS.is_match(bare) {
+        return Some(answer(
+            "Tasks do not repeat here, and I added nothing. Name one day, and I remind you on that day.",
+        ));
+    }
     // "In the evening" may stand before what is to be done.
     let due = reference.due(bare).map(|(_, due)| due);
     let described = items::description_of(&what, &reference).filter(|_| turn.message.quoted.is_empty());
@@ -329,6 +389,12 @@ fn task(turn: &Turn<'_>, bare: &str) -> Option<Step> {
 
 /// A fact to be remembered.
 fn fact(turn: &Turn<'_>, bare: &str) -> Option<Step> {
+    if let Some(told) = TOLD.captures(bare) {
+        let told = told["what"].trim_end_matches(['.', '!']);
+        return Some(answer(format!(
+            "I kept nothing. If it is to be remembered, say: \"Remember that {told}\"."
+        )));
+    }
     let found = REMEMBER.captures(bare).or_else(|| REMEMBER_THAT.captures(bare))?;
     let what = found["what"].trim().trim_end_matches(['.', '!']).trim_matches('"').trim();
     if NO_FACT.is_match(what) || what.ends_with('?') || what.split_whitespace().count() < 2 {

@@ -7,6 +7,7 @@ use assistant::Context;
 use chrono::{DateTime, Datelike, NaiveDate};
 use chrono_tz::Tz;
 use records::Timestamp;
+use regex::Captures;
 use serde_json::Value;
 
 use crate::embedded::dates::ranges::{Direction, Span};
@@ -28,7 +29,20 @@ static POLITE: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+/// Questions as they are typed in haste: the words that carry no topic are written out.
+static HASTY: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:(?P<is>what|who|when|where|how|that)s|(?P<what>wat|wot|wht)|(?P<about>abuot|abotu|abt|aobut)|(?P<the>teh|hte)|(?P<tomorrow>tmrw|tmr|tomoz|tomorow|tommorow|tommorrow)|(?P<you>u))\b",
+    )
+});
+static HASTY_ASKING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\?\W*$|^(?:(?:wha|wa|wo|wh)ts?|what|whats|who|whos|when|whens|where|wheres|why|which|how|hows|did|do|does|have|has|any|anything|is|are|was|were)\b",
+    )
+});
+
 /// What a person wrote.
+#[derive(Clone)]
 pub(super) struct Message {
     /// With single spaces, straight quotes and apostrophes.
     pub(super) text: String,
@@ -36,6 +50,8 @@ pub(super) struct Message {
     pub(super) bare: String,
     /// What stands in quotes.
     pub(super) quoted: Vec<String>,
+    /// Whether a part of it was said in an earlier message: what is asked for in so many words is asked for in one.
+    pub(super) leans: bool,
     order: DayOrder,
 }
 
@@ -44,7 +60,10 @@ impl Message {
         let straight = text
             .replace(['\u{2019}', '\u{2018}'], "'")
             .replace(['\u{201c}', '\u{201d}', '\u{201e}', '\u{00ab}', '\u{00bb}'], "\"");
-        let text = SPACES.replace_all(straight.trim(), " ").into_owned();
+        let mut text = SPACES.replace_all(straight.trim(), " ").into_owned();
+        if !text.contains('"') && HASTY_ASKING.is_match(&text) {
+            text = written_out(&text);
+        }
         let after = |text: &str, opening: &Pattern| {
             let at = opening.find(text).map_or(0, |found| found.end());
             text.get(at..).unwrap_or_default().to_owned()
@@ -59,7 +78,17 @@ impl Message {
             }
         }
         let quoted = QUOTED.captures_iter(&text).map(|found| found[1].trim().to_owned()).collect();
-        Self { text, bare, quoted, order }
+        Self { text, bare, quoted, leans: false, order }
+    }
+
+    /// The same order, of the thing that is called so.
+    pub(super) fn of_quoted(&self, name: &str) -> Self {
+        Self { quoted: vec![name.to_owned()], ..self.clone() }
+    }
+
+    /// The same with words of another message.
+    pub(super) fn leaning(&self, text: &str) -> Self {
+        Self { leans: true, ..Self::of(text, self.order) }
     }
 
     /// The moment from which its dates are counted.
@@ -71,6 +100,18 @@ impl Message {
     pub(super) fn span(&self, context: &Context, direction: Direction) -> Option<Span> {
         self.reference(context).span(&self.text, direction)
     }
+}
+
+fn written_out(text: &str) -> String {
+    let plain = |found: &Captures<'_>| {
+        let word =
+            ["what", "about", "the", "tomorrow", "you"].into_iter().find(|name| found.name(name).is_some());
+        match (found.name("is"), word) {
+            (Some(asked), _) => format!("{}'s", asked.as_str()),
+            (None, word) => word.unwrap_or_default().to_owned(),
+        }
+    };
+    HASTY.replace_all(text, plain).into_owned()
 }
 
 /// The stems of a text's words of content, each once.
