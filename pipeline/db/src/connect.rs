@@ -9,7 +9,7 @@ use sqlx::{
 };
 
 use crate::{
-    Db, Doing, Error, Hosts, Secrets, Shard, Waker,
+    Db, Error, Hosts, Secrets, Shard, Waker,
     deadline::{BELIEVED, SuspectConnections},
     locate::Locator,
     release::Releases,
@@ -57,10 +57,7 @@ impl Db {
 
     /// The database's clock: the only clock that decisions know.
     pub async fn now(&self) -> Result<Timestamp, Error> {
-        sqlx::query_scalar(include_str!("../sql/sessions/clock.sql"))
-            .fetch_one(&self.pool)
-            .await
-            .doing("reading the clock")
+        Ok(sqlx::query_scalar(include_str!("../sql/sessions/clock.sql")).fetch_one(&self.pool).await?)
     }
 
     /// The waker of this process: raised after commits, waited for by its workers.
@@ -80,43 +77,31 @@ impl Db {
     }
 
     /// Begins an operation: a transaction in which every wait is bounded (DESIGN §4), and the database's clock.
-    pub async fn begin(
-        &self,
-        doing: &'static str,
-    ) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
-        let (mut transaction, now) = begin_on(&self.pool, doing).await?;
-        self.hold_turn(&mut transaction, doing).await?;
+    pub async fn begin(&self) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
+        let (mut transaction, now) = begin_on(&self.pool).await?;
+        self.hold_turn(&mut transaction).await?;
         Ok((transaction, now))
     }
 
     /// Begins an operation whose first statement reads the clock itself.
-    pub async fn begin_without_clock(
-        &self,
-        doing: &'static str,
-    ) -> Result<Transaction<'static, Postgres>, Error> {
-        self.pool.begin_with(BEGIN).await.doing(doing)
+    pub async fn begin_without_clock(&self) -> Result<Transaction<'static, Postgres>, Error> {
+        Ok(self.pool.begin_with(BEGIN).await?)
     }
 
     /// The same for what may be lost with the server: its commit does not wait for the disk.
-    pub async fn begin_unflushed(
-        &self,
-        doing: &'static str,
-    ) -> Result<Transaction<'static, Postgres>, Error> {
-        self.pool.begin_with(BEGIN_UNFLUSHED).await.doing(doing)
+    pub async fn begin_unflushed(&self) -> Result<Transaction<'static, Postgres>, Error> {
+        Ok(self.pool.begin_with(BEGIN_UNFLUSHED).await?)
     }
 
     /// Begins a renewal, through the sessions that are reserved for renewals.
-    pub async fn begin_renewing(
-        &self,
-        doing: &'static str,
-    ) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
-        begin_on(&self.renewals, doing).await
+    pub async fn begin_renewing(&self) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
+        begin_on(&self.renewals).await
     }
 
     /// Begins a transaction that only reads and sees one moment, so that what it shows is never torn by a completion or
     /// a deletion.
-    pub async fn begin_reading(&self, doing: &'static str) -> Result<Transaction<'static, Postgres>, Error> {
-        self.pool.begin_with(BEGIN_READING).await.doing(doing)
+    pub async fn begin_reading(&self) -> Result<Transaction<'static, Postgres>, Error> {
+        Ok(self.pool.begin_with(BEGIN_READING).await?)
     }
 }
 
@@ -195,14 +180,9 @@ const BEGIN_UNFLUSHED: &str = "begin; set local lock_timeout = '2s'; set local s
 const BEGIN_READING: &str = "begin isolation level repeatable read read only; set local lock_timeout = '2s'; \
     set local statement_timeout = '10s'; set local idle_in_transaction_session_timeout = '5s'";
 
-async fn begin_on(
-    pool: &PgPool,
-    doing: &'static str,
-) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
-    let mut transaction = pool.begin_with(BEGIN).await.doing(doing)?;
-    let now = sqlx::query_scalar(include_str!("../sql/sessions/clock.sql"))
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(doing)?;
+async fn begin_on(pool: &PgPool) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
+    let mut transaction = pool.begin_with(BEGIN).await?;
+    let now =
+        sqlx::query_scalar(include_str!("../sql/sessions/clock.sql")).fetch_one(&mut *transaction).await?;
     Ok((transaction, now))
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use db::{Doing, Error};
+use db::Error;
 use records::{Budget, OverBudget, UserId};
 use sqlx::PgConnection;
 use store::budgets::JOB_SECONDS;
@@ -62,12 +62,11 @@ async fn count(
     users: &BTreeSet<&str>,
     most_waiting: i64,
 ) -> Result<Vec<Waiting>, Error> {
-    sqlx::query_as(include_str!("../../sql/admission/waiting_jobs.sql"))
+    Ok(sqlx::query_as(include_str!("../../sql/admission/waiting_jobs.sql"))
         .bind(users.iter().copied().collect::<Vec<_>>())
         .bind(most_waiting)
         .fetch_all(connection)
-        .await
-        .doing("counting users' waiting jobs")
+        .await?)
 }
 
 /// Locks the accounts of users, in the order of their ids.
@@ -75,7 +74,6 @@ async fn lock_accounts(connection: &mut PgConnection, users: &BTreeSet<&str>) ->
     sqlx::query(include_str!("../../sql/admission/lock_accounts.sql"))
         .bind(users.iter().copied().collect::<Vec<_>>())
         .execute(connection)
-        .await
-        .doing("locking users' accounts")
-        .map(drop)
+        .await?;
+    Ok(())
 }
