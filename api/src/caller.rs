@@ -16,7 +16,6 @@ use crate::{
 /// The person behind a request, with what the key may do.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// Whose data is seen and changed.
     pub(crate) user: UserId,
     /// The key that was used.
     pub(crate) key_id: String,

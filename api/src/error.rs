@@ -19,6 +19,9 @@ pub(crate) use self::problem::{Problem, Step};
 
 use crate::Scope;
 
+/// What a handler gives: its answer in JSON, or what is answered instead.
+pub(crate) type Reply<T> = Result<Json<T>, Error>;
+
 /// The documented statuses other than success.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
@@ -307,9 +310,9 @@ fn over_budget(over: OverBudget) -> Response {
 
 fn broken(error: db::Error) -> Response {
     match error {
-        db::Error::Repeated { .. } => return still_running(PASSING_SECONDS),
+        db::Error::Repeated => return still_running(PASSING_SECONDS),
         db::Error::OverBudget(over) => return over_budget(over),
-        db::Error::TooMuch { .. } => return Error::Invalid(vec![too_much()]).into_response(),
+        db::Error::TooMuch => return Error::Invalid(vec![too_much()]).into_response(),
         _ => (),
     }
     // Before `listen migrate` was run nothing is broken: readiness says so, and it passes.
@@ -330,7 +333,7 @@ mod tests {
 
     #[test]
     fn who_asks_for_too_much_is_told_to_ask_for_less() {
-        let answer = Error::from(db::Error::TooMuch { doing: "listing conversations" }).into_response();
+        let answer = Error::from(db::Error::TooMuch).into_response();
         assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY);
         assert!(answer.extensions().get::<Cause>().is_none(), "nothing broke");
         let passing = Error::from(db::Error::Contended { doing: "asking" }).into_response();

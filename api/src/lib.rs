@@ -5,6 +5,7 @@
 //! file per resource and `shapes/` what goes out (webhooks included); `service` makes the router. Nothing here decides about a
 //! job, and nothing here can name a stage.
 
+#![allow(missing_docs, reason = "where a name says it all")]
 #![warn(clippy::indexing_slicing, clippy::string_slice)]
 #![cfg_attr(test, allow(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic"))]
 
@@ -40,8 +41,8 @@ pub use audio_webhooks::{AudioTap, AudioWebhooks, NoAudioWebhooks};
 pub use categorize::{Categorize, Uncategorized};
 pub use completion::run_requests_to_completion;
 pub use deliveries::{Deliveries, Invokers, NoDeliveries, NotInvoker};
-use error::Error;
 pub use error::page as error_codes;
+use error::{Error, Reply};
 pub use keyed::{ByokPermit, ByokRuns, NoByokRuns};
 pub use keys::Scope;
 pub use metrics::Metrics;

@@ -58,9 +58,7 @@ pub struct Settings {
     pub apps: AppsMode,
     /// Whether the text engine follows the prompts of summarization apps: the embedded one does not.
     pub follows_prompts: bool,
-    /// Live sockets.
     pub live: LiveSettings,
-    /// The assistant.
     pub chat: ChatSettings,
     /// Which engine does what, by the names that are stored with results: shown by `GET /v1/status`.
     pub engines: Vec<(&'static str, String)>,

@@ -90,10 +90,10 @@ impl OnError {
             | Error::ImpossibleRow { .. }
             | Error::Unsealed { .. }
             | Error::Contended { .. }
-            | Error::TooMuch { .. }
+            | Error::TooMuch
             | Error::OverBudget(_)
-            | Error::Repeated { .. }
-            | Error::TurnLost { .. } => Self::Defer,
+            | Error::Repeated
+            | Error::TurnLost => Self::Defer,
         }
     }
 }
@@ -159,9 +159,9 @@ mod tests {
 
     #[test]
     fn one_unanswered_row_stays_due_and_a_second_in_a_row_ends_the_pass() {
-        let unanswered = |doing| Error::Unavailable { doing, source: sqlx::Error::PoolTimedOut };
-        assert_eq!(OnError::of(&unanswered("reconciling a job"), false), OnError::GoOn);
-        assert_eq!(OnError::of(&unanswered("reconciling a job"), true), OnError::End);
+        let unanswered = Error::from(sqlx::Error::PoolTimedOut);
+        assert_eq!(OnError::of(&unanswered, false), OnError::GoOn);
+        assert_eq!(OnError::of(&unanswered, true), OnError::End);
     }
 
     #[test]

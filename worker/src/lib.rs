@@ -5,6 +5,8 @@
 //! and loops that tell endpoints and remind people. No decision is made here: the ledger is asked, and its answer is
 //! what counts.
 
+#![allow(missing_docs, reason = "where a name says it all")]
+
 mod worker;
 
 mod backend;

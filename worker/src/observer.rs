@@ -17,26 +17,19 @@ pub enum RunEvent {
     /// It was claimed and begins.
     RunStarted,
     /// A stage begins, or is about to be recalled.
-    StageStarted {
-        /// Which.
-        stage: StageName,
-    },
+    StageStarted { stage: StageName },
     /// A stage is done.
     StageDone {
-        /// Which.
         stage: StageName,
-        /// How long it took.
         elapsed: Duration,
         /// An earlier run's output was taken.
         recalled: bool,
     },
     /// A stage failed; others may still be running.
     StageFailed {
-        /// Which.
         stage: StageName,
         /// After how long.
         elapsed: Duration,
-        /// Why.
         code: FailureCode,
     },
     /// The run ended.

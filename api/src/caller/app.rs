@@ -13,7 +13,6 @@ use crate::{
 /// The app behind a request.
 #[derive(Clone, Debug)]
 pub(crate) struct AppCaller {
-    /// The app.
     pub(crate) app_id: String,
 }
 

@@ -370,7 +370,7 @@ fn limit(arguments: &Value, default: i64) -> i64 {
 
 /// What the database said goes to the log, and to no engine.
 fn broken(error: db::Error) -> ToolFailure {
-    if matches!(error, db::Error::TurnLost { .. }) {
+    if matches!(error, db::Error::TurnLost) {
         return ToolFailure("The turn was interrupted before: nothing was changed.".to_owned());
     }
     tracing::warn!(%error, "a tool found no database");

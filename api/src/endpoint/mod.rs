@@ -6,10 +6,13 @@ mod answer;
 mod guard;
 mod takes;
 
+use std::sync::Arc;
+
 use axum::{
     handler::Handler,
     routing::{MethodRouter, delete, get, patch, post},
 };
+use records::UserId;
 use serde_json::Value;
 
 pub(crate) use answer::Answer;
@@ -17,8 +20,8 @@ pub(crate) use guard::router;
 pub(crate) use takes::{CURSOR, Takes, takes};
 
 use crate::{
-    Scope,
-    middleware::{Again, Anew, Kept, Resume},
+    Error, Scope,
+    middleware::{Again, Anew, Resume},
     state::{AppState, Wait},
 };
 
@@ -42,7 +45,7 @@ impl From<Scope> for Access {
 }
 
 /// What a repeat of a request does.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub(crate) enum Repeats {
     /// It does what the first one did. There is no `Idempotency-Key`.
     Plain,
@@ -58,7 +61,7 @@ pub(crate) enum Repeats {
 }
 
 /// One method of one path.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Endpoint {
     /// In small letters, as OpenAPI has it.
     pub(crate) method: &'static str,
@@ -79,9 +82,7 @@ pub(crate) struct Endpoint {
     pub(crate) title: &'static str,
     /// A paragraph or two, in Markdown.
     pub(crate) description: &'static str,
-    /// Its parameters.
     pub(crate) query: Option<Takes>,
-    /// Its body.
     pub(crate) body: Option<RequestBody>,
     /// What it answers when all is well, and its own refusals.
     pub(crate) answers: Vec<Answer>,
@@ -211,7 +212,11 @@ impl Endpoint {
     }
 
     /// It creates something, once for each `Idempotency-Key`; `again` answers a repeat whose first answer was lost.
-    pub(crate) fn creates(self, again: Kept) -> Self {
+    pub(crate) fn creates<F>(self, again: fn(AppState, UserId, Vec<String>) -> F) -> Self
+    where
+        F: Future<Output = Result<Value, Error>> + Send + 'static,
+    {
+        let again = Arc::new(move |state, user, ids| Box::pin(again(state, user, ids)) as _);
         Self { repeats: Repeats::Named { again: Again::Kept(again), resume: None }, ..self }
     }
 

@@ -143,7 +143,7 @@ impl Operator {
         let opened =
             self.ledger.store().open_live(&self.user, &NewLive { fresh_id, ..self.opens.clone() }).await?;
         Ok(match opened {
-            Ok(live) => {
+            Some(live) => {
                 let conversation = Conversation {
                     id: live.id.as_str().to_owned(),
                     began_ago: live.began_ago,
@@ -153,7 +153,7 @@ impl Operator {
                 let current = Current { id: live.id, epoch: live.epoch };
                 Outcome { opened: Some((current, live.resumed)), ..Event::Opened(conversation).into() }
             }
-            Err(store::OpenRefusal::NoUser) => Event::NoUser.into(),
+            None => Event::NoUser.into(),
         })
     }
 

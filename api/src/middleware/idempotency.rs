@@ -3,6 +3,8 @@
 //! The ledger notes the name in the transaction that creates; around that, here, a repeat is answered without asking the
 //! handler, and the first answer is kept.
 
+use std::sync::Arc;
+
 use axum::{
     Json,
     body::{Body, Bytes, to_bytes},
@@ -34,13 +36,13 @@ const LONGEST: usize = 255;
 
 /// A first answer that was lost, of the user's objects with these ids.
 pub(crate) type Kept =
-    for<'a> fn(&'a AppState, &'a UserId, &'a [String]) -> BoxFuture<'a, Result<Value, Error>>;
+    Arc<dyn Fn(AppState, UserId, Vec<String>) -> BoxFuture<'static, Result<Value, Error>> + Send + Sync>;
 /// An answer that is not kept.
 pub(crate) type Anew =
     for<'a> fn(&'a AppState, &'a Caller, &'a [String]) -> BoxFuture<'a, Result<Response, Error>>;
 
 /// How a repeat is answered from the ids of what the first request created.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub(crate) enum Again {
     /// First answers are kept; this one is for a first answer that was lost with its process.
     Kept(Kept),
@@ -154,7 +156,7 @@ async fn answer_again(
             (StatusCode::from_u16(status).unwrap_or_default(), json, answer).into_response()
         }
         Repeat::Made(made) => match again {
-            Again::Kept(again) => Json(again(state, &key.user, &made).await?).into_response(),
+            Again::Kept(again) => Json(again(state.clone(), key.user.clone(), made).await?).into_response(),
             Again::Anew(again) => again(state, caller, &made).await?,
         },
     };

@@ -9,7 +9,6 @@ pub(crate) type Note = (&'static str, &'static str, &'static str);
 
 /// What is read as `take` reads it, and stands in the document under `name`.
 pub(crate) struct Named<T> {
-    /// The name of the component.
     pub(crate) name: &'static str,
     /// What it is.
     pub(crate) words: &'static str,

@@ -10,9 +10,7 @@ use super::{Fields, Int, Moment, Report, Take};
 /// A window of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Page {
-    /// At most this many.
     pub(crate) limit: i64,
-    /// Skip this many.
     pub(crate) offset: i64,
 }
 

@@ -20,7 +20,6 @@ pub(crate) struct RequestSchema {
 /// One field of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldSchema {
-    /// Its name.
     pub(crate) name: &'static str,
     /// What it may hold; null included where null is taken.
     pub(crate) schema: Value,

@@ -8,7 +8,7 @@ use store::{DatePage, ItemFilter};
 
 use super::{answer, links, path::Ids};
 use crate::{
-    Error, Scope,
+    Error, Reply, Scope,
     caller::Caller,
     endpoint::{Answer, CURSOR, Endpoint, takes},
     middleware::Creating,
@@ -20,8 +20,7 @@ use crate::{
     state::AppState,
 };
 
-/// What a 404 says is missing.
-pub(super) const KIND: &str = "Action item";
+const KIND: &str = "Action item";
 /// Of a description (spec, "Limits").
 const DESCRIPTION: Text = Text::between(1, 500);
 /// In one batch (spec, "Limits").
@@ -84,8 +83,7 @@ impl answer::Created for ActionItem {
     }
 }
 
-/// GET: a page, newest first.
-pub(super) async fn list(
+async fn list(
     State(state): State<AppState>,
     caller: Caller,
     uri: Uri,
@@ -106,8 +104,7 @@ const FILTER: &[Note] = &[
     CURSOR,
 ];
 
-/// Reads the query of the list.
-pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, ItemFilter)> {
+fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, ItemFilter)> {
     let page = page(fields, 100, 1_000);
     let completed = fields.present("completed", Bool);
     let conversation_id = fields.present("conversation_id", Text::any()).map(ConversationId::new);
@@ -118,7 +115,7 @@ pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, ItemFilter)>
 }
 
 /// What a create says of an item; its id is ours to give.
-pub(super) struct Draft {
+struct Draft {
     description: String,
     completed: bool,
     due_at: Option<records::Timestamp>,
@@ -134,31 +131,24 @@ const NEW: &[Note] = &[
     ),
 ];
 
-/// Reads an item of a create.
-pub(super) fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
+fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
     let description = fields.required("description", DESCRIPTION);
     let completed = fields.present("completed", Bool).unwrap_or(false);
     let due_at = fields.optional("due_at", ZonedMoment);
     Some(Draft { description: description?, completed, due_at })
 }
 
-/// POST: one item.
-pub(super) async fn create(
-    Creating(state): Creating,
-    caller: Caller,
-    body: Body,
-) -> Result<Json<shapes::ActionItem>, Error> {
+async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<shapes::ActionItem> {
     let draft = object(body, read_draft)?;
     let made = store(&state, &caller.user, vec![draft]).await?;
     Ok(Json(shapes::action_item(answer::only(&made)?)))
 }
 
-/// POST batch: 1 to 50 items, all or none.
-pub(super) async fn create_batch(
+async fn create_batch(
     Creating(state): Creating,
     caller: Caller,
     body: Body,
-) -> Result<Json<shapes::CreatedActionItems>, Error> {
+) -> Reply<shapes::CreatedActionItems> {
     let drafts = object(body, read_batch)?;
     let made = store(&state, &caller.user, drafts).await?;
     Ok(Json(shapes::created_action_items(&made)))
@@ -166,8 +156,7 @@ pub(super) async fn create_batch(
 
 const SEVERAL: &[Note] = &[("action_items", "The items.", "")];
 
-/// Reads the body of a batch.
-pub(super) fn read_batch(fields: &mut Fields<'_>) -> Option<Vec<Draft>> {
+fn read_batch(fields: &mut Fields<'_>) -> Option<Vec<Draft>> {
     fields.required(
         "action_items",
         ListOf {
@@ -194,13 +183,12 @@ async fn store(state: &AppState, user: &UserId, drafts: Vec<Draft>) -> Result<Ve
     Ok(state.ledger.create_action_items(user, &new).await?)
 }
 
-/// PATCH: at least one of description, completed, due_at.
-pub(super) async fn change(
+async fn change(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<shapes::ActionItem>, Error> {
+) -> Reply<shapes::ActionItem> {
     let change = object(body, read_change)?;
     let changed = state.ledger.change_action_item(&caller.user, &ActionItemId::new(id), &change).await?;
     changed.as_ref().map(|item| Json(shapes::action_item(item))).ok_or(Error::NotFound(KIND))
@@ -212,8 +200,7 @@ const CHANGE: &[Note] = &[
     ("due_at", "When it is due, with a zone; null clears it. A change is pushed.", ""),
 ];
 
-/// Reads the body of a PATCH.
-pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<ItemChange> {
+fn read_change(fields: &mut Fields<'_>) -> Option<ItemChange> {
     let change = ItemChange {
         description: fields.present("description", DESCRIPTION),
         completed: fields.present("completed", Bool),
@@ -223,12 +210,7 @@ pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<ItemChange> {
     Some(change)
 }
 
-/// DELETE: for good.
-pub(super) async fn delete(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-) -> Result<Json<shapes::Success>, Error> {
+async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     let deleted = state.ledger.delete_action_item(&caller.user, &ActionItemId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }

@@ -1,12 +1,11 @@
 //! What several resources answer in the same words.
 
 use axum::Json;
-use futures::future::BoxFuture;
 use records::UserId;
 use serde_json::Value;
 
 use crate::{
-    Error,
+    Error, Reply,
     shapes::{SUCCESS, Success},
     state::AppState,
 };
@@ -31,30 +30,31 @@ pub(super) trait Created: Sized + Send {
 }
 
 /// Answers a repeated create of one.
-pub(super) fn again<'a, R: Created>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(
-        async move { R::named(state, user, ids).await?.first().map(R::one).ok_or(Error::NotFound(R::KIND)) },
-    )
+pub(super) async fn again<R: Created>(
+    state: AppState,
+    user: UserId,
+    ids: Vec<String>,
+) -> Result<Value, Error> {
+    R::named(&state, &user, &ids).await?.first().map(R::one).ok_or(Error::NotFound(R::KIND))
 }
 
 /// Answers a repeated create of several: those that are left of them.
-pub(super) fn batch_again<'a, R: Created>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(async move { Ok(R::several(&R::named(state, user, ids).await?)) })
+pub(super) async fn batch_again<R: Created>(
+    state: AppState,
+    user: UserId,
+    ids: Vec<String>,
+) -> Result<Value, Error> {
+    Ok(R::several(&R::named(&state, &user, &ids).await?))
 }
+
+/// What a DELETE answers.
+pub(super) type Deleted = Reply<Success>;
 
 /// To a DELETE: success, or that there is nothing of that `kind` to be deleted.
 ///
 /// # Errors
 /// [`Error::NotFound`].
-pub(super) fn deleted(was_there: bool, kind: &'static str) -> Result<Json<Success>, Error> {
+pub(super) fn deleted(was_there: bool, kind: &'static str) -> Deleted {
     match was_there {
         true => Ok(Json(SUCCESS)),
         false => Err(Error::NotFound(kind)),

@@ -105,7 +105,6 @@ impl Change {
     }
 }
 
-/// Reads the body of a create.
 pub(super) fn read_new(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Option<AppFields> {
     let name = fields.required("name", Text::between(1, 100));
     refuse_blank(fields, "name", name.as_deref());
@@ -138,7 +137,6 @@ pub(super) fn read_new(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool)
     })
 }
 
-/// Reads the body of a PATCH.
 pub(super) fn read_change(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Option<Change> {
     let name = fields.present("name", Text::between(1, 100));
     refuse_blank(fields, "name", name.as_deref());

@@ -1,7 +1,6 @@
 //! `/v1/apps/{app_id}/keys`: what an app writes to its users with.
 
 use axum::{Json, extract::State, http::StatusCode};
-use futures::future::BoxFuture;
 use records::UserId;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -9,7 +8,7 @@ use store::{AppKeyRefusal, NewAppKey};
 
 use super::{answer, apps, path::Ids};
 use crate::{
-    Error, Scope,
+    Error, Reply, Scope,
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
     error::Code,
@@ -20,8 +19,7 @@ use crate::{
     state::AppState,
 };
 
-/// What a 404 says is missing.
-pub(super) const KIND: &str = "Key";
+const KIND: &str = "Key";
 
 const ALL: &str = "/v1/apps/{app_id}/keys";
 
@@ -62,36 +60,28 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 /// The answer to a repeat: the key as it is now.
-fn again<'a>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(async move {
-        let keys = state.ledger.store().app_keys(user, answer::only(ids)?).await?;
-        let found = keys.iter().find(|one| ids.get(1) == Some(&one.id)).ok_or(Error::NotFound(KIND))?;
-        Ok(json!(shapes::app_key(found)))
-    })
+async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value, Error> {
+    let keys = state.ledger.store().app_keys(&user, answer::only(&ids)?).await?;
+    let found = keys.iter().find(|one| ids.get(1) == Some(&one.id)).ok_or(Error::NotFound(KIND))?;
+    Ok(json!(shapes::app_key(found)))
 }
 
-/// GET: all keys of an app, newest first.
-pub(super) async fn list(
+async fn list(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Vec<shapes::AppKey>>, Error> {
+) -> Reply<Vec<shapes::AppKey>> {
     let app = apps::owned(&state, &caller.user, &id).await?;
     let keys = state.ledger.store().app_keys(&caller.user, &app.id).await?;
     Ok(Json(keys.iter().map(shapes::app_key).collect()))
 }
 
-/// POST: a new key; `secret` is its text, shown this once.
-pub(super) async fn create(
+async fn create(
     Creating(state): Creating,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<shapes::CreatedAppKey>, Error> {
+) -> Reply<shapes::CreatedAppKey> {
     let label = optional_object(body, read)?.flatten();
     let app = apps::owned(&state, &caller.user, &id).await?;
     let made = generate_app_key(state.ids.secret(), state.ledger.db().shard());
@@ -109,8 +99,7 @@ pub(super) async fn create(
     Ok(Json(shapes::created_app_key(&stored, made.plaintext.expose_secret())))
 }
 
-/// DELETE: revokes a key at once.
-pub(super) async fn revoke(
+async fn revoke(
     State(state): State<AppState>,
     caller: Caller,
     Ids((id, key)): Ids<(String, String)>,
@@ -123,6 +112,6 @@ pub(super) async fn revoke(
 }
 
 /// Reads the body of a create: its label, if it is given one.
-pub(super) fn read(fields: &mut Fields<'_>) -> Option<Option<String>> {
+fn read(fields: &mut Fields<'_>) -> Option<Option<String>> {
     Some(fields.optional("label", Text::between(1, 100)))
 }

@@ -7,7 +7,6 @@ use axum::{
     response::Response,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use futures::future::BoxFuture;
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
@@ -24,7 +23,7 @@ use super::{
     tagged,
 };
 use crate::{
-    AppsMode, Error, Scope,
+    AppsMode, Error, Reply, Scope,
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
     error::Code,
@@ -34,7 +33,6 @@ use crate::{
     state::AppState,
 };
 
-/// What a 404 says is missing.
 pub(super) const KIND: &str = "App";
 
 const ALL: &str = "/v1/apps";
@@ -132,19 +130,12 @@ pub(super) fn not_owner() -> Answer {
     Answer::refusal(403, "Another user's app.", "Only its owner may do this with an app")
 }
 
-fn again<'a>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(async move {
-        let found = state.ledger.store().app(user, answer::only(ids)?).await?;
-        Ok(json!(shape(state, user, &found.ok_or(Error::NotFound(KIND))?)))
-    })
+async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value, Error> {
+    let found = state.ledger.store().app(&user, answer::only(&ids)?).await?;
+    Ok(json!(shape(&state, &user, &found.ok_or(Error::NotFound(KIND))?)))
 }
 
-/// GET: the user's own apps and public ones, newest first.
-pub(super) async fn list(
+async fn list(
     State(state): State<AppState>,
     caller: Caller,
     uri: Uri,
@@ -162,19 +153,14 @@ const FILTER: &[Note] = &[
     ("mine", "The user's own only, or the others only.", ""),
 ];
 
-/// Reads the query of the list.
-pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, AppFilter)> {
+fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, AppFilter)> {
     let page = page(fields, 50, 100);
     let installed = fields.present("installed", Bool);
     let mine = fields.present("mine", Bool);
     Some((page, AppFilter { installed, mine, limit: links::one_more(page), offset: page.offset }))
 }
 
-/// GET `…/enabled`: the ids of the apps that the user installed and may use.
-pub(super) async fn enabled(
-    State(state): State<AppState>,
-    caller: Caller,
-) -> Result<Json<shapes::AppIds>, Error> {
+async fn enabled(State(state): State<AppState>, caller: Caller) -> Reply<shapes::AppIds> {
     if state.settings.apps == AppsMode::Off {
         return Ok(Json(shapes::AppIds(Vec::new())));
     }
@@ -182,8 +168,7 @@ pub(super) async fn enabled(
     Ok(Json(shapes::AppIds(installed.into_iter().map(|app| app.id).collect())))
 }
 
-/// GET one.
-pub(super) async fn one(
+async fn one(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
@@ -194,11 +179,7 @@ pub(super) async fn one(
 }
 
 /// POST: a new app. Its manifest is fetched and checked before anything is stored; `secret` is shown this once.
-pub(super) async fn create(
-    Creating(state): Creating,
-    caller: Caller,
-    body: Body,
-) -> Result<Json<shapes::CreatedApp>, Error> {
+async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<shapes::CreatedApp> {
     let fields = object(body, |fields| read_new(fields, |url| (state.check_url)(url)))?;
     may_be_made(&state, fields.visibility)?;
     let token = match &fields.mcp_token {
@@ -214,12 +195,12 @@ pub(super) async fn create(
 }
 
 /// PATCH: at least one field. Whatever it changes, the manifest is fetched anew.
-pub(super) async fn change(
+async fn change(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<shapes::App>, Error> {
+) -> Reply<shapes::App> {
     let change = object(body, |fields| read_change(fields, |url| (state.check_url)(url)))?;
     let app = owned(&state, &caller.user, &id).await?;
     let mut fields = app.fields.clone();
@@ -228,12 +209,7 @@ pub(super) async fn change(
     save(&state, &caller.user, &app, fields, Saved::Body).await
 }
 
-/// POST `…/refresh-manifest`: what saving without a change does.
-pub(super) async fn refresh(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-) -> Result<Json<shapes::App>, Error> {
+async fn refresh(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> Reply<shapes::App> {
     let app = owned(&state, &caller.user, &id).await?;
     may_be_made(&state, AppVisibility::Private)?;
     let fields = app.fields.clone();
@@ -241,23 +217,18 @@ pub(super) async fn refresh(
 }
 
 /// DELETE: the app and its keys. It is no longer installed for any user.
-pub(super) async fn delete(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-) -> Result<Json<shapes::Success>, Error> {
+async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     let app = owned(&state, &caller.user, &id).await?;
     let deleted = state.ledger.store().delete_app(&caller.user, &app.id).await?;
     follow(&state, &app.id).await;
     answer::deleted(deleted, KIND)
 }
 
-/// POST `…/enable?app_id=`: installs an app for the caller.
-pub(super) async fn enable(
+async fn enable(
     State(state): State<AppState>,
     caller: Caller,
     parameters: Query,
-) -> Result<Json<shapes::AppStatus>, Error> {
+) -> Reply<shapes::AppStatus> {
     let id = query(&parameters, read_app_id)?;
     if state.settings.apps == AppsMode::Off {
         return Err(Error::AppsNotAllowed("Apps are switched off on this instance"));
@@ -276,19 +247,17 @@ pub(super) async fn enable(
     Ok(Json(shapes::DONE))
 }
 
-/// POST `…/disable?app_id=`: uninstalls it.
-pub(super) async fn disable(
+async fn disable(
     State(state): State<AppState>,
     caller: Caller,
     parameters: Query,
-) -> Result<Json<shapes::AppStatus>, Error> {
+) -> Reply<shapes::AppStatus> {
     let id = query(&parameters, read_app_id)?;
     state.ledger.store().uninstall_app(&caller.user, &id).await?;
     Ok(Json(shapes::DONE))
 }
 
-/// Reads which app.
-pub(super) fn read_app_id(fields: &mut Fields<'_>) -> Option<String> {
+fn read_app_id(fields: &mut Fields<'_>) -> Option<String> {
     fields.required("app_id", Text::between(1, 128))
 }
 
@@ -301,7 +270,7 @@ pub(super) async fn owned(state: &AppState, user: &UserId, id: &str) -> Result<A
     if app.owner == *user { Ok(app) } else { Err(Error::NotOwner) }
 }
 
-pub(super) fn shape(state: &AppState, user: &UserId, app: &App) -> shapes::App {
+fn shape(state: &AppState, user: &UserId, app: &App) -> shapes::App {
     shapes::app(app, user, state.settings.follows_prompts)
 }
 
@@ -322,7 +291,7 @@ async fn save(
     app: &App,
     fields: AppFields,
     saved: Saved,
-) -> Result<Json<shapes::App>, Error> {
+) -> Reply<shapes::App> {
     let token = match &fields.mcp_token {
         McpToken::Replace(token) => Some(token.clone()),
         McpToken::Remove => None,

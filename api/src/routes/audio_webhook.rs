@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::webhooks::{new_secret, refuse_bad_url};
 use crate::{
-    Error, Scope,
+    Error, Reply, Scope,
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
     read::{Body, Bool, Fields, Int, Note, Text, object},
@@ -15,8 +15,7 @@ use crate::{
     state::AppState,
 };
 
-/// What a 404 says is missing.
-pub(super) const KIND: &str = "Audio webhook";
+const KIND: &str = "Audio webhook";
 /// Seconds of audio in each request where the user names none.
 const SECONDS: i64 = 5;
 
@@ -57,7 +56,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 /// What a POST asks for.
-pub(super) enum Asked {
+enum Asked {
     /// Audio goes to this URL, so many seconds at a time.
     Set { url: String, seconds: i32, replace_secret: bool },
     /// An empty URL: no audio goes anywhere.
@@ -65,11 +64,11 @@ pub(super) enum Asked {
 }
 
 /// POST: sets it, and enables it. The answer carries `secret` where it is a new one.
-pub(super) async fn set(
+async fn set(
     State(state): State<AppState>,
     caller: Caller,
     body: Body,
-) -> Result<Json<shapes::ChangedAudioWebhook>, Error> {
+) -> Reply<shapes::ChangedAudioWebhook> {
     let asked = object(body, |fields| read(fields, |url| (state.check_url)(url)))?;
     let Asked::Set { url, seconds, replace_secret } = asked else {
         return switched(&state, &caller, false).await;
@@ -83,36 +82,20 @@ pub(super) async fn set(
     Ok(Json(shapes::changed_audio_webhook(&set, secret)))
 }
 
-/// GET: what is set.
-pub(super) async fn one(
-    State(state): State<AppState>,
-    caller: Caller,
-) -> Result<Json<shapes::AudioWebhook>, Error> {
+async fn one(State(state): State<AppState>, caller: Caller) -> Reply<shapes::AudioWebhook> {
     let found = state.ledger.outbox().audio_webhook(&caller.user).await?.ok_or(Error::NotFound(KIND))?;
     Ok(Json(shapes::audio_webhook(&found)))
 }
 
-/// POST `…/enable`: clears every mark of failure.
-pub(super) async fn enable(
-    State(state): State<AppState>,
-    caller: Caller,
-) -> Result<Json<shapes::ChangedAudioWebhook>, Error> {
+async fn enable(State(state): State<AppState>, caller: Caller) -> Reply<shapes::ChangedAudioWebhook> {
     switched(&state, &caller, true).await
 }
 
-/// POST `…/disable`.
-pub(super) async fn disable(
-    State(state): State<AppState>,
-    caller: Caller,
-) -> Result<Json<shapes::ChangedAudioWebhook>, Error> {
+async fn disable(State(state): State<AppState>, caller: Caller) -> Reply<shapes::ChangedAudioWebhook> {
     switched(&state, &caller, false).await
 }
 
-async fn switched(
-    state: &AppState,
-    caller: &Caller,
-    enabled: bool,
-) -> Result<Json<shapes::ChangedAudioWebhook>, Error> {
+async fn switched(state: &AppState, caller: &Caller, enabled: bool) -> Reply<shapes::ChangedAudioWebhook> {
     let switched = state.ledger.outbox().switch_audio_webhook(&caller.user, enabled).await?;
     Ok(Json(shapes::changed_audio_webhook(&switched.ok_or(Error::NotFound(KIND))?, None)))
 }
@@ -128,7 +111,7 @@ const SET: &[Note] = &[
 ];
 
 /// Reads the body of a POST: the URL, which `may_call` judges, may have its seconds behind a comma.
-pub(super) fn read(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Option<Asked> {
+fn read(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Option<Asked> {
     let url = fields.required("url", Text::between(0, 2_048));
     let seconds = fields.optional("seconds", Int::between(1, 60));
     let replace_secret = fields.optional("new_secret", Bool).unwrap_or(false);

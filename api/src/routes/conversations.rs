@@ -26,7 +26,6 @@ use crate::{
     state::{AppState, Refused},
 };
 
-/// What a 404 says is missing.
 pub(super) const KIND: &str = "Conversation";
 
 const ALL: &str = "/v1/dev/user/conversations";
@@ -69,7 +68,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 /// GET: a page of conversations, newest first; without a `status` of completed, not discarded ones.
-pub(super) async fn list(
+async fn list(
     State(state): State<AppState>,
     caller: Caller,
     uri: Uri,
@@ -89,7 +88,7 @@ pub(super) async fn list(
 /// A page that one user may never hold is one to ask less of.
 fn too_long(refused: Refused) -> Error {
     match refused {
-        Refused::TooLarge => db::Error::TooMuch { doing: "listing conversations" }.into(),
+        Refused::TooLarge => db::Error::TooMuch.into(),
         Refused::Busy => Error::Overloaded,
     }
 }
@@ -117,8 +116,7 @@ const FILTER: &[Note] = &[
     CURSOR,
 ];
 
-/// Reads the query of the list.
-pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, ConversationFilter)> {
+fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, ConversationFilter)> {
     let page = page(fields, 25, 100);
     let (start, end) = date_range(fields);
     let with_transcript = fields.present("include_transcript", Bool).unwrap_or(false);
@@ -143,13 +141,12 @@ fn statuses() -> Named<Choice<&'static str, StatusFilter>> {
 }
 
 /// Reads the query of one conversation: whether its transcript is wanted, and whether its pictures are.
-pub(super) fn read_depth(fields: &mut Fields<'_>) -> Option<(bool, bool)> {
+fn read_depth(fields: &mut Fields<'_>) -> Option<(bool, bool)> {
     let with_transcript = fields.present("include_transcript", Bool).unwrap_or(false);
     Some((with_transcript, fields.present("include_photos", Bool).unwrap_or(false)))
 }
 
-/// GET one, whatever its status.
-pub(super) async fn one(
+async fn one(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
@@ -174,8 +171,7 @@ pub(super) async fn one(
     Ok(tagged::answer_json(&asked, caller.account.json(&shapes::conversation(&view, true))?))
 }
 
-/// PATCH: at least one of title, discarded, starred, folder_id.
-pub(super) async fn change(
+async fn change(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
@@ -202,8 +198,7 @@ const CHANGE: &[Note] = &[
     ("folder_id", "Files it; null takes it out of its folder.", ""),
 ];
 
-/// Reads the body of a PATCH.
-pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<ConversationChange> {
+fn read_change(fields: &mut Fields<'_>) -> Option<ConversationChange> {
     let change = ConversationChange {
         title: fields.present("title", Text::between(1, 500)),
         discarded: fields.present("discarded", Bool),
@@ -214,12 +209,7 @@ pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<ConversationChange>
     Some(change)
 }
 
-/// DELETE: for good, with everything that hangs on it.
-pub(super) async fn delete(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-) -> Result<Json<shapes::Success>, Error> {
+async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     let deleted = state.ledger.delete_conversation(&caller.user, &ConversationId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }

@@ -3,7 +3,6 @@
 
 use axum::{Json, http::HeaderMap};
 use chrono::TimeDelta;
-use futures::future::BoxFuture;
 use ledger::{CreateOutcome, NewContent, NewConversation};
 use records::{ConversationId, Geolocation, Source, Timestamp, UserId};
 use secrecy::SecretString;
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{answer, byok, geolocation::geolocation_field, location, segments, waiting};
 use crate::{
-    Error, Scope, Settings,
+    Error, Reply, Scope, Settings,
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
     ids::of_client_session,
@@ -73,25 +72,18 @@ fn created() -> Answer {
 }
 
 /// The answer to a repeat: the conversation as it is now.
-fn again<'a>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(async move {
-        let id = ConversationId::new(answer::only(ids)?);
-        let view = state.ledger.store().conversation(user, &id, false).await?;
-        Ok(json!(view.map_or_else(|| shapes::deleted(&id), |view| shapes::created(&view.conversation))))
-    })
+async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value, Error> {
+    let id = ConversationId::new(answer::only(&ids)?);
+    let view = state.ledger.store().conversation(&user, &id, false).await?;
+    Ok(json!(view.map_or_else(|| shapes::deleted(&id), |view| shapes::created(&view.conversation))))
 }
 
-/// POST from plain text.
-pub(super) async fn from_text(
+async fn from_text(
     Creating(state): Creating,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
-) -> Result<Json<CreatedConversation>, Error> {
+) -> Reply<CreatedConversation> {
     let key = byok::key_of(&headers)?;
     let fresh = ConversationId::new(state.ids.fresh().to_string());
     let new = object(body, |fields| read_text(fields, &fresh))?;
@@ -99,12 +91,12 @@ pub(super) async fn from_text(
 }
 
 /// POST from diarized segments; a repeat of a `client_session_id` names the same conversation.
-pub(super) async fn from_segments(
+async fn from_segments(
     Creating(state): Creating,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
-) -> Result<Json<CreatedConversation>, Error> {
+) -> Reply<CreatedConversation> {
     let key = byok::key_of(&headers)?;
     let fresh = ConversationId::new(state.ids.fresh().to_string());
     let mut new = object(body, |fields| read_segments(fields, &fresh, &state.settings))?;
@@ -138,8 +130,7 @@ const LANGUAGE: Note = (
 );
 const GEOLOCATION: Note = ("geolocation", "Where it happened.", "");
 
-/// Reads the body of a create from text.
-pub(super) fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Option<NewConversation> {
+fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Option<NewConversation> {
     let text = fields.required("text", Text::between(1, 100_000).not_blank());
     if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
         let _: Option<()> = fields.report.at("text", |report| report.rule("text must not be blank"));
@@ -172,8 +163,7 @@ const SEGMENTS: &[Note] = &[
     ("defer_processing", "Store it `in_progress`, to be appended to and finalized later.", "false"),
 ];
 
-/// Reads the body of a create from segments.
-pub(super) fn read_segments(
+fn read_segments(
     fields: &mut Fields<'_>,
     fresh: &ConversationId,
     settings: &Settings,
@@ -243,7 +233,7 @@ async fn create(
     caller: &Caller,
     new: NewConversation,
     key: Option<SecretString>,
-) -> Result<Json<CreatedConversation>, Error> {
+) -> Reply<CreatedConversation> {
     let (id, user) = (new.id.clone(), &caller.user);
     let place = new.geolocation.clone().map(|place| (place, new.started_at));
     let outcome = match key {

@@ -1,14 +1,13 @@
 //! `P/webhooks/{id}/…`: what was delivered, what failed, and redelivery.
 
 use axum::{Json, extract::State, http::Uri, response::Response};
-use futures::future::BoxFuture;
 use outbox::{DeliveryPage, Redelivery};
 use records::UserId;
 use serde_json::{Value, json};
 
 use super::{answer, links, path::Ids, webhooks::KIND};
 use crate::{
-    Error, Scope,
+    Error, Reply, Scope,
     caller::Caller,
     endpoint::{Answer, CURSOR, Endpoint, takes},
     error::{Code, Problem},
@@ -72,24 +71,17 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 /// The answer to a repeat of a test: its delivery as it is now.
-fn again<'a>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(async move {
-        let endpoint = answer::only(ids)?;
-        let delivery = ids.get(1).map(String::as_str).unwrap_or_default();
-        Ok(json!(tested(state, user, endpoint, delivery).await?))
-    })
+async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value, Error> {
+    let endpoint = answer::only(&ids)?;
+    let delivery = ids.get(1).map(String::as_str).unwrap_or_default();
+    Ok(json!(tested(&state, &user, endpoint, delivery).await?))
 }
 
-/// POST `…/test`: writes a `webhook.test` delivery, which is sent like any other.
-pub(super) async fn test(
+async fn test(
     Creating(state): Creating,
     caller: Caller,
     Ids(endpoint): Ids<String>,
-) -> Result<Json<shapes::Delivery>, Error> {
+) -> Reply<shapes::Delivery> {
     let delivery_id = state.ids.fresh().to_string();
     tested(&state, &caller.user, &endpoint, &delivery_id).await.map(Json)
 }
@@ -105,8 +97,7 @@ async fn tested(
     Ok(shapes::delivery(&written.ok_or(Error::NotFound(KIND))?))
 }
 
-/// GET `…/deliveries`: a page, newest first.
-pub(super) async fn list(
+async fn list(
     State(state): State<AppState>,
     caller: Caller,
     Ids(endpoint): Ids<String>,
@@ -119,8 +110,7 @@ pub(super) async fn list(
     Ok(links::answer(&uri, page, &rows, shapes::delivery))
 }
 
-/// Reads the query of the list.
-pub(super) fn read_page(fields: &mut Fields<'_>) -> Option<(Page, DeliveryPage)> {
+fn read_page(fields: &mut Fields<'_>) -> Option<(Page, DeliveryPage)> {
     let page = page(fields, 25, 100);
     let status = fields.present(
         "status",
@@ -131,14 +121,14 @@ pub(super) fn read_page(fields: &mut Fields<'_>) -> Option<(Page, DeliveryPage)>
 }
 
 /// What may have become of a delivery.
-pub(crate) const STATUSES: [&str; 5] = ["pending", "sending", "delivered", "exhausted", "cancelled"];
+const STATUSES: [&str; 5] = ["pending", "sending", "delivered", "exhausted", "cancelled"];
 
 /// POST `…/deliveries/{delivery}/redeliver`: a finished delivery once more, under its own id.
-pub(super) async fn redeliver(
+async fn redeliver(
     State(state): State<AppState>,
     caller: Caller,
     Ids((endpoint, delivery)): Ids<(String, String)>,
-) -> Result<Json<shapes::Delivery>, Error> {
+) -> Reply<shapes::Delivery> {
     match state.ledger.outbox().redeliver(&caller.user, &endpoint, &delivery).await? {
         Redelivery::Due(again) => Ok(Json(shapes::delivery(&again))),
         Redelivery::UnderWay => Err(Error::Conflict(Code::DeliveryUnderWay)),
@@ -149,13 +139,12 @@ pub(super) async fn redeliver(
     }
 }
 
-/// POST `…/recover`: everything since a moment that was given up, once more.
-pub(super) async fn recover(
+async fn recover(
     State(state): State<AppState>,
     caller: Caller,
     Ids(endpoint): Ids<String>,
     body: Body,
-) -> Result<Json<shapes::Recovered>, Error> {
+) -> Reply<shapes::Recovered> {
     let since = object(body, read_since)?;
     must_exist(&state, &caller.user, &endpoint).await?;
     if since.at > state.ledger.db().now().await? {
@@ -166,8 +155,7 @@ pub(super) async fn recover(
     Ok(Json(shapes::Recovered { recovered: recovered.ok_or(Error::NotFound(KIND))? }))
 }
 
-/// Reads the body of a recovery.
-pub(super) fn read_since(fields: &mut Fields<'_>) -> Option<Instant> {
+fn read_since(fields: &mut Fields<'_>) -> Option<Instant> {
     fields.required("since", Moment)
 }
 

@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 
 use crate::{
-    Error, Scope,
+    Reply, Scope,
     caller::Caller,
     endpoint::{Answer, Endpoint},
     shapes,
@@ -20,11 +20,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// GET: all of them, in their order.
-pub(super) async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-) -> Result<Json<Vec<shapes::Folder>>, Error> {
+async fn list(State(state): State<AppState>, caller: Caller) -> Reply<Vec<shapes::Folder>> {
     let folders = state.ledger.store().folders(&caller.user).await?;
     Ok(Json(folders.iter().map(shapes::folder).collect()))
 }

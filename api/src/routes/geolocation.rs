@@ -4,7 +4,6 @@ use records::Geolocation;
 
 use crate::read::{Fields, Float, Named, Note, Object, Take, Text};
 
-/// Words for its fields.
 pub(super) const NOTES: &[Note] = &[
     ("latitude", "Degrees north.", ""),
     ("longitude", "Degrees east.", ""),

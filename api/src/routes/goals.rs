@@ -6,7 +6,6 @@ use axum::{
     http::{HeaderMap, Uri},
     response::Response,
 };
-use futures::future::BoxFuture;
 use records::{Goal, GoalId, GoalType, UserId};
 use serde_json::{Value, json};
 use store::{GoalChange, GoalFilter, NewGoal};
@@ -18,7 +17,7 @@ use super::{
     tagged,
 };
 use crate::{
-    Error, Scope,
+    Error, Reply, Scope,
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
     error::Problem,
@@ -97,23 +96,16 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-fn again<'a>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(async move {
-        let id = GoalId::new(answer::only(ids)?);
-        Ok(json!(shapes::goal(&state.ledger.store().goal(user, &id).await?.ok_or(Error::NotFound(KIND))?)))
-    })
+async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value, Error> {
+    let id = GoalId::new(answer::only(&ids)?);
+    Ok(json!(shapes::goal(&state.ledger.store().goal(&user, &id).await?.ok_or(Error::NotFound(KIND))?)))
 }
 
 fn types() -> Named<Choice<&'static str, GoalType>> {
     words::GoalType::in_request(Choice::of(GoalType::ALL.iter().map(|kind| (kind.as_str(), *kind))))
 }
 
-/// GET: a page, active ones first, oldest first.
-pub(super) async fn list(
+async fn list(
     State(state): State<AppState>,
     caller: Caller,
     uri: Uri,
@@ -130,15 +122,13 @@ const FILTER: &[Note] = &[
     ("include_inactive", "With those that are not active any more.", "false"),
 ];
 
-/// Reads the query of the list.
-pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, GoalFilter)> {
+fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, GoalFilter)> {
     let page = page(fields, 10, 1_000);
     let include_inactive = fields.present("include_inactive", Bool).unwrap_or(false);
     Some((page, GoalFilter { limit: links::one_more(page), offset: page.offset, include_inactive }))
 }
 
-/// GET one.
-pub(super) async fn one(
+async fn one(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
@@ -148,12 +138,7 @@ pub(super) async fn one(
     Ok(tagged::answer(&asked, shape))
 }
 
-/// POST: one more active goal; of three others, the oldest no longer is.
-pub(super) async fn create(
-    Creating(state): Creating,
-    caller: Caller,
-    body: Body,
-) -> Result<Json<shapes::Goal>, Error> {
+async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<shapes::Goal> {
     let id = GoalId::new(format!("goal_{}", state.ids.fresh()));
     let new = object(body, |fields| read_new(fields, &id))?;
     Ok(Json(shapes::goal(&state.ledger.store().create_goal(&caller.user, &new).await?)))
@@ -173,8 +158,7 @@ const NEW: &[Note] = &[
     ("unit", "The unit.", ""),
 ];
 
-/// Reads the body of a create.
-pub(super) fn read_new(fields: &mut Fields<'_>, id: &GoalId) -> Option<NewGoal> {
+fn read_new(fields: &mut Fields<'_>, id: &GoalId) -> Option<NewGoal> {
     let title = fields.required("title", TITLE);
     let goal_type = fields.optional("goal_type", types()).unwrap_or(GoalType::Scale);
     let known = Some(goal_type);
@@ -199,12 +183,12 @@ pub(super) fn read_new(fields: &mut Fields<'_>, id: &GoalId) -> Option<NewGoal> 
 }
 
 /// PATCH: at least one of title, goal_type, target_value, min_value, max_value, unit, is_active.
-pub(super) async fn change(
+async fn change(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<shapes::Goal>, Error> {
+) -> Reply<shapes::Goal> {
     let change = object(body, read_change)?;
     let changed = state.ledger.store().change_goal(&caller.user, &GoalId::new(id), &change).await?;
     let goal = changed.map_err(|refusal| refused_change(refusal, &change))?;
@@ -225,8 +209,7 @@ const CHANGE: &[Note] = &[
     ("is_active", "`true` deactivates the oldest of three others.", ""),
 ];
 
-/// Reads the body of a PATCH.
-pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<GoalChange> {
+fn read_change(fields: &mut Fields<'_>) -> Option<GoalChange> {
     let (title, goal_type) = (fields.present("title", TITLE), fields.present("goal_type", types()));
     let change = GoalChange {
         title,
@@ -244,13 +227,13 @@ pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<GoalChange> {
 }
 
 /// PATCH progress: `current_value`, in the query or in the body; the query goes first.
-pub(super) async fn progress(
+async fn progress(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     parameters: Query,
     body: Body,
-) -> Result<Json<shapes::Goal>, Error> {
+) -> Reply<shapes::Goal> {
     let asked = query(&parameters, read_progress)?;
     // A body that is wrong is wrong, also where the query has said enough.
     let sent = optional_object(body, read_progress)?.flatten();
@@ -268,7 +251,7 @@ const PROGRESS: &[Note] = &[(
 )];
 
 /// Reads the progress out of a query or a body; `None` inside: it is not there.
-pub(super) fn read_progress(fields: &mut Fields<'_>) -> Option<Option<f64>> {
+fn read_progress(fields: &mut Fields<'_>) -> Option<Option<f64>> {
     Some(fields.present("current_value", NUMBER))
 }
 
@@ -282,34 +265,27 @@ fn missing() -> Error {
     }])
 }
 
-/// GET history: the last `days`, newest first.
-pub(super) async fn history(
+async fn history(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     parameters: Query,
-) -> Result<Json<Vec<shapes::GoalPoint>>, Error> {
+) -> Reply<Vec<shapes::GoalPoint>> {
     let days = query(&parameters, read_days)?;
     let days = i32::try_from(days).unwrap_or(365);
     let points = state.ledger.store().goal_history(&caller.user, &GoalId::new(id), days).await?;
     points.map(|points| Json(points.iter().map(shapes::goal_point).collect())).ok_or(Error::NotFound(KIND))
 }
 
-/// Reads the query of the history.
-pub(super) fn read_days(fields: &mut Fields<'_>) -> Option<i64> {
+fn read_days(fields: &mut Fields<'_>) -> Option<i64> {
     Some(fields.present("days", Int::between(1, 365)).unwrap_or(30))
 }
 
-/// DELETE: for good, with its history.
-pub(super) async fn delete(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-) -> Result<Json<shapes::Success>, Error> {
+async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     let deleted = state.ledger.store().delete_goal(&caller.user, &GoalId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }
 
-fn shown(goal: Option<Goal>) -> Result<Json<shapes::Goal>, Error> {
+fn shown(goal: Option<Goal>) -> Reply<shapes::Goal> {
     goal.as_ref().map(|goal| Json(shapes::goal(goal))).ok_or(Error::NotFound(KIND))
 }

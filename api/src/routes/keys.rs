@@ -1,7 +1,6 @@
 //! `/v1/dev/keys` and `/v1/dev/key`.
 
 use axum::{Json, extract::State, http::StatusCode};
-use futures::future::BoxFuture;
 use records::{Timestamp, UserId};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -9,7 +8,7 @@ use store::{Key, KeyRefusal, NewKey};
 
 use super::{answer, path::Ids};
 use crate::{
-    Error, Scope,
+    Error, Reply, Scope,
     caller::Caller,
     endpoint::{Access, Answer, Endpoint, takes},
     error::{Code, Problem},
@@ -23,7 +22,6 @@ use crate::{
     state::AppState,
 };
 
-/// What a 404 says is missing.
 pub(super) const KIND: &str = "Key";
 
 const ALL: &str = "/v1/dev/keys";
@@ -62,28 +60,18 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-fn again<'a>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(async move {
-        let found = find(state, user, answer::only(ids)?).await?;
-        Ok(json!(shapes::key(&found.ok_or(Error::NotFound(KIND))?)))
-    })
+async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value, Error> {
+    let found = find(&state, &user, answer::only(&ids)?).await?;
+    Ok(json!(shapes::key(&found.ok_or(Error::NotFound(KIND))?)))
 }
 
-/// GET: all of a person's keys, newest first.
-pub(super) async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-) -> Result<Json<Vec<shapes::Key>>, Error> {
+pub(super) async fn list(State(state): State<AppState>, caller: Caller) -> Reply<Vec<shapes::Key>> {
     let keys = state.ledger.store().keys(&caller.user).await?;
     Ok(Json(keys.iter().map(shapes::key).collect()))
 }
 
 /// GET `/v1/dev/key`: the key that asks. Every key may know what it is.
-pub(super) async fn own(State(state): State<AppState>, caller: Caller) -> Result<Json<shapes::Key>, Error> {
+pub(super) async fn own(State(state): State<AppState>, caller: Caller) -> Reply<shapes::Key> {
     // Revoked and pruned since the caller was let in: it is no key any more.
     let own = find(&state, &caller.user, &caller.key_id).await?.ok_or(Error::NotAuthenticated)?;
     Ok(Json(shapes::key(&own)))
@@ -94,7 +82,7 @@ pub(super) async fn create(
     Creating(state): Creating,
     caller: Caller,
     body: Body,
-) -> Result<Json<shapes::CreatedKey>, Error> {
+) -> Reply<shapes::CreatedKey> {
     let wanted = object(body, read)?;
     for scope in &wanted.scopes {
         caller.require(*scope)?;
@@ -118,7 +106,6 @@ pub(super) async fn create(
     Ok(Json(shapes::created_key(&stored, made.plaintext.expose_secret())))
 }
 
-/// DELETE: revokes a key at once.
 pub(super) async fn revoke(
     State(state): State<AppState>,
     caller: Caller,
@@ -162,7 +149,6 @@ const NEW: &[Note] = &[
     ),
 ];
 
-/// Reads the body of a create.
 pub(super) fn read(fields: &mut Fields<'_>) -> Option<Wanted> {
     let name = fields.required("name", Text::between(1, 100));
     let known = words::Scope::in_request(Choice::of(Scope::ALL.iter().map(|scope| (scope.as_str(), *scope))));
@@ -174,7 +160,6 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<Wanted> {
     Some(Wanted { name: name?, scopes, expires_at })
 }
 
-/// One of a person's keys.
 pub(super) async fn find(state: &AppState, user: &UserId, id: &str) -> Result<Option<Key>, Error> {
     Ok(state.ledger.store().keys(user).await?.into_iter().find(|key| key.id == id))
 }

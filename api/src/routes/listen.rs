@@ -96,7 +96,7 @@ const PARAMETERS: &[Note] = &[
 ];
 
 /// GET `/v4/listen`: the key is in the header. Everything that is wrong is said before the upgrade.
-pub(super) async fn listen(
+async fn listen(
     State(state): State<AppState>,
     caller: Caller,
     headers: HeaderMap,
@@ -123,7 +123,7 @@ pub(super) async fn listen(
 }
 
 /// GET `/v4/web/listen`: the key comes in the first message, because a browser cannot set headers.
-pub(super) async fn web_listen(
+async fn web_listen(
     State(state): State<AppState>,
     parameters: Query,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::geolocation::{NOTES, geolocation};
 use crate::{
-    Error, Scope,
+    Reply, Scope,
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
     read::{Body, object},
@@ -34,22 +34,13 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// PATCH: notes it, also when nothing changed.
-pub(super) async fn note(
-    State(state): State<AppState>,
-    caller: Caller,
-    body: Body,
-) -> Result<Json<shapes::AppStatus>, Error> {
+async fn note(State(state): State<AppState>, caller: Caller, body: Body) -> Reply<shapes::AppStatus> {
     let place = object(body, geolocation)?;
     state.ledger.store().note_location(&caller.user, &place, None).await?;
     Ok(Json(shapes::DONE))
 }
 
-/// DELETE: forgets it.
-pub(super) async fn forget(
-    State(state): State<AppState>,
-    caller: Caller,
-) -> Result<Json<shapes::AppStatus>, Error> {
+async fn forget(State(state): State<AppState>, caller: Caller) -> Reply<shapes::AppStatus> {
     state.ledger.store().forget_location(&caller.user).await?;
     Ok(Json(shapes::DONE))
 }

@@ -8,7 +8,7 @@ use store::UserChange;
 
 use super::tagged;
 use crate::{
-    Error, Scope,
+    Error, Reply, Scope,
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
     read::{Body, Bool, Choice, Fields, ListOf, Note, Text, object},
@@ -43,23 +43,14 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// GET: the settings of the calling user.
-pub(super) async fn show(
-    State(state): State<AppState>,
-    caller: Caller,
-    asked: HeaderMap,
-) -> Result<Response, Error> {
+async fn show(State(state): State<AppState>, caller: Caller, asked: HeaderMap) -> Result<Response, Error> {
     // The user was deleted since the key was looked up.
     let me = state.ledger.store().user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
     Ok(tagged::answer(&asked, shapes::user(&me)))
 }
 
 /// PATCH: at least one field. `requires_byok: true` parks queued jobs in the same transaction.
-pub(super) async fn change(
-    State(state): State<AppState>,
-    caller: Caller,
-    body: Body,
-) -> Result<Json<shapes::Profile>, Error> {
+async fn change(State(state): State<AppState>, caller: Caller, body: Body) -> Reply<shapes::Profile> {
     let change = object(body, read_change)?;
     let me = state.ledger.change_user(&caller.user, &change).await?.ok_or(Error::NotAuthenticated)?;
     Ok(Json(shapes::user(&me)))
@@ -77,8 +68,7 @@ const CHANGE: &[Note] = &[
     ("apps", "Summarization apps that are to be on.", ""),
 ];
 
-/// Reads the body of a PATCH.
-pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<UserChange> {
+fn read_change(fields: &mut Fields<'_>) -> Option<UserChange> {
     let name = fields.nullable("name", Text::between(1, 100));
     let time_zone = fields.present("time_zone", Text::any());
     if time_zone.as_deref().is_some_and(|name| name.parse::<Tz>().is_err()) {

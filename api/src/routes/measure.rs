@@ -10,7 +10,6 @@ use crate::{
     read::{Fields, Float, Report, Take},
 };
 
-/// What a 404 says is missing.
 pub(super) const KIND: &str = "Goal";
 
 /// Any finite number.

@@ -8,7 +8,7 @@ use store::MemoryFilter;
 
 use super::{answer, links, path::Ids};
 use crate::{
-    Error, Scope,
+    Error, Reply, Scope,
     caller::Caller,
     endpoint::{Answer, CURSOR, Endpoint, takes},
     middleware::Creating,
@@ -23,8 +23,7 @@ use crate::{
     state::AppState,
 };
 
-/// What a 404 says is missing.
-pub(super) const KIND: &str = "Memory";
+const KIND: &str = "Memory";
 /// Of what is remembered (DECISIONS §1, "memory").
 const CONTENT: Text = Text::between(1, 500);
 /// In one batch (DECISIONS §3, "memories").
@@ -106,8 +105,7 @@ fn visibility() -> Named<Choice<&'static str, bool>> {
     words::MemoryVisibility::in_request(Choice::of([("public", true), ("private", false)]))
 }
 
-/// GET: a page, newest first.
-pub(super) async fn list(
+async fn list(
     State(state): State<AppState>,
     caller: Caller,
     uri: Uri,
@@ -125,8 +123,7 @@ const FILTER: &[Note] = &[
     CURSOR,
 ];
 
-/// Reads the query of the list.
-pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, MemoryFilter)> {
+fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, MemoryFilter)> {
     let page = page(fields, 25, 1_000);
     let categories = fields.present("categories", CommaSeparated(categories())).unwrap_or_default();
     let after = cursor(fields);
@@ -134,7 +131,7 @@ pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, MemoryFilter
 }
 
 /// What a create says of a memory; its id is ours to give, and its category, where none is named, ours to find.
-pub(super) struct Draft {
+struct Draft {
     content: String,
     category: Option<MemoryCategory>,
     public: bool,
@@ -149,7 +146,7 @@ const NEW: &[Note] = &[
 ];
 
 /// Reads a memory of a create.
-pub(super) fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
+fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
     let content = fields.required("content", CONTENT);
     let category = fields.optional("category", category());
     let public = fields.optional("visibility", visibility()).unwrap_or(false);
@@ -157,30 +154,23 @@ pub(super) fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
     Some(Draft { content: content?, category, public, tags })
 }
 
-/// POST: one memory.
-pub(super) async fn create(
-    Creating(state): Creating,
-    caller: Caller,
-    body: Body,
-) -> Result<Json<shapes::Memory>, Error> {
+async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<shapes::Memory> {
     let draft = object(body, read_draft)?;
     let made = store(&state, &caller.user, vec![draft]).await?;
     Ok(Json(shapes::memory(answer::only(&made)?)))
 }
 
-/// POST batch: 1 to 25 memories, all or none.
-pub(super) async fn create_batch(
+async fn create_batch(
     Creating(state): Creating,
     caller: Caller,
     body: Body,
-) -> Result<Json<shapes::CreatedMemories>, Error> {
+) -> Reply<shapes::CreatedMemories> {
     let drafts = object(body, read_batch)?;
     let made = store(&state, &caller.user, drafts).await?;
     Ok(Json(shapes::created_memories(&made)))
 }
 
-/// Reads the body of a batch.
-pub(super) fn read_batch(fields: &mut Fields<'_>) -> Option<Vec<Draft>> {
+fn read_batch(fields: &mut Fields<'_>) -> Option<Vec<Draft>> {
     fields.required(
         "memories",
         ListOf {
@@ -209,13 +199,12 @@ async fn store(state: &AppState, user: &UserId, drafts: Vec<Draft>) -> Result<Ve
     Ok(state.ledger.create_memories(user, &new).await?)
 }
 
-/// PATCH: at least one of content, category, visibility, tags.
-pub(super) async fn change(
+async fn change(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<shapes::Memory>, Error> {
+) -> Reply<shapes::Memory> {
     let change = object(body, read_change)?;
     let changed = state.ledger.change_memory(&caller.user, &MemoryId::new(id), &change).await?;
     changed.as_ref().map(|memory| Json(shapes::memory(memory))).ok_or(Error::NotFound(KIND))
@@ -228,8 +217,7 @@ const CHANGE: &[Note] = &[
     ("tags", "Tags of the user's choice.", ""),
 ];
 
-/// Reads the body of a PATCH.
-pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<MemoryChange> {
+fn read_change(fields: &mut Fields<'_>) -> Option<MemoryChange> {
     let change = MemoryChange {
         content: fields.present("content", CONTENT),
         category: fields.present("category", category()),
@@ -240,12 +228,7 @@ pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<MemoryChange> {
     Some(change)
 }
 
-/// DELETE: for good.
-pub(super) async fn delete(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-) -> Result<Json<shapes::Success>, Error> {
+async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     let deleted = state.ledger.delete_memory(&caller.user, &MemoryId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }

@@ -61,7 +61,7 @@ const MESSAGE: &[Note] = &[
 ];
 
 /// A message as it is sent.
-pub(super) struct Sent {
+struct Sent {
     uid: String,
     aid: String,
     message: String,
@@ -69,7 +69,7 @@ pub(super) struct Sent {
 
 /// POST. The key comes before the body, the body before who is written to: an app finds out nothing about users whom it may not
 /// write to.
-pub(super) async fn send(
+async fn send(
     State(state): State<AppState>,
     app: AppCaller,
     headers: HeaderMap,
@@ -101,8 +101,7 @@ pub(super) async fn send(
     }
 }
 
-/// Reads the body.
-pub(super) fn read(fields: &mut Fields<'_>) -> Option<Sent> {
+fn read(fields: &mut Fields<'_>) -> Option<Sent> {
     let uid = fields.required("uid", Text::between(1, 128));
     let aid = fields.required("aid", Text::between(1, 128));
     let message = fields.required("message", Text::between(1, 4_000));

@@ -6,13 +6,12 @@ use axum::{
     http::{HeaderMap, Uri},
     response::Response,
 };
-use futures::future::BoxFuture;
 use records::UserId;
 use serde_json::{Value, json};
 
 use super::{answer, links, path::Ids, tagged};
 use crate::{
-    Error, Scope,
+    Error, Reply, Scope,
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
     middleware::Creating,
@@ -21,8 +20,7 @@ use crate::{
     state::AppState,
 };
 
-/// What a 404 says is missing.
-pub(super) const KIND: &str = "Person";
+const KIND: &str = "Person";
 
 const ALL: &str = "/v1/users/me/people";
 const ONE: &str = "/v1/users/me/people/{person_id}";
@@ -71,19 +69,12 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-fn again<'a>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(async move {
-        let found = state.ledger.store().known_person(user, answer::only(ids)?).await?;
-        Ok(json!(shapes::person(&found.ok_or(Error::NotFound(KIND))?)))
-    })
+async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value, Error> {
+    let found = state.ledger.store().known_person(&user, answer::only(&ids)?).await?;
+    Ok(json!(shapes::person(&found.ok_or(Error::NotFound(KIND))?)))
 }
 
-/// GET: a page, newest first.
-pub(super) async fn list(
+async fn list(
     State(state): State<AppState>,
     caller: Caller,
     uri: Uri,
@@ -94,19 +85,13 @@ pub(super) async fn list(
     Ok(links::answer(&uri, page, &people, shapes::person))
 }
 
-/// POST: a new person.
-pub(super) async fn create(
-    Creating(state): Creating,
-    caller: Caller,
-    body: Body,
-) -> Result<Json<shapes::Person>, Error> {
+async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<shapes::Person> {
     let name = object(body, name)?;
     let id = state.ids.fresh().to_string();
     Ok(Json(shapes::person(&state.ledger.store().know_person(&caller.user, &id, &name).await?)))
 }
 
-/// GET one.
-pub(super) async fn one(
+async fn one(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
@@ -116,13 +101,12 @@ pub(super) async fn one(
     Ok(tagged::answer(&asked, shapes::person(&person)))
 }
 
-/// PATCH: another name, in every conversation at once.
-pub(super) async fn rename(
+async fn rename(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<shapes::Person>, Error> {
+) -> Reply<shapes::Person> {
     let name = object(body, |fields| match fields.has_any(&["name"]) {
         true => name(fields),
         false => fields.report.rule("at least one field must be provided"),
@@ -132,23 +116,16 @@ pub(super) async fn rename(
     Ok(Json(shapes::person(&person)))
 }
 
-/// DELETE: segments of that person show "Speaker N" again.
-pub(super) async fn delete(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-) -> Result<Json<shapes::Success>, Error> {
+async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     let deleted = state.ledger.store().forget_person(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }
 
-/// Reads the query of the list.
-pub(super) fn read_page(fields: &mut Fields<'_>) -> Option<Page> {
+fn read_page(fields: &mut Fields<'_>) -> Option<Page> {
     Some(page(fields, 100, 1_000))
 }
 
-/// Reads a name.
-pub(super) fn name(fields: &mut Fields<'_>) -> Option<String> {
+fn name(fields: &mut Fields<'_>) -> Option<String> {
     let name = fields.required("name", Text::between(1, 100).not_blank())?;
     if name.trim().is_empty() {
         return fields.report.at("name", |report| report.rule("name must not be blank"));

@@ -77,7 +77,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 /// POST `/v1/conversations`: ends the conversation that is in progress, the one that was active last if there are several.
 /// It needs no durable dispatch. Of a live one, what was said is stored first where its socket is in this process.
-pub(super) async fn in_progress(
+async fn in_progress(
     Creating(state): Creating,
     caller: Caller,
     headers: HeaderMap,
@@ -140,7 +140,7 @@ async fn end_live(
 
 /// POST `…/reprocess`: admits the next revision of a completed or failed conversation and waits for it like a create.
 /// Until it is done, a completed conversation is shown with its old results; `Location` says where to ask.
-pub(super) async fn again(
+async fn again(
     Creating(state): Creating,
     caller: Caller,
     headers: HeaderMap,

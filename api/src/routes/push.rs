@@ -1,7 +1,6 @@
 //! `/v1/users/me/push-subscriptions`: where a person is reminded of action items (DECISIONS §3, "push").
 
 use axum::{Json, extract::State};
-use futures::future::BoxFuture;
 use outbox::{NewSubscription, SubscriptionKind, TooManySubscriptions};
 use records::UserId;
 use secrecy::SecretString;
@@ -9,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{answer, path::Ids};
 use crate::{
-    Error, Scope, WebPush,
+    Error, Reply, Scope, WebPush,
     caller::Caller,
     endpoint::{Answer, Endpoint, Takes},
     error::Code,
@@ -19,8 +18,7 @@ use crate::{
     state::AppState,
 };
 
-/// What a 404 says is missing.
-pub(super) const KIND: &str = "Push subscription";
+const KIND: &str = "Push subscription";
 
 const ALL: &str = "/v1/users/me/push-subscriptions";
 
@@ -65,40 +63,26 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-fn again<'a>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(async move {
-        let id = answer::only(ids)?;
-        let all = state.ledger.outbox().subscriptions(user).await?;
-        let found = all.iter().find(|subscription| subscription.id == *id);
-        Ok(json!(shapes::subscription(found.ok_or(Error::NotFound(KIND))?)))
-    })
+async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value, Error> {
+    let id = answer::only(&ids)?;
+    let all = state.ledger.outbox().subscriptions(&user).await?;
+    let found = all.iter().find(|subscription| subscription.id == *id);
+    Ok(json!(shapes::subscription(found.ok_or(Error::NotFound(KIND))?)))
 }
 
-/// GET: all of them, newest first.
-pub(super) async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-) -> Result<Json<Vec<shapes::PushSubscription>>, Error> {
+async fn list(State(state): State<AppState>, caller: Caller) -> Reply<Vec<shapes::PushSubscription>> {
     let subscriptions = state.ledger.outbox().subscriptions(&caller.user).await?;
     Ok(Json(subscriptions.iter().map(shapes::subscription).collect()))
 }
 
 /// GET `…/key`: the public key that a browser subscribes with (`applicationServerKey`).
-pub(super) async fn key(State(state): State<AppState>) -> Result<Json<shapes::PushKey>, Error> {
+async fn key(State(state): State<AppState>) -> Reply<shapes::PushKey> {
     let web_push = state.settings.web_push.as_ref().ok_or(Error::WebPushUnavailable)?;
     Ok(Json(shapes::PushKey { public_key: web_push.public_key.clone() }))
 }
 
 /// POST: a subscription. The same one again is renewed, not doubled, so a client may send it at every start.
-pub(super) async fn create(
-    Creating(state): Creating,
-    caller: Caller,
-    body: Body,
-) -> Result<Json<shapes::PushSubscription>, Error> {
+async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<shapes::PushSubscription> {
     let new = object(body, |fields| read(fields, &state))?;
     if matches!(new.kind, SubscriptionKind::WebPush { .. }) && state.settings.web_push.is_none() {
         return Err(Error::WebPushUnavailable);
@@ -109,12 +93,7 @@ pub(super) async fn create(
     }
 }
 
-/// DELETE: the subscription, and whatever was still to be sent to it.
-pub(super) async fn delete(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-) -> Result<Json<shapes::Success>, Error> {
+async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     let deleted = state.ledger.outbox().unsubscribe(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }
@@ -157,16 +136,13 @@ fn read(fields: &mut Fields<'_>, state: &AppState) -> Option<NewSubscription> {
 }
 
 /// Reads what a webhook's subscription holds besides its kind.
-pub(super) fn read_webhook(
-    fields: &mut Fields<'_>,
-    may_call: impl Fn(&str) -> bool,
-) -> Option<NewSubscription> {
+fn read_webhook(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Option<NewSubscription> {
     let url = address(fields, "url", may_call);
     Some(NewSubscription { kind: SubscriptionKind::Webhook, url: url? })
 }
 
 /// Reads what a browser's subscription holds besides its kind.
-pub(super) fn read_web_push(
+fn read_web_push(
     fields: &mut Fields<'_>,
     may_call: impl Fn(&str) -> bool,
     check: Option<&WebPush>,

@@ -51,7 +51,6 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![Endpoint::post(PATH, Access::Open, run).waits(Wait::Run)]
 }
 
-/// POST `/v1/conversation-finalization-jobs/run`.
 pub(super) async fn run(State(state): State<AppState>, _: Invoker, body: Body) -> Result<Response, Error> {
     let (job, generation) = exact_object(body, dispatch)?;
     Ok(answer(state.settings.deliveries.deliver(job, generation).await))

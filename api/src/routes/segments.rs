@@ -1,14 +1,13 @@
 //! Transcript segments as they are sent, and appending them.
 
 use axum::Json;
-use futures::future::BoxFuture;
 use records::{ConversationId, Segment, Status, UserId};
 use serde_json::{Value, json};
 use store::AppendRefusal;
 
 use super::{answer, conversations::KIND, path::Ids};
 use crate::{
-    Error, Scope,
+    Error, Reply, Scope,
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
     error::{Code, Problem},
@@ -59,26 +58,20 @@ pub(super) fn example() -> Value {
 }
 
 /// The answer to a repeat: the conversation as it is now.
-fn again<'a>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(async move {
-        let id = ConversationId::new(answer::only(ids)?);
-        let view = state.ledger.store().conversation(user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
-        let count = view.segments.map_or(0, |segments| segments.len() as i64);
-        Ok(json!(shapes::appended(&id, view.conversation.status, count)))
-    })
+async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value, Error> {
+    let id = ConversationId::new(answer::only(&ids)?);
+    let view = state.ledger.store().conversation(&user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
+    let count = view.segments.map_or(0, |segments| segments.len() as i64);
+    Ok(json!(shapes::appended(&id, view.conversation.status, count)))
 }
 
 /// POST `…/{id}/segments`: more words for a conversation that is still in progress.
-pub(super) async fn append(
+async fn append(
     Creating(state): Creating,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<shapes::AppendedSegments>, Error> {
+) -> Reply<shapes::AppendedSegments> {
     let segments = object(body, list)?;
     let id = ConversationId::new(id);
     match state.ledger.store().append_segments(&caller.user, &id, &segments).await? {

@@ -23,7 +23,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 /// GET: the version, and which engine (with its model and prompt version) does what.
-pub(super) async fn show(State(state): State<AppState>) -> Json<shapes::Status> {
+async fn show(State(state): State<AppState>) -> Json<shapes::Status> {
     let engines = state.settings.engines.iter().map(|(ability, id)| ((*ability).to_owned(), json!(id)));
     let engines: Map<_, _> = engines.collect();
     Json(shapes::Status { version: env!("CARGO_PKG_VERSION"), engines })

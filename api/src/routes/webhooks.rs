@@ -2,7 +2,6 @@
 
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use futures::future::BoxFuture;
 use outbox::{EndpointChange, EndpointChangeRefusal, EndpointRefusal, NewEndpoint};
 use records::UserId;
 use records::{EventKind, WebhookFormat};
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{answer, path::Ids, tagged};
 use crate::{
-    Error, Scope,
+    Error, Reply, Scope,
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
     error::Code,
@@ -24,7 +23,6 @@ use crate::{
     state::AppState,
 };
 
-/// What a 404 says is missing.
 pub(super) const KIND: &str = "Webhook";
 
 const ALL: &str = "/v1/dev/user/webhooks";
@@ -93,32 +91,17 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-fn again<'a>(
-    state: &'a AppState,
-    user: &'a UserId,
-    ids: &'a [String],
-) -> BoxFuture<'a, Result<Value, Error>> {
-    Box::pin(async move {
-        let found = state.ledger.outbox().endpoint(user, answer::only(ids)?).await?;
-        Ok(json!(shapes::endpoint(&found.ok_or(Error::NotFound(KIND))?)))
-    })
+async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value, Error> {
+    let found = state.ledger.outbox().endpoint(&user, answer::only(&ids)?).await?;
+    Ok(json!(shapes::endpoint(&found.ok_or(Error::NotFound(KIND))?)))
 }
 
-/// GET: all of a person's endpoints.
-pub(super) async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-) -> Result<Json<Vec<shapes::Webhook>>, Error> {
+async fn list(State(state): State<AppState>, caller: Caller) -> Reply<Vec<shapes::Webhook>> {
     let endpoints = state.ledger.outbox().endpoints(&caller.user).await?;
     Ok(Json(endpoints.iter().map(shapes::endpoint).collect()))
 }
 
-/// POST: a new endpoint; the answer carries `secret`, this once.
-pub(super) async fn create(
-    Creating(state): Creating,
-    caller: Caller,
-    body: Body,
-) -> Result<Json<shapes::CreatedWebhook>, Error> {
+async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<shapes::CreatedWebhook> {
     let (url, events, form, force) = object(body, |fields| read_new(fields, |url| (state.check_url)(url)))?;
     let new = NewEndpoint {
         id: state.ids.fresh().to_string(),
@@ -149,7 +132,7 @@ const NEW: &[Note] = &[
 
 /// Reads the body of a create: the URL, which `may_call` judges, the events, the format, and whether the URL may be that of
 /// another one.
-pub(super) fn read_new(
+fn read_new(
     fields: &mut Fields<'_>,
     may_call: impl Fn(&str) -> bool,
 ) -> Option<(String, Vec<EventKind>, WebhookFormat, bool)> {
@@ -164,11 +147,11 @@ pub(super) fn read_new(
 
 /// POST `…/rotate-secret`: a new secret, shown this once. Deliveries carry the old one's signature, too, for a day, also
 /// where the new one is replaced within it.
-pub(super) async fn rotate(
+async fn rotate(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<shapes::CreatedWebhook>, Error> {
+) -> Reply<shapes::CreatedWebhook> {
     refuse_of_app(&state, &caller, &id).await?;
     let secret = new_secret(&state);
     let rotated = state.ledger.outbox().rotate_secret(&caller.user, &id, &secret).await?;
@@ -181,8 +164,7 @@ pub(super) fn new_secret(state: &AppState) -> SecretString {
     SecretString::from(format!("whsec_{}", STANDARD.encode(state.ids.secret())))
 }
 
-/// GET one.
-pub(super) async fn one(
+async fn one(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
@@ -192,13 +174,12 @@ pub(super) async fn one(
     Ok(tagged::answer(&asked, shapes::endpoint(&found)))
 }
 
-/// PATCH: at least one of url, events, format, enabled; `force` goes with a URL.
-pub(super) async fn change(
+async fn change(
     State(state): State<AppState>,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<shapes::Webhook>, Error> {
+) -> Reply<shapes::Webhook> {
     let change = object(body, |fields| read_change(fields, |url| (state.check_url)(url)))?;
     refuse_of_app(&state, &caller, &id).await?;
     let changed = state.ledger.outbox().change_endpoint(&caller.user, &id, &change).await?;
@@ -221,11 +202,7 @@ const CHANGE: &[Note] = &[
     ),
 ];
 
-/// Reads the body of a PATCH.
-pub(super) fn read_change(
-    fields: &mut Fields<'_>,
-    may_call: impl Fn(&str) -> bool,
-) -> Option<EndpointChange> {
+fn read_change(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Option<EndpointChange> {
     let url = fields.present("url", Text::between(1, 2_048));
     refuse_bad_url(fields, url.as_deref(), may_call);
     let change = EndpointChange {
@@ -241,12 +218,7 @@ pub(super) fn read_change(
     Some(change)
 }
 
-/// DELETE: the endpoint, and its undelivered events.
-pub(super) async fn delete(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-) -> Result<Json<shapes::Success>, Error> {
+async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     refuse_of_app(&state, &caller, &id).await?;
     let deleted = state.ledger.outbox().delete_endpoint(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)

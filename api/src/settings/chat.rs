@@ -44,7 +44,6 @@ impl ChatApps for NoChatApps {
 pub struct ChatSettings {
     /// The turns of this process.
     pub chat: Chat,
-    /// The engine that answers.
     pub engine: Arc<dyn Converse>,
     /// The engine for users who must bring a key and bring none: it costs nothing and asks no server.
     pub embedded: Arc<dyn Converse>,

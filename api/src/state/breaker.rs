@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn away() -> Result<(), db::Error> {
-        Err(db::Error::Unavailable { doing: "looking", source: sqlx::Error::PoolTimedOut })
+        Err(sqlx::Error::PoolTimedOut.into())
     }
 
     /// Whether the shard was asked, and whether it answered.

@@ -49,7 +49,6 @@ pub(crate) struct Limiter {
 /// How a user's bucket stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Left {
-    /// The bucket's size.
     size: u32,
     /// Requests that it still lets in at once.
     requests: u32,

@@ -1,6 +1,6 @@
 //! The pools, and how an operation begins.
 
-use std::time::Duration;
+use std::{panic::Location, time::Duration};
 
 use records::Timestamp;
 use sqlx::{
@@ -11,7 +11,7 @@ use sqlx::{
 use tracing::Instrument;
 
 use crate::{
-    Db, Doing, Error, Hosts, Secrets, Shard, Waker,
+    Db, Error, Hosts, Secrets, Shard, Waker,
     deadline::{ANSWER, BELIEVED, SuspectConnections},
     locate::Locator,
     release,
@@ -19,6 +19,9 @@ use crate::{
 
 /// What sessions call themselves where nothing else was asked for; `verify` knows them by it.
 const APPLICATION: &str = "listen";
+
+/// A transaction on a session of its own.
+type Begun = Transaction<'static, Postgres>;
 
 impl Db {
     /// Makes the pools without connecting yet: a database that is down at start is a matter of readiness,
@@ -56,10 +59,7 @@ impl Db {
 
     /// The database's clock: the only clock that decisions know.
     pub async fn now(&self) -> Result<Timestamp, Error> {
-        sqlx::query_scalar(include_str!("../sql/sessions/clock.sql"))
-            .fetch_one(&self.pool)
-            .await
-            .doing("reading the clock")
+        Ok(sqlx::query_scalar(include_str!("../sql/sessions/clock.sql")).fetch_one(&self.pool).await?)
     }
 
     /// The waker of this process: raised after commits, waited for by its workers.
@@ -79,76 +79,76 @@ impl Db {
     }
 
     /// Begins an operation: a transaction in which every wait is bounded (DESIGN §4), and the database's clock.
-    pub async fn begin(
-        &self,
-        doing: &'static str,
-    ) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
-        let (mut transaction, now) = self.begin_with_clock(&self.pool, doing).await?;
-        self.hold_turn(&mut transaction, doing).await?;
-        Ok((transaction, now))
+    #[track_caller]
+    pub fn begin(&self) -> impl Future<Output = Result<(Begun, Timestamp), Error>> {
+        let begin = self.begin_with_clock(&self.pool);
+        async {
+            let (mut transaction, now) = begin.await?;
+            self.hold_turn(&mut transaction).await?;
+            Ok((transaction, now))
+        }
     }
 
     /// Begins an operation whose first statement reads the clock itself.
-    pub async fn begin_without_clock(
-        &self,
-        doing: &'static str,
-    ) -> Result<Transaction<'static, Postgres>, Error> {
-        self.begin_on(&self.pool, BEGIN, doing).await
+    #[track_caller]
+    pub fn begin_without_clock(&self) -> impl Future<Output = Result<Begun, Error>> {
+        self.begin_on(&self.pool, BEGIN)
     }
 
     /// The same for what may be lost with the server: its commit does not wait for the disk.
-    pub async fn begin_unflushed(
-        &self,
-        doing: &'static str,
-    ) -> Result<Transaction<'static, Postgres>, Error> {
-        self.begin_on(&self.pool, BEGIN_UNFLUSHED, doing).await
+    #[track_caller]
+    pub fn begin_unflushed(&self) -> impl Future<Output = Result<Begun, Error>> {
+        self.begin_on(&self.pool, BEGIN_UNFLUSHED)
     }
 
     /// Begins a renewal, through the sessions that are reserved for renewals.
-    pub async fn begin_renewing(
-        &self,
-        doing: &'static str,
-    ) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
-        self.begin_with_clock(&self.renewals, doing).await
+    #[track_caller]
+    pub fn begin_renewing(&self) -> impl Future<Output = Result<(Begun, Timestamp), Error>> {
+        self.begin_with_clock(&self.renewals)
     }
 
     /// Begins a transaction that only reads and sees one moment, so that what it shows is never torn by a completion or
     /// a deletion.
-    pub async fn begin_reading(&self, doing: &'static str) -> Result<Transaction<'static, Postgres>, Error> {
-        self.begin_on(&self.pool, BEGIN_READING, doing).await
+    #[track_caller]
+    pub fn begin_reading(&self) -> impl Future<Output = Result<Begun, Error>> {
+        self.begin_on(&self.pool, BEGIN_READING)
     }
 
-    async fn begin_with_clock(
+    #[track_caller]
+    fn begin_with_clock(
         &self,
         pool: &PgPool,
-        doing: &'static str,
-    ) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
-        let mut transaction = self.begin_on(pool, BEGIN, doing).await?;
-        let now = sqlx::query_scalar(include_str!("../sql/sessions/clock.sql"))
-            .fetch_one(&mut *transaction)
-            .await
-            .doing(doing)?;
-        Ok((transaction, now))
+    ) -> impl Future<Output = Result<(Begun, Timestamp), Error>> + use<> {
+        let begin = self.begin_on(pool, BEGIN);
+        async {
+            let mut transaction = begin.await?;
+            let now = sqlx::query_scalar(include_str!("../sql/sessions/clock.sql"));
+            let now = now.fetch_one(&mut *transaction).await?;
+            Ok((transaction, now))
+        }
     }
 
     /// In a task of its own, which goes on when the caller is dropped. sqlx 0.9.0 forgets a `begin` that is dropped before its
     /// answer (transact-rs/sqlx#4393, mended after 0.9.0): its pool would hand the open transaction to the next user, whose
     /// writes would be acknowledged and never committed.
-    async fn begin_on(
+    #[track_caller]
+    fn begin_on(
         &self,
         pool: &PgPool,
         statement: &'static str,
-        doing: &'static str,
-    ) -> Result<Transaction<'static, Postgres>, Error> {
+    ) -> impl Future<Output = Result<Begun, Error>> + use<> {
+        let at = Location::caller();
         let (db, pool) = (self.clone(), pool.clone());
-        let begin =
-            async move { db.within(ANSWER, async { pool.begin_with(statement).await.doing(doing) }).await };
-        match tokio::spawn(begin.in_current_span()).await {
-            Ok(begun) => begun,
-            Err(failed) => match failed.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => Err(Error::Unavailable { doing, source: sqlx::Error::PoolClosed }),
-            },
+        let begin = async move { pool.begin_with(statement).await.map_err(|source| Error::of(source, at)) };
+        let begin = async move { db.within(ANSWER, begin).await };
+        async move {
+            match tokio::spawn(begin.in_current_span()).await {
+                Ok(begun) => begun,
+                Err(failed) => match failed.try_into_panic() {
+                    Ok(panic) => std::panic::resume_unwind(panic),
+                    Err(_) => Err(Error::of(sqlx::Error::PoolClosed, at)),
+                },
+            }
         }
     }
 }

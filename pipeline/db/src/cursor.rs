@@ -12,7 +12,6 @@ pub type DueRow = (Timestamp, UserId, JobId);
 pub struct Cursor {
     /// What the walk is ordered by.
     pub at: Timestamp,
-    /// Whose row.
     pub user_id: UserId,
     /// Which.
     pub id: String,

@@ -4,6 +4,7 @@
 //! failover takes the address away. TCP notices after a quarter of an hour, so the wait is bounded here too.
 
 use std::{
+    panic::Location,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -96,6 +97,7 @@ impl Db {
     ///
     /// # Errors
     /// Those of `verb`; [`Error::Unavailable`] when nothing was heard of it for 15 seconds.
+    #[track_caller]
     pub fn in_time<T>(
         &self,
         verb: impl Future<Output = Result<T, Error>>,
@@ -107,11 +109,13 @@ impl Db {
     ///
     /// # Errors
     /// As [`in_time`](Self::in_time), after `wait`.
+    #[track_caller]
     pub fn within<T>(
         &self,
         wait: Duration,
         verb: impl Future<Output = Result<T, Error>>,
     ) -> impl Future<Output = Result<T, Error>> {
+        let at = Location::caller();
         // On the heap before anything else: a future that holds another by value is twice as large, and verbs lie deep.
         let mut verb = Box::pin(verb);
         async move {
@@ -120,7 +124,7 @@ impl Db {
                 return answer.inspect_err(|error| self.note_error(error));
             }
             self.suspect_connections();
-            Err(Error::Unavailable { doing: "waiting for its answer", source: silence() })
+            Err(Error::Unavailable { at, source: silence() })
         }
     }
 

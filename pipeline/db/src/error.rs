@@ -1,5 +1,7 @@
 //! How the machine can break. `Display` never includes the source: a database's words may hold a person's.
 
+use std::panic::Location;
+
 use records::OverBudget;
 use sqlx::{error::DatabaseError, migrate::MigrateError, postgres::PgDatabaseError};
 
@@ -9,39 +11,32 @@ use sqlx::{error::DatabaseError, migrate::MigrateError, postgres::PgDatabaseErro
 pub enum Error {
     /// The database did not answer, or refused for a reason that may pass (a lost connection, a lock or
     /// statement timeout, a full pool, a serialization failure). Repeating the same verb is right.
-    #[error("the database is unavailable while {doing}")]
+    #[error("the database is unavailable ({at})")]
     Unavailable {
-        /// What was being done.
-        doing: &'static str,
-        /// Why.
+        /// The place in our code that asked it.
+        at: &'static Location<'static>,
         #[source]
         source: sqlx::Error,
     },
     /// A statement is wrong, or a constraint was hit that no rule of ours allows for.
-    #[error("the database refused while {doing}")]
+    #[error("the database refused what was asked ({at})")]
     Refused {
-        /// What was being done.
-        doing: &'static str,
-        /// Why.
+        /// The place in our code that asked it.
+        at: &'static Location<'static>,
         #[source]
         source: sqlx::Error,
     },
     /// A row holds what the types cannot express (written by hand, or by a newer version).
     #[error("row {id} of {table} cannot be read: {column}")]
     ImpossibleRow {
-        /// Which table.
         table: &'static str,
         /// Which row.
         id: String,
-        /// Which column is wrong.
         column: &'static str,
     },
     /// A secret cannot be opened, or sealed, with the keys of `LISTEN_SECRETS_KEY`.
     #[error("a secret of {table} cannot be opened or sealed with the keys of LISTEN_SECRETS_KEY")]
-    Unsealed {
-        /// Which table.
-        table: &'static str,
-    },
+    Unsealed { table: &'static str },
     /// A compare-and-set kept losing against others.
     #[error("too many others were changing the same job while {doing}")]
     Contended {
@@ -49,26 +44,17 @@ pub enum Error {
         doing: &'static str,
     },
     /// What was asked for is more than one answer may hold: asking for less is right.
-    #[error("too much was asked for while {doing}")]
-    TooMuch {
-        /// What was being done.
-        doing: &'static str,
-    },
+    #[error("more was asked for than one answer may hold")]
+    TooMuch,
     /// It would exceed one of the user's budgets; nothing was done.
     #[error("a user's {} are used up", .0.budget.as_str())]
     OverBudget(OverBudget),
     /// A request of the same name was made in between; nothing was done.
-    #[error("the request's name was taken while {doing}")]
-    Repeated {
-        /// What was being done.
-        doing: &'static str,
-    },
+    #[error("the request's name was taken meanwhile")]
+    Repeated,
     /// The turn in whose name it was to be done is no longer this process's; nothing was done.
-    #[error("the assistant's turn was interrupted while {doing}")]
-    TurnLost {
-        /// What was being done.
-        doing: &'static str,
-    },
+    #[error("the assistant's turn was interrupted")]
+    TurnLost,
 }
 
 /// What an operator can mend.
@@ -94,6 +80,14 @@ pub enum Trouble {
 const READS_ONLY: &str = "25006";
 
 impl Error {
+    /// Sorts a driver's error; `at` is the place that asked.
+    pub(crate) fn of(source: sqlx::Error, at: &'static Location<'static>) -> Self {
+        match is_passing(&source) {
+            true => Self::Unavailable { at, source },
+            false => Self::Refused { at, source },
+        }
+    }
+
     /// What is wrong behind the error that an operator can mend, where it is known.
     pub fn trouble(&self) -> Option<Trouble> {
         match self {
@@ -105,7 +99,7 @@ impl Error {
     /// The same failure for another caller of the same batch, when no caller caused it: the database was not there, or
     /// was too busy. To ask again one by one would be many questions to it at the worst time.
     pub fn for_all(&self) -> Option<Self> {
-        let Self::Unavailable { doing, source } = self else { return None };
+        let Self::Unavailable { at, source } = self else { return None };
         let source = match source {
             sqlx::Error::PoolTimedOut => sqlx::Error::PoolTimedOut,
             sqlx::Error::PoolClosed => sqlx::Error::PoolClosed,
@@ -116,7 +110,7 @@ impl Error {
             }
             _ => return None,
         };
-        Some(Self::Unavailable { doing, source })
+        Some(Self::Unavailable { at, source })
     }
 
     /// Whether the session broke, or was ended by the server with all the others: those that were opened with it may be
@@ -163,18 +157,11 @@ impl From<OverBudget> for Error {
     }
 }
 
-/// Sorts a driver's error into ours, with what was being done.
-pub trait Doing<T> {
-    /// Names what was being done.
-    fn doing(self, doing: &'static str) -> Result<T, Error>;
-}
-
-impl<T> Doing<T> for Result<T, sqlx::Error> {
-    fn doing(self, doing: &'static str) -> Result<T, Error> {
-        self.map_err(|source| match is_passing(&source) {
-            true => Error::Unavailable { doing, source },
-            false => Error::Refused { doing, source },
-        })
+/// Sorts a driver's error into ours, with the place of the `?` at which it becomes one.
+impl From<sqlx::Error> for Error {
+    #[track_caller]
+    fn from(source: sqlx::Error) -> Self {
+        Self::of(source, Location::caller())
     }
 }
 
@@ -246,10 +233,7 @@ mod tests {
     #[test]
     fn a_database_that_the_migrator_could_not_reach_is_unavailable() {
         let away = || sqlx::Error::Io(std::io::Error::from(std::io::ErrorKind::NotFound));
-        let sorted = |error: MigrateError| {
-            let said: Result<(), Error> = Err(sqlx::Error::from(error)).doing("migrating the schema");
-            said.is_err_and(|error| error.is_passing())
-        };
+        let sorted = |error: MigrateError| Error::from(sqlx::Error::from(error)).is_passing();
         assert!(sorted(MigrateError::Execute(away())));
         assert!(sorted(MigrateError::ExecuteMigration(away(), 7)));
         assert!(!sorted(MigrateError::Execute(sqlx::Error::RowNotFound)));
@@ -260,12 +244,12 @@ mod tests {
     fn what_an_operator_can_mend_is_found_behind_the_migrator_too() {
         let away = sqlx::Error::Io(std::io::Error::from(std::io::ErrorKind::NotFound));
         let source = sqlx::Error::from(MigrateError::Execute(away));
-        let error = Error::Unavailable { doing: "migrating the schema", source };
+        let error = Error::from(source);
         assert_eq!(error.trouble(), Some(Trouble::Unreachable));
         assert_eq!(Error::Contended { doing: "replaying" }.trouble(), None);
-        let full = Error::Unavailable { doing: "reading", source: sqlx::Error::PoolTimedOut };
+        let full = Error::from(sqlx::Error::PoolTimedOut);
         assert_eq!(full.trouble(), Some(Trouble::Sessions), "it is unknown whether the server is up");
-        let unread = Error::Unavailable { doing: "reading", source: sqlx::Error::Tls("no".into()) };
+        let unread = Error::from(sqlx::Error::Tls("no".into()));
         assert_eq!(unread.trouble(), Some(Trouble::Encryption));
         assert!(!full.is_of_an_old_plan());
     }
@@ -277,13 +261,13 @@ mod tests {
             || sqlx::Error::PoolClosed,
             || sqlx::Error::Io(std::io::ErrorKind::ConnectionReset.into()),
         ] {
-            let error = Error::Unavailable { doing: "asking", source: away() };
-            assert!(matches!(error.for_all(), Some(Error::Unavailable { doing: "asking", .. })), "{error:?}");
+            let error = Error::from(away());
+            let place = error.to_string();
+            assert!(place.contains(file!()), "{place}");
+            assert_eq!(error.for_all().map(|error| error.to_string()), Some(place));
             assert_eq!(error.is_of_the_session(), matches!(away(), sqlx::Error::Io(_)), "{error:?}");
-            assert!(
-                Error::Refused { doing: "asking", source: away() }.for_all().is_none(),
-                "one's own fault"
-            );
+            let refused = Error::Refused { at: std::panic::Location::caller(), source: away() };
+            assert!(refused.for_all().is_none(), "one's own fault");
         }
     }
 

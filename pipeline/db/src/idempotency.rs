@@ -4,10 +4,7 @@ use chrono::TimeDelta;
 use records::{Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
 
-use crate::{
-    Db,
-    error::{Doing, Error},
-};
+use crate::{Db, error::Error};
 
 /// How long a name is known.
 const KNOWN_FOR: TimeDelta = TimeDelta::hours(24);
@@ -19,7 +16,6 @@ const RUNS_FOR: TimeDelta = TimeDelta::seconds(60);
 /// The name of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestKey {
-    /// Who asks.
     pub user: UserId,
     /// The route's pattern: a name counts for one route.
     pub route: String,
@@ -38,7 +34,6 @@ pub enum Repeat {
     Running(u64),
     /// It was answered.
     Answered {
-        /// The status.
         status: u16,
         /// The body, JSON.
         answer: String,
@@ -58,7 +53,7 @@ impl Db {
 
     /// What is known of the request; `None`: it was never made, or its name is a day old.
     pub async fn repeat_of(&self, key: &RequestKey) -> Result<Option<Repeat>, Error> {
-        let mut connection = self.pool.acquire().await.doing("looking for a request's name")?;
+        let mut connection = self.pool.acquire().await?;
         known(&mut connection, key).await
     }
 
@@ -73,9 +68,8 @@ impl Db {
             .bind(i16::try_from(status).unwrap_or(i16::MAX))
             .bind(answer)
             .execute(&self.pool)
-            .await
-            .doing("keeping an answer")
-            .map(drop)
+            .await?;
+        Ok(())
     }
 
     /// Notes that a request was answered whose answer is not kept, because it holds a whole transcript: from now on a repeat
@@ -87,9 +81,8 @@ impl Db {
             .bind(&key.key)
             .bind(key.fingerprint.as_slice())
             .execute(&self.pool)
-            .await
-            .doing("noting that a request was answered")
-            .map(drop)
+            .await?;
+        Ok(())
     }
 
     /// Whether this handle notes a request's name ([`Db::under_key`]).
@@ -101,29 +94,26 @@ impl Db {
     /// what is made, and lives or dies with the transaction.
     pub async fn begin_creating(
         &self,
-        doing: &'static str,
         made: &[&str],
     ) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
-        let (mut transaction, now) = self.begin(doing).await?;
+        let (mut transaction, now) = self.begin().await?;
         if let Some(key) = &self.request_key
-            && !note(&mut transaction, key, made, now).await.doing(doing)?
+            && !note(&mut transaction, key, made, now).await?
         {
-            return Err(Error::Repeated { doing });
+            return Err(Error::Repeated);
         }
         Ok((transaction, now))
     }
 
     /// Forgets names that are a day old.
     pub async fn prune_request_keys(&self, batch: i64) -> Result<u64, Error> {
-        const DOING: &str = "pruning requests' names";
-        let (mut transaction, now) = self.begin(DOING).await?;
+        let (mut transaction, now) = self.begin().await?;
         let gone = sqlx::query(include_str!("../sql/idempotency/prune.sql"))
             .bind(now - KNOWN_FOR)
             .bind(batch)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         Ok(gone.rows_affected())
     }
 }
@@ -136,8 +126,7 @@ pub async fn known(connection: &mut PgConnection, key: &RequestKey) -> Result<Op
         .bind(&key.key)
         .bind(interval(KNOWN_FOR))
         .fetch_optional(connection)
-        .await
-        .doing("looking for a request's name")?;
+        .await?;
     Ok(row.map(|row| row.repeat(key)))
 }
 

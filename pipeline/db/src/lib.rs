@@ -3,6 +3,8 @@
 //! [`Db`] is the handle that every other crate with SQL is built on. It holds no statement about a user's data: those
 //! stand in `store`, `outbox`, `ledger` and `operations`.
 
+#![allow(missing_docs, reason = "where a name says it all")]
+
 mod after;
 mod connect;
 pub mod cursor;
@@ -29,7 +31,7 @@ use crate::{deadline::SuspectConnections, locate::Locator};
 
 pub use after::After;
 pub use cursor::{Cursor, DueRow, KeysetPage};
-pub use error::{Doing, Error, Trouble};
+pub use error::{Error, Trouble};
 pub use idempotency::{Repeat, RequestKey};
 pub use locate::Hosts;
 pub use lock::lock_user;

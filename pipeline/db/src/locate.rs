@@ -20,7 +20,6 @@ use tokio::{sync::Notify, time::timeout};
 use crate::{
     Db, Error, Shard,
     deadline::SuspectConnections,
-    error::Doing,
     owner::{self, Owner},
 };
 
@@ -243,9 +242,8 @@ impl Db {
     /// # Errors
     /// When no server of the list accepts writes: says of each why.
     pub async fn locate(&self) -> Result<(), Error> {
-        const DOING: &str = "looking for the server that accepts writes";
         if self.locator.searches() || !self.shard.is_only() {
-            self.locator.point(&[self.pool.clone(), self.renewals.clone()]).await.doing(DOING)?;
+            self.locator.point(&[self.pool.clone(), self.renewals.clone()]).await?;
         }
         Ok(())
     }

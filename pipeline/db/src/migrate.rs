@@ -7,7 +7,7 @@ use sqlx::{
     migrate::{Migrate, MigrateError, Migration, Migrator},
 };
 
-use crate::{Db, Doing, Error, Shard, connect::of_one, shard};
+use crate::{Db, Error, Shard, connect::of_one, shard};
 
 /// The schema, forward only (`migrations/`).
 pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
@@ -18,21 +18,19 @@ impl Db {
     /// # Errors
     /// When the database cannot be reached or a migration fails.
     pub async fn migrate(&self) -> Result<Migrated, Error> {
-        const DOING: &str = "migrating the schema";
         self.locate().await?;
         // A migration takes as long as the tables are large.
         let unlimited = of_one(self.locator.writer());
-        let migrated = apply_missing(self.shard, &unlimited).await.doing(DOING);
+        let migrated = apply_missing(self.shard, &unlimited).await;
         unlimited.close().await;
-        migrated
+        Ok(migrated?)
     }
 
     /// Whether the schema is the one this binary was built for: part of readiness.
     pub async fn is_migrated(&self) -> Result<bool, Error> {
-        const DOING: &str = "looking at the schema's version";
         let newest = MIGRATOR.iter().map(|migration| migration.version).max().unwrap_or(0);
-        let mut session = self.pool.acquire().await.doing(DOING)?;
-        Ok(applied(&mut session).await.doing(DOING)?.contains(&newest))
+        let mut session = self.pool.acquire().await?;
+        Ok(applied(&mut session).await?.contains(&newest))
     }
 }
 

@@ -17,9 +17,6 @@ pub(crate) enum Owner {
 }
 
 /// Asks a session that is opened for a shard.
-///
-/// # Errors
-/// When it does not answer.
 pub(crate) async fn owner(session: &mut PgConnection) -> Result<Owner, sqlx::Error> {
     if !is_there("pg_catalog.pg_dist_schema", session).await? {
         return Ok(Owner::Undivided);

@@ -44,11 +44,8 @@ struct Key {
 /// Where a secret is stored: a sealed one opens nowhere else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context<'a> {
-    /// The table.
     pub table: &'static str,
-    /// The column.
     pub column: &'static str,
-    /// The row's user.
     pub user: &'a str,
     /// The row's own id.
     pub id: &'a str,

@@ -7,10 +7,7 @@ use std::fmt;
 
 use sqlx::{Connection, Executor, PgConnection, postgres::PgConnectOptions};
 
-use crate::{
-    Db,
-    error::{Doing, Error},
-};
+use crate::{Db, error::Error};
 
 /// One of the shards of an installation. There are a power of two of them, for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,20 +82,16 @@ impl Db {
 
     /// What the database says of shards.
     pub async fn found_shards(&self) -> Result<Found, Error> {
-        const DOING: &str = "asking which shard it is";
         self.locate().await?;
         // Not through the pool: what is found here ends every session of the pool.
         let options = self.pool.connect_options();
-        let found = async {
-            let mut session = PgConnection::connect_with(&options).await?;
-            let other = other(self.shard, &mut session).await?;
-            let all: Vec<String> =
-                sqlx::query_scalar(include_str!("../sql/shards/list.sql")).fetch_all(&mut session).await?;
-            session.close().await?;
-            let numbers = all.iter().filter_map(|name| name.strip_prefix("listen_")?.parse().ok());
-            Ok(Found { other, all: numbers.collect() })
-        };
-        found.await.doing(DOING)
+        let mut session = PgConnection::connect_with(&options).await?;
+        let other = other(self.shard, &mut session).await?;
+        let all: Vec<String> =
+            sqlx::query_scalar(include_str!("../sql/shards/list.sql")).fetch_all(&mut session).await?;
+        session.close().await?;
+        let numbers = all.iter().filter_map(|name| name.strip_prefix("listen_")?.parse().ok());
+        Ok(Found { other, all: numbers.collect() })
     }
 }
 

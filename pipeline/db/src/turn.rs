@@ -5,15 +5,11 @@ use std::time::Duration;
 use records::UserId;
 use sqlx::PgConnection;
 
-use crate::{
-    Db,
-    error::{Doing, Error},
-};
+use crate::{Db, error::Error};
 
 /// A turn, and the lease under which it is its process's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnLease {
-    /// Whose turn it is.
     pub user: UserId,
     /// The id of its reply.
     pub reply_id: String,
@@ -30,19 +26,14 @@ impl Db {
     }
 
     /// Holds the turn of this handle, if there is one, until the transaction ends.
-    pub(crate) async fn hold_turn(
-        &self,
-        connection: &mut PgConnection,
-        doing: &'static str,
-    ) -> Result<(), Error> {
+    pub(crate) async fn hold_turn(&self, connection: &mut PgConnection) -> Result<(), Error> {
         let Some(turn) = &self.turn else { return Ok(()) };
         let held = sqlx::query(include_str!("../sql/turns/hold.sql"))
             .bind(turn.user.as_str())
             .bind(&turn.reply_id)
             .bind(turn.lease.as_secs_f64())
             .execute(connection)
-            .await
-            .doing(doing)?;
-        if held.rows_affected() > 0 { Ok(()) } else { Err(Error::TurnLost { doing }) }
+            .await?;
+        if held.rows_affected() > 0 { Ok(()) } else { Err(Error::TurnLost) }
     }
 }

@@ -7,10 +7,7 @@ use job::Queue;
 use sqlx::postgres::PgListener;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::{
-    Db,
-    error::{Doing, Error},
-};
+use crate::{Db, error::Error};
 
 /// Others are notified at once so many times in so long; then notifications of many commits travel as one. A timer is too coarse to
 /// notify them evenly: waiting for one takes milliseconds.
@@ -54,9 +51,8 @@ impl Db {
             .bind(self.shard.channel())
             .bind(queue.as_str())
             .execute(&self.pool)
-            .await
-            .doing("waking other processes")
-            .map(drop)
+            .await?;
+        Ok(())
     }
 
     async fn hear_others(&self) {
@@ -69,15 +65,14 @@ impl Db {
     }
 
     async fn hear_until_broken(&self) -> Result<(), Error> {
-        const HEARING: &str = "listening for wake-ups";
         let here = self.pool.connect_options();
         let mut listener = self
             .in_time(async {
                 // A dropped listener says goodbye to the server first, and to a silent one it does so until TCP
                 // gives up: it must hold no place of the pool meanwhile.
-                let mut listener = PgListener::connect_with(&self.of_one()).await.doing(HEARING)?;
+                let mut listener = PgListener::connect_with(&self.of_one()).await?;
                 listener.eager_reconnect(false);
-                listener.listen(&self.shard.channel()).await.doing(HEARING)?;
+                listener.listen(&self.shard.channel()).await?;
                 Ok(listener)
             })
             .await?;
@@ -87,7 +82,7 @@ impl Db {
             match timeout(SILENCE, listener.try_recv()).await {
                 Ok(heard) => {
                     // Nothing: the server has ended the session.
-                    let Some(told) = heard.doing(HEARING)? else { return Ok(()) };
+                    let Some(told) = heard? else { return Ok(()) };
                     if let Some(queue) = Queue::from_name(told.payload()) {
                         self.waker.job_queued_elsewhere(queue);
                     }
@@ -97,7 +92,7 @@ impl Db {
                 Err(_) => {
                     let asked =
                         sqlx::query(include_str!("../sql/sessions/sign_of_life.sql")).execute(&mut listener);
-                    self.within(SIGN_OF_LIFE, async { asked.await.doing(HEARING).map(drop) }).await?;
+                    self.within(SIGN_OF_LIFE, async { Ok(asked.await?) }).await?;
                 }
             }
         }

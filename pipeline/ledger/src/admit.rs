@@ -11,7 +11,7 @@ pub use live::{EndedBy, LiveAdmission};
 pub use reprocess::ReprocessRefusal;
 pub(crate) use waiting_limit::FarFromLimit;
 
-use db::{Doing, Error};
+use db::Error;
 use job::{Admission, Epoch, Job, JobId, Origin, Step};
 use records::{Conversation, ConversationId, Geolocation, OverBudget, Segment, Source, Timestamp, UserId};
 use serde_json::{Value, json};
@@ -178,7 +178,7 @@ impl Ledger {
         };
         let (steps, jobs): (Vec<Step>, Vec<Stored>) = admitting.iter().map(job).unzip();
         if !jobs.is_empty() {
-            row::insert(connection, &jobs, now, &self.policy).await.doing("admitting jobs")?;
+            row::insert(connection, &jobs, now, &self.policy).await?;
         }
         Ok(steps)
     }
@@ -201,9 +201,8 @@ async fn open_revisions(
         .bind(admitting.iter().map(|new| new.revision).collect::<Vec<_>>())
         .bind(meetings)
         .execute(connection)
-        .await
-        .doing("opening revisions")
-        .map(drop)
+        .await?;
+    Ok(())
 }
 
 /// What a conversation keeps of the meeting that a request speaks of, as `external_data` has it.
@@ -225,12 +224,11 @@ async fn lock_conversation(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Option<Standing>, Error> {
-    sqlx::query_as(include_str!("../sql/admission/lock_conversation.sql"))
+    Ok(sqlx::query_as(include_str!("../sql/admission/lock_conversation.sql"))
         .bind(user.as_str())
         .bind(conversation.as_str())
         .fetch_optional(connection)
-        .await
-        .doing("locking a conversation")
+        .await?)
 }
 
 impl Admitting<'_> {
@@ -266,9 +264,8 @@ pub(crate) struct Owner {
 
 /// The user of an admission, locked; `None`: unknown, or being deleted.
 pub(crate) async fn owner(connection: &mut PgConnection, user: &UserId) -> Result<Option<Owner>, Error> {
-    sqlx::query_as(include_str!("../sql/admission/lock_user.sql"))
+    Ok(sqlx::query_as(include_str!("../sql/admission/lock_user.sql"))
         .bind(user.as_str())
         .fetch_optional(connection)
-        .await
-        .doing("reading a user's mark")
+        .await?)
 }

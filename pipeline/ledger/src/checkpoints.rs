@@ -1,13 +1,12 @@
 //! What a stage paid for, and what was spent on it, kept under the fence of its run.
 
-use db::{Doing, Error};
+use db::Error;
 
 use crate::{LeaseToken, Ledger, Spent};
 
 /// Under which a stage's output is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointKey {
-    /// The stage's name.
     pub stage: &'static str,
     /// The shape of its output.
     pub version: u16,
@@ -22,15 +21,14 @@ impl Ledger {
         token: &LeaseToken,
         key: &CheckpointKey,
     ) -> Result<Option<serde_json::Value>, Error> {
-        sqlx::query_scalar(include_str!("../sql/checkpoints/read.sql"))
+        Ok(sqlx::query_scalar(include_str!("../sql/checkpoints/read.sql"))
             .bind(token.user_id.as_str())
             .bind(token.job_id.as_str())
             .bind(key.stage)
             .bind(i32::from(key.version))
             .bind(key.digest.as_slice())
             .fetch_optional(self.db.pool())
-            .await
-            .doing("recalling a checkpoint")
+            .await?)
     }
 
     /// Records an output, only while the caller's claim is the newest and leased. `false`: the lease is lost, nothing was
@@ -69,10 +67,9 @@ impl Ledger {
         kept: Option<Kept<'_>>,
         spent: &[Spent],
     ) -> Result<bool, Error> {
-        const DOING: &str = "recording what a run did";
         let numbers = |count: fn(&Spent) -> i64| -> Vec<i64> { spent.iter().map(count).collect() };
         let texts = |text: fn(&Spent) -> &str| -> Vec<&str> { spent.iter().map(text).collect() };
-        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let (mut transaction, _) = self.db.begin().await?;
         let fenced: i64 = sqlx::query_scalar(include_str!("../sql/checkpoints/write.sql"))
             .bind(token.user_id.as_str())
             .bind(token.job_id.as_str())
@@ -89,9 +86,8 @@ impl Ledger {
             .bind(numbers(|one| one.cached_tokens))
             .bind(numbers(|one| one.completion_tokens))
             .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         Ok(fenced > 0)
     }
 }

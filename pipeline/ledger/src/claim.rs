@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use db::{Doing, Error, index_of};
+use db::{Error, index_of};
 use job::{Command, Epoch, Job, JobId, Queue, Timestamp, WorkerId, decide};
 use records::UserId;
 use sqlx::PgConnection;
@@ -30,9 +30,7 @@ const USERS_PER_CLAIM: i64 = 64;
 /// What a worker asks for.
 #[derive(Clone, Debug)]
 pub struct ClaimRequest {
-    /// From which queue.
     pub queue: Queue,
-    /// Who will hold the leases.
     pub worker: WorkerId,
     /// How many jobs to claim at most: the worker's free slots.
     pub slots: u32,
@@ -59,11 +57,8 @@ pub struct JobClaims {
 /// A job that this process may run now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claimed {
-    /// Whose conversation.
     pub user_id: UserId,
-    /// Which conversation.
     pub conversation_id: records::ConversationId,
-    /// Which revision of it.
     pub revision: i64,
     /// The job as stored, `State::Leased`.
     pub job: Job,
@@ -74,11 +69,8 @@ pub struct Claimed {
 /// A lease that this process holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LeaseToken {
-    /// Whose job.
     pub user_id: UserId,
-    /// Which job.
     pub job_id: JobId,
-    /// The claim.
     pub epoch: Epoch,
 }
 
@@ -104,11 +96,10 @@ impl Turns {
 impl Ledger {
     /// Whether a job of `queue` is due: asked by workers who share their slots with those of other shards.
     pub async fn is_job_due(&self, queue: Queue) -> Result<bool, Error> {
-        sqlx::query_scalar(include_str!("../sql/claim/is_due.sql"))
+        Ok(sqlx::query_scalar(include_str!("../sql/claim/is_due.sql"))
             .bind(queue.as_str())
             .fetch_one(self.db.pool())
-            .await
-            .doing("looking for jobs that are due")
+            .await?)
     }
 
     /// Leases at most `request.slots` due jobs, oldest first. While other users' jobs wait, a user whose jobs fill their
@@ -130,10 +121,10 @@ impl Ledger {
         request: &ClaimRequest,
         chosen: &mut Vec<(String, String)>,
     ) -> Result<JobClaims, Error> {
-        let mut transaction = self.db.begin_without_clock(DOING).await?;
+        let mut transaction = self.db.begin_without_clock().await?;
         match self.claim_within(&mut transaction, request, chosen).await {
             Ok(claims) => {
-                transaction.commit().await.doing(DOING)?;
+                transaction.commit().await?;
                 Ok(claims)
             }
             Err(error) => {
@@ -156,8 +147,7 @@ impl Ledger {
             .bind(i64::from(request.slots))
             .bind(&unstorable)
             .fetch_all(&mut *connection)
-            .await
-            .doing(DOING)?;
+            .await?;
         let is_crowded = due.len() == request.slots as usize;
         let (mut rows, beyond_share) = request.by_share(due);
         if is_crowded && !beyond_share.is_empty() {
@@ -186,9 +176,8 @@ impl Ledger {
             }
         }
         if let Some(now) = leased.first().map(|stored| stored.updated_at) {
-            let stored = row::store(connection, &leased.iter().collect::<Vec<_>>(), now, &self.policy)
-                .await
-                .doing(DOING)?;
+            let stored =
+                row::store(connection, &leased.iter().collect::<Vec<_>>(), now, &self.policy).await?;
             if stored.len() < leased.len() {
                 return Err(Error::Contended { doing: DOING });
             }
@@ -224,8 +213,7 @@ impl Ledger {
                     .bind(USERS_PER_CLAIM)
                     .bind(&known)
                     .fetch_all(&mut *connection)
-                    .await
-                    .doing(DOING)?;
+                    .await?;
             // Those behind a full page have their turn in the next claim, before the first ones have another.
             let is_full = waiting.len() >= USERS_PER_CLAIM as usize;
             for (user, job, is_due) in waiting {
@@ -247,13 +235,12 @@ impl Ledger {
             return Ok(Vec::new());
         }
         known.extend(within_share.iter().map(|due| due.row.job_id.clone()));
-        sqlx::query_as(include_str!("../sql/claim/by_id.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/claim/by_id.sql"))
             .bind(users)
             .bind(jobs)
             .bind(known)
             .fetch_all(connection)
-            .await
-            .doing(DOING)
+            .await?)
     }
 
     /// The job under a lease, as it is to be stored; `None` where the decision refuses.
@@ -306,9 +293,9 @@ impl Ledger {
         for (user, job) in jobs {
             tracing::error!(job_id = job, "a job cannot be stored; it is deferred by five minutes");
             let deferred = async {
-                let mut transaction = self.db.begin_without_clock("deferring a job").await?;
+                let mut transaction = self.db.begin_without_clock().await?;
                 defer(&mut transaction, user, job).await?;
-                transaction.commit().await.doing("deferring a job")
+                Ok(transaction.commit().await?)
             };
             match self.db.in_time(deferred).await {
                 Err(Error::Refused { .. }) => self.quarantine.add(job.clone(), Instant::now()),
@@ -374,20 +361,14 @@ impl Claimed {
 
 /// Defers one job by five minutes, so that it stops no other.
 pub(crate) async fn defer(connection: &mut PgConnection, user: &str, job: &str) -> Result<(), Error> {
-    sqlx::query(include_str!("../sql/claim/defer.sql"))
-        .bind(user)
-        .bind(job)
-        .execute(connection)
-        .await
-        .doing("deferring a job")
-        .map(drop)
+    sqlx::query(include_str!("../sql/claim/defer.sql")).bind(user).bind(job).execute(connection).await?;
+    Ok(())
 }
 
 /// Whether `queue` is paused, as a claim asks that names its job.
 pub(crate) async fn is_paused(connection: &mut PgConnection, queue: Queue) -> Result<bool, Error> {
-    sqlx::query_scalar(include_str!("../sql/claim/is_paused.sql"))
+    Ok(sqlx::query_scalar(include_str!("../sql/claim/is_paused.sql"))
         .bind(queue.as_str())
         .fetch_one(connection)
-        .await
-        .doing("asking whether a queue is paused")
+        .await?)
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use db::{Doing, Error};
+use db::Error;
 use job::{Command, Effect, Generation, JobId, Refusal, State, Timestamp, WorkerId};
 
 use crate::{Claimed, Ledger, claim::is_paused, effects::Abort, retry_conflicts, row};
@@ -20,7 +20,6 @@ const KEYS_PAUSED: Duration = Duration::from_secs(4);
 pub enum NamedClaim {
     /// To be run.
     Granted {
-        /// The run.
         claimed: Box<Claimed>,
         /// It took over from a run that crashed (`listen_finalization_retries_total`).
         retry: bool,
@@ -111,7 +110,7 @@ impl Ledger {
         wanted: Wanted,
         worker: &WorkerId,
     ) -> Result<NamedClaim, Abort> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let Some(stored) = row::read(&mut transaction, job).await? else {
             return Ok(NamedClaim::Over("missing"));
         };
@@ -133,7 +132,7 @@ impl Ledger {
             Ok(written) => written,
             Err(refusal) => return Ok(refused(refusal, &stored.job.state, now)),
         };
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         self.wake(&written.stored.job, &written.effects, written.deliveries);
         let retry = written.counts(Effect::CountRetry);
         Ok(match written.stored.job.state {

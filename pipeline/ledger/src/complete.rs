@@ -20,7 +20,6 @@ use crate::{Ledger, claim::Claimed};
 pub struct NewItem {
     /// At most 15 words.
     pub description: String,
-    /// When it is due.
     pub due_at: Option<Timestamp>,
 }
 
@@ -47,7 +46,6 @@ pub struct Results {
     pub structured: Structured,
     /// The folder that fits; written only where the person has not filed it.
     pub folder_id: Option<String>,
-    /// New action items.
     pub items: Vec<NewItem>,
     /// Due dates for older items that have none: (action item id, due).
     pub due_dates: Vec<(String, Timestamp)>,
@@ -71,14 +69,7 @@ pub struct Results {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finished {
     /// Committed. Counts of what was really created after the last comparison.
-    Completed {
-        /// Action items created.
-        items: usize,
-        /// Memories created.
-        memories: usize,
-        /// Deliveries written.
-        deliveries: u64,
-    },
+    Completed { items: usize, memories: usize, deliveries: u64 },
     /// An earlier call of the same claim has committed it, and its answer was lost on the way.
     Already,
     /// The fence says no; nothing was written.
@@ -103,7 +94,6 @@ pub struct Completion {
     pub claimed: Claimed,
     /// Kept or discarded.
     pub outcome: Outcome,
-    /// What the run found.
     pub results: Results,
     /// Compares new things with what is kept once more, under the person's row, so that two conversations of one
     /// person that finish together create no duplicates.

@@ -1,7 +1,7 @@
 //! Bounded pages for the lease watch and the reconciler, and the sweep.
 
 use db::{
-    Doing, DueRow, Error,
+    DueRow, Error,
     cursor::{self, Cursor, KeysetPage},
 };
 use job::{JobId, Timestamp};
@@ -15,9 +15,7 @@ pub type Abandoned = (Timestamp, UserId, ConversationId);
 /// What a sweep did to one conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Swept {
-    /// Whose.
     pub user_id: UserId,
-    /// Which.
     pub conversation_id: ConversationId,
 }
 
@@ -43,8 +41,7 @@ impl Ledger {
             .bind(after.map(|(.., job)| job.as_str()))
             .bind(limit)
             .fetch_all(self.db.pool())
-            .await
-            .doing("reading due jobs")?;
+            .await?;
         let passed = |(at, user, job)| (at, UserId::new(user), JobId::from_text(job));
         Ok(rows.into_iter().map(passed).collect())
     }
@@ -57,7 +54,7 @@ impl Ledger {
         after: Option<&Cursor>,
         limit: i64,
     ) -> Result<KeysetPage<Vec<Swept>>, Error> {
-        let (mut transaction, now) = self.db.begin("sweeping conversations").await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let (at, user, id) = cursor::bound(after);
         let looked: Vec<LookedAt> = sqlx::query_as(include_str!("../sql/reconcile/fail_stuck.sql"))
             .bind(now)
@@ -66,8 +63,7 @@ impl Ledger {
             .bind(user)
             .bind(id)
             .fetch_all(&mut *transaction)
-            .await
-            .doing("sweeping conversations")?;
+            .await?;
         let last = looked.last().map(LookedAt::position);
         let next = cursor::next_cursor(looked.len(), limit, last);
         let mut found = Vec::new();
@@ -78,7 +74,7 @@ impl Ledger {
             announce_failed(&mut transaction, (&user_id, &conversation_id, revision), None, now).await?;
             found.push(Swept { user_id, conversation_id });
         }
-        transaction.commit().await.doing("sweeping conversations")?;
+        transaction.commit().await?;
         Ok(KeysetPage { found, next })
     }
 
@@ -95,8 +91,7 @@ impl Ledger {
                 .bind(after.map(|(.., conversation)| conversation.as_str()))
                 .bind(limit)
                 .fetch_all(self.db.pool())
-                .await
-                .doing("reading abandoned conversations")?;
+                .await?;
         let abandoned = |(at, user, id)| (at, UserId::new(user), ConversationId::new(id));
         Ok(rows.into_iter().map(abandoned).collect())
     }

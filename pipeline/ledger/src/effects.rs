@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use db::{Doing, Error};
+use db::Error;
 use job::{Cause, Command, Effect, Job, Refusal, State, Step, Timestamp, decide};
 use outbox::announce::{Event, Events, announce};
 use records::{ConversationId, EventKind, UserId};
@@ -27,6 +27,13 @@ pub enum Abort {
 impl From<Error> for Abort {
     fn from(error: Error) -> Self {
         Self::Failed(error)
+    }
+}
+
+impl From<sqlx::Error> for Abort {
+    #[track_caller]
+    fn from(error: sqlx::Error) -> Self {
+        Self::Failed(error.into())
     }
 }
 
@@ -101,7 +108,7 @@ impl Ledger {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let stored = after(read, &step, now, detail);
-        let kept = row::store(connection, &[&stored], now, &self.policy).await.doing("storing a job")?;
+        let kept = row::store(connection, &[&stored], now, &self.policy).await?;
         if kept.is_empty() {
             return Err(Abort::Conflict);
         }
@@ -124,7 +131,14 @@ impl Ledger {
                 Effect::FailConversation { .. } => {
                     deliveries += fail_conversation(connection, after, now).await?;
                 }
-                Effect::ReopenConversation => reopen_conversation(connection, after, now).await?,
+                Effect::ReopenConversation => {
+                    sqlx::query(include_str!("../sql/conversations/process_again.sql"))
+                        .bind(after.user_id.as_str())
+                        .bind(after.conversation_id.as_str())
+                        .bind(now)
+                        .execute(&mut *connection)
+                        .await?;
+                }
                 // The stored row is the queue's entry; completion and operators write theirs themselves.
                 Effect::CompleteConversation { .. }
                 | Effect::CountRetry
@@ -177,8 +191,7 @@ async fn fail_conversation(
         .bind(job.conversation_id.as_str())
         .bind(now)
         .execute(&mut *connection)
-        .await
-        .doing("failing a conversation")?;
+        .await?;
     if failed.rows_affected() == 0 {
         return Ok(0);
     }
@@ -196,21 +209,6 @@ pub(crate) async fn announce_failed(
     let events = vec![Event { event: EventKind::ConversationFailed, subject: None }];
     let entries = [Events { user, of: Some((conversation, revision)), events, trace }];
     Ok(announce(connection, &entries, now).await?.into_iter().sum())
-}
-
-async fn reopen_conversation(
-    connection: &mut PgConnection,
-    job: &Stored,
-    now: Timestamp,
-) -> Result<(), Error> {
-    sqlx::query(include_str!("../sql/conversations/process_again.sql"))
-        .bind(job.user_id.as_str())
-        .bind(job.conversation_id.as_str())
-        .bind(now)
-        .execute(connection)
-        .await
-        .doing("reopening a conversation")
-        .map(drop)
 }
 
 /// Totals of finished jobs follow every transition into and out of rest, in one of sixteen stripes: that of the first job
@@ -232,8 +230,7 @@ pub(crate) async fn count_totals(
             .bind(changes[0].1.id.as_str())
             .bind(change)
             .execute(&mut *connection)
-            .await
-            .doing("counting finished jobs")?;
+            .await?;
     }
     Ok(())
 }
@@ -255,8 +252,7 @@ async fn count_dead_letters(connection: &mut PgConnection, before: &Job, after: 
             .bind(after.id.as_str())
             .bind(change)
             .execute(&mut *connection)
-            .await
-            .doing("counting dead letters")?;
+            .await?;
     }
     Ok(())
 }

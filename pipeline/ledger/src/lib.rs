@@ -3,6 +3,8 @@
 //! Every operation on a job is short: read, `job::decide`, store by compare-and-set on the row's version, effects,
 //! commit. Locks are taken in one order everywhere: user, job, conversation, its children, deliveries, totals.
 
+#![allow(missing_docs, reason = "where a name says it all")]
+
 mod admit;
 mod batcher;
 mod checkpoints;

@@ -1,6 +1,6 @@
 //! Locking one conversation: its user and its job are locked before it.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 
@@ -14,7 +14,6 @@ pub(crate) async fn lock_conversation(
         .bind(user.as_str())
         .bind(conversation.as_str())
         .fetch_optional(connection)
-        .await
-        .doing("locking a conversation")?;
+        .await?;
     Ok(there.is_some())
 }

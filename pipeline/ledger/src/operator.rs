@@ -1,6 +1,6 @@
 //! What operators ask of one job, and do to it.
 
-use db::{Doing, Error};
+use db::Error;
 use job::{Command, FailureCode, Job, JobId, Refusal, State, Timestamp};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
@@ -19,19 +19,13 @@ use crate::{
 /// A job as operators see it: never a person's words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobView {
-    /// Whose.
     pub user_id: UserId,
-    /// Which conversation.
     pub conversation_id: ConversationId,
-    /// Which revision.
     pub revision: i64,
-    /// The job.
     pub job: Job,
-    /// The row's version.
     pub version: i64,
     /// When it was admitted first.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
     /// When it is checked next.
     pub reconcile_after_at: Option<Timestamp>,
@@ -44,24 +38,21 @@ pub struct JobView {
 /// Who does what, and why (recorded with the change).
 #[derive(Clone, Debug)]
 pub struct OperatorAction {
-    /// Who.
     pub operator: String,
-    /// Why.
     pub reason: String,
 }
 
 impl Ledger {
     /// One job, with the stages whose output is recorded.
     pub async fn job(&self, job: &JobId) -> Result<Option<JobView>, Error> {
-        let mut connection = self.db.pool().acquire().await.doing("reading a job")?;
+        let mut connection = self.db.pool().acquire().await?;
         let Some(stored) = row::read(&mut connection, job).await? else { return Ok(None) };
         let mut view = self.job_view(stored);
         view.checkpoints = sqlx::query_scalar(include_str!("../sql/checkpoints/stages.sql"))
             .bind(view.user_id.as_str())
             .bind(job.as_str())
             .fetch_all(&mut *connection)
-            .await
-            .doing("reading a job's checkpoints")?;
+            .await?;
         Ok(Some(view))
     }
 
@@ -148,12 +139,12 @@ impl Ledger {
         action: &OperatorAction,
         part_of: Option<&str>,
     ) -> Result<Option<Result<Job, Refusal>>, Abort> {
-        let (mut transaction, now) = self.db.begin("operating on a job").await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(None) };
         match self.operate_on(&mut transaction, &stored, operation, (action, part_of), now).await? {
             Err(refusal) => Ok(Some(Err(refusal))),
             Ok(written) => {
-                transaction.commit().await.doing("operating on a job")?;
+                transaction.commit().await?;
                 self.wake(&written.stored.job, &written.effects, written.deliveries);
                 Ok(Some(Ok(written.stored.job)))
             }
@@ -185,12 +176,9 @@ impl Ledger {
                 .bind(stored.user_id.as_str())
                 .bind(stored.job.id.as_str())
                 .execute(&mut *connection)
-                .await
-                .doing("dropping checkpoints")?;
+                .await?;
         }
-        record(connection, (stored, &written.stored), operation, (action, part_of), now)
-            .await
-            .doing("recording an operator's action")?;
+        record(connection, (stored, &written.stored), operation, (action, part_of), now).await?;
         Ok(Ok(written))
     }
 }
@@ -222,8 +210,7 @@ async fn replay_command(connection: &mut PgConnection, stored: &Stored) -> Resul
         .bind(stored.conversation_id.as_str())
         .bind(stored.revision)
         .fetch_one(connection)
-        .await
-        .doing("reading what a replay depends on")?;
+        .await?;
     // What belongs to a user who is being deleted is as good as gone.
     let conversation_gone = !is_there || owner.is_none();
     let requires_keys = owner.is_some_and(|owner| owner.requires_byok);

@@ -1,6 +1,6 @@
 //! The poll: what a client sees of its newest job.
 
-use db::{Doing, Error};
+use db::Error;
 use job::{Cause, Generation, JobId, State, Timestamp};
 use records::{ConversationId, Status, UserId};
 
@@ -13,7 +13,6 @@ use crate::{
 /// What a poll shows of the newest revision's job (DECISIONS §4, "poll").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Poll {
-    /// Its id.
     pub job_id: JobId,
     /// queued, leased, completed, dead_letter or blocked_byok.
     pub status: &'static str,
@@ -33,7 +32,6 @@ pub struct Poll {
     pub outcome: Option<&'static str>,
     /// When it was admitted first.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
     /// The row's version: an ETag's matter.
     pub version: i64,
@@ -62,8 +60,7 @@ impl Ledger {
                 .bind(user.as_str())
                 .bind(conversation.as_str())
                 .fetch_optional(self.db.pool())
-                .await
-                .doing("polling a job")?;
+                .await?;
             row.map(poll).transpose()
         };
         self.db.in_time(read).await

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use db::{Doing, Error};
+use db::Error;
 use job::{Command, JobId, Refusal, State, Timestamp, decide};
 
 use crate::{
@@ -38,15 +38,14 @@ impl Ledger {
         if tokens.is_empty() {
             return Ok(Vec::new());
         }
-        let (mut transaction, now) = self.db.begin_renewing("renewing leases").await?;
+        let (mut transaction, now) = self.db.begin_renewing().await?;
         let users: Vec<&str> = tokens.iter().map(|token| token.user_id.as_str()).collect();
         let ids: Vec<&str> = tokens.iter().map(|token| token.job_id.as_str()).collect();
         let free: Vec<JobRow> = sqlx::query_as(include_str!("../sql/jobs/lock_free.sql"))
             .bind(&users)
             .bind(&ids)
             .fetch_all(&mut *transaction)
-            .await
-            .doing("reading leases")?;
+            .await?;
         let mut answers = HashMap::new();
         let mut renewed = Vec::new();
         for row in free {
@@ -59,9 +58,7 @@ impl Ledger {
                 renewed.push(stored);
             }
         }
-        row::store(&mut transaction, &renewed.iter().collect::<Vec<_>>(), now, &self.policy)
-            .await
-            .doing("storing renewals")?;
+        row::store(&mut transaction, &renewed.iter().collect::<Vec<_>>(), now, &self.policy).await?;
         let passed: Vec<&str> = tokens
             .iter()
             .filter(|held| !answers.contains_key(held))
@@ -71,8 +68,7 @@ impl Ledger {
             let held: Vec<JobRow> = sqlx::query_as(include_str!("../sql/jobs/of_ids.sql"))
                 .bind(&passed)
                 .fetch_all(&mut *transaction)
-                .await
-                .doing("reading held leases")?;
+                .await?;
             for row in held {
                 let Some(stored) = readable(row) else { continue };
                 for token in of_job(tokens, &stored.job.id) {
@@ -80,7 +76,7 @@ impl Ledger {
                 }
             }
         }
-        transaction.commit().await.doing("renewing leases")?;
+        transaction.commit().await?;
         Ok(tokens.iter().map(|held| answers.get(held).copied().unwrap_or(Renewal::Lost)).collect())
     }
 
@@ -90,15 +86,14 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer; the crash then stays counted.
     pub async fn prove_alive(&self, token: &LeaseToken) -> Result<(), Error> {
-        const DOING: &str = "taking a crash back";
-        let (mut transaction, now) = self.db.begin_renewing(DOING).await?;
+        let (mut transaction, now) = self.db.begin_renewing().await?;
         let mut rows = row::read_locked(&mut transaction, &[token.job_id.as_str()]).await?;
         let Some(read) = rows.remove(token.job_id.as_str()) else { return Ok(()) };
         let mut stored = read.clone();
         self.take_back_crash(token, &mut stored, now);
         if stored != read {
-            row::store(&mut transaction, &[&stored], now, &self.policy).await.doing(DOING)?;
-            transaction.commit().await.doing(DOING)?;
+            row::store(&mut transaction, &[&stored], now, &self.policy).await?;
+            transaction.commit().await?;
         }
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! `Reconcile`, said to one job by the lease watch and the reconciler: a part of the job's trace.
 
-use db::{Doing, Error};
-use job::{Command, Dispatch, JobId, Refusal, Timestamp};
-use sqlx::{Postgres, Transaction};
+use db::Error;
+use job::{Command, Dispatch, JobId, Refusal};
 use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
@@ -36,14 +35,25 @@ impl Ledger {
         asked: Option<Dispatch>,
         task_waiting: bool,
     ) -> Result<Answer, Abort> {
-        let (mut transaction, now) = self.db.begin("reconciling a job").await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
         if asked.is_some_and(|asked| asked != stored.job.dispatch) {
             // The answer is about a dispatch that was replaced meanwhile.
             return Ok(Answer::Refused(Refusal::NotDue));
         }
-        let span = repair(&stored);
-        let answer = self.repair(transaction, &stored, task_waiting, now).instrument(span.clone()).await;
+        let span = span(&stored);
+        let repaired = async {
+            let command = Command::Reconcile { task_waiting };
+            match self.decide_and_write(&mut transaction, &stored, command, now).await? {
+                Err(refusal) => Ok(Answer::Refused(refusal)),
+                Ok(written) => {
+                    transaction.commit().await?;
+                    self.wake(&written.stored.job, &written.effects, written.deliveries);
+                    Ok(Answer::from(&written))
+                }
+            }
+        };
+        let answer = repaired.instrument(span.clone()).await;
         match &answer {
             Ok(Answer::Granted { state, .. }) => span.record("became", state.status()),
             Ok(_) => span.record("became", "refused"),
@@ -52,29 +62,11 @@ impl Ledger {
         };
         answer
     }
-
-    async fn repair(
-        &self,
-        mut transaction: Transaction<'_, Postgres>,
-        stored: &Stored,
-        task_waiting: bool,
-        now: Timestamp,
-    ) -> Result<Answer, Abort> {
-        let command = Command::Reconcile { task_waiting };
-        match self.decide_and_write(&mut transaction, stored, command, now).await? {
-            Err(refusal) => Ok(Answer::Refused(refusal)),
-            Ok(written) => {
-                transaction.commit().await.doing("reconciling a job")?;
-                self.wake(&written.stored.job, &written.effects, written.deliveries);
-                Ok(Answer::from(&written))
-            }
-        }
-    }
 }
 
 /// A repair: a child of its job's admission, so that what became of a request is one trace; without one, a part of
 /// what its caller does.
-fn repair(stored: &Stored) -> Span {
+fn span(stored: &Stored) -> Span {
     let job = &stored.job;
     let span = tracing::info_span!(
         target: trace::TARGET,

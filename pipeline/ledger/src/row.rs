@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use db::{Doing, Error};
+use db::Error;
 use job::{
     Dispatch, Epoch, FailureCode, Generation, Job, JobId, Lease, Origin, Outcome, Policy, Queue, State,
     Timestamp, WorkerId,
@@ -17,19 +17,14 @@ use crate::history::{self, Event};
 /// A job with where it belongs and the version it was read at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// Whose.
     pub user_id: UserId,
-    /// Which conversation.
     pub conversation_id: ConversationId,
-    /// Which revision of it.
     pub revision: i64,
     /// Raised by every store: what a compare-and-set compares.
     pub version: i64,
     /// When it was admitted first.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
-    /// The job.
     pub job: Job,
     /// Where the trace of its admission goes on; written once, with the row.
     pub trace: Option<TraceContext>,
@@ -210,8 +205,7 @@ pub async fn read(connection: &mut PgConnection, job: &JobId) -> Result<Option<S
     let row: Option<JobRow> = sqlx::query_as(include_str!("../sql/jobs/get.sql"))
         .bind(job.as_str())
         .fetch_optional(connection)
-        .await
-        .doing("reading a job")?;
+        .await?;
     row.map(Stored::try_from).transpose()
 }
 
@@ -220,11 +214,8 @@ pub(crate) async fn read_locked(
     connection: &mut PgConnection,
     jobs: &[&str],
 ) -> Result<HashMap<String, Stored>, Error> {
-    let rows: Vec<JobRow> = sqlx::query_as(include_str!("../sql/jobs/lock.sql"))
-        .bind(jobs)
-        .fetch_all(connection)
-        .await
-        .doing("reading jobs")?;
+    let rows: Vec<JobRow> =
+        sqlx::query_as(include_str!("../sql/jobs/lock.sql")).bind(jobs).fetch_all(connection).await?;
     by_id(rows)
 }
 

@@ -1,6 +1,6 @@
 //! What a run reads, once per revision, before its first paid call.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{Background, Folder, FolderId, Segment, Timestamp};
 use serde_json::Value;
 use sqlx::FromRow;
@@ -23,9 +23,7 @@ pub enum Content {
 pub struct RunInput {
     /// When the conversation began: what its dates are counted from.
     pub started_at: Timestamp,
-    /// The conversation's language.
     pub language: String,
-    /// Its words.
     pub content: Content,
     /// What is known of it beside them, with the oldest pictures that are described already.
     pub background: Background,
@@ -50,11 +48,8 @@ pub struct RunInput {
 /// An action item, as far as new ones are compared with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecentItem {
-    /// Its id.
     pub id: String,
-    /// Its words.
     pub description: String,
-    /// When it is due.
     pub due_at: Option<Timestamp>,
 }
 
@@ -66,8 +61,7 @@ impl Ledger {
                 .bind(claimed.user_id.as_str())
                 .bind(claimed.conversation_id.as_str())
                 .fetch_optional(self.db.pool())
-                .await
-                .doing("reading the input of a run")?;
+                .await?;
             Ok(row.map(RunInput::from))
         };
         self.db.in_time(read).await

@@ -1,7 +1,7 @@
 //! The other transitions of a job: release, fail, park, reconcile, and parking by its user's mark.
 
 use chrono::Duration;
-use db::{Doing, Error, idempotency::forget_answers};
+use db::{Error, idempotency::forget_answers};
 use job::{Cause, Command, Effect, FailureCode, JobId, Refusal, State, Timestamp, decide};
 use outbox::reminders::lock_subscriptions;
 use records::{ConversationId, UserId};
@@ -30,7 +30,6 @@ pub enum Transition {
     },
     /// Failed.
     Fail {
-        /// Why.
         code: FailureCode,
         /// A provider's Retry-After.
         retry_after: Option<Duration>,
@@ -126,14 +125,14 @@ impl Ledger {
         command: Command,
         cause: Option<&Cause>,
     ) -> Result<Answer, Abort> {
-        let (mut transaction, now) = self.db.begin("settling a run").await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
         let already =
             stored.job.has_heard(&command).then(|| Answer::heard_before(&command, stored.job.state.clone()));
         match self.decide_and_write_because(&mut transaction, &stored, command, cause, now).await? {
             Err(refusal) => Ok(already.unwrap_or(Answer::Refused(refusal))),
             Ok(written) => {
-                transaction.commit().await.doing("settling a run")?;
+                transaction.commit().await?;
                 self.wake(&written.stored.job, &written.effects, written.deliveries);
                 Ok(Answer::from(&written))
             }
@@ -142,7 +141,7 @@ impl Ledger {
 
     /// Defers a row that errors by five minutes, so that it stops no page.
     pub async fn defer(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
-        let mut connection = self.db.pool().acquire().await.doing("deferring a job")?;
+        let mut connection = self.db.pool().acquire().await?;
         defer(&mut connection, user.as_str(), job.as_str()).await
     }
 
@@ -158,8 +157,7 @@ impl Ledger {
         let jobs: Vec<String> = sqlx::query_scalar(include_str!("../sql/jobs/live_of_user.sql"))
             .bind(user.as_str())
             .fetch_all(&mut *connection)
-            .await
-            .doing("reading a person's jobs")?;
+            .await?;
         for some in jobs.chunks(AT_ONCE) {
             self.require_keys_of(connection, some, now).await?;
         }
@@ -184,7 +182,7 @@ impl Ledger {
             }
         }
         let stored: Vec<&Stored> = granted.iter().collect();
-        let kept = row::store(connection, &stored, now, &self.policy).await.doing("storing jobs")?;
+        let kept = row::store(connection, &stored, now, &self.policy).await?;
         if kept.len() < granted.len() {
             return Err(Abort::Conflict);
         }
@@ -202,7 +200,7 @@ impl Ledger {
     }
 
     async fn try_delete(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Abort> {
-        let (mut transaction, now) = self.db.begin("deleting a conversation").await?;
+        let (mut transaction, now) = self.db.begin().await?;
         if let Some(live) = live_job(&mut transaction, user, conversation).await? {
             // A refusal is a job that came to rest meanwhile: nothing to withdraw.
             let _ = self.decide_and_write(&mut transaction, &live, Command::Withdraw, now).await?;
@@ -213,17 +211,14 @@ impl Ledger {
             .bind(user.as_str())
             .bind(conversation.as_str())
             .fetch_optional(&mut *transaction)
-            .await
-            .doing("deleting a conversation")?;
+            .await?;
         let Some(bytes) = deleted else { return Ok(false) };
         if live_job(&mut transaction, user, conversation).await?.is_some() {
             return Err(Abort::Conflict); // admitted between our look and the deletion: withdraw that one, too
         }
-        erase_traces(&mut transaction, user, conversation, now)
-            .await
-            .doing("erasing a conversation's traces")?;
+        erase_traces(&mut transaction, user, conversation, now).await?;
         refund(&mut transaction, user, bytes).await?;
-        transaction.commit().await.doing("deleting a conversation")?;
+        transaction.commit().await?;
         self.db.waker().job_settled();
         Ok(true)
     }
@@ -239,8 +234,7 @@ pub(crate) async fn live_job(
         .bind(user.as_str())
         .bind(conversation.as_str())
         .fetch_optional(connection)
-        .await
-        .doing("looking for a live job")?;
+        .await?;
     row.map(Stored::try_from).transpose()
 }
 

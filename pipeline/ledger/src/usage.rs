@@ -8,7 +8,6 @@ use sqlx::PgConnection;
 pub struct Spent {
     /// The claim of the run. What is written takes the epoch of its lease.
     pub epoch: i64,
-    /// The stage.
     pub stage: String,
     /// The engine's id, with its model and the version of its prompts.
     pub engine: String,

@@ -1,6 +1,6 @@
 //! A change of a person, which may park the person's jobs in the same transaction.
 
-use db::{Doing, Error};
+use db::Error;
 use records::UserId;
 use store::{User, UserChange, users::write_change};
 
@@ -19,13 +19,12 @@ impl Ledger {
 
     /// The person's row is locked first: an admission that reads the mark waits for this one, or is seen by it.
     async fn try_change_user(&self, id: &UserId, change: &UserChange) -> Result<Option<User>, Abort> {
-        const DOING: &str = "changing a person";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let user = write_change(&mut transaction, id, change, now).await?;
         if user.is_some() && change.requires_byok == Some(true) {
             self.require_keys(&mut transaction, id, now).await?;
         }
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         Ok(user)
     }
 }

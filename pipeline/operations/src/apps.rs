@@ -1,6 +1,6 @@
 //! Apps as operators see them, and the switch that they have.
 
-use db::{Doing, Error};
+use db::Error;
 use ledger::{
     OperatorAction,
     operator::{Audited, write_action},
@@ -12,23 +12,18 @@ use crate::Operations;
 /// An app as an operator sees it: addresses and counts, never a secret.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct OperatorApp {
-    /// Its id.
     #[sqlx(rename = "app_id")]
     pub id: String,
-    /// Its owner.
     #[sqlx(rename = "user_id")]
     pub owner: String,
-    /// What it is called.
     pub name: String,
     /// `private` or `public`.
     pub visibility: String,
     /// What paths are resolved against.
     pub home_url: Option<String>,
-    /// Where its manifest is.
     pub manifest_url: Option<String>,
     /// Where conversations are posted.
     pub webhook_url: Option<String>,
-    /// Its manifest's text.
     pub manifest: Option<String>,
     /// When that was fetched.
     pub manifest_fetched_at: Option<Timestamp>,
@@ -38,7 +33,6 @@ pub struct OperatorApp {
     pub switched_off_at: Option<Timestamp>,
     /// Why.
     pub switched_off_reason: Option<String>,
-    /// When it was made.
     pub created_at: Timestamp,
     /// How many users have it installed.
     pub installs: i64,
@@ -52,47 +46,42 @@ impl Operations {
         id: Option<&str>,
         limit: i64,
     ) -> Result<Vec<OperatorApp>, Error> {
-        sqlx::query_as(include_str!("../sql/apps/operator_list.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/apps/operator_list.sql"))
             .bind(user.map(UserId::as_str))
             .bind(id)
             .bind(limit)
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing apps for operators")
+            .await?)
     }
 
     /// Switches an app off: it is not called and may not write, until it is switched on again. `false`: no such app.
     pub async fn switch_off_app(&self, id: &str, action: &OperatorAction) -> Result<bool, Error> {
-        const DOING: &str = "switching an app off";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let owner: Option<String> = sqlx::query_scalar(include_str!("../sql/apps/switch_off.sql"))
             .bind(id)
             .bind(now)
             .bind(&action.reason)
             .fetch_optional(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let Some(owner) = owner.map(UserId::new) else { return Ok(false) };
         let audited = Audited { user: Some(&owner), verb: "switch_off_app", subject: id };
-        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+        write_action(&mut transaction, audited, action, now).await?;
+        transaction.commit().await?;
         Ok(true)
     }
 
     /// Switches an app on again. `false`: no such app.
     pub async fn switch_on_app(&self, id: &str, action: &OperatorAction) -> Result<bool, Error> {
-        const DOING: &str = "switching an app on";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let owner: Option<String> = sqlx::query_scalar(include_str!("../sql/apps/switch_on.sql"))
             .bind(id)
             .bind(now)
             .fetch_optional(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let Some(owner) = owner.map(UserId::new) else { return Ok(false) };
         let audited = Audited { user: Some(&owner), verb: "switch_on_app", subject: id };
-        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+        write_action(&mut transaction, audited, action, now).await?;
+        transaction.commit().await?;
         Ok(true)
     }
 }

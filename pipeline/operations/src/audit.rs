@@ -1,6 +1,6 @@
 //! Who did what, and why.
 
-use db::{Doing, Error};
+use db::Error;
 use job::{JobId, Timestamp};
 use records::UserId;
 use sqlx::{Postgres, QueryBuilder};
@@ -10,7 +10,6 @@ use crate::Operations;
 /// Which actions to list. Everything that is `None` does not filter.
 #[derive(Clone, Debug, Default)]
 pub struct ActionFilter {
-    /// Who.
     pub operator: Option<String>,
     /// Which action: `replay`, `discard`, `pause`, …
     pub action: Option<String>,
@@ -20,25 +19,20 @@ pub struct ActionFilter {
     pub about: Option<(UserId, String)>,
     /// Keyset: actions older than this one, (created_at, action id).
     pub before: Option<(Timestamp, String)>,
-    /// At most this many.
     pub limit: i64,
 }
 
 /// A recorded action.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct ActionView {
-    /// Its id.
     pub action_id: String,
     /// `replay`, `discard`, `run_now`, `cancel`, `pause`, `resume`, `recount`, `bulk_replay`, `bulk_run_now`, `bulk_discard`, `pause_bulk`, `resume_bulk`,
     /// `cancel_bulk`, `enable_webhook`, `recover_webhook`, `redeliver_webhook`, `try_webhook_now`, `delete_user`, `export_user`, `switch_off_app` or `switch_on_app`.
     pub action: String,
-    /// Who.
     pub operator: String,
-    /// Why.
     pub reason: String,
     /// Whose job or endpoint; empty where the action was about the service.
     pub user_id: String,
-    /// Which job.
     pub job_id: Option<String>,
     /// A queue, an operation, an endpoint or an erased user; of a job, the order for many jobs that it was part of.
     pub subject: Option<String>,
@@ -52,15 +46,13 @@ pub struct ActionView {
     pub to_generation: Option<i64>,
     /// Counts of what was done, where the action has some.
     pub detail: Option<String>,
-    /// When.
     pub created_at: Timestamp,
 }
 
 impl Operations {
     /// A page of actions, newest first. What an order for many jobs did to each is listed with the job alone.
     pub async fn actions(&self, filter: &ActionFilter) -> Result<Vec<ActionView>, Error> {
-        const DOING: &str = "listing operators' actions";
-        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let (mut transaction, _) = self.db.begin().await?;
         let mut query: QueryBuilder<Postgres> =
             QueryBuilder::new("select * from operator_actions where true");
         if let Some(operator) = &filter.operator {
@@ -86,6 +78,6 @@ impl Operations {
             query.push(", ").push_bind(id.clone()).push(")");
         }
         query.push(" order by created_at desc, action_id desc limit ").push_bind(filter.limit);
-        query.build_query_as().fetch_all(&mut *transaction).await.doing(DOING)
+        Ok(query.build_query_as().fetch_all(&mut *transaction).await?)
     }
 }

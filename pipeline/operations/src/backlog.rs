@@ -3,38 +3,45 @@
 //! Nothing here grows with history: what is live is read from partial indexes, deliveries are counted to a
 //! bound, and of the dead letters only the newest are looked at.
 
-use db::{Doing, Error};
-use job::{FailureCode, Timestamp};
-use sqlx::PgConnection;
+use db::Error;
+use job::FailureCode;
 
-use crate::{Operations, gauges::add_counts};
+use crate::{
+    Operations,
+    gauges::{add_counts, counts_of},
+};
 
-const DOING: &str = "reading the backlog";
-
-/// What an untold event can be waiting for.
+/// What an untold event can be waiting for, in the order of the statement.
 const DELIVERY_STATES: [&str; 4] = ["due", "later", "paused", "sending"];
 
 /// The queues, in the order of the statement.
 const QUEUES: [&str; 2] = ["finalization", "creation"];
 
 /// What waits now.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, sqlx::FromRow)]
 pub struct Backlog {
     /// What each queue has to do now, always both: jobs that could run and jobs that run, each counted to 1,000. A queue that is
     /// paused has nothing to do.
+    #[sqlx(skip)]
     pub queues: Vec<(&'static str, i64)>,
     /// Deliveries that have not come to rest, always all four states, each counted to 10,000: `due` could be
     /// sent, `later` waits for its next try, `paused` for its endpoint to be enabled, `sending` is on its way.
+    #[sqlx(skip)]
     pub deliveries: Vec<(&'static str, i64)>,
     /// Of the newest 1,000 dead letters, those that no operator has settled, by failure code: always every code.
+    #[sqlx(skip)]
     pub dead_letters: Vec<(&'static str, i64)>,
     /// Seconds since the last admission or replay of the oldest parked job; 0 when none is parked.
+    #[sqlx(rename = "parked_age")]
     pub oldest_parked_age: f64,
     /// Workers that hold a lease.
+    #[sqlx(rename = "holders")]
     pub lease_holders: i64,
     /// Leases that have run out and were not taken back yet.
+    #[sqlx(rename = "overdue")]
     pub leases_overdue: i64,
     /// Seconds since the oldest lease was claimed; 0 when none is held.
+    #[sqlx(rename = "oldest_age")]
     pub oldest_lease_age: f64,
 }
 
@@ -54,61 +61,26 @@ impl Backlog {
 impl Operations {
     /// One bounded read.
     pub async fn backlog(&self) -> Result<Backlog, Error> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let due = count_due(&mut transaction).await?;
-        let leases = read_leases(&mut transaction, now).await?;
-        let dead = count_dead_letters(&mut transaction).await?;
-        let of_code = |code: FailureCode| {
-            let found = dead.iter().find(|(name, _)| name == code.as_str());
-            (code.as_str(), found.map_or(0, |(_, count)| *count))
-        };
-        let waiting = count_deliveries(&mut transaction, now).await?;
+        let (mut transaction, now) = self.db.begin().await?;
+        let due =
+            sqlx::query_as(include_str!("../sql/jobs/backlog.sql")).fetch_all(&mut *transaction).await?;
+        // There are never more leases than slots of the live workers and of those that died within a lease.
+        let leases: Backlog = sqlx::query_as(include_str!("../sql/jobs/leases.sql"))
+            .bind(now)
+            .fetch_one(&mut *transaction)
+            .await?;
+        // Which cause is killing jobs now shows in the newest; how many there are in all is a gauge of its own.
+        let dead =
+            sqlx::query_as(include_str!("../sql/jobs/newest_dead.sql")).fetch_all(&mut *transaction).await?;
+        let waiting: (i64, i64, i64, i64) = sqlx::query_as(include_str!("../sql/deliveries/backlog.sql"))
+            .bind(now)
+            .fetch_one(&mut *transaction)
+            .await?;
         Ok(Backlog {
-            queues: QUEUES
-                .map(|queue| {
-                    (queue, due.iter().find(|(name, _)| name == queue).map_or(0, |(_, count)| *count))
-                })
-                .to_vec(),
+            queues: counts_of(QUEUES, &due),
             deliveries: DELIVERY_STATES.into_iter().zip(<[i64; 4]>::from(waiting)).collect(),
-            dead_letters: FailureCode::ALL.iter().copied().map(of_code).collect(),
-            oldest_parked_age: leases.parked_age,
-            lease_holders: leases.holders,
-            leases_overdue: leases.overdue,
-            oldest_lease_age: leases.oldest_age,
+            dead_letters: counts_of(FailureCode::ALL.iter().map(|code| code.as_str()), &dead),
+            ..leases
         })
     }
-}
-
-#[derive(sqlx::FromRow)]
-struct Leases {
-    holders: i64,
-    overdue: i64,
-    oldest_age: f64,
-    parked_age: f64,
-}
-
-async fn count_due(connection: &mut PgConnection) -> Result<Vec<(String, i64)>, Error> {
-    sqlx::query_as(include_str!("../sql/jobs/backlog.sql")).fetch_all(connection).await.doing(DOING)
-}
-
-/// There are never more leases than slots of the live workers and of those that died within a lease.
-async fn read_leases(connection: &mut PgConnection, now: Timestamp) -> Result<Leases, Error> {
-    sqlx::query_as(include_str!("../sql/jobs/leases.sql")).bind(now).fetch_one(connection).await.doing(DOING)
-}
-
-/// Which cause is killing jobs now shows in the newest; how many there are in all is a gauge of its own.
-async fn count_dead_letters(connection: &mut PgConnection) -> Result<Vec<(String, i64)>, Error> {
-    sqlx::query_as(include_str!("../sql/jobs/newest_dead.sql")).fetch_all(connection).await.doing(DOING)
-}
-
-/// In the order of [`DELIVERY_STATES`].
-async fn count_deliveries(
-    connection: &mut PgConnection,
-    now: Timestamp,
-) -> Result<(i64, i64, i64, i64), Error> {
-    sqlx::query_as(include_str!("../sql/deliveries/backlog.sql"))
-        .bind(now)
-        .fetch_one(connection)
-        .await
-        .doing(DOING)
 }

@@ -1,6 +1,6 @@
 //! Of what the dead letters died that a filter finds.
 
-use db::{Doing, Error};
+use db::Error;
 use sqlx::QueryBuilder;
 
 use crate::{JobFilter, Operations};
@@ -20,11 +20,9 @@ pub struct Causes {
 /// The dead letters of one cause.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Cause {
-    /// The failure code.
     pub code: String,
     /// How many, settled ones among them.
     pub jobs: i64,
-    /// Settled ones.
     pub settled: i64,
 }
 
@@ -51,9 +49,8 @@ impl Operations {
     /// # Errors
     /// When the database does not answer within its limits.
     pub async fn causes(&self, filter: &JobFilter) -> Result<Causes, Error> {
-        const DOING: &str = "counting dead letters by cause";
         let dead = JobFilter { status: Some("dead_letter".to_owned()), ..filter.clone() };
-        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let (mut transaction, _) = self.db.begin().await?;
         let mut query = QueryBuilder::new(
             "select dead_code as code, count(*) as jobs, count(settled_at) as settled from \
                  (select dead_code, settled_at from finalization_jobs where status = 'dead_letter'",
@@ -61,7 +58,7 @@ impl Operations {
         dead.narrow(&mut query);
         query.push(" order by created_at desc, job_id desc limit ").push_bind(MOST + 1);
         query.push(") found group by dead_code order by 2 desc, 1");
-        let codes: Vec<Cause> = query.build_query_as().fetch_all(&mut *transaction).await.doing(DOING)?;
+        let codes: Vec<Cause> = query.build_query_as().fetch_all(&mut *transaction).await?;
         let cut = codes.iter().map(|cause| cause.jobs).sum::<i64>() > MOST;
         Ok(Causes { codes, cut })
     }

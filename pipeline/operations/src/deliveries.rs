@@ -1,6 +1,6 @@
 //! An endpoint's deliveries as operators see them: a page of them, one of them, and one more round of tries for it.
 
-use db::{Doing, Error};
+use db::Error;
 use job::Timestamp;
 use ledger::{
     OperatorAction,
@@ -19,7 +19,6 @@ pub struct DeliveryFilter {
     pub status: Option<String>,
     /// Keyset: deliveries made before this one, (created_at, delivery id).
     pub before: Option<(Timestamp, String)>,
-    /// At most this many.
     pub limit: i64,
 }
 
@@ -28,11 +27,8 @@ pub struct DeliveryFilter {
 pub struct DeliveryLine {
     /// The `webhook-id`.
     pub delivery_id: String,
-    /// Its event's name.
     pub event: String,
-    /// About which conversation.
     pub conversation_id: Option<String>,
-    /// Of which revision.
     pub revision: Option<i64>,
     /// `pending`, `sending`, `delivered`, `exhausted` or `cancelled`.
     pub status: String,
@@ -40,9 +36,7 @@ pub struct DeliveryLine {
     pub tries: i32,
     /// Claims of all rounds.
     pub epoch: i64,
-    /// The last answer's status.
     pub last_status: Option<i32>,
-    /// The last bounded error code.
     pub last_error: Option<String>,
     /// The next try; `None` also while it waits for its endpoint to be enabled.
     pub next_at: Option<Timestamp>,
@@ -50,9 +44,7 @@ pub struct DeliveryLine {
     pub parked: bool,
     /// What it tells of happened then.
     pub occurred_at: Timestamp,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it ended.
     pub finished_at: Option<Timestamp>,
 }
 
@@ -76,8 +68,7 @@ impl Operations {
         endpoint: &str,
         filter: &DeliveryFilter,
     ) -> Result<Vec<DeliveryLine>, Error> {
-        const DOING: &str = "listing an endpoint's deliveries";
-        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let (mut transaction, _) = self.db.begin().await?;
         let mut query = of(user, endpoint);
         if let Some(status) = &filter.status {
             query.push(" and status = ").push_bind(status.clone());
@@ -87,7 +78,7 @@ impl Operations {
             query.push(", ").push_bind(id.clone()).push(")");
         }
         query.push(" order by created_at desc, delivery_id desc limit ").push_bind(filter.limit);
-        query.build_query_as().fetch_all(&mut *transaction).await.doing(DOING)
+        Ok(query.build_query_as().fetch_all(&mut *transaction).await?)
     }
 
     /// One delivery; `None`: unknown name.
@@ -97,11 +88,10 @@ impl Operations {
         endpoint: &str,
         delivery: &str,
     ) -> Result<Option<DeliveryLine>, Error> {
-        const DOING: &str = "reading a delivery";
-        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let (mut transaction, _) = self.db.begin().await?;
         let mut query = of(user, endpoint);
         query.push(" and delivery_id = ").push_bind(delivery.to_owned());
-        query.build_query_as().fetch_optional(&mut *transaction).await.doing(DOING)
+        Ok(query.build_query_as().fetch_optional(&mut *transaction).await?)
     }
 
     /// Makes an ended delivery due again under its old id, with one more round of tries, and records who asked and
@@ -113,18 +103,17 @@ impl Operations {
         delivery: &str,
         action: &OperatorAction,
     ) -> Result<Redelivery, Error> {
-        const DOING: &str = "delivering once more for an operator";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let again = make_due(&mut transaction, (user, endpoint, delivery), now).await.doing(DOING)?;
+        let (mut transaction, now) = self.db.begin().await?;
+        let again = make_due(&mut transaction, (user, endpoint, delivery), now).await?;
         let Redelivery::Due(_) = again else {
             // Ended explicitly, and not by the driver: a claim skips locked rows, however short the lock.
-            transaction.rollback().await.doing(DOING)?;
+            transaction.rollback().await?;
             return Ok(again);
         };
         let subject = delivery_subject(endpoint, delivery);
         let audited = Audited { user: Some(user), verb: "redeliver_webhook", subject: &subject };
-        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+        write_action(&mut transaction, audited, action, now).await?;
+        transaction.commit().await?;
         self.db.waker().deliveries_written();
         Ok(again)
     }

@@ -1,19 +1,16 @@
 //! What a deployment looks like from inside its database: facts; what they mean is said by who asks.
 
-use db::{Doing, Error, MIGRATOR, applied};
+use db::{Error, MIGRATOR, applied};
 use job::Timestamp;
 use sqlx::PgConnection;
 
 use crate::{LastRound, Operations, round::last_round};
-
-const DOING: &str = "examining the deployment";
 
 /// Facts about a deployment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Examination {
     /// The database's clock.
     pub at: Timestamp,
-    /// The server's version.
     pub server: String,
     /// Migrations that this program knows and the database lacks.
     pub missing_migrations: Vec<i64>,
@@ -57,61 +54,48 @@ pub struct OldTransaction {
 impl Operations {
     /// Looks at the deployment. A database without our schema is an answer, too.
     pub async fn examine(&self) -> Result<Examination, Error> {
-        let (mut transaction, at) = self.db.begin(DOING).await?;
+        let (mut transaction, at) = self.db.begin().await?;
         let connection = &mut *transaction;
-        let applied = applied(connection).await.doing(DOING)?;
+        let applied = applied(connection).await?;
         let known: Vec<i64> = MIGRATOR.iter().map(|migration| migration.version).collect();
         let missing: Vec<i64> = known.iter().copied().filter(|version| !applied.contains(version)).collect();
         let mut found = Examination {
             at,
-            server: text(connection, include_str!("../sql/doctor/server_version.sql")).await.doing(DOING)?,
+            server: sqlx::query_scalar(include_str!("../sql/doctor/server_version.sql"))
+                .fetch_one(&mut *connection)
+                .await?,
             unknown_migrations: applied.iter().copied().filter(|version| !known.contains(version)).collect(),
             missing_migrations: missing,
-            extensions: texts(connection, include_str!("../sql/doctor/extensions.sql")).await.doing(DOING)?,
-            unsafe_settings: texts(connection, include_str!("../sql/doctor/unsafe_settings.sql"))
-                .await
-                .doing(DOING)?,
+            extensions: texts(connection, include_str!("../sql/doctor/extensions.sql")).await?,
+            unsafe_settings: texts(connection, include_str!("../sql/doctor/unsafe_settings.sql")).await?,
             connections: sqlx::query_as(include_str!("../sql/doctor/connections.sql"))
                 .fetch_one(&mut *connection)
-                .await
-                .doing(DOING)?,
+                .await?,
             without_owners: 0,
             unwatched_leases: 0,
-            old_transactions: old_transactions(connection).await.doing(DOING)?,
-            holding_back: texts(connection, include_str!("../sql/doctor/holding_back.sql"))
-                .await
-                .doing(DOING)?,
+            old_transactions: sqlx::query_as(include_str!("../sql/doctor/old_transactions.sql"))
+                .fetch_all(&mut *connection)
+                .await?,
+            holding_back: texts(connection, include_str!("../sql/doctor/holding_back.sql")).await?,
             waiting_for_locks: number(connection, include_str!("../sql/doctor/waiting_for_locks.sql"))
-                .await
-                .doing(DOING)?,
+                .await?,
             bloated: Vec::new(),
             last_round: None,
         };
         if found.missing_migrations.is_empty() {
-            look_at_rows(connection, &mut found).await.doing(DOING)?;
+            found.without_owners =
+                number(connection, include_str!("../sql/doctor/without_owners.sql")).await?;
+            found.unwatched_leases =
+                number(connection, include_str!("../sql/doctor/unwatched_leases.sql")).await?;
+            found.bloated =
+                sqlx::query_as(include_str!("../sql/doctor/bloated.sql")).fetch_all(&mut *connection).await?;
+            found.last_round = last_round(connection).await?;
         }
         Ok(found)
     }
 }
 
-async fn old_transactions(connection: &mut PgConnection) -> Result<Vec<OldTransaction>, sqlx::Error> {
-    sqlx::query_as(include_str!("../sql/doctor/old_transactions.sql")).fetch_all(connection).await
-}
-
-async fn look_at_rows(connection: &mut PgConnection, found: &mut Examination) -> Result<(), sqlx::Error> {
-    found.without_owners = number(connection, include_str!("../sql/doctor/without_owners.sql")).await?;
-    found.unwatched_leases = number(connection, include_str!("../sql/doctor/unwatched_leases.sql")).await?;
-    found.bloated =
-        sqlx::query_as(include_str!("../sql/doctor/bloated.sql")).fetch_all(&mut *connection).await?;
-    found.last_round = last_round(connection).await?;
-    Ok(())
-}
-
 async fn number(connection: &mut PgConnection, sql: &'static str) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar(sql).fetch_one(connection).await
-}
-
-async fn text(connection: &mut PgConnection, sql: &'static str) -> Result<String, sqlx::Error> {
     sqlx::query_scalar(sql).fetch_one(connection).await
 }
 

@@ -1,7 +1,7 @@
 //! Erasing a user with everything that belongs to them, in small transactions: an erasure that was interrupted goes on when it is
 //! started again.
 
-use db::{Doing, Error};
+use db::Error;
 use job::Timestamp;
 use ledger::{
     OperatorAction,
@@ -16,7 +16,6 @@ use crate::{
     prune::{JobRow, remove_jobs},
 };
 
-const DOING: &str = "erasing a user";
 /// Rows that one statement removes: it stays far below the statement timeout.
 const BATCH: i64 = 2_000;
 /// Conversations with a live job that are withdrawn and deleted before the next look.
@@ -71,7 +70,7 @@ const JOBS: &str = "finalization_jobs";
 impl Operations {
     /// The rows of a user by table, without empty ones. `None`: no such user.
     pub async fn user_rows(&self, user: &UserId) -> Result<Option<Vec<(&'static str, i64)>>, Error> {
-        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let (mut transaction, _) = self.db.begin().await?;
         count(&mut transaction, user).await
     }
 
@@ -82,7 +81,7 @@ impl Operations {
         user: &UserId,
         action: &OperatorAction,
     ) -> Result<Option<Vec<(&'static str, i64)>>, Error> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         for statement in [
             include_str!("../sql/erase/mark_user.sql"),
             include_str!("../sql/erase/revoke_keys.sql"),
@@ -99,14 +98,13 @@ impl Operations {
             }
         };
         let audited = Audited { user: None, verb: "delete_user", subject: user.as_str() };
-        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
+        write_action(&mut transaction, audited, action, now).await?;
         sqlx::query(include_str!("../sql/erase/note_begun.sql"))
             .bind(user.as_str())
             .bind(detail)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         Ok(Some(counts))
     }
 
@@ -115,18 +113,23 @@ impl Operations {
     /// # Errors
     /// When the database does not answer: the same step is asked for again.
     pub async fn erase_some(&self, user: &UserId) -> Result<ErasureStep, Error> {
-        let live = self.live_conversations(user).await?;
+        // Conversations whose job lives, running ones first.
+        let live: Vec<String> = sqlx::query_scalar(include_str!("../sql/erase/live_jobs.sql"))
+            .bind(user.as_str())
+            .bind(LIVE)
+            .fetch_all(self.db.pool())
+            .await?;
         if !live.is_empty() {
             let mut deleted = 0;
-            for conversation in live {
+            for conversation in live.into_iter().map(ConversationId::new) {
                 deleted += u64::from(self.ledger.delete_conversation(user, &conversation).await?);
             }
             return Ok(ErasureStep::Removed("conversations", deleted));
         }
         for table in TABLES.into_iter().chain(RECORDS) {
-            let (mut transaction, _) = self.db.begin(DOING).await?;
+            let (mut transaction, _) = self.db.begin().await?;
             let removed = erase(&mut transaction, user, table).await?;
-            transaction.commit().await.doing(DOING)?;
+            transaction.commit().await?;
             if removed > 0 {
                 return Ok(ErasureStep::Removed(table, removed));
             }
@@ -134,42 +137,29 @@ impl Operations {
         self.finish_erasure(user).await
     }
 
-    /// Conversations whose job lives, running ones first.
-    async fn live_conversations(&self, user: &UserId) -> Result<Vec<ConversationId>, Error> {
-        let live: Vec<String> = sqlx::query_scalar(include_str!("../sql/erase/live_jobs.sql"))
-            .bind(user.as_str())
-            .bind(LIVE)
-            .fetch_all(self.db.pool())
-            .await
-            .doing(DOING)?;
-        Ok(live.into_iter().map(ConversationId::new).collect())
-    }
-
     /// Removes what requests that were under way wrote behind the other steps, and the user with it: what is tried later finds
     /// no user to belong to.
     async fn finish_erasure(&self, user: &UserId) -> Result<ErasureStep, Error> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         sqlx::query(include_str!("../sql/erase/lock_user.sql"))
             .bind(user.as_str())
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         // In the order of locks.
         for table in [JOBS].into_iter().chain(TABLES).chain(RECORDS) {
             let removed = erase(&mut transaction, user, table).await?;
             if i64::try_from(removed).is_ok_and(|removed| removed >= BATCH / 20) {
-                transaction.commit().await.doing(DOING)?;
+                transaction.commit().await?;
                 return Ok(ErasureStep::Removed(table, removed));
             }
         }
         sqlx::query(include_str!("../sql/erase/delete_user.sql"))
             .bind(user.as_str())
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let done = include_str!("../sql/erase/note_done.sql");
         change(&mut transaction, done, user, now).await?;
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         Ok(ErasureStep::Done)
     }
 }
@@ -181,7 +171,7 @@ async fn change(
     user: &UserId,
     now: Timestamp,
 ) -> Result<(), Error> {
-    sqlx::query(statement).bind(user.as_str()).bind(now).execute(connection).await.map(drop).doing(DOING)
+    Ok(sqlx::query(statement).bind(user.as_str()).bind(now).execute(connection).await.map(drop)?)
 }
 
 /// Counts the rows of a user, table by table.
@@ -195,8 +185,7 @@ async fn count(
             sqlx::query_scalar(AssertSqlSafe(format!("select count(*) from {table} where user_id = $1")))
                 .bind(user.as_str())
                 .fetch_one(&mut *connection)
-                .await
-                .doing(DOING)?;
+                .await?;
         match (table, rows) {
             ("users", 0) => return Ok(None),
             ("users", _) | (_, 0) => {}
@@ -216,7 +205,7 @@ async fn erase(connection: &mut PgConnection, user: &UserId, table: &str) -> Res
     // Photos are large.
     let limit = if table == "photos" { BATCH / 20 } else { BATCH };
     // A bitmap would be made of all rows of the user, each time.
-    sqlx::query("set local enable_bitmapscan = off").execute(&mut *connection).await.doing(DOING)?;
+    sqlx::query("set local enable_bitmapscan = off").execute(&mut *connection).await?;
     let batch = format!(
         "with doomed as materialized (select ctid from {table} where user_id = $1 limit $2 for update) {} \
          where t.ctid = any(array(select ctid from doomed))",
@@ -225,13 +214,8 @@ async fn erase(connection: &mut PgConnection, user: &UserId, table: &str) -> Res
             false => format!("delete from {table} t"),
         }
     );
-    sqlx::query(AssertSqlSafe(batch))
-        .bind(user.as_str())
-        .bind(limit)
-        .execute(connection)
-        .await
-        .doing(DOING)
-        .map(|done| done.rows_affected())
+    let done = sqlx::query(AssertSqlSafe(batch)).bind(user.as_str()).bind(limit).execute(connection).await?;
+    Ok(done.rows_affected())
 }
 
 /// Removes jobs with their admissions, tasks, checkpoints and costs; totals follow. Jobs of a user who is created again under the
@@ -241,13 +225,11 @@ async fn erase_jobs(connection: &mut PgConnection, user: &UserId) -> Result<u64,
         .bind(user.as_str())
         .bind(BATCH)
         .fetch_all(&mut *connection)
-        .await
-        .doing(DOING)?;
+        .await?;
     sqlx::query(include_str!("../sql/erase/admissions.sql"))
         .bind(user.as_str())
         .bind(doomed.iter().map(|job| job.job_id.as_str()).collect::<Vec<_>>())
         .execute(&mut *connection)
-        .await
-        .doing(DOING)?;
-    remove_jobs(connection, &doomed).await.doing(DOING)
+        .await?;
+    Ok(remove_jobs(connection, &doomed).await?)
 }

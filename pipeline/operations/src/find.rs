@@ -1,6 +1,6 @@
 //! Whole ids from the ends that lists show.
 
-use db::{Doing, Error};
+use db::Error;
 use records::UserId;
 
 use crate::Operations;
@@ -88,8 +88,7 @@ impl Operations {
         text: &str,
         limit: i64,
     ) -> Result<Vec<FoundId>, Error> {
-        const DOING: &str = "looking for an id";
-        let mut transaction = self.db.begin_reading(DOING).await?;
+        let mut transaction = self.db.begin_reading().await?;
         for is_part in [false, true] {
             if text.is_empty() || is_part && text.chars().count() < SHORTEST {
                 break;
@@ -103,8 +102,7 @@ impl Operations {
                     .bind(limit)
                     .persistent(false)
                     .fetch_all(&mut *transaction)
-                    .await
-                    .doing(DOING)?;
+                    .await?;
             if !found.is_empty() {
                 return Ok(found.into_iter().filter_map(read).collect());
             }

@@ -3,13 +3,13 @@
 //! Views and counters of the server alone, none of our rows: a read costs the same with any history. A role
 //! without `pg_read_all_stats` sees the ages of its own sessions, which is to say of every process of ours.
 
-use db::{Doing, Error};
+use db::Error;
 use job::Timestamp;
-use sqlx::PgConnection;
 
-use crate::{Operations, gauges::add_counts};
-
-const DOING: &str = "reading the database's health";
+use crate::{
+    Operations,
+    gauges::{add_counts, counts_of},
+};
 
 /// Tables whose rows are rewritten as jobs move: what vacuum must keep up with. A fixed list keeps labels few,
 /// and other people's tables of a shared database out.
@@ -27,11 +27,13 @@ const BUSY_TABLES: [&str; 7] = [
 const SESSION_STATES: [&str; 4] = ["active", "waiting", "idle", "idle_in_transaction"];
 
 /// The health of the database. Counters are the server's own and are reset with its statistics.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, sqlx::FromRow)]
 pub struct Health {
     /// Per busy table.
+    #[sqlx(skip)]
     pub tables: Vec<TableHealth>,
     /// Sessions of this database per state, always all four: (state, count).
+    #[sqlx(skip)]
     pub sessions: Vec<(&'static str, i64)>,
     /// How many sessions the whole server allows.
     pub sessions_allowed: i64,
@@ -54,6 +56,7 @@ pub struct Health {
     /// Bytes on disk of this database.
     pub bytes: i64,
     /// Which databases these are: when their server was started, which no other one was, and their names.
+    #[sqlx(skip)]
     pub databases: Vec<(Timestamp, String)>,
 }
 
@@ -115,68 +118,32 @@ impl Operations {
     /// # Errors
     /// When the database does not answer, or keeps these views from our role.
     pub async fn health(&self) -> Result<Health, Error> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let server = read_server(&mut transaction, now).await?;
-        let counted = count_sessions(&mut transaction).await?;
-        let sessions = SESSION_STATES.map(|state| {
-            let found = counted.iter().find(|(name, _)| name == state);
-            (state, found.map_or(0, |(_, count)| *count))
-        });
-        Ok(Health {
-            tables: read_tables(&mut transaction, now).await?,
-            sessions: sessions.to_vec(),
-            sessions_allowed: server.sessions_allowed,
-            oldest_transaction_age: server.oldest_transaction_age,
-            oldest_snapshot_age: server.oldest_snapshot_age,
-            wal_bytes: server.wal_bytes,
-            commits: server.commits,
-            rollbacks: server.rollbacks,
-            blocks_cached: server.blocks_cached,
-            blocks_read: server.blocks_read,
-            deadlocks: server.deadlocks,
-            bytes: server.bytes,
-            databases: vec![(server.started_at, server.name)],
-        })
+        let (mut transaction, now) = self.db.begin().await?;
+        // Besides sessions, a prepared transaction, a replication slot and a standby that gives feedback can each keep vacuum
+        // from removing what is dead.
+        let Server { health, started_at, name } = sqlx::query_as(include_str!("../sql/servers/database.sql"))
+            .bind(now)
+            .fetch_one(&mut *transaction)
+            .await?;
+        // The session that asks does not count.
+        let counted =
+            sqlx::query_as(include_str!("../sql/servers/activity.sql")).fetch_all(&mut *transaction).await?;
+        let tables = sqlx::query_as(include_str!("../sql/servers/tables.sql"))
+            .bind(now)
+            .bind(BUSY_TABLES.as_slice())
+            .fetch_all(&mut *transaction)
+            .await?;
+        let sessions = counts_of(SESSION_STATES, &counted);
+        Ok(Health { tables, sessions, databases: vec![(started_at, name)], ..health })
     }
 }
 
 #[derive(sqlx::FromRow)]
 struct Server {
-    sessions_allowed: i64,
-    oldest_transaction_age: f64,
-    oldest_snapshot_age: i64,
-    wal_bytes: f64,
-    commits: i64,
-    rollbacks: i64,
-    blocks_cached: i64,
-    blocks_read: i64,
-    deadlocks: i64,
-    bytes: i64,
+    #[sqlx(flatten)]
+    health: Health,
     started_at: Timestamp,
     name: String,
-}
-
-/// The session that asks does not count. Besides sessions, a prepared transaction, a replication slot and a
-/// standby that gives feedback can each keep vacuum from removing what is dead.
-async fn read_server(connection: &mut PgConnection, now: Timestamp) -> Result<Server, Error> {
-    sqlx::query_as(include_str!("../sql/servers/database.sql"))
-        .bind(now)
-        .fetch_one(connection)
-        .await
-        .doing(DOING)
-}
-
-async fn count_sessions(connection: &mut PgConnection) -> Result<Vec<(String, i64)>, Error> {
-    sqlx::query_as(include_str!("../sql/servers/activity.sql")).fetch_all(connection).await.doing(DOING)
-}
-
-async fn read_tables(connection: &mut PgConnection, now: Timestamp) -> Result<Vec<TableHealth>, Error> {
-    sqlx::query_as(include_str!("../sql/servers/tables.sql"))
-        .bind(now)
-        .bind(BUSY_TABLES.as_slice())
-        .fetch_all(connection)
-        .await
-        .doing(DOING)
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! on a long history: it is bounded by a page, by living processes, by the last hour, or by totals that were counted
 //! with the change.
 
+#![allow(missing_docs, reason = "where a name says it all")]
+
 mod apps;
 mod audit;
 mod backlog;

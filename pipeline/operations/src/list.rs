@@ -1,6 +1,6 @@
 //! The list of jobs: filtered, in pages, each page through the index that has its order.
 
-use db::{Doing, Error};
+use db::Error;
 use job::{JobId, Timestamp};
 use ledger::{
     JobView,
@@ -18,7 +18,6 @@ pub struct JobFilter {
     pub status: Option<String>,
     /// A failure code: the cause of dead letters; with a live status, the newest failure.
     pub code: Option<String>,
-    /// Whose.
     pub user: Option<UserId>,
     /// The present dispatch.
     pub generation: Option<i64>,
@@ -31,7 +30,6 @@ pub struct JobFilter {
     pub unsettled: bool,
     /// Keyset: what comes after this place.
     pub after: Option<JobCursor>,
-    /// At most this many.
     pub limit: i64,
 }
 
@@ -151,17 +149,11 @@ impl Operations {
     /// # Errors
     /// When the database does not answer within its limits, or a row cannot be read.
     pub async fn jobs_page(&self, filter: &JobFilter) -> Result<JobsPage, Error> {
-        const DOING: &str = "listing jobs";
-        let mut transaction = self.db.begin_reading(DOING).await?;
+        let mut transaction = self.db.begin_reading().await?;
         let asked = JobFilter { limit: filter.limit.saturating_add(1), ..filter.clone() };
         // Planned for the ages that were asked for: which index is short depends on them.
-        let rows: Vec<JobRow> = asked
-            .query()
-            .build_query_as()
-            .persistent(false)
-            .fetch_all(&mut *transaction)
-            .await
-            .doing(DOING)?;
+        let rows: Vec<JobRow> =
+            asked.query().build_query_as().persistent(false).fetch_all(&mut *transaction).await?;
         let views: Result<Vec<JobView>, Error> = rows
             .into_iter()
             .map(|row| Stored::try_from(row).map(|stored| self.ledger.job_view(stored)))

@@ -1,7 +1,7 @@
 //! Orders for all jobs that a filter finds: one row of the audit, however many jobs are found. What was done to each is
 //! listed with the job alone.
 
-use db::{Doing, Error};
+use db::Error;
 use job::{Job, JobId, Refusal};
 use ledger::{
     OperatorAction,
@@ -10,8 +10,6 @@ use ledger::{
 use uuid::Uuid;
 
 use crate::Operations;
-
-const DOING: &str = "recording an order for many jobs";
 
 /// What is ordered of each job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,17 +67,16 @@ impl Operations {
         action: &OperatorAction,
     ) -> Result<GivenToMany, Error> {
         let id = id.to_string();
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let audited = Audited { user: None, verb: order.verb(), subject: &id };
-        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
+        write_action(&mut transaction, audited, action, now).await?;
         sqlx::query(include_str!("../sql/orders/count.sql"))
             .bind(order.verb())
             .bind(&id)
             .bind(format!("{filter}: {found} found"))
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         let (filter, action) = (filter.to_owned(), action.clone());
         Ok(GivenToMany { id, order, action, filter, granted: 0, refused: 0 })
     }
@@ -107,8 +104,7 @@ impl Operations {
             .bind(&given.id)
             .bind(format!("{filter}: {granted} done, {refused} refused"))
             .execute(self.db.pool())
-            .await
-            .doing(DOING)
-            .map(drop)
+            .await?;
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! What an operator looks at first.
 
-use db::{Doing, Error};
+use db::Error;
 use job::Timestamp;
 
 use crate::{Gauges, LastRound, Operations, Pause, processes::RUN_MILLIS, round::last_round};
@@ -57,7 +57,6 @@ impl Overview {
 /// Dead letters of one cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetters {
-    /// The cause.
     pub code: String,
     /// Those that wait for an operator.
     pub waiting: i64,
@@ -72,7 +71,6 @@ pub struct MinuteView {
     pub minute: Timestamp,
     /// Completed runs.
     pub completed: i64,
-    /// Failed attempts.
     pub failed: i64,
     /// Half of the runs were shorter: milliseconds, interpolated within the bounds of `RUN_MILLIS`; `None`: no runs.
     pub p50_ms: Option<f64>,
@@ -99,26 +97,20 @@ type MinuteRow = (Timestamp, i64, i64, Vec<i64>);
 
 impl Operations {
     /// The overview. Its cost depends on neither the history nor the dead letters that lie there.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn overview(&self) -> Result<Overview, Error> {
-        const DOING: &str = "reading the overview";
         let gauges = self.gauges().await?;
         let pauses = self.pauses().await?;
-        let (mut transaction, at) = self.db.begin(DOING).await?;
+        let (mut transaction, at) = self.db.begin().await?;
         let dead: Vec<(String, i64, i64)> = sqlx::query_as(include_str!("../sql/operators/dead_letters.sql"))
             .fetch_all(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let (living, finalization, creation): (i64, i64, i64) =
             sqlx::query_as(include_str!("../sql/operators/living.sql"))
                 .bind(at)
                 .bind(super::processes::LIVING)
                 .fetch_one(&mut *transaction)
-                .await
-                .doing(DOING)?;
-        let last_round = last_round(&mut transaction).await.doing(DOING)?;
+                .await?;
+        let last_round = last_round(&mut transaction).await?;
         Ok(Overview {
             at,
             gauges,
@@ -136,19 +128,14 @@ impl Operations {
 
 impl Operations {
     /// What ended in the last `hours`, in 60 steps, oldest first, the present one last.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn activity(&self, hours: u32) -> Result<Vec<MinuteView>, Error> {
-        const DOING: &str = "reading what ended";
-        let (mut transaction, at) = self.db.begin(DOING).await?;
+        let (mut transaction, at) = self.db.begin().await?;
         let step = chrono::Duration::minutes(i64::from(hours.max(1)));
         let steps: Vec<MinuteRow> = sqlx::query_as(include_str!("../sql/operators/activity.sql"))
             .bind(at)
             .bind(step)
             .fetch_all(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         Ok(steps.into_iter().map(minute).collect())
     }
 }

@@ -1,6 +1,6 @@
 //! One job, with everything that explains it: history, audit, and what lies around it.
 
-use db::{Doing, Error};
+use db::Error;
 use job::{Cause, Job, JobId, SILENT_AFTER, State, Surroundings, Timestamp, Why, why};
 use ledger::{
     Event, JobView, Spent,
@@ -72,7 +72,6 @@ impl Operations {
 
     /// A page, and whether the job moved while it was read: what was found around it may then belong to another state.
     async fn read_job_page(&self, id: &JobId) -> Result<Option<(JobPage, bool)>, Error> {
-        const DOING: &str = "reading a job's page";
         let Some(view) = self.ledger.job(id).await? else { return Ok(None) };
         let filter = ActionFilter {
             job: Some((view.user_id.clone(), view.job.id.clone())),
@@ -80,18 +79,17 @@ impl Operations {
             ..ActionFilter::default()
         };
         let actions = self.actions(&filter).await?;
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let engine = engine_shown(&mut transaction, &view).await.doing(DOING)?;
-        let spent = spent_by(&mut transaction, &view.user_id, &view.job.id).await.doing(DOING)?;
-        let speech = live_usage(&mut transaction, &view.user_id, &view.conversation_id).await.doing(DOING)?;
-        let around = surroundings(&mut transaction, &view, now).await.doing(DOING)?;
+        let (mut transaction, now) = self.db.begin().await?;
+        let engine = engine_shown(&mut transaction, &view).await?;
+        let spent = spent_by(&mut transaction, &view.user_id, &view.job.id).await?;
+        let speech = live_usage(&mut transaction, &view.user_id, &view.conversation_id).await?;
+        let around = surroundings(&mut transaction, &view, now).await?;
         // Last, so that a version that still holds was there all the while.
         let found: Option<(History, i64)> = sqlx::query_as(include_str!("../sql/jobs/history.sql"))
             .bind(view.user_id.as_str())
             .bind(view.job.id.as_str())
             .fetch_optional(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let Some((history, version)) = found else { return Ok(None) };
         let moved = version != view.version;
         let why = why(&view.job, &around, now, self.ledger.policy());

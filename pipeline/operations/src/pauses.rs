@@ -2,7 +2,7 @@
 //! person's keys before it claims, so that a pause holds from the transaction that makes it, in every process; runs that
 //! have begun go on.
 
-use db::{Doing, Error};
+use db::Error;
 use job::{Queue, Timestamp};
 use ledger::{
     OperatorAction,
@@ -16,9 +16,7 @@ use crate::Operations;
 pub struct Pause {
     /// `finalization` or `creation`.
     pub queue: String,
-    /// Who.
     pub operator: String,
-    /// Why.
     pub reason: String,
     /// Since when.
     pub paused_at: Timestamp,
@@ -27,50 +25,43 @@ pub struct Pause {
 impl Operations {
     /// Pauses claiming from `queue`. `false`: it is paused already, and stays as it was.
     pub async fn pause(&self, queue: Queue, action: &OperatorAction) -> Result<bool, Error> {
-        const DOING: &str = "pausing a queue";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let paused = sqlx::query(include_str!("../sql/pauses/pause.sql"))
             .bind(queue.as_str())
             .bind(&action.operator)
             .bind(&action.reason)
             .bind(now)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         if paused.rows_affected() == 0 {
             return Ok(false);
         }
         let audited = Audited { user: None, verb: "pause", subject: queue.as_str() };
-        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+        write_action(&mut transaction, audited, action, now).await?;
+        transaction.commit().await?;
         Ok(true)
     }
 
     /// Claims from `queue` again; workers notice within a second, and processes that hold
     /// a person's keys when it asks next. `false`: it was not paused.
     pub async fn resume(&self, queue: Queue, action: &OperatorAction) -> Result<bool, Error> {
-        const DOING: &str = "resuming a queue";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let resumed = sqlx::query(include_str!("../sql/pauses/resume.sql"))
             .bind(queue.as_str())
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         if resumed.rows_affected() == 0 {
             return Ok(false);
         }
         let audited = Audited { user: None, verb: "resume", subject: queue.as_str() };
-        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+        write_action(&mut transaction, audited, action, now).await?;
+        transaction.commit().await?;
         self.db.waker().job_queued(queue);
         Ok(true)
     }
 
     /// The paused queues.
     pub async fn pauses(&self) -> Result<Vec<Pause>, Error> {
-        sqlx::query_as(include_str!("../sql/pauses/list.sql"))
-            .fetch_all(self.db.pool())
-            .await
-            .doing("reading paused queues")
+        Ok(sqlx::query_as(include_str!("../sql/pauses/list.sql")).fetch_all(self.db.pool()).await?)
     }
 }

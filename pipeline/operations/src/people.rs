@@ -1,6 +1,6 @@
 //! The list of users, and everything of one user for whom it belongs to.
 
-use db::{Doing, Error};
+use db::Error;
 use job::Timestamp;
 use ledger::{
     OperatorAction,
@@ -15,7 +15,6 @@ use crate::{Operations, erase::TABLES};
 /// A user in a list: no name, and nothing that the user said.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct UserLine {
-    /// The id.
     pub user_id: String,
     /// An IANA name.
     pub time_zone: String,
@@ -23,7 +22,6 @@ pub struct UserLine {
     pub requires_byok: bool,
     /// Since when the user is being deleted.
     pub deleting_since: Option<Timestamp>,
-    /// When the user was created.
     pub created_at: Timestamp,
 }
 
@@ -34,62 +32,45 @@ const LEFT_OUT: [&str; 4] = ["embeddings", "search_entries", "request_keys", "us
 
 impl Operations {
     /// A page of users in the order of their ids, behind `after`.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn users(&self, after: Option<&str>, limit: i64) -> Result<Vec<UserLine>, Error> {
-        sqlx::query_as(include_str!("../sql/operators/users.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/operators/users.sql"))
             .bind(after)
             .bind(limit)
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing users")
+            .await?)
     }
 
     /// The ids in the database's own order of texts, in which lists of users are.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn in_order(&self, ids: &[String]) -> Result<Vec<String>, Error> {
-        sqlx::query_scalar(include_str!("../sql/operators/in_order.sql"))
+        Ok(sqlx::query_scalar(include_str!("../sql/operators/in_order.sql"))
             .bind(ids)
             .fetch_all(self.db.pool())
-            .await
-            .doing("putting ids in order")
+            .await?)
     }
 
     /// Records that an operator exports a user's data. `false`: no such user.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn begin_export(&self, user: &UserId, action: &OperatorAction) -> Result<bool, Error> {
-        const DOING: &str = "exporting a user";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let is_there: bool = sqlx::query_scalar(include_str!("../sql/people/is_there.sql"))
             .bind(user.as_str())
             .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         if is_there {
             let audited = Audited { user: Some(user), verb: "export_user", subject: user.as_str() };
-            write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
+            write_action(&mut transaction, audited, action, now).await?;
         }
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         Ok(is_there)
     }
 
     /// Hands every row of a user's data to `take`, with the name of its table, as of one moment; keys, secrets and what is derived
     /// from the rest are left out. Returns the first refusal of `take`.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn export_user<R>(
         &self,
         user: &UserId,
         mut take: impl FnMut(&'static str, Value) -> Result<(), R>,
     ) -> Result<Result<(), R>, Error> {
-        const DOING: &str = "exporting a user";
-        let mut transaction = self.db.begin_reading(DOING).await?;
+        let mut transaction = self.db.begin_reading().await?;
         let tables = ["users"].into_iter().chain(TABLES).filter(|table| !LEFT_OUT.contains(table));
         for table in tables {
             // Row by row through a cursor: each fetch has the statement timeout to itself.
@@ -97,18 +78,13 @@ impl Operations {
                 "declare export cursor for select to_jsonb(t) - \
                  '{{key_sha256,secret,previous_secret,p256dh,auth,words}}'::text[] from {table} t where user_id = $1"
             );
-            sqlx::query(AssertSqlSafe(cursor))
-                .bind(user.as_str())
-                .execute(&mut *transaction)
-                .await
-                .doing(DOING)?;
+            sqlx::query(AssertSqlSafe(cursor)).bind(user.as_str()).execute(&mut *transaction).await?;
             loop {
                 let rows: Vec<Value> =
                     sqlx::query_scalar(AssertSqlSafe(format!("fetch {BATCH} from export")))
                         .persistent(false)
                         .fetch_all(&mut *transaction)
-                        .await
-                        .doing(DOING)?;
+                        .await?;
                 if rows.is_empty() {
                     break;
                 }
@@ -118,7 +94,7 @@ impl Operations {
                     }
                 }
             }
-            sqlx::query("close export").execute(&mut *transaction).await.doing(DOING)?;
+            sqlx::query("close export").execute(&mut *transaction).await?;
         }
         Ok(Ok(()))
     }

@@ -1,9 +1,8 @@
 //! The processes of the service: who lives, with how many slots, and what each holds.
 
 use chrono::TimeDelta;
-use db::{Doing, Error};
+use db::Error;
 use job::Timestamp;
-use sqlx::PgConnection;
 
 use crate::Operations;
 
@@ -15,19 +14,21 @@ pub const RUN_MILLIS: [u32; 14] =
     [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000];
 
 /// What a process says of itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Process {
     /// Its name in leases, before the slash: host, process id and a word of chance.
+    #[sqlx(rename = "process_id")]
     pub id: String,
-    /// Of the program.
     pub version: String,
     /// `api`, `worker`, `reconciler`.
     pub roles: Vec<String>,
     /// `inline` or `postgres`.
     pub dispatch_mode: String,
     /// Runs at once from `finalization`; 0 without the role worker.
+    #[sqlx(try_from = "i32")]
     pub finalization_slots: u32,
     /// Runs at once from `creation`; 0 without the role worker.
+    #[sqlx(try_from = "i32")]
     pub creation_slots: u32,
     /// It takes nothing more.
     pub stopping: bool,
@@ -38,7 +39,6 @@ pub struct Process {
 pub struct RunCounts {
     /// Committed.
     pub completed: u64,
-    /// Failed attempts.
     pub failed: u64,
     /// Given back unharmed, or parked for a better key: no attempt was spent.
     pub released: u64,
@@ -57,9 +57,10 @@ impl RunCounts {
 }
 
 /// A process as operators see it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
 pub struct ProcessView {
     /// What it says of itself.
+    #[sqlx(flatten)]
     pub process: Process,
     /// When it was first seen.
     pub started_at: Timestamp,
@@ -68,6 +69,7 @@ pub struct ProcessView {
     /// Seen within the last 20 seconds.
     pub alive: bool,
     /// The leases it holds, oldest claim first.
+    #[sqlx(skip)]
     pub holds: Vec<HeldLease>,
 }
 
@@ -76,11 +78,8 @@ pub struct ProcessView {
 pub struct HeldLease {
     /// Process and queue, as the lease names them.
     pub worker: String,
-    /// Whose job.
     pub user_id: String,
-    /// Which.
     pub job_id: String,
-    /// The claim.
     pub epoch: i64,
     /// Since when.
     pub claimed_at: Timestamp,
@@ -115,40 +114,6 @@ impl Workers {
     }
 }
 
-#[derive(sqlx::FromRow)]
-struct ProcessRow {
-    process_id: String,
-    version: String,
-    roles: Vec<String>,
-    dispatch_mode: String,
-    finalization_slots: i32,
-    creation_slots: i32,
-    stopping: bool,
-    started_at: Timestamp,
-    seen_at: Timestamp,
-    alive: bool,
-}
-
-impl From<ProcessRow> for ProcessView {
-    fn from(row: ProcessRow) -> Self {
-        Self {
-            process: Process {
-                id: row.process_id,
-                version: row.version,
-                roles: row.roles,
-                dispatch_mode: row.dispatch_mode,
-                finalization_slots: row.finalization_slots.unsigned_abs(),
-                creation_slots: row.creation_slots.unsigned_abs(),
-                stopping: row.stopping,
-            },
-            started_at: row.started_at,
-            seen_at: row.seen_at,
-            alive: row.alive,
-            holds: Vec::new(),
-        }
-    }
-}
-
 impl Operations {
     /// Says that `process` lives, and what it `ended` since it began. What it said before adds nothing, however often and
     /// however late that arrives; only one that was forgotten meanwhile is counted anew.
@@ -156,49 +121,55 @@ impl Operations {
     /// # Errors
     /// When the database does not answer: the next report tells of the same runs again.
     pub async fn report_process(&self, process: &Process, ended: &RunCounts) -> Result<(), Error> {
-        const DOING: &str = "reporting a process";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let before = write_process(&mut transaction, process, now).await.doing(DOING)?;
+        let (mut transaction, now) = self.db.begin().await?;
+        // Holds the row of the process until the commit, and answers what it last said that it ended.
+        let before: Vec<i64> = sqlx::query_scalar(include_str!("../sql/processes/report.sql"))
+            .bind(&process.id)
+            .bind(&process.version)
+            .bind(&process.roles)
+            .bind(&process.dispatch_mode)
+            .bind(process.finalization_slots.cast_signed())
+            .bind(process.creation_slots.cast_signed())
+            .bind(process.stopping)
+            .bind(now)
+            .bind(now - LIVING)
+            .fetch_one(&mut *transaction)
+            .await?;
         let ended = ended.all();
         let more = since(&before, &ended);
         if more.iter().any(|count| *count > 0) {
-            write_ended(&mut transaction, process, &ended).await.doing(DOING)?;
-            write_minute(&mut transaction, process, &more, now).await.doing(DOING)?;
+            sqlx::query(include_str!("../sql/processes/minutes_ended.sql"))
+                .bind(&ended)
+                .bind(&process.id)
+                .execute(&mut *transaction)
+                .await?;
+            sqlx::query(include_str!("../sql/processes/add_minutes.sql"))
+                .bind(now)
+                .bind(&process.id)
+                .bind(&more)
+                .execute(&mut *transaction)
+                .await?;
         }
-        transaction.commit().await.doing(DOING)
+        Ok(transaction.commit().await?)
     }
 
     /// Forgets a process that ended in order.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn forget_process(&self, id: &str) -> Result<(), Error> {
-        sqlx::query(include_str!("../sql/processes/forget.sql"))
-            .bind(id)
-            .execute(self.db.pool())
-            .await
-            .doing("forgetting a process")
-            .map(drop)
+        sqlx::query(include_str!("../sql/processes/forget.sql")).bind(id).execute(self.db.pool()).await?;
+        Ok(())
     }
 
     /// All processes with the leases that they hold (at most 1,000).
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn workers(&self) -> Result<Workers, Error> {
-        const DOING: &str = "reading the processes";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let rows: Vec<ProcessRow> = sqlx::query_as(include_str!("../sql/processes/list.sql"))
+        let (mut transaction, now) = self.db.begin().await?;
+        let processes = sqlx::query_as(include_str!("../sql/processes/list.sql"))
             .bind(now)
             .bind(LIVING)
             .fetch_all(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        let leases: Vec<HeldLease> = sqlx::query_as(include_str!("../sql/processes/leases.sql"))
-            .fetch_all(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        Ok(held(rows.into_iter().map(ProcessView::from).collect(), leases))
+            .await?;
+        let leases: Vec<HeldLease> =
+            sqlx::query_as(include_str!("../sql/processes/leases.sql")).fetch_all(&mut *transaction).await?;
+        Ok(held(processes, leases))
     }
 }
 
@@ -222,52 +193,4 @@ fn held(mut processes: Vec<ProcessView>, leases: Vec<HeldLease>) -> Workers {
 fn since(before: &[i64], ended: &[i64]) -> Vec<i64> {
     let before = before.iter().chain(std::iter::repeat(&0));
     ended.iter().zip(before).map(|(ended, before)| (ended - before).max(0)).collect()
-}
-
-/// Holds the row of `process` until the commit, and answers what the process last said that it ended.
-async fn write_process(
-    connection: &mut PgConnection,
-    process: &Process,
-    now: Timestamp,
-) -> Result<Vec<i64>, sqlx::Error> {
-    sqlx::query_scalar(include_str!("../sql/processes/report.sql"))
-        .bind(&process.id)
-        .bind(&process.version)
-        .bind(&process.roles)
-        .bind(&process.dispatch_mode)
-        .bind(process.finalization_slots.cast_signed())
-        .bind(process.creation_slots.cast_signed())
-        .bind(process.stopping)
-        .bind(now)
-        .bind(now - LIVING)
-        .fetch_one(connection)
-        .await
-}
-
-async fn write_ended(
-    connection: &mut PgConnection,
-    process: &Process,
-    ended: &[i64],
-) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../sql/processes/minutes_ended.sql"))
-        .bind(ended)
-        .bind(&process.id)
-        .execute(connection)
-        .await
-        .map(drop)
-}
-
-async fn write_minute(
-    connection: &mut PgConnection,
-    process: &Process,
-    more: &[i64],
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../sql/processes/add_minutes.sql"))
-        .bind(now)
-        .bind(&process.id)
-        .bind(more)
-        .execute(connection)
-        .await
-        .map(drop)
 }

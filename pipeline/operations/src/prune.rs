@@ -4,15 +4,13 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use db::{
-    Doing, Error,
+    Error,
     cursor::{self, Cursor, KeysetPage, cutoff},
 };
 use job::Timestamp;
 use sqlx::PgConnection;
 
 use crate::Operations;
-
-const LETTERS: &str = "pruning dead letters";
 
 /// What a batch removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,20 +38,15 @@ impl Operations {
             })
         };
         gone(self.db.in_time(self.prune_presence(batch)).await);
-        gone(self.db.in_time(self.prune_rows("pruning replays", REPLAYS, age, 1)).await);
+        gone(self.db.in_time(self.prune_rows(REPLAYS, age, 1)).await);
         gone(self.db.in_time(self.ledger.store().prune_locations(batch)).await);
         gone(self.db.in_time(self.ledger.store().prune_installs(batch)).await);
         gone(self.db.in_time(self.ledger.store().follow_apps(None)).await);
         let pruned = Pruned {
             jobs: gone(self.db.in_time(self.prune_jobs(age, batch)).await),
-            deliveries: gone(
-                self.db.in_time(self.prune_rows("pruning deliveries", DELIVERIES, age, batch)).await,
-            ) + gone(
-                self.db.in_time(self.prune_rows("pruning pushes", PUSHES, age, batch)).await,
-            ),
-            actions: gone(
-                self.db.in_time(self.prune_rows("pruning operator actions", ACTIONS, age, batch)).await,
-            ),
+            deliveries: gone(self.db.in_time(self.prune_rows(DELIVERIES, age, batch)).await)
+                + gone(self.db.in_time(self.prune_rows(PUSHES, age, batch)).await),
+            actions: gone(self.db.in_time(self.prune_rows(ACTIONS, age, batch)).await),
             requests: gone(self.db.in_time(self.db.prune_request_keys(batch)).await),
         };
         (pruned, failed)
@@ -69,7 +62,7 @@ impl Operations {
         limit: i64,
     ) -> Result<KeysetPage<u64>, Error> {
         let age = TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX);
-        let (mut transaction, now) = self.db.begin(LETTERS).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let (at, user, id) = cursor::bound(after);
         let page: Vec<(Timestamp, String, String)> =
             sqlx::query_as(include_str!("../sql/prune/old_dead_letters.sql"))
@@ -79,26 +72,23 @@ impl Operations {
                 .bind(user)
                 .bind(id)
                 .fetch_all(&mut *transaction)
-                .await
-                .doing(LETTERS)?;
+                .await?;
         let found = remove_needless(&mut transaction, &page).await?;
-        transaction.commit().await.doing(LETTERS)?;
+        transaction.commit().await?;
         Ok(KeysetPage { found, next: cursor::next_cursor(page.len(), limit, page.into_iter().next_back()) })
     }
 
     /// Jobs, with their checkpoints; the stripes of the totals are lowered by what went. A replayed dead letter is not one
     /// any more.
     async fn prune_jobs(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
-        const DOING: &str = "pruning jobs";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let doomed: Vec<JobRow> = sqlx::query_as(include_str!("../sql/prune/lock_finished.sql"))
             .bind(cutoff(now, age))
             .bind(batch)
             .fetch_all(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        let jobs = remove_jobs(&mut transaction, &doomed).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        let jobs = remove_jobs(&mut transaction, &doomed).await?;
+        transaction.commit().await?;
         Ok(jobs)
     }
 
@@ -108,23 +98,17 @@ impl Operations {
         for statement in
             [include_str!("../sql/prune/minutes.sql"), include_str!("../sql/prune/processes.sql")]
         {
-            sqlx::query(statement).bind(batch).execute(self.db.pool()).await.doing("pruning processes")?;
+            sqlx::query(statement).bind(batch).execute(self.db.pool()).await?;
         }
         Ok(0)
     }
 
     /// Removes at most `batch` of what one statement finds older than `age`.
-    async fn prune_rows(
-        &self,
-        doing: &'static str,
-        statement: &'static str,
-        age: TimeDelta,
-        batch: i64,
-    ) -> Result<u64, Error> {
-        let (mut transaction, now) = self.db.begin(doing).await?;
+    async fn prune_rows(&self, statement: &'static str, age: TimeDelta, batch: i64) -> Result<u64, Error> {
+        let (mut transaction, now) = self.db.begin().await?;
         let removed = sqlx::query(statement).bind(cutoff(now, age)).bind(batch).execute(&mut *transaction);
-        let gone = removed.await.doing(doing)?.rows_affected();
-        transaction.commit().await.doing(doing)?;
+        let gone = removed.await?.rows_affected();
+        transaction.commit().await?;
         Ok(gone)
     }
 }
@@ -150,9 +134,8 @@ async fn remove_needless(
         .bind(page.iter().map(|(_, user, _)| user.as_str()).collect::<Vec<_>>())
         .bind(page.iter().map(|(.., id)| id.as_str()).collect::<Vec<_>>())
         .fetch_all(&mut *connection)
-        .await
-        .doing(LETTERS)?;
-    remove_jobs(connection, &doomed).await.doing(LETTERS)
+        .await?;
+    Ok(remove_jobs(connection, &doomed).await?)
 }
 
 /// A locked job that is to be removed.

@@ -1,7 +1,7 @@
 //! The reconciler's last round, and when its silence is one.
 
 use chrono::Duration;
-use db::{Doing, Error};
+use db::Error;
 use job::Timestamp;
 use sqlx::PgConnection;
 
@@ -17,7 +17,6 @@ const DEFAULT_SECONDS: i32 = 300;
 /// The last round that any process finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastRound {
-    /// When.
     pub at: Timestamp,
     /// How long the schedule leaves between two rounds at most.
     pub every: Duration,
@@ -39,11 +38,10 @@ impl Operations {
     /// Records that the reconciler finished a round, and returns the database's clock. `every`: how long its schedule
     /// leaves between two rounds at most.
     pub async fn round_done(&self, every: Duration) -> Result<Timestamp, Error> {
-        sqlx::query_scalar(include_str!("../sql/rounds/done.sql"))
+        Ok(sqlx::query_scalar(include_str!("../sql/rounds/done.sql"))
             .bind(i32::try_from(every.num_seconds()).unwrap_or(i32::MAX))
             .fetch_one(self.db.pool())
-            .await
-            .doing("recording a round")
+            .await?)
     }
 }
 

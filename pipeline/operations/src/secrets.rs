@@ -1,12 +1,11 @@
 //! Sealing anew what another key sealed, or none: `listen secrets rotate`, page by page.
 
-use db::{Doing, Error};
+use db::Error;
 use sqlx::PgConnection;
 
 use crate::Operations;
 use db::secrets::{Context, Secrets};
 
-const DOING: &str = "sealing secrets";
 /// Rows of one transaction.
 const PAGE: i64 = 200;
 
@@ -92,22 +91,15 @@ struct Row {
 
 impl Operations {
     /// How many secrets are stored, and how.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn sealed_secrets(&self) -> Result<SealedSecrets, Error> {
-        sqlx::query_as(include_str!("../sql/secrets/count.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/secrets/count.sql"))
             .bind(self.db.secrets().newest_form())
             .fetch_one(self.db.pool())
-            .await
-            .doing("counting secrets")
+            .await?)
     }
 
     /// Seals every secret with the newest key that another one sealed, or none. Nothing is done without a key. Said again, it
     /// goes on where it was interrupted.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn reseal_secrets(&self) -> Result<Resealed, Error> {
         let mut done = Resealed::default();
         if !self.db.secrets().is_set() {
@@ -116,15 +108,14 @@ impl Operations {
         for table in &TABLES {
             let mut after = (String::new(), String::new());
             loop {
-                let (mut transaction, _) = self.db.begin(DOING).await?;
+                let (mut transaction, _) = self.db.begin().await?;
                 let rows: Vec<Row> = sqlx::query_as(table.page)
                     .bind(self.db.secrets().newest_form())
                     .bind(&after.0)
                     .bind(&after.1)
                     .bind(PAGE)
                     .fetch_all(&mut *transaction)
-                    .await
-                    .doing(DOING)?;
+                    .await?;
                 for row in &rows {
                     match reseal(self.db.secrets(), table, row) {
                         Ok((secret, previous)) => {
@@ -134,7 +125,7 @@ impl Operations {
                         Err(_) => done.unreadable += 1,
                     }
                 }
-                transaction.commit().await.doing(DOING)?;
+                transaction.commit().await?;
                 let Some(last) = rows.into_iter().next_back() else { break };
                 after = (last.user_id, last.id);
             }
@@ -164,7 +155,6 @@ async fn store(
         .bind(secret)
         .bind(previous)
         .execute(connection)
-        .await
-        .doing(DOING)
-        .map(drop)
+        .await?;
+    Ok(())
 }

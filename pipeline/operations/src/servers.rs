@@ -1,6 +1,6 @@
 //! The model and speech servers as the living processes know them, and how many jobs wait for one.
 
-use db::{Doing, Error};
+use db::Error;
 use job::Timestamp;
 use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
@@ -49,11 +49,8 @@ pub struct ModelServer {
 /// What one process reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerReport {
-    /// Which process.
     pub process: String,
-    /// When.
     pub at: Timestamp,
-    /// Its servers.
     pub servers: Vec<ModelServer>,
 }
 
@@ -90,27 +87,23 @@ impl Operations {
             .bind(process)
             .bind(Json(servers))
             .execute(self.db.pool())
-            .await
-            .doing("reporting model servers")
-            .map(drop)
+            .await?;
+        Ok(())
     }
 
     /// What the living processes know of their model servers. A report that cannot be read is left out: another version wrote it.
     pub async fn model_servers(&self) -> Result<ModelServers, Error> {
-        const DOING: &str = "reading model servers";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let rows: Vec<(String, Timestamp, serde_json::Value)> =
             sqlx::query_as(include_str!("../sql/servers/read.sql"))
                 .bind(now)
                 .bind(LIVING)
                 .fetch_all(&mut *transaction)
-                .await
-                .doing(DOING)?;
+                .await?;
         let waiting: i64 = sqlx::query_scalar(include_str!("../sql/servers/waiting.sql"))
             .bind(now)
             .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let report = |(process, at, servers): (String, Timestamp, serde_json::Value)| {
             let servers = serde_json::from_value(servers).ok()?;
             Some(ServerReport { process, at, servers })

@@ -1,6 +1,6 @@
 //! Deliveries whose wait an operator ends: one, or all that wait for an endpoint that is back.
 
-use db::{Doing, Error};
+use db::Error;
 use job::Timestamp;
 use ledger::{
     OperatorAction,
@@ -11,7 +11,6 @@ use sqlx::PgConnection;
 
 use crate::{Operations, delivery_subject};
 
-const DOING: &str = "trying deliveries now";
 /// What came of trying now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TriedNow {
@@ -47,9 +46,9 @@ impl Operations {
         delivery: &str,
         action: &OperatorAction,
     ) -> Result<Option<TriedNow>, Error> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let Some(standing) = lock(&mut transaction, user, endpoint, now).await.doing(DOING)? else {
-            transaction.rollback().await.doing(DOING)?;
+        let (mut transaction, now) = self.db.begin().await?;
+        let Some(standing) = lock(&mut transaction, user, endpoint, now).await? else {
+            transaction.rollback().await?;
             return Ok(None);
         };
         let place: Option<String> = sqlx::query_scalar(include_str!("../sql/deliveries/lock_waiting.sql"))
@@ -58,8 +57,7 @@ impl Operations {
             .bind(delivery)
             .bind(now)
             .fetch_optional(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let answer = place.map(|place| match place.as_str() {
             "under_way" => TriedNow::UnderWay,
             "ended" => TriedNow::Ended,
@@ -69,7 +67,7 @@ impl Operations {
         });
         if !matches!(answer, Some(TriedNow::Due(_))) {
             // Ended explicitly, and not by the driver: a claim skips locked rows, however short the lock.
-            transaction.rollback().await.doing(DOING)?;
+            transaction.rollback().await?;
             return Ok(answer);
         }
         sqlx::query(include_str!("../sql/deliveries/try_one.sql"))
@@ -78,13 +76,12 @@ impl Operations {
             .bind(delivery)
             .bind(now)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        close_breaker(&mut transaction, user, endpoint).await.doing(DOING)?;
+            .await?;
+        close_breaker(&mut transaction, user, endpoint).await?;
         let subject = delivery_subject(endpoint, delivery);
         let audited = Audited { user: Some(user), verb: "try_webhook_now", subject: &subject };
-        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+        write_action(&mut transaction, audited, action, now).await?;
+        transaction.commit().await?;
         self.db.waker().deliveries_written();
         Ok(answer)
     }
@@ -97,10 +94,10 @@ impl Operations {
         endpoint: &str,
         action: &OperatorAction,
     ) -> Result<Option<TriedNow>, Error> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let standing = lock(&mut transaction, user, endpoint, now).await.doing(DOING)?;
+        let (mut transaction, now) = self.db.begin().await?;
+        let standing = lock(&mut transaction, user, endpoint, now).await?;
         let Some(Standing { is_enabled: true, is_open }) = standing else {
-            transaction.rollback().await.doing(DOING)?;
+            transaction.rollback().await?;
             return Ok(standing.map(|_| TriedNow::Disabled));
         };
         let due = sqlx::query(include_str!("../sql/deliveries/try_all.sql"))
@@ -109,17 +106,16 @@ impl Operations {
             .bind(now)
             .bind(TriedNow::BATCH.cast_signed())
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?
+            .await?
             .rows_affected();
         if due == 0 && !is_open {
-            transaction.rollback().await.doing(DOING)?;
+            transaction.rollback().await?;
             return Ok(Some(TriedNow::Nothing));
         }
-        close_breaker(&mut transaction, user, endpoint).await.doing(DOING)?;
+        close_breaker(&mut transaction, user, endpoint).await?;
         let audited = Audited { user: Some(user), verb: "try_webhook_now", subject: endpoint };
-        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+        write_action(&mut transaction, audited, action, now).await?;
+        transaction.commit().await?;
         self.db.waker().deliveries_written();
         Ok(Some(TriedNow::Due(due)))
     }

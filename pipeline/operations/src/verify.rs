@@ -1,7 +1,6 @@
 //! What must hold in every database, asked of a live one. Each check is one statement, so it sees one moment.
 
-use db::{Doing, Error};
-use job::Timestamp;
+use db::Error;
 use ledger::{
     OperatorAction,
     operator::{Audited, write_action},
@@ -23,7 +22,6 @@ pub struct Check {
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The check's name.
     pub name: &'static str,
     /// What is promised.
     pub promise: &'static str,
@@ -114,18 +112,16 @@ impl Operations {
     /// # Errors
     /// When the database does not answer in that time.
     pub async fn verify(&self, check: &Check, limit: i64) -> Result<Finding, Error> {
-        const DOING: &str = "verifying";
-        let (mut transaction, _) = self.db.begin(DOING).await?;
-        sqlx::query("set transaction read only").execute(&mut *transaction).await.doing(DOING)?;
-        patience(&mut transaction).await.doing(DOING)?;
+        let (mut transaction, _) = self.db.begin().await?;
+        sqlx::query("set transaction read only").execute(&mut *transaction).await?;
+        patience(&mut transaction).await?;
         let mut offenders: Vec<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
             "select * from ({}) found limit $1",
             check.query
         )))
         .bind(limit.saturating_add(1))
         .fetch_all(&mut *transaction)
-        .await
-        .doing(DOING)?;
+        .await?;
         let more = i64::try_from(offenders.len()).is_ok_and(|found| found > limit);
         if more {
             offenders.pop();
@@ -138,22 +134,27 @@ impl Operations {
     /// # Errors
     /// When the database does not answer in ten minutes.
     pub async fn recount(&self, action: &OperatorAction) -> Result<bool, Error> {
-        const DOING: &str = "recounting";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        patience(&mut transaction).await.doing(DOING)?;
+        let (mut transaction, now) = self.db.begin().await?;
+        patience(&mut transaction).await?;
         // Two at once would both add what was missing before either.
-        sqlx::query(include_str!("../sql/recount/lock.sql"))
-            .bind(RECOUNT)
+        sqlx::query(include_str!("../sql/recount/lock.sql")).bind(RECOUNT).execute(&mut *transaction).await?;
+        // What is missing is computed in one snapshot from both sides and *added*: an edge that commits meanwhile changed
+        // both sides alike, and what is added is added to the newest total. So no transaction has to wait. Only the sum of a
+        // status' stripes means something: batches are counted on the stripe of their first job. A stripe that is not there
+        // counts nothing of what falls to it, so it is made anew.
+        let statuses =
+            sqlx::query(include_str!("../sql/recount/statuses.sql")).execute(&mut *transaction).await?;
+        let codes = sqlx::query(include_str!("../sql/recount/codes.sql")).execute(&mut *transaction).await?;
+        let usage = sqlx::query(include_str!("../sql/recount/usage.sql"))
+            .bind(now.date_naive())
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        let mut corrected = recount_statuses(&mut transaction).await.doing(DOING)?;
-        corrected += recount_codes(&mut transaction).await.doing(DOING)?;
-        corrected += recount_usage(&mut transaction, now).await.doing(DOING)?;
+            .await?;
+        let corrected = statuses.rows_affected() + codes.rows_affected() + usage.rows_affected();
         if corrected > 0 {
-            note(&mut transaction, action, now).await.doing(DOING)?;
+            let audited = Audited { user: None, verb: "recount", subject: "totals" };
+            write_action(&mut transaction, audited, action, now).await?;
         }
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         Ok(corrected > 0)
     }
 }
@@ -164,39 +165,4 @@ const RECOUNT: i64 = 0x0072_6563_6f75_6e74;
 /// How long a statement may take that reads whole tables.
 async fn patience(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query(include_str!("../sql/sessions/patience.sql")).bind("600s").execute(connection).await.map(drop)
-}
-
-async fn note(
-    connection: &mut PgConnection,
-    action: &OperatorAction,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    let audited = Audited { user: None, verb: "recount", subject: "totals" };
-    write_action(connection, audited, action, now).await
-}
-
-/// What is missing is computed in one snapshot from both sides and *added*: an edge that commits meanwhile changed
-/// both sides alike, and what is added is added to the newest total. So no transaction has to wait. Only the sum of a
-/// status' stripes means something: batches are counted on the stripe of their first job. A stripe that is not there counts
-/// nothing of what falls to it, so it is made anew.
-async fn recount_statuses(connection: &mut PgConnection) -> Result<u64, sqlx::Error> {
-    sqlx::query(include_str!("../sql/recount/statuses.sql"))
-        .execute(connection)
-        .await
-        .map(|done| done.rows_affected())
-}
-
-async fn recount_codes(connection: &mut PgConnection) -> Result<u64, sqlx::Error> {
-    sqlx::query(include_str!("../sql/recount/codes.sql"))
-        .execute(connection)
-        .await
-        .map(|done| done.rows_affected())
-}
-
-async fn recount_usage(connection: &mut PgConnection, now: Timestamp) -> Result<u64, sqlx::Error> {
-    sqlx::query(include_str!("../sql/recount/usage.sql"))
-        .bind(now.date_naive())
-        .execute(connection)
-        .await
-        .map(|done| done.rows_affected())
 }

@@ -1,6 +1,6 @@
 //! Webhooks as operators see and repair them: whose endpoint is in trouble, what was given up, and another try.
 
-use db::{Doing, Error};
+use db::Error;
 use job::Timestamp;
 use ledger::{
     OperatorAction,
@@ -22,9 +22,7 @@ use crate::Operations;
 /// An endpoint, with what waits for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointView {
-    /// Whose.
     pub user_id: String,
-    /// Its id.
     pub endpoint_id: String,
     /// Scheme and host of its URL: what stands behind may be a secret of its owner's.
     pub host: String,
@@ -49,19 +47,13 @@ pub struct EndpointView {
 /// A delivery that was given up.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct GivenUp {
-    /// Whose.
     pub user_id: String,
-    /// To which endpoint.
     pub endpoint_id: String,
     /// The `webhook-id`.
     pub delivery_id: String,
-    /// Its event's name.
     pub event: String,
-    /// Tries.
     pub tries: i32,
-    /// The last answer's status.
     pub last_status: Option<i32>,
-    /// The last bounded error code.
     pub last_error: Option<String>,
     /// When it was given up.
     pub finished_at: Timestamp,
@@ -126,17 +118,13 @@ fn host(url: &str) -> String {
 impl Operations {
     /// Endpoints: a person's, or those of everybody that fail or were disabled because they did; newest change first. What
     /// its owner switched off is no matter of an operator's: it is a person's alone.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn endpoint_views(
         &self,
         user: Option<&UserId>,
         endpoint: Option<&str>,
         limit: i64,
     ) -> Result<Vec<EndpointView>, Error> {
-        const DOING: &str = "listing endpoints for operators";
-        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let (mut transaction, _) = self.db.begin().await?;
         let mut query: QueryBuilder<Postgres> = QueryBuilder::new(
             "select user_id, endpoint_id, url, enabled, disabled_reason, failing_since, consecutive_failures, \
                  open_until, last_success_at, updated_at, \
@@ -154,15 +142,11 @@ impl Operations {
             query.push(" and endpoint_id = ").push_bind(endpoint.to_owned());
         }
         query.push(" order by updated_at desc limit ").push_bind(limit);
-        let rows: Vec<EndpointRow> =
-            query.build_query_as().fetch_all(&mut *transaction).await.doing(DOING)?;
+        let rows: Vec<EndpointRow> = query.build_query_as().fetch_all(&mut *transaction).await?;
         Ok(rows.into_iter().map(EndpointView::from).collect())
     }
 
     /// Deliveries that were given up, a person's or everybody's, newest first; a page behind (finished_at, delivery id).
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn given_up_deliveries(
         &self,
         user: Option<&UserId>,
@@ -170,35 +154,29 @@ impl Operations {
         limit: i64,
     ) -> Result<Vec<GivenUp>, Error> {
         let (at, id) = before.unzip();
-        sqlx::query_as(include_str!("../sql/webhooks/given_up.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/webhooks/given_up.sql"))
             .bind(at)
             .bind(id)
             .bind(limit)
             .bind(user.map(UserId::as_str))
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing deliveries that were given up")
+            .await?)
     }
 
     /// Enables an endpoint that failed for days or answered 410; what waited for it is due now. `None`: no such endpoint.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn enable_endpoint(
         &self,
         user: &UserId,
         endpoint: &str,
         action: &OperatorAction,
     ) -> Result<Option<Enabled>, Error> {
-        const DOING: &str = "enabling an endpoint";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let standing: Option<(bool, Option<String>)> =
             sqlx::query_as(include_str!("../sql/webhooks/lock.sql"))
                 .bind(user.as_str())
                 .bind(endpoint)
                 .fetch_optional(&mut *transaction)
-                .await
-                .doing(DOING)?;
+                .await?;
         let answer = standing.map(|standing| match standing {
             (true, _) => Enabled::Already,
             (false, Some(reason)) if reason == "by_owner" => Enabled::ByOwner,
@@ -206,15 +184,15 @@ impl Operations {
         });
         if answer != Some(Enabled::Enabled) {
             // Ended explicitly, and not by the driver: a claim skips locked rows, however short the lock.
-            transaction.rollback().await.doing(DOING)?;
+            transaction.rollback().await?;
             return Ok(answer);
         }
         let change = EndpointChange { enabled: Some(true), ..EndpointChange::default() };
-        row::change(&mut transaction, user, endpoint, &change, now).await.doing(DOING)?;
-        waiting::wake(&mut transaction, user.as_str(), endpoint, now).await.doing(DOING)?;
+        row::change(&mut transaction, user, endpoint, &change, now).await?;
+        waiting::wake(&mut transaction, user.as_str(), endpoint, now).await?;
         let audited = Audited { user: Some(user), verb: "enable_webhook", subject: endpoint };
-        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+        write_action(&mut transaction, audited, action, now).await?;
+        transaction.commit().await?;
         self.db.waker().deliveries_written();
         Ok(answer)
     }
@@ -223,9 +201,6 @@ impl Operations {
     /// first, as their owner may (`Ledger::recover`): exhausted, or cancelled by the endpoint's 410, under their old ids, and
     /// those of a disabled endpoint wait until it is enabled, as long as the retention counted from their events lasts. Answers how many; `None`: no such endpoint. Called again
     /// with the same `begun` until it answers 0, it has recovered all, and follows none that fails again.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn recover_deliveries(
         &self,
         user: &UserId,
@@ -235,23 +210,21 @@ impl Operations {
         limit: i64,
         action: &OperatorAction,
     ) -> Result<Option<u64>, Error> {
-        const DOING: &str = "recovering deliveries";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await.doing(DOING)? else {
+        let (mut transaction, now) = self.db.begin().await?;
+        let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await? else {
             return Ok(None);
         };
         let lost = Lost { since, begun, limit };
         let due_at = enabled.then_some(now);
-        let recovered =
-            make_lost_due(&mut transaction, (user, endpoint), &lost, due_at).await.doing(DOING)?;
+        let recovered = make_lost_due(&mut transaction, (user, endpoint), &lost, due_at).await?;
         if recovered == 0 {
             // Ended explicitly, and not by the driver: a claim skips locked rows.
-            transaction.rollback().await.doing(DOING)?;
+            transaction.rollback().await?;
             return Ok(Some(0));
         }
         let audited = Audited { user: Some(user), verb: "recover_webhook", subject: endpoint };
-        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+        write_action(&mut transaction, audited, action, now).await?;
+        transaction.commit().await?;
         self.db.waker().deliveries_written();
         Ok(Some(recovered))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use db::{Doing, Error};
+use db::Error;
 use records::{ConversationId, EventKind, Timestamp, UserId};
 use sqlx::PgConnection;
 use trace::TraceContext;
@@ -11,7 +11,6 @@ use uuid::Uuid;
 /// Something that happened, to a conversation, or to an object of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What happened.
     pub event: EventKind,
     /// The action item or memory that was created.
     pub subject: Option<String>,
@@ -23,7 +22,6 @@ pub struct Events<'a> {
     pub user: &'a UserId,
     /// The conversation and its revision; `None`: a person made it, and it belongs to no conversation.
     pub of: Option<(&'a ConversationId, i64)>,
-    /// What happened.
     pub events: Vec<Event>,
     /// The trace that a delivery goes on with.
     pub trace: Option<TraceContext>,
@@ -82,8 +80,7 @@ async fn endpoints(
             .bind(people.into_iter().collect::<Vec<_>>())
             .bind(events.into_iter().collect::<Vec<_>>())
             .fetch_all(connection)
-            .await
-            .doing("reading endpoints")?;
+            .await?;
     for (user, endpoint, events) in rows {
         endpoints.entry(user).or_default().push((endpoint, events));
     }
@@ -140,8 +137,7 @@ impl<'a> Rows<'a> {
             .bind(&self.subjects)
             .bind(&self.traces)
             .fetch_all(connection)
-            .await
-            .doing("writing deliveries")?;
+            .await?;
         let written: BTreeSet<String> = written.into_iter().collect();
         for (id, entry) in self.ids.iter().zip(self.entries) {
             counts[entry] += u64::from(written.contains(id));

@@ -1,7 +1,7 @@
 //! Where the raw audio of a user's live sessions is posted (`docs/live.md`). One for each user; its audio is never stored.
 
 use chrono::TimeDelta;
-use db::{Doing, Error, secrets::Context};
+use db::{Error, secrets::Context};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 
@@ -30,7 +30,6 @@ pub struct NewAudioWebhook {
 /// What is set, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct AudioWebhook {
-    /// Where to post.
     pub url: String,
     /// Seconds of audio in each request.
     pub seconds: i32,
@@ -53,7 +52,6 @@ pub struct AudioWebhook {
 /// What a process posts with.
 #[derive(Clone, Debug)]
 pub struct AudioReceiver {
-    /// Where to post.
     pub url: String,
     /// Seconds of audio in each request.
     pub seconds: i32,
@@ -92,9 +90,8 @@ impl Outbox {
         user: &UserId,
         new: &NewAudioWebhook,
     ) -> Result<Option<AudioWebhook>, Error> {
-        const DOING: &str = "setting an audio webhook";
         let secret = self.db.secrets().seal(Context::audio(user.as_str()), &new.secret)?;
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let set = sqlx::query_as(include_str!("../sql/audio_webhooks/set.sql"))
             .bind(user.as_str())
             .bind(&new.url)
@@ -103,19 +100,17 @@ impl Outbox {
             .bind(new.replace_secret)
             .bind(now)
             .fetch_optional(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         Ok(set)
     }
 
     /// The user's audio webhook.
     pub async fn audio_webhook(&self, user: &UserId) -> Result<Option<AudioWebhook>, Error> {
-        sqlx::query_as(include_str!("../sql/audio_webhooks/read.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/audio_webhooks/read.sql"))
             .bind(user.as_str())
             .fetch_optional(self.db.pool())
-            .await
-            .doing("reading an audio webhook")
+            .await?)
     }
 
     /// Enables or disables it, as its owner asks. `None`: none is set.
@@ -124,12 +119,11 @@ impl Outbox {
         user: &UserId,
         enabled: bool,
     ) -> Result<Option<AudioWebhook>, Error> {
-        sqlx::query_as(include_str!("../sql/audio_webhooks/switch.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/audio_webhooks/switch.sql"))
             .bind(user.as_str())
             .bind(enabled)
             .fetch_optional(self.db.pool())
-            .await
-            .doing("switching an audio webhook")
+            .await?)
     }
 
     /// Where the user's audio is to be posted; `None` where none is set, it is disabled, or the user is being deleted.
@@ -140,8 +134,7 @@ impl Outbox {
         let row: Option<ReceiverRow> = sqlx::query_as(include_str!("../sql/audio_webhooks/to_send.sql"))
             .bind(user.as_str())
             .fetch_optional(self.db.pool())
-            .await
-            .doing("reading an audio webhook")?;
+            .await?;
         row.map(|row| {
             Ok(AudioReceiver {
                 secret: self.db.secrets().open(Context::audio(user.as_str()), &row.secret)?,
@@ -161,26 +154,23 @@ impl Outbox {
         version: i64,
         outcome: AudioOutcome,
     ) -> Result<(), Error> {
-        const DOING: &str = "noting how an audio webhook answered";
         // Nearly all requests are delivered, and change nothing: they take no lock.
         if outcome == AudioOutcome::Delivered {
             let found: Option<HealthNow> = sqlx::query_as(include_str!("../sql/audio_webhooks/health.sql"))
                 .bind(user.as_str())
                 .bind(version)
                 .fetch_optional(self.db.pool())
-                .await
-                .doing(DOING)?;
+                .await?;
             if found.and_then(|found| after(&found.health, outcome, found.now)).is_none() {
                 return Ok(());
             }
         }
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let health: Option<ReceiverHealth> = sqlx::query_as(include_str!("../sql/audio_webhooks/lock.sql"))
             .bind(user.as_str())
             .bind(version)
             .fetch_optional(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let changed = health.and_then(|health| after(&health, outcome, now));
         if let Some(health) = changed {
             sqlx::query(include_str!("../sql/audio_webhooks/store_health.sql"))
@@ -191,10 +181,9 @@ impl Outbox {
                 .bind(health.consecutive_failures)
                 .bind(health.last_success_at)
                 .execute(&mut *transaction)
-                .await
-                .doing(DOING)?;
+                .await?;
         }
-        transaction.commit().await.doing(DOING)
+        Ok(transaction.commit().await?)
     }
 }
 

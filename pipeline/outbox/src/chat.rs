@@ -1,25 +1,20 @@
 //! What apps write into their users' chats, and the pushes that go with it.
 
-use db::{Doing, Error, Repeat, RequestKey, idempotency};
+use db::{Error, Repeat, RequestKey, idempotency};
 use records::{Timestamp, UserId};
-use sqlx::PgConnection;
 
 use crate::Outbox;
 
-const DOING: &str = "sending an app's message";
 /// How many messages an app may send to one user within an hour (spec, "Limits").
 pub const MESSAGES_PER_HOUR: i32 = 10;
 
 /// A message of an app.
 #[derive(Clone, Debug)]
 pub struct AppMessage<'a> {
-    /// Its id.
     pub id: &'a str,
-    /// To whom.
     pub user: &'a UserId,
     /// From which app.
     pub app: &'a str,
-    /// Its words.
     pub text: &'a str,
     /// The request's name, where its client gave it one.
     pub key: Option<RequestKey>,
@@ -76,13 +71,12 @@ impl Outbox {
     /// Writes a message of an app into its user's chat, at most ten within any hour: the install is locked, whichever process
     /// writes. The message and its pushes are one transaction; a refused message counts for nothing.
     pub async fn send_app_message(&self, message: &AppMessage<'_>) -> Result<Notified, Error> {
-        let mut transaction = self.db.begin_without_clock(DOING).await?;
+        let mut transaction = self.db.begin_without_clock().await?;
         let install: Option<InstallRow> = sqlx::query_as(include_str!("../sql/chat/lock_install.sql"))
             .bind(message.user.as_str())
             .bind(message.app)
             .fetch_optional(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let Some(install) = install else { return Ok(Notified::NotInstalled) };
         if !install.chat_enabled {
             return Ok(Notified::NotEnabled);
@@ -103,39 +97,28 @@ impl Outbox {
             .bind(message.text)
             .bind(MESSAGES_PER_HOUR)
             .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let hour = SentThisHour { used: sent.used, frees_in: sent.frees_in };
         if !sent.is_written {
             return Ok(Notified::TooMany(hour));
         }
         if let Some(key) = &message.key {
-            idempotency::note(&mut transaction, key, &[message.id], sent.now).await.doing(DOING)?;
+            idempotency::note(&mut transaction, key, &[message.id], sent.now).await?;
         }
         let pushes = match install.chat_notify {
-            true => write_pushes(&mut transaction, message, &install, sent.now).await?,
+            true => sqlx::query(include_str!("../sql/chat/push.sql"))
+                .bind(message.user.as_str())
+                .bind(message.id)
+                .bind(&install.name)
+                .bind(&install.chat_target)
+                .bind(sent.now)
+                .execute(&mut *transaction)
+                .await?
+                .rows_affected(),
             false => 0,
         };
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         self.wake_pushes(pushes);
         Ok(Notified::Sent { hour, pushes })
     }
-}
-
-async fn write_pushes(
-    connection: &mut PgConnection,
-    message: &AppMessage<'_>,
-    install: &InstallRow,
-    now: Timestamp,
-) -> Result<u64, Error> {
-    let written = sqlx::query(include_str!("../sql/chat/push.sql"))
-        .bind(message.user.as_str())
-        .bind(message.id)
-        .bind(&install.name)
-        .bind(&install.chat_target)
-        .bind(now)
-        .execute(connection)
-        .await
-        .doing(DOING)?;
-    Ok(written.rows_affected())
 }

@@ -22,9 +22,6 @@ use history::History;
 pub use history::{DeliveryTry, TRIES_KEPT};
 pub use read::{Redelivery, make_due, share_endpoint};
 
-/// What a claim does, for errors.
-const CLAIMING: &str = "claiming deliveries";
-
 /// The event of a test delivery: no endpoint has to ask for it.
 const TEST_EVENT: &str = "webhook.test";
 
@@ -62,9 +59,7 @@ impl Default for DeliveryPolicy {
 /// A delivery that this process is to try now.
 #[derive(Clone, Debug)]
 pub struct ClaimedDelivery {
-    /// Whose.
     pub user_id: UserId,
-    /// To which endpoint.
     pub endpoint_id: String,
     /// The `webhook-id`: the same on every try. UUID v5 of (endpoint, conversation or subject, event, revision).
     pub delivery_id: String,
@@ -72,9 +67,7 @@ pub struct ClaimedDelivery {
     pub epoch: i64,
     /// Which try this is, from 1.
     pub try_number: i32,
-    /// Where to post.
     pub url: String,
-    /// Signs it.
     pub secret: SecretString,
     /// Signs it, too, for a while after its owner had the secret replaced.
     pub previous_secret: Option<SecretString>,
@@ -86,7 +79,6 @@ pub struct ClaimedDelivery {
     pub event: Option<EventKind>,
     /// When it happened.
     pub occurred_at: Timestamp,
-    /// About which conversation.
     pub conversation_id: Option<ConversationId>,
     /// The action item or memory it is about.
     pub subject_id: Option<String>,
@@ -113,23 +105,15 @@ pub struct DeliveryView {
     /// The `webhook-id`.
     #[sqlx(rename = "delivery_id")]
     pub id: String,
-    /// Its event's name.
     pub event: String,
-    /// About which conversation.
     pub conversation_id: Option<String>,
     /// pending, sending, delivered, exhausted or cancelled.
     pub status: String,
-    /// Tries so far.
     pub tries: i32,
-    /// The last answer's status.
     pub last_status: Option<i32>,
-    /// The last bounded error code.
     pub last_error: Option<String>,
-    /// The next try.
     pub next_at: Option<Timestamp>,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it ended.
     pub finished_at: Option<Timestamp>,
     /// The newest tries, oldest first; at most [`TRIES_KEPT`]. A delivery that was older than its column has none of before.
     #[sqlx(try_from = "History")]
@@ -141,9 +125,7 @@ pub struct DeliveryView {
 pub struct DeliveryPage {
     /// Of this status; `None` is all.
     pub status: Option<&'static str>,
-    /// At most this many.
     pub limit: i64,
-    /// Skip this many.
     pub offset: i64,
     /// Go on after this row, and skip none.
     pub after: Option<After>,

@@ -1,6 +1,6 @@
 //! Webhook endpoints (DECISIONS §6).
 
-use db::{Doing, Error, idempotency::forget_answers, lock_user};
+use db::{Error, idempotency::forget_answers, lock_user};
 use records::{EventKind, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
 
@@ -16,11 +16,9 @@ use row::{EndpointRow, is_of_another};
 /// An endpoint to be created.
 #[derive(Clone, Debug)]
 pub struct NewEndpoint {
-    /// Its id.
     pub id: String,
     /// Checked by the guard.
     pub url: String,
-    /// The events that it subscribes to.
     pub events: Vec<EventKind>,
     /// Full, thin or bare.
     pub format: WebhookFormat,
@@ -33,11 +31,8 @@ pub struct NewEndpoint {
 /// A stored endpoint, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Its id.
     pub id: String,
-    /// Where to post.
     pub url: String,
-    /// Its events.
     pub events: Vec<EventKind>,
     /// Full, thin or bare.
     pub format: WebhookFormat,
@@ -49,9 +44,7 @@ pub struct Endpoint {
     pub failing_since: Option<Timestamp>,
     /// The last 2xx.
     pub last_success_at: Option<Timestamp>,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
     /// The app whose installation made it; `None`: the user's own.
     pub app_id: Option<String>,
@@ -62,7 +55,6 @@ pub struct Endpoint {
 pub struct EndpointChange {
     /// Checked by the guard.
     pub url: Option<String>,
-    /// The events that it subscribes to.
     pub events: Option<Vec<EventKind>>,
     /// Full, thin or bare.
     pub format: Option<WebhookFormat>,
@@ -87,8 +79,7 @@ impl Outbox {
         let rows: Vec<EndpointRow> = sqlx::query_as(include_str!("../sql/endpoints/list.sql"))
             .bind(user.as_str())
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing endpoints")?;
+            .await?;
         rows.into_iter().map(Endpoint::try_from).collect()
     }
 
@@ -98,8 +89,7 @@ impl Outbox {
             .bind(user.as_str())
             .bind(id)
             .fetch_optional(self.db.pool())
-            .await
-            .doing("reading an endpoint")?;
+            .await?;
         row.map(Endpoint::try_from).transpose()
     }
 
@@ -110,24 +100,23 @@ impl Outbox {
         id: &str,
         change: &EndpointChange,
     ) -> Result<Result<Endpoint, EndpointChangeRefusal>, Error> {
-        const DOING: &str = "changing an endpoint";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         if let Some(url) = change.url.as_deref().filter(|_| !change.force) {
             // As creating does: two that ask for one URL at once take turns.
             lock_user(&mut transaction, user).await?;
-            if is_of_another(&mut transaction, user, id, url).await.doing(DOING)? {
+            if is_of_another(&mut transaction, user, id, url).await? {
                 return Ok(Err(EndpointChangeRefusal::SameUrl));
             }
         }
-        let Some(row) = row::change(&mut transaction, user, id, change, now).await.doing(DOING)? else {
+        let Some(row) = row::change(&mut transaction, user, id, change, now).await? else {
             return Ok(Err(EndpointChangeRefusal::Missing));
         };
         match change.enabled {
-            Some(true) => waiting::wake(&mut transaction, user.as_str(), id, now).await.doing(DOING)?,
-            Some(false) => waiting::park(&mut transaction, user.as_str(), id).await.doing(DOING)?,
+            Some(true) => waiting::wake(&mut transaction, user.as_str(), id, now).await?,
+            Some(false) => waiting::park(&mut transaction, user.as_str(), id).await?,
             None => {}
         }
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         if change.enabled == Some(true) {
             self.db.waker().deliveries_written();
         }
@@ -136,16 +125,14 @@ impl Outbox {
 
     /// Deletes an endpoint with its deliveries, and forgets what was answered of it. `false`: no such endpoint.
     pub async fn delete_endpoint(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        const DOING: &str = "deleting an endpoint";
-        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let (mut transaction, _) = self.db.begin().await?;
         let deleted = sqlx::query(include_str!("../sql/endpoints/delete.sql"))
             .bind(user.as_str())
             .bind(id)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        forget_answers(&mut transaction, user, &[id]).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        forget_answers(&mut transaction, user, &[id]).await?;
+        transaction.commit().await?;
         Ok(deleted.rows_affected() > 0)
     }
 }

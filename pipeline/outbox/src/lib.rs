@@ -3,6 +3,8 @@
 //! Rows are written in the transaction that makes them true ([`announce`], [`reminders`]); dispatchers claim them
 //! afterwards through [`Outbox`], send, and store the outcome.
 
+#![allow(missing_docs, reason = "where a name says it all")]
+
 pub mod announce;
 mod audio_webhooks;
 mod chat;

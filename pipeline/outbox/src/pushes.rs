@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use db::{Doing, Error};
+use db::Error;
 use records::{ActionItemId, Timestamp, UserId};
 
 use crate::{Outbox, SubscriptionKind};
@@ -41,24 +41,19 @@ impl Default for PushPolicy {
 pub enum Pushed {
     /// An action item that is due.
     Reminder {
-        /// The action item.
         action_item_id: ActionItemId,
         /// Its words, as they are now.
         description: String,
-        /// When it is due.
         due_at: Timestamp,
     },
     /// What an app wrote into a chat.
     Message {
-        /// The message.
         message_id: String,
         /// The app that wrote it.
         app_id: Option<String>,
-        /// What that app was called.
         app_name: String,
         /// `app` or `main`.
         target: String,
-        /// The message's words.
         text: String,
     },
 }
@@ -76,9 +71,7 @@ impl Pushed {
 /// A push that this process is to try now.
 #[derive(Clone, Debug)]
 pub struct ClaimedPush {
-    /// Whose.
     pub user_id: UserId,
-    /// To which subscription.
     pub subscription_id: String,
     /// The same on every try.
     pub delivery_id: String,
@@ -88,9 +81,7 @@ pub struct ClaimedPush {
     pub try_number: i32,
     /// How the subscription is reached.
     pub kind: SubscriptionKind,
-    /// Where.
     pub url: String,
-    /// What is pushed.
     pub pushed: Pushed,
     /// The database's clock at the claim.
     pub now: Timestamp,
@@ -104,8 +95,7 @@ impl Outbox {
         let seconds: Option<f64> = sqlx::query_scalar(include_str!("../sql/pushes/next_in.sql"))
             .bind(i64::try_from(policy.per_person).unwrap_or(i64::MAX))
             .fetch_one(self.db.pool())
-            .await
-            .doing("looking for the next push")?;
+            .await?;
         Ok(seconds.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default()))
     }
 

@@ -4,7 +4,7 @@
 //! Every change of a due date calls this, in the same transaction: [`schedule`] for a date that was set or changed,
 //! [`cancel`] when it was cleared or the item was completed, [`resume`] when it was opened again. An item's deletion takes its reminder along by foreign key.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -33,9 +33,7 @@ impl Notice {
 /// An action item with the due date that it has now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// Which.
     pub item: String,
-    /// When it is due.
     pub due_at: Timestamp,
 }
 
@@ -102,8 +100,7 @@ pub async fn cancel(
         .bind(user.as_str())
         .bind(items)
         .execute(&mut *connection)
-        .await
-        .doing("cancelling reminders")?;
+        .await?;
     take_back(connection, user, items, now).await
 }
 
@@ -113,9 +110,8 @@ pub async fn lock_subscriptions(connection: &mut PgConnection, user: &UserId) ->
     sqlx::query(include_str!("../sql/subscriptions/share.sql"))
         .bind(user.as_str())
         .execute(connection)
-        .await
-        .doing("holding push subscriptions")
-        .map(drop)
+        .await?;
+    Ok(())
 }
 
 /// Cancels what is still to be sent. A try that is under way cannot be called back; its end is no longer recorded.
@@ -130,9 +126,8 @@ async fn take_back(
         .bind(items)
         .bind(now)
         .execute(connection)
-        .await
-        .doing("taking pushes back")
-        .map(drop)
+        .await?;
+    Ok(())
 }
 
 async fn next_revisions(
@@ -147,8 +142,7 @@ async fn next_revisions(
         .bind(dues.iter().map(|due| due.item.as_str()).collect::<Vec<_>>())
         .bind(dues.iter().map(|due| due.due_at).collect::<Vec<_>>())
         .fetch_all(connection)
-        .await
-        .doing("scheduling reminders")?;
+        .await?;
     Ok(rows.into_iter().map(|(item, revision, due_at)| Noticed { item, revision, due_at }).collect())
 }
 
@@ -170,8 +164,7 @@ async fn write_pushes(
         .bind(noticed.iter().map(|one| one.item.as_str()).collect::<Vec<_>>())
         .bind(noticed.iter().map(|one| one.due_at).collect::<Vec<_>>())
         .execute(connection)
-        .await
-        .doing("writing pushes")?;
+        .await?;
     Ok(written.rows_affected())
 }
 

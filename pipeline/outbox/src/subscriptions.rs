@@ -1,13 +1,12 @@
 //! Where a person is reminded: browsers (web push) and webhooks of the person's own (DECISIONS §3, "push").
 
-use db::{Doing, Error, idempotency::forget_answers, lock_user, secrets::Context};
+use db::{Error, idempotency::forget_answers, lock_user, secrets::Context};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 use uuid::Uuid;
 
 use crate::Outbox;
 
-const DOING: &str = "subscribing to pushes";
 /// How many a person may have.
 const MOST: i64 = 20;
 
@@ -38,9 +37,7 @@ impl SubscriptionKind {
 /// A subscription to be stored; its URL was checked by the guard, its keys by the sender that will use them.
 #[derive(Clone, Debug)]
 pub struct NewSubscription {
-    /// How.
     pub kind: SubscriptionKind,
-    /// Where.
     pub url: String,
 }
 
@@ -52,7 +49,6 @@ pub struct Subscription {
     pub id: String,
     /// `webpush` or `webhook`.
     pub kind: String,
-    /// Where.
     pub url: String,
     /// Since when nothing got through.
     pub failing_since: Option<Timestamp>,
@@ -74,15 +70,14 @@ impl Outbox {
         new: &NewSubscription,
     ) -> Result<Result<Subscription, TooManySubscriptions>, Error> {
         let id = subscription_id(user, new);
-        let (mut transaction, now) = self.db.begin_creating(DOING, &[&id]).await?;
+        let (mut transaction, now) = self.db.begin_creating(&[&id]).await?;
         // Two that subscribe at once are counted one after the other.
         lock_user(&mut transaction, user).await?;
         let others: i64 = sqlx::query_scalar(include_str!("../sql/subscriptions/count_others.sql"))
             .bind(user.as_str())
             .bind(&id)
             .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         if others >= MOST {
             return Ok(Err(TooManySubscriptions));
         }
@@ -101,33 +96,29 @@ impl Outbox {
             .bind(auth)
             .bind(now)
             .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         Ok(Ok(stored))
     }
 
     /// A person's subscriptions, newest first.
     pub async fn subscriptions(&self, user: &UserId) -> Result<Vec<Subscription>, Error> {
-        sqlx::query_as(include_str!("../sql/subscriptions/list.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/subscriptions/list.sql"))
             .bind(user.as_str())
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing push subscriptions")
+            .await?)
     }
 
     /// Removes a subscription with what was still to be sent to it, and forgets what was answered of it. `false`: no such subscription.
     pub async fn unsubscribe(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        const DOING: &str = "removing a push subscription";
-        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let (mut transaction, _) = self.db.begin().await?;
         let removed = sqlx::query(include_str!("../sql/subscriptions/delete.sql"))
             .bind(user.as_str())
             .bind(id)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        forget_answers(&mut transaction, user, &[id]).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        forget_answers(&mut transaction, user, &[id]).await?;
+        transaction.commit().await?;
         Ok(removed.rows_affected() > 0)
     }
 }

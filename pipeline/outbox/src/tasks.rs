@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use db::{Doing, DueRow, Error};
+use db::{DueRow, Error};
 use job::{Dispatch, Generation, JobId, Timestamp};
 use records::UserId;
 use trace::TraceContext;
@@ -16,9 +16,7 @@ const HOLD: Duration = Duration::from_secs(30);
 /// A dispatch of a job that the task queue does not have yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HandOver {
-    /// Whose job.
     pub user_id: UserId,
-    /// Which job.
     pub job_id: JobId,
     /// The generation that its delivery must name.
     pub generation: Generation,
@@ -39,9 +37,7 @@ pub struct HandOver {
 pub struct DueTask {
     /// When it was due, whose, and which.
     pub passed: DueRow,
-    /// The generation of the task.
     pub generation: Generation,
-    /// The dispatch of the task.
     pub dispatch: Dispatch,
     /// It was handed over so long ago that it is lost, whatever the queue answers.
     pub is_old: bool,
@@ -59,15 +55,13 @@ pub struct Unhanded {
 impl Outbox {
     /// Takes at most `limit` dispatches that the task queue does not have, for 30 s: then they may be taken again.
     pub async fn claim_hand_overs(&self, limit: u32) -> Result<Vec<HandOver>, Error> {
-        const DOING: &str = "claiming dispatches for the task queue";
-        let mut transaction = self.db.begin_without_clock(DOING).await?;
+        let mut transaction = self.db.begin_without_clock().await?;
         let rows: Vec<Row> = sqlx::query_as(include_str!("../sql/tasks/claim.sql"))
             .bind(i64::from(limit))
             .bind(HOLD.as_secs_f64())
             .fetch_all(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         Ok(rows.into_iter().map(HandOver::from).collect())
     }
 
@@ -76,20 +70,18 @@ impl Outbox {
     /// # Errors
     /// When the database does not answer: the dispatches are handed over once more, under the same names.
     pub async fn handed_over(&self, handed: &[HandOver]) -> Result<(), Error> {
-        const DOING: &str = "recording what was handed over";
         if handed.is_empty() {
             return Ok(());
         }
         let (users, jobs, dispatches) = keys(handed.iter());
-        let mut transaction = self.db.begin_without_clock(DOING).await?;
+        let mut transaction = self.db.begin_without_clock().await?;
         sqlx::query(include_str!("../sql/tasks/handed.sql"))
             .bind(users)
             .bind(jobs)
             .bind(dispatches)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)
+            .await?;
+        Ok(transaction.commit().await?)
     }
 
     /// The task queue did not take these dispatches; each is tried again after its wait.
@@ -97,30 +89,27 @@ impl Outbox {
     /// # Errors
     /// When the database does not answer: they are tried again after 30 s.
     pub async fn hand_over_failed(&self, failed: &[(HandOver, Duration)]) -> Result<(), Error> {
-        const DOING: &str = "deferring what was not handed over";
         if failed.is_empty() {
             return Ok(());
         }
         let (users, jobs, dispatches) = keys(failed.iter().map(|(hand_over, _)| hand_over));
         let waits: Vec<f64> = failed.iter().map(|(_, wait)| wait.as_secs_f64()).collect();
-        let mut transaction = self.db.begin_without_clock(DOING).await?;
+        let mut transaction = self.db.begin_without_clock().await?;
         sqlx::query(include_str!("../sql/tasks/refused.sql"))
             .bind(users)
             .bind(jobs)
             .bind(dispatches)
             .bind(waits)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)
+            .await?;
+        Ok(transaction.commit().await?)
     }
 
     /// The dispatch that waits longest for the task queue.
     pub async fn oldest_unhanded(&self) -> Result<Unhanded, Error> {
         let found: Option<(f64, i32)> = sqlx::query_as(include_str!("../sql/tasks/oldest_unhanded.sql"))
             .fetch_optional(self.db.pool())
-            .await
-            .doing("looking for dispatches that wait")?;
+            .await?;
         Ok(found.map_or_else(Unhanded::default, |(seconds, tries)| Unhanded { seconds, tries }))
     }
 
@@ -132,8 +121,7 @@ impl Outbox {
                 .bind(after.map(|(.., job)| job.as_str()))
                 .bind(limit)
                 .fetch_all(self.db.pool())
-                .await
-                .doing("reading jobs whose task is due")?;
+                .await?;
         let due = |(at, user, job, generation, dispatch, is_old)| DueTask {
             passed: (at, UserId::new(user), JobId::from_text(job)),
             generation: Generation(generation),

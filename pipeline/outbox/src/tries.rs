@@ -12,10 +12,7 @@ const LONGEST_WISH: Duration = Duration::from_secs(24 * 3_600);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryOutcome {
     /// 2xx.
-    Delivered {
-        /// The status.
-        status: u16,
-    },
+    Delivered { status: u16 },
     /// To be tried again; the schedule says when, Retry-After (at most 24 h) if longer.
     Retry {
         /// The status, if an answer came.

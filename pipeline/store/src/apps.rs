@@ -3,7 +3,7 @@
 //! An app belongs to its owner's rows, an install to those of the user who installed it: no transaction writes both. An install
 //! whose app is gone, switched off or no longer public is ignored, and pruned by the round.
 
-use db::{Doing, Error, secrets::Context};
+use db::{Error, secrets::Context};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 
@@ -46,19 +46,15 @@ impl AppVisibility {
 /// What an owner sets; every URL was checked by the guard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppFields {
-    /// What it is called.
     pub name: String,
-    /// What it is for.
     pub description: String,
     /// Who sees it.
     pub visibility: AppVisibility,
     /// What paths of its manifest are resolved against.
     pub home_url: Option<String>,
-    /// Where its manifest is.
     pub manifest_url: Option<String>,
     /// Where its users' conversations are posted.
     pub webhook_url: Option<String>,
-    /// Where a user connects to it.
     pub setup_url: Option<String>,
     /// What says whether a user has.
     pub setup_completed_url: Option<String>,
@@ -88,13 +84,10 @@ pub struct KeptManifest {
 /// An app as a user sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct App {
-    /// Its id.
     pub id: String,
-    /// Whose it is.
     pub owner: UserId,
     /// What its owner set.
     pub fields: AppFields,
-    /// Its manifest's text.
     pub manifest: Option<String>,
     /// When that was fetched.
     pub manifest_fetched_at: Option<Timestamp>,
@@ -104,9 +97,7 @@ pub struct App {
     pub failing_since: Option<Timestamp>,
     /// When and why an operator switched it off.
     pub switched_off: Option<(Timestamp, String)>,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
     /// Whether the user who asks has installed it.
     pub installed: bool,
@@ -119,24 +110,17 @@ pub struct AppFilter {
     pub installed: Option<bool>,
     /// The user's own only, or the others only.
     pub mine: Option<bool>,
-    /// At most this many.
     pub limit: i64,
-    /// Skip this many.
     pub offset: i64,
 }
 
 /// An installed app, with what calling its tools needs.
 #[derive(Clone, Debug)]
 pub struct InstalledApp {
-    /// Its id.
     pub id: String,
-    /// Whose it is.
     pub owner: UserId,
-    /// What it is called.
     pub name: String,
-    /// Its manifest's text.
     pub manifest: Option<String>,
-    /// Where a user connects to it.
     pub setup_url: Option<String>,
     /// The prompt of its summaries.
     pub summary_prompt: Option<String>,
@@ -174,8 +158,7 @@ impl Store {
             .bind(filter.limit)
             .bind(filter.offset)
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing apps")?;
+            .await?;
         rows.into_iter().map(App::try_from).collect()
     }
 
@@ -194,8 +177,7 @@ impl Store {
             .bind(user.as_str())
             .bind(id)
             .fetch_all(self.db.pool())
-            .await
-            .doing("reading installed apps")?;
+            .await?;
         Ok(rows.into_iter().map(|row| row.app(self)).collect())
     }
 
@@ -206,9 +188,8 @@ impl Store {
             .bind(id)
             .bind(failing)
             .execute(self.db.pool())
-            .await
-            .doing("noting how an app answered")
-            .map(drop)
+            .await?;
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 //! transactions at the limit the second sees the first. Live jobs are counted by an index, up to the limit and no further.
 
 use chrono::{Days, NaiveDate, NaiveTime};
-use db::{Doing, Error};
+use db::Error;
 use records::{Budget, OverBudget, Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -90,16 +90,14 @@ impl OwnLimits {
 impl Store {
     /// A user's limits and what is used of them. `None`: no such user.
     pub async fn user_budget(&self, user: &UserId) -> Result<Option<UserBudget>, Error> {
-        const DOING: &str = "reading a user's budget";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let Some(own) = own_limits(&mut transaction, user).await? else { return Ok(None) };
         let limits = own.or(self.budgets);
         let used: Option<(i64, i64)> = sqlx::query_as(include_str!("../sql/budgets/used.sql"))
             .bind(user.as_str())
             .bind(now.date_naive())
             .fetch_optional(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let (conversations_today, bytes) = used.unwrap_or_default();
         let waiting_jobs = live_jobs(&mut transaction, user, limits.waiting_jobs).await?;
         Ok(Some(UserBudget { own, limits, conversations_today, bytes, waiting_jobs }))
@@ -117,7 +115,6 @@ impl Store {
         charge: Charge,
         now: Timestamp,
     ) -> Result<(), Error> {
-        const DOING: &str = "counting what a user stores";
         let (conversations, bytes, own): (i64, i64, OwnLimits) =
             sqlx::query_as(include_str!("../sql/budgets/charge.sql"))
                 .bind(user.as_str())
@@ -126,8 +123,7 @@ impl Store {
                 .bind(charge.bytes)
                 .fetch_one(&mut *connection)
                 .await
-                .map(|row: Counted| (row.conversations, row.bytes, row.own))
-                .doing(DOING)?;
+                .map(|row: Counted| (row.conversations, row.bytes, row.own))?;
         let limits = own.or(self.budgets);
         let over = |budget, limit, retry_after| Err(OverBudget { budget, limit, retry_after }.into());
         if charge.conversations > 0 && exceeds(conversations, limits.conversations_per_day) {
@@ -170,28 +166,25 @@ pub async fn refund(connection: &mut PgConnection, user: &UserId, bytes: i64) ->
         .bind(user.as_str())
         .bind(bytes)
         .execute(connection)
-        .await
-        .doing("counting what a user stores")
-        .map(drop)
+        .await?;
+    Ok(())
 }
 
 async fn live_jobs(connection: &mut PgConnection, user: &UserId, limit: i64) -> Result<i64, Error> {
     // Without a limit, what is shown is counted this far.
     let most = if limit > 0 { limit } else { 1_000_000 };
-    sqlx::query_scalar(include_str!("../sql/budgets/live_jobs.sql"))
+    Ok(sqlx::query_scalar(include_str!("../sql/budgets/live_jobs.sql"))
         .bind(user.as_str())
         .bind(most.saturating_add(1))
         .fetch_one(connection)
-        .await
-        .doing("counting a user's live jobs")
+        .await?)
 }
 
 async fn own_limits(connection: &mut PgConnection, user: &UserId) -> Result<Option<OwnLimits>, Error> {
-    sqlx::query_as(include_str!("../sql/budgets/own_limits.sql"))
+    Ok(sqlx::query_as(include_str!("../sql/budgets/own_limits.sql"))
         .bind(user.as_str())
         .fetch_optional(connection)
-        .await
-        .doing("reading a user's limits")
+        .await?)
 }
 
 #[derive(sqlx::FromRow)]

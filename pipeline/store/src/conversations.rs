@@ -11,7 +11,7 @@ pub use in_progress::InProgress;
 
 use std::convert::Infallible;
 
-use db::{Doing, Error};
+use db::Error;
 use records::{ActionItem, Category, Conversation, ConversationId, FolderId, Segment, UserId};
 
 use crate::{DatePage, Store, folders::hold_folder};
@@ -52,9 +52,7 @@ pub struct ConversationFilter {
 /// A conversation with everything that the developer interface shows of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConversationView {
-    /// The record.
     pub conversation: Conversation,
-    /// Its folder's name.
     pub folder_name: Option<String>,
     /// Read live from the action items, oldest first.
     pub action_items: Vec<ActionItem>,
@@ -108,8 +106,7 @@ impl Store {
         conversation: &ConversationId,
         change: &ConversationChange,
     ) -> Result<bool, Error> {
-        const DOING: &str = "changing a conversation";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let folder = match &change.folder_id {
             Some(Some(folder)) if hold_folder(&mut transaction, user, folder).await? => Some(folder.as_str()),
             _ => None,
@@ -125,9 +122,8 @@ impl Store {
             .bind(change.folder_id.is_some())
             .bind(folder)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         Ok(changed.rows_affected() > 0)
     }
 }

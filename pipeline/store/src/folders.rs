@@ -7,19 +7,17 @@ use records::{FolderId, Timestamp, UserId};
 pub(crate) use self::change::hold_folder;
 pub use self::change::{DeletedFolder, FolderChange, NewFolder};
 use crate::Store;
-use db::{Doing, Error};
+use db::Error;
 
 /// A folder as its owner sees it (DECISIONS §1, "folder").
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct FolderView {
-    /// Its id.
     #[sqlx(rename = "folder_id", try_from = "String")]
     pub id: FolderId,
     /// 1–100 characters.
     pub name: String,
     /// A rule in words for automatic filing, at most 500 characters.
     pub description: Option<String>,
-    /// `#RRGGBB`.
     pub color: String,
     /// The name of an icon.
     pub icon: String,
@@ -32,29 +30,25 @@ pub struct FolderView {
     pub is_system: bool,
     /// How many conversations the list shows of it: completed, not discarded.
     pub conversation_count: i64,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
 }
 
 impl Store {
     /// A person's folders in their order.
     pub async fn folders(&self, user: &UserId) -> Result<Vec<FolderView>, Error> {
-        sqlx::query_as(include_str!("../sql/folders/list.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/folders/list.sql"))
             .bind(user.as_str())
             .fetch_all(self.db.pool())
-            .await
-            .doing("reading folders")
+            .await?)
     }
 
     /// Whether the person has that folder.
     pub async fn has_folder(&self, user: &UserId, folder: &FolderId) -> Result<bool, Error> {
-        sqlx::query_scalar(include_str!("../sql/folders/is_there.sql"))
+        Ok(sqlx::query_scalar(include_str!("../sql/folders/is_there.sql"))
             .bind(user.as_str())
             .bind(folder.as_str())
             .fetch_one(self.db.pool())
-            .await
-            .doing("looking for a folder")
+            .await?)
     }
 }

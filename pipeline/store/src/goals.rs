@@ -13,35 +13,27 @@ pub use self::{
     progress::GoalPoint,
 };
 use crate::Store;
-use db::{Doing, Error, idempotency::forget_answers, lock_user};
+use db::{Error, idempotency::forget_answers, lock_user};
 
 /// A goal to be created; it is active.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewGoal {
-    /// Its id.
     pub id: GoalId,
     /// 1–500 characters.
     pub title: String,
     /// How it is measured.
     pub goal_type: GoalType,
-    /// Where it is reached.
     pub target_value: f64,
-    /// Where it stands.
     pub current_value: f64,
-    /// The low end of its scale.
     pub min_value: f64,
-    /// The high end of its scale.
     pub max_value: f64,
-    /// What is counted.
     pub unit: Option<String>,
 }
 
 /// Which goals to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GoalFilter {
-    /// At most this many.
     pub limit: i64,
-    /// Skip this many.
     pub offset: i64,
     /// Those that are not active, too.
     pub include_inactive: bool,
@@ -56,8 +48,7 @@ impl Store {
             .bind(filter.limit)
             .bind(filter.offset)
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing goals")?;
+            .await?;
         rows.into_iter().map(Goal::try_from).collect()
     }
 
@@ -67,16 +58,14 @@ impl Store {
             .bind(user.as_str())
             .bind(goal.as_str())
             .fetch_optional(self.db.pool())
-            .await
-            .doing("reading a goal")?;
+            .await?;
         row.map(Goal::try_from).transpose()
     }
 
     /// Stores a goal as an active one; of three others that were active, the oldest no longer is (DECISIONS §3,
     /// "goals"). The person's row is locked first, so that two creators at once never leave four.
     pub async fn create_goal(&self, user: &UserId, new: &NewGoal) -> Result<Goal, Error> {
-        const DOING: &str = "storing a goal";
-        let (mut transaction, now) = self.db.begin_creating(DOING, &[new.id.as_str()]).await?;
+        let (mut transaction, now) = self.db.begin_creating(&[new.id.as_str()]).await?;
         lock_user(&mut transaction, user).await?;
         let row: GoalRow = sqlx::query_as(include_str!("../sql/goals/insert.sql"))
             .bind(user.as_str())
@@ -90,25 +79,22 @@ impl Store {
             .bind(&new.unit)
             .bind(now)
             .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         make_room(&mut transaction, user, &new.id, now).await?;
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         row.try_into()
     }
 
     /// Deletes a goal with its history. `false`: no such goal.
     pub async fn delete_goal(&self, user: &UserId, goal: &GoalId) -> Result<bool, Error> {
-        const DOING: &str = "deleting a goal";
-        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let (mut transaction, _) = self.db.begin().await?;
         let deleted = sqlx::query(include_str!("../sql/goals/delete.sql"))
             .bind(user.as_str())
             .bind(goal.as_str())
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        forget_answers(&mut transaction, user, &[goal.as_str()]).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        forget_answers(&mut transaction, user, &[goal.as_str()]).await?;
+        transaction.commit().await?;
         Ok(deleted.rows_affected() > 0)
     }
 }

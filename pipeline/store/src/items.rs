@@ -42,7 +42,7 @@ impl Store {
         push_after(&mut query, filter.page.after.as_ref(), "(position, action_item_id)");
         query.push(" order by created_at desc, position, action_item_id");
         push_page(&mut query, &filter.page);
-        let rows: Vec<ItemRow> = self.rows_of(query, "listing action items").await?;
+        let rows: Vec<ItemRow> = query.build_query_as().fetch_all(self.db.pool()).await?;
         Ok(rows.into_iter().map(ActionItem::from).collect())
     }
 }

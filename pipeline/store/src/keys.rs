@@ -5,14 +5,13 @@ mod create;
 use records::{Timestamp, UserId};
 
 pub use create::KeyRefusal;
-use db::{Doing, Error};
+use db::Error;
 
 use crate::Store;
 
 /// A key to be stored; its plain text never gets here.
 #[derive(Clone, Debug)]
 pub struct NewKey {
-    /// Its id.
     pub id: String,
     /// What its owner calls it.
     pub name: String,
@@ -22,44 +21,35 @@ pub struct NewKey {
     pub sha256: [u8; 32],
     /// Scopes in canonical order.
     pub scopes: Vec<String>,
-    /// When it stops working.
     pub expires_at: Option<Timestamp>,
 }
 
 /// A stored key.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Key {
-    /// Its id.
     #[sqlx(rename = "key_id")]
     pub id: String,
     /// What its owner calls it.
     pub name: String,
-    /// The hint.
     #[sqlx(rename = "key_prefix")]
     pub prefix: String,
     /// Scopes.
     pub scopes: Vec<String>,
-    /// When it was made.
     pub created_at: Timestamp,
     /// When it was last used (to the minute).
     pub last_used_at: Option<Timestamp>,
-    /// When it stops working.
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
 }
 
 /// Who stands behind a presented key.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct KeyOwner {
-    /// The person.
     #[sqlx(try_from = "String")]
     pub user_id: UserId,
-    /// The key's id.
     pub key_id: String,
     /// What it may do.
     pub scopes: Vec<String>,
-    /// When it stops working.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -79,8 +69,7 @@ impl Store {
             let found: Option<LiveKey> = sqlx::query_as(include_str!("../sql/keys/owner.sql"))
                 .bind(sha256.as_slice())
                 .fetch_optional(self.db.pool())
-                .await
-                .doing("looking up a key")?;
+                .await?;
             let Some(LiveKey { owner, is_unnoted }) = found else { return Ok(None) };
             if is_unnoted && let Err(error) = self.note_key_use(&owner).await {
                 // A server that only reads, or has no room to write, still answers reads.
@@ -93,11 +82,10 @@ impl Store {
 
     /// A person's keys, newest first.
     pub async fn keys(&self, user: &UserId) -> Result<Vec<Key>, Error> {
-        sqlx::query_as(include_str!("../sql/keys/list.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/keys/list.sql"))
             .bind(user.as_str())
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing keys")
+            .await?)
     }
 
     /// Revokes a key at once. `false`: the person has no live key of that id.
@@ -106,21 +94,18 @@ impl Store {
             .bind(user.as_str())
             .bind(key_id)
             .execute(self.db.pool())
-            .await
-            .doing("revoking a key")?;
+            .await?;
         Ok(revoked.rows_affected() > 0)
     }
 
     /// Notes that a key was used. That it is lost with the server costs nothing, and a key that is being changed is skipped.
     async fn note_key_use(&self, key: &KeyOwner) -> Result<(), Error> {
-        const DOING: &str = "noting the use of a key";
-        let mut transaction = self.db.begin_unflushed(DOING).await?;
+        let mut transaction = self.db.begin_unflushed().await?;
         sqlx::query(include_str!("../sql/keys/note_use.sql"))
             .bind(key.user_id.as_str())
             .bind(&key.key_id)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)
+            .await?;
+        Ok(transaction.commit().await?)
     }
 }

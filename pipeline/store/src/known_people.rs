@@ -1,6 +1,6 @@
 //! The people whom a user knows: `person_id` of segments names one of them (DECISIONS §1, "a person of the user's").
 
-use db::{Doing, Error};
+use db::Error;
 use records::{Timestamp, UserId};
 
 use crate::Store;
@@ -13,9 +13,7 @@ pub struct KnownPerson {
     pub id: String,
     /// 1–100 characters.
     pub name: String,
-    /// When the record was made.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
 }
 
@@ -27,38 +25,34 @@ impl Store {
         limit: i64,
         offset: i64,
     ) -> Result<Vec<KnownPerson>, Error> {
-        sqlx::query_as(include_str!("../sql/people/list.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/people/list.sql"))
             .bind(user.as_str())
             .bind(limit)
             .bind(offset)
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing known people")
+            .await?)
     }
 
     /// One of them; `None`: the user knows no person of that id.
     pub async fn known_person(&self, user: &UserId, id: &str) -> Result<Option<KnownPerson>, Error> {
-        sqlx::query_as(include_str!("../sql/people/get.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/people/get.sql"))
             .bind(user.as_str())
             .bind(id)
             .fetch_optional(self.db.pool())
-            .await
-            .doing("reading a known person")
+            .await?)
     }
 
     /// Stores a person under a fresh id. From now on segments with that id are shown with the name.
     pub async fn know_person(&self, user: &UserId, id: &str, name: &str) -> Result<KnownPerson, Error> {
-        const DOING: &str = "storing a known person";
-        let (mut transaction, now) = self.db.begin_creating(DOING, &[id]).await?;
+        let (mut transaction, now) = self.db.begin_creating(&[id]).await?;
         let person = sqlx::query_as(include_str!("../sql/people/insert.sql"))
             .bind(user.as_str())
             .bind(id)
             .bind(name)
             .bind(now)
             .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         Ok(person)
     }
 
@@ -69,13 +63,12 @@ impl Store {
         id: &str,
         name: &str,
     ) -> Result<Option<KnownPerson>, Error> {
-        sqlx::query_as(include_str!("../sql/people/rename.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/people/rename.sql"))
             .bind(user.as_str())
             .bind(id)
             .bind(name)
             .fetch_optional(self.db.pool())
-            .await
-            .doing("renaming a known person")
+            .await?)
     }
 
     /// Forgets a person; segments keep the id, and their speaker is a number again. `false`: no such person.
@@ -84,8 +77,7 @@ impl Store {
             .bind(user.as_str())
             .bind(id)
             .execute(self.db.pool())
-            .await
-            .doing("forgetting a known person")?;
+            .await?;
         Ok(forgotten.rows_affected() > 0)
     }
 }

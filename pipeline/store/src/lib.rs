@@ -5,6 +5,8 @@
 //! created) is an operation of `ledger`, which writes all of it in one transaction; for those the modules that are
 //! public here offer what they share.
 
+#![allow(missing_docs, reason = "where a name says it all")]
+
 mod apps;
 pub mod budgets;
 pub mod columns;
@@ -37,8 +39,8 @@ pub use items::ItemFilter;
 pub use keys::{Key, KeyOwner, KeyRefusal, NewKey};
 pub use known_people::KnownPerson;
 pub use live::{
-    Appended, AssignedSpeaker, LIVE_GRACE, LiveConversation, LiveLost, LiveUsage, LiveView, NewLive,
-    OpenRefusal, Opening, Photo, PhotoRefusal,
+    Appended, AssignedSpeaker, LIVE_GRACE, LiveConversation, LiveLost, LiveUsage, LiveView, NewLive, Photo,
+    PhotoRefusal,
 };
 pub use memories::MemoryFilter;
 pub use messages::{BegunTurn, ChatMessage, FinishedTurn, NewTurn};

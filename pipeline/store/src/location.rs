@@ -1,6 +1,6 @@
 //! Where users were within the last 30 minutes, for the tools of apps that they call.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{Geolocation, Timestamp, UserId};
 
 use crate::Store;
@@ -32,8 +32,7 @@ impl Store {
             .bind(place.location_type.as_deref())
             .bind(at)
             .execute(self.db.pool())
-            .await
-            .doing("noting a location")?;
+            .await?;
         Ok(noted.rows_affected() > 0)
     }
 
@@ -42,8 +41,7 @@ impl Store {
         let row: Option<Row> = sqlx::query_as(include_str!("../sql/location/read.sql"))
             .bind(user.as_str())
             .fetch_optional(self.db.pool())
-            .await
-            .doing("reading a location")?;
+            .await?;
         Ok(row.map(|row| Geolocation {
             latitude: row.latitude,
             longitude: row.longitude,
@@ -58,9 +56,8 @@ impl Store {
         sqlx::query(include_str!("../sql/location/delete.sql"))
             .bind(user.as_str())
             .execute(self.db.pool())
-            .await
-            .doing("forgetting a location")
-            .map(drop)
+            .await?;
+        Ok(())
     }
 
     /// Forgets a batch of locations that are 30 minutes old.
@@ -68,8 +65,7 @@ impl Store {
         let gone = sqlx::query(include_str!("../sql/location/prune.sql"))
             .bind(batch)
             .execute(self.db.pool())
-            .await
-            .doing("forgetting old locations")?;
+            .await?;
         Ok(gone.rows_affected())
     }
 }

@@ -2,7 +2,7 @@
 
 mod by_id;
 
-use db::{After, Doing, Error};
+use db::{After, Error};
 use records::{ConversationId, Memory, MemoryCategory, MemoryId, Timestamp, UserId};
 use sqlx::QueryBuilder;
 
@@ -14,9 +14,7 @@ use crate::{
 /// Which memories to list.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFilter {
-    /// At most this many.
     pub limit: i64,
-    /// Skip this many.
     pub offset: i64,
     /// Go on after this row, and skip none.
     pub after: Option<After>,
@@ -36,7 +34,7 @@ impl Store {
         push_after(&mut query, filter.after.as_ref(), "(0, memory_id)");
         query.push(" order by created_at desc, memory_id");
         push_rows(&mut query, filter.limit, if filter.after.is_some() { 0 } else { filter.offset });
-        let rows: Vec<MemoryRow> = self.rows_of(query, "listing memories").await?;
+        let rows: Vec<MemoryRow> = query.build_query_as().fetch_all(self.db.pool()).await?;
         rows.into_iter().map(Memory::try_from).collect()
     }
 
@@ -46,8 +44,7 @@ impl Store {
             .bind(user.as_str())
             .bind(id.as_str())
             .fetch_optional(self.db.pool())
-            .await
-            .doing("reading a memory")?;
+            .await?;
         row.map(Memory::try_from).transpose()
     }
 }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use db::{Doing, Error, TurnLease};
+use db::{Error, TurnLease};
 use records::{Timestamp, UserId};
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -86,8 +86,6 @@ pub struct FinishedTurn {
     pub text: String,
 }
 
-const BEGINNING: &str = "beginning a turn";
-
 /// How long after its beginning a turn may be answered: longer than it runs and its end is tried.
 const SETTLED: Duration = Duration::from_secs(600);
 
@@ -98,7 +96,7 @@ impl Store {
     }
 
     async fn try_begin_turn(&self, user: &UserId, new: &NewTurn) -> Result<BegunTurn, Error> {
-        let (mut transaction, now) = self.db.begin(BEGINNING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         if let Some(reply) = repeated(&mut transaction, user, new).await? {
             return Ok(BegunTurn::Repeated(Box::new(reply)));
         }
@@ -107,8 +105,7 @@ impl Store {
             .bind(&new.thread)
             .bind(now)
             .execute(&mut *transaction)
-            .await
-            .doing(BEGINNING)?;
+            .await?;
         sqlx::query(include_str!("../sql/messages/insert_messages.sql"))
             .bind(user.as_str())
             .bind(&new.thread)
@@ -118,8 +115,7 @@ impl Store {
             .bind(&new.app_id)
             .bind(&new.text)
             .execute(&mut *transaction)
-            .await
-            .doing(BEGINNING)?;
+            .await?;
         let begun = sqlx::query(include_str!("../sql/messages/insert_turn.sql"))
             .bind(user.as_str())
             .bind(&new.thread)
@@ -129,15 +125,14 @@ impl Store {
             .bind(&new.request_id)
             .bind(new.lease.as_secs_f64())
             .execute(&mut *transaction)
-            .await
-            .doing(BEGINNING)?;
+            .await?;
         if begun.rows_affected() > 0 {
-            transaction.commit().await.doing(BEGINNING)?;
+            transaction.commit().await?;
             return Ok(BegunTurn::Begun(now));
         }
         // Another turn runs, perhaps of the same request: its transaction committed while this one waited for its row.
-        transaction.rollback().await.doing(BEGINNING)?;
-        let mut connection = self.db.pool().acquire().await.doing(BEGINNING)?;
+        transaction.rollback().await?;
+        let mut connection = self.db.pool().acquire().await?;
         if let Some(reply) = repeated(&mut connection, user, new).await? {
             return Ok(BegunTurn::Repeated(Box::new(reply)));
         }
@@ -145,19 +140,20 @@ impl Store {
             .bind(user.as_str())
             .bind(&new.thread)
             .fetch_optional(&mut *connection)
-            .await
-            .doing(BEGINNING)?;
+            .await?;
         Ok(BegunTurn::Busy(seconds.unwrap_or(1).unsigned_abs()))
     }
 
     /// Renews a turn's lease before an app is called. `false`: the lease ran out, and nothing is to be changed in the turn's name
     /// any more.
     pub async fn hold_turn(&self, turn: &TurnLease) -> Result<bool, Error> {
-        const DOING: &str = "renewing the lease of a turn";
         let hold = async {
-            match self.db.in_turn(turn.clone()).begin(DOING).await {
-                Ok((transaction, _)) => transaction.commit().await.doing(DOING).map(|()| true),
-                Err(Error::TurnLost { .. }) => Ok(false),
+            match self.db.in_turn(turn.clone()).begin().await {
+                Ok((transaction, _)) => {
+                    transaction.commit().await?;
+                    Ok(true)
+                }
+                Err(Error::TurnLost) => Ok(false),
                 Err(error) => Err(error),
             }
         };
@@ -167,9 +163,8 @@ impl Store {
     /// Stores what there is of a running turn's reply, and renews its lease, unless that ran out. `false`: the turn is no
     /// longer this process's, because another message began after its lease or its thread was cleared.
     pub async fn renew_turn(&self, turn: &TurnLease, so_far: &FinishedTurn) -> Result<bool, Error> {
-        const DOING: &str = "renewing a turn";
         let renew = async {
-            let mut transaction = self.db.begin_without_clock(DOING).await?;
+            let mut transaction = self.db.begin_without_clock().await?;
             let renewed = sqlx::query(include_str!("../sql/messages/renew_turn.sql"))
                 .bind(turn.user.as_str())
                 .bind(&turn.reply_id)
@@ -179,9 +174,8 @@ impl Store {
                 .bind(&so_far.tools)
                 .bind(&so_far.text)
                 .execute(&mut *transaction)
-                .await
-                .doing(DOING)?;
-            transaction.commit().await.doing(DOING)?;
+                .await?;
+            transaction.commit().await?;
             Ok(renewed.rows_affected() > 0)
         };
         self.db.in_time(renew).await
@@ -195,9 +189,8 @@ impl Store {
         reply_id: &str,
         ended: &FinishedTurn,
     ) -> Result<bool, Error> {
-        const DOING: &str = "finishing a turn";
         let finish = async {
-            let mut transaction = self.db.begin_without_clock(DOING).await?;
+            let mut transaction = self.db.begin_without_clock().await?;
             let kept = sqlx::query(include_str!("../sql/messages/finish_turn.sql"))
                 .bind(user.as_str())
                 .bind(reply_id)
@@ -209,9 +202,8 @@ impl Store {
                 .bind(&ended.text)
                 .bind(SETTLED.as_secs_f64())
                 .execute(&mut *transaction)
-                .await
-                .doing(DOING)?;
-            transaction.commit().await.doing(DOING)?;
+                .await?;
+            transaction.commit().await?;
             Ok(kept.rows_affected() > 0)
         };
         self.db.in_time(finish).await
@@ -225,41 +217,37 @@ impl Store {
         before: Option<&str>,
         limit: i64,
     ) -> Result<Vec<ChatMessage>, Error> {
-        sqlx::query_as(include_str!("../sql/messages/list.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/messages/list.sql"))
             .bind(user.as_str())
             .bind(thread)
             .bind(before)
             .bind(limit)
             .bind(SETTLED.as_secs_f64())
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing messages")
+            .await?)
     }
 
     /// One message.
     pub async fn chat_message(&self, user: &UserId, id: &str) -> Result<Option<ChatMessage>, Error> {
-        let mut connection = self.db.pool().acquire().await.doing("reading a message")?;
+        let mut connection = self.db.pool().acquire().await?;
         one(&mut connection, user, id).await
     }
 
     /// Clears a thread, unless a turn is running in it. `None`: it is cleared; else the seconds that the turn may still
     /// take.
     pub async fn clear_chat(&self, user: &UserId, thread: &str) -> Result<Option<u64>, Error> {
-        const DOING: &str = "clearing a chat";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         sqlx::query(include_str!("../sql/messages/expire.sql"))
             .bind(user.as_str())
             .bind(thread)
             .bind(now)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let running: Option<i64> = sqlx::query_scalar(include_str!("../sql/messages/running_for.sql"))
             .bind(user.as_str())
             .bind(thread)
             .fetch_optional(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         if let Some(seconds) = running {
             return Ok(Some(seconds.unsigned_abs()));
         }
@@ -267,9 +255,8 @@ impl Store {
             .bind(user.as_str())
             .bind(thread)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         Ok(None)
     }
 }
@@ -286,8 +273,7 @@ async fn repeated(
         .bind(&new.thread)
         .bind(request)
         .fetch_optional(&mut *connection)
-        .await
-        .doing(BEGINNING)?;
+        .await?;
     match reply {
         Some(reply) => one(connection, user, &reply).await,
         None => Ok(None),
@@ -295,11 +281,10 @@ async fn repeated(
 }
 
 async fn one(connection: &mut PgConnection, user: &UserId, id: &str) -> Result<Option<ChatMessage>, Error> {
-    sqlx::query_as(include_str!("../sql/messages/one.sql"))
+    Ok(sqlx::query_as(include_str!("../sql/messages/one.sql"))
         .bind(user.as_str())
         .bind(id)
         .bind(SETTLED.as_secs_f64())
         .fetch_optional(connection)
-        .await
-        .doing("reading a message")
+        .await?)
 }

@@ -1,10 +1,8 @@
 //! How lists are cut into pages.
 
-use db::{After, Doing, Error};
+use db::After;
 use records::Timestamp;
-use sqlx::{FromRow, Postgres, QueryBuilder, postgres::PgRow};
-
-use crate::Store;
+use sqlx::{Postgres, QueryBuilder};
 
 /// Bounds on `created_at`, both inclusive, with offset paging.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +11,6 @@ pub struct DatePage {
     pub start: Option<Timestamp>,
     /// Not after.
     pub end: Option<Timestamp>,
-    /// At most this many.
     pub limit: i64,
     /// Skip this many; of a page that goes on `after` a row, none.
     pub offset: i64,
@@ -25,20 +22,6 @@ impl DatePage {
     /// How many rows are read and not shown.
     pub(crate) fn skipped(&self) -> i64 {
         if self.after.is_some() { 0 } else { self.offset }
-    }
-}
-
-impl Store {
-    /// The rows of a list's statement.
-    pub(crate) async fn rows_of<R>(
-        &self,
-        mut list: QueryBuilder<Postgres>,
-        doing: &'static str,
-    ) -> Result<Vec<R>, Error>
-    where
-        R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
-    {
-        list.build_query_as().fetch_all(self.db.pool()).await.doing(doing)
     }
 }
 

@@ -10,7 +10,7 @@ use records::{Timestamp, UserId};
 pub use self::lists::{ConversationLine, TaskFilter};
 pub(crate) use self::things::forget_words;
 use crate::Store;
-use db::{Doing, Error};
+use db::Error;
 
 /// What is searched for.
 #[derive(Clone, Debug, Default)]
@@ -133,8 +133,7 @@ impl Store {
             .bind(words)
             .bind(configuration)
             .fetch_one(self.db.pool())
-            .await
-            .doing("reading the words of a search")?;
+            .await?;
         Ok((!all.is_empty()).then_some(Words { all, any, configuration }))
     }
 
@@ -148,8 +147,7 @@ impl Store {
             .bind(query.limit)
             .persistent(KEPT_PLANS)
             .fetch_all(self.db.pool())
-            .await
-            .doing("searching conversations")?;
+            .await?;
         let found = |row: PassageRow| Found {
             kind: FoundKind::Conversation,
             id: row.conversation_id,
@@ -181,8 +179,7 @@ impl Store {
             .bind(words.configuration)
             .persistent(KEPT_PLANS)
             .fetch_all(self.db.pool())
-            .await
-            .doing("searching memories and action items")?;
+            .await?;
         let found = |row: ThingRow| Found {
             kind,
             id: row.id,

@@ -1,6 +1,6 @@
 //! People and their settings.
 
-use db::{Doing, Error, lock_user};
+use db::{Error, lock_user};
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -10,20 +10,17 @@ use crate::{LimitsChange, Store, search::forget_words};
 /// A person and the settings that stages read.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct User {
-    /// The id.
     #[sqlx(rename = "user_id", try_from = "String")]
     pub id: UserId,
     /// The name, when known.
     pub name: Option<String>,
     /// An IANA name, always one that chrono-tz knows.
     pub time_zone: String,
-    /// A language code.
     pub language: String,
     /// Only runs that hold the person's own keys are allowed.
     pub requires_byok: bool,
     /// Enabled summarization apps.
     pub apps: Vec<String>,
-    /// When the person was created.
     pub created_at: Timestamp,
 }
 
@@ -34,7 +31,6 @@ pub struct UserChange {
     pub name: Option<Option<String>>,
     /// An IANA name, checked by the caller.
     pub time_zone: Option<String>,
-    /// A language code.
     pub language: Option<String>,
     /// Marking a person parks the person's queued jobs in the same transaction.
     pub requires_byok: Option<bool>,
@@ -47,8 +43,7 @@ pub struct UserChange {
 impl Store {
     /// Creates a person with the folders Work, Personal and Social. `false`: the id is taken, nothing was changed.
     pub async fn create_user(&self, id: &UserId, change: &UserChange) -> Result<bool, Error> {
-        const DOING: &str = "creating a person";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let created = sqlx::query(include_str!("../sql/users/create.sql"))
             .bind(id.as_str())
             .bind(change.name.as_ref().and_then(Option::as_deref))
@@ -61,19 +56,26 @@ impl Store {
             .bind(change.limits.bytes.flatten())
             .bind(change.limits.waiting_jobs.flatten())
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         if created.rows_affected() == 0 {
             return Ok(false);
         }
-        insert_first_folders(&mut transaction, id, now).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+        let folder_id = |name: &str| Uuid::new_v5(&FOLDERS, format!("{id}\n{name}").as_bytes()).to_string();
+        sqlx::query(include_str!("../sql/folders/insert_system.sql"))
+            .bind(id.as_str())
+            .bind(FIRST_FOLDERS.map(|(name, _)| folder_id(name)).to_vec())
+            .bind(FIRST_FOLDERS.map(|(name, _)| name).to_vec())
+            .bind(FIRST_FOLDERS.map(|(_, rule)| rule).to_vec())
+            .bind(now)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
         Ok(true)
     }
 
     /// One person.
     pub async fn user(&self, id: &UserId) -> Result<Option<User>, Error> {
-        let mut connection = self.db.pool().acquire().await.doing("reading a person")?;
+        let mut connection = self.db.pool().acquire().await?;
         read_user(&mut connection, id).await
     }
 }
@@ -89,7 +91,7 @@ pub async fn write_change(
         lock_user(connection, id).await?;
         forget_words(connection, id, language).await?;
     }
-    sqlx::query_as(include_str!("../sql/users/change.sql"))
+    Ok(sqlx::query_as(include_str!("../sql/users/change.sql"))
         .bind(id.as_str())
         .bind(now)
         .bind(change.name.as_ref().and_then(Option::as_deref))
@@ -105,17 +107,15 @@ pub async fn write_change(
         .bind(change.limits.waiting_jobs.is_some())
         .bind(change.limits.waiting_jobs.flatten())
         .fetch_optional(connection)
-        .await
-        .doing("changing a person")
+        .await?)
 }
 
 /// Reads one person; takes no lock.
 pub async fn read_user(connection: &mut PgConnection, id: &UserId) -> Result<Option<User>, Error> {
-    sqlx::query_as(include_str!("../sql/users/get.sql"))
+    Ok(sqlx::query_as(include_str!("../sql/users/get.sql"))
         .bind(id.as_str())
         .fetch_optional(connection)
-        .await
-        .doing("reading a person")
+        .await?)
 }
 
 /// The folders of every new person (DECISIONS §1), with the rules that automatic filing goes by.
@@ -124,24 +124,6 @@ const FIRST_FOLDERS: [(&str, &str); 3] = [
     ("Personal", "Health, home, money, plans and everything that concerns only oneself"),
     ("Social", "Friends, family, parties, dates and time spent with other people"),
 ];
-
-/// Writes the first folders. Their ids are derived from the person and the name.
-async fn insert_first_folders(
-    connection: &mut PgConnection,
-    user: &UserId,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    let id = |name: &str| Uuid::new_v5(&FOLDERS, format!("{user}\n{name}").as_bytes()).to_string();
-    sqlx::query(include_str!("../sql/folders/insert_system.sql"))
-        .bind(user.as_str())
-        .bind(FIRST_FOLDERS.map(|(name, _)| id(name)).to_vec())
-        .bind(FIRST_FOLDERS.map(|(name, _)| name).to_vec())
-        .bind(FIRST_FOLDERS.map(|(_, rule)| rule).to_vec())
-        .bind(now)
-        .execute(connection)
-        .await
-        .map(drop)
-}
 
 /// The namespace of the first folders' ids; part of the durable contract.
 const FOLDERS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f66_6f6c_6465_7273_0000);

@@ -1,7 +1,7 @@
 //! Creating a conversation: stored and admitted, or stored to be finalized later.
 
 use chrono::Duration;
-use db::{Doing, Error};
+use db::Error;
 use job::Origin;
 use records::{Conversation, ConversationId, Status, Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
@@ -70,27 +70,26 @@ impl Ledger {
         new: &NewConversation,
         keys: Option<WithKeys<'_>>,
     ) -> Result<CreateOutcome, Abort> {
-        let (mut transaction, now) =
-            self.db.begin_creating("creating a conversation", &[new.id.as_str()]).await?;
+        let (mut transaction, now) = self.db.begin_creating(&[new.id.as_str()]).await?;
         let owner = owner(&mut transaction, user).await?;
-        let owner = owner.ok_or(sqlx::Error::RowNotFound).doing("reading who creates a conversation")?;
+        let owner = owner.ok_or(sqlx::Error::RowNotFound)?;
         let keying = Keying::of(owner.requires_byok, keys);
         let language = new.language.as_deref().unwrap_or(&owner.language);
         let stored = insert_conversation(&mut transaction, user, (new, language), now).await;
-        if !stored.doing("storing a conversation")? {
+        if !stored? {
             return self.repeat(transaction, user, &new.id, (&owner, keying), now).await;
         }
         if new.client_session_id.is_some() && was_deleted(&mut transaction, user, &new.id).await? {
             return Ok(CreateOutcome::Deleted);
         }
         if let NewContent::Segments(segments) = &new.content {
-            insert_segments(&mut transaction, user, &new.id, 0, segments).await.doing("storing segments")?;
+            insert_segments(&mut transaction, user, &new.id, 0, segments).await?;
         }
         let created = Charge { conversations: 1, bytes: new.content.bytes(), job: !new.deferred };
         if new.deferred {
             let conversation = must_read(&mut transaction, user, &new.id).await?;
             self.store.charge(&mut transaction, user, created, now).await?;
-            transaction.commit().await.doing("creating a conversation")?;
+            transaction.commit().await?;
             return Ok(CreateOutcome::Deferred(conversation));
         }
         let admitting = Admitting {
@@ -150,7 +149,7 @@ impl Ledger {
         let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
         let conversation = must_read(&mut transaction, admitting.user, admitting.conversation).await?;
         self.store.charge(&mut transaction, admitting.user, charge, now).await?;
-        transaction.commit().await.doing("creating a conversation")?;
+        transaction.commit().await?;
         self.wake_all(&steps);
         Ok(CreateOutcome::Admitted(Admitted { conversation, job_id, fresh: true, claimed }))
     }
@@ -220,12 +219,11 @@ async fn was_deleted(
     user: &UserId,
     id: &ConversationId,
 ) -> Result<bool, Error> {
-    sqlx::query_scalar(include_str!("../../sql/admission/was_deleted.sql"))
+    Ok(sqlx::query_scalar(include_str!("../../sql/admission/was_deleted.sql"))
         .bind(user.as_str())
         .bind(id.as_str())
         .fetch_one(connection)
-        .await
-        .doing("looking for a deletion")
+        .await?)
 }
 
 async fn must_read(

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use db::{Doing, Error};
+use db::Error;
 use job::{JobId, Origin, Timestamp, WorkerId};
 use records::{ConversationId, Status, UserId};
 use serde_json::Value;
@@ -181,9 +181,9 @@ impl Ledger {
     ) -> Result<(Vec<Outcome<Finalized>>, Vec<Claimed>), Abort> {
         let mut transaction = match batch {
             [only] if self.db.has_request_key() => {
-                self.db.begin_creating(DOING, &[only.conversation.as_str()]).await?.0
+                self.db.begin_creating(&[only.conversation.as_str()]).await?.0
             }
-            _ => self.db.begin_without_clock(DOING).await?,
+            _ => self.db.begin_without_clock().await?,
         };
         if locks == Locks::Wait {
             wait_for_locks(&mut transaction, batch).await?;
@@ -248,7 +248,7 @@ impl Ledger {
             let keying = request.keying(owner);
             claims.extend(self.claim_at_once(&mut transaction, &step.job.id, keying, now).await?);
         }
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         self.wake_all(&steps);
         Ok((outcomes, claims))
     }
@@ -329,8 +329,7 @@ async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<FinalizeRequ
         sqlx::query(include_str!("../../sql/admission/wait_for_user.sql"))
             .bind(request.user.as_str())
             .execute(&mut *connection)
-            .await
-            .doing(DOING)?;
+            .await?;
         lock_conversation(connection, &request.user, &request.conversation).await?;
     }
     Ok(())
@@ -362,8 +361,7 @@ async fn lock_users(
     let rows: Vec<LockedUser> = sqlx::query_as(include_str!("../../sql/admission/lock_users.sql"))
         .bind(users.into_iter().collect::<Vec<_>>())
         .fetch_all(connection)
-        .await
-        .doing(DOING)?;
+        .await?;
     Ok(rows.into_iter().map(|user| (user.user_id.clone(), user)).collect())
 }
 
@@ -377,8 +375,7 @@ async fn lock_conversations(
             .bind(batch.iter().map(|request| request.user.as_str()).collect::<Vec<_>>())
             .bind(batch.iter().map(|request| request.conversation.as_str()).collect::<Vec<_>>())
             .fetch_all(connection)
-            .await
-            .doing(DOING)?;
+            .await?;
     Ok(rows.into_iter().filter_map(|row| Some((usize::try_from(row.place).ok()?, row))).collect())
 }
 
@@ -402,8 +399,7 @@ async fn newest_jobs(
         .bind(places.iter().map(|place| batch[*place].user.as_str()).collect::<Vec<_>>())
         .bind(places.iter().map(|place| batch[*place].conversation.as_str()).collect::<Vec<_>>())
         .fetch_all(connection)
-        .await
-        .doing(DOING)?;
+        .await?;
     let job = |(place, job): (usize, Option<String>)| Some((place, JobId::from_text(job?)));
     Ok(places.into_iter().zip(jobs).filter_map(job).collect())
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use db::{Doing, Error};
+use db::Error;
 use job::Origin;
 use records::{ConversationId, Status, Timestamp, UserId};
 use serde_json::Value;
@@ -87,20 +87,20 @@ impl Ledger {
         by: EndedBy<'_>,
         keys: Option<WithKeys<'_>>,
     ) -> Result<LiveAdmission, Abort> {
-        let (mut transaction, now) = self.db.begin_creating(DOING, &[id.as_str()]).await?;
+        let (mut transaction, now) = self.db.begin_creating(&[id.as_str()]).await?;
         let Some(owner) = owner(&mut transaction, user).await? else { return Ok(LiveAdmission::Ended) };
         let Some(standing) = lock(&mut transaction, user, id).await? else { return Ok(LiveAdmission::Ended) };
         if let Some(refused) = standing.refuses(by, now) {
             // A repeat must not end the next conversation instead: the key of this request is kept.
             if self.db.has_request_key() {
-                transaction.commit().await.doing(DOING)?;
+                transaction.commit().await?;
             }
             return Ok(refused);
         }
         if !standing.has_content {
             if matches!(by, EndedBy::Reconciler { .. }) {
                 delete(&mut transaction, user, id).await?;
-                transaction.commit().await.doing(DOING)?;
+                transaction.commit().await?;
             }
             return Ok(LiveAdmission::Empty);
         }
@@ -124,7 +124,7 @@ impl Ledger {
         let steps = self.admit(&mut transaction, &[&admitting], now).await?;
         let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
         let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Abort::Conflict)?;
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         self.wake_all(&steps);
         let admitted = Admitted { conversation, job_id, fresh: true, claimed };
         Ok(LiveAdmission::Admitted(Box::new(admitted)))
@@ -161,12 +161,11 @@ async fn lock(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Option<Standing>, Error> {
-    sqlx::query_as(include_str!("../../sql/admission/lock_live.sql"))
+    Ok(sqlx::query_as(include_str!("../../sql/admission/lock_live.sql"))
         .bind(user.as_str())
         .bind(conversation.as_str())
         .fetch_optional(connection)
-        .await
-        .doing(DOING)
+        .await?)
 }
 
 async fn open_revision(
@@ -175,14 +174,13 @@ async fn open_revision(
     calendar_meeting_context: Option<&Value>,
     now: Timestamp,
 ) -> Result<i64, Error> {
-    sqlx::query_scalar(include_str!("../../sql/admission/close_live.sql"))
+    Ok(sqlx::query_scalar(include_str!("../../sql/admission/close_live.sql"))
         .bind(user.as_str())
         .bind(conversation.as_str())
         .bind(now)
         .bind(of_meeting(calendar_meeting_context))
         .fetch_one(connection)
-        .await
-        .doing(DOING)
+        .await?)
 }
 
 async fn delete(
@@ -194,7 +192,6 @@ async fn delete(
         .bind(user.as_str())
         .bind(conversation.as_str())
         .execute(connection)
-        .await
-        .doing(DOING)
-        .map(drop)
+        .await?;
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Processing a finished conversation again (DECISIONS §4, "the original's own routes").
 
-use db::{Doing, Error};
+use db::Error;
 use job::{Origin, State};
 use records::{ConversationId, Status, UserId};
 use store::{budgets::Charge, conversations::row::read_conversation};
@@ -15,8 +15,6 @@ use crate::{
     retry_conflicts,
     transitions::live_job,
 };
-
-const DOING: &str = "reprocessing a conversation";
 
 /// Why a conversation is not processed again. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +57,7 @@ impl Ledger {
         id: &ConversationId,
         keys: Option<WithKeys<'_>>,
     ) -> Result<Result<Admitted, ReprocessRefusal>, Abort> {
-        let (mut transaction, now) = self.db.begin_creating(DOING, &[id.as_str()]).await?;
+        let (mut transaction, now) = self.db.begin_creating(&[id.as_str()]).await?;
         let Some(owner) = owner(&mut transaction, user).await? else {
             return Ok(Err(ReprocessRefusal::NoConversation));
         };
@@ -74,7 +72,7 @@ impl Ledger {
             }
             let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Abort::Conflict)?;
             if self.db.has_request_key() {
-                transaction.commit().await.doing(DOING)?;
+                transaction.commit().await?;
             }
             return Ok(Ok(Admitted { conversation, job_id: live.job.id, fresh: false, claimed: None }));
         }
@@ -103,7 +101,7 @@ impl Ledger {
         let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
         let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Abort::Conflict)?;
         self.store.charge(&mut transaction, user, Charge { job: true, ..Charge::default() }, now).await?;
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         self.wake_all(&steps);
         Ok(Ok(Admitted { conversation, job_id, fresh: true, claimed }))
     }

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use db::{Doing, Error};
+use db::Error;
 use records::{Budget, OverBudget, Timestamp, UserId};
 use sqlx::PgConnection;
 use store::budgets::JOB_SECONDS;
@@ -133,8 +133,7 @@ async fn count(
         .bind(limits.keys().copied().collect::<Vec<_>>())
         .bind(limits.values().copied().collect::<Vec<_>>())
         .fetch_all(connection)
-        .await
-        .doing("counting users' waiting jobs")?;
+        .await?;
     Ok(rows.into_iter().map(|row| (row.user_id, Waiting { jobs: row.waiting, limit: row.most })).collect())
 }
 
@@ -143,9 +142,8 @@ async fn lock_accounts(connection: &mut PgConnection, users: &BTreeMap<&str, i64
     sqlx::query(include_str!("../../sql/admission/lock_accounts.sql"))
         .bind(users.keys().copied().collect::<Vec<_>>())
         .execute(connection)
-        .await
-        .doing("locking users' accounts")
-        .map(drop)
+        .await?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ async fn an_unavailable_database_fails_a_whole_batch_once() {
         asked.fetch_add(1, Ordering::SeqCst);
         tokio::task::yield_now().await;
         let source = sqlx::Error::PoolTimedOut;
-        if numbers.is_empty() { Ok(Vec::new()) } else { Err(Error::Unavailable { doing: "asking", source }) }
+        if numbers.is_empty() { Ok(Vec::new()) } else { Err(source.into()) }
     }
     let (batcher, asked) = (Batcher::new(), Arc::new(AtomicUsize::new(0)));
     let answers = join_all((0..40).map(|number| batcher.run(&asked, number, unavailable))).await;

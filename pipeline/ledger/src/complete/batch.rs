@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use db::{Doing, Error, lock_user};
+use db::{Error, lock_user};
 use job::{Command, Job, Refusal, Timestamp, decide};
 use outbox::{
     announce::{Event, Events, announce},
@@ -56,7 +56,7 @@ impl Ledger {
         batch: &[Arc<Completion>],
         locks: Locks,
     ) -> Result<Vec<Outcome<Finished>>, Abort> {
-        let mut transaction = self.db.begin_without_clock(DOING).await?;
+        let mut transaction = self.db.begin_without_clock().await?;
         if locks == Locks::Wait {
             wait_for_locks(&mut transaction, batch).await?;
         }
@@ -70,7 +70,7 @@ impl Ledger {
         outcomes.extend(locked.into_iter().map(|granted| (granted.index, Outcome::Locked)));
         if !granted.is_empty() {
             let rows: Vec<&Stored> = granted.iter().map(|granted| &granted.after).collect();
-            let stored = row::store(&mut transaction, &rows, now, &self.policy).await.doing(DOING)?;
+            let stored = row::store(&mut transaction, &rows, now, &self.policy).await?;
             if stored.len() < rows.len() {
                 return Err(Abort::Conflict);
             }
@@ -78,7 +78,7 @@ impl Ledger {
             let changes: Vec<_> =
                 granted.iter().map(|granted| (&granted.before, &granted.after.job)).collect();
             count_totals(&mut transaction, &changes).await?;
-            transaction.commit().await.doing(DOING)?;
+            transaction.commit().await?;
             self.db.waker().job_settled();
             self.outbox.wake_pushes(pushes);
             if finished.values().any(Finished::has_deliveries) {
@@ -149,8 +149,7 @@ async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<Completion>]
             .bind(user_id.as_str())
             .bind(job.id.as_str())
             .execute(&mut *connection)
-            .await
-            .doing(DOING)?;
+            .await?;
         lock_conversation(connection, user_id, conversation_id).await?;
     }
     Ok(())
@@ -169,8 +168,7 @@ async fn lock_users(
     let locked: Vec<String> = sqlx::query_scalar(include_str!("../../sql/completion/lock_users.sql"))
         .bind(users.into_iter().collect::<Vec<_>>())
         .fetch_all(connection)
-        .await
-        .doing(DOING)?;
+        .await?;
     Ok(locked.into_iter().collect())
 }
 
@@ -188,8 +186,7 @@ async fn lock_jobs(
     let rows: Vec<Row> = sqlx::query_as(include_str!("../../sql/completion/lock_jobs.sql"))
         .bind(batch.iter().map(|completion| completion.claimed.job.id.as_str()).collect::<Vec<_>>())
         .fetch_all(connection)
-        .await
-        .doing(DOING)?;
+        .await?;
     let now = rows.first().map_or(Timestamp::MIN_UTC, |row| row.now);
     Ok((now, row::by_id(rows.into_iter().map(|row| row.job))?))
 }
@@ -209,8 +206,7 @@ async fn lock_conversations(
             .bind(users)
             .bind(conversations)
             .fetch_all(connection)
-            .await
-            .doing(DOING)?;
+            .await?;
     Ok(locked.into_iter().collect())
 }
 
@@ -274,9 +270,7 @@ async fn forget_taken_back(
 ) -> Result<(), Error> {
     let Completion { claimed, .. } = completion;
     let things: Vec<&str> = things.iter().map(String::as_str).collect();
-    forget_objects(connection, &claimed.user_id, Some(claimed.conversation_id.as_str()), &things)
-        .await
-        .doing("taking back deliveries")
+    Ok(forget_objects(connection, &claimed.user_id, Some(claimed.conversation_id.as_str()), &things).await?)
 }
 
 /// One event per created object.

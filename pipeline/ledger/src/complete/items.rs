@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use db::{Doing, Error};
+use db::Error;
 use job::Timestamp;
 use outbox::reminders::{Due, lock_subscriptions};
 use records::KnownTexts;
@@ -42,13 +42,12 @@ async fn take_back_earlier(
     }
     // Their pushes go with them.
     lock_subscriptions(connection, &claimed.user_id).await?;
-    sqlx::query_as(include_str!("../../sql/completion/take_back_items.sql"))
+    Ok(sqlx::query_as(include_str!("../../sql/completion/take_back_items.sql"))
         .bind(claimed.user_id.as_str())
         .bind(claimed.conversation_id.as_str())
         .bind(claimed.revision)
         .fetch_all(connection)
-        .await
-        .doing("taking back action items")
+        .await?)
 }
 
 /// Writes the new action items that nothing of the person's last two days, and nothing that a person kept of the very
@@ -177,8 +176,7 @@ async fn recent(
                 kept.iter().map(|completion| completion.claimed.conversation_id.as_str()).collect::<Vec<_>>(),
             )
             .fetch_all(connection)
-            .await
-            .doing("reading recent action items")?;
+            .await?;
     for (user, id, description) in rows {
         recent.entry(user).or_default().push((id, description));
     }
@@ -218,9 +216,8 @@ async fn insert(
         .bind(&dues)
         .bind(&positions)
         .execute(connection)
-        .await
-        .doing("writing action items")
-        .map(drop)
+        .await?;
+    Ok(())
 }
 
 /// A due date heard for an older item is taken over only where that one has none. Answers those that were, by person.
@@ -248,8 +245,7 @@ async fn hand_over_due_dates(
             .bind(&ids)
             .bind(&dues)
             .fetch_all(connection)
-            .await
-            .doing("handing over due dates")?;
+            .await?;
     let mut handed_over: HashMap<String, Vec<Due>> = HashMap::new();
     for (user, id, due_at) in rows {
         handed_over.entry(user).or_default().push(Due::of(&id, due_at));

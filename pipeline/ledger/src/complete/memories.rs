@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use db::{Doing, Error};
+use db::Error;
 use job::Timestamp;
 use records::KnownTexts;
 use sqlx::PgConnection;
@@ -29,8 +29,7 @@ pub(super) async fn take_back_earlier(
             .bind(claimed.conversation_id.as_str())
             .bind(claimed.revision)
             .fetch_all(&mut *connection)
-            .await
-            .doing("taking back memories")?;
+            .await?;
     }
     Ok(taken_back)
 }
@@ -85,8 +84,7 @@ async fn known(
     let rows: Vec<(String, String)> = sqlx::query_as(include_str!("../../sql/completion/known_memories.sql"))
         .bind(&people)
         .fetch_all(connection)
-        .await
-        .doing("reading memories")?;
+        .await?;
     for (user, content) in rows {
         known.entry(user).or_default().push(content);
     }
@@ -123,7 +121,6 @@ async fn insert(
         .bind(&contents)
         .bind(&categories)
         .execute(connection)
-        .await
-        .doing("writing memories")
-        .map(drop)
+        .await?;
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! What completions write on the conversations themselves.
 
-use db::{Doing, Error};
+use db::Error;
 use job::Timestamp;
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -14,7 +14,6 @@ pub(super) async fn complete_conversations(
     kept: &[&Completion],
     now: Timestamp,
 ) -> Result<(), Error> {
-    const DOING: &str = "completing conversations";
     if kept.is_empty() {
         return Ok(());
     }
@@ -24,8 +23,8 @@ pub(super) async fn complete_conversations(
     let encode = |error: serde_json::Error| sqlx::Error::Encode(error.into());
     let (mut events, mut apps): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
     for completion in kept {
-        events.push(events_to_json(&completion.results.structured.events).map_err(encode).doing(DOING)?);
-        apps.push(apps_to_json(&completion.results.apps).map_err(encode).doing(DOING)?);
+        events.push(events_to_json(&completion.results.structured.events).map_err(encode)?);
+        apps.push(apps_to_json(&completion.results.apps).map_err(encode)?);
     }
     sqlx::query(include_str!("../../sql/completion/store_results.sql"))
         .bind(now)
@@ -40,9 +39,8 @@ pub(super) async fn complete_conversations(
         .bind(of(|done| Some(&done.results.engine)))
         .bind(of(|done| done.results.folder_id.as_deref()))
         .execute(connection)
-        .await
-        .doing(DOING)
-        .map(drop)
+        .await?;
+    Ok(())
 }
 
 /// Judged not worth keeping: completed and discarded, unless the person said otherwise.
@@ -60,9 +58,8 @@ pub(super) async fn discard_conversations(
         .bind(discarded.iter().map(|done| done.claimed.conversation_id.as_str()).collect::<Vec<_>>())
         .bind(discarded.iter().map(|done| done.results.engine.as_str()).collect::<Vec<_>>())
         .execute(connection)
-        .await
-        .doing("discarding conversations")
-        .map(drop)
+        .await?;
+    Ok(())
 }
 
 /// One vector per conversation: the newest. The vectors travel as one array, each with the place where it ends.
@@ -92,9 +89,8 @@ pub(super) async fn embeddings(
         .bind(&numbers)
         .bind(&ends)
         .execute(connection)
-        .await
-        .doing("keeping embeddings")
-        .map(drop)
+        .await?;
+    Ok(())
 }
 
 /// What is on pictures.
@@ -118,7 +114,6 @@ pub(super) async fn photos(connection: &mut PgConnection, kept: &[&Completion]) 
         .bind(&photos)
         .bind(&descriptions)
         .execute(connection)
-        .await
-        .doing("describing pictures")
-        .map(drop)
+        .await?;
+    Ok(())
 }

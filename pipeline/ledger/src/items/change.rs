@@ -1,6 +1,6 @@
 //! A person's changes of action items.
 
-use db::{Doing, Error, idempotency::forget_answers};
+use db::{Error, idempotency::forget_answers};
 use outbox::{deliveries::forget::forget_objects, reminders::lock_subscriptions};
 use records::{ActionItem, ActionItemId, Timestamp, UserId};
 use sqlx::PgConnection;
@@ -29,33 +29,40 @@ impl Ledger {
         item: &ActionItemId,
         change: &ItemChange,
     ) -> Result<Option<ActionItem>, Error> {
-        const DOING: &str = "changing an action item";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(None) };
-        let after = update(&mut transaction, user, item, change, now).await.doing(DOING)?;
+        let (mut transaction, now) = self.db.begin().await?;
+        let Some(before) = lock(&mut transaction, user, item).await? else { return Ok(None) };
+        let after: ItemRow = sqlx::query_as(include_str!("../../sql/items/update.sql"))
+            .bind(user.as_str())
+            .bind(item.as_str())
+            .bind(now)
+            .bind(&change.description)
+            .bind(change.completed)
+            .bind(change.due_at.is_some())
+            .bind(change.due_at.flatten())
+            .fetch_one(&mut *transaction)
+            .await?;
+        let after = ActionItem::from(after);
         let changed = Changed { before: Some(before), after: after.clone() };
-        self.commit_changed(transaction, user, &[changed], now, DOING).await?;
+        self.commit_changed(transaction, user, &[changed], now).await?;
         Ok(Some(after))
     }
 
     /// Deletes an action item for good, with its undelivered events. `false`: no such item.
     pub async fn delete_action_item(&self, user: &UserId, item: &ActionItemId) -> Result<bool, Error> {
-        const DOING: &str = "deleting an action item";
-        let (mut transaction, _) = self.db.begin(DOING).await?;
-        let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(false) };
+        let (mut transaction, _) = self.db.begin().await?;
+        let Some(before) = lock(&mut transaction, user, item).await? else { return Ok(false) };
         // Its reminder and its pushes go with it.
         lock_subscriptions(&mut transaction, user).await?;
         sqlx::query(include_str!("../../sql/items/delete.sql"))
             .bind(user.as_str())
             .bind(item.as_str())
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let conversation = before.conversation_id.as_ref().map(|id| id.as_str());
         let held_by: Vec<&str> = [Some(item.as_str()), conversation].into_iter().flatten().collect();
-        forget_answers(&mut transaction, user, &held_by).await.doing(DOING)?;
-        forget_objects(&mut transaction, user, conversation, &[item.as_str()]).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+        forget_answers(&mut transaction, user, &held_by).await?;
+        forget_objects(&mut transaction, user, conversation, &[item.as_str()]).await?;
+        transaction.commit().await?;
         Ok(true)
     }
 }
@@ -72,24 +79,4 @@ async fn lock(
         .fetch_optional(connection)
         .await?;
     Ok(row.map(ActionItem::from))
-}
-
-async fn update(
-    connection: &mut PgConnection,
-    user: &UserId,
-    item: &ActionItemId,
-    change: &ItemChange,
-    now: Timestamp,
-) -> Result<ActionItem, sqlx::Error> {
-    let row: ItemRow = sqlx::query_as(include_str!("../../sql/items/update.sql"))
-        .bind(user.as_str())
-        .bind(item.as_str())
-        .bind(now)
-        .bind(&change.description)
-        .bind(change.completed)
-        .bind(change.due_at.is_some())
-        .bind(change.due_at.flatten())
-        .fetch_one(connection)
-        .await?;
-    Ok(row.into())
 }

@@ -1,9 +1,8 @@
 //! Action items that a person makes.
 
-use db::{Doing, Error};
+use db::Error;
 use outbox::announce::announce_created;
 use records::{ActionItem, ActionItemId, EventKind, Timestamp, UserId};
-use sqlx::PgConnection;
 use store::items::ItemRow;
 
 use super::dates::Changed;
@@ -12,13 +11,11 @@ use crate::Ledger;
 /// An action item to be created; it belongs to no conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewActionItem {
-    /// Its id.
     pub id: ActionItemId,
     /// 1–500 characters.
     pub description: String,
     /// Done already.
     pub completed: bool,
-    /// When it is due.
     pub due_at: Option<Timestamp>,
 }
 
@@ -30,36 +27,26 @@ impl Ledger {
         user: &UserId,
         new: &[NewActionItem],
     ) -> Result<Vec<ActionItem>, Error> {
-        const DOING: &str = "storing action items";
         let ids: Vec<&str> = new.iter().map(|item| item.id.as_str()).collect();
-        let (mut transaction, now) = self.db.begin_creating(DOING, &ids).await?;
-        let items = insert(&mut transaction, user, new, now).await.doing(DOING)?;
+        let (mut transaction, now) = self.db.begin_creating(&ids).await?;
+        let rows: Vec<ItemRow> = sqlx::query_as(include_str!("../../sql/items/insert.sql"))
+            .bind(user.as_str())
+            .bind(now)
+            .bind(&ids)
+            .bind(new.iter().map(|item| item.description.as_str()).collect::<Vec<_>>())
+            .bind(new.iter().map(|item| item.completed).collect::<Vec<_>>())
+            .bind(new.iter().map(|item| item.due_at).collect::<Vec<_>>())
+            .fetch_all(&mut *transaction)
+            .await?;
+        let items: Vec<ActionItem> = rows.into_iter().map(ActionItem::from).collect();
         let changes: Vec<Changed> =
             items.iter().map(|item| Changed { before: None, after: item.clone() }).collect();
         let entries =
             announce_created(&mut transaction, user, EventKind::ActionItemCreated, &ids, now).await?;
-        self.commit_changed(transaction, user, &changes, now, DOING).await?;
+        self.commit_changed(transaction, user, &changes, now).await?;
         if entries > 0 {
             self.db.waker().deliveries_written();
         }
         Ok(items)
     }
-}
-
-async fn insert(
-    connection: &mut PgConnection,
-    user: &UserId,
-    new: &[NewActionItem],
-    now: Timestamp,
-) -> Result<Vec<ActionItem>, sqlx::Error> {
-    let rows: Vec<ItemRow> = sqlx::query_as(include_str!("../../sql/items/insert.sql"))
-        .bind(user.as_str())
-        .bind(now)
-        .bind(new.iter().map(|item| item.id.as_str()).collect::<Vec<_>>())
-        .bind(new.iter().map(|item| item.description.as_str()).collect::<Vec<_>>())
-        .bind(new.iter().map(|item| item.completed).collect::<Vec<_>>())
-        .bind(new.iter().map(|item| item.due_at).collect::<Vec<_>>())
-        .fetch_all(connection)
-        .await?;
-    Ok(rows.into_iter().map(ActionItem::from).collect())
 }

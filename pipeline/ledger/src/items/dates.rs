@@ -1,7 +1,7 @@
 //! What a change of action items means for reminders: the one place through which what a user creates and
 //! changes goes, at the end of the transaction that does it. An item that is deleted takes its reminder along by its key.
 
-use db::{Doing, Error};
+use db::Error;
 use outbox::reminders::{self, Due};
 use records::{ActionItem, ActionItemId, Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
@@ -54,10 +54,9 @@ impl Ledger {
         user: &UserId,
         changes: &[Changed],
         now: Timestamp,
-        doing: &'static str,
     ) -> Result<(), Error> {
         let pushes = remind(&mut transaction, user, changes, now).await?;
-        transaction.commit().await.doing(doing)?;
+        transaction.commit().await?;
         self.outbox.wake_pushes(pushes);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! A person's changes of memories.
 
-use db::{Doing, Error, idempotency::forget_answers};
+use db::{Error, idempotency::forget_answers};
 use outbox::deliveries::forget::forget_objects;
 use records::{Memory, MemoryCategory, MemoryId, UserId};
 use store::memories::MemoryRow;
@@ -29,8 +29,7 @@ impl Ledger {
         memory: &MemoryId,
         change: &MemoryChange,
     ) -> Result<Option<Memory>, Error> {
-        const DOING: &str = "changing a memory";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let row: Option<MemoryRow> = sqlx::query_as(include_str!("../../sql/memories/update.sql"))
             .bind(user.as_str())
             .bind(memory.as_str())
@@ -40,28 +39,25 @@ impl Ledger {
             .bind(change.public.map(store::memories::visibility))
             .bind(&change.tags)
             .fetch_optional(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         row.map(Memory::try_from).transpose()
     }
 
     /// Deletes a memory for good, with its undelivered events. `false`: no such memory.
     pub async fn delete_memory(&self, user: &UserId, memory: &MemoryId) -> Result<bool, Error> {
-        const DOING: &str = "deleting a memory";
-        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let (mut transaction, _) = self.db.begin().await?;
         let conversation: Option<Option<String>> =
             sqlx::query_scalar(include_str!("../../sql/memories/delete.sql"))
                 .bind(user.as_str())
                 .bind(memory.as_str())
                 .fetch_optional(&mut *transaction)
-                .await
-                .doing(DOING)?;
-        forget_answers(&mut transaction, user, &[memory.as_str()]).await.doing(DOING)?;
+                .await?;
+        forget_answers(&mut transaction, user, &[memory.as_str()]).await?;
         if let Some(of) = &conversation {
-            forget_objects(&mut transaction, user, of.as_deref(), &[memory.as_str()]).await.doing(DOING)?;
+            forget_objects(&mut transaction, user, of.as_deref(), &[memory.as_str()]).await?;
         }
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         Ok(conversation.is_some())
     }
 }

@@ -1,6 +1,6 @@
 //! Memories that a person makes.
 
-use db::{Doing, Error};
+use db::Error;
 use outbox::announce::announce_created;
 use records::{EventKind, Memory, MemoryCategory, MemoryId, UserId};
 use store::memories::MemoryRow;
@@ -10,7 +10,6 @@ use crate::Ledger;
 /// A memory to be created; it belongs to no conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPersonMemory {
-    /// Its id.
     pub id: MemoryId,
     /// 1–500 characters.
     pub content: String,
@@ -31,9 +30,8 @@ impl Ledger {
         user: &UserId,
         new: &[NewPersonMemory],
     ) -> Result<Vec<Memory>, Error> {
-        const DOING: &str = "storing memories";
         let ids: Vec<&str> = new.iter().map(|memory| memory.id.as_str()).collect();
-        let (mut transaction, now) = self.db.begin_creating(DOING, &ids).await?;
+        let (mut transaction, now) = self.db.begin_creating(&ids).await?;
         let mut memories = Vec::with_capacity(new.len());
         for memory in new {
             let row: MemoryRow = sqlx::query_as(include_str!("../../sql/memories/insert.sql"))
@@ -45,12 +43,11 @@ impl Ledger {
                 .bind(&memory.tags)
                 .bind(now)
                 .fetch_one(&mut *transaction)
-                .await
-                .doing(DOING)?;
+                .await?;
             memories.push(row.try_into()?);
         }
         let entries = announce_created(&mut transaction, user, EventKind::MemoryCreated, &ids, now).await?;
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         if entries > 0 {
             self.db.waker().deliveries_written();
         }

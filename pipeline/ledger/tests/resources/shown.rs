@@ -150,7 +150,7 @@ async fn a_page_of_more_words_than_one_answer_may_hold_is_refused_and_a_shorter_
                  from conversations, generate_series(1, 5) n where user_id = 'ann'",
         )
         .await;
-    assert!(matches!(page(&world, 2).await, Err(db::Error::TooMuch { .. })));
+    assert!(matches!(page(&world, 2).await, Err(db::Error::TooMuch)));
     assert_eq!(page(&world, 1).await.unwrap()[0].segments.as_ref().map(Vec::len), Some(5));
     // Asked together, single views are read one by one.
     let one = |id: &'static str| {
@@ -188,7 +188,7 @@ async fn labels_count_as_words_do() {
                  from conversations, generate_series(1, 5000) n where user_id = 'ann'",
         )
         .await;
-    assert!(matches!(page(&world, 2).await, Err(db::Error::TooMuch { .. })));
+    assert!(matches!(page(&world, 2).await, Err(db::Error::TooMuch)));
     assert_eq!(page(&world, 1).await.unwrap()[0].segments.as_ref().map(Vec::len), Some(5_000));
 }
 

@@ -1,6 +1,6 @@
 //! Looking before, and freezing the list.
 
-use db::{Doing, Error};
+use db::Error;
 use ledger::{
     OperatorAction,
     operator::{Audited, write_action},
@@ -78,9 +78,8 @@ impl Operations {
     /// # Errors
     /// When the database does not answer within a minute.
     pub async fn preview_replay(&self, filter: &JobFilter) -> Result<ReplayPreview, Error> {
-        const DOING: &str = "previewing a replay";
-        let (mut transaction, _) = self.db.begin(DOING).await?;
-        patience(&mut transaction).await.doing(DOING)?;
+        let (mut transaction, _) = self.db.begin().await?;
+        patience(&mut transaction).await?;
         let mut query = QueryBuilder::new("with found as materialized (");
         push_found(&mut query, filter);
         query.push(
@@ -97,7 +96,7 @@ impl Operations {
              from found f group by dead_code order by 2 desc, 1",
         );
         let rows: Vec<(String, i64, i64, i64, i64, i64, i64)> =
-            query.build_query_as().fetch_all(&mut *transaction).await.doing(DOING)?;
+            query.build_query_as().fetch_all(&mut *transaction).await?;
         let mut preview = ReplayPreview::default();
         for (code, jobs, superseded, gone, parked, recorded, users) in rows {
             preview.jobs += jobs;
@@ -109,7 +108,7 @@ impl Operations {
             preview.codes.push((code, jobs));
         }
         (preview.recent_jobs, preview.recent_calls) =
-            sqlx::query_as(RECENT_CALLS).fetch_one(&mut *transaction).await.doing(DOING)?;
+            sqlx::query_as(RECENT_CALLS).fetch_one(&mut *transaction).await?;
         Ok(preview)
     }
 
@@ -124,9 +123,8 @@ impl Operations {
         order: &ReplayOrder,
         action: &OperatorAction,
     ) -> Result<Started, Error> {
-        const DOING: &str = "starting a replay";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        patience(&mut transaction).await.doing(DOING)?;
+        let (mut transaction, now) = self.db.begin().await?;
+        patience(&mut transaction).await?;
         let made = sqlx::query(include_str!("../../sql/orders/open.sql"))
             .bind(id.to_string())
             .bind(&action.operator)
@@ -137,17 +135,16 @@ impl Operations {
             .bind(order.in_flight.max(1))
             .bind(now)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         if made.rows_affected() > 0 {
-            let items = freeze(&mut transaction, id, &order.filter).await.doing(DOING)?;
+            let items = freeze(&mut transaction, id, &order.filter).await?;
             if items == 0 {
                 return Ok(Started::Nothing);
             }
             let subject = id.to_string();
             let audited = Audited { user: None, verb: "bulk_replay", subject: &subject };
-            write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
-            transaction.commit().await.doing(DOING)?;
+            write_action(&mut transaction, audited, action, now).await?;
+            transaction.commit().await?;
         }
         Ok(self
             .replay_operation(&id.to_string())

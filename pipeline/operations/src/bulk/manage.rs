@@ -1,6 +1,6 @@
 //! Operations as operators see and change them.
 
-use db::{Doing, Error};
+use db::Error;
 use ledger::{
     OperatorAction,
     operator::{Audited, write_action},
@@ -12,31 +12,28 @@ use crate::Operations;
 impl Operations {
     /// The newest operations.
     pub async fn replay_operations(&self, limit: i64) -> Result<Vec<ReplayView>, Error> {
-        sqlx::query_as(include_str!("../../sql/replays/list.sql"))
+        Ok(sqlx::query_as(include_str!("../../sql/replays/list.sql"))
             .bind(limit)
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing replays")
+            .await?)
     }
 
     /// One operation.
     pub async fn replay_operation(&self, id: &str) -> Result<Option<ReplayView>, Error> {
-        sqlx::query_as(include_str!("../../sql/replays/get.sql"))
+        Ok(sqlx::query_as(include_str!("../../sql/replays/get.sql"))
             .bind(id)
             .fetch_optional(self.db.pool())
-            .await
-            .doing("reading a replay")
+            .await?)
     }
 
     /// A page of an operation's items behind `after`, in the order of the list.
     pub async fn replay_items(&self, id: &str, after: i32, limit: i64) -> Result<Vec<ReplayItem>, Error> {
-        sqlx::query_as(include_str!("../../sql/replays/items.sql"))
+        Ok(sqlx::query_as(include_str!("../../sql/replays/items.sql"))
             .bind(id)
             .bind(after)
             .bind(limit)
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing a replay's items")
+            .await?)
     }
 
     /// Pauses, resumes or cancels an operation; an executor notices with its next item. One that is resumed can be taken at
@@ -47,27 +44,25 @@ impl Operations {
         change: ReplayChange,
         action: &OperatorAction,
     ) -> Result<Option<bool>, Error> {
-        const DOING: &str = "changing a replay";
         let (verb, to) = match change {
             ReplayChange::Pause => ("pause_bulk", "paused"),
             ReplayChange::Resume => ("resume_bulk", "running"),
             ReplayChange::Cancel => ("cancel_bulk", "cancelled"),
         };
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let changed = sqlx::query(include_str!("../../sql/replays/change_status.sql"))
             .bind(id)
             .bind(to)
             .bind(now)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         if changed.rows_affected() == 0 {
-            transaction.rollback().await.doing(DOING)?;
+            transaction.rollback().await?;
             return Ok(self.replay_operation(id).await?.map(|_| false));
         }
         let audited = Audited { user: None, verb, subject: id };
-        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+        write_action(&mut transaction, audited, action, now).await?;
+        transaction.commit().await?;
         Ok(Some(true))
     }
 }

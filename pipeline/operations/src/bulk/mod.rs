@@ -34,13 +34,10 @@ pub struct ReplayOrder {
 /// An operation as operators see it.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct ReplayView {
-    /// Its id.
     pub operation_id: String,
     /// `running`, `paused`, `cancelled` or `done`.
     pub status: String,
-    /// Who asked.
     pub operator: String,
-    /// Why.
     pub reason: String,
     /// What was asked for, in words.
     pub filter: String,
@@ -66,11 +63,8 @@ pub struct ReplayView {
     pub executor: Option<String>,
     /// Until when that process has it, unless it renews.
     pub lease_until: Timestamp,
-    /// When it was asked for.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
-    /// When it ended.
     pub finished_at: Option<Timestamp>,
 }
 
@@ -91,9 +85,7 @@ impl ReplayView {
 pub struct ReplayItem {
     /// Its place on the list, from 1.
     pub position: i32,
-    /// Whose job.
     pub user_id: String,
-    /// Which.
     pub job_id: String,
     /// `waiting`, `replayed`, `refused`, `completed`, `died_again` or `parked`.
     pub status: String,

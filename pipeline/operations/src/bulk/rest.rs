@@ -1,6 +1,6 @@
 //! What became of replayed jobs: recorded by each step of the operation, and periodically when no process works on it.
 
-use db::{Doing, Error};
+use db::Error;
 use job::Timestamp;
 use sqlx::PgConnection;
 
@@ -11,17 +11,15 @@ impl Operations {
     /// paused or cancelled, and no step is made then. With `parked` also where all that is left waits for its users'
     /// keys, which may take days. A locked operation is skipped until the next time.
     pub async fn follow_replays(&self, parked: bool) -> Result<(), Error> {
-        const DOING: &str = "following replays";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let followed: Vec<String> = sqlx::query_scalar(include_str!("../../sql/replays/followed.sql"))
             .bind(parked)
             .fetch_all(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         for operation in &followed {
-            come_to_rest(&mut transaction, operation, now).await.doing(DOING)?;
+            come_to_rest(&mut transaction, operation, now).await?;
         }
-        transaction.commit().await.doing(DOING)
+        Ok(transaction.commit().await?)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use db::{Doing, Error};
+use db::Error;
 use job::{JobId, Refusal, Timestamp};
 use ledger::{
     OperatorAction,
@@ -16,12 +16,9 @@ use sqlx::PgConnection;
 use super::rest::come_to_rest;
 use crate::Operations;
 
-const DOING: &str = "replaying an item";
-
 /// The right to work on an operation, for a while.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayTurn {
-    /// Which operation.
     pub operation_id: String,
     /// The claim: a newer one refuses this one's steps.
     pub epoch: i64,
@@ -84,8 +81,7 @@ impl Operations {
             .bind(executor)
             .bind(TURN)
             .fetch_optional(self.db.pool())
-            .await
-            .doing("taking a replay")?;
+            .await?;
         Ok(taken.map(|(operation_id, epoch)| ReplayTurn { operation_id, epoch }))
     }
 
@@ -95,9 +91,8 @@ impl Operations {
             .bind(&turn.operation_id)
             .bind(turn.epoch)
             .execute(self.db.pool())
-            .await
-            .doing("leaving a replay")
-            .map(drop)
+            .await?;
+        Ok(())
     }
 
     /// One step: notes which replayed jobs have come to rest, and replays the next item if the caps allow it. The
@@ -117,14 +112,30 @@ impl Operations {
 
     /// `give_up`: the item's job broke the machine in the try before; it is refused unseen.
     async fn try_step(&self, turn: &ReplayTurn, give_up: bool) -> Result<Stepped, Abort> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let Some(operation) = fenced(&mut transaction, turn, now).await.doing(DOING)? else {
-            return Ok(Stepped::Lost);
-        };
-        let unfinished = come_to_rest(&mut transaction, &turn.operation_id, now).await.doing(DOING)?;
-        let next = next_item(&mut transaction, turn).await.doing(DOING)?;
+        let (mut transaction, now) = self.db.begin().await?;
+        // Locked, while it runs under this turn's epoch; its lease is renewed.
+        let operation: Option<OperationRow> = sqlx::query_as(include_str!("../../sql/replays/hold.sql"))
+            .bind(&turn.operation_id)
+            .bind(turn.epoch)
+            .bind(now)
+            .bind(TURN)
+            .fetch_optional(&mut *transaction)
+            .await?;
+        let Some(operation) = operation else { return Ok(Stepped::Lost) };
+        let unfinished = come_to_rest(&mut transaction, &turn.operation_id, now).await?;
+        let next: Option<ItemRow> = sqlx::query_as(include_str!("../../sql/replays/next_item.sql"))
+            .bind(&turn.operation_id)
+            .fetch_optional(&mut *transaction)
+            .await?;
         let stepped = match next {
-            None if unfinished == 0 => finish(&mut transaction, turn, now).await.doing(DOING)?,
+            None if unfinished == 0 => {
+                sqlx::query(include_str!("../../sql/replays/finish.sql"))
+                    .bind(&turn.operation_id)
+                    .bind(now)
+                    .execute(&mut *transaction)
+                    .await?;
+                Stepped::Done
+            }
             None => Stepped::Wait(LOOK),
             Some(_) if unfinished >= i64::from(operation.in_flight) => Stepped::Wait(LOOK),
             Some(_) if now < operation.next_at => {
@@ -137,8 +148,8 @@ impl Operations {
                         self.replay_item(&mut transaction, &turn.operation_id, &operation, &item, now).await?
                     }
                 };
-                note(&mut transaction, turn, &operation, &item, &outcome, now).await.doing(DOING)?;
-                transaction.commit().await.doing(DOING)?;
+                note(&mut transaction, turn, &operation, &item, &outcome, now).await?;
+                transaction.commit().await?;
                 return Ok(match outcome {
                     Outcome::Refused(_) => Stepped::Refused,
                     Outcome::Replayed(written) => {
@@ -148,7 +159,7 @@ impl Operations {
                 });
             }
         };
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         Ok(stepped)
     }
 
@@ -175,28 +186,6 @@ impl Operations {
             Err(refusal) => Outcome::Refused(word(refusal)),
         })
     }
-}
-
-/// The operation, locked, while it runs under this turn's epoch; its lease is renewed.
-async fn fenced(
-    connection: &mut PgConnection,
-    turn: &ReplayTurn,
-    now: Timestamp,
-) -> Result<Option<OperationRow>, sqlx::Error> {
-    sqlx::query_as(include_str!("../../sql/replays/hold.sql"))
-        .bind(&turn.operation_id)
-        .bind(turn.epoch)
-        .bind(now)
-        .bind(TURN)
-        .fetch_optional(connection)
-        .await
-}
-
-async fn next_item(connection: &mut PgConnection, turn: &ReplayTurn) -> Result<Option<ItemRow>, sqlx::Error> {
-    sqlx::query_as(include_str!("../../sql/replays/next_item.sql"))
-        .bind(&turn.operation_id)
-        .fetch_optional(connection)
-        .await
 }
 
 /// Marks the item and moves the operation on. A second's worth of items may be made up for after a wait.
@@ -226,19 +215,6 @@ async fn note(
         .execute(connection)
         .await
         .map(drop)
-}
-
-async fn finish(
-    connection: &mut PgConnection,
-    turn: &ReplayTurn,
-    now: Timestamp,
-) -> Result<Stepped, sqlx::Error> {
-    sqlx::query(include_str!("../../sql/replays/finish.sql"))
-        .bind(&turn.operation_id)
-        .bind(now)
-        .execute(connection)
-        .await?;
-    Ok(Stepped::Done)
 }
 
 /// A refusal in the word of a column.

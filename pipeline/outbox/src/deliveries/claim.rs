@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use db::{
-    Doing, Error,
+    Error,
     secrets::{Context, Secrets},
 };
 use records::{ConversationId, Timestamp, UserId};
 use sqlx::PgConnection;
 
 use super::{
-    CLAIMING, ClaimedDelivery, Claims, DeliveryPolicy,
-    fair::{Due, DueRow, Gate, Passage, SenderLoad, deal, full, gates},
+    ClaimedDelivery, Claims, DeliveryPolicy,
+    fair::{Due, Gate, Passage, SenderLoad, deal, full, gates},
     waiting::{DEAD, DUE, MOVED, cancel, defer, wake_more},
 };
 use crate::Outbox;
@@ -58,9 +58,16 @@ impl Outbox {
         policy: &DeliveryPolicy,
         mut share: Option<SenderLoad>,
     ) -> Result<Claims<ClaimedDelivery>, Error> {
-        let (mut transaction, now) = self.db.begin(CLAIMING).await?;
-        let given_up = give_up_dead(&mut transaction, policy, now).await?;
-        wake_more(&mut transaction, now).await.doing(CLAIMING)?;
+        let (mut transaction, now) = self.db.begin().await?;
+        // Rows whose sender died in their last try: a delivery that kills its sender must end.
+        let given_up = sqlx::query(include_str!("../../sql/deliveries/give_up_dead.sql"))
+            .bind(now)
+            .bind(i32::try_from(policy.schedule.len()).unwrap_or(i32::MAX))
+            .bind(MOVED)
+            .execute(&mut *transaction)
+            .await?
+            .rows_affected();
+        wake_more(&mut transaction, now).await?;
         let (mut claimed, mut passed) = (Vec::new(), full(&mut transaction, policy, now).await?);
         if let Some(share) = &share {
             passed.add_full_users(share);
@@ -70,18 +77,27 @@ impl Outbox {
             if wanted <= 0 {
                 break;
             }
-            let due = due(&mut transaction, &passed, now, wanted.saturating_mul(PAGE_FACTOR)).await?;
+            let (users, endpoints) = passed.columns();
+            // Rows that are due, or whose sender died, of endpoints that were not skipped; oldest first, without locks.
+            let due: Vec<Due> = sqlx::query_as(include_str!("../../sql/deliveries/due.sql"))
+                .bind(now)
+                .bind(users)
+                .bind(endpoints)
+                .bind(wanted.saturating_mul(PAGE_FACTOR))
+                .bind(passed.users())
+                .fetch_all(&mut *transaction)
+                .await?;
             if due.is_empty() {
                 break;
             }
             let gates = gates(&mut transaction, &due, policy, now).await?;
             for gate in &gates {
-                clear(&mut transaction, gate, now).await.doing(CLAIMING)?;
+                clear(&mut transaction, gate, now).await?;
             }
             let dealt = deal(&due, &gates, wanted, &mut share, &mut passed);
             claimed.extend(take(&mut transaction, &dealt, policy.sending, self.db.secrets(), now).await?);
         }
-        transaction.commit().await.doing(CLAIMING)?;
+        transaction.commit().await?;
         Ok(Claims { claimed, given_up })
     }
 
@@ -96,29 +112,9 @@ impl Outbox {
             .bind(claimed.epoch)
             .bind(body)
             .execute(self.db.pool())
-            .await
-            .doing("keeping a rendered body")?;
+            .await?;
         Ok(kept.rows_affected() > 0)
     }
-}
-
-/// Rows that are due, or whose sender died, of endpoints that were not skipped; oldest first, without locks.
-async fn due(
-    connection: &mut PgConnection,
-    passed: &DueRow,
-    now: Timestamp,
-    limit: i64,
-) -> Result<Vec<Due>, Error> {
-    let (users, endpoints) = passed.columns();
-    sqlx::query_as(include_str!("../../sql/deliveries/due.sql"))
-        .bind(now)
-        .bind(users)
-        .bind(endpoints)
-        .bind(limit)
-        .bind(passed.users())
-        .fetch_all(connection)
-        .await
-        .doing(CLAIMING)
 }
 
 /// Takes what is due at a closed gate out of everybody's way, so that no claim spins over it: until the gate opens, or for
@@ -154,8 +150,7 @@ async fn take(
         .bind(now)
         .bind(now + TimeDelta::from_std(sending).unwrap_or(TimeDelta::zero()))
         .fetch_all(connection)
-        .await
-        .doing(CLAIMING)?;
+        .await?;
     Ok(rows.into_iter().filter_map(|row| claimed(secrets, row, now)).collect())
 }
 
@@ -205,21 +200,4 @@ fn claimed(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedDe
         now,
         trace: row.trace_context.as_deref().and_then(|text| text.parse().ok()),
     })
-}
-
-/// Rows whose sender died in their last try are exhausted: a delivery that kills its sender must end. Answers how many
-/// those were.
-async fn give_up_dead(
-    connection: &mut PgConnection,
-    policy: &DeliveryPolicy,
-    now: Timestamp,
-) -> Result<u64, Error> {
-    sqlx::query(include_str!("../../sql/deliveries/give_up_dead.sql"))
-        .bind(now)
-        .bind(i32::try_from(policy.schedule.len()).unwrap_or(i32::MAX))
-        .bind(MOVED)
-        .execute(connection)
-        .await
-        .doing(CLAIMING)
-        .map(|given_up| given_up.rows_affected())
 }

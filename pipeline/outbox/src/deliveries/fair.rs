@@ -3,11 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use db::{Doing, Error};
+use db::Error;
 use records::Timestamp;
 use sqlx::PgConnection;
 
-use super::{CLAIMING, DeliveryPolicy};
+use super::DeliveryPolicy;
 
 /// A row that may be taken.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -128,8 +128,7 @@ pub(super) async fn full(
     let busy: Vec<Busy> = sqlx::query_as(include_str!("../../sql/deliveries/busy_endpoints.sql"))
         .bind(now)
         .fetch_all(connection)
-        .await
-        .doing(CLAIMING)?;
+        .await?;
     let mut passed = DueRow::default();
     for gate in busy.into_iter().map(|busy| busy.state.gate(busy.under_way, policy, now)) {
         // What is due at a closed one is cleared away instead.
@@ -154,9 +153,18 @@ pub(super) async fn gates(
         .bind(users)
         .bind(endpoints)
         .fetch_all(&mut *connection)
-        .await
-        .doing(CLAIMING)?;
-    let under_way = under_way(connection, &locked, now).await?;
+        .await?;
+    let (users, endpoints): (Vec<&str>, Vec<&str>) =
+        locked.iter().map(|state| (state.user_id.as_str(), state.endpoint_id.as_str())).unzip();
+    let counts: Vec<(String, String, i64)> =
+        sqlx::query_as(include_str!("../../sql/deliveries/under_way.sql"))
+            .bind(users)
+            .bind(endpoints)
+            .bind(now)
+            .fetch_all(connection)
+            .await?;
+    let under_way: HashMap<_, _> =
+        counts.into_iter().map(|(user, endpoint, count)| ((user, endpoint), count)).collect();
     let gate = |state: EndpointState| {
         let busy = under_way.get(&(state.user_id.clone(), state.endpoint_id.clone())).copied().unwrap_or(0);
         state.gate(busy, policy, now)
@@ -177,24 +185,6 @@ impl EndpointState {
         };
         Gate { user_id: self.user_id, endpoint_id: self.endpoint_id, passage }
     }
-}
-
-async fn under_way(
-    connection: &mut PgConnection,
-    locked: &[EndpointState],
-    now: Timestamp,
-) -> Result<HashMap<(String, String), i64>, Error> {
-    let (users, endpoints): (Vec<&str>, Vec<&str>) =
-        locked.iter().map(|state| (state.user_id.as_str(), state.endpoint_id.as_str())).unzip();
-    let counts: Vec<(String, String, i64)> =
-        sqlx::query_as(include_str!("../../sql/deliveries/under_way.sql"))
-            .bind(users)
-            .bind(endpoints)
-            .bind(now)
-            .fetch_all(connection)
-            .await
-            .doing(CLAIMING)?;
-    Ok(counts.into_iter().map(|(user, endpoint, count)| ((user, endpoint), count)).collect())
 }
 
 /// Deals at most `wanted` due rows, in their order, to the gates that have capacity, of users who have not their share already.

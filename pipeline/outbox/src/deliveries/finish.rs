@@ -1,6 +1,6 @@
 //! How a try ended: the delivery's next state, and the endpoint's health, in one transaction under the epoch.
 
-use db::{Doing, Error};
+use db::Error;
 use records::Timestamp;
 use sqlx::{PgConnection, types::Json};
 
@@ -13,8 +13,6 @@ use crate::{
     DeliveryOutcome, Outbox,
     tries::{Ending, Health, decide},
 };
-
-const DOING: &str = "finishing a delivery";
 
 /// The locked endpoint of a delivery.
 #[derive(sqlx::FromRow)]
@@ -34,13 +32,30 @@ impl Outbox {
         outcome: DeliveryOutcome,
         policy: &DeliveryPolicy,
     ) -> Result<bool, Error> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
+        let (user, endpoint_id) = (claimed.user_id.as_str(), claimed.endpoint_id.as_str());
         // The endpoint's row is locked first, as the claim does it. None: it was removed.
-        let Some(endpoint) = lock_endpoint(&mut transaction, claimed).await? else { return Ok(false) };
+        let endpoint: Option<EndpointRow> =
+            sqlx::query_as(include_str!("../../sql/deliveries/lock_endpoint.sql"))
+                .bind(user)
+                .bind(endpoint_id)
+                .bind(&claimed.url)
+                .fetch_optional(&mut *transaction)
+                .await?;
+        let Some(endpoint) = endpoint else { return Ok(false) };
         let outcome = if endpoint.is_of_its_url { outcome } else { of_another_url(outcome) };
         let ending = decide(outcome, claimed.try_number, &policy.schedule, now);
         if !write(&mut transaction, claimed, &ending, now).await? {
-            return is_written(&mut transaction, claimed, &ending).await;
+            // Whether it was written before, under the same claim: a sender without an answer repeats it.
+            return Ok(sqlx::query_scalar(include_str!("../../sql/deliveries/is_finished.sql"))
+                .bind(user)
+                .bind(endpoint_id)
+                .bind(&claimed.delivery_id)
+                .bind(claimed.epoch)
+                .bind(ending.status)
+                .bind(ending.last_error)
+                .fetch_one(&mut *transaction)
+                .await?);
         }
         // A failure at a URL that was replaced says nothing about the new one.
         let try_says = match outcome.health() {
@@ -49,17 +64,16 @@ impl Outbox {
         };
         if let Some(health) = endpoint.health.after(try_says, policy, now) {
             store_health(&mut transaction, claimed, &health).await?;
-            let (user, endpoint) = (claimed.user_id.as_str(), claimed.endpoint_id.as_str());
             // What waits for it is moved with it; where much does, the rest by the claims that find it due.
             match try_says {
-                Health::Gone => cancel(&mut transaction, user, endpoint, None, now).await.doing(DOING)?,
+                Health::Gone => cancel(&mut transaction, user, endpoint_id, None, now).await?,
                 Health::Failing if !health.receiver.enabled => {
-                    park(&mut transaction, user, endpoint).await.doing(DOING)?;
+                    park(&mut transaction, user, endpoint_id).await?;
                 }
                 _ => {}
             }
         }
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         Ok(true)
     }
 }
@@ -81,19 +95,6 @@ fn of_another_url(outcome: DeliveryOutcome) -> DeliveryOutcome {
         DeliveryOutcome::Gone => again(Some(410), "status", 0),
         DeliveryOutcome::Delivered { .. } | DeliveryOutcome::Cancelled => outcome,
     }
-}
-
-async fn lock_endpoint(
-    connection: &mut PgConnection,
-    claimed: &ClaimedDelivery,
-) -> Result<Option<EndpointRow>, Error> {
-    sqlx::query_as(include_str!("../../sql/deliveries/lock_endpoint.sql"))
-        .bind(claimed.user_id.as_str())
-        .bind(&claimed.endpoint_id)
-        .bind(&claimed.url)
-        .fetch_optional(connection)
-        .await
-        .doing(DOING)
 }
 
 async fn write(
@@ -122,27 +123,8 @@ async fn write(
         .bind((ending.status != "cancelled").then_some(Json(entry)))
         .bind(TRIES_KEPT)
         .execute(connection)
-        .await
-        .doing(DOING)?;
+        .await?;
     Ok(written.rows_affected() > 0)
-}
-
-/// Whether the end was written before, under the same claim: a sender without an answer repeats it.
-async fn is_written(
-    connection: &mut PgConnection,
-    claimed: &ClaimedDelivery,
-    ending: &Ending,
-) -> Result<bool, Error> {
-    sqlx::query_scalar(include_str!("../../sql/deliveries/is_finished.sql"))
-        .bind(claimed.user_id.as_str())
-        .bind(&claimed.endpoint_id)
-        .bind(&claimed.delivery_id)
-        .bind(claimed.epoch)
-        .bind(ending.status)
-        .bind(ending.last_error)
-        .fetch_one(connection)
-        .await
-        .doing(DOING)
 }
 
 async fn store_health(
@@ -161,7 +143,6 @@ async fn store_health(
         .bind(health.receiver.last_success_at)
         .bind(health.updated_at)
         .execute(connection)
-        .await
-        .doing(DOING)
-        .map(drop)
+        .await?;
+    Ok(())
 }

@@ -16,9 +16,7 @@ pub struct DeliveryTry {
     /// Its number in the round of tries: a redelivery begins with 1 again.
     #[serde(rename = "try")]
     pub number: i32,
-    /// When it ended.
     pub at: Timestamp,
-    /// The status of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<i32>,
     /// Why it failed: a bounded error class.

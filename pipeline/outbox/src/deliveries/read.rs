@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use db::{Doing, Error};
+use db::Error;
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -29,8 +29,7 @@ impl Outbox {
     pub async fn next_delivery_in(&self) -> Result<Option<Duration>, Error> {
         let seconds: Option<f64> = sqlx::query_scalar(include_str!("../../sql/deliveries/next_in.sql"))
             .fetch_one(self.db.pool())
-            .await
-            .doing("looking for the next delivery")?;
+            .await?;
         let wait = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default().max(OVERDUE_LOOK);
         Ok(seconds.map(wait))
     }
@@ -43,7 +42,7 @@ impl Outbox {
         page: &DeliveryPage,
     ) -> Result<Vec<DeliveryView>, Error> {
         let after = page.after.as_ref();
-        sqlx::query_as(include_str!("../../sql/deliveries/list.sql"))
+        Ok(sqlx::query_as(include_str!("../../sql/deliveries/list.sql"))
             .bind(user.as_str())
             .bind(endpoint)
             .bind(page.limit)
@@ -52,8 +51,7 @@ impl Outbox {
             .bind(after.map(|after| after.created_at))
             .bind(after.map(|after| after.id.as_str()))
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing deliveries")
+            .await?)
     }
 
     /// Writes a test delivery (`webhook.test`); a repeat with the same id finds the first one's row. `None`: no such endpoint.
@@ -63,9 +61,8 @@ impl Outbox {
         endpoint: &str,
         delivery: &str,
     ) -> Result<Option<DeliveryView>, Error> {
-        const DOING: &str = "writing a test delivery";
-        let (mut transaction, now) = self.db.begin_creating(DOING, &[endpoint, delivery]).await?;
-        let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await.doing(DOING)? else {
+        let (mut transaction, now) = self.db.begin_creating(&[endpoint, delivery]).await?;
+        let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await? else {
             return Ok(None);
         };
         sqlx::query(include_str!("../../sql/deliveries/write_test.sql"))
@@ -76,16 +73,14 @@ impl Outbox {
             .bind(enabled)
             .bind(now)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let view = sqlx::query_as(include_str!("../../sql/deliveries/get.sql"))
             .bind(user.as_str())
             .bind(endpoint)
             .bind(delivery)
             .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         self.db.waker().deliveries_written();
         Ok(Some(view))
     }
@@ -97,15 +92,14 @@ impl Outbox {
         endpoint: &str,
         delivery: &str,
     ) -> Result<Redelivery, Error> {
-        const DOING: &str = "making a delivery due again";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let again = make_due(&mut transaction, (user, endpoint, delivery), now).await.doing(DOING)?;
+        let (mut transaction, now) = self.db.begin().await?;
+        let again = make_due(&mut transaction, (user, endpoint, delivery), now).await?;
         if let Redelivery::Due(_) = again {
-            transaction.commit().await.doing(DOING)?;
+            transaction.commit().await?;
             self.db.waker().deliveries_written();
         } else {
             // Ended explicitly, and not by the driver: a claim skips locked rows, however short the lock.
-            transaction.rollback().await.doing(DOING)?;
+            transaction.rollback().await?;
         }
         Ok(again)
     }

@@ -1,13 +1,12 @@
 //! Once more, all that did not get through: asked for by its owner or by an operator, it is the same.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 
 use super::read::share_endpoint;
 use crate::Outbox;
 
-const DOING: &str = "recovering deliveries";
 /// How many one transaction makes due again.
 const BATCH: i64 = 1_000;
 
@@ -29,15 +28,14 @@ impl Outbox {
         let begun = self.db.now().await?;
         let mut recovered = 0;
         loop {
-            let (mut transaction, now) = self.db.begin(DOING).await?;
-            let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await.doing(DOING)? else {
+            let (mut transaction, now) = self.db.begin().await?;
+            let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await? else {
                 return Ok(None);
             };
             let lost = Lost { since, begun, limit: BATCH };
             let due_at = enabled.then_some(now);
-            let batch =
-                make_lost_due(&mut transaction, (user, endpoint), &lost, due_at).await.doing(DOING)?;
-            transaction.commit().await.doing(DOING)?;
+            let batch = make_lost_due(&mut transaction, (user, endpoint), &lost, due_at).await?;
+            transaction.commit().await?;
             recovered += batch;
             if batch > 0 {
                 self.db.waker().deliveries_written();

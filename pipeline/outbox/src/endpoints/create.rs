@@ -1,12 +1,11 @@
 //! Making an endpoint: each person has their own twenty, also of two that are made at once.
 
-use db::{Doing, Error, lock_user, secrets::Context};
+use db::{Error, lock_user, secrets::Context};
 use records::UserId;
 
 use super::{Endpoint, NewEndpoint, row::EndpointRow};
 use crate::Outbox;
 
-const DOING: &str = "storing an endpoint";
 /// How many a user may have (DECISIONS §6): every event is sent to each of them, at the cost of all users' turns.
 const MOST: i64 = 20;
 
@@ -28,15 +27,14 @@ impl Outbox {
     ) -> Result<Result<Endpoint, EndpointRefusal>, Error> {
         let events: Vec<&str> = new.events.iter().map(|event| event.as_str()).collect();
         let secret = self.db.secrets().seal(Context::endpoint(user.as_str(), &new.id), &new.secret)?;
-        let (mut transaction, _) = self.db.begin_creating(DOING, &[&new.id]).await?;
+        let (mut transaction, _) = self.db.begin_creating(&[&new.id]).await?;
         lock_user(&mut transaction, user).await?;
         let (others, same_url): (i64, bool) =
             sqlx::query_as(include_str!("../../sql/endpoints/count_own.sql"))
                 .bind(user.as_str())
                 .bind(&new.url)
                 .fetch_one(&mut *transaction)
-                .await
-                .doing(DOING)?;
+                .await?;
         if same_url && !new.force {
             return Ok(Err(EndpointRefusal::SameUrl));
         }
@@ -51,9 +49,8 @@ impl Outbox {
             .bind(new.format.as_str())
             .bind(secret)
             .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         row.try_into().map(Ok)
     }
 }

@@ -1,6 +1,6 @@
 //! Replacing an endpoint's secret without a moment in which its owner can verify nothing.
 
-use db::{Doing, Error, secrets::Context};
+use db::{Error, secrets::Context};
 use records::UserId;
 use secrecy::SecretString;
 
@@ -23,8 +23,7 @@ impl Outbox {
             .bind(id)
             .bind(sealed)
             .fetch_optional(self.db.pool())
-            .await
-            .doing("replacing an endpoint's secret")?;
+            .await?;
         row.map(Endpoint::try_from).transpose()
     }
 }

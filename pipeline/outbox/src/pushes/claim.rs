@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use chrono::TimeDelta;
 use db::{
-    Doing, Error,
+    Error,
     secrets::{Context, Secrets},
 };
 use records::{ActionItemId, Timestamp, UserId};
@@ -13,7 +13,6 @@ use sqlx::PgConnection;
 use super::{ClaimedPush, PushPolicy, Pushed};
 use crate::{Claims, Outbox, SubscriptionKind};
 
-const DOING: &str = "claiming pushes";
 /// How many times one claim looks past people who have enough under way.
 const ROUNDS: usize = 8;
 /// What a claim reads for each push that it may take, so that one person's backlog seldom fills a page.
@@ -78,8 +77,14 @@ impl Outbox {
     /// out of the next round, and who had enough before out of all: nothing is written of what has to wait, however much
     /// it is and however often a process looks, and it hides no other user's.
     pub async fn claim_pushes(&self, limit: i64, policy: &PushPolicy) -> Result<Claims<ClaimedPush>, Error> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let given_up = give_up_dead(&mut transaction, policy, now).await?;
+        let (mut transaction, now) = self.db.begin().await?;
+        // Rows whose sender died in their last try: a push that kills its sender must end.
+        let given_up = sqlx::query(include_str!("../../sql/pushes/give_up_dead.sql"))
+            .bind(now)
+            .bind(i32::try_from(policy.schedule.len()).unwrap_or(i32::MAX))
+            .execute(&mut *transaction)
+            .await?
+            .rows_affected();
         let until = now + TimeDelta::from_std(policy.sending).unwrap_or(TimeDelta::zero());
         let (mut taken, mut busy) = (Vec::new(), under_way(&mut transaction, now).await?);
         for _ in 0..ROUNDS {
@@ -87,7 +92,13 @@ impl Outbox {
             if wanted == 0 {
                 break;
             }
-            let due = lock_due(&mut transaction, &full(&busy, policy.per_person), now, wanted).await?;
+            // Rows that are due, or whose sender died, of people who have not enough; oldest first. Locked rows are skipped.
+            let due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/pushes/lock_due.sql"))
+                .bind(now)
+                .bind(i64::try_from(wanted).unwrap_or(i64::MAX).saturating_mul(PAGE_FACTOR))
+                .bind(full(&busy, policy.per_person))
+                .fetch_all(&mut *transaction)
+                .await?;
             if due.is_empty() {
                 break;
             }
@@ -98,26 +109,10 @@ impl Outbox {
             let dealt = deal(open, &mut busy, wanted, policy.per_person);
             taken.extend(take(&mut transaction, &dealt, until).await?);
         }
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         let claimed = taken.into_iter().filter_map(|row| push(self.db.secrets(), row, now)).collect();
         Ok(Claims { claimed, given_up })
     }
-}
-
-/// Rows whose sender died in their last try are given up: a push that kills its sender must end. Answers how many those
-/// were.
-async fn give_up_dead(
-    connection: &mut PgConnection,
-    policy: &PushPolicy,
-    now: Timestamp,
-) -> Result<u64, Error> {
-    sqlx::query(include_str!("../../sql/pushes/give_up_dead.sql"))
-        .bind(now)
-        .bind(i32::try_from(policy.schedule.len()).unwrap_or(i32::MAX))
-        .execute(connection)
-        .await
-        .doing(DOING)
-        .map(|given_up| given_up.rows_affected())
 }
 
 /// Tries under way, by person. As many as all processes have slots: few.
@@ -125,31 +120,13 @@ async fn under_way(connection: &mut PgConnection, now: Timestamp) -> Result<Hash
     let counts: Vec<(String, i64)> = sqlx::query_as(include_str!("../../sql/pushes/under_way.sql"))
         .bind(now)
         .fetch_all(connection)
-        .await
-        .doing(DOING)?;
+        .await?;
     Ok(counts.into_iter().map(|(user, count)| (user, usize::try_from(count).unwrap_or(usize::MAX))).collect())
 }
 
 /// People who have enough under way.
 fn full(busy: &HashMap<String, usize>, per_person: usize) -> Vec<&str> {
     busy.iter().filter(|(_, under_way)| **under_way >= per_person).map(|(user, _)| user.as_str()).collect()
-}
-
-/// A page, for `wanted` pushes, of rows that are due, or whose sender died, of people who are not `full`; oldest first.
-/// Locked rows are skipped.
-async fn lock_due(
-    connection: &mut PgConnection,
-    full: &[&str],
-    now: Timestamp,
-    wanted: usize,
-) -> Result<Vec<DueRow>, Error> {
-    sqlx::query_as(include_str!("../../sql/pushes/lock_due.sql"))
-        .bind(now)
-        .bind(i64::try_from(wanted).unwrap_or(i64::MAX).saturating_mul(PAGE_FACTOR))
-        .bind(full)
-        .fetch_all(connection)
-        .await
-        .doing(DOING)
 }
 
 /// Those to take now, in their order: at most `wanted`, and so many of each person that `per_person` are under way.
@@ -180,9 +157,8 @@ async fn cancel(connection: &mut PgConnection, rows: &[DueRow], now: Timestamp) 
         .bind(deliveries)
         .bind(now)
         .execute(connection)
-        .await
-        .doing(DOING)
-        .map(drop)
+        .await?;
+    Ok(())
 }
 
 async fn take(
@@ -194,14 +170,13 @@ async fn take(
         return Ok(Vec::new());
     }
     let [users, subscriptions, deliveries] = columns(rows);
-    sqlx::query_as(include_str!("../../sql/pushes/take.sql"))
+    Ok(sqlx::query_as(include_str!("../../sql/pushes/take.sql"))
         .bind(users)
         .bind(subscriptions)
         .bind(deliveries)
         .bind(until)
         .fetch_all(connection)
-        .await
-        .doing(DOING)
+        .await?)
 }
 
 /// Columns for `unnest`.

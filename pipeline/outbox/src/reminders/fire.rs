@@ -1,13 +1,10 @@
 //! The moment has come: reminders become pushes.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{Timestamp, UserId};
-use sqlx::PgConnection;
 
 use super::{Notice, Noticed, write_pushes};
 use crate::Outbox;
-
-const DOING: &str = "firing reminders";
 
 #[derive(sqlx::FromRow)]
 struct Fired {
@@ -22,8 +19,13 @@ impl Outbox {
     /// Fires at most `limit` reminders whose moment has come: a push to each subscription, in the transaction that marks
     /// them as fired. Another process that fires skips locked ones. Returns how many were fired.
     pub async fn fire_reminders(&self, limit: i64) -> Result<usize, Error> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        let fired = take_due(&mut transaction, now, limit).await?;
+        let (mut transaction, now) = self.db.begin().await?;
+        // An item that is done, or has another date by now, is nothing to be reminded of.
+        let fired: Vec<Fired> = sqlx::query_as(include_str!("../../sql/reminders/take_due.sql"))
+            .bind(now)
+            .bind(limit)
+            .fetch_all(&mut *transaction)
+            .await?;
         for reminder in fired.iter().filter(|reminder| reminder.is_open) {
             let noticed = Noticed {
                 item: reminder.action_item_id.clone(),
@@ -33,17 +35,7 @@ impl Outbox {
             let user = UserId::new(reminder.user_id.as_str());
             write_pushes(&mut transaction, &user, &[noticed], Notice::Due, now).await?;
         }
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         Ok(fired.len())
     }
-}
-
-/// An item that is done, or has another date by now, is nothing to be reminded of.
-async fn take_due(connection: &mut PgConnection, now: Timestamp, limit: i64) -> Result<Vec<Fired>, Error> {
-    sqlx::query_as(include_str!("../../sql/reminders/take_due.sql"))
-        .bind(now)
-        .bind(limit)
-        .fetch_all(connection)
-        .await
-        .doing(DOING)
 }

@@ -1,6 +1,6 @@
 //! The webhooks of installed apps follow their app: its address, and whether it is still there.
 
-use db::{Doing, Error};
+use db::Error;
 
 use crate::Store;
 
@@ -15,21 +15,15 @@ impl Store {
     /// # Errors
     /// When the database does not answer: the round does it again.
     pub async fn follow_apps(&self, app: Option<&str>) -> Result<u64, Error> {
-        const DOING: &str = "moving the webhooks of apps";
         let mut changed = 0;
         for statement in [
             include_str!("../../sql/apps/move_endpoints.sql"),
             include_str!("../../sql/apps/orphan_endpoints.sql"),
         ] {
             loop {
-                let (mut transaction, _) = self.db.begin(DOING).await?;
-                let done = sqlx::query(statement)
-                    .bind(app)
-                    .bind(BATCH)
-                    .execute(&mut *transaction)
-                    .await
-                    .doing(DOING)?;
-                transaction.commit().await.doing(DOING)?;
+                let (mut transaction, _) = self.db.begin().await?;
+                let done = sqlx::query(statement).bind(app).bind(BATCH).execute(&mut *transaction).await?;
+                transaction.commit().await?;
                 changed += done.rows_affected();
                 if i64::try_from(done.rows_affected()).unwrap_or(0) < BATCH {
                     break;

@@ -1,6 +1,6 @@
 //! Installing and uninstalling an app.
 
-use db::{Doing, Error, lock_user, secrets::Context};
+use db::{Error, lock_user, secrets::Context};
 use records::{EventKind, Timestamp, UserId, WebhookFormat};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -43,15 +43,13 @@ impl Store {
     /// Installs an app for a user, with a webhook of the user's where the app takes conversations. Doing so again changes nothing,
     /// but makes that webhook if the app takes conversations only since then.
     pub async fn install_app(&self, user: &UserId, id: &str) -> Result<Result<(), InstallRefusal>, Error> {
-        const DOING: &str = "installing an app";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         lock_user(&mut transaction, user).await?;
         let wanted: Option<Wanted> = sqlx::query_as(include_str!("../../sql/apps/to_install.sql"))
             .bind(user.as_str())
             .bind(id)
             .fetch_optional(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let Some(wanted) = wanted else { return Ok(Err(InstallRefusal::NoSuchApp)) };
         if wanted.is_switched_off {
             return Ok(Err(InstallRefusal::SwitchedOff));
@@ -60,8 +58,7 @@ impl Store {
             .bind(user.as_str())
             .bind(id)
             .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         if others >= MOST {
             return Ok(Err(InstallRefusal::TooMany));
         }
@@ -71,37 +68,33 @@ impl Store {
             .bind(&wanted.owner_id)
             .bind(now)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         if let Some(url) = &wanted.webhook_url {
             let endpoint = endpoint_id(user, id);
             let secret = self.db.secrets().open(Context::app(&wanted.owner_id, id), &wanted.secret)?;
             let sealed = self.db.secrets().seal(Context::endpoint(user.as_str(), &endpoint), &secret)?;
-            make_endpoint(&mut transaction, user, id, &endpoint, url, &sealed, now).await.doing(DOING)?;
+            make_endpoint(&mut transaction, user, id, &endpoint, url, &sealed, now).await?;
         }
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         Ok(Ok(()))
     }
 
     /// Uninstalls an app, with its webhook. How often it wrote within the hour is remembered for that hour.
     pub async fn uninstall_app(&self, user: &UserId, id: &str) -> Result<Uninstalled, Error> {
-        const DOING: &str = "uninstalling an app";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         lock_user(&mut transaction, user).await?;
         let removed = sqlx::query(include_str!("../../sql/apps/uninstall.sql"))
             .bind(user.as_str())
             .bind(id)
             .bind(now)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         sqlx::query(include_str!("../../sql/apps/delete_endpoint.sql"))
             .bind(user.as_str())
             .bind(id)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         Ok(match removed.rows_affected() {
             0 => Uninstalled::Already,
             _ => Uninstalled::Uninstalled,
@@ -113,8 +106,7 @@ impl Store {
         let gone = sqlx::query(include_str!("../../sql/apps/prune_installs.sql"))
             .bind(batch)
             .execute(self.db.pool())
-            .await
-            .doing("pruning installs")?;
+            .await?;
         Ok(gone.rows_affected())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use db::{Doing, Error, idempotency::forget_answers, lock_user};
+use db::{Error, idempotency::forget_answers, lock_user};
 use records::{Timestamp, UserId};
 
 use crate::Store;
@@ -15,9 +15,7 @@ const DEAD: i64 = 20;
 /// A key to be stored; its text never gets here.
 #[derive(Clone, Debug)]
 pub struct NewAppKey {
-    /// Its id.
     pub id: String,
-    /// What its owner calls it.
     pub label: String,
     /// A hint such as `lak_ab12…wxyz`.
     pub prefix: String,
@@ -28,31 +26,23 @@ pub struct NewAppKey {
 /// A stored key.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct AppKey {
-    /// Its id.
     #[sqlx(rename = "key_id")]
     pub id: String,
-    /// What its owner calls it.
     pub label: String,
-    /// The hint.
     #[sqlx(rename = "key_prefix")]
     pub prefix: String,
-    /// When it was made.
     pub created_at: Timestamp,
     /// When it was last used, to the minute.
     pub last_used_at: Option<Timestamp>,
-    /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
 }
 
 /// Whose key it is, and of which app.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct AppKeyOwner {
-    /// The app's owner.
     #[sqlx(rename = "user_id", try_from = "String")]
     pub owner: UserId,
-    /// The key.
     pub key_id: String,
-    /// The app.
     pub app_id: String,
 }
 
@@ -82,16 +72,14 @@ impl Store {
         app: &str,
         key: &NewAppKey,
     ) -> Result<Result<AppKey, AppKeyRefusal>, Error> {
-        const DOING: &str = "making an app's key";
         // The app's id leads the list: an answer that is lost with its process is rebuilt from both.
-        let (mut transaction, now) = self.db.begin_creating(DOING, &[app, &key.id]).await?;
+        let (mut transaction, now) = self.db.begin_creating(&[app, &key.id]).await?;
         lock_user(&mut transaction, owner).await?;
         let live: i64 = sqlx::query_scalar(include_str!("../../sql/apps/count_keys.sql"))
             .bind(owner.as_str())
             .bind(app)
             .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         if live >= MOST {
             return Ok(Err(AppKeyRefusal::TooMany));
         }
@@ -104,44 +92,39 @@ impl Store {
             .bind(key.sha256.as_slice())
             .bind(now)
             .fetch_optional(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let Some(stored) = stored else { return Ok(Err(AppKeyRefusal::NoSuchApp)) };
         sqlx::query(include_str!("../../sql/apps/forget_old_keys.sql"))
             .bind(owner.as_str())
             .bind(app)
             .bind(DEAD)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         Ok(Ok(stored))
     }
 
     /// The keys of an app of the user's, newest first; none of another user's app.
     pub async fn app_keys(&self, owner: &UserId, app: &str) -> Result<Vec<AppKey>, Error> {
-        sqlx::query_as(include_str!("../../sql/apps/list_keys.sql"))
+        Ok(sqlx::query_as(include_str!("../../sql/apps/list_keys.sql"))
             .bind(owner.as_str())
             .bind(app)
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing an app's keys")
+            .await?)
     }
 
     /// Revokes a key at once. `false`: the app has no live key of that id.
     pub async fn revoke_app_key(&self, owner: &UserId, app: &str, id: &str) -> Result<bool, Error> {
-        const DOING: &str = "revoking an app's key";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let revoked = sqlx::query(include_str!("../../sql/apps/revoke_key.sql"))
             .bind(owner.as_str())
             .bind(app)
             .bind(id)
             .bind(now)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        forget_answers(&mut transaction, owner, &[id]).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        forget_answers(&mut transaction, owner, &[id]).await?;
+        transaction.commit().await?;
         Ok(revoked.rows_affected() > 0)
     }
 
@@ -151,8 +134,7 @@ impl Store {
             let found: Option<LiveKey> = sqlx::query_as(include_str!("../../sql/apps/key_owner.sql"))
                 .bind(sha256.as_slice())
                 .fetch_optional(self.db.pool())
-                .await
-                .doing("looking up an app's key")?;
+                .await?;
             let Some(LiveKey { owner, is_unnoted }) = found else { return Ok(None) };
             if is_unnoted && let Err(error) = self.note_app_key_use(&owner).await {
                 tracing::warn!(%error, "the use of an app's key could not be noted");
@@ -169,18 +151,16 @@ impl Store {
         key: &AppKeyOwner,
         per_minute: NonZeroU32,
     ) -> Result<Option<f64>, Error> {
-        const DOING: &str = "counting an app's request";
         let size = f64::from(per_minute.get());
         let count = async {
-            let mut transaction = self.db.begin_unflushed(DOING).await?;
+            let mut transaction = self.db.begin_unflushed().await?;
             let admitted = sqlx::query(include_str!("../../sql/apps/admit_request.sql"))
                 .bind(key.owner.as_str())
                 .bind(&key.app_id)
                 .bind(size)
                 .execute(&mut *transaction)
-                .await
-                .doing(DOING)?;
-            transaction.commit().await.doing(DOING)?;
+                .await?;
+            transaction.commit().await?;
             if admitted.rows_affected() > 0 {
                 return Ok(None);
             }
@@ -191,22 +171,19 @@ impl Store {
                     .bind(&key.app_id)
                     .bind(size)
                     .fetch_optional(self.db.pool())
-                    .await
-                    .doing(DOING)?;
+                    .await?;
             Ok(Some(next.flatten().unwrap_or_default()))
         };
         self.db.in_time(count).await
     }
 
     async fn note_app_key_use(&self, key: &AppKeyOwner) -> Result<(), Error> {
-        const DOING: &str = "noting the use of an app's key";
-        let mut transaction = self.db.begin_unflushed(DOING).await?;
+        let mut transaction = self.db.begin_unflushed().await?;
         sqlx::query(include_str!("../../sql/apps/note_key_use.sql"))
             .bind(key.owner.as_str())
             .bind(&key.key_id)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)
+            .await?;
+        Ok(transaction.commit().await?)
     }
 }

@@ -1,6 +1,6 @@
 //! The token with which an app's MCP server is called: written, and never shown again.
 
-use db::{Doing, Error, secrets::Context};
+use db::{Error, secrets::Context};
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 
@@ -40,8 +40,7 @@ impl Store {
             .bind(owner.as_str())
             .bind(id)
             .fetch_optional(self.db.pool())
-            .await
-            .doing("reading an app's token")?;
+            .await?;
         let open = |token: String| self.db.secrets().open(Context::mcp_token(owner.as_str(), id), &token);
         stored.flatten().map(open).transpose()
     }

@@ -1,6 +1,6 @@
 //! Making, changing and deleting an app.
 
-use db::{Doing, Error, idempotency::forget_answers, lock_user, secrets::Context};
+use db::{Error, idempotency::forget_answers, lock_user, secrets::Context};
 use records::UserId;
 use secrecy::SecretString;
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
@@ -14,7 +14,6 @@ const MOST: i64 = 50;
 /// An app to be made.
 #[derive(Clone, Debug)]
 pub struct NewApp {
-    /// Its id.
     pub id: String,
     /// What its owner sets.
     pub fields: AppFields,
@@ -42,16 +41,14 @@ pub enum Stored {
 impl Store {
     /// Makes an app.
     pub async fn create_app(&self, owner: &UserId, new: &NewApp) -> Result<Result<App, TooManyApps>, Error> {
-        const DOING: &str = "making an app";
         let secret = self.db.secrets().seal(Context::app(owner.as_str(), &new.id), &new.secret)?;
         let token = self.sealed_token(owner, &new.id, &new.fields.mcp_token)?;
-        let (mut transaction, now) = self.db.begin_creating(DOING, &[&new.id]).await?;
+        let (mut transaction, now) = self.db.begin_creating(&[&new.id]).await?;
         lock_user(&mut transaction, owner).await?;
         let owned: i64 = sqlx::query_scalar(include_str!("../../sql/apps/count_own.sql"))
             .bind(owner.as_str())
             .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         if owned >= MOST {
             return Ok(Err(TooManyApps));
         }
@@ -62,9 +59,8 @@ impl Store {
             .bind(new.fields.mcp_url.as_deref())
             .bind(token.as_deref())
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         let made = self.app(owner, &new.id).await?;
         made.map(Ok).ok_or_else(|| Error::ImpossibleRow {
             table: "apps",
@@ -82,9 +78,8 @@ impl Store {
         fields: &AppFields,
         manifest: Option<&KeptManifest>,
     ) -> Result<Stored, Error> {
-        const DOING: &str = "storing an app";
         let token = self.sealed_token(owner, id, &fields.mcp_token)?;
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let query = sqlx::query(include_str!("../../sql/apps/store.sql")).bind(owner.as_str()).bind(id);
         let stored = bound(query, fields, manifest)
             .bind(now)
@@ -93,9 +88,8 @@ impl Store {
             .bind(fields.mcp_token == McpToken::Keep)
             .bind(token.as_deref())
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         match (stored.rows_affected() > 0, self.app(owner, id).await?) {
             (true, Some(app)) => Ok(Stored::Stored(Box::new(app))),
             (false, Some(_)) => Ok(Stored::Changed),
@@ -105,16 +99,14 @@ impl Store {
 
     /// Deletes an app with its keys; what other users have of it is ignored from now on. `false`: the user owns no such app.
     pub async fn delete_app(&self, owner: &UserId, id: &str) -> Result<bool, Error> {
-        const DOING: &str = "deleting an app";
-        let (mut transaction, _) = self.db.begin(DOING).await?;
+        let (mut transaction, _) = self.db.begin().await?;
         let deleted = sqlx::query(include_str!("../../sql/apps/delete.sql"))
             .bind(owner.as_str())
             .bind(id)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        forget_answers(&mut transaction, owner, &[id]).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        forget_answers(&mut transaction, owner, &[id]).await?;
+        transaction.commit().await?;
         Ok(deleted.rows_affected() > 0)
     }
 }

@@ -1,6 +1,6 @@
 //! The conversation that a user's capture is filling.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{ConversationId, UserId};
 
 use crate::Store;
@@ -22,8 +22,7 @@ impl Store {
             sqlx::query_as(include_str!("../../sql/conversations/in_progress.sql"))
                 .bind(user.as_str())
                 .fetch_optional(self.db.pool())
-                .await
-                .doing("looking for a conversation in progress")?;
+                .await?;
         Ok(found.map(|(id, is_live)| InProgress { id: ConversationId::new(id), is_live }))
     }
 }

@@ -1,6 +1,6 @@
 //! One conversation with all that hangs on it.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{Conversation, ConversationId, UserId};
 use sqlx::FromRow;
 
@@ -9,8 +9,6 @@ use crate::{
     Store,
     columns::{ItemColumns, PeopleColumns, SegmentColumns},
 };
-
-const DOING: &str = "reading a conversation";
 
 impl Store {
     /// One conversation, whatever its status.
@@ -26,8 +24,7 @@ impl Store {
                 .bind(conversation.as_str())
                 .bind(with_transcript)
                 .fetch_optional(self.db.pool())
-                .await
-                .doing(DOING)?;
+                .await?;
             row.map(|row| row.view(with_transcript)).transpose()
         };
         self.db.in_time(read).await

@@ -1,7 +1,7 @@
 //! A page of conversations: with everything that a list shows of them in one statement, which sees one moment and
 //! costs one way to the database. Transcripts are a second one, in the same snapshot.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{Conversation, ConversationId, Segment, UserId};
 use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder};
 
@@ -11,8 +11,6 @@ use crate::{
     columns::ItemColumns,
     paging::{push_after, push_page},
 };
-
-const DOING: &str = "listing conversations";
 
 /// What [`ConversationRow`] reads, for the one statement here that is put together.
 const CONVERSATION_COLUMNS: &str = "user_id, conversation_id, created_at, updated_at, started_at, finished_at, language, \
@@ -33,11 +31,11 @@ impl Store {
         reserve: impl FnOnce(usize) -> Result<(), R>,
     ) -> Result<Result<Vec<ConversationView>, R>, Error> {
         if !filter.with_transcript {
-            let rows = self.rows_of(page(user, filter), DOING).await?;
+            let rows = page(user, filter).build_query_as().fetch_all(self.db.pool()).await?;
             return rows.into_iter().map(PageRow::view).collect::<Result<_, _>>().map(Ok);
         }
-        let mut snapshot = self.db.begin_reading(DOING).await?;
-        let rows = page(user, filter).build_query_as().fetch_all(&mut *snapshot).await.doing(DOING)?;
+        let mut snapshot = self.db.begin_reading().await?;
+        let rows = page(user, filter).build_query_as().fetch_all(&mut *snapshot).await?;
         let mut views = rows.into_iter().map(PageRow::view).collect::<Result<Vec<_>, _>>()?;
         // The sizes are asked first: streaming the rows to the client instead would hold this session for as long as a
         // slow client takes to read its answer.
@@ -154,8 +152,7 @@ async fn transcripts_size(
         .bind(ids)
         .bind(SEGMENT_OVERHEAD)
         .fetch_one(connection)
-        .await
-        .doing(DOING)?;
+        .await?;
     Ok(usize::try_from(size).unwrap_or(usize::MAX))
 }
 
@@ -170,7 +167,7 @@ async fn add_transcripts(
     views: &mut [ConversationView],
 ) -> Result<(), Error> {
     let ids: Vec<&ConversationId> = views.iter().map(|view| &view.conversation.id).collect();
-    let spoken = read_spoken(connection, user, &ids, DOING).await?;
+    let spoken = read_spoken(connection, user, &ids).await?;
     for (view, spoken) in views.iter_mut().zip(spoken) {
         view.people = spoken.people;
         view.segments = Some(spoken.segments);

@@ -1,6 +1,6 @@
 //! A conversation's row, read into `records::Conversation`.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{Conversation, ConversationId, FolderId, Source, Structured, Timestamp, UserId};
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -92,8 +92,7 @@ pub async fn read_conversation(
         .bind(user.as_str())
         .bind(conversation.as_str())
         .fetch_optional(connection)
-        .await
-        .doing("reading a conversation")?;
+        .await?;
     row.map(Conversation::try_from).transpose()
 }
 

@@ -1,6 +1,6 @@
 //! What was said in the conversations of a page, with the names of those who speak.
 
-use db::{Doing, Error};
+use db::Error;
 use futures::TryStreamExt;
 use records::{ConversationId, Segment, UserId};
 use sqlx::{FromRow, PgConnection};
@@ -41,7 +41,6 @@ pub(super) async fn read_spoken(
     connection: &mut PgConnection,
     user: &UserId,
     conversations: &[&ConversationId],
-    doing: &'static str,
 ) -> Result<Vec<Spoken>, Error> {
     let ids: Vec<&str> = conversations.iter().map(|id| id.as_str()).collect();
     let mut found: Vec<Spoken> = ids.iter().map(|_| Spoken::default()).collect();
@@ -52,12 +51,12 @@ pub(super) async fn read_spoken(
         .bind(&ids)
         .fetch(&mut *connection);
     // The rows come one by one, and none is kept beside what was made of it.
-    while let Some(row) = rows.try_next().await.doing(doing)? {
+    while let Some(row) = rows.try_next().await? {
         let row: PlacedSegment = row;
         let segment = Segment::from(row.segment);
         bytes += weight(&segment);
         if bytes > MOST_WORDS {
-            return Err(Error::TooMuch { doing });
+            return Err(Error::TooMuch);
         }
         names_people |= segment.person_id.is_some();
         if let Some(spoken) = found.get_mut(place(row.place)) {
@@ -71,8 +70,7 @@ pub(super) async fn read_spoken(
                 .bind(user.as_str())
                 .bind(&ids)
                 .fetch_all(connection)
-                .await
-                .doing(doing)?;
+                .await?;
         for person in people {
             if let Some(spoken) = found.get_mut(place(person.place)) {
                 spoken.people.push((person.person_id, person.name));

@@ -1,6 +1,6 @@
 //! Managing folders. Locks: the person's row, the folder, its conversations.
 
-use db::{Doing, Error, idempotency::forget_answers, lock_user};
+use db::{Error, idempotency::forget_answers, lock_user};
 use records::{FolderId, UserId};
 use sqlx::PgConnection;
 
@@ -10,7 +10,6 @@ use crate::Store;
 /// A folder to be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewFolder {
-    /// Its id.
     pub id: FolderId,
     /// 1–100 characters.
     pub name: String,
@@ -31,7 +30,6 @@ pub struct FolderChange {
     pub name: Option<String>,
     /// A rule in words for automatic filing; `Some(None)`: nothing is filed there by itself.
     pub description: Option<Option<String>>,
-    /// `#RRGGBB`.
     pub color: Option<String>,
     /// The name of an icon.
     pub icon: Option<String>,
@@ -56,8 +54,7 @@ pub enum DeletedFolder {
 impl Store {
     /// Stores a folder. `None`: no such person.
     pub async fn create_folder(&self, user: &UserId, new: &NewFolder) -> Result<Option<FolderView>, Error> {
-        const DOING: &str = "storing a folder";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         // Held, so that two folders at once get two places.
         lock_user(&mut transaction, user).await?;
         let stored = sqlx::query_as(include_str!("../../sql/folders/insert.sql"))
@@ -70,9 +67,8 @@ impl Store {
             .bind(new.order)
             .bind(now)
             .fetch_optional(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         Ok(stored)
     }
 
@@ -83,8 +79,7 @@ impl Store {
         folder: &FolderId,
         change: &FolderChange,
     ) -> Result<Option<FolderView>, Error> {
-        const DOING: &str = "changing a folder";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let stored = sqlx::query_as(include_str!("../../sql/folders/update.sql"))
             .bind(user.as_str())
             .bind(folder.as_str())
@@ -96,24 +91,21 @@ impl Store {
             .bind(&change.icon)
             .bind(change.order)
             .fetch_optional(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         Ok(stored)
     }
 
     /// Deletes a folder; its conversations stay and are in none. The person's row is locked first: a completion that
     /// files into the folder comes before this, or finds it gone.
     pub async fn delete_folder(&self, user: &UserId, folder: &FolderId) -> Result<DeletedFolder, Error> {
-        const DOING: &str = "deleting a folder";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         lock_user(&mut transaction, user).await?;
         let is_system: Option<bool> = sqlx::query_scalar(include_str!("../../sql/folders/lock.sql"))
             .bind(user.as_str())
             .bind(folder.as_str())
             .fetch_optional(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         match is_system {
             None => return Ok(DeletedFolder::Unknown),
             Some(true) => return Ok(DeletedFolder::System),
@@ -124,16 +116,14 @@ impl Store {
             .bind(folder.as_str())
             .bind(now)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         sqlx::query(include_str!("../../sql/folders/delete.sql"))
             .bind(user.as_str())
             .bind(folder.as_str())
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        forget_answers(&mut transaction, user, &[folder.as_str()]).await.doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        forget_answers(&mut transaction, user, &[folder.as_str()]).await?;
+        transaction.commit().await?;
         Ok(DeletedFolder::Deleted { taken_out: emptied.rows_affected() })
     }
 }
@@ -148,7 +138,6 @@ pub(crate) async fn hold_folder(
         .bind(user.as_str())
         .bind(folder.as_str())
         .fetch_optional(connection)
-        .await
-        .doing("holding a folder")?;
+        .await?;
     Ok(held.is_some())
 }

@@ -1,6 +1,6 @@
 //! The rule of three.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{GoalId, Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -20,7 +20,6 @@ pub(super) async fn make_room(
         .bind(now)
         .bind(OTHERS)
         .execute(connection)
-        .await
-        .doing("deactivating the oldest goal")
-        .map(drop)
+        .await?;
+    Ok(())
 }

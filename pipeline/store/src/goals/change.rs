@@ -1,6 +1,6 @@
 //! Changing a goal: what is sent is judged together with what is stored, under the lock of its row.
 
-use db::{Doing, Error, lock_user};
+use db::{Error, lock_user};
 use records::{Goal, GoalFault, GoalId, GoalType, Measure, UserId};
 
 use super::{
@@ -16,11 +16,8 @@ pub struct GoalChange {
     pub title: Option<String>,
     /// How it is measured. One that becomes boolean gets the ends 0 and 1.
     pub goal_type: Option<GoalType>,
-    /// Where it is reached.
     pub target_value: Option<f64>,
-    /// The low end of its scale.
     pub min_value: Option<f64>,
-    /// The high end of its scale.
     pub max_value: Option<f64>,
     /// What is counted; `Some(None)` takes it away.
     pub unit: Option<Option<String>>,
@@ -85,8 +82,7 @@ impl Store {
         goal: &GoalId,
         change: &GoalChange,
     ) -> Result<Result<Goal, GoalRefusal>, Error> {
-        const DOING: &str = "changing a goal";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let activates = change.is_active == Some(true);
         if activates {
             lock_user(&mut transaction, user).await?;
@@ -112,12 +108,11 @@ impl Store {
             .bind(change.unit.clone().flatten())
             .bind(change.is_active)
             .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         if activates {
             make_room(&mut transaction, user, goal, now).await?;
         }
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         row.try_into().map(Ok)
     }
 }

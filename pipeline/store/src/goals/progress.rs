@@ -1,7 +1,7 @@
 //! How far a goal has come: a value now, and one for every UTC day on which one was recorded.
 
 use chrono::NaiveDate;
-use db::{Doing, Error};
+use db::Error;
 use records::{Goal, GoalId, Measure, Timestamp, UserId};
 
 use super::{
@@ -15,7 +15,6 @@ use crate::Store;
 pub struct GoalPoint {
     /// The UTC day.
     pub day: NaiveDate,
-    /// The value.
     pub value: f64,
     /// When it was recorded.
     pub recorded_at: Timestamp,
@@ -29,8 +28,7 @@ impl Store {
         goal: &GoalId,
         value: f64,
     ) -> Result<Result<Goal, GoalRefusal>, Error> {
-        const DOING: &str = "setting a goal's progress";
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin().await?;
         let Some(stored) = locked(&mut transaction, user, goal).await? else {
             return Ok(Err(GoalRefusal::NoGoal));
         };
@@ -46,8 +44,7 @@ impl Store {
             .bind(value)
             .bind(now)
             .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         // The goal's row is locked by now: of two that tell a value at once, the second one stays in both places.
         sqlx::query(include_str!("../../sql/goals/note_progress.sql"))
             .bind(user.as_str())
@@ -55,9 +52,8 @@ impl Store {
             .bind(value)
             .bind(now)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         row.try_into().map(Ok)
     }
 
@@ -68,17 +64,15 @@ impl Store {
         goal: &GoalId,
         days: i32,
     ) -> Result<Option<Vec<GoalPoint>>, Error> {
-        const DOING: &str = "reading a goal's history";
         if self.goal(user, goal).await?.is_none() {
             return Ok(None);
         }
-        sqlx::query_as(include_str!("../../sql/goals/progress.sql"))
+        let points = sqlx::query_as(include_str!("../../sql/goals/progress.sql"))
             .bind(user.as_str())
             .bind(goal.as_str())
             .bind(days)
             .fetch_all(self.db.pool())
-            .await
-            .doing(DOING)
-            .map(Some)
+            .await?;
+        Ok(Some(points))
     }
 }

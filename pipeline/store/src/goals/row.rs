@@ -1,6 +1,6 @@
 //! A goal's row, read into `records::Goal`.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{Goal, GoalId, Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -30,8 +30,7 @@ pub(super) async fn locked(
         .bind(user.as_str())
         .bind(goal.as_str())
         .fetch_optional(connection)
-        .await
-        .doing("locking a goal")?;
+        .await?;
     row.map(Goal::try_from).transpose()
 }
 

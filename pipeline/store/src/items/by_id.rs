@@ -1,6 +1,6 @@
 //! Action items by their ids.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{ActionItem, UserId};
 
 use super::ItemRow;
@@ -13,8 +13,7 @@ impl Store {
             .bind(user.as_str())
             .bind(ids)
             .fetch_all(self.db.pool())
-            .await
-            .doing("reading action items")?;
+            .await?;
         Ok(rows.into_iter().map(ActionItem::from).collect())
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use chrono::TimeDelta;
-use db::{Doing, Error};
+use db::Error;
 use records::{ConversationId, Segment, Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
 use uuid::Uuid;
@@ -17,8 +17,6 @@ use crate::{
         insert_segments, length, said,
     },
 };
-
-const DOING: &str = "appending to a live conversation";
 
 /// What came of an append that was not refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +66,7 @@ impl Store {
     ) -> Result<Result<Appended, LiveLost>, Error> {
         self.db
             .in_time(async {
-                let (transaction, now) = self.db.begin(DOING).await?;
+                let (transaction, now) = self.db.begin().await?;
                 self.append(transaction, now, (user, conversation, epoch), segments, began_ago).await
             })
             .await
@@ -86,8 +84,8 @@ impl Store {
     ) -> Result<Result<Appended, LiveLost>, Error> {
         self.db
             .in_time(async {
-                let (mut transaction, now) = self.db.begin(DOING).await?;
-                lock_user(&mut transaction, user, DOING).await?;
+                let (mut transaction, now) = self.db.begin().await?;
+                lock_user(&mut transaction, user).await?;
                 self.append(transaction, now, (user, conversation, epoch), segments, began_ago).await
             })
             .await
@@ -101,7 +99,7 @@ impl Store {
         segments: &[Segment],
         began_ago: Option<f64>,
     ) -> Result<Result<Appended, LiveLost>, Error> {
-        let mut started_at = match hold(&mut transaction, user, conversation, epoch, DOING).await? {
+        let mut started_at = match hold(&mut transaction, user, conversation, epoch).await? {
             Ok(started_at) => started_at,
             Err(lost) => return Ok(Err(lost)),
         };
@@ -109,11 +107,15 @@ impl Store {
         if let Some(ago) = began_ago.filter(|_| stored.segments == 0) {
             started_at = now - span(ago);
         }
+        // The segments of these ids that this conversation holds, and those that others of the same device hold.
+        let known: Vec<Known> = sqlx::query_as(include_str!("../../sql/live/known_segments.sql"))
+            .bind(user.as_str())
+            .bind(conversation.as_str())
+            .bind(segments.iter().map(id_of).collect::<Vec<_>>())
+            .fetch_all(&mut *transaction)
+            .await?;
         let (repeatable, known): (Vec<Known>, Vec<Known>) =
-            known(&mut transaction, user, conversation, segments)
-                .await?
-                .into_iter()
-                .partition(|known| known.words_before.is_some());
+            known.into_iter().partition(|known| known.words_before.is_some());
         let is_ours = |segment: &&Segment| !repeatable.iter().any(|known| known.is_repeated_by(segment));
         let ours: Vec<Segment> = segments.iter().filter(is_ours).cloned().collect();
         if ours.is_empty() {
@@ -129,9 +131,7 @@ impl Store {
             return Ok(Ok(Appended::Full));
         }
         speakers(&mut transaction, user, conversation).await?.number(&mut new);
-        insert_segments(&mut transaction, user, conversation, stored.next_position, &new)
-            .await
-            .doing(DOING)?;
+        insert_segments(&mut transaction, user, conversation, stored.next_position, &new).await?;
         grow(&mut transaction, user, conversation, &grown, &known).await?;
         let finished_at = started_at + length(&ours);
         let bytes = after - before;
@@ -141,7 +141,7 @@ impl Store {
             Err(Error::OverBudget(_)) => return Ok(Ok(Appended::OverBudget)),
             charged => charged?,
         }
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         let numbers: HashMap<&str, Option<i32>> =
             new.iter().map(|segment| (id_of(segment), segment.speaker_id)).collect();
         let number = |segment: &Segment| {
@@ -158,15 +158,14 @@ impl Store {
         conversation: &ConversationId,
         epoch: i64,
     ) -> Result<Result<(), LiveLost>, Error> {
-        const DOING: &str = "renewing a live conversation";
         self.db
             .in_time(async {
-                let (mut transaction, now) = self.db.begin(DOING).await?;
-                if let Err(lost) = hold(&mut transaction, user, conversation, epoch, DOING).await? {
+                let (mut transaction, now) = self.db.begin().await?;
+                if let Err(lost) = hold(&mut transaction, user, conversation, epoch).await? {
                     return Ok(Err(lost));
                 }
                 renew(&mut transaction, user, conversation, None, 0, now).await?;
-                transaction.commit().await.doing(DOING)?;
+                transaction.commit().await?;
                 Ok(Ok(()))
             })
             .await
@@ -179,22 +178,6 @@ fn span(seconds: f64) -> TimeDelta {
 
 fn id_of(segment: &Segment) -> &str {
     segment.id.as_deref().unwrap_or_default()
-}
-
-/// The segments of these ids that this conversation holds, and those that others of the same device hold.
-async fn known(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-    segments: &[Segment],
-) -> Result<Vec<Known>, Error> {
-    sqlx::query_as(include_str!("../../sql/live/known_segments.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .bind(segments.iter().map(id_of).collect::<Vec<_>>())
-        .fetch_all(connection)
-        .await
-        .doing(DOING)
 }
 
 async fn grow(
@@ -215,9 +198,8 @@ async fn grow(
         .bind(grown.iter().map(|segment| segment.text.as_str()).collect::<Vec<_>>())
         .bind(grown.iter().map(|segment| segment.end).collect::<Vec<_>>())
         .execute(connection)
-        .await
-        .doing(DOING)
-        .map(drop)
+        .await?;
+    Ok(())
 }
 
 /// `words`: from when until when the conversation's words last; `last_append_at` tells an admission that there are more.
@@ -239,7 +221,6 @@ async fn renew(
         .bind(finished_at)
         .bind(bytes)
         .execute(connection)
-        .await
-        .doing(DOING)
-        .map(drop)
+        .await?;
+    Ok(())
 }

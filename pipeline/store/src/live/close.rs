@@ -1,6 +1,6 @@
 //! The end of a socket: an empty stub goes, everything else waits for its timeout or for the next socket.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{ConversationId, UserId};
 
 use super::{LiveLost, hold};
@@ -14,28 +14,25 @@ impl Store {
         conversation: &ConversationId,
         epoch: i64,
     ) -> Result<Result<(), LiveLost>, Error> {
-        const DOING: &str = "closing a live conversation";
         self.db
             .in_time(async {
-                let (mut transaction, _) = self.db.begin(DOING).await?;
-                if let Err(lost) = hold(&mut transaction, user, conversation, epoch, DOING).await? {
+                let (mut transaction, _) = self.db.begin().await?;
+                if let Err(lost) = hold(&mut transaction, user, conversation, epoch).await? {
                     return Ok(Err(lost));
                 }
                 let deleted = sqlx::query(include_str!("../../sql/live/delete_empty.sql"))
                     .bind(user.as_str())
                     .bind(conversation.as_str())
                     .execute(&mut *transaction)
-                    .await
-                    .doing(DOING)?;
+                    .await?;
                 if deleted.rows_affected() == 0 {
                     sqlx::query(include_str!("../../sql/live/leave.sql"))
                         .bind(user.as_str())
                         .bind(conversation.as_str())
                         .execute(&mut *transaction)
-                        .await
-                        .doing(DOING)?;
+                        .await?;
                 }
-                transaction.commit().await.doing(DOING)?;
+                transaction.commit().await?;
                 Ok(Ok(()))
             })
             .await

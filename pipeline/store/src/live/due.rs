@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use db::{
-    Doing, Error,
+    Error,
     cursor::{self, Cursor, KeysetPage},
 };
 use job::Timestamp;
@@ -31,8 +31,7 @@ impl Store {
             .bind(id)
             .bind(grace.as_secs_f64())
             .fetch_all(self.db.pool())
-            .await
-            .doing("reading live conversations that are due")?;
+            .await?;
         let next = cursor::next_cursor(rows.len(), limit, rows.last().cloned());
         let found = rows.into_iter().map(|(_, user, id)| (UserId::new(user), ConversationId::new(id)));
         Ok(KeysetPage { found: found.collect(), next })

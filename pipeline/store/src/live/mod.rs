@@ -15,9 +15,9 @@ mod usage;
 mod view;
 
 pub use append::Appended;
-use db::{Doing, Error};
+use db::Error;
 pub use due::LIVE_GRACE;
-pub use open::{LiveConversation, NewLive, OpenRefusal, Opening};
+pub use open::{LiveConversation, NewLive};
 pub use photos::{Photo, PhotoRefusal};
 use records::{ConversationId, Timestamp, UserId};
 pub use speakers::AssignedSpeaker;
@@ -37,12 +37,11 @@ pub enum LiveLost {
 }
 
 /// Locks a user, so that two of the user's sockets wait for each other; whether there is one who is not being deleted.
-async fn lock_user(connection: &mut PgConnection, user: &UserId, doing: &'static str) -> Result<bool, Error> {
+async fn lock_user(connection: &mut PgConnection, user: &UserId) -> Result<bool, Error> {
     let is_there: Option<i32> = sqlx::query_scalar(include_str!("../../sql/users/lock_staying.sql"))
         .bind(user.as_str())
         .fetch_optional(connection)
-        .await
-        .doing(doing)?;
+        .await?;
     Ok(is_there.is_some())
 }
 
@@ -52,9 +51,8 @@ pub(crate) async fn hold(
     user: &UserId,
     conversation: &ConversationId,
     epoch: i64,
-    doing: &'static str,
 ) -> Result<Result<Timestamp, LiveLost>, Error> {
-    Ok(match lock(connection, user, conversation).await.doing(doing)? {
+    Ok(match lock(connection, user, conversation).await? {
         Some((status, _, _)) if status != "in_progress" => Err(LiveLost::Ended),
         Some((_, Some(newest), started_at)) if newest == epoch => Ok(started_at),
         Some(_) => Err(LiveLost::Superseded),

@@ -1,13 +1,10 @@
 //! Opening: the user's conversation in progress is resumed, or a stub is made.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{ConversationId, Source, Timestamp, UserId};
-use sqlx::PgConnection;
 
 use super::lock_user;
 use crate::Store;
-
-const DOING: &str = "opening a live conversation";
 
 /// What a socket opens.
 #[derive(Clone, Debug)]
@@ -18,7 +15,6 @@ pub struct NewLive {
     pub wanted_id: Option<ConversationId>,
     /// The capture device: its conversation is resumed.
     pub device_id: Option<String>,
-    /// The client's platform.
     pub platform: Option<String>,
     /// A language code, or `multi`.
     pub language: String,
@@ -47,16 +43,6 @@ pub struct LiveConversation {
     pub pictured: bool,
 }
 
-/// Why nothing was opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenRefusal {
-    /// There is no such user, or the user is being deleted.
-    NoUser,
-}
-
-/// What an open comes to.
-pub type Opening = Result<LiveConversation, OpenRefusal>;
-
 #[derive(sqlx::FromRow)]
 struct OpenedRow {
     conversation_id: String,
@@ -70,17 +56,27 @@ struct OpenedRow {
 impl Store {
     /// Resumes the user's live conversation of this device whose last activity is younger than its timeout, or makes a
     /// stub. Either way the caller owns it: operations of sockets that opened it before are refused from now on. Two
-    /// opens of one user wait for each other, so that they open one conversation and not two.
-    pub async fn open_live(&self, user: &UserId, new: &NewLive) -> Result<Opening, Error> {
+    /// opens of one user wait for each other, so that they open one conversation and not two. `None`: no such user, or one who is being deleted.
+    pub async fn open_live(&self, user: &UserId, new: &NewLive) -> Result<Option<LiveConversation>, Error> {
         self.db.in_time(self.try_open_live(user, new)).await
     }
 
-    async fn try_open_live(&self, user: &UserId, new: &NewLive) -> Result<Opening, Error> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
-        if !lock_user(&mut transaction, user, DOING).await? {
-            return Ok(Err(OpenRefusal::NoUser));
+    async fn try_open_live(&self, user: &UserId, new: &NewLive) -> Result<Option<LiveConversation>, Error> {
+        let (mut transaction, now) = self.db.begin().await?;
+        if !lock_user(&mut transaction, user).await? {
+            return Ok(None);
         }
-        let opened = match resume(&mut transaction, user, new, now).await? {
+        // The conversation that the client names, or the newest one of its device, is taken over.
+        let resumed: Option<OpenedRow> = sqlx::query_as(include_str!("../../sql/live/resume.sql"))
+            .bind(user.as_str())
+            .bind(new.wanted_id.as_ref().map(ConversationId::as_str))
+            .bind(new.device_id.as_deref())
+            .bind(now)
+            .bind(new.timeout)
+            .bind(&new.process)
+            .fetch_optional(&mut *transaction)
+            .await?;
+        let opened = match resumed {
             Some(row) => LiveConversation {
                 id: ConversationId::new(row.conversation_id),
                 epoch: row.live_epoch,
@@ -89,63 +85,36 @@ impl Store {
                 resumed: true,
                 pictured: row.has_pictures,
             },
-            None => LiveConversation {
-                id: insert(&mut transaction, user, new, now).await?,
-                epoch: 1,
-                began_ago: None,
-                silent_for: 0.0,
-                resumed: false,
-                pictured: false,
-            },
+            None => {
+                // A stub under the id that the client wants, or under the fresh one when that is taken or was deleted.
+                let id: String = sqlx::query_scalar(include_str!("../../sql/live/open.sql"))
+                    .bind(user.as_str())
+                    .bind(new.wanted_id.as_ref().map(ConversationId::as_str))
+                    .bind(new.fresh_id.as_str())
+                    .bind(now)
+                    .bind(&new.language)
+                    .bind(new.source.as_str())
+                    .bind(new.device_id.as_deref())
+                    .bind(new.platform.as_deref())
+                    .bind(new.timeout)
+                    .bind(&new.process)
+                    .fetch_one(&mut *transaction)
+                    .await?;
+                LiveConversation {
+                    id: ConversationId::new(id),
+                    epoch: 1,
+                    began_ago: None,
+                    silent_for: 0.0,
+                    resumed: false,
+                    pictured: false,
+                }
+            }
         };
-        transaction.commit().await.doing(DOING)?;
-        Ok(Ok(opened))
+        transaction.commit().await?;
+        Ok(Some(opened))
     }
 }
 
 fn seconds(span: chrono::TimeDelta) -> f64 {
     span.as_seconds_f64().max(0.0)
-}
-
-/// The conversation that the client names, or the newest one of its device, is taken over.
-async fn resume(
-    connection: &mut PgConnection,
-    user: &UserId,
-    new: &NewLive,
-    now: Timestamp,
-) -> Result<Option<OpenedRow>, Error> {
-    sqlx::query_as(include_str!("../../sql/live/resume.sql"))
-        .bind(user.as_str())
-        .bind(new.wanted_id.as_ref().map(ConversationId::as_str))
-        .bind(new.device_id.as_deref())
-        .bind(now)
-        .bind(new.timeout)
-        .bind(&new.process)
-        .fetch_optional(connection)
-        .await
-        .doing(DOING)
-}
-
-/// Makes a stub under the id that the client wants, or under the fresh one when that is taken or was deleted.
-async fn insert(
-    connection: &mut PgConnection,
-    user: &UserId,
-    new: &NewLive,
-    now: Timestamp,
-) -> Result<ConversationId, Error> {
-    let id: String = sqlx::query_scalar(include_str!("../../sql/live/open.sql"))
-        .bind(user.as_str())
-        .bind(new.wanted_id.as_ref().map(ConversationId::as_str))
-        .bind(new.fresh_id.as_str())
-        .bind(now)
-        .bind(&new.language)
-        .bind(new.source.as_str())
-        .bind(new.device_id.as_deref())
-        .bind(new.platform.as_deref())
-        .bind(new.timeout)
-        .bind(&new.process)
-        .fetch_one(connection)
-        .await
-        .doing(DOING)?;
-    Ok(ConversationId::new(id))
 }

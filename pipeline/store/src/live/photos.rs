@@ -1,6 +1,6 @@
 //! Pictures of a live conversation.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{ConversationId, Timestamp, UserId};
 
 use super::{LiveLost, hold};
@@ -47,19 +47,17 @@ impl Store {
         epoch: i64,
         (photo, base64): (&str, &str),
     ) -> Result<Result<(), PhotoRefusal>, Error> {
-        const DOING: &str = "storing a picture";
         self.db
             .in_time(async {
-                let (mut transaction, now) = self.db.begin(DOING).await?;
-                if let Err(lost) = hold(&mut transaction, user, conversation, epoch, DOING).await? {
+                let (mut transaction, now) = self.db.begin().await?;
+                if let Err(lost) = hold(&mut transaction, user, conversation, epoch).await? {
                     return Ok(Err(PhotoRefusal::Lost(lost)));
                 }
                 let (stored, bytes): (i64, i64) = sqlx::query_as(include_str!("../../sql/photos/held.sql"))
                     .bind(user.as_str())
                     .bind(conversation.as_str())
                     .fetch_one(&mut *transaction)
-                    .await
-                    .doing(DOING)?;
+                    .await?;
                 if stored >= MOST || bytes + base64.len() as i64 > MOST_BYTES {
                     return Ok(Err(PhotoRefusal::TooMany));
                 }
@@ -70,8 +68,7 @@ impl Store {
                     .bind(base64)
                     .bind(now)
                     .execute(&mut *transaction)
-                    .await
-                    .doing(DOING)?;
+                    .await?;
                 // A repeat stores nothing.
                 let bytes = if inserted.rows_affected() > 0 { base64.len() as i64 } else { 0 };
                 sqlx::query(include_str!("../../sql/photos/added.sql"))
@@ -80,13 +77,12 @@ impl Store {
                     .bind(now)
                     .bind(bytes)
                     .execute(&mut *transaction)
-                    .await
-                    .doing(DOING)?;
+                    .await?;
                 match self.charge(&mut transaction, user, Charge { bytes, ..Charge::default() }, now).await {
                     Err(Error::OverBudget(_)) => return Ok(Err(PhotoRefusal::TooMany)),
                     charged => charged?,
                 }
-                transaction.commit().await.doing(DOING)?;
+                transaction.commit().await?;
                 Ok(Ok(()))
             })
             .await
@@ -94,12 +90,11 @@ impl Store {
 
     /// The pictures of a conversation, oldest first.
     pub async fn photos(&self, user: &UserId, conversation: &ConversationId) -> Result<Vec<Photo>, Error> {
-        sqlx::query_as(include_str!("../../sql/photos/list.sql"))
+        Ok(sqlx::query_as(include_str!("../../sql/photos/list.sql"))
             .bind(user.as_str())
             .bind(conversation.as_str())
             .fetch_all(self.db.pool())
-            .await
-            .doing("reading pictures")
+            .await?)
     }
 
     /// The oldest pictures of a conversation that have no description, at most 20 and 6 MiB: ids and base64, oldest first.
@@ -108,14 +103,13 @@ impl Store {
         user: &UserId,
         conversation: &ConversationId,
     ) -> Result<Vec<(String, String)>, Error> {
-        sqlx::query_as(include_str!("../../sql/photos/undescribed.sql"))
+        Ok(sqlx::query_as(include_str!("../../sql/photos/undescribed.sql"))
             .bind(user.as_str())
             .bind(conversation.as_str())
             .bind(DESCRIBED)
             .bind(DESCRIBED_BYTES)
             .fetch_all(self.db.pool())
-            .await
-            .doing("reading pictures")
+            .await?)
     }
 
     /// What is on the pictures of a conversation, where it is known: ids and descriptions, oldest first.
@@ -124,11 +118,10 @@ impl Store {
         user: &UserId,
         conversation: &ConversationId,
     ) -> Result<Vec<(String, String)>, Error> {
-        sqlx::query_as(include_str!("../../sql/photos/described.sql"))
+        Ok(sqlx::query_as(include_str!("../../sql/photos/described.sql"))
             .bind(user.as_str())
             .bind(conversation.as_str())
             .fetch_all(self.db.pool())
-            .await
-            .doing("reading pictures")
+            .await?)
     }
 }

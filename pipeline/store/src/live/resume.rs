@@ -1,6 +1,6 @@
 //! What a live session brings its user's keys for: the jobs that wait for them.
 
-use db::{Doing, Error};
+use db::Error;
 use job::JobId;
 use records::UserId;
 
@@ -13,8 +13,7 @@ impl Store {
             .bind(user.as_str())
             .bind(limit)
             .fetch_all(self.db.pool())
-            .await
-            .doing("reading parked jobs")?;
+            .await?;
         Ok(jobs.into_iter().map(JobId::from_text).collect())
     }
 }

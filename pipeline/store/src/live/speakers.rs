@@ -1,6 +1,6 @@
 //! Who a speaker of a live conversation is.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{ConversationId, UserId};
 
 use super::{LiveLost, hold};
@@ -26,19 +26,17 @@ impl Store {
         epoch: i64,
         assigned: &AssignedSpeaker,
     ) -> Result<Result<bool, LiveLost>, Error> {
-        const DOING: &str = "assigning a speaker";
         self.db
             .in_time(async {
-                let (mut transaction, now) = self.db.begin(DOING).await?;
-                if let Err(lost) = hold(&mut transaction, user, conversation, epoch, DOING).await? {
+                let (mut transaction, now) = self.db.begin().await?;
+                if let Err(lost) = hold(&mut transaction, user, conversation, epoch).await? {
                     return Ok(Err(lost));
                 }
                 let is_known: bool = sqlx::query_scalar(include_str!("../../sql/people/is_known.sql"))
                     .bind(user.as_str())
                     .bind(assigned.person_id.as_deref())
                     .fetch_one(&mut *transaction)
-                    .await
-                    .doing(DOING)?;
+                    .await?;
                 if !is_known {
                     return Ok(Ok(false));
                 }
@@ -49,17 +47,15 @@ impl Store {
                     .bind(assigned.speaker_id)
                     .bind(&assigned.segment_ids)
                     .execute(&mut *transaction)
-                    .await
-                    .doing(DOING)?;
+                    .await?;
                 // An admission that has read the segments before reads them again.
                 sqlx::query(include_str!("../../sql/live/speaker_named.sql"))
                     .bind(user.as_str())
                     .bind(conversation.as_str())
                     .bind(now)
                     .execute(&mut *transaction)
-                    .await
-                    .doing(DOING)?;
-                transaction.commit().await.doing(DOING)?;
+                    .await?;
+                transaction.commit().await?;
                 Ok(Ok(true))
             })
             .await

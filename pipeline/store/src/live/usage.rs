@@ -1,6 +1,6 @@
 //! What the speech of a live conversation took: numbers, by the sockets that filled it.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 
@@ -46,9 +46,8 @@ impl Store {
             .bind(usage.gap_seconds)
             .bind(usage.cost)
             .execute(self.db.pool())
-            .await
-            .doing("noting what speech took")
-            .map(drop)
+            .await?;
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Live conversations as operators see them: never words.
 
-use db::{Doing, Error};
+use db::Error;
 use records::Timestamp;
 
 use crate::Store;
@@ -8,9 +8,7 @@ use crate::Store;
 /// A live conversation.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct LiveView {
-    /// Whose.
     pub user_id: String,
-    /// Which.
     pub conversation_id: String,
     /// The process whose socket owns it; `None` between two sockets.
     pub live_process: Option<String>,
@@ -18,7 +16,6 @@ pub struct LiveView {
     pub live_since: Timestamp,
     /// How often it was opened.
     pub live_epoch: i64,
-    /// When it was made.
     pub created_at: Timestamp,
     /// When something was last said in it.
     pub last_activity_at: Timestamp,
@@ -31,11 +28,10 @@ pub struct LiveView {
 impl Store {
     /// Live conversations, those that are processed first at the top, at most `limit`; of one user when one is named.
     pub async fn list_live(&self, user: Option<&str>, limit: i64) -> Result<Vec<LiveView>, Error> {
-        sqlx::query_as(include_str!("../../sql/live/list.sql"))
+        Ok(sqlx::query_as(include_str!("../../sql/live/list.sql"))
             .bind(user)
             .bind(limit)
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing live conversations")
+            .await?)
     }
 }

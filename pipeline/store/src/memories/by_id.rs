@@ -1,6 +1,6 @@
 //! Memories by their ids.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{Memory, UserId};
 
 use super::MemoryRow;
@@ -13,8 +13,7 @@ impl Store {
             .bind(user.as_str())
             .bind(ids)
             .fetch_all(self.db.pool())
-            .await
-            .doing("reading memories")?;
+            .await?;
         rows.into_iter().map(Memory::try_from).collect()
     }
 }

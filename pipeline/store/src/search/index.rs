@@ -1,15 +1,13 @@
 //! Indexing: the passages of completed conversations are written behind their completion. What was completed before the
 //! index existed, or again, is found by the same look.
 
-use db::{Doing, Error};
+use db::Error;
 use futures::TryStreamExt;
 use records::Timestamp;
 use sqlx::PgConnection;
 
 use super::{configuration_of, passage::passages};
 use crate::Store;
-
-const DOING: &str = "indexing conversations";
 
 /// Words that are held at once while a batch is read: a conversation that alone has more is a batch of its own.
 const MOST_BYTES: usize = 512 * 1024;
@@ -46,12 +44,11 @@ impl Store {
     /// Indexes at most `limit` conversations in one transaction, and returns how many it did: fewer than `limit` do not
     /// mean that none is left. Cut off, it has done nothing; said twice, nothing more.
     pub async fn index_conversations(&self, limit: i64) -> Result<usize, Error> {
-        let mut transaction = self.db.begin_without_clock(DOING).await?;
+        let mut transaction = self.db.begin_without_clock().await?;
         let mut due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/search/due.sql"))
             .bind(limit)
             .fetch_all(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         if due.is_empty() {
             return Ok(0);
         }
@@ -64,17 +61,15 @@ impl Store {
             .bind(&users)
             .bind(&conversations)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         insert(&mut transaction, &due, &lines).await?;
         sqlx::query(include_str!("../../sql/search/indexed.sql"))
             .bind(&users)
             .bind(&conversations)
             .bind(&revisions)
             .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
+            .await?;
+        transaction.commit().await?;
         Ok(due.len())
     }
 }
@@ -93,7 +88,7 @@ async fn lines_of(connection: &mut PgConnection, due: &[DueRow]) -> Result<Vec<V
     .bind(&conversations)
     .bind(&places)
     .fetch(connection);
-    while let Some((place, content, is_user, person)) = rows.try_next().await.doing(DOING)? {
+    while let Some((place, content, is_user, person)) = rows.try_next().await? {
         let place = usize::try_from(place).unwrap_or_default();
         if place >= lines.len() && !lines.is_empty() && bytes > MOST_BYTES {
             // The last one is whole; the next look goes on with those behind it.
@@ -144,8 +139,7 @@ async fn insert(connection: &mut PgConnection, due: &[DueRow], lines: &[Vec<Stri
             .bind(&columns.languages[some.clone()])
             .bind(&columns.shown[some])
             .execute(&mut *connection)
-            .await
-            .doing(DOING)?;
+            .await?;
     }
     Ok(())
 }

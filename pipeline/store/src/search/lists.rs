@@ -1,6 +1,6 @@
 //! What the assistant lists: conversations of a span of time, and action items by state and due date.
 
-use db::{Doing, Error};
+use db::Error;
 use records::{ActionItem, Timestamp, UserId};
 
 use crate::{Store, items::ItemRow};
@@ -52,14 +52,13 @@ impl Store {
         end: Option<Timestamp>,
         limit: i64,
     ) -> Result<Vec<ConversationLine>, Error> {
-        sqlx::query_as(include_str!("../../sql/search/spans.sql"))
+        Ok(sqlx::query_as(include_str!("../../sql/search/spans.sql"))
             .bind(user.as_str())
             .bind(start)
             .bind(end)
             .bind(limit)
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing conversations of a span of time")
+            .await?)
     }
 
     /// A user's action items: open ones first, those that are due next before all others.
@@ -82,8 +81,7 @@ impl Store {
             .bind(words.as_ref().map_or("simple", |words| words.configuration))
             .bind(filter.limit)
             .fetch_all(self.db.pool())
-            .await
-            .doing("listing action items by their dates")?;
+            .await?;
         Ok(rows.into_iter().map(ActionItem::from).collect())
     }
 }

@@ -1,7 +1,7 @@
 //! The words of memories and action items, stored behind whatever writes their texts. A text that is new or was changed has none
 //! until then: searches compute them.
 
-use db::{Doing, Error};
+use db::Error;
 use records::UserId;
 use sqlx::PgConnection;
 
@@ -23,13 +23,11 @@ impl Store {
     /// # Errors
     /// When the database does not answer.
     pub async fn index_things(&self, limit: i64) -> Result<usize, Error> {
-        const DOING: &str = "indexing memories and action items";
-        let mut transaction = self.db.begin_without_clock(DOING).await?;
+        let mut transaction = self.db.begin_without_clock().await?;
         let due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/search/due_things.sql"))
             .bind(limit)
             .fetch_all(&mut *transaction)
-            .await
-            .doing(DOING)?;
+            .await?;
         let all = due.len();
         let (memories, items): (Vec<DueRow>, Vec<DueRow>) = due.into_iter().partition(|row| row.is_memory);
         for (sql, rows) in [
@@ -45,10 +43,9 @@ impl Store {
                 .bind(rows.iter().map(|row| row.language.as_str()).collect::<Vec<_>>())
                 .bind(rows.iter().map(|row| configuration_of(&row.language)).collect::<Vec<_>>())
                 .execute(&mut *transaction)
-                .await
-                .doing(DOING)?;
+                .await?;
         }
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         Ok(all)
     }
 }
@@ -65,12 +62,7 @@ pub(crate) async fn forget_words(
         include_str!("../../sql/search/forget_memories.sql"),
         include_str!("../../sql/search/forget_items.sql"),
     ] {
-        sqlx::query(sql)
-            .bind(user.as_str())
-            .bind(language)
-            .execute(&mut *connection)
-            .await
-            .doing("changing a user's language")?;
+        sqlx::query(sql).bind(user.as_str()).bind(language).execute(&mut *connection).await?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use chrono::Datelike;
-use db::{Doing, Error};
+use db::Error;
 use records::{ConversationId, Segment, Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -21,8 +21,6 @@ pub(crate) const MOST_BYTES: i64 = 4 * 1024 * 1024;
 
 /// Four digits of a year are what clients can read.
 const LAST_YEAR: i32 = 9_999;
-
-const DOING: &str = "appending segments";
 
 /// What a conversation holds before the append.
 #[derive(sqlx::FromRow)]
@@ -45,14 +43,21 @@ impl Store {
         conversation: &ConversationId,
         segments: &[Segment],
     ) -> Result<Result<i64, AppendRefusal>, Error> {
-        let (mut transaction, now) = self.db.begin_creating(DOING, &[conversation.as_str()]).await?;
-        let started_at = match lock(&mut transaction, user, conversation).await.doing(DOING)? {
+        let (mut transaction, now) = self.db.begin_creating(&[conversation.as_str()]).await?;
+        let started_at = match lock(&mut transaction, user, conversation).await? {
             None => return Ok(Err(AppendRefusal::NoConversation)),
             Some((status, _, started_at)) if status == "in_progress" => started_at,
             Some(_) => return Ok(Err(AppendRefusal::NotInProgress)),
         };
         let held = held(&mut transaction, user, conversation).await?;
-        let mut new = unknown(&mut transaction, user, conversation, segments).await?;
+        let ids: Vec<&str> = segments.iter().filter_map(|segment| segment.id.as_deref()).collect();
+        let stored: Vec<String> = sqlx::query_scalar(include_str!("../../sql/segments/stored.sql"))
+            .bind(user.as_str())
+            .bind(conversation.as_str())
+            .bind(&ids)
+            .fetch_all(&mut *transaction)
+            .await?;
+        let mut new = first_of_each(segments, stored.iter().map(String::as_str).collect());
         let segments = held.segments + i64::try_from(new.len()).unwrap_or(i64::MAX);
         let bytes = new.iter().map(|segment| i64::try_from(said(segment)).unwrap_or(i64::MAX));
         let bytes = bytes.fold(0, i64::saturating_add);
@@ -64,10 +69,18 @@ impl Store {
             return Ok(Err(AppendRefusal::TooLate));
         };
         speakers(&mut transaction, user, conversation).await?.number(&mut new);
-        insert_segments(&mut transaction, user, conversation, held.next_position, &new).await.doing(DOING)?;
-        touch(&mut transaction, user, conversation, (ended_at, bytes), now).await?;
+        insert_segments(&mut transaction, user, conversation, held.next_position, &new).await?;
+        // The conversation lasts as long as its words do, and waits anew for its finalize.
+        sqlx::query(include_str!("../../sql/segments/appended.sql"))
+            .bind(user.as_str())
+            .bind(conversation.as_str())
+            .bind(now)
+            .bind(ended_at)
+            .bind(bytes)
+            .execute(&mut *transaction)
+            .await?;
         self.charge(&mut transaction, user, Charge { bytes, ..Charge::default() }, now).await?;
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await?;
         Ok(Ok(segments))
     }
 }
@@ -91,30 +104,11 @@ pub(crate) async fn held(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Held, Error> {
-    sqlx::query_as(include_str!("../../sql/segments/held.sql"))
+    Ok(sqlx::query_as(include_str!("../../sql/segments/held.sql"))
         .bind(user.as_str())
         .bind(conversation.as_str())
         .fetch_one(connection)
-        .await
-        .doing(DOING)
-}
-
-/// The segments whose ids are not stored yet; of two with one id in the same append, the first.
-async fn unknown(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-    segments: &[Segment],
-) -> Result<Vec<Segment>, Error> {
-    let ids: Vec<&str> = segments.iter().filter_map(|segment| segment.id.as_deref()).collect();
-    let stored: Vec<String> = sqlx::query_scalar(include_str!("../../sql/segments/stored.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .bind(&ids)
-        .fetch_all(connection)
-        .await
-        .doing(DOING)?;
-    Ok(first_of_each(segments, stored.iter().map(String::as_str).collect()))
+        .await?)
 }
 
 /// The segments that have no id, or one that is neither known nor had by an earlier one.
@@ -132,27 +126,6 @@ pub(crate) async fn speakers(
         .bind(user.as_str())
         .bind(conversation.as_str())
         .fetch_all(connection)
-        .await
-        .doing(DOING)?;
+        .await?;
     Ok(Speakers::stored(labels))
-}
-
-/// The conversation lasts as long as its words do, and waits anew for its finalize.
-async fn touch(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-    (ended_at, bytes): (Timestamp, i64),
-    now: Timestamp,
-) -> Result<(), Error> {
-    sqlx::query(include_str!("../../sql/segments/appended.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .bind(now)
-        .bind(ended_at)
-        .bind(bytes)
-        .execute(connection)
-        .await
-        .doing(DOING)
-        .map(drop)
 }
