@@ -222,6 +222,8 @@ async fn an_app_that_the_message_does_not_name_is_not_asked() {
     for (question, tool) in [
         ("Ask Weather for the forecast in Hamburg", "get_weather"),
         ("Set brightness to 40", "set_brightness"),
+        // The tool that is written out, whatever else the words fit.
+        ("With Weather for the forecast of the city in mind, use set_brightness: 40", "set_brightness"),
         ("Use send_message: post \"I am late\" to #office", "send_message"),
     ] {
         let (_, made) = ask(question).await;

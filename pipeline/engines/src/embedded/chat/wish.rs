@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 
 use super::words::{due_of, local, moment, share, stamp, stems};
 use super::{Turn, answer, failed, listed, quoting, tasks, text};
-use crate::embedded::dates::ranges::Direction;
 use crate::embedded::items;
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{capitalised, pattern};
@@ -126,7 +125,7 @@ static MOVE: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static TIME_ALONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:at\s+)?(?:(?:half|quarter|a quarter|ten|twenty|five|twenty-five)\s+(?:past|to)\s+\p{L}+|\d{1,2}(?:[:.]\d{2})?\s*(?:am|pm|o'clock)?|\p{L}+ o'clock|noon|midday|midnight)\W*$",
+        r"(?i)^(?:at\s+\d{1,2}|(?:at\s+)?(?:(?:half|quarter|a quarter|ten|twenty|five|twenty-five)\s+(?:past|to)\s+\p{L}+|\d{1,2}:\d{2}|\d{1,2}(?:[:.]\d{2})?\s*(?:am|pm|o'clock)|\p{L}+ o'clock|noon|midday|midnight))\W*$",
     )
 });
 /// Words around the name of a task.
@@ -211,11 +210,11 @@ enum Wanted {
 fn wanted_due(turn: &Turn<'_>, when: &str) -> Option<Wanted> {
     let context = turn.round.context;
     let reference = turn.message.reference(context);
-    let (_, due) = reference.due(when).or_else(|| reference.due(&format!("at {when}")))?;
-    match reference.span(when, Direction::Future).is_none() && TIME_ALONE.is_match(when) {
-        true => Some(Wanted::Time(due.with_timezone(&context.zone).time())),
-        false => Some(Wanted::Due(due)),
+    if !TIME_ALONE.is_match(when) {
+        return reference.due(when).map(|(_, due)| Wanted::Due(due));
     }
+    let (_, due) = reference.due(when).or_else(|| reference.due(&format!("at {when}")))?;
+    Some(Wanted::Time(due.with_timezone(&context.zone).time()))
 }
 
 /// The moment by which a task is due after a change of the time alone.
