@@ -17,7 +17,6 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub(crate) user: UserId,
-    /// The key that was used.
     pub(crate) key_id: String,
     /// When that key stops working.
     pub(crate) expires_at: Option<Timestamp>,

@@ -50,7 +50,6 @@ enum Next {
 pub(crate) struct Assignment {
     /// The job, leased by this process.
     pub(crate) claimed: Claimed,
-    /// Its slot.
     pub(crate) slot: Slot,
 }
 

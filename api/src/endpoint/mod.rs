@@ -68,7 +68,6 @@ pub(crate) struct Endpoint {
     /// The route's pattern.
     pub(crate) path: &'static str,
     handler: MethodRouter<AppState>,
-    /// Who may call it.
     pub(crate) access: Access,
     /// What a repeat does.
     pub(crate) repeats: Repeats,
@@ -99,11 +98,9 @@ pub(crate) struct Endpoint {
 pub(crate) struct RequestBody {
     /// The name of its schema.
     pub(crate) name: &'static str,
-    /// What is in it.
     pub(crate) fields: Takes,
     /// Whether it must be there.
     pub(crate) required: bool,
-    /// One that is right.
     pub(crate) example: Value,
 }
 

@@ -12,7 +12,6 @@ pub(crate) struct Named<T> {
     pub(crate) name: &'static str,
     /// What it is.
     pub(crate) words: &'static str,
-    /// Words for its fields.
     pub(crate) notes: &'static [Note],
     /// How it is read.
     pub(crate) take: T,

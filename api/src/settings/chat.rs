@@ -49,7 +49,6 @@ pub struct ChatSettings {
     pub embedded: Arc<dyn Converse>,
     /// The engine for users who bring a key.
     pub with_key: EngineWithKey,
-    /// The apps of users.
     pub apps: Arc<dyn ChatApps>,
     /// How many turns the process runs at once.
     pub most: usize,

@@ -13,7 +13,6 @@ pub struct Cursor {
     /// What the walk is ordered by.
     pub at: Timestamp,
     pub user_id: UserId,
-    /// Which.
     pub id: String,
 }
 

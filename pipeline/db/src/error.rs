@@ -28,12 +28,7 @@ pub enum Error {
     },
     /// A row holds what the types cannot express (written by hand, or by a newer version).
     #[error("row {id} of {table} cannot be read: {column}")]
-    ImpossibleRow {
-        table: &'static str,
-        /// Which row.
-        id: String,
-        column: &'static str,
-    },
+    ImpossibleRow { table: &'static str, id: String, column: &'static str },
     /// A secret cannot be opened, or sealed, with the keys of `LISTEN_SECRETS_KEY`.
     #[error("a secret of {table} cannot be opened or sealed with the keys of LISTEN_SECRETS_KEY")]
     Unsealed { table: &'static str },

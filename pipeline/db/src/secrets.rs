@@ -47,7 +47,6 @@ pub struct Context<'a> {
     pub table: &'static str,
     pub column: &'static str,
     pub user: &'a str,
-    /// The row's own id.
     pub id: &'a str,
 }
 

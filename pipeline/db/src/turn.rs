@@ -11,7 +11,6 @@ use crate::{Db, error::Error};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnLease {
     pub user: UserId,
-    /// The id of its reply.
     pub reply_id: String,
     /// How long a renewal lasts.
     pub lease: Duration,

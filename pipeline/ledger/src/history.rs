@@ -83,9 +83,7 @@ pub struct Event {
     pub at: Timestamp,
     /// What was asked.
     pub verb: Verb,
-    /// The status before.
     pub from: String,
-    /// The status after.
     pub to: String,
     /// The newest claim after the transition.
     pub epoch: i64,

@@ -262,7 +262,6 @@ pub const ACTIONS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f61_6374_696f_6e73_0
 pub struct Audited<'a> {
     /// Whose data it is about; `None`: the service.
     pub user: Option<&'a UserId>,
-    /// The action's name.
     pub verb: &'static str,
     /// Which queue, operation, endpoint, delivery or app.
     pub subject: &'a str,

@@ -27,7 +27,6 @@ pub struct RunInput {
     pub content: Content,
     /// What is known of it beside them, with the oldest pictures that are described already.
     pub background: Background,
-    /// What the person is called.
     pub user_name: Option<String>,
     /// The IANA name of the zone that the person lives in now.
     pub time_zone: String,
@@ -35,7 +34,6 @@ pub struct RunInput {
     pub apps: Vec<String>,
     /// The prompt apps that the user installed: ids and prompts, in the order in which they were installed.
     pub prompt_apps: Vec<(String, String)>,
-    /// The person's folders.
     pub folders: Vec<Folder>,
     /// The person's action items created in the 2 days before now, not of this conversation, newest first, at most 500.
     pub recent_items: Vec<RecentItem>,

@@ -43,7 +43,6 @@ pub enum Transition {
 /// How a run that did not succeed ended, and what lies behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunEnd {
-    /// What the holder says.
     pub transition: Transition,
     /// For operators.
     pub cause: Option<Cause>,

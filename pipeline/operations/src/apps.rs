@@ -22,16 +22,12 @@ pub struct OperatorApp {
     /// What paths are resolved against.
     pub home_url: Option<String>,
     pub manifest_url: Option<String>,
-    /// Where conversations are posted.
     pub webhook_url: Option<String>,
     pub manifest: Option<String>,
-    /// When that was fetched.
     pub manifest_fetched_at: Option<Timestamp>,
     /// Since when its server has not answered.
     pub failing_since: Option<Timestamp>,
-    /// When it was switched off.
     pub switched_off_at: Option<Timestamp>,
-    /// Why.
     pub switched_off_reason: Option<String>,
     pub created_at: Timestamp,
     /// How many users have it installed.

@@ -36,13 +36,9 @@ pub struct ActionView {
     pub job_id: Option<String>,
     /// A queue, an operation, an endpoint or an erased user; of a job, the order for many jobs that it was part of.
     pub subject: Option<String>,
-    /// The job's status before.
     pub from_status: Option<String>,
-    /// The dead letter's code.
     pub from_code: Option<String>,
-    /// The job's dispatch before.
     pub from_generation: Option<i64>,
-    /// The job's dispatch after.
     pub to_generation: Option<i64>,
     /// Counts of what was done, where the action has some.
     pub detail: Option<String>,

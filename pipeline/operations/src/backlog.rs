@@ -34,7 +34,6 @@ pub struct Backlog {
     /// Seconds since the last admission or replay of the oldest parked job; 0 when none is parked.
     #[sqlx(rename = "parked_age")]
     pub oldest_parked_age: f64,
-    /// Workers that hold a lease.
     #[sqlx(rename = "holders")]
     pub lease_holders: i64,
     /// Leases that have run out and were not taken back yet.

@@ -34,7 +34,6 @@ pub struct Examination {
     pub waiting_for_locks: i64,
     /// Dead rows per live one, of the tables that change most, where there are more dead than live and than 10,000.
     pub bloated: Vec<(String, f64)>,
-    /// The reconciler's last round.
     pub last_round: Option<LastRound>,
 }
 
@@ -47,7 +46,6 @@ pub struct OldTransaction {
     pub application: String,
     /// `active`, `idle in transaction`, …
     pub state: String,
-    /// Seconds since it began.
     pub seconds: f64,
 }
 

@@ -65,7 +65,6 @@ impl IdKind {
 /// An id that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundId {
-    /// What it names.
     pub kind: IdKind,
     /// Whose it is; empty for a bulk replay.
     pub user_id: String,

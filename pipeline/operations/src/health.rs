@@ -45,13 +45,11 @@ pub struct Health {
     pub wal_bytes: f64,
     /// Transactions committed, and rolled back.
     pub commits: i64,
-    /// Transactions rolled back.
     pub rollbacks: i64,
     /// Blocks found in the server's cache.
     pub blocks_cached: i64,
     /// Blocks asked of the operating system.
     pub blocks_read: i64,
-    /// Deadlocks that the server ended.
     pub deadlocks: i64,
     /// Bytes on disk of this database.
     pub bytes: i64,

@@ -16,7 +16,6 @@ pub struct Overview {
     pub dead_letters: Vec<DeadLetters>,
     /// The reconciler's last round, in any process.
     pub last_round: Option<LastRound>,
-    /// Paused queues.
     pub pauses: Vec<Pause>,
     /// Processes that live.
     pub living: i64,
@@ -69,7 +68,6 @@ pub struct DeadLetters {
 pub struct MinuteView {
     /// Its beginning.
     pub minute: Timestamp,
-    /// Completed runs.
     pub completed: i64,
     pub failed: i64,
     /// Half of the runs were shorter: milliseconds, interpolated within the bounds of `RUN_MILLIS`; `None`: no runs.

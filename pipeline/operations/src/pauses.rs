@@ -18,7 +18,6 @@ pub struct Pause {
     pub queue: String,
     pub operator: String,
     pub reason: String,
-    /// Since when.
     pub paused_at: Timestamp,
 }
 

@@ -37,7 +37,6 @@ pub struct Process {
 /// Runs that ended in a process since it began; what came to them is added to the minute in which it says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunCounts {
-    /// Committed.
     pub completed: u64,
     pub failed: u64,
     /// Given back unharmed, or parked for a better key: no attempt was spent.
@@ -62,9 +61,7 @@ pub struct ProcessView {
     /// What it says of itself.
     #[sqlx(flatten)]
     pub process: Process,
-    /// When it was first seen.
     pub started_at: Timestamp,
-    /// When it was last seen.
     pub seen_at: Timestamp,
     /// Seen within the last 20 seconds.
     pub alive: bool,

@@ -19,7 +19,6 @@ pub struct Pruned {
     pub jobs: u64,
     /// Finished deliveries, of webhooks and of pushes.
     pub deliveries: u64,
-    /// Operator actions.
     pub actions: u64,
     /// Names of requests, a day old whatever the age asked for.
     pub requests: u64,

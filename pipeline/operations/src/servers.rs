@@ -33,7 +33,6 @@ pub enum ServerKind {
 /// A model server or a speech server, as a process knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelServer {
-    /// What it is asked for.
     #[serde(default)]
     pub kind: ServerKind,
     /// The engine that asks it: model and host, never a key.

@@ -32,7 +32,6 @@ pub struct EndpointView {
     pub disabled_reason: Option<String>,
     /// Since when nothing got through.
     pub failing_since: Option<Timestamp>,
-    /// Failures in a row.
     pub consecutive_failures: i32,
     /// Until when its breaker lets nothing through.
     pub open_until: Option<Timestamp>,

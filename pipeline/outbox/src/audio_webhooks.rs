@@ -41,7 +41,6 @@ pub struct AudioWebhook {
     pub failing_since: Option<Timestamp>,
     /// The last 2xx, to the minute.
     pub last_success_at: Option<Timestamp>,
-    /// When it was first set.
     pub created_at: Timestamp,
     /// When its owner last changed it.
     pub updated_at: Timestamp,

@@ -13,7 +13,6 @@ pub const MESSAGES_PER_HOUR: i32 = 10;
 pub struct AppMessage<'a> {
     pub id: &'a str,
     pub user: &'a UserId,
-    /// From which app.
     pub app: &'a str,
     pub text: &'a str,
     /// The request's name, where its client gave it one.

@@ -77,7 +77,6 @@ pub struct ClaimedDelivery {
     pub format: WebhookFormat,
     /// What happened. `None` for a test event (`webhook.test`).
     pub event: Option<EventKind>,
-    /// When it happened.
     pub occurred_at: Timestamp,
     pub conversation_id: Option<ConversationId>,
     /// The action item or memory it is about.

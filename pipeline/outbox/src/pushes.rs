@@ -79,7 +79,6 @@ pub struct ClaimedPush {
     pub epoch: i64,
     /// Which try this is, from 1.
     pub try_number: i32,
-    /// How the subscription is reached.
     pub kind: SubscriptionKind,
     pub url: String,
     pub pushed: Pushed,

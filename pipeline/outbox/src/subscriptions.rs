@@ -54,7 +54,6 @@ pub struct Subscription {
     pub failing_since: Option<Timestamp>,
     /// The last push that was taken.
     pub last_success_at: Option<Timestamp>,
-    /// When it was first made.
     pub created_at: Timestamp,
 }
 

@@ -48,12 +48,10 @@ impl AppVisibility {
 pub struct AppFields {
     pub name: String,
     pub description: String,
-    /// Who sees it.
     pub visibility: AppVisibility,
     /// What paths of its manifest are resolved against.
     pub home_url: Option<String>,
     pub manifest_url: Option<String>,
-    /// Where its users' conversations are posted.
     pub webhook_url: Option<String>,
     pub setup_url: Option<String>,
     /// What says whether a user has.
@@ -71,7 +69,6 @@ pub struct AppFields {
 pub struct KeptManifest {
     /// The manifest, every default written out.
     pub text: String,
-    /// SHA-256 of the text.
     pub sha256: [u8; 32],
     /// Whether the app may write to its users.
     pub chat_enabled: bool,
@@ -86,10 +83,8 @@ pub struct KeptManifest {
 pub struct App {
     pub id: String,
     pub owner: UserId,
-    /// What its owner set.
     pub fields: AppFields,
     pub manifest: Option<String>,
-    /// When that was fetched.
     pub manifest_fetched_at: Option<Timestamp>,
     /// Raised by every change.
     pub version: i64,
@@ -122,7 +117,6 @@ pub struct InstalledApp {
     pub name: String,
     pub manifest: Option<String>,
     pub setup_url: Option<String>,
-    /// The prompt of its summaries.
     pub summary_prompt: Option<String>,
     /// The token for its MCP server.
     pub mcp_token: Option<SecretString>,

@@ -54,7 +54,6 @@ pub struct LimitsChange {
 /// A user's limits and what is used of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserBudget {
-    /// The user's own limits.
     pub own: OwnLimits,
     /// The limits that count: the user's own, else this process's settings.
     pub limits: Budgets,
@@ -69,7 +68,6 @@ pub struct UserBudget {
 /// What a transaction adds to a user's account.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Charge {
-    /// Conversations that were created.
     pub conversations: i64,
     /// Bytes of what was said.
     pub bytes: i64,

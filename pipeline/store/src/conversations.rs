@@ -35,7 +35,6 @@ pub enum StatusFilter {
 /// Which conversations to list: by default only completed, not discarded ones (spec).
 #[derive(Clone, Debug, Default)]
 pub struct ConversationFilter {
-    /// Dates and paging.
     pub page: DatePage,
     /// In this status.
     pub status: StatusFilter,
@@ -56,7 +55,6 @@ pub struct ConversationView {
     pub folder_name: Option<String>,
     /// Read live from the action items, oldest first.
     pub action_items: Vec<ActionItem>,
-    /// Its segments, when asked for.
     pub segments: Option<Vec<Segment>>,
     /// The owner's own name (for speaker names).
     pub user_name: Option<String>,
@@ -73,7 +71,6 @@ pub struct ConversationChange {
     pub title: Option<String>,
     /// Hide or show.
     pub discarded: Option<bool>,
-    /// Mark.
     pub starred: Option<bool>,
     /// File, or take out (`Some(None)`).
     pub folder_id: Option<Option<FolderId>>,

@@ -21,7 +21,6 @@ pub struct NewGoal {
     pub id: GoalId,
     /// 1–500 characters.
     pub title: String,
-    /// How it is measured.
     pub goal_type: GoalType,
     pub target_value: f64,
     pub current_value: f64,

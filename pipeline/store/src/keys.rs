@@ -17,7 +17,6 @@ pub struct NewKey {
     pub name: String,
     /// A hint such as `lsk_ab…wxyz`.
     pub prefix: String,
-    /// SHA-256 of the key's text.
     pub sha256: [u8; 32],
     /// Scopes in canonical order.
     pub scopes: Vec<String>,
@@ -33,7 +32,6 @@ pub struct Key {
     pub name: String,
     #[sqlx(rename = "key_prefix")]
     pub prefix: String,
-    /// Scopes.
     pub scopes: Vec<String>,
     pub created_at: Timestamp,
     /// When it was last used (to the minute).

@@ -12,14 +12,12 @@ use crate::{LimitsChange, Store, search::forget_words};
 pub struct User {
     #[sqlx(rename = "user_id", try_from = "String")]
     pub id: UserId,
-    /// The name, when known.
     pub name: Option<String>,
     /// An IANA name, always one that chrono-tz knows.
     pub time_zone: String,
     pub language: String,
     /// Only runs that hold the person's own keys are allowed.
     pub requires_byok: bool,
-    /// Enabled summarization apps.
     pub apps: Vec<String>,
     pub created_at: Timestamp,
 }
@@ -34,9 +32,7 @@ pub struct UserChange {
     pub language: Option<String>,
     /// Marking a person parks the person's queued jobs in the same transaction.
     pub requires_byok: Option<bool>,
-    /// Enabled summarization apps.
     pub apps: Option<Vec<String>>,
-    /// The user's own limits.
     pub limits: LimitsChange,
 }
 

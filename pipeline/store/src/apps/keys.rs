@@ -19,7 +19,6 @@ pub struct NewAppKey {
     pub label: String,
     /// A hint such as `lak_ab12…wxyz`.
     pub prefix: String,
-    /// SHA-256 of its text.
     pub sha256: [u8; 32],
 }
 

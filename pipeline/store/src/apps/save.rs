@@ -15,7 +15,6 @@ const MOST: i64 = 50;
 #[derive(Clone, Debug)]
 pub struct NewApp {
     pub id: String,
-    /// What its owner sets.
     pub fields: AppFields,
     /// Its manifest, where it has one.
     pub manifest: Option<KeptManifest>,

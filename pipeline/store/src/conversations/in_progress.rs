@@ -8,7 +8,6 @@ use crate::Store;
 /// A conversation that still takes words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InProgress {
-    /// Which.
     pub id: ConversationId,
     /// A socket fills it, or did.
     pub is_live: bool,

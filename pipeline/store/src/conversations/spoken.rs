@@ -13,7 +13,6 @@ const MOST_WORDS: usize = 32 * 1024 * 1024;
 /// What was said in one conversation.
 #[derive(Default)]
 pub(super) struct Spoken {
-    /// In their order.
     pub(super) segments: Vec<Segment>,
     /// Known people whom they name, by id: each once, in the order of appearance.
     pub(super) people: Vec<(String, String)>,

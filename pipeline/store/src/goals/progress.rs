@@ -16,7 +16,6 @@ pub struct GoalPoint {
     /// The UTC day.
     pub day: NaiveDate,
     pub value: f64,
-    /// When it was recorded.
     pub recorded_at: Timestamp,
 }
 

@@ -29,7 +29,6 @@ pub struct NewLive {
 /// A live conversation, owned by the socket that was given its epoch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveConversation {
-    /// Which.
     pub id: ConversationId,
     /// What every operation of this socket names.
     pub epoch: i64,
