@@ -140,8 +140,8 @@ static REMEMBER: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:remember|keep in mind|bear in mind|memori[sz]e|note down|note|make a note|take note|save|store|for (?:the|your) record|(?:do not|don't|dont|never) forget|add (?:a |this )?memory|save (?:a |this )?memory)\s*(?:(?P<that>that\b)|this\s*:|[:,])?\s*(?P<what>.+)$",
     )
 });
-/// Told, and not asked for.
-static TOLD: LazyLock<Pattern> =
+/// A statement, which asks for nothing.
+static STATED: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?:fyi|for your information|just so you know)\b[\s,:-]*(?P<what>.+)$"));
 /// The same behind the fact.
 static REMEMBER_THAT: LazyLock<Pattern> = LazyLock::new(|| {
@@ -388,10 +388,10 @@ fn task(turn: &Turn<'_>, bare: &str) -> Option<Step> {
 
 /// A fact to be remembered.
 fn fact(turn: &Turn<'_>, bare: &str) -> Option<Step> {
-    if let Some(told) = TOLD.captures(bare) {
-        let told = told["what"].trim_end_matches(['.', '!']);
+    if let Some(stated) = STATED.captures(bare) {
+        let fact = stated["what"].trim_end_matches(['.', '!']);
         return Some(answer(format!(
-            "I kept nothing. If it is to be remembered, say: \"Remember that {told}\"."
+            "I kept nothing. If it is to be remembered, say: \"Remember that {fact}\"."
         )));
     }
     let found = REMEMBER.captures(bare).or_else(|| REMEMBER_THAT.captures(bare))?;
