@@ -71,7 +71,7 @@ fn chosen(message: &Message, before: &Message, heard: &str) -> Option<Message> {
     let offered = heard.strip_prefix(WHICH_TASK)?;
     let offered: Vec<&str> = offered.lines().filter_map(|line| line.strip_prefix("- ")).collect();
     let line = match NTH.captures(&message.bare) {
-        Some(nth) => *match &nth["nth"].to_lowercase()[..] {
+        Some(nth) => *match nth["nth"].to_lowercase().as_str() {
             "first" => offered.first(),
             "second" => offered.get(1),
             "third" => offered.get(2),
