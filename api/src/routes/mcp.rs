@@ -65,8 +65,8 @@ pub(super) async fn serve(
         Server { data: UserData::of(&state, &caller, language, TRANSCRIPT), home: home(request.headers()) };
     let (mut parts, body) = request.into_parts();
     let body = whole(Request::from_parts(parts.clone(), body), state.settings.body_wait).await?;
-    if let Err(refused) = check_message(&body) {
-        return Ok(refused.into_response());
+    if let Some(refused) = refusal_of(&body) {
+        return Ok(refused);
     }
     accept_what_is_sent(&mut parts.headers);
     let service = StreamableHttpService::new(
@@ -87,9 +87,9 @@ fn refused_message(status: StatusCode, id: Option<RequestId>, error: ErrorData) 
     (status, Json(JsonRpcError::new(id, error))).into_response()
 }
 
-/// Refuses what is no message, in the words of JSON-RPC: the SDK would say in plain text that the media type is wrong.
-fn check_message(body: &[u8]) -> Result<(), Response> {
-    let refused = |id, error| Err(refused_message(StatusCode::BAD_REQUEST, id, error));
+/// What is said to a body that is no message, in the words of JSON-RPC: the SDK would say in plain text that the media type is wrong.
+fn refusal_of(body: &[u8]) -> Option<Response> {
+    let refused = |id, error| Some(refused_message(StatusCode::BAD_REQUEST, id, error));
     let Ok(message) = serde_json::from_slice::<Value>(body) else {
         return refused(None, ErrorData::parse_error("The body is not JSON", None));
     };
@@ -97,11 +97,11 @@ fn check_message(body: &[u8]) -> Result<(), Response> {
         let words = "There are no batches: send each message in a request of its own";
         return refused(None, ErrorData::invalid_request(words, None));
     }
-    if ClientJsonRpcMessage::deserialize(&message).is_err() {
-        let id = message.get("id").and_then(|id| RequestId::deserialize(id).ok());
-        return refused(id, ErrorData::invalid_request("The body is not a message of JSON-RPC 2.0", None));
+    if ClientJsonRpcMessage::deserialize(&message).is_ok() {
+        return None;
     }
-    Ok(())
+    let id = message.get("id").and_then(|id| RequestId::deserialize(id).ok());
+    refused(id, ErrorData::invalid_request("The body is not a message of JSON-RPC 2.0", None))
 }
 
 /// All answers are JSON, so a client that takes JSON can read them: the SDK refuses those that do not name event streams, too.

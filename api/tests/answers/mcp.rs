@@ -1,4 +1,4 @@
-//! `/mcp` as strangers meet it: every refusal says in JSON-RPC what is wrong, and whoever takes JSON is answered.
+//! `/mcp` as strangers meet it: every refusal says in JSON-RPC what is wrong, and a client that takes JSON is answered.
 
 use axum::{
     body::Body,
@@ -28,7 +28,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 #[tokio::test]
-async fn whoever_takes_json_is_answered() {
+async fn a_client_that_takes_json_is_answered() {
     let bench = Bench::new().await;
     for accept in [
         None,
@@ -98,8 +98,8 @@ async fn unknown_methods_and_tools_are_errors_and_notifications_are_accepted() {
         (&json!(-32602), &json!(2)),
         "{unknown:?}"
     );
-    let told = post(&bench, &[], r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#).await;
-    assert_eq!((told.status.as_u16(), &told.body), (202, &Value::Null));
+    let accepted = post(&bench, &[], r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#).await;
+    assert_eq!((accepted.status.as_u16(), &accepted.body), (202, &Value::Null));
     for method in [Method::GET, Method::DELETE] {
         let answer = bench.ask(&bench.key, method, "/mcp", None).await;
         assert_eq!((answer.status.as_u16(), answer.header("allow")), (405, "POST"), "{answer:?}");

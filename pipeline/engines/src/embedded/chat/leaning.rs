@@ -32,7 +32,7 @@ static PRONOUN: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\b(?P<own>his|their|hers|her)\b|\b(?:he|she|they|him|them)\b"));
 static NTH: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?:the )?(?P<nth>first|second|third|last)(?: one| task)?\W*$"));
-/// Somebody who is asked about.
+/// A person or thing that a question is about.
 static NAMED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?:(?i:\b(?:who(?:'s| is| was)|did|does|has|had|about|with|from|to)\s+))(?P<asked>\p{L}[\p{L}'-]{2,})|\s(?P<name>\p{Lu}\p{Ll}[\p{L}'-]*)",
@@ -71,7 +71,7 @@ fn chosen(message: &Message, before: &Message, heard: &str) -> Option<Message> {
     let offered = heard.strip_prefix(WHICH_TASK)?;
     let offered: Vec<&str> = offered.lines().filter_map(|line| line.strip_prefix("- ")).collect();
     let line = match NTH.captures(&message.bare) {
-        Some(nth) => *match &nth["nth"].to_lowercase()[..] {
+        Some(nth) => *match nth["nth"].to_lowercase().as_str() {
             "first" => offered.first(),
             "second" => offered.get(1),
             "third" => offered.get(2),

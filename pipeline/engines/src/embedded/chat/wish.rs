@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use assistant::{DataTool, Step};
 use chrono::NaiveTime;
 use records::Timestamp;
+use regex::Captures;
 use serde_json::{Map, Value, json};
 
 use super::words::{due_of, local, moment, share, stamp, stems};
@@ -43,6 +44,9 @@ static REMIND_TO: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:remind me|set (?:me )?(?:a |an )?reminder|give me a reminder|i (?:need|have|want) to remember|(?:do not|don't|dont|never) (?:let me )?forget|remember)\b(?P<when>.*?)\bto\b\s+(?P<what>.+)$",
     )
 });
+/// What is told behind "remind me", and is not yet what is to be done: "that Tom is allergic to nuts".
+static CLAUSE: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^\s*(?:that|how|what|who|when|where|why|which|if|whether)\b"));
 static ADD: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?:(?:add|create|make|put|new|write down|note|set up|enter)\s+(?:me\s+)?(?:(?:a|an|another|one more|the|this)\s+)?(?:new\s+)?)?(?:tasks?|to-?dos?|to do|action items?|reminders?)(?:\s+(?:item|entry))?(?:\s+(?:called|named|saying|that says))?(?:\s*[:,-]\s*|\s+(?:to|for|that i)\s+)(?P<what>.+)$",
@@ -140,8 +144,8 @@ static REMEMBER: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:remember|keep in mind|bear in mind|memori[sz]e|note down|note|make a note|take note|save|store|for (?:the|your) record|(?:do not|don't|dont|never) forget|add (?:a |this )?memory|save (?:a |this )?memory)\s*(?:(?P<that>that\b)|this\s*:|[:,])?\s*(?P<what>.+)$",
     )
 });
-/// Told, and not asked for.
-static TOLD: LazyLock<Pattern> =
+/// A statement, which asks for nothing.
+static STATED: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?:fyi|for your information|just so you know)\b[\s,:-]*(?P<what>.+)$"));
 /// The same behind the fact.
 static REMEMBER_THAT: LazyLock<Pattern> = LazyLock::new(|| {
@@ -334,9 +338,16 @@ fn task(turn: &Turn<'_>, bare: &str) -> Option<Step> {
         let is_date = |when: &str| stems(when).is_empty() || reference.due(when).is_some();
         let to = REMIND_TO.captures(order).filter(|to| is_date(&to["when"]));
         let to = to.map(|to| (to["what"].to_owned(), "to".to_owned()));
-        // "Remember to", but "remember that" is a fact.
-        let plain = order.to_lowercase().starts_with("remember");
-        to.or_else(|| found(&REMIND)).filter(|(_, how)| !plain || how == "to")
+        // "Remember to", but "remember that" is a fact, and so is "do not forget that Tom is allergic to nuts".
+        let lower = order.to_lowercase();
+        let plain = lower.starts_with("remember");
+        let may_be_a_fact = !["remind", "set", "give"].iter().any(|verb| lower.starts_with(verb));
+        let is_wish = |found: &Captures<'_>| match may_be_a_fact {
+            true => is_date(&found["when"]),
+            false => !CLAUSE.is_match(&found["when"]),
+        };
+        let is_order = REMIND.captures(order).is_some_and(|found| is_wish(&found));
+        to.or_else(|| found(&REMIND).filter(|_| is_order)).filter(|(_, how)| !plain || how == "to")
     };
     let (what, how) = found(&ADD_IT)
         .or_else(|| found(&ADD_TO))
@@ -388,10 +399,10 @@ fn task(turn: &Turn<'_>, bare: &str) -> Option<Step> {
 
 /// A fact to be remembered.
 fn fact(turn: &Turn<'_>, bare: &str) -> Option<Step> {
-    if let Some(told) = TOLD.captures(bare) {
-        let told = told["what"].trim_end_matches(['.', '!']);
+    if let Some(stated) = STATED.captures(bare) {
+        let fact = stated["what"].trim_end_matches(['.', '!']);
         return Some(answer(format!(
-            "I kept nothing. If it is to be remembered, say: \"Remember that {told}\"."
+            "I kept nothing. If it is to be remembered, say: \"Remember that {fact}\"."
         )));
     }
     let found = REMEMBER.captures(bare).or_else(|| REMEMBER_THAT.captures(bare))?;
