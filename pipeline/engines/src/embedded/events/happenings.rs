@@ -114,7 +114,7 @@ pub(super) fn is_task(said: &Said<'_>) -> bool {
     let held = |found: &regex::Captures<'_>| {
         let ours = ["let's", "we'll", "we will"].iter().any(|lead| found[0].to_lowercase().starts_with(lead));
         let verb = found.name("verb").filter(|_| ours).map_or(0..0, |verb| verb.range());
-        matches!(&text[verb.clone()], "do" | "have" | "hold" | "schedule")
+        matches!(text.get(verb.clone()), Some("do" | "have" | "hold" | "schedule"))
             && text.get(verb.end..).and_then(nouns::happening_in).is_some()
     };
     let asked =
