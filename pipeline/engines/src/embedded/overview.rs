@@ -34,7 +34,7 @@ static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)^(?:
             (?:uh|um|er|so|well|okay|ok|yeah|yep|oh|and|but|anyway|by\ the\ way|btw|also|hey|hi|hm+|ah|aha|lol|haha|you\ know|i\ mean|note\ to\ self)\b[,.!]*\s*
-          | (?:yes|no|nope|right|alright|sure|great|good|fine|thanks|sounds\ good|ha|wow|cool|perfect|exactly|lovely|i\ see)\b\s*[,.!]+\s*
+          | (?:yes|no|nope|now|then|right|alright|sure|great|good|fine|thanks|sounds\ good|ha|wow|cool|perfect|exactly|lovely|i\ see)\b\s*[,.!]+\s*
         )+",
     )
 });

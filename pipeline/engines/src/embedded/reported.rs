@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
-use super::lexicon::{is_stop_word, is_task_verb};
+use super::lexicon::{is_advice_verb, is_person, is_stop_word, is_task_verb};
 use super::pattern::Pattern;
 use super::phrases::Phrase;
-use super::text::{Sentence, capitalised, pattern, third_person};
+use super::text::{Sentence, capitalised, decapitalised, pattern, third_person};
 
 /// "Mo and Jule talk about the meter and the heating bill."; `None` where fewer than two speakers are known.
 pub(super) fn subject(sentences: &[Sentence<'_>], topics: &[Phrase]) -> Option<String> {
@@ -43,7 +43,9 @@ fn name(label: &str) -> Option<String> {
     let known = !label.contains(|c: char| c.is_ascii_digit() || c == '_')
         && !label.to_lowercase().starts_with("speaker")
         && !is_stop_word(&label.to_lowercase());
-    known.then(|| capitalised(label))
+    // "The customer".
+    let role = is_person(&label.to_lowercase());
+    known.then(|| if role { format!("The {}", label.to_lowercase()) } else { capitalised(label) })
 }
 
 /// "A", "A and B", "A, B and C".
@@ -51,8 +53,16 @@ fn joined(parts: &[String]) -> String {
     match parts {
         [] => String::new(),
         [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        [first, rest @ .., last] => {
+            let rest: String = rest.iter().map(|part| format!(", {}", within(part))).collect();
+            format!("{first}{rest} and {}", within(last))
+        }
     }
+}
+
+/// "The customer", where it does not begin a sentence.
+fn within(who: &str) -> String {
+    if who.starts_with("The ") { decapitalised(who) } else { who.to_owned() }
 }
 
 /// A topic with the article that it was said with: of "my flight" it is "the flight".
@@ -78,7 +88,7 @@ static LISTENER: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static SPEAKER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:i|i'm|i've|i'll|i'd|me|my|mine's|mine|myself|we|we're|we've|we'll|we'd|us|our|ours|ourselves)\b",
+        r"(?i)\b(?:i'm|i've|i'll|i'd|i|me|my|mine's|mine|myself|we're|we've|we'll|we'd|we|us|ours|our|ourselves)\b",
     )
 });
 /// The speaker as the subject, and the verb, which agrees.
@@ -97,7 +107,13 @@ static STATES: LazyLock<Pattern> = LazyLock::new(|| {
 /// What begins a question that a recognizer wrote without its mark.
 static ASKS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:is|are|was|were|do|does|did|can|could|would|will|shall|should|may|have|has|what|when|where|who|why|how|which)\b",
+        r"(?i)^(?:is|are|was|were|do|does|did|can|could|would|will|shall|should|may|have|has|what|when|where|who|why|how|which)\b|\b(?:can|could|would)\s+(?:someone|somebody|anyone)\b",
+    )
+});
+/// What leans on the sentence before it, which is not told, or is only half a sentence.
+static LEANS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:it|it's|it'd|it'll|he|he's|he'll|she|she's|she'll|that|that's|this|these|those|his|her|him|if|when|at|nah|here|not|only|just|because|than|as|no|yes)\b",
     )
 });
 
@@ -147,8 +163,14 @@ fn without_order(text: &str) -> String {
 pub(super) fn in_third_person(text: &str, who: impl FnOnce() -> String) -> Option<String> {
     let text = &without_order(text);
     let first = text.split([' ', ',']).next().unwrap_or_default().to_lowercase();
-    let states = STATES.is_match(text) && !ASKS.is_match(text) && !text.ends_with('?');
-    if !states || LISTENER.is_match(text) || is_task_verb(&first) || first == "don't" {
+    let states =
+        STATES.is_match(text) && !ASKS.is_match(text) && !LEANS.is_match(text) && !text.ends_with('?');
+    if !states
+        || LISTENER.is_match(text)
+        || is_task_verb(&first)
+        || is_advice_verb(&first)
+        || first == "don't"
+    {
         return None;
     }
     let Some(found) = ACTS.captures(text) else {
@@ -227,6 +249,7 @@ mod tests {
             ("Send it over.", Some("mo"), None),
             ("That's what I meant.", Some("mo"), None),
             ("Ninety seated.", Some("mo"), None),
+            ("I can't, I'm away.", Some("Customer"), Some("The customer can't, they're away.")),
             ("I'm vegan, so write it on the board.", Some("mo"), Some("Mo is vegan.")),
         ] {
             assert_eq!(told(said, speaker).as_deref(), written, "{said}");

@@ -73,11 +73,11 @@ fn two_tasks_in_one_sentence_share_their_owner() {
 }
 
 #[test]
-fn facts_are_told_of_the_user_and_only_of_the_user_when_the_user_is_known() {
+fn facts_are_of_the_user_first_and_of_others_by_their_label() {
     let mut talk = talk("SPEAKER_00: I'm allergic to peanuts, by the way.\nSPEAKER_01: I live in Lisbon.");
     talk.lines[0].is_user = true;
     let found: Vec<_> = memories::extract(&talk).into_iter().map(|memory| memory.content).collect();
-    assert_eq!(found, ["User is allergic to peanuts"]);
+    assert_eq!(found, ["User is allergic to peanuts", "Speaker 1 lives in Lisbon"]);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::sync::LazyLock;
 
 use super::nouns;
-use super::phrase::{DETERMINERS, Said, Word, last_person, noun_phrase_before, noun_phrase_from, titled};
+use super::phrase::{
+    DETERMINERS, Said, Word, last_person, noun_phrase_before, noun_phrase_from, tail, titled,
+};
 use crate::embedded::lexicon::{is_person, is_stop_word, is_task_verb};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{capitalised, pattern, third_person};
@@ -114,7 +116,7 @@ pub(super) fn is_task(said: &Said<'_>) -> bool {
     let held = |found: &regex::Captures<'_>| {
         let ours = ["let's", "we'll", "we will"].iter().any(|lead| found[0].to_lowercase().starts_with(lead));
         let verb = found.name("verb").filter(|_| ours).map_or(0..0, |verb| verb.range());
-        matches!(&text[verb.clone()], "do" | "have" | "hold" | "schedule")
+        matches!(text.get(verb.clone()), Some("do" | "have" | "hold" | "schedule"))
             && text.get(verb.end..).and_then(nouns::happening_in).is_some()
     };
     let asked =
@@ -330,53 +332,6 @@ fn is_bound(verb: &str, words: &[Word<'_>], at: usize) -> bool {
             next.plain.split('-').next() == Some(tie) || next.plain.chars().all(|c| c.is_ascii_digit())
         })
     })
-}
-
-/// Up to four words behind a verb, without whom it concerns ("us", "you").
-pub(super) fn tail(said: &Said<'_>, at: usize) -> String {
-    let words = said.all.as_slice();
-    let rest = words.get(at + 1..).unwrap_or_default();
-    let ends = |word: &&Word<'_>| {
-        !word.is_any(
-            "and but so because if when who which that until till for from by i we he she they it then since is are was isn't right",
-        )
-    };
-    let kept: Vec<&str> = rest
-        .iter()
-        .take(5)
-        .take_while(ends)
-        .filter(|word| {
-            !word.is_any(
-                "us you me him her them here round straight right directly again also already probably most definitely hopefully maybe actually now then still just only anyway",
-            )
-        })
-        .map(|word| word.said)
-        .collect();
-    let mut kept = kept.as_slice();
-    while let Some((last, rest)) = kept.split_last() {
-        if !matches!(
-            last.to_lowercase().as_str(),
-            "to" | "in"
-                | "at"
-                | "on"
-                | "the"
-                | "a"
-                | "an"
-                | "my"
-                | "our"
-                | "with"
-                | "of"
-                | "around"
-                | "over"
-                | "about"
-                | "between"
-                | "and"
-        ) {
-            break;
-        }
-        kept = rest;
-    }
-    kept.join(" ")
 }
 
 /// The person whom a pronoun means: the last one named before it.

@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::happenings::tail;
 use super::phrase::{
-    DETERMINERS, PRONOUNS, Said, Word, noun_phrase_before, noun_phrase_from, stripped, titled,
+    DETERMINERS, PRONOUNS, Said, Word, noun_phrase_before, noun_phrase_from, stripped, tail, titled,
 };
 use crate::embedded::lexicon::{
     AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, is_adjective, is_stop_word, is_task_verb,

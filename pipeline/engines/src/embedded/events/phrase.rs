@@ -264,3 +264,50 @@ pub(super) fn titled(words: &[Word<'_>]) -> String {
     let said: Vec<&str> = words.iter().map(|word| word.said).collect();
     capitalised(&said.join(" "))
 }
+
+/// Up to four words behind a verb, without whom it concerns ("us", "you").
+pub(super) fn tail(said: &Said<'_>, at: usize) -> String {
+    let words = said.all.as_slice();
+    let rest = words.get(at + 1..).unwrap_or_default();
+    let ends = |word: &&Word<'_>| {
+        !word.is_any(
+            "and but so because if when who which that until till for from by i we he she they it then since is are was isn't right",
+        )
+    };
+    let kept: Vec<&str> = rest
+        .iter()
+        .take(5)
+        .take_while(ends)
+        .filter(|word| {
+            !word.is_any(
+                "us you me him her them here round straight right directly again also already probably most definitely hopefully maybe actually now then still just only anyway",
+            )
+        })
+        .map(|word| word.said)
+        .collect();
+    let mut kept = kept.as_slice();
+    while let Some((last, rest)) = kept.split_last() {
+        if !matches!(
+            last.to_lowercase().as_str(),
+            "to" | "in"
+                | "at"
+                | "on"
+                | "the"
+                | "a"
+                | "an"
+                | "my"
+                | "our"
+                | "with"
+                | "of"
+                | "around"
+                | "over"
+                | "about"
+                | "between"
+                | "and"
+        ) {
+            break;
+        }
+        kept = rest;
+    }
+    kept.join(" ")
+}

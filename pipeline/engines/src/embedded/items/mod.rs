@@ -13,6 +13,7 @@ mod paraphrases;
 mod requests;
 mod shortages;
 mod statements;
+mod things;
 mod unfinished;
 mod wording;
 
@@ -25,12 +26,12 @@ use super::clauses::{self, Clause};
 use super::dates::{DayOrder, Reference};
 use super::events::{last_person, last_thing};
 use super::lexicon::is_task_verb;
-use super::phrases::names;
 use super::planted::without_orders;
-use super::text::{Sentence, content_stems, decapitalised, pattern, sentences, words};
+use super::text::{Sentence, content_stems, pattern, sentences, words};
 use crate::embedded::pattern::Pattern;
 use contact::{ALONE, CONTACT, COURTESY, HELPS, PLEDGED, REPORTS, TO_PERSON};
 use kept::Kept;
+use things::{Things, is_plural};
 
 /// A task that a clause claims, before its date is found.
 #[derive(Clone, Debug)]
@@ -83,69 +84,6 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<ItemDraft> {
 pub(super) fn description_of(task: &str, reference: &Reference) -> Option<String> {
     wording::description(task, false, reference)
 }
-
-/// The things that were named last, for "it" and "them".
-#[derive(Default)]
-struct Things {
-    one: Named,
-    many: Named,
-    /// The person that was named last, for "him" and "her".
-    person: Option<String>,
-}
-
-/// A thing, and how many sentences ago it was named.
-#[derive(Default)]
-struct Named {
-    name: Option<String>,
-    ago: usize,
-}
-
-impl Things {
-    fn heard(&mut self, sentence: &str) {
-        (self.one.ago, self.many.ago) = (self.one.ago + 1, self.many.ago + 1);
-        // "They're in my garage" names no other thing.
-        let named =
-            last_thing(sentence).or_else(|| fragment(sentence)).filter(|_| !SOMEWHERE.is_match(sentence));
-        match named {
-            Some(name) if is_plural(&name) => self.many = Named { name: Some(name), ago: 0 },
-            Some(name) => self.one = Named { name: Some(name), ago: 0 },
-            None => {}
-        }
-        self.person = last_person(sentence).or(self.person.take());
-    }
-
-    /// What "it" or "them" means where the sentence right before names a thing of its number.
-    fn just_named(&self, task: &str) -> Option<String> {
-        let many = words(task).any(|word| matches!(word.as_str(), "them" | "those" | "these"));
-        let named = if many { &self.many } else { &self.one };
-        named.name.clone().filter(|_| named.ago == 0)
-    }
-
-    /// What "it" or "them" means: the latest of its number, if it is near.
-    fn meant_by(&self, task: &str) -> Option<String> {
-        let near = |named: &Named| named.name.clone().filter(|_| named.ago <= WITHIN_REACH);
-        let many = words(task).any(|word| matches!(word.as_str(), "them" | "those" | "these"));
-        if many { near(&self.many).or_else(|| near(&self.one)) } else { near(&self.one) }
-    }
-}
-
-/// "Word counts, mostly.": a noun phrase alone names a thing, too.
-fn fragment(sentence: &str) -> Option<String> {
-    let said = sentence.split([',', '.', '!', '?']).next()?.trim();
-    let words: Vec<&str> = said.split(' ').collect();
-    let noun = words.len() > 1 && words.len() < 5 && words.iter().all(|word| names(word));
-    (noun && is_plural(said)).then(|| format!("the {}", decapitalised(said)))
-}
-
-fn is_plural(name: &str) -> bool {
-    name.ends_with('s') && !name.ends_with("ss") && !name.ends_with("us")
-}
-
-static SOMEWHERE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^\W*(?:(?:oh|yes|yeah|no|well|ok|okay)\W+)*(?:it's|they're|it\s+is|they\s+are|that's)\s+(?:still\s+|all\s+)?(?:in|on|at|under|behind|by|with|next)\b",
-    )
-});
 
 /// An item, and the verb of one that says "it" for its object.
 struct Found {

@@ -2,6 +2,7 @@
 
 mod answers;
 mod category;
+mod earlier;
 mod names;
 mod rules;
 
@@ -19,6 +20,7 @@ use super::same::known_facts;
 use super::text::{Sentence, capitalised, first_words, pattern, sentences, third_person};
 use answers::Answer;
 pub(super) use category::category_of;
+use earlier::Earlier;
 use rules::{
     AFTERTHOUGHT, DATED, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, HAS_TO, JOKE, KIN, MAY_BE_KIN, MAY_BE_MEANT,
     NAME, OF_ONESELF, OTHERS, OTHERS_LIKE, OWN, PASSING, PRONOUN, Rule, TAIL, THEIR_KIN, WISH,
@@ -139,72 +141,8 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
     found
 }
 
-/// What was said before a sentence.
-#[derive(Default)]
-struct Earlier {
-    /// How many candidates there were before it.
-    candidates: usize,
-    line: usize,
-    /// Who was named last, as a fact calls them, and how many sentences ago.
-    meant: Option<String>,
-    ago: usize,
-    /// A quotation goes on.
-    quoted: bool,
-    /// The last sentence that may be a question, its speaker and its line.
-    question: Option<(String, Option<String>, usize)>,
-}
-
-impl Earlier {
-    /// A pronoun keeps in mind whom it means.
-    fn remember(&mut self, sentence: &str, meant: Option<String>) {
-        self.ago = if KEEPS.is_match(sentence) { 1 } else { self.ago + 1 };
-        if meant.is_some() || self.ago > NAME_LASTS {
-            (self.meant, self.ago) = (meant, 0);
-        }
-    }
-
-    /// What `sentence` tells where another has asked right before it.
-    fn answered(&self, sentence: &Sentence<'_>) -> Option<Answer> {
-        let (question, asker, line) = self.question.as_ref()?;
-        let another = *line != sentence.line && (asker.is_none() || asker.as_deref() != sentence.speaker);
-        another.then(|| answers::read(question, &sentence.text)).flatten()
-    }
-
-    /// Recognizers write no question marks: what states nothing for certain may ask.
-    fn note_question(&mut self, sentence: &Sentence<'_>) {
-        let states = sentence.text.ends_with(['.', '!', ',', ';', ':']);
-        self.question =
-            (!states).then(|| (sentence.text.clone(), sentence.speaker.map(str::to_owned), sentence.line));
-    }
-
-    /// `sentence` without what it quotes; `None` when nothing is left.
-    fn unquoted<'t>(&mut self, mut sentence: Sentence<'t>) -> Option<Sentence<'t>> {
-        if sentence.line != self.line {
-            self.quoted = false;
-        }
-        if self.quoted || sentence.text.contains(QUOTES) {
-            let mut own = String::new();
-            for (at, part) in sentence.text.split(QUOTES).enumerate() {
-                self.quoted ^= at > 0;
-                if !self.quoted {
-                    own.push_str(part);
-                }
-            }
-            sentence.text = own;
-        }
-        (!sentence.text.trim().is_empty()).then_some(sentence)
-    }
-}
-
 /// Stands for the one who answers: of "ask your brother" the brother.
 const LISTENER: &str = "\u{1}";
-
-/// For how many sentences "he" may mean the last one named.
-const NAME_LASTS: usize = 4;
-
-static KEEPS: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:he|she|his|her|him)\b"));
-
-const QUOTES: [char; 3] = ['"', '\u{201c}', '\u{201d}'];
 
 /// Whom "he" and "she" mean after `text`: the last that it names, or of the speaker's people the last: "User's sister".
 fn last_meant(text: &str, speaker: Option<&str>) -> Option<String> {
