@@ -43,10 +43,10 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-async fn show(State(state): State<AppState>, caller: Caller, asked: HeaderMap) -> Result<Response, Error> {
+async fn show(State(state): State<AppState>, caller: Caller, headers: HeaderMap) -> Result<Response, Error> {
     // The user was deleted since the key was looked up.
     let me = state.ledger.store().user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
-    Ok(tagged::answer(&asked, shapes::user(&me)))
+    Ok(tagged::answer(&headers, shapes::user(&me)))
 }
 
 /// PATCH: at least one field. `requires_byok: true` parks queued jobs in the same transaction.

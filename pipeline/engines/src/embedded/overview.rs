@@ -171,7 +171,7 @@ fn chosen(
     reported: bool,
 ) -> Vec<usize> {
     let mut candidates = candidates(sentences, next, frequency, language);
-    // Of a conversation, what can be told in the third person.
+    // A summary of a conversation is in the third person, so sentences that cannot be rewritten so are left out.
     if reported {
         candidates.retain(|candidate| {
             let sentence = sentences.get(candidate.place);

@@ -1,4 +1,4 @@
-//! Talk as one who was not there tells it: who talked about what, and what they said in the third person.
+//! Reported speech: who talked about what, and sentences rewritten in the third person.
 
 use std::sync::LazyLock;
 
@@ -38,7 +38,7 @@ const COUNTS: &[&str] = &[
     "No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve",
 ];
 
-/// A label that is a name, or what somebody does.
+/// The label as a name ("Mo") or as a role ("The customer"); `None` for `SPEAKER_00` and the like.
 fn name(label: &str) -> Option<String> {
     let known = !label.contains(|c: char| c.is_ascii_digit() || c == '_')
         && !label.to_lowercase().starts_with("speaker")
@@ -110,7 +110,7 @@ static ASKS: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:is|are|was|were|do|does|did|can|could|would|will|shall|should|may|have|has|what|when|where|who|why|how|which)\b|\b(?:can|could|would)\s+(?:someone|somebody|anyone)\b",
     )
 });
-/// What leans on the sentence before it, which is not told, or is only half a sentence.
+/// The start of a sentence that makes no sense without the one before it.
 static LEANS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?:it|it's|it'd|it'll|he|he's|he'll|she|she's|she'll|that|that's|this|these|those|his|her|him|if|when|at|nah|here|not|only|just|because|than|as|no|yes)\b",
@@ -159,7 +159,7 @@ fn without_order(text: &str) -> String {
     if kept.len() == text.len() { kept } else { format!("{kept}.") }
 }
 
-/// `text` in the third person, said by `who`; `None` where it asks, orders, speaks to somebody, or is a fragment.
+/// Rewrites `text`, which `who` said, in the third person. `None`: it is a question, an order, addressed to a listener, or incomplete.
 pub(super) fn in_third_person(text: &str, who: impl FnOnce() -> String) -> Option<String> {
     let text = &without_order(text);
     let first = text.split([' ', ',']).next().unwrap_or_default().to_lowercase();
@@ -178,28 +178,28 @@ pub(super) fn in_third_person(text: &str, who: impl FnOnce() -> String) -> Optio
         let plural = PLURAL.replace_all(text, |found: &Captures<'_>| plural(&found[0]));
         return (!SPEAKER.is_match(&plural)).then(|| plural.into_owned());
     };
-    let verb =
-        match (found.name("short").map(|short| short.as_str()), found.name("verb").map(|verb| verb.as_str()))
-        {
-            (Some("'m"), verb) => format!("is{}", verb.map_or_else(String::new, |verb| format!(" {verb}"))),
-            (Some("'ve"), verb) => format!("has{}", verb.map_or_else(String::new, |verb| format!(" {verb}"))),
-            (Some("'ll"), verb) => {
-                format!("will{}", verb.map_or_else(String::new, |verb| format!(" {verb}")))
-            }
-            (Some(_), verb) => format!("would{}", verb.map_or_else(String::new, |verb| format!(" {verb}"))),
-            (None, Some("am")) => "is".to_owned(),
-            (None, Some("haven't")) => "hasn't".to_owned(),
-            (None, Some("don't")) => "doesn't".to_owned(),
-            (
-                None,
-                Some(
-                    verb @ ("have" | "need" | "want" | "think" | "live" | "work" | "like" | "love" | "hate"
-                    | "know" | "hope" | "play" | "feel"),
-                ),
-            ) => third_person(verb),
-            (None, Some(verb)) => verb.to_owned(),
-            (None, None) => return None,
-        };
+    let auxiliary = found.name("short").map(|short| match short.as_str() {
+        "'m" => "is",
+        "'ve" => "has",
+        "'ll" => "will",
+        _ => "would",
+    });
+    let verb = match (auxiliary, found.name("verb").map(|verb| verb.as_str())) {
+        (Some(auxiliary), Some(verb)) => format!("{auxiliary} {verb}"),
+        (Some(auxiliary), None) => auxiliary.to_owned(),
+        (None, Some("am")) => "is".to_owned(),
+        (None, Some("haven't")) => "hasn't".to_owned(),
+        (None, Some("don't")) => "doesn't".to_owned(),
+        (
+            None,
+            Some(
+                verb @ ("have" | "need" | "want" | "think" | "live" | "work" | "like" | "love" | "hate"
+                | "know" | "hope" | "play" | "feel"),
+            ),
+        ) => third_person(verb),
+        (None, Some(verb)) => verb.to_owned(),
+        (None, None) => return None,
+    };
     let rest = SPEAKER.replace_all(&found["rest"], |found: &Captures<'_>| plural(&found[0]));
     Some(format!("{} {verb}{rest}", who()))
 }
@@ -233,7 +233,7 @@ fn plural(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn told(text: &str, speaker: Option<&str>) -> Option<String> {
+    fn rewritten(text: &str, speaker: Option<&str>) -> Option<String> {
         let sentence = Sentence { text: text.to_owned(), speaker, is_user: false, line: 0 };
         in_third_person(text, || Tellers::default().teller(&sentence))
     }
@@ -252,7 +252,7 @@ mod tests {
             ("I can't, I'm away.", Some("Customer"), Some("The customer can't, they're away.")),
             ("I'm vegan, so write it on the board.", Some("mo"), Some("Mo is vegan.")),
         ] {
-            assert_eq!(told(said, speaker).as_deref(), written, "{said}");
+            assert_eq!(rewritten(said, speaker).as_deref(), written, "{said}");
         }
     }
 }

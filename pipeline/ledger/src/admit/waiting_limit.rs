@@ -76,8 +76,8 @@ struct Waiting {
 }
 
 impl WaitingLimit {
-    /// Counts the waiting jobs of those users of whom they must be known. `requests` are the user of each request of a batch,
-    /// with the user's limit; zero is no limit.
+    /// Counts the waiting jobs of the users who are not known to be far from their limits. `requests` are the user of each
+    /// request of a batch, with the user's limit; zero is no limit.
     pub(super) async fn of<'a>(
         connection: &mut PgConnection,
         requests: impl Iterator<Item = (&'a UserId, i64)>,

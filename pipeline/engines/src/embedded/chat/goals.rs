@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use assistant::{DataTool, Step};
 use serde_json::{Value, json};
 
-use super::words::{share, stems};
+use super::words::{best, share, stems};
 use super::{Turn, answer, failed, listed, quoting, text};
 use crate::embedded::dates::number;
 use crate::embedded::pattern::Pattern;
@@ -141,8 +141,7 @@ fn fitting<'v>(goals: &[&'v Value], words: &str) -> Vec<&'v Value> {
     if wanted.is_empty() {
         return goals.to_vec();
     }
-    let best = goals.iter().map(|goal| rate(goal, &wanted)).fold(0.0, f64::max);
-    goals.iter().copied().filter(|goal| best > 0.0 && rate(goal, &wanted) >= best).collect()
+    best(goals, 0.0, |goal| rate(goal, &wanted))
 }
 
 fn set(turn: &Turn<'_>, goals: &[&Value], which: &str, change: Change) -> Step {

@@ -10,7 +10,7 @@ use records::Timestamp;
 use regex::Captures;
 use serde_json::{Map, Value, json};
 
-use super::words::{due_of, local, moment, share, stamp, stems};
+use super::words::{best, due_of, local, moment, share, stamp, stems};
 use super::{Turn, answer, failed, listed, quoting, tasks, text};
 use crate::embedded::items;
 use crate::embedded::pattern::Pattern;
@@ -44,7 +44,7 @@ static REMIND_TO: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:remind me|set (?:me )?(?:a |an )?reminder|give me a reminder|i (?:need|have|want) to remember|(?:do not|don't|dont|never) (?:let me )?forget|remember)\b(?P<when>.*?)\bto\b\s+(?P<what>.+)$",
     )
 });
-/// What is told behind "remind me", and is not yet what is to be done: "that Tom is allergic to nuts".
+/// "Remind me that Tom is allergic to nuts" tells a fact. It names nothing to do.
 static CLAUSE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^\s*(?:that|how|what|who|when|where|why|which|if|whether)\b"));
 static ADD: LazyLock<Pattern> = LazyLock::new(|| {
@@ -315,9 +315,7 @@ fn change(turn: &Turn<'_>, what: &str, wanted: &Wanted) -> Step {
 
 /// Of tasks, those that have most of the words, and more than half.
 fn fitting<'v>(items: &[&'v Value], words: &HashSet<String>) -> Vec<&'v Value> {
-    let share = |item: &Value| share(words, text(item, "description"));
-    let best = items.iter().map(|item| share(item)).fold(0.0, f64::max);
-    items.iter().copied().filter(|item| share(item) > 0.5 && share(item) >= best).collect()
+    best(items, 0.5, |item| share(words, text(item, "description")))
 }
 
 /// A new task, with its date.

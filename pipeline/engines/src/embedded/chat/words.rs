@@ -128,6 +128,14 @@ pub(super) fn share(wanted: &HashSet<String>, text: &str) -> f64 {
     wanted.intersection(&there).count() as f64 / wanted.len() as f64
 }
 
+/// The objects whose rate is the best of all, and above `least`.
+pub(super) fn best<'v>(objects: &[&'v Value], least: f64, rate: impl Fn(&Value) -> f64) -> Vec<&'v Value> {
+    let rates: Vec<f64> = objects.iter().map(|object| rate(object)).collect();
+    let best = rates.iter().copied().fold(0.0, f64::max);
+    let fits = |rate: f64| rate > least && rate >= best;
+    objects.iter().zip(rates).filter(|(_, rate)| fits(*rate)).map(|(object, _)| *object).collect()
+}
+
 /// A moment in a result.
 pub(super) fn moment(object: &Value, name: &str) -> Option<Timestamp> {
     let text = object.get(name)?.as_str()?;

@@ -19,9 +19,9 @@ pub(super) struct Kept {
     tasks: Vec<Arc<Task>>,
     /// The latest item or proposal that nobody has taken on, who said it, and how many sentences ago.
     open: Option<(Open, Option<String>, usize)>,
-    /// The sentence before says that something or somebody is needed, or asks who does it; its speaker.
+    /// Who spoke the previous sentence, if it states a need or asks for a volunteer.
     needed: Option<Option<String>>,
-    /// The sentence answers such a one.
+    /// The present sentence answers it.
     answers_need: bool,
     /// The item that was added last, for the date that its speaker says after it, and how many sentences ago.
     latest: Option<(usize, usize)>,

@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use records::MemoryCategory;
 use regex::Captures;
 
-use crate::embedded::lexicon::{is_person, relatives, trades};
+use crate::embedded::dates::number;
+use crate::embedded::lexicon::{is_person, is_stop_word, relatives, trades};
 use crate::embedded::pattern::Pattern;
-use crate::embedded::text::{first_words, pattern};
+use crate::embedded::text::{decapitalised, first_words, pattern};
 
 /// What an answer says of the one who gives it.
 pub(super) enum Answer {
@@ -201,17 +202,17 @@ fn completed(question: &str, said: Option<&str>) -> Option<Answer> {
     let fact = |text: String, category, score| Some(Answer::Fact(text, category, score));
     let counted = said.split(' ').next().is_some_and(|first| {
         matches!(first.to_lowercase().as_str(), "a" | "an")
-            || crate::embedded::dates::number(first.trim_end_matches(',').to_lowercase().as_str()).is_some()
+            || number(first.trim_end_matches(',').to_lowercase().as_str()).is_some()
     });
     // "One coeliac" is a guest.
     if ALLERGIES.is_match(question) && !counted {
         return fact(format!("{{n}} is allergic to {}", small(said)), Core, 10);
     }
-    if COUNTED.is_match(question) {
+    if let Some(found) = COUNTED.captures(question) {
         // "Two, a boy and a girl": two children.
-        let noun = COUNTED.captures(question).map(|found| found["what"].to_owned()).unwrap_or_default();
+        let noun = &found["what"];
         let what = match said.split_once(", ") {
-            Some((number, who)) if !number.contains(' ') => format!("{number} {noun}, {who}"),
+            Some((count, who)) if !count.contains(' ') => format!("{count} {noun}, {who}"),
             _ if !said.contains(' ') => format!("{said} {noun}"),
             _ => said.to_owned(),
         };
@@ -254,7 +255,7 @@ fn completed(question: &str, said: Option<&str>) -> Option<Answer> {
         return trade(said).and_then(|trade| fact(format!("{{n}} is {trade}"), Work, 8));
     }
     if let Some(found) = AGE.captures(question) {
-        let age = crate::embedded::dates::number(&said.split(' ').next()?.to_lowercase())?;
+        let age = number(&said.split(' ').next()?.to_lowercase())?;
         let years = if said.contains(' ') { small(said) } else { format!("{age} years old") };
         return match found.name("who") {
             Some(who) if is_person(&who.as_str().to_lowercase()) => {
@@ -327,11 +328,11 @@ fn trade(said: &str) -> Option<String> {
 fn small(said: &str) -> String {
     let first = said.split(' ').next().unwrap_or_default();
     let lower = first.to_lowercase();
-    let common = super::super::lexicon::is_stop_word(&lower)
-        || crate::embedded::dates::number(&lower).is_some()
+    let common = is_stop_word(&lower)
+        || number(&lower).is_some()
         || is_person(&lower)
         || !said.contains(' ') && !first.is_empty() && first.len() > 2 && COMMON.is_match(&lower);
-    if common { crate::embedded::text::decapitalised(said) } else { said.to_owned() }
+    if common { decapitalised(said) } else { said.to_owned() }
 }
 
 /// Words of one that answers give alone, and that are no names: plurals and matter.
