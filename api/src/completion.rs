@@ -1,6 +1,7 @@
 //! Work that runs to its end although its client has hung up: an operation on the database is never cancelled in the middle.
 
 use axum::{extract::Request, middleware::Next, response::Response};
+use futures::future::BoxFuture;
 use tracing::Instrument;
 
 /// Middleware: each request is worked on in a task of its own, whatever becomes of its connection. It needs a time limit
@@ -13,7 +14,9 @@ pub async fn run_requests_to_completion(request: Request, next: Next) -> Respons
 pub(crate) async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> T {
-    match tokio::spawn(work.in_current_span()).await {
+    // Boxed: the runtime's part of a task is compiled once, not for every kind of work.
+    let work: BoxFuture<'static, T> = Box::pin(work.in_current_span());
+    match tokio::spawn(work).await {
         Ok(answer) => answer,
         Err(broken) => std::panic::resume_unwind(broken.into_panic()),
     }

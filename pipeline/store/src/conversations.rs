@@ -1,13 +1,14 @@
 //! Conversations as their owner sees and changes them.
 
 mod in_progress;
-mod one;
 mod page;
 pub mod row;
 pub mod shapes;
 mod spoken;
+mod view;
 
 pub use in_progress::InProgress;
+pub use view::views;
 
 use std::convert::Infallible;
 

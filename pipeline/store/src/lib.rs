@@ -32,7 +32,9 @@ pub use apps::{
     InstalledApp, KeptManifest, McpToken, NewApp, NewAppKey, Stored, TooManyApps, Uninstalled,
 };
 pub use budgets::{Budgets, LimitsChange, OwnLimits, UserBudget};
-pub use conversations::{ConversationChange, ConversationFilter, ConversationView, InProgress, StatusFilter};
+pub use conversations::{
+    ConversationChange, ConversationFilter, ConversationView, InProgress, StatusFilter, views,
+};
 pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};
 pub use goals::{GoalChange, GoalFilter, GoalPoint, GoalRefusal, NewGoal};
 pub use items::ItemFilter;

@@ -4,6 +4,7 @@ select k.place - 1 as place,
        statement_timestamp() as now,
        c.status,
        c.finalization_revision,
+       coalesce(c.counted_bytes, 0) as bytes,
        coalesce(c.last_append_at < statement_timestamp() - interval '24 hours', false) as is_abandoned,
        c.private_text is not null
            or exists (select from transcript_segments s

@@ -11,7 +11,7 @@ use job::{JobId, Origin, Timestamp, WorkerId};
 use records::{ConversationId, Status, UserId};
 use serde_json::Value;
 use sqlx::{FromRow, PgConnection};
-use store::ConversationView;
+use store::{ConversationView, views};
 use trace::TraceContext;
 use tracing::Instrument;
 
@@ -39,7 +39,12 @@ pub(crate) struct Admission {
     job: Option<JobId>,
     /// It was made by this request.
     fresh: bool,
+    /// The conversation as the admission leaves it, where the request asks for it and it is short.
+    view: Option<Box<ConversationView>>,
 }
+
+/// Up to how many bytes a conversation is read by the batch that admits it. A longer one is read after it: nobody else waits.
+const SHORT: i64 = 16 * 1024;
 
 /// What came of a finalize that brought keys.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +65,8 @@ pub(crate) struct FinalizeRequest {
     calendar_meeting_context: Option<Value>,
     /// Only if its last append is 24 hours old, and without force_process: asked by the reconciler.
     only_abandoned: bool,
+    /// The conversation is shown, with its transcript.
+    shown: bool,
     /// The request brought its user's own keys; within, which worker takes the lease at once.
     keys: Option<Option<WorkerId>>,
     /// That of the caller: a batch is a task of its own.
@@ -91,12 +98,18 @@ impl Ledger {
         conversation: &ConversationId,
         calendar_meeting_context: Option<Value>,
     ) -> Result<Result<(ConversationView, bool), AdmitRefusal>, Error> {
-        let request = FinalizeRequest::by_owner(user, conversation, calendar_meeting_context);
-        let Admission { fresh, .. } = match self.finalize_in_batch(request).await? {
+        let request = FinalizeRequest {
+            shown: true,
+            ..FinalizeRequest::by_owner(user, conversation, calendar_meeting_context)
+        };
+        let Admission { fresh, view, .. } = match self.finalize_in_batch(request).await? {
             Ok(admission) => admission,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let view = self.store.conversation(user, conversation, true).await?;
+        let view = match view {
+            Some(view) => Some(*view),
+            None => self.store.conversation(user, conversation, true).await?,
+        };
         Ok(view.map(|view| (view, fresh)).ok_or(AdmitRefusal::NoConversation))
     }
 
@@ -123,7 +136,7 @@ impl Ledger {
             Some(Outcome::Done(finalized)) => finalized,
             Some(Outcome::Locked) | None => Err(AdmitRefusal::NoConversation),
         };
-        Ok(finalized.map(|Admission { job, fresh }| FinalizedWithKeys {
+        Ok(finalized.map(|Admission { job, fresh, .. }| FinalizedWithKeys {
             job,
             fresh,
             claimed: claims.into_iter().next(),
@@ -212,7 +225,9 @@ impl Ledger {
             let owner = &owner.owner;
             outcomes.push(Outcome::Done(match conversation.admission(request) {
                 Decision::Refuse(refusal) => Err(refusal),
-                Decision::LeaveAsItIs => Ok(Admission { job: newest.get(&place).cloned(), fresh: false }),
+                Decision::LeaveAsItIs => {
+                    Ok(Admission { job: newest.get(&place).cloned(), fresh: false, view: None })
+                }
                 Decision::Admit
                     if !admitted.contains(&(&request.user, &request.conversation))
                         && !request.only_abandoned
@@ -228,7 +243,7 @@ impl Ledger {
                     if fresh {
                         admitting.push((request, owner, new));
                     }
-                    Ok(Admission { job, fresh })
+                    Ok(Admission { job, fresh, view: None })
                 }
             }));
         }
@@ -248,6 +263,7 @@ impl Ledger {
             let keying = request.keying(owner);
             claims.extend(self.claim_at_once(&mut transaction, &step.job.id, keying, now).await?);
         }
+        show(&mut transaction, batch, &found, &mut outcomes).await?;
         transaction.commit().await?;
         self.wake_all(&steps);
         Ok((outcomes, claims))
@@ -265,6 +281,7 @@ impl FinalizeRequest {
             conversation: conversation.clone(),
             calendar_meeting_context,
             only_abandoned: false,
+            shown: false,
             keys: None,
             trace: None,
         }
@@ -297,6 +314,8 @@ struct LockedConversation {
     now: Timestamp,
     status: String,
     finalization_revision: i64,
+    /// Of its texts.
+    bytes: i64,
     is_abandoned: bool,
     has_content: bool,
 }
@@ -377,6 +396,27 @@ async fn lock_conversations(
             .fetch_all(connection)
             .await?;
     Ok(rows.into_iter().filter_map(|row| Some((usize::try_from(row.place).ok()?, row))).collect())
+}
+
+/// Reads the conversations that are shown, as the transaction leaves them. One that cannot be read is left out: its request asks
+/// for it alone, and fails for a reason of its own.
+async fn show(
+    connection: &mut PgConnection,
+    batch: &[Arc<FinalizeRequest>],
+    found: &HashMap<usize, LockedConversation>,
+    outcomes: &mut [Outcome<Finalized>],
+) -> Result<(), Error> {
+    let is_short = |place| found.get(&place).is_some_and(|conversation| conversation.bytes <= SHORT);
+    let places: Vec<usize> =
+        (0..batch.len()).filter(|place| batch[*place].shown && is_short(*place)).collect();
+    let named: Vec<_> =
+        places.iter().map(|place| (&batch[*place].user, &batch[*place].conversation)).collect();
+    for (nth, view) in views(connection, &named, true).await? {
+        if let Outcome::Done(Ok(admission)) = &mut outcomes[places[nth]] {
+            admission.view = view.ok().map(Box::new);
+        }
+    }
+    Ok(())
 }
 
 /// The newest jobs of conversations that stay as they are, by the places of their requests.

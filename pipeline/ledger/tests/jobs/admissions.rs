@@ -294,6 +294,7 @@ async fn who_is_alone_is_shown_more_than_one_reading_holds() {
     let id = world.deferred("c").await;
     world.ledger.store().append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
     world.run("update transcript_segments set content = repeat('x', 33 * 1024 * 1024)").await;
+    world.run("update conversations set counted_bytes = 33 * 1024 * 1024").await;
     let (view, fresh) = world.ledger.finalize_and_show(&world.ann, &id, None).await.unwrap().unwrap();
     assert!(fresh);
     assert_eq!(view.segments.unwrap()[0].text.len(), MORE);

@@ -1,8 +1,8 @@
-//! One conversation with all that hangs on it.
+//! Conversations with all that hangs on them.
 
 use db::Error;
 use records::{Conversation, ConversationId, UserId};
-use sqlx::FromRow;
+use sqlx::{FromRow, PgConnection};
 
 use super::{ConversationView, row::ConversationRow};
 use crate::{
@@ -19,21 +19,37 @@ impl Store {
         with_transcript: bool,
     ) -> Result<Option<ConversationView>, Error> {
         let read = async {
-            let row: Option<OneRow> = sqlx::query_as(include_str!("../../sql/conversations/one.sql"))
-                .bind(user.as_str())
-                .bind(conversation.as_str())
-                .bind(with_transcript)
-                .fetch_optional(self.db.pool())
-                .await?;
-            row.map(|row| row.view(with_transcript)).transpose()
+            let mut session = self.db.pool().acquire().await?;
+            let found = views(&mut session, &[(user, conversation)], with_transcript).await?;
+            found.into_iter().next().map(|(_, view)| view).transpose()
         };
         self.db.in_time(read).await
     }
 }
 
+/// Conversations as `connection` sees them, each with its place in `named`; one that is not there is left out.
+pub async fn views(
+    connection: &mut PgConnection,
+    named: &[(&UserId, &ConversationId)],
+    with_transcript: bool,
+) -> Result<Vec<(usize, Result<ConversationView, Error>)>, Error> {
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows: Vec<ViewRow> = sqlx::query_as(include_str!("../../sql/conversations/views.sql"))
+        .bind(named.iter().map(|(user, _)| user.as_str()).collect::<Vec<_>>())
+        .bind(named.iter().map(|(_, conversation)| conversation.as_str()).collect::<Vec<_>>())
+        .bind(with_transcript)
+        .fetch_all(connection)
+        .await?;
+    let placed = |row: ViewRow| Some((usize::try_from(row.place).ok()?, row.view(with_transcript)));
+    Ok(rows.into_iter().filter_map(placed).collect())
+}
+
 /// A conversation's row, with the names of its owner and its folder, and what hangs on it.
 #[derive(FromRow)]
-struct OneRow {
+struct ViewRow {
+    place: i64,
     #[sqlx(flatten)]
     row: ConversationRow,
     user_name: Option<String>,
@@ -46,7 +62,7 @@ struct OneRow {
     people: PeopleColumns,
 }
 
-impl OneRow {
+impl ViewRow {
     fn view(mut self, with_transcript: bool) -> Result<ConversationView, Error> {
         let apps_results = self.row.take_apps_results()?;
         let conversation = Conversation::try_from(self.row)?;
