@@ -15,6 +15,8 @@ pub(super) struct Reading {
     pub(super) backlog: Backlog,
     pub(super) servers: ModelServers,
     pub(super) health: Option<Health>,
+    /// Whether some shard that answers keeps its database's views from us.
+    pub(super) lacks_health: bool,
     /// How long the read took.
     pub(super) took: Duration,
 }
@@ -55,8 +57,8 @@ pub(super) fn families(reading: Option<&Reading>, process: Process) -> Result<Ve
         scrape.servers(&reading.servers)?;
         scrape.gauge(
             "listen_postgres_up",
-            "Whether the database's own views could be read (1) or not (0).",
-            truth(reading.health.is_some()),
+            "Whether the database's own views could be read (1) or not (0); of several shards, those of all that answer.",
+            truth(!reading.lacks_health),
         )?;
         if let Some(health) = &reading.health {
             scrape.database(health)?;

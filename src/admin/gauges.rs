@@ -90,6 +90,7 @@ impl Reading {
         self.gauges.add(&other.gauges);
         self.backlog.add(&other.backlog);
         self.servers.add(other.servers);
+        self.lacks_health |= other.lacks_health;
         match (&mut self.health, other.health) {
             (Some(health), Some(other)) => health.add(&other),
             (health @ None, other) => *health = other,
@@ -108,7 +109,8 @@ async fn look(ledger: &Ledger) -> Result<Reading, db::Error> {
     if let Err(error) = &health {
         tracing::warn!(%error, "the database's health could not be read");
     }
-    Ok(Reading { gauges, backlog, servers, health: health.ok(), took: began.elapsed() })
+    let lacks_health = health.is_err();
+    Ok(Reading { gauges, backlog, servers, health: health.ok(), lacks_health, took: began.elapsed() })
 }
 
 #[cfg(test)]
@@ -129,6 +131,28 @@ mod tests {
     fn up(families: &[MetricFamily]) -> Option<f64> {
         let family = families.iter().find(|family| family.name() == "listen_collector_up")?;
         Some(family.get_metric().first()?.get_gauge().get_value())
+    }
+
+    #[test]
+    fn of_several_shards_one_that_keeps_its_views_from_us_is_seen() {
+        let reading = |lacks_health: bool| Reading {
+            gauges: operations::Gauges::default(),
+            backlog: operations::Backlog::default(),
+            servers: operations::ModelServers::default(),
+            health: (!lacks_health).then(operations::Health::default),
+            lacks_health,
+            took: Duration::ZERO,
+        };
+        let postgres_up = |shards: &[bool]| {
+            let mut found = Found::default();
+            shards.iter().for_each(|lacks| found.add(Some(reading(*lacks))));
+            let process = Process { computing: 0, up: vec![true; shards.len()] };
+            let families = families(found.sum.as_ref(), process).unwrap();
+            let family = families.iter().find(|family| family.name() == "listen_postgres_up")?;
+            Some(family.get_metric().first()?.get_gauge().get_value())
+        };
+        assert_eq!(postgres_up(&[false, false]), Some(1.0));
+        assert_eq!((postgres_up(&[false, true]), postgres_up(&[true, false])), (Some(0.0), Some(0.0)));
     }
 
     #[tokio::test(start_paused = true)]

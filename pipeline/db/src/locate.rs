@@ -174,7 +174,7 @@ impl Locator {
     async fn point(&self, pools: &[PgPool; 2]) -> Result<bool, sqlx::Error> {
         let Inner { hosts, shard, suspects, .. } = &*self.0;
         let found = writer(hosts).await?;
-        *self.0.writer.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
+        let known = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).replace(found.clone());
         let [before, _] = pools.each_ref().map(PgPool::connect_options);
         let found = if shard.is_only() { found } else { self.owner(found, &before).await };
         if host_and_port(&before) == host_and_port(&found) {
@@ -185,7 +185,12 @@ impl Locator {
         }
         // What is open is right as long as it lives, but at another place.
         suspects.replan();
-        tracing::info!(%shard, server = host_and_port(&found), "sessions are opened at this server from now on");
+        // A command says nothing of where it found its shards.
+        let server = host_and_port(&found);
+        match known {
+            None => tracing::debug!(%shard, server, "sessions are opened at this server"),
+            Some(_) => tracing::info!(%shard, server, "sessions are opened at this server from now on"),
+        }
         Ok(true)
     }
 }

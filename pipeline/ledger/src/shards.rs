@@ -35,7 +35,10 @@ impl Shards {
 
     /// The shard of a user.
     pub fn of_user(&self, user: &UserId) -> &Ledger {
-        self.at(shard_of_user(user.as_str(), self.count()))
+        match self.count() {
+            1 => self.first(),
+            count => self.at(shard_of_user(user.as_str(), count)),
+        }
     }
 
     /// The shard of a job.

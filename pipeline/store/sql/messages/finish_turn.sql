@@ -4,7 +4,7 @@
 with ended as (
     update chat_turns set status = $3, trouble = $4, engine = $5, sources = $6, tools = $7
     where user_id = $1 and reply_id = $2::uuid and status = 'running'
-        and begun_at > clock_timestamp() - $9 * interval '1 second'
+        and begun_at > statement_timestamp() - $9 * interval '1 second'
     returning reply_id
 )
 update chat_messages m set text = $8

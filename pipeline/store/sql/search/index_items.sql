@@ -2,7 +2,6 @@
 -- $1 users, $2 action items, $3 languages, $4 text search configurations
 update action_items a
 set words = to_tsvector(t.configuration, a.description) || array_to_tsvector(array['u' || md5(a.user_id)])
-from (select user_id, action_item_id, language, configuration::regconfig
-      from unnest($1::text[], $2::text[], $3::text[], $4::text[]) k (user_id, action_item_id, language, configuration)) t
+from unnest($1::text[], $2::text[], $3::text[], $4::text[]::regconfig[]) t (user_id, action_item_id, language, configuration)
     join users u on u.user_id = t.user_id and u.language = t.language
 where a.user_id = t.user_id and a.action_item_id = t.action_item_id

@@ -2,7 +2,6 @@
 -- $1 users, $2 memories, $3 languages, $4 text search configurations
 update memories m
 set words = to_tsvector(t.configuration, m.content) || array_to_tsvector(array['u' || md5(m.user_id)])
-from (select user_id, memory_id, language, configuration::regconfig
-      from unnest($1::text[], $2::text[], $3::text[], $4::text[]) k (user_id, memory_id, language, configuration)) t
+from unnest($1::text[], $2::text[], $3::text[], $4::text[]::regconfig[]) t (user_id, memory_id, language, configuration)
     join users u on u.user_id = t.user_id and u.language = t.language
 where m.user_id = t.user_id and m.memory_id = t.memory_id

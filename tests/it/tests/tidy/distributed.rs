@@ -15,7 +15,7 @@ pub(crate) struct Statement {
 /// What is refused, and how it is recognized.
 type Refused = (&'static str, fn(&str) -> bool);
 
-const REFUSED: [Refused; 9] = [
+const REFUSED: [Refused; 13] = [
     ("a forced plan", |sql| sql.contains("plan_cache_mode")),
     ("a volatile function in an update: bind the value, or use statement_timestamp()", |sql| {
         assignments(sql).iter().any(|value| has(value, &VOLATILE))
@@ -32,6 +32,25 @@ const REFUSED: [Refused; 9] = [
     ),
     ("a clock in what an update returns: return it from `from (select …)`", |sql| {
         sql.contains("update ") && parts(sql, " returning ", &[]).iter().any(|part| has(part, &STABLE))
+    }),
+    ("a volatile function in what an update or delete asks: use statement_timestamp()", |sql| {
+        changes(sql).iter().any(|change| has(change, &VOLATILE))
+    }),
+    ("a text made a regconfig in an update: cast the parameter", |sql| {
+        changes(sql).iter().any(|change| change.replace("[]::regconfig[]", "").contains("::regconfig"))
+    }),
+    (
+        "a clock, or an interval added to a moment, in an insert that reads a table: bind it, or add it `at time zone 'UTC'`",
+        |sql| {
+            let adds = |read: &str| read.contains("interval") && !read.contains("at time zone");
+            inserted_by_select(sql).is_some_and(|read| {
+                (has(read, &STABLE) || adds(read)) && !has(read, &VOLATILE) && reads_a_table(read)
+            })
+        },
+    ),
+    // Nothing is inserted, and nothing is said, when the sub-select is planned away: of a null, for one.
+    ("an insert of what depends on whether a row exists: choose it in `with … as materialized`", |sql| {
+        inserted_by_select(sql).is_some_and(|read| until(read, &[" from "]).contains("exists ("))
     }),
     ("a sub-select in values", |sql| {
         parts(sql, "values (", &[]).iter().any(|values| values.contains("(select "))
@@ -64,6 +83,26 @@ fn assignments(sql: &str) -> Vec<&str> {
     });
     let ends = [" from ", " where ", " returning "];
     sets.flat_map(|set| split(until(set, &ends))).collect()
+}
+
+/// Every update and delete of a statement, up to the bracket that closes around it.
+fn changes(sql: &str) -> Vec<&str> {
+    let verbs = ["update ", "delete from "];
+    let begins = verbs.iter().flat_map(|verb| sql.match_indices(verb)).map(|(at, _)| at);
+    let is_lock =
+        |at: usize| sql[..at].ends_with("for ") || sql[..at].ends_with("key ") || sql[..at].ends_with("do ");
+    begins.filter(|at| !is_lock(*at)).map(|at| until(&sql[at..], &[])).collect()
+}
+
+/// What an insert selects, where nothing stands before it.
+fn inserted_by_select(sql: &str) -> Option<&str> {
+    Some(sql.strip_prefix("insert into ")?.split_once(") select ")?.1)
+}
+
+/// Whether a select reads more than its parameters.
+fn reads_a_table(sql: &str) -> bool {
+    let from = [" from ", " join ", "(from "].iter().flat_map(|word| parts(sql, word, &[]));
+    from.filter(|read| !read.starts_with('(')).any(|read| !read.starts_with("unnest("))
 }
 
 /// A value that adds an interval to what is not known before the statement runs.
@@ -177,6 +216,10 @@ fn each_thing_that_is_refused_is_recognized() {
         "update conversations c set data = coalesce(c.data, '{}') || jsonb_build_object('a', k.a) from k",
         "update orders set next_at = greatest(next_at, $2) + interval '1 minute' where id = $1",
         "with due as (select a from b) update jobs j set a = 1 from due returning j.a, statement_timestamp() as now",
+        "with ended as (update turns set a = $1 where b > clock_timestamp() - $2 * interval '1 second' returning c) update messages set a = 1",
+        "update memories m set words = to_tsvector(t.c, m.d) from (select a, c::regconfig from unnest($1::text[], $2::text[]) k (a, c)) t where m.a = t.a",
+        "insert into a (b, at) select $1, $2 + $3 * interval '1 second' where exists (select from c where d = $1)",
+        "insert into a (b) select case when $2 is null or exists (select from c where d = $2) then $1 else $2 end returning b",
         "insert into a (b) values ($1, (select c from d))",
         "insert into a (b) select $1 from c returning b, (select count(*) from d) as ds",
         "insert into a (b) values ($1) on conflict (b) do update set at = case when a.at > $2 - $3::interval then $2 end returning b",
@@ -193,6 +236,12 @@ fn each_thing_that_is_refused_is_recognized() {
         "insert into a (b, at) values ($1, clock_timestamp()) on conflict (b) do update set at = excluded.at returning b",
         "insert into a (b) select c from (select c from d) e",
         "with made as (insert into a values ($1) returning id) select id from made",
+        "update memories m set words = to_tsvector(t.c, m.d) from unnest($1::text[], $2::text[]::regconfig[]) t (a, c) where m.a = t.a",
+        "with k as (select clock_timestamp() as now) update jobs j set a = 1 from k where j.a < k.now",
+        "insert into a (b, at) select $1, ($2 at time zone 'UTC' + $3 * interval '1 second') at time zone 'UTC' from c where d = $1",
+        "insert into a (b, at) select k.b, statement_timestamp() from unnest($1::text[]) as k (b) order by k.b",
+        "insert into a (b, at) select $1, clock_timestamp() + interval '1 day' from c",
+        "with k as materialized (select case when exists (select from c where d = $2) then $1 end as b) insert into a (b, at) select b, $3 + $4 * interval '1 second' from k",
         "update folders f set name = $1 where id = $2 returning id, (select count(*) from conversations c) as conversations",
     ] {
         let refused: Vec<_> =
