@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::word_list::{Listed, WordList};
+
 /// Verbs, with their particles, that mean the same; a verb may be in several groups. Steps of one piece of work (draft,
 /// finish), and the two directions of one (ask and tell, lend and borrow), are in different ones.
 const GROUPS: &[&str] = &[
@@ -79,9 +81,11 @@ const TO_THE_END: &str = "wrap up, tidy up, clean up, clean out, write up, write
     call back, ring back, phone back, text back, write back";
 
 /// Words that are said in one task and not in the other when the two are two: sides, places, order.
-const CONTRASTS: &str = "left right front back rear top bottom upper lower inside outside indoor outdoor indoors outdoors upstairs downstairs up down \
+static CONTRASTS: WordList = WordList::new(
+    "left right front back rear top bottom upper lower inside outside indoor outdoor indoors outdoors upstairs downstairs up down \
     off out in away over under north south east west northern southern eastern western first second third fourth fifth sixth last final next \
-    previous other another without except instead half double twice not never no don't return outbound inbound incoming outgoing";
+    previous other another without except instead half double twice not never no don't return outbound inbound incoming outgoing",
+);
 
 /// Words of one kind: two tasks that name different ones are two, and one that names none agrees with any.
 const KINDS: &[&str] = &[
@@ -177,7 +181,7 @@ pub(in crate::embedded) fn is_completive(verb: &str) -> bool {
 
 /// Whether `word` (lower case), in one of two tasks alone, makes them two.
 pub(in crate::embedded) fn is_contrast(word: &str) -> bool {
-    CONTRASTS.split_whitespace().any(|known| known == word)
+    CONTRASTS.has(word)
 }
 
 /// Which kinds `word` (lower case) is of.
