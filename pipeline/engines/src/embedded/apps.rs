@@ -6,8 +6,9 @@ use job::FailureCode;
 use records::Talk;
 use stages::{AppResult, Structure};
 
-use super::dates::DayOrder;
+use super::dates::{DayOrder, Reference};
 use super::pattern::Pattern;
+use super::planted::heard;
 use super::text::{Sentence, content_stems, pattern, sentences};
 use super::{decisions::is_decision, items, overview};
 
@@ -43,7 +44,10 @@ fn minutes(talk: &Talk, structure: &Structure, order: DayOrder) -> String {
     if sentences.is_empty() {
         return String::new();
     }
-    let tasks: Vec<String> = items::extract(talk, order).iter().map(|item| task_line(item, talk)).collect();
+    let tasks: Vec<String> = items::extract(&heard(talk), &Reference::of(talk, order))
+        .iter()
+        .map(|item| task_line(item, talk))
+        .collect();
     let sections = [
         ("Present", speakers(&sentences).join(", ")),
         ("Summary", structure.overview.clone()),

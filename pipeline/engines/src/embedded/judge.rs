@@ -9,7 +9,7 @@ use super::text::{content_stems, sentences, words};
 use super::{
     dates::{DayOrder, Reference},
     decisions::is_decision,
-    items, memories,
+    items, memories, planted,
 };
 
 /// Longer talk is kept unread.
@@ -97,7 +97,7 @@ fn holds_something(talk: &Talk, order: DayOrder) -> bool {
     let sentences = sentences(talk);
     sentences.iter().any(|sentence| {
         (dated(&sentence.text) && !content_stems(&sentence.text).is_empty()) || is_decision(&sentence.text)
-    }) || !items::extract(talk, order).is_empty()
+    }) || !items::extract(&planted::heard(talk), &reference).is_empty()
         || memories::any(talk)
 }
 

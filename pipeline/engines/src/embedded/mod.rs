@@ -31,6 +31,7 @@ mod unread;
 use std::time::Duration;
 
 use compute::{OverBudget, Pool};
+use dates::Reference;
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use job::FailureCode;
@@ -148,7 +149,13 @@ impl Describe for Embedded {
 impl ExtractItems for Embedded {
     fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, Failure>> {
         let order = self.order;
-        self.on(talk, move |talk| Ok(if is_english(talk) { items::extract(talk, order) } else { Vec::new() }))
+        self.on(talk, move |talk| {
+            Ok(if is_english(talk) {
+                items::extract(&planted::heard(talk), &Reference::of(talk, order))
+            } else {
+                Vec::new()
+            })
+        })
     }
 
     fn reads(&self, talk: &Talk) -> bool {
@@ -223,27 +230,26 @@ fn describe(talk: &Talk, folders: &[Folder], order: DayOrder) -> Structure {
 /// Without an order of dates, no tasks and events are looked for.
 fn describe_lines(talk: &Talk, folders: &[Folder], order: Option<DayOrder>) -> Structure {
     let language = Language::of(talk);
-    let mut sentences = planted::without_orders(text::sentences(talk));
-    if sentences.is_empty() {
-        // A talk of nothing but orders still gets its title.
-        sentences = text::sentences(talk);
-    }
-    let frequency = phrases::frequencies(&sentences, language);
-    let category = subject::category(&sentences, &frequency, language);
-    let order = order.filter(|_| language.is_english());
+    let heard = planted::heard(talk);
+    // A talk of nothing but orders still gets its title.
+    let ordered = if heard.is_empty() { text::sentences(talk) } else { Vec::new() };
+    let sentences = if heard.is_empty() { &ordered } else { &heard };
+    let frequency = phrases::frequencies(sentences, language);
+    let category = subject::category(sentences, &frequency, language);
+    let reference = order.filter(|_| language.is_english()).map(|order| Reference::of(talk, order));
     let next = overview::Next {
-        items: order.map_or_else(Vec::new, |order| items::extract(talk, order)),
-        events: order.map_or_else(Vec::new, |order| events::extract(talk, order)),
+        items: reference.map_or_else(Vec::new, |reference| items::extract(&heard, &reference)),
+        events: reference.map_or_else(Vec::new, |reference| events::extract(&heard, &reference)),
         zone: talk.time_zone,
     };
     let mut weights = subject::weights(&frequency, category, language);
     for (stem, more) in next.stems() {
         weights.entry(stem).and_modify(|weight| *weight += more);
     }
-    let topics = phrases::key_phrases(&sentences, &weights, language, TOPICS);
-    let overview = overview::overview(&sentences, &next, &topics, &frequency, language);
+    let topics = phrases::key_phrases(sentences, &weights, language, TOPICS);
+    let overview = overview::overview(sentences, &next, &topics, &frequency, language);
     Structure {
-        title: title::title(talk.background.meeting.as_ref(), &topics, &sentences, language),
+        title: title::title(talk.background.meeting.as_ref(), &topics, sentences, language),
         overview: unread::said_in(language, overview),
         category,
         emoji: lexicon::emoji_of(category).to_owned(),

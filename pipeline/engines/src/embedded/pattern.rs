@@ -174,6 +174,31 @@ impl Patterns {
     }
 }
 
+/// Patterns, each with what reads its matches.
+pub(super) struct Rules<R> {
+    patterns: Patterns,
+    readers: Vec<R>,
+}
+
+impl<R> Rules<R> {
+    /// Compiles rules, once per process: callers keep them in a `LazyLock`.
+    pub(super) fn new(rules: impl IntoIterator<Item = (String, R)>) -> Self {
+        let (sources, readers): (Vec<String>, Vec<R>) = rules.into_iter().unzip();
+        Self { patterns: Patterns::new(&sources), readers }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.readers.len()
+    }
+
+    /// The rules that match `text`, with their places, in order.
+    pub(super) fn matching(&self, text: &str) -> impl Iterator<Item = (usize, &Pattern, &R)> {
+        let matching = self.patterns.matching(text).into_iter();
+        matching.filter_map(|(at, pattern)| Some((at, pattern, self.readers.get(at)?)))
+    }
+}
+
 impl LazyPattern {
     pub(super) fn new(source: String) -> Self {
         Self { source, compiled: OnceLock::new() }

@@ -3,8 +3,10 @@
 
 use std::sync::LazyLock;
 
+use records::Talk;
+
 use super::pattern::Pattern;
-use super::text::{Sentence, pattern};
+use super::text::{Sentence, pattern, sentences};
 
 /// Orders to a language model, the marks of its prompts, and tools that only it has.
 static ORDER: LazyLock<Pattern> = LazyLock::new(|| {
@@ -30,9 +32,14 @@ pub(super) fn is_order(sentence: &str) -> bool {
     ORDER.is_match(sentence)
 }
 
+/// The sentences of `talk` that are people's words to people.
+pub(super) fn heard(talk: &Talk) -> Vec<Sentence<'_>> {
+    without_orders(sentences(talk))
+}
+
 /// The sentences that are people's words to people. What follows an order in the same line belongs to it as far
 /// as the next sentence: who plants words writes more than one.
-pub(super) fn without_orders(sentences: Vec<Sentence<'_>>) -> Vec<Sentence<'_>> {
+fn without_orders(sentences: Vec<Sentence<'_>>) -> Vec<Sentence<'_>> {
     let mut last: Option<usize> = None;
     sentences
         .into_iter()

@@ -4,24 +4,25 @@
 //! loses a task, so unclear pairs stay two tasks. `corpus/same_tasks.txt` is what it is scored on.
 
 mod fact;
+mod idioms;
 mod known;
 mod plain;
 mod read;
+mod undated;
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, LazyLock};
 
 use chrono::{NaiveDate, NaiveTime};
-use chrono_tz::Tz;
-use records::{KnownTexts, Talk, Timestamp};
+use records::KnownTexts;
 
-use super::dates::{DayOrder, Found, Reference};
 use super::lexicon::{is_completive, is_contrast, is_person, kinds_of, meanings_of, one_noun};
 use super::pattern::Pattern;
 use super::text::{pattern, stem, words};
 use fact::Fact;
 use known::{KnownFacts, KnownTasks};
 use read::Lately;
+use undated::{Undated, without_dates};
 
 /// What only says that it is to be done: "I need to", "don't forget to".
 static LEAD: LazyLock<Pattern> = LazyLock::new(|| {
@@ -91,7 +92,11 @@ impl Task {
     fn read(text: &str) -> Self {
         let text = &*DOUBLE.replace(&LEAD.replace(text, ""), "check").into_owned();
         let Undated { text: undated, days, times } = without_dates(text);
-        let plain::Plain { verb, rest, names, particle } = plain::plain(&undated);
+        let plain::Plain { verb, mut rest, names, particle } = plain::plain(&undated);
+        // "Thursday's slides": the day is known.
+        rest.retain(|word| {
+            !(word.ends_with("'s") && !days.is_empty() && kinds_of(bare(word)).next().is_some())
+        });
         let contrasts = contrasts(&rest).chain(particle).collect();
         let stems = |word: &String| {
             let bare = one_noun(bare(word));
@@ -108,7 +113,10 @@ impl Task {
             exact: rest.iter().any(|word| word == "and")
                 && !rest.iter().any(|word| matches!(word.as_str(), "it" | "them"))
                 || meanings_of(&verb).iter().any(|meaning| meanings_of("buy").contains(meaning))
-                    && !rest.iter().any(|word| is_definite(word)),
+                    && !rest
+                        .iter()
+                        .take_while(|word| !PREPOSITIONS.contains(&word.as_str()))
+                        .any(|word| is_definite(word)),
             numbers: numbers(&rest),
             days,
             times,
@@ -118,7 +126,13 @@ impl Task {
                 .filter(|word| !matches!(word.as_str(), "in" | "out" | "on" | "off") || rest.contains(word))
                 .flat_map(|word| kinds_of(&word).map(|kind| (kind, word.clone())).collect::<Vec<_>>())
                 .collect(),
-            ends: ["to", "from"].map(|preposition| ends(&rest, preposition)),
+            ends: ["to", "from"].map(|preposition| match verb.as_str() {
+                // "Move the meeting to the morning", "to next week".
+                "move" | "reschedule" | "shift" | "push back" => {
+                    ends(&words(text).collect::<Vec<_>>(), preposition)
+                }
+                _ => ends(&rest, preposition),
+            }),
             negative: NOT.is_match(text),
             verb,
         }
@@ -273,7 +287,7 @@ fn adds_nothing(word: &str) -> bool {
 }
 
 static ADDS_NOTHING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
-    "a an the this that these those some any all more every each my your our his her their its i you we they he she it me us \
+    "a an the new this that these those some any all more every each my your our his her their its i you we they he she it me us \
      him them who which what to for of in on at by from with about into onto as via regarding concerning through between \
      during per and or but so if then also please just now soon today tonight tomorrow again still already maybe really \
      finally quickly too up be is are was were has have had do does will would can could should must get got need needs \
@@ -323,8 +337,20 @@ const PREPOSITIONS: &[&str] = &[
     "because",
 ];
 /// "The insurance company" is the insurance.
-const BODIES: &[&str] =
-    &["company", "office", "people", "team", "department", "firm", "guy", "place", "shop", "store"];
+const BODIES: &[&str] = &[
+    "company",
+    "office",
+    "people",
+    "team",
+    "department",
+    "firm",
+    "guy",
+    "place",
+    "shop",
+    "store",
+    "membership",
+    "subscription",
+];
 
 /// Numbers in digits, and those in words that say how many or which.
 fn numbers(words: &[String]) -> BTreeSet<String> {
@@ -333,42 +359,6 @@ fn numbers(words: &[String]) -> BTreeSet<String> {
     let at = |word: &str| WORDS.iter().position(|known| *known == word).map(|at| (at + 2).to_string());
     let has_digit = |word: &str| word.contains(|c: char| c.is_ascii_digit());
     words.iter().filter_map(|word| at(word).or_else(|| has_digit(word).then(|| word.clone()))).collect()
-}
-
-/// A text without its dates.
-struct Undated {
-    text: String,
-    days: BTreeSet<NaiveDate>,
-    times: Vec<NaiveTime>,
-}
-
-/// Dates say when, not what: the text without them, the days, and the times of day that are said exactly. Any reference
-/// serves, as days are compared with each other alone.
-fn without_dates(text: &str) -> Undated {
-    let whole = || Undated { text: text.to_owned(), days: BTreeSet::new(), times: Vec::new() };
-    let Some(moment) = NaiveDate::from_ymd_opt(2000, 1, 3).and_then(|day| day.and_hms_opt(9, 0, 0)) else {
-        return whole();
-    };
-    let started_at: Timestamp = moment.and_utc();
-    let talk = Talk {
-        lines: Vec::new(),
-        started_at,
-        time_zone: Tz::UTC,
-        language: "en".to_owned(),
-        user_name: None,
-        background: records::Background::default(),
-    };
-    let found = Reference::of(&talk, DayOrder::default()).find(text);
-    Undated {
-        // "Monday's meeting" leaves its apostrophe.
-        text: found
-            .iter()
-            .rev()
-            .fold(text.to_owned(), |text, date| date.removed_from(&text))
-            .replace(" 's ", " of "),
-        days: found.iter().map(Found::day).collect(),
-        times: found.iter().filter_map(Found::time).collect(),
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
-use super::lexicon::is_task_verb;
+use super::lexicon::{Listed, WordList, is_task_verb};
 use super::pattern::Pattern;
 
 /// Longer runs of words without a comma or a stop come from a writer who uses none.
@@ -42,12 +42,14 @@ static OPENS: LazyLock<Pattern> = LazyLock::new(|| {
 });
 
 /// After these the words go on: a clause that depends, words that are quoted, or a pair.
-const GOES_ON: &str = "and or but so then if when because cause that before after until unless what which who whom how where why \
+static GOES_ON: WordList = WordList::new(
+    "and or but so then if when because cause that before after until unless what which who whom how where why \
     than as once while whether whatever think thought said says say guess know knew hope believe mean sure also maybe \
     perhaps like um uh oh okay ok yeah well since though although wish bet suppose figured told afraid happy glad sorry the a \
     an my your our their this these of for to with in on at by from about please not never only just i we you they he she it is was \
     do does did should could would can will must have had shall are were not check ensure notice noticed saw \
-    heard feel felt see hear whose both all half";
+    heard feel felt see hear whose both all half",
+);
 
 /// Contractions whose apostrophe was left out, none of which is another word.
 static BARE: LazyLock<Pattern> = LazyLock::new(|| {
@@ -133,8 +135,8 @@ pub(super) fn with_apostrophes(text: &str) -> Cow<'_, str> {
         let word = found.name("word").map_or_else(String::new, |word| word.as_str().to_lowercase());
         // "She was ill, take her home", "the id like that".
         let verb = found["verb"].to_lowercase();
-        let acts = is_task_verb(&verb) || MODAL_VERBS.split_whitespace().any(|known| known == verb);
-        if !acts || NO_WILL.split_whitespace().any(|before| before == word) {
+        let acts = is_task_verb(&verb) || MODAL_VERBS.has(&verb);
+        if !acts || NO_WILL.has(&word) {
             return found[0].to_owned();
         }
         format!("{}{}'{} {}", &found["before"], &found["i"], &found["will"], &found["verb"])
@@ -144,11 +146,15 @@ pub(super) fn with_apostrophes(text: &str) -> Cow<'_, str> {
 }
 
 /// Verbs that follow "I'll" and "I'd" and are no tasks.
-const MODAL_VERBS: &str = "like need say rather love prefer look stop put be do go have make give take try let see come never also just";
+static MODAL_VERBS: WordList = WordList::new(
+    "like need say rather love prefer look stop put be do go have make give take try let see come never also just",
+);
 
 /// After these, "ill" and "id" are words of their own.
-const NO_WILL: &str = "is was are were am be been being feel feeling felt feels fell fall get gets got getting look looks looked very really so too quite \
-    seriously the a an my your our his her their this that no new old photo user student he's she's i'm im you're youre they're";
+static NO_WILL: WordList = WordList::new(
+    "is was are were am be been being feel feeling felt feels fell fall get gets got getting look looks looked very really so too quite \
+    seriously the a an my your our his her their this that no new old photo user student he's she's i'm im you're youre they're",
+);
 
 /// "Its on the third", "lets meet": before these words no possessive and no verb.
 static ITS: LazyLock<Pattern> = LazyLock::new(|| {
@@ -217,7 +223,7 @@ fn begins(before: &str, opens: bool) -> bool {
         && if opens {
             !matches!(last.as_str(), "and" | "or" | "but" | "so" | "um" | "uh" | "oh" | "i" | "we" | "you" | "the" | "a" | "can" | "could")
         } else {
-            !GOES_ON.split_whitespace().any(|word| word == last)
+            !GOES_ON.has(&last)
         }
 }
 

@@ -7,7 +7,7 @@ use chrono::{NaiveTime, TimeDelta, Timelike};
 use regex::Captures;
 
 use super::calendar::number;
-use crate::embedded::pattern::Pattern;
+use crate::embedded::pattern::{Pattern, Rules};
 use crate::embedded::text::pattern;
 
 /// A time of day that a text names.
@@ -36,9 +36,9 @@ const AFTER: &str = r"(?P<after>$|[.,;!?]+(?:\s|$)|\s+(?:on|in|this|next|sharp|t
 const MINUTE_WORD: &str = r"oh[\s-]five|ten|fifteen|(?:twenty|thirty|forty|fifty)(?:[\s-]five)?";
 
 /// In order of preference: what an earlier rule took, a later one does not see.
-static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
-    let rule = |body: &str, reader: Reader| (pattern(&format!("{LEAD}{body}")), reader);
-    vec![
+static RULES: LazyLock<Rules<Reader>> = LazyLock::new(|| {
+    let rule = |body: &str, reader: Reader| (format!("{LEAD}{body}"), reader);
+    Rules::new([
         rule(r"\b(?P<h>\d{1,2})(?:[:.](?P<m>[0-5]\d))?\s{0,3}(?P<half>[ap])\.?m\b\.?", twelve_hours),
         rule(
             &format!(r"\b(?P<h>{HOUR_WORD})(?:\s+(?P<spoken>{MINUTE_WORD}))?\s+(?P<half>[ap])\.?\s?m\b\.?"),
@@ -46,13 +46,11 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
         ),
         rule(r"\b(?P<h>[01]?\d|2[0-3])[:h](?P<m>[0-5]\d)\b", bare_hours),
         (
-            pattern(
-                r"\b(?P<lead>at|from|until|before|by)\s+(?P<h>[01]?\d|2[0-3])\.(?P<m>[0-5]\d)(?P<after>$|[\s,;!?]|\.\s|\.$)",
-            ),
+            r"\b(?P<lead>at|from|until|before|by)\s+(?P<h>[01]?\d|2[0-3])\.(?P<m>[0-5]\d)(?P<after>$|[\s,;!?]|\.\s|\.$)".into(),
             bare_hours,
         ),
-        (pattern(r"\b(?P<lead>at|by|until)\s+(?P<h>[01]\d|2[0-3])(?P<m>[0-5]\d)(?:\s+hours)\b"), bare_hours),
-        (pattern(r"\b(?P<lead>at)\s+(?P<h>0\d|1[0-8]|2[1-3])(?P<m>[0-5]\d)\b"), bare_hours),
+        (r"\b(?P<lead>at|by|until)\s+(?P<h>[01]\d|2[0-3])(?P<m>[0-5]\d)(?:\s+hours)\b".into(), bare_hours),
+        (r"\b(?P<lead>at)\s+(?P<h>0\d|1[0-8]|2[1-3])(?P<m>[0-5]\d)\b".into(), bare_hours),
         rule(
             &format!(
                 r"\b(?P<word>half|quarter)\s+(?P<side>past|after|to|till)\s+(?P<h>\d{{1,2}}|{HOUR_WORD})\b"
@@ -60,9 +58,9 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
             fractions,
         ),
         (
-            pattern(&format!(
+            format!(
                 r"\b(?P<lead>from|between)\s+(?P<h>\d{{1,2}}|{HOUR_WORD})(?:\s+o'clock)?\s+(?:to|and|till|until)\s+(?P<until>\d{{1,2}}|{HOUR_WORD})\b{AFTER}"
-            )),
+            ),
             bare_hours,
         ),
         rule(
@@ -77,16 +75,16 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
             r"\b(?:12\s+)?(?P<name>noon|midday|midnight|lunchtime|lunch\s+time|teatime|tea\s+time)\b",
             named,
         ),
-        (pattern(r"\b(?P<lead>by|before|over|at)\s+(?P<name>lunch|dinner)\b"), named),
+        (r"\b(?P<lead>by|before|over|at)\s+(?P<name>lunch|dinner)\b".into(), named),
         rule(
             r"\b(?P<name>(?:close|end)\s+of\s+(?:business|play|work)|cob|eob|end\s+of\s+(?:the\s+)?(?:working\s+|business\s+)?day|eod)\b",
             named,
         ),
         rule(&format!(r"\b(?P<h>\d{{1,2}}|{HOUR_WORD})\s+o'clock\b"), bare_hours),
         (
-            pattern(&format!(
+            format!(
                 r"\b(?P<lead>by|before|until|at|around|say|@)\s+(?P<h>\d{{1,2}}|{HOUR_WORD})\b{AFTER}"
-            )),
+            ),
             bare_hours,
         ),
         // An hour alone, where a part of the day follows it: the part shows that it is one.
@@ -96,7 +94,7 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
             ),
             bare_hours,
         ),
-    ]
+    ])
 });
 
 /// What every rule needs one of.
@@ -117,7 +115,7 @@ pub(super) fn find(text: &str) -> Vec<Clock> {
     if !NAMES_AN_HOUR.is_match(text) {
         return found;
     }
-    for (rule, reader) in RULES.iter() {
+    for (_, rule, reader) in RULES.matching(text) {
         for captures in rule.captures_iter(text) {
             let Some(clock) = read(&captures, text, *reader) else { continue };
             if found

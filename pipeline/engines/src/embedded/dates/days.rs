@@ -14,7 +14,7 @@ use super::relative::{
     this_time, weekday_after_next, weekday_fortnight, weekday_in_weeks, weekday_of_week, working_days,
 };
 use super::{DayOrder, Found};
-use crate::embedded::pattern::Pattern;
+use crate::embedded::pattern::{Pattern, Rules};
 use crate::embedded::text::pattern;
 
 type Reader = fn(&Captures<'_>, NaiveDateTime) -> Option<Day>;
@@ -31,9 +31,9 @@ const LATER_ORDINAL: &str = r"(?:twenty|thirty)[\s-](?:first|second|third|fourth
 pub(super) const NUMBER: &str = r"an?|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[\s-](?:one|two|three|four|five|six|seven|eight|nine))?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|\d{1,3}|(?:an?\s+|the\s+)?(?:couple|few)(?:\s+of)?";
 
 /// In order of preference: what an earlier rule took, a later one does not see.
-static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
-    let rule = |body: String, reader: Reader| (pattern(&format!("{LEAD}{body}")), reader);
-    vec![
+static RULES: LazyLock<Rules<Reader>> = LazyLock::new(|| {
+    let rule = |body: String, reader: Reader| (format!("{LEAD}{body}"), reader);
+    Rules::new([
         rule(HOLIDAY.into(), holiday),
         rule(format!(r"\b(?P<w>{WEEKDAY})\s+in\s+(?P<n>{NUMBER})\s+weeks?\b"), weekday_in_weeks),
         rule(r"\b(?:the\s+)?day\s+after\s+tomorrow\b".into(), |_, now| Some(day(now.date() + Duration::days(2)))),
@@ -42,12 +42,12 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
         rule(r"\b(?:today|tomorrow)\s+week\b".into(), |found, now| Some(day(now.date() + Duration::days(if found[0].contains("tomorrow") { 8 } else { 7 })))),
         rule(format!(r"\b(?P<n>half\s+an?|{NUMBER})(?P<half>\s+and\s+a\s+half)?\s+(?P<unit>minute|hour|day|week|month|year)s?\s+from\s+(?P<from>now|today|tomorrow|{WEEKDAY})\b"), ahead),
         (
-            pattern(&format!(
+            format!(
                 r"\b(?:(?P<lead>within|in|over)\s+(?:about\s+|around\s+)?(?:the\s+next\s+)?|the\s+next\s+)(?P<n>half\s+an?|{NUMBER})(?P<half>\s+and\s+a\s+half)?\s+(?P<unit>minute|hour|day|week|month|year)s?\b(?P<later>\s+and\s+a\s+half)?"
-            )),
+            ),
             ahead,
         ),
-        (pattern(r"\b(?P<lead>within|in)\s+(?:about\s+)?(?P<quarters>the|an?\s+quarter\s+of\s+an|three\s+quarters\s+of\s+an)\s+hour\b"), quarters_ahead),
+        (r"\b(?P<lead>within|in)\s+(?:about\s+)?(?P<quarters>the|an?\s+quarter\s+of\s+an|three\s+quarters\s+of\s+an)\s+hour\b".into(), quarters_ahead),
         rule(r"\b(?:an?\s+|one\s+)?fortnight\b".into(), fortnight),
         rule(format!(r"\bnot\s+(?:this|the\s+coming)\s+(?P<w>{WEEKDAY})[,\s]+(?:but\s+)?(?:the\s+)?(?:one\s+after(?:\s+(?:that|it))?|next(?:\s+one)?|following(?:\s+one)?)\b"), weekday_after_next),
         rule(format!(r"\b(?:the\s+)?day\s+(?P<side>after|before)\s+(?P<w>{WEEKDAY})\b"), beside_weekday),
@@ -75,27 +75,25 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
         rule(r"\b(?P<y>20\d\d)-(?P<m>\d{2})-(?P<d>\d{2})\b".into(), numeric),
         rule(r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>20\d\d)\b".into(), numeric),
         rule(format!(r"\b(?:{WEEKDAY}),?\s+(?:the\s+)?(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)|(?P<word>{ORDINAL}))\b"), nth),
-        (pattern(&format!(r"\b(?P<lead>by|before|until|till|due(?: on| by)?|on|for|from|between|of)\s+the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b|(?P<word>{ORDINAL})(?P<after>$|[.,;!?]|\s+(?:at|to\s+the|until|till|by|and|or|so|if|because|please|latest|which|but|then|when|with|for|we|i|it|you|he|she|they|is|are|in\s+the)\b))")), nth),
+        (format!(r"\b(?P<lead>by|before|until|till|due(?: on| by)?|on|for|from|between|of)\s+the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b|(?P<word>{ORDINAL})(?P<after>$|[.,;!?]|\s+(?:at|to\s+the|until|till|by|and|or|so|if|because|please|latest|which|but|then|when|with|for|we|i|it|you|he|she|they|is|are|in\s+the)\b))"), nth),
         // "The hearing is the 24th", "next appointment the sixteenth at nine".
-        (pattern(&format!(r"(?:\b(?:is|are|now|appointment|meeting|session|lesson|visit|exam|class)|'s)\s+(?P<begins>the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b|(?P<word>{LATER_ORDINAL})(?P<after>$|[.,;!?]|\s+(?:at|and|or|so|if|because|but|then|with|for|we|i)\b)))")), nth),
-        (pattern(r"\bis\s+(?P<begins>(?P<w>mon|tues?|weds?|thurs?|fri))\b"), on_weekday),
-        (pattern(&format!(r"\b(?P<lead>by|before|until|in|during)\s+(?:early\s+|late\s+|mid-?)?(?P<month>{MONTH})(?:\b|$)(?:\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:\b|$))?")), whole_month),
+        (format!(r"(?:\b(?:is|are|now|appointment|meeting|session|lesson|visit|exam|class)|'s)\s+(?P<begins>the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b|(?P<word>{LATER_ORDINAL})(?P<after>$|[.,;!?]|\s+(?:at|and|or|so|if|because|but|then|with|for|we|i)\b)))"), nth),
+        (r"\bis\s+(?P<begins>(?P<w>mon|tues?|weds?|thurs?|fri))\b".into(), on_weekday),
+        (format!(r"\b(?P<lead>by|before|until|in|during)\s+(?:early\s+|late\s+|mid-?)?(?P<month>{MONTH})(?:\b|$)(?:\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:\b|$))?"), whole_month),
         rule(format!(r"\b(?:(?P<which>next|this|coming|this\s+coming)\s+)?(?P<w>{WEEKDAY})(?P<week>\s+week)?\b(?:\s+coming\b)?"), on_weekday),
-        (pattern(&format!(r"\b(?P<lead>by|before|until|on|due)\s+(?:(?P<which>next|this)\s+)?(?P<w>{SHORT_WEEKDAY})\b")), on_weekday),
-        (pattern(r"\b(?P<w>mon|tues?|weds|thurs?|fri)(?P<after>\s+(?:at|@|by|morning|afternoon|evening|night|\d))"), on_weekday),
+        (format!(r"\b(?P<lead>by|before|until|on|due)\s+(?:(?P<which>next|this)\s+)?(?P<w>{SHORT_WEEKDAY})\b"), on_weekday),
+        (r"\b(?P<w>mon|tues?|weds|thurs?|fri)(?P<after>\s+(?:at|@|by|morning|afternoon|evening|night|\d))".into(), on_weekday),
         rule(r"\b(?:tomorrow|tmrw|tmr|tomoz)\b".into(), |_, now| Some(day(now.date() + Duration::days(1)))),
         rule(r"\b(?P<part>tonight|this\s+(?:morning|afternoon|evening))\b".into(), this_part),
         rule(r"\b(?:later\s+)?today\b".into(), |_, now| Some(day(now.date()))),
-    ]
+        rule(slashed("m", "d"), numeric),
+        rule(slashed("d", "m"), numeric),
+    ])
 });
 
-/// Days with strokes, in both orders.
-static MONTH_FIRST: LazyLock<(Pattern, Reader)> = LazyLock::new(|| slashed("m", "d"));
-static DAY_FIRST: LazyLock<(Pattern, Reader)> = LazyLock::new(|| slashed("d", "m"));
-
-fn slashed(first: &str, second: &str) -> (Pattern, Reader) {
-    let body = format!(r"\b(?P<{first}>\d{{1,2}})/(?P<{second}>\d{{1,2}})(?:/(?P<y>\d{{2,4}}))?\b");
-    (pattern(&format!("{LEAD}{body}")), numeric)
+/// A day with strokes; the last two rules read one of the two orders each.
+fn slashed(first: &str, second: &str) -> String {
+    format!(r"\b(?P<{first}>\d{{1,2}})/(?P<{second}>\d{{1,2}})(?:/(?P<y>\d{{2,4}}))?\b")
 }
 
 /// One of these begins a word of every rule's: most sentences have none, and need no rule.
@@ -125,11 +123,14 @@ pub(super) fn find(text: &str, now: NaiveDateTime, order: DayOrder) -> Vec<Found
     if !NAMES_A_DAY.is_match(text) {
         return found;
     }
-    let slashed = match order {
-        DayOrder::MonthFirst => &*MONTH_FIRST,
-        DayOrder::DayFirst => &*DAY_FIRST,
+    let not_in_order = match order {
+        DayOrder::MonthFirst => RULES.len() - 1,
+        DayOrder::DayFirst => RULES.len() - 2,
     };
-    for (rule, reader) in RULES.iter().chain([slashed]) {
+    for (at, rule, reader) in RULES.matching(text) {
+        if at == not_in_order {
+            continue;
+        }
         for captures in rule.captures_iter(text) {
             let Some(candidate) = read(&captures, text, *reader, now) else { continue };
             let clashes = |other: &Found| {

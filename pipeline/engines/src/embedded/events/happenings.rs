@@ -6,7 +6,7 @@ use super::nouns;
 use super::phrase::{
     DETERMINERS, Said, Word, last_person, noun_phrase_before, noun_phrase_from, tail, titled,
 };
-use crate::embedded::lexicon::{is_person, is_stop_word, is_task_verb};
+use crate::embedded::lexicon::{WordList, is_person, is_stop_word, is_task_verb};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{capitalised, pattern, third_person};
 
@@ -93,9 +93,13 @@ const BOUND: &[(&str, &str)] = &[
         "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety",
     ),
 ];
-const AUXILIARIES: &str = "supposed due meant expected scheduled is are am be will going to gonna 'll still also just all both probably finally then only definitely already";
+static AUXILIARIES: WordList = WordList::new(
+    "supposed due meant expected scheduled is are am be will going to gonna 'll still also just all both probably finally then only definitely already",
+);
 /// Before a verb, they make it uncertain or a duty.
-const DOUBTS: &str = "to must should could would might may can need needs has have had want wants wanted please let can't didn't not";
+static DOUBTS: WordList = WordList::new(
+    "to must should could would might may can need needs has have had want wants wanted please let can't didn't not",
+);
 
 static TASK: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -128,7 +132,7 @@ pub(super) fn is_task(said: &Said<'_>) -> bool {
         .filter(|first| is_work(&first.plain));
     let noun = |next: &Word<'_>| {
         next.is_any("is are with on at for club night")
-            || is_stop_word(&next.plain) && !next.is_any(DETERMINERS)
+            || is_stop_word(&next.plain) && !next.is_any(&DETERMINERS)
     };
     asked || first.is_some_and(|_| said.all.get(1).is_some_and(|next| !noun(next)))
 }
@@ -201,7 +205,7 @@ fn is_someone(words: &[Word<'_>], from: usize) -> bool {
 /// The noun phrase from `from` on, with its article.
 fn with_article(words: &[Word<'_>], from: usize) -> String {
     let article =
-        words.get(from).filter(|word| word.is_any(DETERMINERS)).map(|word| format!("{} ", word.plain));
+        words.get(from).filter(|word| word.is_any(&DETERMINERS)).map(|word| format!("{} ", word.plain));
     let phrase = noun_phrase_from(words, from);
     if phrase.is_empty() {
         String::new()
@@ -242,7 +246,7 @@ pub(super) fn act(said: &Said<'_>, earlier: &str) -> Option<String> {
     (0..words.len()).find_map(|at| {
         let (verb, form) = act_of(&words.get(at)?.plain)?;
         let subject_end =
-            (0..at).rev().find(|before| !words.get(*before).is_some_and(|word| word.is_any(AUXILIARIES)))?
+            (0..at).rev().find(|before| !words.get(*before).is_some_and(|word| word.is_any(&AUXILIARIES)))?
                 + 1;
         let subject = words.get(subject_end - 1)?;
         let helped = subject_end < at
@@ -268,7 +272,7 @@ pub(super) fn act(said: &Said<'_>, earlier: &str) -> Option<String> {
         if form == Form::Base && subject.plain.ends_with("'s") {
             return None;
         }
-        if subject.is_any(DOUBTS) || !is_bound(verb, words, at) {
+        if subject.is_any(&DOUBTS) || !is_bound(verb, words, at) {
             return None;
         }
         let rest = tail(said, at);

@@ -14,14 +14,12 @@ use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use chrono::NaiveDate;
-use records::Talk;
 use stages::EventDraft;
 
-use super::dates::{DayOrder, Found, Reference};
+use super::dates::{Found, Reference};
 use super::lexicon::is_event_noun;
 use super::pattern::Pattern;
-use super::planted::without_orders;
-use super::text::{Sentence, content_stems, pattern, sentences};
+use super::text::{Sentence, content_stems, pattern};
 use phrase::Said;
 pub(super) use phrase::{last_person, last_thing};
 use pieces::pieces;
@@ -89,31 +87,30 @@ static LENGTH: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)(?:\b(?:for|lasts?|takes?|up to|allow)\s+(?:about\s+|around\s+|roughly\s+)?(?P<n>half\s+an|an?|one|two|three|four|five|six|seven|eight|ninety|sixty|forty-five|thirty|twenty|\d+)(?P<half>\s+and\s+a\s+half)?\s+(?P<unit>hours?|minutes?|mins?)(?P<later>\s+and\s+a\s+half)?\b|\b(?P<long>half|one|two|three|four|\d+)[\s-](?P<kind>hour|minute)[\s-](?:long\s+)?\p{L})",
     )
 });
-/// The events of `talk`, in order, one per happening.
-pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
-    let reference = Reference::of(talk, order);
+/// The events of a talk, in order, one per happening.
+pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<EventDraft> {
     let mut events = Known::default();
     let mut earlier = Earlier::default();
     let mut offer = None;
     let mut supposed = false;
-    for sentence in without_orders(sentences(talk)) {
-        let found = of_sentence(&sentence, &earlier, &reference);
+    for sentence in sentences {
+        let dates = reference.find(&sentence.text);
+        let found = of_sentence(sentence, &dates, &earlier, reference);
         if std::mem::replace(&mut supposed, !found.is_empty() && sentence.text.ends_with('?')) {
-            events.correct(&sentence.text, &reference);
+            events.correct(&sentence.text, &dates, reference);
         }
         if let Some((day, timed, event)) =
-            offers::accept(&mut offer, &sentence.text, !found.is_empty(), &reference)
+            offers::accept(&mut offer, &sentence.text, &dates, !found.is_empty(), reference)
         {
             events.add(day, timed, event);
         } else if found.is_empty()
-            && let Some(read) = offers::read(&sentence, &earlier, &reference)
+            && let Some(read) = offers::read(sentence, &dates, &earlier, reference)
         {
             match offers::settle(read, offer.is_some()) {
                 Ok((day, timed, event)) => events.add(day, timed, event),
                 Err(open) => offer = Some(open),
             }
         }
-        let dates = reference.find(&sentence.text);
         let far = |date: &&Found| is_usable(date) && !date.bare && reference.is_far(date);
         let week = dates.iter().rfind(far).map(Found::day).or(earlier.week);
         let said = dates.iter().rfind(|date| is_usable(date) && !date.bare).map(Found::day);
@@ -129,7 +126,7 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
         let happening = nouns::happening_in(&sentence.text).map(|noun| (noun, 0)).or_else(|| {
             earlier.happening.take().map(|(noun, ago)| (noun, ago + 1)).filter(|(_, ago)| *ago < RECALLED)
         });
-        earlier = Earlier { text: sentence.text, day: day.or(before), month, week, happening };
+        earlier = Earlier { text: &sentence.text, day: day.or(before), month, week, happening };
     }
     events.all
 }
@@ -142,8 +139,8 @@ const RECALLED: usize = 4;
 
 /// What was said before a sentence.
 #[derive(Default)]
-struct Earlier {
-    text: String,
+struct Earlier<'t> {
+    text: &'t str,
     /// The day of the last event, and how many sentences ago.
     day: Option<(NaiveDate, usize)>,
     /// The last day that was said with its month, and how many sentences ago.
@@ -165,13 +162,12 @@ struct Known {
 
 impl Known {
     /// "The test is on Thursday, right? - Friday.": another day for the event that was added last.
-    fn correct(&mut self, answer: &str, reference: &Reference) {
-        let alone = offers::time_alone(answer, reference).filter(|date| !date.bare);
+    fn correct(&mut self, answer: &str, dates: &[Found], reference: &Reference) {
+        let alone = offers::time_alone(answer, dates).filter(|date| !date.bare);
         // "Lunch on Friday? - Friday's good, say half twelve."
         let hour = || {
             let day = self.days.last().map(|(day, _)| *day);
-            let dates = reference.find(answer);
-            let timed = dates.into_iter().filter(|date| date.time().is_some()).map(|date| date.on(day));
+            let timed = dates.iter().filter(|date| date.time().is_some()).map(|date| date.clone().on(day));
             timed.filter(|_| offers::agrees(answer)).find(|date| Some(date.day()) == day)
         };
         let Some(date) = alone.or_else(hour) else { return };
@@ -218,17 +214,17 @@ impl Known {
 
 fn of_sentence(
     sentence: &Sentence<'_>,
-    earlier: &Earlier,
+    dates: &[Found],
+    earlier: &Earlier<'_>,
     reference: &Reference,
 ) -> Vec<(NaiveDate, bool, EventDraft)> {
     let text = sentence.text.as_str();
-    let dates = reference.find(text);
     if !dates.iter().any(is_usable) {
         return Vec::new();
     }
     let mut events = Vec::new();
     let mut conditional = false;
-    for piece in pieces(text, &dates) {
+    for piece in pieces(text, dates) {
         let words = text.get(piece.clone()).unwrap_or_default();
         let depends = std::mem::replace(&mut conditional, CONDITION.is_match(words));
         if depends || conditional || UNREAL.is_match(&REAL.replace_all(words, "")) {
@@ -242,7 +238,7 @@ fn of_sentence(
         let Some(date) = dates.iter().filter(inside).find(|date| is_usable(date) && !recurs(date)) else {
             continue;
         };
-        let said = Said::new(text, &piece, date, &dates);
+        let said = Said::new(text, &piece, date, dates);
         if is_past(words, &said) {
             continue;
         }
@@ -253,7 +249,7 @@ fn of_sentence(
             here.or_else(|| earlier.happening.as_ref().map(|(noun, _)| noun.clone()))
         };
         let Some(title) =
-            answers::answer(&earlier.text, &said, recalled).or_else(|| title(&said, asks, &before, recalled))
+            answers::answer(earlier.text, &said, recalled).or_else(|| title(&said, asks, &before, recalled))
         else {
             continue;
         };
@@ -351,12 +347,15 @@ fn duration(text: &str) -> i32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dates::DayOrder;
+    use super::super::planted::heard;
     use super::super::tests::talk;
     use super::*;
 
     /// On Friday 2026-11-20, 10:00.
     fn found(text: &str) -> Vec<String> {
-        let events = extract(&talk(text), DayOrder::default());
+        let talk = talk(text);
+        let events = extract(&heard(&talk), &Reference::of(&talk, DayOrder::default()));
         events
             .iter()
             .map(|event| format!("{} {} {}", event.title, event.start.format("%m-%d %H:%M"), event.duration))

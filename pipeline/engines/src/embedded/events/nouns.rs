@@ -7,22 +7,29 @@ use super::phrase::{
     DETERMINERS, PRONOUNS, Said, Word, noun_phrase_before, noun_phrase_from, stripped, tail, titled,
 };
 use crate::embedded::lexicon::{
-    AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, is_adjective, is_stop_word, is_task_verb,
+    AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, Listed, WordList, is_adjective, is_stop_word, is_task_verb,
 };
 use crate::embedded::text::capitalised;
 
 /// What may stand between a subject and its date when the date is all that is said of it.
-const PREDICATE: &str = "is are will would be being has have been it's takes take taking place happens happening held scheduled planned booked set fixed arranged moved \
+static PREDICATE: WordList = WordList::new(
+    "is are will would be being has have been it's takes take taking place happens happening held scheduled planned booked set fixed arranged moved \
     postponed preponed rescheduled slipped pushed brought forward back put off shifted now just only still actually probably already definitely again \
-    going to gonna got gets stays remains falls confirmed down in for on at from until up always kicks off due itself announced";
+    going to gonna got gets stays remains falls confirmed down in for on at from until up always kicks off due itself announced",
+);
 /// Of these, those with which it is a predicate at all.
-const COPULAS: &str = "is are will would has have takes take happens stays remains falls got kicks";
+static COPULAS: WordList =
+    WordList::new("is are will would has have takes take happens stays remains falls got kicks");
 /// Nouns that are on a day without taking place.
-const IDLE: &str = "time point problem question idea plan thing way chance reason answer rest day week month year issue news weather rain sun \
-    lot bit few couple look feeling choice minute moment hand word favour favor cold headache rent invoice bill payment fee report form homework essay assignment";
+static IDLE: WordList = WordList::new(
+    "time point problem question idea plan thing way chance reason answer rest day week month year issue news weather rain sun \
+    lot bit few couple look feeling choice minute moment hand word favour favor cold headache rent invoice bill payment fee report form homework essay assignment",
+);
 /// Whom or what one goes to see: they name an appointment right before its date.
-const APPOINTMENTS: &str = "dentist doctor doctor's gp vet vet's physio hairdresser hairdresser's barber optician optician's orthodontist \
-    dermatologist therapist midwife surgeon hygienist chiropractor clinic hospital dentist's";
+static APPOINTMENTS: WordList = WordList::new(
+    "dentist doctor doctor's gp vet vet's physio hairdresser hairdresser's barber optician optician's orthodontist \
+    dermatologist therapist midwife surgeon hygienist chiropractor clinic hospital dentist's",
+);
 
 static NOUNS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| EVENT_NOUNS.iter().copied().collect());
 
@@ -32,7 +39,7 @@ pub(super) fn predicate(said: &Said<'_>) -> Option<String> {
     let mut end = words.len();
     let mut copula = false;
     while let Some(word) = end.checked_sub(1).and_then(|last| words.get(last)) {
-        if !word.is_any(PREDICATE) {
+        if !word.is_any(&PREDICATE) {
             break;
         }
         // "The retro moved to tomorrow".
@@ -40,7 +47,7 @@ pub(super) fn predicate(said: &Said<'_>) -> Option<String> {
             && words.get(end).is_some_and(|next| next.is_any("to until till forward back"));
         // "A table for three booked Friday", as notes put it.
         let noted = word.is_any("booked confirmed scheduled") && end == words.len();
-        copula |= word.is_any(COPULAS) || moved || noted;
+        copula |= word.is_any(&COPULAS) || moved || noted;
         end -= 1;
     }
     let last = words.get(end.checked_sub(1)?)?;
@@ -49,7 +56,7 @@ pub(super) fn predicate(said: &Said<'_>) -> Option<String> {
         .get(end..)?
         .windows(2)
         .any(|pair| matches!(pair, [due, back] if due.plain == "due" && back.plain == "back"));
-    if last.is_any(PRONOUNS) || due {
+    if last.is_any(&PRONOUNS) || due {
         return None;
     }
     let contracted = last.plain.ends_with("'s") && !copula;
@@ -58,10 +65,8 @@ pub(super) fn predicate(said: &Said<'_>) -> Option<String> {
     }
     let subject = noun_phrase_before(words, end)?;
     let subject = with_topic(words, end, subject);
-    if subject.iter().all(|word| word.is_any(IDLE) || is_stop_word(&word.plain))
-        || IDLE
-            .split_whitespace()
-            .any(|idle| idle == subject.last().map_or("", |last| last.plain.trim_end_matches("'s")))
+    if subject.iter().all(|word| word.is_any(&IDLE) || is_stop_word(&word.plain))
+        || subject.last().is_some_and(|last| IDLE.has(last.plain.trim_end_matches("'s")))
     {
         return None;
     }
@@ -101,7 +106,7 @@ pub(super) fn with_topic<'a, 't>(
     subject: &'a [Word<'t>],
 ) -> &'a [Word<'t>] {
     let from = end.saturating_sub(subject.len());
-    let tie = (0..from).rev().find(|at| !words.get(*at).is_some_and(|word| word.is_any(DETERMINERS)));
+    let tie = (0..from).rev().find(|at| !words.get(*at).is_some_and(|word| word.is_any(&DETERMINERS)));
     let tied = tie.filter(|at| words.get(*at).is_some_and(|word| word.is_any("on about in for at")));
     let noun = tied
         .and_then(|at| nouns_in(words.get(..at).unwrap_or_default()).into_iter().find(|(_, to)| *to == at));
@@ -111,7 +116,7 @@ pub(super) fn with_topic<'a, 't>(
 /// Whether a word names nothing that takes place.
 pub(super) fn is_idle(word: &str) -> bool {
     let word = word.trim_end_matches("'s");
-    IDLE.split_whitespace().any(|idle| idle == word) || is_stop_word(word)
+    IDLE.has(word) || is_stop_word(word)
 }
 
 /// "It's on the third": a date, said of what was named before.
@@ -170,9 +175,9 @@ pub(super) fn existence(said: &Said<'_>) -> Option<String> {
         && words
             .get(at + 1)
             .is_none_or(|next| next.is_any("with at in and so but after before until from till straight"))
-        && !determiner.is_any(UNDONE)
+        && !determiner.is_any(&UNDONE)
         && !determiner.plain.ends_with("ed");
-    if !(determiner.is_any(DETERMINERS) || activity || is_event_noun(words, at)) {
+    if !(determiner.is_any(&DETERMINERS) || activity || is_event_noun(words, at)) {
         return None;
     }
     let phrase = noun_phrase_from(words, at);
@@ -192,14 +197,16 @@ pub(super) fn existence(said: &Said<'_>) -> Option<String> {
         .map_or(phrase.last(), |of| phrase.get(of.checked_sub(1)?));
     // "The walk through with the client".
     let named = |head: &&Word<'_>| {
-        !head.is_any(IDLE) && (!is_stop_word(&head.plain) || head.is_any("through up off over"))
+        !head.is_any(&IDLE) && (!is_stop_word(&head.plain) || head.is_any("through up off over"))
     };
     head.filter(named).map(|_| titled(phrase))
 }
 
 /// What one has without its taking place.
-const UNDONE: &str = "time work space room plans money news questions something nothing everything anything it that this them one two three four five six \
-    more enough some lots plenty access until till no not been to got had people kids stuff things";
+static UNDONE: WordList = WordList::new(
+    "time work space room plans money news questions something nothing everything anything it that this them one two three four five six \
+    more enough some lots plenty access until till no not been to got had people kids stuff things",
+);
 
 /// "At St. Mark's, at six.": a place and an hour, of what was named before.
 pub(super) fn placed(said: &Said<'_>) -> bool {
@@ -207,7 +214,7 @@ pub(super) fn placed(said: &Said<'_>) -> bool {
     said.hour_alone
         && first
         && said.all.len() < 6
-        && said.all.iter().skip(1).all(|word| !word.is_any(PRONOUNS) && !word.is_any("is are will have"))
+        && said.all.iter().skip(1).all(|word| !word.is_any(&PRONOUNS) && !word.is_any("is are will have"))
 }
 
 /// The event noun that stands nearest before the date, else the first after it, with the words that describe it.
@@ -231,7 +238,7 @@ pub(super) fn named(said: &Said<'_>) -> Option<String> {
 
 /// "See the dentist on Monday", "dentist on Monday": right before the date.
 fn appointment(said: &Said<'_>) -> Option<String> {
-    let last = said.before.last().filter(|last| last.is_any(APPOINTMENTS))?;
+    let last = said.before.last().filter(|last| last.is_any(&APPOINTMENTS))?;
     let phrase = noun_phrase_before(&said.before, said.before.len());
     Some(phrase.map_or_else(|| last.said.to_owned(), titled))
 }
@@ -289,7 +296,7 @@ fn with_company(words: &[Word<'_>], (from, to): (usize, usize)) -> String {
                 .get(to + 1..)
                 .unwrap_or_default()
                 .iter()
-                .take_while(|word| word.is_any(DETERMINERS))
+                .take_while(|word| word.is_any(&DETERMINERS))
                 .count();
             if phrase.is_empty() { to } else { to + 1 + skipped + phrase.len() }
         },
@@ -330,8 +337,8 @@ fn is_listed(noun: &str) -> bool {
 fn describes(words: &[Word<'_>], at: usize) -> bool {
     let Some(word) = words.get(at) else { return false };
     let before = at.checked_sub(1).and_then(|before| words.get(before));
-    let determined = before.is_some_and(|before| before.is_any(DETERMINERS) || before.plain.ends_with("'s"));
-    let owner = word.plain.ends_with("'s") && !word.is_any(PRONOUNS) || word.plain.ends_with("s'");
+    let determined = before.is_some_and(|before| before.is_any(&DETERMINERS) || before.plain.ends_with("'s"));
+    let owner = word.plain.ends_with("'s") && !word.is_any(&PRONOUNS) || word.plain.ends_with("s'");
     let ordinal = word.is_any("second third final first last");
     owner
         || ordinal
@@ -376,7 +383,7 @@ fn is_event_noun(words: &[Word<'_>], at: usize) -> bool {
     let Some(last) = at.checked_sub(1).and_then(|before| words.get(before)) else {
         return next.is_some_and(|next| next.plain == "with");
     };
-    last.is_any(DETERMINERS)
-        || last.plain.ends_with("'s") && !last.is_any(PRONOUNS)
-        || last.plain.len() > 2 && !last.is_any(PRONOUNS) && describes(words, at - 1)
+    last.is_any(&DETERMINERS)
+        || last.plain.ends_with("'s") && !last.is_any(&PRONOUNS)
+        || last.plain.len() > 2 && !last.is_any(&PRONOUNS) && describes(words, at - 1)
 }

@@ -51,10 +51,9 @@ static DECLINES: LazyLock<Pattern> = LazyLock::new(|| {
 });
 
 /// The date of a sentence that says little else.
-pub(super) fn time_alone(text: &str, reference: &Reference) -> Option<Found> {
-    let dates = reference.find(text);
+pub(super) fn time_alone(text: &str, dates: &[Found]) -> Option<Found> {
     let date = dates.iter().find(|date| is_usable(date))?;
-    let rest = joined(&Said::new(text, &(0..text.len()), date, &dates).all);
+    let rest = joined(&Said::new(text, &(0..text.len()), date, dates).all);
     TIME_ALONE.is_match(&rest).then(|| date.clone())
 }
 
@@ -67,14 +66,15 @@ pub(super) fn agrees(sentence: &str) -> bool {
 pub(super) fn accept(
     offer: &mut Option<Offer>,
     sentence: &str,
+    dates: &[Found],
     dated: bool,
     reference: &Reference,
 ) -> Option<(NaiveDate, bool, EventDraft)> {
     let Offer { day, timed, event, ago, stated } = offer.take()?;
     if !dated && agrees(sentence) {
         // "Okay, Friday at three": a day of its own is the one that is agreed on.
-        let own = reference.find(sentence).into_iter().find(|date| is_usable(date) && !date.bare);
-        let own = own.and_then(|date| Some((date.day(), date.time().is_some(), reference.start(&date)?)));
+        let own = dates.iter().find(|date| is_usable(date) && !date.bare);
+        let own = own.and_then(|date| Some((date.day(), date.time().is_some(), reference.start(date)?)));
         return Some(match own {
             Some((day, timed, start)) => (day, timed, EventDraft { start, ..event }),
             None => (day, timed, event),
@@ -100,12 +100,16 @@ fn noun_alone(rest: &str) -> bool {
 }
 
 /// The time that a sentence offers, for what the talk named before.
-pub(super) fn read(sentence: &Sentence<'_>, earlier: &Earlier, reference: &Reference) -> Option<Offer> {
+pub(super) fn read(
+    sentence: &Sentence<'_>,
+    dates: &[Found],
+    earlier: &Earlier<'_>,
+    reference: &Reference,
+) -> Option<Offer> {
     let text = sentence.text.as_str();
-    let dates = reference.find(text);
     let date = dates.iter().find(|date| is_usable(date))?;
     let timed = date.time().is_some();
-    let rest = joined(&Said::new(text, &(0..text.len()), date, &dates).all);
+    let rest = joined(&Said::new(text, &(0..text.len()), date, dates).all);
     // "Review on Thursday at three?" asks no more than whether it may be then.
     let named = text.ends_with('?') && text.split(' ').count() <= LONGEST_QUESTION && noun_alone(&rest);
     let alone = (text.ends_with('?') || timed && !date.bare) && (named || TIME_ALONE.is_match(&rest));
@@ -121,10 +125,10 @@ pub(super) fn read(sentence: &Sentence<'_>, earlier: &Earlier, reference: &Refer
         .or_else(|| part("talk").map(|_| "Talk".to_owned()));
     let comes = || {
         // "We deliver. - Friday between nine and twelve? - Lovely."
-        if DELIVERS.is_match(&earlier.text) {
+        if DELIVERS.is_match(earlier.text) {
             return Some("Delivery".to_owned());
         }
-        let who = last_person(&earlier.text)?;
+        let who = last_person(earlier.text)?;
         let last = who.rsplit(' ').next()?.to_lowercase();
         trades().any(|trade| trade == last).then(|| capitalised(&who))
     };

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::embedded::dates::Found;
-use crate::embedded::lexicon::{ends_a_phrase, is_person, is_stop_word};
+use crate::embedded::lexicon::{Listed, WordList, ends_a_phrase, is_person, is_stop_word};
 use crate::embedded::text::capitalised;
 
 /// A word as it was said, and in lower case without what surrounds it.
@@ -61,20 +61,26 @@ impl Word<'_> {
         self.said.starts_with(char::is_uppercase) && !is_stop_word(&self.plain)
     }
 
-    pub(super) fn is_any(&self, list: &str) -> bool {
-        list.split_whitespace().any(|word| word == self.plain)
+    pub(super) fn is_any(&self, list: &(impl Listed + ?Sized)) -> bool {
+        list.has(&self.plain)
     }
 }
 
-pub(super) const DETERMINERS: &str = "the a an my your our his her their its this that these those another some next first second third final last annual one";
-pub(super) const PRONOUNS: &str = "i you he she it we they me him us them who which what that this there everyone everybody someone somebody nobody \
-    i'm you're he's she's it's we're they're who's that's there's what's i'll you'll he'll she'll it'll we'll they'll i've you've we've they've i'd we'd you'd";
+pub(super) static DETERMINERS: WordList = WordList::new(
+    "the a an my your our his her their its this that these those another some next first second third final last annual one",
+);
+pub(super) static PRONOUNS: WordList = WordList::new(
+    "i you he she it we they me him us them who which what that this there everyone everybody someone somebody nobody \
+    i'm you're he's she's it's we're they're who's that's there's what's i'll you'll he'll she'll it'll we'll they'll i've you've we've they've i'd we'd you'd",
+);
 /// What a noun phrase does not go back over.
-const BREAKS: &str = "am is are was were be been being has have had do does did will would can could should must may might shall let \
+static BREAKS: WordList = WordList::new(
+    "am is are was were be been being has have had do does did will would can could should must may might shall let \
     think know said says say guess hope mean remember told tell see heard hear because but so if when while then since though although whether that \
     and or well ok okay oh yes yeah no right anyway also plus besides remind reminder not there here please sorry thanks of-course \
     by btw way as like just only even really actually on in at to into before after until by than about from during need want like love forget don't remember \
-    good great fine lovely perfect noted morning hi hello hey listen everyone mind all";
+    good great fine lovely perfect noted morning hi hello hey listen everyone mind all",
+);
 
 /// The noun phrase that ends right before place `end` of `words`, without the determiner.
 pub(super) fn noun_phrase_before<'a, 't>(words: &'a [Word<'t>], end: usize) -> Option<&'a [Word<'t>]> {
@@ -87,7 +93,7 @@ pub(super) fn noun_phrase_before<'a, 't>(words: &'a [Word<'t>], end: usize) -> O
             && from >= 2;
         let joined = word.plain == "and" && words.get(from).is_some_and(Word::is_name);
         let breaks =
-            word.is_any(PRONOUNS) && !word.is_any("this that") || word.is_any(BREAKS) || is_verb(word);
+            word.is_any(&PRONOUNS) && !word.is_any("this that") || word.is_any(&BREAKS) || is_verb(word);
         if breaks && !linked && !joined {
             break;
         }
@@ -97,14 +103,16 @@ pub(super) fn noun_phrase_before<'a, 't>(words: &'a [Word<'t>], end: usize) -> O
     let phrase = stripped(phrase);
     let content = phrase.iter().any(|word| !is_stop_word(word.plain.trim_end_matches("'s")));
     let ends_well =
-        phrase.last().is_some_and(|word| !word.is_any(DETERMINERS) && !word.is_any("of with for"));
+        phrase.last().is_some_and(|word| !word.is_any(&DETERMINERS) && !word.is_any("of with for"));
     (content && ends_well).then_some(phrase)
 }
 
 /// Nouns that "it" seldom means.
-const NO_THINGS: &str = "time times moment way week weekend day days morning afternoon evening night month year end one ones bit lot same other others \
+static NO_THINGS: WordList = WordList::new(
+    "time times moment way week weekend day days morning afternoon evening night month year end one ones bit lot same other others \
     problem question thing things matter idea point minute hour hours couple few number side rest case course word number reason kind sort people \
-    today tomorrow monday tuesday wednesday thursday friday saturday sunday world front back middle top bottom";
+    today tomorrow monday tuesday wednesday thursday friday saturday sunday world front back middle top bottom",
+);
 
 /// The last thing that `text` names with a determiner, as "it" may mean it: "the speaker".
 pub(in crate::embedded) fn last_thing(text: &str) -> Option<String> {
@@ -139,7 +147,7 @@ fn last_thing_of(text: &str) -> Option<String> {
         let acts = phrase.windows(2).any(|two| {
             matches!(two, [who, act] if who.plain.ends_with("'s") && act.plain.ends_with("ing"))
         });
-        let named = !last.is_any(NO_THINGS)
+        let named = !last.is_any(&NO_THINGS)
             && !acts
             && !is_stop_word(&last.plain)
             && !is_person(&last.plain)
@@ -175,7 +183,7 @@ pub(in crate::embedded) fn last_person(text: &str) -> Option<String> {
             && word.starts_with(char::is_uppercase)
             && word.len() > 2
             && !is_stop_word(bare)
-            && !PRONOUNS.split_whitespace().any(|known| known == lower);
+            && !PRONOUNS.has(&lower);
         // "He's a builder" tells of one who was named before.
         let predicate = ["a", "an"].iter().any(|article| {
             let before =
@@ -195,7 +203,7 @@ pub(in crate::embedded) fn last_person(text: &str) -> Option<String> {
         });
         (is_person(bare) || name && !led(*at)) && !predicate
     })?;
-    let determined = |word: &&str| DETERMINERS.split_whitespace().any(|known| known == word.to_lowercase());
+    let determined = |word: &&str| DETERMINERS.has(&word.to_lowercase());
     let before = place.checked_sub(1).and_then(|before| words.get(before)).filter(|before| {
         !is_stop_word(&before.to_lowercase()) && !determined(before) && !before.contains('\'')
     });
@@ -223,7 +231,7 @@ fn is_verb(word: &Word<'_>) -> bool {
 /// Without what leads a noun phrase and names nothing.
 pub(super) fn stripped<'a, 't>(mut phrase: &'a [Word<'t>]) -> &'a [Word<'t>] {
     while let Some((first, rest)) = phrase.split_first() {
-        let leads = first.is_any(DETERMINERS)
+        let leads = first.is_any(&DETERMINERS)
             && !first.is_any("first second third final last annual next one")
             || first.is_any("of with for and item lastly finally today tomorrow now");
         if !leads {
@@ -240,9 +248,9 @@ pub(super) fn noun_phrase_from<'a, 't>(words: &'a [Word<'t>], from: usize) -> &'
     let mut linked = false;
     while let Some(word) = words.get(to).filter(|_| to - from < 6) {
         let link = word.is_any("of with") && to > from && !linked;
-        let article = linked && word.is_any(DETERMINERS);
+        let article = linked && word.is_any(&DETERMINERS);
         let stops =
-            word.is_any(PRONOUNS) || word.is_any(BREAKS) || word.is_any("coming where for of with up");
+            word.is_any(&PRONOUNS) || word.is_any(&BREAKS) || word.is_any("coming where for of with up");
         if stops && !link && !article || is_verb(word) {
             break;
         }
@@ -251,7 +259,7 @@ pub(super) fn noun_phrase_from<'a, 't>(words: &'a [Word<'t>], from: usize) -> &'
     }
     let mut phrase = words.get(from..to).unwrap_or_default();
     while let Some((last, rest)) = phrase.split_last() {
-        if !(last.is_any(DETERMINERS) || last.is_any("of with")) {
+        if !(last.is_any(&DETERMINERS) || last.is_any("of with")) {
             break;
         }
         phrase = rest;

@@ -17,17 +17,17 @@ mod things;
 mod unfinished;
 mod wording;
 
+use std::cell::LazyCell;
 use std::sync::LazyLock;
 
-use records::Talk;
+use records::Timestamp;
 use stages::ItemDraft;
 
 use super::clauses::{self, Clause};
-use super::dates::{DayOrder, Reference};
+use super::dates::{Found as Date, Reference};
 use super::events::{last_person, last_thing};
 use super::lexicon::is_task_verb;
-use super::planted::without_orders;
-use super::text::{Sentence, content_stems, pattern, sentences, words};
+use super::text::{Sentence, content_stems, pattern, words};
 use crate::embedded::pattern::Pattern;
 use contact::{ALONE, CONTACT, COURTESY, HELPS, PLEDGED, REPORTS, TO_PERSON};
 use kept::Kept;
@@ -65,14 +65,13 @@ enum Force {
     Question,
 }
 
-/// The action items of `talk`, one per task, in the order in which they were first said.
-pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<ItemDraft> {
-    let reference = Reference::of(talk, order);
+/// The action items of a talk, one per task, in the order in which they were first said.
+pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<ItemDraft> {
     let mut items = Kept::default();
     let mut things = Things::default();
-    for sentence in without_orders(sentences(talk)) {
-        items.heard(&sentence, &reference);
-        for item in of_sentence(&sentence, &things, &reference) {
+    for sentence in sentences {
+        items.heard(sentence, reference);
+        for item in of_sentence(sentence, &things, reference) {
             items.add(item, sentence.speaker);
         }
         things.heard(&sentence.text);
@@ -111,6 +110,7 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
         let stands =
             |claim: &Claim| !conditional || matches!(claim.force, Force::Request | Force::Imperative);
         let timed = format!("{opener} {}", clause.text);
+        let due = LazyCell::new(|| reference.due(&timed));
         let item = claim.as_ref().filter(|claim| stands(claim)).and_then(|claim| {
             let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
             let thing = || before.and_then(last_thing).or_else(|| objects.meant_by(&claim.task));
@@ -121,7 +121,7 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
                 .and_then(|previous| object_of(&previous.task, &claim.task));
             let thing = match claim.force {
                 // Without a date it is mostly said once more, in full.
-                Force::Request | Force::Imperative if reference.due(&timed).is_some() => thing(),
+                Force::Request | Force::Imperative if due.is_some() => thing(),
                 Force::Request | Force::Imperative if KIND.is_match(&claim.task) => thing(),
                 // "The market slide? - Send it to me.": what the sentence right before it names.
                 Force::Request | Force::Imperative if REFERRING.is_match(&claim.task) => {
@@ -139,9 +139,7 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
                     before.and_then(last_thing)
                 }
                 // "We have to post them by Saturday", "you can collect it tomorrow".
-                Force::Obligation | Force::Suggestion | Force::Demand if reference.due(&timed).is_some() => {
-                    thing()
-                }
+                Force::Obligation | Force::Suggestion | Force::Demand if due.is_some() => thing(),
                 _ => None,
             };
             let (shared, thing) = (shared.is_some(), shared.or(thing));
@@ -149,7 +147,7 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
             let named =
                 clause.text.find(&claim.task).and_then(|at| clause.text.get(..at)).and_then(last_person);
             let here = named.or_else(|| last_person(before.unwrap_or_default()));
-            let dated = claim.force == Force::Commitment || reference.due(&timed).is_some();
+            let dated = claim.force == Force::Commitment || due.is_some();
             let person = here.or_else(|| objects.person.clone().filter(|_| dated));
             let person = person.map(|person| {
                 if person.starts_with(char::is_lowercase) { format!("the {person}") } else { person }
@@ -157,11 +155,11 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
             // "Take a picture of the meter and send it to me" is one task.
             if let Some(known) = items.last_mut()
                 && shared
-                && joins(known, claim, &timed, reference)
+                && joins(known, claim, due.as_ref(), reference)
             {
                 return None;
             }
-            draft(claim, &timed, thing, person, reference)
+            draft(claim, due.clone(), thing, person, reference)
         });
         conditional = clauses::is_condition(clause.text);
         // "This week: renew the card, sort out the loft": the opener is for all that a comma or "and" joins.
@@ -195,7 +193,7 @@ fn without_tag<'t>(sentence: &Sentence<'t>) -> Option<Sentence<'t>> {
 }
 
 /// Adds to a task what else is to be done with its object, if the whole is short enough.
-fn joins(known: &mut Found, claim: &Claim, timed: &str, reference: &Reference) -> bool {
+fn joins(known: &mut Found, claim: &Claim, due: Option<&(Date, Timestamp)>, reference: &Reference) -> bool {
     let whole = Some(&claim.task)
         .filter(|task| REFERRING.is_match(task) && !known.proposed && known.refers.is_none())
         // "Send me the form and I'll sign it": each has a task.
@@ -203,7 +201,7 @@ fn joins(known: &mut Found, claim: &Claim, timed: &str, reference: &Reference) -
         .and_then(|task| wording::joined(&known.item.description, task, reference));
     let Some(whole) = whole else { return false };
     known.item.description = whole;
-    known.item.due_at = known.item.due_at.or_else(|| reference.due(timed).map(|(_, moment)| moment));
+    known.item.due_at = known.item.due_at.or(due.map(|(_, moment)| *moment));
     true
 }
 
@@ -281,12 +279,11 @@ fn claim(
 
 fn draft(
     claim: &Claim,
-    clause: &str,
+    due: Option<(Date, Timestamp)>,
     thing: Option<String>,
     person: Option<String>,
     reference: &Reference,
 ) -> Option<Found> {
-    let due = reference.due(clause);
     let needed = match claim.force {
         Force::Suggestion => true,
         Force::Wish => {

@@ -3,7 +3,9 @@
 use std::sync::LazyLock;
 
 use super::{Claim, Force, filters};
-use crate::embedded::lexicon::{base_of_participle, is_person, is_stop_word, is_task_verb, trades};
+use crate::embedded::lexicon::{
+    Listed, WordList, base_of_participle, is_person, is_stop_word, is_task_verb, trades,
+};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{decapitalised, pattern, words};
 
@@ -66,7 +68,8 @@ pub(super) fn pending(clause: &str) -> Option<Claim> {
 }
 
 /// What one needs and cannot get in a shop, and what a person needs of others.
-const ABSTRACT: &str = "time times help money space room more less luck sleep rest break breaks holiday holidays drink coffee tea hug plan plans \
+static ABSTRACT: WordList = WordList::new(
+    "time times help money space room more less luck sleep rest break breaks holiday holidays drink coffee tea hug plan plans \
     idea ideas answer answers decision decisions information info details detail advice support love attention care patience \
     energy work job jobs people person someone somebody volunteer volunteers team hand hands favour favor minute minutes second \
     moment bit lot reason reasons chance word words way ways change changes hour hours day days week weeks month months year \
@@ -74,10 +77,13 @@ const ABSTRACT: &str = "time times help money space room more less luck sleep re
     investment data numbers funding budget growth customers users test tests experience skills training rules trust respect order \
     steam breath control date office town here touch practice convincing thing things one ones start point lie-down laugh life consent \
     warmth light air sun rain exercise surgery operation scan numbers number signature deposit deadline friend friends child children \
-    man woman men women is was needs goes does has its this us always sometimes perhaps yes versus than chains";
+    man woman men women is was needs goes does has its this us always sometimes perhaps yes versus than chains",
+);
 
 /// Where the thing ends.
-const ENDS: &str = "for and but so because before after by until if when or to from at in on with that which who as then though since once while not now too anyway please";
+static ENDS: WordList = WordList::new(
+    "for and but so because before after by until if when or to from at in on with that which who as then though since once while not now too anyway please",
+);
 
 /// With an article, only what is new or comes in packs is bought.
 fn is_bought(said: &str) -> bool {
@@ -193,7 +199,7 @@ fn obligation(task: String, owner: Option<String>) -> Claim {
 fn thing(said: &str) -> Option<String> {
     let ends = |word: &str| {
         let plain = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '\'').to_lowercase();
-        ENDS.split(' ').any(|end| end == plain)
+        ENDS.has(&plain)
     };
     let mut kept = Vec::new();
     for word in said.split_whitespace() {
@@ -207,7 +213,7 @@ fn thing(said: &str) -> Option<String> {
     }
     let phrase = kept.join(" ");
     let last = words(&phrase).last()?;
-    let vague = |word: &str| ABSTRACT.split_whitespace().any(|known| known == word);
+    let vague = |word: &str| ABSTRACT.has(word);
     let someone = is_person(&last) && !trades().any(|trade| trade == last);
     let real = !is_stop_word(&last) && !vague(&last) && !someone && last.len() > 2;
     let firm = !words(&phrase).any(|word| matches!(word.as_str(), "you" | "me" | "him" | "them" | "it"));

@@ -10,6 +10,7 @@ mod people;
 mod stop_words;
 mod synonyms;
 mod verbs;
+mod word_list;
 
 pub(super) use adjectives::is_adjective;
 pub(super) use categories::{HINTS, SUBJECTS, emoji_of};
@@ -23,3 +24,4 @@ pub(super) use verbs::{
     base_of_gerund, base_of_participle, base_of_past, is_advice_verb, is_narrative_verb, is_task_verb,
     is_vague_verb,
 };
+pub(super) use word_list::{Listed, WordList};

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use super::word_list::{Listed, WordList};
+
 /// Base forms with which a task in the imperative begins.
 const TASK_VERBS: &str = "accept accompany add adjust advertise alter analyse analyze announce apologise apologize apply \
     appoint approve archive arrange ask assemble assess assign attach attend babysit backup bake bill \
@@ -163,8 +165,10 @@ const IRREGULAR: &[(&str, &str)] = &[
 ];
 
 /// Verbs of advice: a doctor's, a trainer's, a teacher's imperatives. With them an object must be named.
-const ADVICE_VERBS: &str = "give keep stretch avoid eat drink rest wear apply rinse leave skip swallow massage make drive breathe practise practice chew lift limit reduce \
-    inhale gargle bandage elevate cool ice disinfect cover uncover revise study solve answer underline bring do try log note";
+static ADVICE_VERBS: WordList = WordList::new(
+    "give keep stretch avoid eat drink rest wear apply rinse leave skip swallow massage make drive breathe practise practice chew lift limit reduce \
+    inhale gargle bandage elevate cool ice disinfect cover uncover revise study solve answer underline bring do try log note",
+);
 
 static TASK: LazyLock<HashSet<&'static str>> = LazyLock::new(|| TASK_VERBS.split_whitespace().collect());
 static VAGUE: LazyLock<HashSet<&'static str>> = LazyLock::new(|| VAGUE_VERBS.iter().copied().collect());
@@ -208,7 +212,7 @@ pub(in crate::embedded) fn is_task_verb(word: &str) -> bool {
 
 /// Whether `word` (lower case) is the base form of a verb with which people advise.
 pub(in crate::embedded) fn is_advice_verb(word: &str) -> bool {
-    ADVICE_VERBS.split_whitespace().any(|verb| verb == word)
+    ADVICE_VERBS.has(word)
 }
 
 /// Whether `word` (lower case) is a verb that makes no task.

@@ -14,10 +14,11 @@ use stages::MemoryDraft;
 
 use super::capitals::restored;
 use super::clauses::{self, Clause};
+use super::lexicon::{Listed, WordList};
 use super::pattern::Pattern;
-use super::planted::without_orders;
+use super::planted::heard;
 use super::same::known_facts;
-use super::text::{Sentence, capitalised, first_words, pattern, sentences, third_person};
+use super::text::{Sentence, capitalised, first_words, pattern, third_person};
 use answers::Answer;
 pub(super) use category::category_of;
 use earlier::Earlier;
@@ -81,7 +82,7 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
     let names = names::of_speakers(talk, user);
     let mut found: Vec<Candidate> = Vec::new();
     let mut earlier = Earlier::default();
-    for sentence in without_orders(sentences(talk)) {
+    for sentence in heard(talk) {
         if found.len() >= CANDIDATES {
             break;
         }
@@ -180,7 +181,7 @@ fn is_name(word: &str) -> bool {
     !super::lexicon::is_stop_word(first)
         && super::dates::number(first).is_none()
         && !super::lexicon::is_task_verb(first)
-        && !OPENERS.split_whitespace().any(|opener| opener == first)
+        && !OPENERS.has(first)
 }
 
 /// What follows a name with which a sentence begins.
@@ -191,9 +192,11 @@ static ACTS: LazyLock<Pattern> = LazyLock::new(|| {
 });
 
 /// Capitalised words with which people begin to answer.
-const OPENERS: &str = "course fair lovely grand deal brilliant perfect wonderful great cool happy sure hello hey hang dear \
+static OPENERS: WordList = WordList::new(
+    "course fair lovely grand deal brilliant perfect wonderful great cool happy sure hello hey hang dear \
     sorry thanks right alright absolutely exactly true agreed congratulations cheers morning evening welcome anyway honestly \
-    aye nope yep luckily hopefully obviously actually basically poor good nice whatever nothing something everything half most";
+    aye nope yep luckily hopefully obviously actually basically poor good nice whatever nothing something everything half most",
+);
 
 /// A sentence as far as it states something: of "I'm allergic to nuts, do you know?" what stands before the comma.
 fn stated(mut sentence: Sentence<'_>) -> Option<Sentence<'_>> {

@@ -1,6 +1,7 @@
 //! Ways of saying a task brought to one: "give grandma a call", "get the car washed", "pick the parcel up".
 
-use crate::embedded::lexicon::{base_of_participle, is_completive, meanings_of};
+use super::idioms::{ACTS, GIVEN, IDIOMS, OCCASION, PAIRS, PAPERS};
+use crate::embedded::lexicon::{base_of_gerund, base_of_participle, is_completive, meanings_of};
 use crate::embedded::text::words;
 
 /// A task as it is compared.
@@ -37,6 +38,7 @@ const LETTERS: &[(&str, &str)] = &[
 
 /// `text` without its dates, in one way of saying it.
 pub(super) fn plain(text: &str) -> Plain {
+    let text = &*OCCASION.replace(text, "");
     let lead = |word: &String| matches!(word.as_str(), "please" | "also" | "then" | "to" | "just");
     let written: Vec<&str> = text
         .split(|c: char| c.is_whitespace() || matches!(c, ',' | '.' | '!' | '?' | ';' | '"' | '(' | ')'))
@@ -46,7 +48,9 @@ pub(super) fn plain(text: &str) -> Plain {
     let mut all: Vec<String> = words(text).skip_while(lead).collect();
     let verb = if all.is_empty() { String::new() } else { all.remove(0) };
     let mut plain = Plain { verb, rest: all, names, particle: None };
+    plain.one_for_two();
     plain.light_verb();
+    plain.noun_of_an_act();
     plain.gather_particle();
     plain.join_particle();
     plain.discussion();
@@ -70,36 +74,7 @@ impl Plain {
 
     /// Verbs that mean little by themselves.
     fn light_verb(&mut self) {
-        let idioms: &[(&str, &[&str], &str)] = &[
-            ("let", &["know"], "tell"),
-            ("bring", &["up", "to", "date"], "update"),
-            ("get", &["rid", "of"], "get rid of"),
-            ("get", &["in", "touch", "with"], "get in touch"),
-            ("get", &["back", "to"], "reply"),
-            ("put", &["together"], "put together"),
-            ("have", &["a", "look", "at"], "look at"),
-            ("take", &["a", "look", "at"], "look at"),
-            ("have", &["a", "word", "with"], "talk"),
-            ("have", &["a", "chat", "with"], "talk"),
-            ("give", &["some", "water"], "water"),
-            ("give", &["a", "call"], "call"),
-            ("give", &["a", "quick", "call"], "call"),
-            ("give", &["a", "ring"], "call"),
-            ("give", &["a", "shout"], "call"),
-            ("give", &["a", "wash"], "wash"),
-            ("give", &["a", "clean"], "clean"),
-            ("make", &["a", "call", "to"], "call"),
-            ("make", &["sure", "to"], ""),
-            ("take", &["photos", "of"], "photograph"),
-            ("take", &["pictures", "of"], "photograph"),
-            ("take", &["a", "photo", "of"], "photograph"),
-            ("take", &["a", "picture", "of"], "photograph"),
-            ("put", &["in", "an", "application"], "apply"),
-            ("make", &["an", "application"], "apply"),
-            ("place", &["an", "order"], "order"),
-            ("make", &["a", "payment"], "pay"),
-        ];
-        if let Some((at, count, verb)) = idioms
+        if let Some((at, count, verb)) = IDIOMS
             .iter()
             .filter(|(light, _, _)| *light == self.verb)
             .find_map(|(_, words, verb)| Some((self.position(words)?, words.len(), *verb)))
@@ -110,8 +85,12 @@ impl Plain {
             }
             return;
         }
-        match self.verb.as_str() {
+        match self.verb.clone().as_str() {
+            "get" | "have" | "ask" if self.asks_somebody() => {}
+            "get" if self.gets_anew() => self.verb = "renew".to_owned(),
             "get" | "have" => self.done_by_others(),
+            "give" => self.given(),
+            "do" => self.done(),
             "make" | "fix"
                 if self
                     .rest
@@ -126,6 +105,98 @@ impl Plain {
             }
             "ask" if self.asks_to_a_meal() => self.verb = "invite".to_owned(),
             _ => {}
+        }
+    }
+
+    /// One word for two: "vacuum cleaner".
+    fn one_for_two(&mut self) {
+        for (first, second, one) in PAIRS {
+            while let Some(at) = self.position(&[*first, *second]) {
+                self.rest.splice(at..at + 2, [(*one).to_owned()]);
+            }
+        }
+    }
+
+    /// "Arrange the boiler service": service the boiler.
+    fn noun_of_an_act(&mut self) {
+        if !matches!(
+            self.verb.as_str(),
+            "arrange" | "book" | "schedule" | "organise" | "organize" | "do" | "order"
+        ) {
+            return;
+        }
+        let ends = |at: usize| self.rest.get(at + 1).is_none_or(|next| PREPOSITIONS.contains(&next.as_str()));
+        let act = self.rest.iter().enumerate().find_map(|(at, word)| {
+            let (_, verb) = ACTS.iter().find(|(noun, _)| noun == word && ends(at))?;
+            Some((at, *verb))
+        });
+        // "Book a service" is of nothing.
+        let of_something = |at: usize| {
+            let before = at.checked_sub(1).and_then(|before| self.rest.get(before));
+            before.is_some_and(|before| !ARTICLES.contains(&before.as_str()))
+                || matches!(self.rest.get(at + 1).map(String::as_str), Some("of" | "for"))
+        };
+        if let Some((at, verb)) = act.filter(|(at, _)| of_something(*at)) {
+            self.said_with(verb, at, 1);
+        }
+    }
+
+    /// "Get someone to fix the tap", "have somebody look at it": fix the tap.
+    fn asks_somebody(&mut self) -> bool {
+        let [who, rest @ ..] = self.rest.as_slice() else { return false };
+        if !matches!(who.as_str(), "someone" | "somebody") {
+            return false;
+        }
+        let verb = match rest {
+            [to, verb, ..] if to == "to" => Some((verb.clone(), 3)),
+            [verb, ..] if self.verb == "have" => Some((verb.clone(), 2)),
+            _ => None,
+        };
+        verb.is_some_and(|(verb, count)| {
+            self.said_with(&verb, 0, count);
+            true
+        })
+    }
+
+    /// "Get a new passport": renew it.
+    fn gets_anew(&mut self) -> bool {
+        let new = self
+            .rest
+            .windows(2)
+            .position(|two| matches!(two, [new, paper] if new == "new" && PAPERS.contains(&paper.as_str())));
+        let new = new.or_else(|| {
+            let three = |three: &[String]| {
+                matches!(three, [new, _, paper] if new == "new" && PAPERS.contains(&paper.as_str()))
+            };
+            self.rest.windows(3).position(three)
+        });
+        if let Some(at) = new {
+            self.rest.remove(at);
+        }
+        new.is_some()
+    }
+
+    /// "Give the floor a good mop": mop the floor.
+    fn given(&mut self) {
+        let given = |word: &String| GIVEN.contains(&word.as_str());
+        let Some(at) = self.rest.iter().rposition(given) else { return };
+        let from = (0..at).rev().find(|from| self.rest.get(*from).is_some_and(|word| word == "a"));
+        let Some(from) = from.filter(|from| at - from < 3) else { return };
+        let verb = match self.rest.get(at).map(String::as_str) {
+            Some("ring" | "shout" | "bell" | "buzz") => "call".to_owned(),
+            other => other.unwrap_or_default().to_owned(),
+        };
+        self.said_with(&verb, from, at + 1 - from);
+    }
+
+    /// "Do the ironing": iron.
+    fn done(&mut self) {
+        let Some(verb) = self.rest.last().and_then(|last| base_of_gerund(last)) else { return };
+        let before = self.rest.len() - 1;
+        if self.rest.iter().take(before).all(|word| ARTICLES.contains(&word.as_str()))
+            && !meanings_of(&verb).is_empty()
+        {
+            self.said_with(&verb, before, 1);
         }
     }
 
@@ -220,6 +291,54 @@ impl Plain {
             let what: Vec<String> = self.rest.drain(..=at).take(at).collect();
             self.rest.push("about".to_owned());
             self.rest.extend(what);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::known_tasks;
+
+    fn same_task(one: &str, other: &str) -> bool {
+        let mut known = known_tasks();
+        known.add(one);
+        known.find(other).is_some()
+    }
+
+    #[test]
+    fn what_is_given_had_done_and_arranged_is_the_act_itself() {
+        for (one, other) in [
+            ("Give the stairs a good sweep", "Sweep the stairs"),
+            ("Get somebody to mend the gate", "Mend the gate"),
+            ("Book the piano repair", "Get the piano repaired"),
+            ("Do the ironing", "Iron"),
+            ("Get a new driving licence", "Renew the driving licence"),
+            ("Collect the proofs on my way home", "Collect the proofs"),
+            ("Lock the shed while they are away", "Lock the shed"),
+            ("Buy a vacuum cleaner", "Buy a new hoover"),
+            ("Send an invitation to the choir", "Invite the choir"),
+        ] {
+            assert!(same_task(one, other), "{one} / {other}");
+        }
+    }
+
+    #[test]
+    fn another_act_day_or_kind_is_another_task() {
+        for (one, other) in [
+            ("Give the stairs a good sweep", "Give the stairs a coat of paint"),
+            ("Get somebody to mend the gate", "Get somebody to paint the gate"),
+            ("Book the piano repair", "Cancel the piano repair"),
+            ("Book a service", "Book a repair"),
+            ("Get a new driving licence", "Cancel the driving licence"),
+            ("Buy bread on my way home", "Buy rye bread on my way home"),
+            ("Move the review to next week", "Move the review to the evening"),
+            ("Move the review to next week", "Cancel the review"),
+            ("Turn on the boiler", "Turn off the boiler"),
+            ("Pay back the loan", "Pay in the loan"),
+            ("Send an invitation to the choir", "Send an invoice to the choir"),
+            ("Get a new phone", "Get the old phone"),
+        ] {
+            assert!(!same_task(one, other), "{one} / {other}");
         }
     }
 }
