@@ -235,7 +235,7 @@ fn the_open_half_of_ordinary_talk_is_mostly_understood() {
 fn the_blind_half_of_ordinary_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[ORDINARY_BLIND]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [65, 90, 74, 93, 88, 95, 23, 77, 53, 92]);
+    assert_above(&score, [65, 87, 74, 93, 88, 95, 23, 77, 53, 92]);
 }
 
 /// Written before any rule of `embedded/12`: every other one, looked at while those rules were written.

@@ -6,7 +6,7 @@ use regex::Captures;
 
 use super::lexicon::{is_advice_verb, is_person, is_stop_word, is_task_verb};
 use super::pattern::Pattern;
-use super::phrases::Phrase;
+use super::phrases::{Phrase, names};
 use super::text::{Sentence, capitalised, decapitalised, pattern, third_person};
 
 /// "Mo and Jule talk about the meter and the heating bill."; `None` where fewer than two speakers are known.
@@ -68,17 +68,31 @@ fn within(who: &str) -> String {
 /// A topic with the article that it was said with: of "my flight" it is "the flight".
 fn determined(topic: &Phrase, sentences: &[Sentence<'_>]) -> String {
     let phrase = topic.text.to_lowercase();
+    let said: Vec<String> =
+        sentences.iter().map(|sentence| format!(" {}", sentence.text.to_lowercase())).collect();
+    // "A French version" is no French.
     let led = |lead: &str| {
-        let said = format!("{lead} {phrase}");
-        sentences
-            .iter()
-            .any(|sentence| format!(" {}", sentence.text.to_lowercase()).contains(&format!(" {said}")))
+        let led = format!(" {lead} {phrase}");
+        said.iter().any(|text| text.match_indices(&led).any(|(at, _)| ends_here(text, at + led.len())))
     };
     if ["the", "my", "our", "your", "his", "her", "their", "this", "that"].into_iter().any(led) {
         return format!("the {}", topic.text);
     }
     let article = ["a", "an"].into_iter().find(|article| led(article));
     article.map_or_else(|| topic.text.clone(), |article| format!("{article} {}", topic.text))
+}
+
+/// Whether the noun phrase ends at byte `at`, and no further noun follows.
+fn ends_here(text: &str, at: usize) -> bool {
+    let rest = text.get(at..).unwrap_or_default();
+    let next = rest.strip_prefix(' ').unwrap_or_default();
+    let next = next.split(|c: char| !c.is_alphanumeric() && c != '\'').next().unwrap_or_default();
+    !rest.starts_with(char::is_alphanumeric) && !is_noun_after(next)
+}
+
+/// Whether a word right behind a noun goes on with its phrase.
+fn is_noun_after(next: &str) -> bool {
+    !next.is_empty() && names(next)
 }
 
 static LISTENER: LazyLock<Pattern> = LazyLock::new(|| {
@@ -200,7 +214,7 @@ pub(super) fn in_third_person(text: &str, who: impl FnOnce() -> String) -> Optio
         (None, Some(verb)) => verb.to_owned(),
         (None, None) => return None,
     };
-    let rest = SPEAKER.replace_all(&found["rest"], |found: &Captures<'_>| plural(&found[0]));
+    let rest = of_others(&found["rest"]);
     Some(format!("{} {verb}{rest}", who()))
 }
 
@@ -209,7 +223,8 @@ static PLURAL: LazyLock<Pattern> =
 
 /// The words of a task without "me" and "my".
 pub(super) fn of_others(task: &str) -> String {
-    SPEAKER.replace_all(task, |found: &Captures<'_>| plural(&found[0])).into_owned()
+    let told = SPEAKER.replace_all(task, |found: &Captures<'_>| plural(&found[0]));
+    told.replace("they was ", "they were ").replace("they am ", "they are ")
 }
 
 /// "We" is "they", as is "I" where it was named before.
@@ -250,6 +265,7 @@ mod tests {
             ("That's what I meant.", Some("mo"), None),
             ("Ninety seated.", Some("mo"), None),
             ("I can't, I'm away.", Some("Customer"), Some("The customer can't, they're away.")),
+            ("I've had it since I was ten.", Some("mo"), Some("Mo has had it since they were ten.")),
             ("I'm vegan, so write it on the board.", Some("mo"), Some("Mo is vegan.")),
         ] {
             assert_eq!(rewritten(said, speaker).as_deref(), written, "{said}");

@@ -1,7 +1,9 @@
 //! Ways of saying a task brought to one: "give grandma a call", "get the car washed", "pick the parcel up".
 
 use super::idioms::{ACTS, GIVEN, IDIOMS, OCCASION, PAIRS, PAPERS};
-use crate::embedded::lexicon::{base_of_gerund, base_of_participle, is_completive, meanings_of};
+use crate::embedded::lexicon::{
+    base_of_gerund, base_of_participle, is_completive, is_task_verb, meanings_of,
+};
 use crate::embedded::text::words;
 
 /// A task as it is compared.
@@ -193,8 +195,7 @@ impl Plain {
     fn done(&mut self) {
         let Some(verb) = self.rest.last().and_then(|last| base_of_gerund(last)) else { return };
         let before = self.rest.len() - 1;
-        if self.rest.iter().take(before).all(|word| ARTICLES.contains(&word.as_str()))
-            && !meanings_of(&verb).is_empty()
+        if self.rest.iter().take(before).all(|word| ARTICLES.contains(&word.as_str())) && is_task_verb(&verb)
         {
             self.said_with(&verb, before, 1);
         }
