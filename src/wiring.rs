@@ -83,9 +83,10 @@ impl App {
         install_crypto();
         let registry = Registry::new();
         let worker_metrics = worker::Metrics::new(&registry).context("registering metrics")?;
-        let counts = Arc::new(Counts(worker_metrics.clone()));
+        let (retries, dead_letters) =
+            (worker_metrics.retries().clone(), worker_metrics.dead_letters().clone());
         let reconciler_metrics =
-            reconciler::Metrics::new(&registry, counts).context("registering metrics")?;
+            reconciler::Metrics::new(&registry, retries, dead_letters).context("registering metrics")?;
         let api_metrics = api::Metrics::register(&registry).context("registering metrics")?;
         let settings = ledger::Settings {
             connections: config.database_connections,
@@ -330,19 +331,6 @@ fn run_settings(
         seed: chance().next_u64(),
         observer,
         ..worker::Settings::default()
-    }
-}
-
-/// The reconciler counts into the worker's metrics.
-struct Counts(worker::Metrics);
-
-impl reconciler::Counts for Counts {
-    fn retry(&self) {
-        self.0.retries().inc();
-    }
-
-    fn dead_letter(&self) {
-        self.0.dead_letters().inc();
     }
 }
 

@@ -2,13 +2,9 @@
 //! nothing that two processes could not do at once.
 
 use db::Error;
-use ledger::Abandoned;
 use tokio::time::Instant;
 
-use crate::{
-    Reconciler,
-    plan::{Action, goes_on},
-};
+use crate::{Reconciler, plan::Action, repair::Repairs};
 
 impl Reconciler {
     /// Reconciles due jobs, asks for tasks, admits abandoned conversations, marks stuck ones, prunes what is
@@ -29,45 +25,66 @@ impl Reconciler {
         done.into_iter().collect()
     }
 
+    /// Whether a duty that began then may go on behind its first page: what is left is the next round's.
+    pub(crate) fn has_time(&self, began: Instant) -> bool {
+        !self.stop.is_cancelled() && began.elapsed() < self.settings.budget
+    }
+
+    /// Says `Reconcile` to due jobs, oldest first, page by page, until none is due, the budget is spent, or the process
+    /// stops. Each job has a transaction of its own; one that errs is left or deferred alone.
+    ///
+    /// # Errors
+    /// When the database does not answer: what was done until then stands.
+    pub async fn pass(&self) -> Result<(), Error> {
+        let (ledger, began, mut after) = (&self.ledger, Instant::now(), None);
+        let mut repairs = Repairs::new(ledger, &self.metrics);
+        while !self.stop.is_cancelled() {
+            let page = ledger.db().in_time(ledger.due_page(after.as_ref(), self.settings.page)).await?;
+            for (user, job) in &page.found {
+                if !self.has_time(began) {
+                    return Ok(());
+                }
+                repairs.repair(user, job).await?;
+            }
+            after = page.next;
+            if after.is_none() || !self.has_time(began) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Admits deferred conversations whose last append is 24 h old, one transaction each. What cannot be admitted
     /// stops none behind it.
     async fn admit_abandoned(&self) -> Result<(), Error> {
-        let began = Instant::now();
-        let mut after: Option<Abandoned> = None;
+        let (ledger, began, mut after) = (&self.ledger, Instant::now(), None);
         while !self.stop.is_cancelled() {
-            let page = self
-                .ledger
-                .db()
-                .in_time(self.ledger.abandoned_page(after.as_ref(), self.settings.page))
-                .await?;
-            for (_, user, conversation) in &page {
+            let page = ledger.db().in_time(ledger.abandoned_page(after.as_ref(), self.settings.page)).await?;
+            for (user, conversation) in &page.found {
                 if self.stop.is_cancelled() {
                     return Ok(());
                 }
-                match self.ledger.admit_abandoned(user, conversation).await {
+                match ledger.admit_abandoned(user, conversation).await {
                     Ok(fresh) => self.metrics.count(Action::Admitted, fresh.into()),
                     Err(error) if error.is_passing() => return Err(error),
                     Err(error) => tracing::error!(%error, "an abandoned conversation cannot be admitted"),
                 }
             }
-            if !self.goes_on(page.len(), began) {
-                return Ok(());
+            after = page.next;
+            if after.is_none() || !self.has_time(began) {
+                break;
             }
-            after = page.into_iter().last();
         }
         Ok(())
     }
 
     /// Marks conversations that stand in `processing` without a live job. There should be none.
     async fn sweep(&self) -> Result<(), Error> {
-        let began = Instant::now();
+        let (ledger, began) = (&self.ledger, Instant::now());
         let mut cursor = self.cursors.swept.lock().await;
         while !self.stop.is_cancelled() {
-            let page = self
-                .ledger
-                .db()
-                .in_time(self.ledger.sweep_processing(cursor.as_ref(), self.settings.page))
-                .await?;
+            let page =
+                ledger.db().in_time(ledger.sweep_processing(cursor.as_ref(), self.settings.page)).await?;
             for found in &page.found {
                 let conversation_id = found.conversation_id.as_str();
                 tracing::error!(
@@ -77,8 +94,8 @@ impl Reconciler {
             }
             self.metrics.count(Action::Swept, page.found.len() as u64);
             *cursor = page.next;
-            if cursor.is_none() || began.elapsed() >= self.settings.budget {
-                return Ok(());
+            if cursor.is_none() || !self.has_time(began) {
+                break;
             }
         }
         Ok(())
@@ -89,10 +106,10 @@ impl Reconciler {
         let began = Instant::now();
         while !self.stop.is_cancelled() {
             let (pruned, ended) = self.operations.prune(self.settings.retention, self.settings.page).await;
-            self.metrics
-                .count(Action::Pruned, pruned.jobs + pruned.deliveries + pruned.actions + pruned.requests);
-            let most = pruned.jobs.max(pruned.deliveries).max(pruned.actions).max(pruned.requests);
-            if !self.goes_on(usize::try_from(most).unwrap_or(usize::MAX), began) {
+            let gone = [pruned.jobs, pruned.deliveries, pruned.actions, pruned.requests];
+            self.metrics.count(Action::Pruned, gone.iter().sum());
+            let is_full = gone.iter().any(|gone| *gone >= self.settings.page.unsigned_abs());
+            if !is_full || !self.has_time(began) {
                 return ended;
             }
         }
@@ -101,25 +118,18 @@ impl Reconciler {
 
     /// Removes dead letters that are older than the retention and can never be replayed.
     async fn prune_dead_letters(&self) -> Result<(), Error> {
-        let began = Instant::now();
+        let (operations, began) = (&self.operations, Instant::now());
         let mut cursor = self.cursors.pruned.lock().await;
         while !self.stop.is_cancelled() {
             let (age, page) = (self.settings.retention, self.settings.page);
-            let page = self
-                .ledger
-                .db()
-                .in_time(self.operations.prune_dead_letters(age, cursor.as_ref(), page))
-                .await?;
+            let page =
+                operations.db().in_time(operations.prune_dead_letters(age, cursor.as_ref(), page)).await?;
             self.metrics.count(Action::Pruned, page.found);
             *cursor = page.next;
-            if cursor.is_none() || began.elapsed() >= self.settings.budget {
-                return Ok(());
+            if cursor.is_none() || !self.has_time(began) {
+                break;
             }
         }
         Ok(())
-    }
-
-    fn goes_on(&self, found: usize, began: Instant) -> bool {
-        !self.stop.is_cancelled() && goes_on(found, self.settings.page, began.elapsed(), self.settings.budget)
     }
 }

@@ -1,12 +1,11 @@
 //! Repair: make what is due claimable again. The reconciler does no work itself (DESIGN §1).
 //!
 //! The *lease watch* ([`watch_leases`]) reads expired leases every five seconds. The *round* ([`run`], at start and by the
-//! clock) reconciles due jobs, asks for tasks that should have been delivered, and does what every mode needs done. Live conversations whose socket is gone are ended
-//! ([`watch_live`]). Bulk replays that operators asked for are worked off
+//! clock) reconciles due jobs, asks for tasks that should have been delivered, and does what every mode needs done. Live
+//! conversations whose socket is gone are ended ([`watch_live`]). Bulk replays that operators asked for are worked off
 //! ([`work_off_replays`]).
 
 mod live;
-mod pass;
 mod tasks;
 mod watch;
 
@@ -20,7 +19,7 @@ mod plan;
 mod settings;
 
 pub use live::{end_due, watch_live};
-pub use metrics::{Counts, Metrics};
+pub use metrics::Metrics;
 pub use plan::apart;
 pub use replays::work_off_replays;
 pub use round::{Reconciler, run};

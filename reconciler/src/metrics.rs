@@ -1,24 +1,13 @@
 //! What this room counts.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use ledger::Answer;
-use prometheus::{Error, Gauge, IntCounterVec, Opts, Registry};
+use parking_lot::Mutex;
+use prometheus::{Error, Gauge, IntCounter, IntCounterVec, Opts, Registry};
 use records::Timestamp;
 
 use crate::plan::Action;
-
-/// Counters that other crates raise too: every transition raises the same one, in every process.
-pub trait Counts: Send + Sync {
-    /// A crashed run leads to another one (`listen_finalization_retries_total`).
-    fn retry(&self);
-    /// A job was given up (`listen_finalization_dead_letter_total`).
-    fn dead_letter(&self);
-}
 
 /// The reconciler's metrics, registered once per process. Cheap to clone.
 #[derive(Clone)]
@@ -28,15 +17,17 @@ pub struct Metrics {
     rounds: Arc<Mutex<BTreeMap<u16, f64>>>,
     interval: Gauge,
     actions: IntCounterVec,
-    counts: Arc<dyn Counts>,
+    retries: IntCounter,
+    dead_letters: IntCounter,
 }
 
 impl Metrics {
-    /// Registers the metrics with every action at zero.
+    /// Registers the metrics with every action at zero. `retries` and `dead_letters` are the counters of runs that led to
+    /// another one and of jobs that were given up: every transition raises the same ones, those of workers too.
     ///
     /// # Errors
     /// When one of the names is registered already.
-    pub fn new(registry: &Registry, counts: Arc<dyn Counts>) -> Result<Self, Error> {
+    pub fn new(registry: &Registry, retries: IntCounter, dead_letters: IntCounter) -> Result<Self, Error> {
         let last_success = Gauge::new(
             "listen_reconciler_last_success_timestamp_seconds",
             "When this process last finished a round without an error, by the database's clock; 0 before the first. Of \
@@ -56,7 +47,7 @@ impl Metrics {
         for action in Action::ALL {
             actions.with_label_values(&[action.as_str()]);
         }
-        Ok(Self { last_success, rounds: Arc::default(), interval, actions, counts })
+        Ok(Self { last_success, rounds: Arc::default(), interval, actions, retries, dead_letters })
     }
 
     /// Rounds of that shard will be made: until the first is, the gauge is 0.
@@ -72,12 +63,8 @@ impl Metrics {
     pub(crate) fn count_answer(&self, answer: &Answer) {
         self.count(Action::of(answer), 1);
         if let Answer::Granted { retry, dead_letter, .. } = answer {
-            if *retry {
-                self.counts.retry();
-            }
-            if *dead_letter {
-                self.counts.dead_letter();
-            }
+            self.retries.inc_by((*retry).into());
+            self.dead_letters.inc_by((*dead_letter).into());
         }
     }
 
@@ -86,9 +73,18 @@ impl Metrics {
     }
 
     fn round_ended(&self, shard: u16, at: f64) {
-        let mut rounds = self.rounds.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rounds = self.rounds.lock();
         rounds.insert(shard, at);
         self.last_success.set(rounds.values().copied().fold(f64::INFINITY, f64::min));
+    }
+}
+
+#[cfg(test)]
+impl Metrics {
+    #[allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+    pub(crate) fn uncounted() -> Self {
+        let counter = |name| IntCounter::new(name, "help").unwrap();
+        Self::new(&Registry::new(), counter("retries"), counter("dead_letters")).unwrap()
     }
 }
 
@@ -98,16 +94,9 @@ mod tests {
 
     use super::*;
 
-    struct Uncounted;
-
-    impl Counts for Uncounted {
-        fn retry(&self) {}
-        fn dead_letter(&self) {}
-    }
-
     #[test]
     fn of_several_shards_the_one_that_was_repaired_longest_ago_is_shown() {
-        let metrics = Metrics::new(&Registry::new(), Arc::new(Uncounted)).unwrap();
+        let metrics = Metrics::uncounted();
         let after = |shard, seconds| {
             metrics.succeeded(shard, Timestamp::from_timestamp(seconds, 0).unwrap());
             metrics.last_success.get()

@@ -98,11 +98,6 @@ impl OnError {
     }
 }
 
-/// Whether another page may be due: this one was full, and there is time.
-pub(crate) fn goes_on(found: usize, page: i64, spent: Duration, budget: Duration) -> bool {
-    i64::try_from(found).is_ok_and(|found| found >= page) && spent < budget
-}
-
 /// How long the lease watch waits: five seconds with up to a fifth added or taken away, so that
 /// processes do not all look at the same moment. The same seed gives the same waits.
 pub(crate) fn wait_before_look(seed: u64, look: u64) -> Duration {
@@ -138,15 +133,6 @@ mod tests {
     use records::Timestamp;
 
     use super::*;
-
-    const BUDGET: Duration = Duration::from_secs(30);
-
-    #[test]
-    fn a_pass_goes_on_while_pages_are_full_and_time_is_left() {
-        assert!(goes_on(100, 100, Duration::from_secs(29), BUDGET));
-        assert!(!goes_on(99, 100, Duration::ZERO, BUDGET), "a page that is not full was the last");
-        assert!(!goes_on(100, 100, BUDGET, BUDGET));
-    }
 
     #[test]
     fn a_row_at_fault_is_deferred_and_a_contended_one_too() {

@@ -45,9 +45,9 @@ impl<'a> Repairs<'a> {
     /// # Errors
     /// When the pass must end.
     pub(crate) async fn repair_task(&mut self, task: &DueTask, waits: bool) -> Result<(), Error> {
-        let (_, user, job) = &task.passed;
+        let job = &task.job_id;
         let answer = self.ledger.db().in_time(self.ledger.reconcile_task(job, task.dispatch, waits)).await;
-        self.note(user, job, answer).await
+        self.note(&task.user_id, job, answer).await
     }
 
     /// Counts what was done; an error is the row's, passing, or the end of the pass.

@@ -166,19 +166,10 @@ mod tests {
 
     use std::future::ready;
 
-    use prometheus::Registry;
     use sqlx::postgres::PgConnectOptions;
     use tokio::time::Instant;
 
     use super::*;
-    use crate::Counts;
-
-    struct Uncounted;
-
-    impl Counts for Uncounted {
-        fn retry(&self) {}
-        fn dead_letter(&self) {}
-    }
 
     #[tokio::test(start_paused = true)]
     async fn a_round_is_skipped_while_another_one_is_being_made() {
@@ -186,8 +177,7 @@ mod tests {
         let stop = CancellationToken::new();
         stop.cancel();
         let ledger = Ledger::new(PgConnectOptions::new_without_pgpass(), ledger::Settings::default());
-        let metrics = Metrics::new(&Registry::new(), Arc::new(Uncounted)).unwrap();
-        let reconciler = Reconciler::new(ledger, Settings::default(), metrics, stop);
+        let reconciler = Reconciler::new(ledger, Settings::default(), Metrics::uncounted(), stop);
         let another = reconciler.busy.lock().await;
         let skipped = tokio::time::timeout(Duration::from_secs(3_600), reconciler.make_round()).await;
         assert_eq!(skipped.ok(), Some(false), "it waits for the other one");

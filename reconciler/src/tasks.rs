@@ -1,12 +1,12 @@
 //! What the reconciler does about tasks: it asks the task queue before it dispatches a job anew. Without the question, a backlog that
 //! takes longer than the staleness limit would never drain: every pass would make the tasks at its head stale.
 
-use db::{DueRow, Error};
+use db::Error;
 use futures::{StreamExt, stream};
 use outbox::DueTask;
 use tokio::time::Instant;
 
-use crate::{Reconciler, TaskQueue, plan::goes_on, repair::Repairs};
+use crate::{Reconciler, TaskQueue, repair::Repairs};
 
 /// How many questions are asked at once.
 const AT_ONCE: usize = 8;
@@ -19,29 +19,24 @@ impl Reconciler {
     /// When the database does not answer: what was done until then stands.
     pub(crate) async fn ask_for_tasks(&self) -> Result<(), Error> {
         let Some(queue) = &self.settings.tasks else { return Ok(()) };
-        let began = Instant::now();
-        let mut repairs = Repairs::new(&self.ledger, &self.metrics);
-        let mut after: Option<DueRow> = None;
+        let (ledger, began, mut after) = (&self.ledger, Instant::now(), None);
+        let mut repairs = Repairs::new(ledger, &self.metrics);
         while !self.stop.is_cancelled() {
-            let page = self
-                .ledger
-                .db()
-                .in_time(self.ledger.outbox().due_tasks(after.as_ref(), self.settings.page))
-                .await?;
-            let (found, last) = (page.len(), page.last().map(|task| task.passed.clone()));
-            let mut asked = stream::iter(page)
+            let limit = self.settings.page;
+            let page = ledger.db().in_time(ledger.outbox().due_tasks(after.as_ref(), limit)).await?;
+            let mut asked = stream::iter(page.found)
                 .map(|task| async { (is_waiting(queue.as_ref(), &task).await, task) })
                 .buffered(AT_ONCE);
             while let Some((waits, task)) = asked.next().await {
-                if self.stop.is_cancelled() || began.elapsed() >= self.settings.budget {
+                if !self.has_time(began) {
                     return Ok(());
                 }
                 repairs.repair_task(&task, waits).await?;
             }
-            if !goes_on(found, self.settings.page, began.elapsed(), self.settings.budget) {
-                return Ok(());
+            after = page.next;
+            if after.is_none() || !self.has_time(began) {
+                break;
             }
-            after = last;
         }
         Ok(())
     }
@@ -49,8 +44,7 @@ impl Reconciler {
 
 /// A queue that does not say is believed to have the task, for a day.
 async fn is_waiting(queue: &dyn TaskQueue, task: &DueTask) -> bool {
-    let (.., job) = &task.passed;
-    let holds = queue.holds(job, task.generation, task.dispatch).await;
+    let holds = queue.holds(&task.job_id, task.generation, task.dispatch).await;
     holds.unwrap_or(!task.is_old)
 }
 
@@ -58,7 +52,7 @@ async fn is_waiting(queue: &dyn TaskQueue, task: &DueTask) -> bool {
 mod tests {
     use futures::future::BoxFuture;
     use job::{Dispatch, Generation, JobId};
-    use records::{Timestamp, UserId};
+    use records::UserId;
 
     use super::*;
 
@@ -75,7 +69,8 @@ mod tests {
     #[tokio::test]
     async fn a_queue_that_does_not_say_is_believed_to_have_the_task_for_a_day() {
         let task = |is_old| DueTask {
-            passed: (Timestamp::UNIX_EPOCH, UserId::new("u"), JobId::derive("u", "c", 1)),
+            user_id: UserId::new("u"),
+            job_id: JobId::derive("u", "c", 1),
             generation: Generation(1),
             dispatch: Dispatch(1),
             is_old,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use db::{DueRow, Error};
+use db::Error;
 use ledger::Ledger;
 use tokio_util::sync::CancellationToken;
 
@@ -51,19 +51,19 @@ struct Calm(bool);
 
 async fn look(ledger: &Ledger, metrics: &Metrics, stop: &CancellationToken) -> Result<Calm, Error> {
     let mut repairs = Repairs::new(ledger, metrics);
-    let mut after: Option<DueRow> = None;
+    let mut after = None;
     loop {
         let page = ledger.db().in_time(ledger.expired_leases(after.as_ref(), PAGE)).await?;
-        for (_, user, job) in &page {
+        for (user, job) in &page.found {
             if stop.is_cancelled() {
                 return Ok(Calm(true));
             }
             repairs.repair(user, job).await?;
         }
-        if i64::try_from(page.len()).is_ok_and(|found| found < PAGE) {
+        after = page.next;
+        if after.is_none() {
             return Ok(Calm(!repairs.met_trouble()));
         }
-        after = page.into_iter().last();
     }
 }
 

@@ -4,7 +4,7 @@
 
 mod setup;
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
 use reconciler::{Reconciler, Settings};
 use setup::Setup;
@@ -20,7 +20,7 @@ async fn a_pass_gives_up_a_job_that_was_parked_too_long() {
 
     assert_eq!(setup.job(&job).await, ("dead_letter".to_owned(), 1, 0));
     assert_eq!(setup.actions("dead_letter"), "1");
-    assert_eq!(setup.tally.dead_letters.load(Ordering::SeqCst), 1);
+    assert_eq!(setup.dead_letters.get(), 1);
 }
 
 #[tokio::test]

@@ -4,10 +4,7 @@
 
 mod setup;
 
-use std::{
-    sync::atomic::Ordering,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use apalis_cron::{Schedule, Tick};
 use chrono::Utc;
@@ -45,7 +42,7 @@ async fn an_expired_lease_is_recovered_by_the_watch() {
     setup.stop.cancel();
     watch.await.unwrap();
     assert_eq!(setup.actions("recovered"), "1");
-    assert_eq!(setup.tally.retries.load(Ordering::SeqCst), 1);
+    assert_eq!(setup.retries.get(), 1);
 }
 
 #[tokio::test]
@@ -114,7 +111,7 @@ async fn the_fifth_crash_is_a_dead_letter() {
     let watch = watch_leases(setup.ledger.clone(), SOON, 7, setup.metrics.clone(), setup.stop.clone());
     let watch = tokio::spawn(watch);
 
-    while setup.tally.dead_letters.load(Ordering::SeqCst) == 0 {
+    while setup.dead_letters.get() == 0 {
         tokio::time::sleep(SOON).await;
     }
 
@@ -122,8 +119,8 @@ async fn the_fifth_crash_is_a_dead_letter() {
     watch.await.unwrap();
     assert_eq!(setup.job(&job).await, ("dead_letter".to_owned(), 1, 5));
     assert_eq!(setup.actions("dead_letter"), "1");
-    assert_eq!(setup.tally.dead_letters.load(Ordering::SeqCst), 1);
-    assert_eq!(setup.tally.retries.load(Ordering::SeqCst), 0);
+    assert_eq!(setup.dead_letters.get(), 1);
+    assert_eq!(setup.retries.get(), 0);
 }
 
 #[tokio::test]

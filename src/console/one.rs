@@ -5,6 +5,7 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::{Job, JobId, Refusal, State as JobState};
+use ledger::Operation;
 
 use super::{
     Console,
@@ -75,10 +76,8 @@ pub(super) async fn replay(
     acting: Acting,
 ) -> Result<Redirect, Undone> {
     let (job, action, operations) = (JobId::from_text(id.as_str()), acting.action()?, &console.operations);
-    let answer = match acting.field("from_scratch") {
-        Some(_) => operations.db().in_time(operations.replay_from_scratch(&job, &action)).await?,
-        None => operations.db().in_time(operations.replay(&job, &action)).await?,
-    };
+    let operation = Operation::Replay { from_scratch: acting.field("from_scratch").is_some() };
+    let answer = operations.db().in_time(operations.operate(&job, operation, &action, None)).await?;
     let job = granted(&id, answer)?;
     let word = if matches!(job.state, JobState::BlockedByok) { "parked" } else { "replayed" };
     Ok(Redirect::to(&format!("/console/jobs/{}?done={word}", job.id)))
@@ -91,7 +90,7 @@ pub(super) async fn discard(
     acting: Acting,
 ) -> Result<Redirect, Undone> {
     let (job, action, operations) = (JobId::from_text(id.as_str()), acting.action()?, &console.operations);
-    let answer = operations.db().in_time(operations.discard(&job, &action)).await?;
+    let answer = operations.db().in_time(operations.operate(&job, Operation::Discard, &action, None)).await?;
     let job = granted(&id, answer)?;
     Ok(Redirect::to(&format!("/console/jobs/{}?done=dismissed", job.id)))
 }

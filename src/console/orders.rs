@@ -5,6 +5,7 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::{JobId, Timestamp};
+use ledger::Operation;
 use operations::{JobFilter, Operations, OrderOfMany};
 
 use super::{
@@ -78,7 +79,8 @@ pub(super) async fn run_now(
     acting: Acting,
 ) -> Result<Redirect, Undone> {
     let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.operations);
-    let job = granted(&id, ledger.db().in_time(ledger.run_now(&job, &action)).await?)?;
+    let job =
+        granted(&id, ledger.db().in_time(ledger.operate(&job, Operation::RunNow, &action, None)).await?)?;
     Ok(Redirect::to(&format!("/console/jobs/{}?done=hurried", job.id)))
 }
 
@@ -89,7 +91,8 @@ pub(super) async fn cancel(
     acting: Acting,
 ) -> Result<Redirect, Undone> {
     let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.operations);
-    let job = granted(&id, ledger.db().in_time(ledger.cancel(&job, &action)).await?)?;
+    let job =
+        granted(&id, ledger.db().in_time(ledger.operate(&job, Operation::Cancel, &action, None)).await?)?;
     Ok(Redirect::to(&format!("/console/jobs/{}?done=job-cancelled", job.id)))
 }
 

@@ -5,6 +5,7 @@ use axum::{
     response::Response,
 };
 use job::JobId;
+use ledger::Operation;
 
 use super::{
     Console,
@@ -94,11 +95,11 @@ pub(super) async fn act(
     let (mut done, mut refused) = (0, Vec::new());
     for id in acting.field("jobs").unwrap_or_default().split(' ').filter(|id| !id.is_empty()).take(MOST) {
         let job = JobId::from_text(id);
-        let answer = match act {
-            Act::Replay => operations.db().in_time(operations.replay(&job, &action)).await?,
-            Act::Dismiss => operations.db().in_time(operations.discard(&job, &action)).await?,
+        let operation = match act {
+            Act::Replay => Operation::Replay { from_scratch: false },
+            Act::Dismiss => Operation::Discard,
         };
-        match answer {
+        match operations.db().in_time(operations.operate(&job, operation, &action, None)).await? {
             Some(Ok(_)) => done += 1,
             Some(Err(refusal)) => refused.push(format!("{id}: {}", words(refusal))),
             None => refused.push(format!("{id}: there is no such job")),

@@ -2,9 +2,10 @@
 //! nothing.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// Failures in a row after which it opens.
@@ -28,7 +29,7 @@ impl Breaker {
     /// Whether the server may be called now. Of those that ask when it has been open for its time, the first may: the others wait
     /// for how that call ends, or for as long again.
     pub(crate) fn admits(&self, server: &str) -> bool {
-        let mut failing = self.lock();
+        let mut failing = self.failing.lock();
         let Some(open_until) = failing.get_mut(server).and_then(|one| one.open_until.as_mut()) else {
             return true;
         };
@@ -42,7 +43,7 @@ impl Breaker {
 
     /// Notes how a call ended.
     pub(crate) fn note(&self, server: &str, failed: bool) {
-        let mut failing = self.lock();
+        let mut failing = self.failing.lock();
         if !failed {
             failing.remove(server);
             return;
@@ -56,11 +57,7 @@ impl Breaker {
 
     /// Forgets a server that will not be called again.
     pub(crate) fn forget(&self, server: &str) {
-        self.lock().remove(server);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Failing>> {
-        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.failing.lock().remove(server);
     }
 }
 
@@ -90,6 +87,6 @@ mod tests {
         assert!(breaker.admits("a"));
         breaker.note("a", false);
         assert_eq!([breaker.admits("a"), breaker.admits("a")], [true, true], "and answers");
-        assert!(breaker.lock().is_empty());
+        assert!(breaker.failing.lock().is_empty());
     }
 }

@@ -1,8 +1,9 @@
 //! Chance is an argument: every jitter of this room comes out of one seeded generator.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 /// A generator that all loops of a process share. The same seed draws the same numbers.
@@ -16,13 +17,13 @@ impl Chance {
 
     /// Thousandths of jitter, in −`reach`..=`reach`.
     pub(crate) fn permille(&self, reach: i32) -> i32 {
-        let mut generator = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut generator = self.0.lock();
         generator.random_range(-reach..=reach)
     }
 
     /// 32 hex digits, for the id of a call.
     pub(crate) fn id(&self) -> String {
-        let mut generator = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut generator = self.0.lock();
         format!("{:032x}", generator.random::<u128>())
     }
 

@@ -4,60 +4,54 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use job::FailureCode;
-use ledger::{CheckpointKey, LeaseToken, Ledger};
+use ledger::{CheckpointKey, LeaseToken};
 use serde_json::Value;
 use stages::{CheckpointStore, Engines, Interrupted, StepKey};
-use tokio_util::sync::CancellationToken;
 
-use crate::chance::Chance;
-use crate::retry::{Unanswered, with_retries};
+use crate::retry::Unanswered;
+use crate::shared::Shared;
 use crate::spending::Account;
 
 /// The checkpoints of one run.
 pub(crate) struct Checkpoints {
-    pub(crate) ledger: Ledger,
+    pub(crate) shared: Shared,
     pub(crate) token: LeaseToken,
     /// What the run spends is written with what it records.
     pub(crate) account: Arc<Account>,
     pub(crate) engines: Engines,
-    pub(crate) chance: Chance,
-    pub(crate) soft: CancellationToken,
-    pub(crate) hard: CancellationToken,
 }
 
 impl CheckpointStore for Checkpoints {
     fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
         let key = checkpoint(key);
         Box::pin(async move {
-            let verb = || self.ledger.db().in_time(self.ledger.recall(&self.token, &key));
-            with_retries(&self.chance, &self.hard, verb).await.map_err(interrupted)
+            let ledger = &self.shared.ledger;
+            let verb = || ledger.db().in_time(ledger.recall(&self.token, &key));
+            Ok(self.shared.with_retries(verb).await?)
         })
     }
 
-    fn record<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>> {
+    fn record<'a>(
+        &'a self,
+        key: &'a StepKey,
+        output: Value,
+        replaces: bool,
+    ) -> BoxFuture<'a, Result<(), Interrupted>> {
         let key = checkpoint(key);
         Box::pin(async move {
-            let due = self.account.statement(&self.engines);
+            let (ledger, due) = (&self.shared.ledger, self.account.statement(&self.engines));
             let verb =
-                || self.ledger.db().in_time(self.ledger.record(&self.token, &key, &output, &due.spent));
-            let written = fenced(with_retries(&self.chance, &self.hard, verb).await);
-            written.inspect(|()| self.account.saved(&due))
-        })
-    }
-
-    fn record_anew<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>> {
-        let key = checkpoint(key);
-        Box::pin(async move {
-            let due = self.account.statement(&self.engines);
-            let verb =
-                || self.ledger.db().in_time(self.ledger.record_anew(&self.token, &key, &output, &due.spent));
-            let written = fenced(with_retries(&self.chance, &self.hard, verb).await);
-            written.inspect(|()| self.account.saved(&due))
+                || ledger.db().in_time(ledger.record(&self.token, &key, &output, replaces, &due.spent));
+            if !self.shared.with_retries(verb).await? {
+                return Err(Interrupted::LeaseLost);
+            }
+            self.account.saved(&due);
+            Ok(())
         })
     }
 
     fn should_stop(&self) -> bool {
-        self.soft.is_cancelled() || self.hard.is_cancelled()
+        self.shared.is_stopping()
     }
 }
 
@@ -65,17 +59,11 @@ fn checkpoint(key: &StepKey) -> CheckpointKey {
     CheckpointKey { stage: key.stage, version: key.version, digest: key.digest }
 }
 
-fn fenced(written: Result<bool, Unanswered>) -> Result<(), Interrupted> {
-    match written {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Interrupted::LeaseLost),
-        Err(unanswered) => Err(interrupted(unanswered)),
-    }
-}
-
-fn interrupted(unanswered: Unanswered) -> Interrupted {
-    match unanswered {
-        Unanswered::Stopped => Interrupted::Stopping,
-        Unanswered::Broken => FailureCode::Internal.into(),
+impl From<Unanswered> for Interrupted {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Stopped => Self::Stopping,
+            Unanswered::Broken => FailureCode::Internal.into(),
+        }
     }
 }

@@ -1,24 +1,23 @@
 //! Runs of jobs that are delivered from outside, by a task queue: claimed under the ordinary rules, in slots of their own, in any process
 //! that takes deliveries (DECISIONS §4, "run route").
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use job::{Generation, JobId, WorkerId};
 use ledger::{Claimed, Delivered, Ledger, NamedClaim};
-use stages::{Engines, Stages};
+use parking_lot::Mutex;
+use stages::Engines;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::chance::Chance;
-use crate::heartbeat::{LeaseRegistry, beat};
-use crate::material::same;
 use crate::metrics::Metrics;
 use crate::observer::Ended;
 use crate::run::{End, Runner};
 use crate::settings::Settings;
+use crate::shared::Shared;
 
 /// So long before the task queue gives a delivery up it is answered, whatever the run does.
 const BEFORE_DEADLINE: Duration = Duration::from_secs(5);
@@ -32,114 +31,70 @@ const AWAY: Duration = Duration::from_secs(2);
 pub struct DeliveredRuns(Arc<Inner>);
 
 struct Inner {
-    ledger: Ledger,
     runner: Runner,
-    metrics: Metrics,
-    heartbeat: Duration,
     worker: WorkerId,
     slots: Arc<Semaphore>,
     /// When the database last did not answer a claim.
     unanswered: Mutex<Option<Instant>>,
     tracker: TaskTracker,
-    soft: CancellationToken,
-    hard: CancellationToken,
 }
 
 impl DeliveredRuns {
     /// Nothing runs yet. Of `settings`, `finalization_concurrency` is the number of slots.
     pub fn new(ledger: Ledger, engines: Engines, metrics: Metrics, settings: &Settings) -> Self {
         let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
-        let runner = Runner {
-            ledger: ledger.clone(),
-            stages: Arc::new(Stages::new(engines.clone())),
-            same: same(&engines),
-            engines,
-            leases: LeaseRegistry::default(),
-            // A delivery occupies its slot until it is answered: the task queue limits how many there are.
-            finishing: Arc::new(Semaphore::new(0)),
-            metrics: metrics.clone(),
-            observer: Arc::clone(&settings.observer),
-            pause: settings.pause_after.clone(),
-            grace_period: settings.grace_period,
-            chance: Chance::new(settings.seed),
-            soft: soft.clone(),
-            hard: hard.clone(),
-        };
+        let shared = Shared::new(ledger, metrics, settings.clone(), soft, hard);
         Self(Arc::new(Inner {
-            ledger,
-            runner,
-            metrics,
-            heartbeat: settings.heartbeat,
+            // A delivery occupies its slot until it is answered: the task queue limits how many there are.
+            runner: Runner::new(shared, engines, 0),
             worker: WorkerId(format!("{}/delivered", settings.worker_name)),
             slots: settings.slots().delivered,
             unanswered: Mutex::default(),
             tracker: TaskTracker::new(),
-            soft,
-            hard,
         }))
     }
 
     /// Renews the leases of delivered runs until stopped. `soft`: deliveries are refused, and what runs is released at its next
     /// checkpoint. `hard`: returns at once.
     pub async fn run(self, soft: CancellationToken, hard: CancellationToken) {
-        let inner = &self.0;
-        let beat = beat(
-            inner.ledger.clone(),
-            inner.runner.leases.clone(),
-            inner.heartbeat,
-            inner.runner.chance.clone(),
-            inner.metrics.clone(),
-        );
-        let work = async {
-            soft.cancelled().await;
-            inner.soft.cancel();
-            inner.tracker.close();
-            inner.tracker.wait().await;
-        };
-        tokio::select! {
-            () = work => {}
-            () = beat => {}
-            () = hard.cancelled() => {}
-        }
-        inner.soft.cancel();
-        inner.hard.cancel();
+        self.0.runner.shared.renew_for(&self.0.tracker, soft, hard).await;
     }
 
     /// Claims and runs the dispatch (job, generation), and returns when the run has ended, or shortly before the task queue would give
     /// the delivery up; then the run goes on under its lease. So it does when this is dropped.
     pub async fn deliver(&self, job: &JobId, generation: Generation) -> Delivered {
         let inner = &self.0;
+        let shared = &inner.runner.shared;
         // Before the claim: a stopping process waits for the run that may follow.
         let token = inner.tracker.token();
-        if inner.soft.is_cancelled() {
+        if shared.soft.is_cancelled() {
             return Delivered::Busy;
         }
-        let unanswered = *inner.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        let unanswered = *inner.unanswered.lock();
         if unanswered.is_some_and(|at| at.elapsed() < AWAY) {
             return Delivered::Busy;
         }
         let Ok(slot) = Arc::clone(&inner.slots).try_acquire_owned() else { return Delivered::Busy };
-        let claim =
-            inner.ledger.db().in_time(inner.ledger.claim_delivery(job, generation, &inner.worker)).await;
-        let claim = match claim {
+        let (ledger, worker) = (&shared.ledger, &inner.worker);
+        let claim = match ledger.db().in_time(ledger.claim_delivery(job, generation, worker)).await {
             Ok(claim) => claim,
             Err(error) => {
                 tracing::warn!(%error, "a delivered job could not be claimed");
-                *inner.unanswered.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-                inner.metrics.count_delivery("error");
+                *inner.unanswered.lock() = Some(Instant::now());
+                shared.metrics.count_delivery("error");
                 return Delivered::Busy;
             }
         };
-        inner.metrics.count_delivery(claim.answer());
+        shared.metrics.count_delivery(claim.answer());
         match claim {
             NamedClaim::Granted { claimed, retry } => {
-                inner.metrics.count_transition(retry, false);
+                shared.metrics.count_transition(retry, false);
                 let delivered = self.run_claimed(*claimed, slot).await;
                 drop(token);
                 delivered
             }
             NamedClaim::GivenUp => {
-                inner.metrics.count_transition(false, true);
+                shared.metrics.count_transition(false, true);
                 Delivered::DeadLetter
             }
             NamedClaim::Leased(wait) => Delivered::Leased(wait),
@@ -151,7 +106,7 @@ impl DeliveredRuns {
 
     async fn run_claimed(&self, claimed: Claimed, slot: OwnedSemaphorePermit) -> Delivered {
         let inner = &self.0;
-        let limit = inner.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
+        let limit = inner.runner.shared.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
         let runner = inner.runner.clone();
         let run = inner.tracker.spawn(async move { runner.run(claimed, slot.into()).await });
         let answer_after = limit.saturating_sub(BEFORE_DEADLINE).max(Duration::from_secs(1));
@@ -159,7 +114,7 @@ impl DeliveredRuns {
             Ok(Ok(end)) => {
                 let delivered = after(end);
                 if let Delivered::Retry(_) = delivered {
-                    inner.metrics.count_delivery("retry");
+                    inner.runner.shared.metrics.count_delivery("retry");
                 }
                 delivered
             }

@@ -1,18 +1,29 @@
 //! The dispatcher loop of everything that is sent outside: claim what is due for the free slots, send each in a slot
 //! of its own, and sleep until more is due or written.
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, panic::AssertUnwindSafe, time::Duration};
 
-use outbox::SenderLoad;
+use futures::FutureExt;
+use outbox::{DeliveryOutcome, SenderLoad};
 use records::UserId;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::task::TaskTracker;
+use tracing::{Instrument, Span};
 
-use crate::{chance::Chance, retry::BackOff, slots::Slots};
+use crate::{
+    outcome::{self, LOST},
+    retry::{BackOff, Unanswered},
+    shared::Shared,
+    slots::Slots,
+    traces,
+};
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Something may be due that cannot be claimed (a full endpoint): it is asked for again, not in a tight loop.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
+
+/// What came of a try: how it ended, and what is counted of it; `None` when it came to no end.
+type Tried = Option<(DeliveryOutcome, &'static str)>;
 
 /// One kind of thing that is sent: webhooks' deliveries, or pushes.
 pub(crate) trait Outbound: Clone + Send + Sync + 'static {
@@ -22,8 +33,11 @@ pub(crate) trait Outbound: Clone + Send + Sync + 'static {
     /// What a log line calls it.
     const NAME: &'static str;
 
-    /// Whose it is.
-    fn user(claimed: &Self::Claimed) -> &UserId;
+    /// Whose it is, and its id.
+    fn of(claimed: &Self::Claimed) -> (&UserId, &str);
+
+    /// The span of a try.
+    fn span(claimed: &Self::Claimed) -> Span;
 
     /// Claims at most `limit` that are due now; `load` is what this process has under way.
     fn claim(
@@ -32,8 +46,24 @@ pub(crate) trait Outbound: Clone + Send + Sync + 'static {
         load: SenderLoad,
     ) -> impl Future<Output = Result<Vec<Self::Claimed>, db::Error>> + Send;
 
-    /// One try, with its outcome recorded. A try that is dropped is due again by itself.
-    fn deliver(&self, claimed: &Self::Claimed) -> impl Future<Output = ()> + Send;
+    /// Sends it; `None` when its claim was over before anything was sent.
+    fn send(
+        &self,
+        claimed: &Self::Claimed,
+    ) -> impl Future<Output = Result<Option<DeliveryOutcome>, Unanswered>> + Send;
+
+    /// Records how the try ended; `false`: its claim was over.
+    fn finish(
+        &self,
+        claimed: &Self::Claimed,
+        outcome: DeliveryOutcome,
+    ) -> impl Future<Output = Result<bool, db::Error>> + Send;
+
+    /// The try's number, and the waits between tries.
+    fn tries<'a>(&'a self, claimed: &Self::Claimed) -> (i32, &'a [Duration]);
+
+    /// Counts and logs a try.
+    fn report(&self, claimed: &Self::Claimed, counted: &'static str);
 
     /// How long until something is due.
     fn next_in(&self) -> impl Future<Output = Result<Option<Duration>, db::Error>> + Send;
@@ -42,20 +72,18 @@ pub(crate) trait Outbound: Clone + Send + Sync + 'static {
     fn written(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Runs dispatchers of one kind. Cheap to clone.
+/// Runs dispatchers of one kind. They stop when the runs do. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Dispatcher<E> {
+    pub(crate) shared: Shared,
     pub(crate) outbound: E,
-    pub(crate) chance: Chance,
-    pub(crate) soft: CancellationToken,
-    pub(crate) hard: CancellationToken,
 }
 
 impl<E: Outbound> Dispatcher<E> {
     /// Keeps the loop running until the process stops: what breaks it must not break the runs.
     pub(crate) async fn keep_running(self, tracker: &TaskTracker) {
-        let mut back_off = BackOff::new(&self.chance);
-        let hard = self.hard.clone();
+        let Shared { chance, hard, .. } = &self.shared;
+        let mut back_off = BackOff::new(chance);
         loop {
             let once = hard.clone().run_until_cancelled_owned(self.clone().run(tracker.clone()));
             if tracker.spawn(once).await.is_ok() {
@@ -66,16 +94,21 @@ impl<E: Outbound> Dispatcher<E> {
         }
     }
 
-    /// Claims and tells until the process stops; tries under way are `tracker`'s.
+    /// Claims and sends until the process stops; tries under way are `tracker`'s.
     async fn run(self, tracker: TaskTracker) {
-        let slots = Slots::new();
-        let mut back_off = BackOff::new(&self.chance);
-        while let Some(free) = self.soft.run_until_cancelled(slots.free()).await.flatten() {
-            match self.outbound.claim(limit(&free), slots.load(&free)).await {
+        let (slots, soft) = (Slots::new(), &self.shared.soft);
+        let mut back_off = BackOff::new(&self.shared.chance);
+        while let Some(mut free) = soft.run_until_cancelled(slots.free()).await.flatten() {
+            let limit = i64::try_from(free.num_permits()).unwrap_or(i64::MAX);
+            match self.outbound.claim(limit, slots.load(&free)).await {
                 Ok(claimed) => {
                     back_off.reset();
                     let nothing_due = claimed.is_empty();
-                    self.start(claimed, free, &slots, &tracker);
+                    for one in claimed {
+                        let slot = free.split(1);
+                        tracker.spawn(self.clone().try_in_slot(one, slot, slots.clone()));
+                    }
+                    drop(free);
                     if nothing_due {
                         self.sleep().await;
                     }
@@ -83,26 +116,50 @@ impl<E: Outbound> Dispatcher<E> {
                 Err(error) => {
                     drop(free);
                     tracing::warn!(%error, "{} could not be claimed", E::NAME);
-                    self.soft.run_until_cancelled(tokio::time::sleep(back_off.wait())).await;
+                    soft.run_until_cancelled(tokio::time::sleep(back_off.wait())).await;
                 }
             }
         }
     }
 
-    fn start(
-        &self,
-        claimed: Vec<E::Claimed>,
-        mut free: OwnedSemaphorePermit,
-        slots: &Slots,
-        tracker: &TaskTracker,
-    ) {
-        for one in claimed {
-            let (slot, counted, slots) = (free.split(1), slots.count(E::user(&one)), slots.clone());
-            let (outbound, hard) = (self.outbound.clone(), self.hard.clone());
-            tracker.spawn(async move {
-                hard.run_until_cancelled(slots.hold(counted, slot, outbound.deliver(&one))).await;
-            });
+    fn try_in_slot(
+        self,
+        claimed: E::Claimed,
+        slot: Option<OwnedSemaphorePermit>,
+        slots: Slots,
+    ) -> impl Future<Output = ()> + Send {
+        let counted = slots.count(E::of(&claimed).0);
+        async move {
+            let span = E::span(&claimed);
+            let tried = slots.hold(counted, slot, self.try_once(&claimed).instrument(span.clone()));
+            if let Some(Some((outcome, counted))) = self.shared.hard.run_until_cancelled(tried).await {
+                traces::delivered(&span, outcome, counted);
+            }
         }
+    }
+
+    /// One try, with its end recorded. Whatever ends it without an answer of the ledger, it is due again at its `until`;
+    /// a panic counts as a try, or it would be repeated for ever.
+    async fn try_once(&self, claimed: &E::Claimed) -> Tried {
+        let outcome = match AssertUnwindSafe(self.outbound.send(claimed)).catch_unwind().await {
+            Ok(Ok(Some(outcome))) => outcome,
+            Ok(Ok(None)) => {
+                self.outbound.report(claimed, LOST);
+                return None;
+            }
+            Ok(Err(Unanswered::Stopped)) => return None,
+            Ok(Err(Unanswered::Broken)) => outcome::unreadable(&self.shared.chance),
+            Err(_) => {
+                tracing::error!(delivery_id = E::of(claimed).1, "sending one of {} panicked", E::NAME);
+                outcome::unreadable(&self.shared.chance)
+            }
+        };
+        let recorded = self.shared.with_retries(|| self.outbound.finish(claimed, outcome)).await;
+        let (number, schedule) = self.outbound.tries(claimed);
+        let counted =
+            if matches!(recorded, Ok(true)) { outcome::label(outcome, number, schedule) } else { LOST };
+        self.outbound.report(claimed, counted);
+        Some((outcome, counted))
     }
 
     async fn sleep(&self) {
@@ -110,12 +167,9 @@ impl<E: Outbound> Dispatcher<E> {
             Ok(Some(wait)) => wait.clamp(SHORTEST_SLEEP, POLL_INTERVAL),
             Ok(None) | Err(_) => POLL_INTERVAL,
         };
-        self.soft.run_until_cancelled(tokio::time::timeout(until_next, self.outbound.written())).await;
+        let written = tokio::time::timeout(until_next, self.outbound.written());
+        self.shared.soft.run_until_cancelled(written).await;
     }
-}
-
-fn limit(free: &OwnedSemaphorePermit) -> i64 {
-    i64::try_from(free.num_permits()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -126,8 +180,10 @@ mod tests {
     use std::sync::{Arc, LazyLock, Mutex};
 
     use tokio::time::Instant;
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::settings::Settings;
 
     /// More claims than this in the time of a test are a loop that does not rest; it is stopped.
     const MANY: usize = 1_000;
@@ -156,9 +212,13 @@ mod tests {
 
         const NAME: &'static str = "notes";
 
-        fn user((): &()) -> &UserId {
+        fn of((): &()) -> (&UserId, &str) {
             static NOBODY: LazyLock<UserId> = LazyLock::new(|| UserId::new("nobody"));
-            &NOBODY
+            (&NOBODY, "nothing")
+        }
+
+        fn span((): &()) -> Span {
+            Span::none()
         }
 
         async fn claim(&self, _: i64, _: SenderLoad) -> Result<Vec<()>, db::Error> {
@@ -177,7 +237,19 @@ mod tests {
             }
         }
 
-        async fn deliver(&self, (): &()) {}
+        async fn send(&self, (): &()) -> Result<Option<DeliveryOutcome>, Unanswered> {
+            Ok(None)
+        }
+
+        async fn finish(&self, (): &(), _: DeliveryOutcome) -> Result<bool, db::Error> {
+            Ok(true)
+        }
+
+        fn tries(&self, (): &()) -> (i32, &[Duration]) {
+            (1, &[])
+        }
+
+        fn report(&self, (): &(), _: &'static str) {}
 
         async fn next_in(&self) -> Result<Option<Duration>, db::Error> {
             Ok(self.next_in)
@@ -190,7 +262,8 @@ mod tests {
 
     /// When the loop claimed in its first ten seconds.
     async fn claims(first: Claim, then: Claim, next_in: Option<Duration>) -> Vec<Duration> {
-        let (soft, claims) = (CancellationToken::new(), Arc::default());
+        let shared = Shared::alone(Settings { seed: 5, ..Settings::default() });
+        let (soft, claims) = (shared.soft.clone(), Arc::default());
         let outbound = Noted {
             first,
             then,
@@ -199,8 +272,7 @@ mod tests {
             claims: Arc::clone(&claims),
             soft: soft.clone(),
         };
-        let hard = CancellationToken::new();
-        let dispatcher = Dispatcher { outbound, chance: Chance::new(5), soft: soft.clone(), hard };
+        let dispatcher = Dispatcher { shared, outbound };
         let running = tokio::spawn(async move { dispatcher.keep_running(&TaskTracker::new()).await });
         tokio::time::sleep(Duration::from_secs(10)).await;
         soft.cancel();

@@ -1,26 +1,19 @@
 //! The fetcher of one queue: claims as many due jobs as there are free slots, never more.
 
-use std::{
-    collections::HashMap,
-    panic::resume_unwind,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{panic::resume_unwind, sync::Arc, time::Duration};
 
 use apalis_core::worker::context::WorkerContext;
 use job::{Queue, WorkerId};
-use ledger::{Answer, ClaimRequest, Claimed, JobClaims, Ledger, Transition};
-use records::UserId;
+use ledger::{Answer, ClaimRequest, Claimed, JobClaims, Transition};
 use tokio::{
-    sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     task::JoinSet,
 };
-use tokio_util::sync::CancellationToken;
 
 use crate::{
-    chance::Chance,
-    metrics::Metrics,
-    retry::{BackOff, with_retries},
+    retry::BackOff,
+    run_slots::{Running, Slot, most_of_one_user},
+    shared::Shared,
 };
 
 /// How often the queue is read without a wake-up: polling is the truth, a wake-up only saves time.
@@ -53,107 +46,20 @@ pub(crate) struct Assignment {
     pub(crate) slot: Slot,
 }
 
-/// A slot that a run occupies; of a queue's slot it is counted whose job runs there.
-pub(crate) struct Slot {
-    _permit: OwnedSemaphorePermit,
-    counted: Option<(Running, UserId)>,
-}
-
-impl From<OwnedSemaphorePermit> for Slot {
-    fn from(permit: OwnedSemaphorePermit) -> Self {
-        Self { _permit: permit, counted: None }
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        if let Some((running, user)) = &self.counted {
-            running.remove(user);
-        }
-    }
-}
-
-/// How many jobs of each user run in one queue, so that one user's jobs leave slots to the others. Cheap to clone.
-#[derive(Clone, Default)]
-pub(crate) struct Running {
-    counts: Arc<Mutex<Counts>>,
-    /// A job has ended.
-    freed: Arc<Notify>,
-}
-
-#[derive(Default)]
-struct Counts {
-    users: HashMap<UserId, u32>,
-    /// The user whose job was claimed last.
-    last: Option<UserId>,
-}
-
-impl Running {
-    fn add(&self, user: &UserId) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        *counts.users.entry(user.clone()).or_default() += 1;
-        counts.last = Some(user.clone());
-    }
-
-    fn remove(&self, user: &UserId) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(jobs) = counts.users.get_mut(user) {
-            *jobs -= 1;
-            if *jobs == 0 {
-                counts.users.remove(user);
-            }
-        }
-        self.freed.notify_one();
-    }
-
-    /// How many jobs of each user fill their share of `slots` slots, and that share: half of them. A single slot goes to
-    /// another user than the last one.
-    fn shares(&self, slots: usize) -> (HashMap<UserId, u32>, u32) {
-        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut users = counts.users.clone();
-        if slots == 1
-            && let Some(last) = &counts.last
-        {
-            users.insert(last.clone(), 1);
-        }
-        (users, u32::try_from(slots / 2).unwrap_or(u32::MAX).max(1))
-    }
-}
-
-/// How many of so many slots one user may have, without those of a claim in flight: one is left for users who have none, so
-/// that long runs of one user never make all others wait. With one or two slots no slot can be spared, and there is no limit.
-fn most_of_one_user(slots: usize, in_flight: u32) -> u32 {
-    match u32::try_from(slots) {
-        Ok(slots) if slots > 2 => (slots - 1).saturating_sub(in_flight),
-        _ => u32::MAX,
-    }
-}
-
-/// Everything that a fetcher needs.
+/// Claims the jobs of one queue.
 #[derive(Clone)]
 pub(crate) struct Fetcher {
-    pub(crate) ledger: Ledger,
+    pub(crate) shared: Shared,
     pub(crate) queue: Queue,
     pub(crate) worker: WorkerId,
-    /// How many slots the queue has, free or not.
-    pub(crate) concurrency: usize,
     pub(crate) slots: Arc<Semaphore>,
-    /// Whether other shards' fetchers take the same slots: then none are taken before a job is due, and none while the
-    /// database does not answer.
-    pub(crate) shares_slots: bool,
     pub(crate) running: Running,
-    pub(crate) metrics: Metrics,
-    pub(crate) chance: Chance,
-    /// Stop claiming.
-    pub(crate) soft: CancellationToken,
-    /// Stop at once.
-    pub(crate) hard: CancellationToken,
 }
 
 impl Fetcher {
     /// Claims and hands over until the worker is stopped.
     pub(crate) async fn run(self, context: WorkerContext, jobs: mpsc::UnboundedSender<Assignment>) {
-        let mut back_off = BackOff::new(&self.chance);
+        let mut back_off = BackOff::new(&self.shared.chance);
         let mut claims: JoinSet<Done> = JoinSet::new();
         // The slots that those claims are for.
         let mut asked_for = 0;
@@ -238,11 +144,11 @@ impl Fetcher {
         match next {
             Next::Claim => {}
             Next::Sleep => {
-                let wake_up = self.ledger.db().waker().jobs_waiting(self.queue);
+                let wake_up = self.shared.ledger.db().waker().jobs_waiting(self.queue);
                 self.unless_stopped(tokio::time::timeout(POLL_INTERVAL, wake_up)).await;
             }
             Next::SleepUntilFreed => {
-                let wake_up = self.ledger.db().waker().jobs_waiting(self.queue);
+                let wake_up = self.shared.ledger.db().waker().jobs_waiting(self.queue);
                 let either = async {
                     tokio::select! { _ = wake_up => {}, () = self.running.freed.notified() => {} }
                 };
@@ -256,17 +162,16 @@ impl Fetcher {
     pub(crate) async fn release(&self, claimed: &Claimed) {
         let token = claimed.lease_token();
         let transition = Transition::Release { delay: chrono::Duration::zero() };
-        let answer = with_retries(&self.chance, &self.hard, || {
-            self.ledger.db().in_time(self.ledger.settle(&token, transition))
-        })
-        .await;
+        let verb = || self.shared.ledger.db().in_time(self.shared.ledger.settle(&token, transition));
+        let answer = self.shared.with_retries(verb).await;
         tracing::info!(job_id = %token.job_id, epoch = %token.epoch, granted = matches!(answer, Ok(Answer::Granted { .. })), "released unstarted");
     }
 
     /// `in_flight`: the slots of a claim that has not answered yet. All of them may become one user's, so they come off what
     /// each user may have: other users' jobs are then looked for first.
     async fn claim(self, free: OwnedSemaphorePermit, in_flight: usize) -> Done {
-        let (running, share) = self.running.shares(self.concurrency);
+        let concurrency = self.shared.settings.concurrency(self.queue);
+        let (running, share) = self.running.shares(concurrency);
         let in_flight = u32::try_from(in_flight).unwrap_or(u32::MAX);
         let share = share.saturating_sub(in_flight);
         let request = ClaimRequest {
@@ -274,19 +179,21 @@ impl Fetcher {
             worker: self.worker.clone(),
             slots: u32::try_from(free.num_permits()).unwrap_or(u32::MAX),
             share,
-            most: most_of_one_user(self.concurrency, in_flight),
+            most: most_of_one_user(concurrency, in_flight),
             running,
         };
-        let claims = self.ledger.claim(&request).await;
+        let claims = self.shared.ledger.claim(&request).await;
         if let Ok(claims) = &claims {
-            self.metrics.count_claims(claims);
+            self.shared.metrics.count_claims(claims);
         }
         (claims, free)
     }
 
     /// Waits for `least` free slots and gathers all that are free by then; `None` when the fetcher is to stop.
     async fn free_slots(&self, least: usize) -> Option<OwnedSemaphorePermit> {
-        if self.shares_slots {
+        // Other shards' fetchers take the same slots: none is taken before a job is due, and none while the database does
+        // not answer.
+        if self.shared.settings.shared_slots.is_some() {
             self.unless_stopped(self.until_due()).await?;
         }
         // In a backlog, runs that have just ended get to free their slots first.
@@ -303,13 +210,13 @@ impl Fetcher {
 
     /// Waits until a job could be claimed.
     async fn until_due(&self) {
-        let mut back_off = BackOff::new(&self.chance);
+        let mut back_off = BackOff::new(&self.shared.chance);
         loop {
-            match self.ledger.db().in_time(self.ledger.is_job_due(self.queue)).await {
+            match self.shared.ledger.db().in_time(self.shared.ledger.is_job_due(self.queue)).await {
                 Ok(true) => return,
                 Ok(false) => {
                     back_off.reset();
-                    let wake_up = self.ledger.db().waker().jobs_waiting(self.queue);
+                    let wake_up = self.shared.ledger.db().waker().jobs_waiting(self.queue);
                     let _ = tokio::time::timeout(POLL_INTERVAL, wake_up).await;
                 }
                 Err(error) => {
@@ -330,7 +237,7 @@ impl Fetcher {
     ) {
         for claimed in claims {
             let slot = match free.split(1) {
-                Some(permit) if !self.is_stopping(context) => self.slot(permit, &claimed.user_id),
+                Some(permit) if !self.is_stopping(context) => self.running.occupy(permit, &claimed.user_id),
                 _ => {
                     self.release(&claimed).await;
                     continue;
@@ -342,20 +249,15 @@ impl Fetcher {
         }
     }
 
-    fn slot(&self, permit: OwnedSemaphorePermit, user: &UserId) -> Slot {
-        self.running.add(user);
-        Slot { _permit: permit, counted: Some((self.running.clone(), user.clone())) }
-    }
-
     fn is_stopping(&self, context: &WorkerContext) -> bool {
-        self.soft.is_cancelled() || self.hard.is_cancelled() || context.is_shutting_down()
+        self.shared.is_stopping() || context.is_shutting_down()
     }
 
     async fn unless_stopped<T>(&self, wait: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
-            () = self.soft.cancelled() => None,
-            () = self.hard.cancelled() => None,
+            () = self.shared.soft.cancelled() => None,
+            () = self.shared.hard.cancelled() => None,
             done = wait => Some(done),
         }
     }
@@ -365,30 +267,28 @@ impl Fetcher {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
+    use ledger::Ledger;
     use prometheus::Registry;
     use sqlx::postgres::PgConnectOptions;
     use tokio::net::TcpListener;
     use tokio::time::Instant;
 
     use super::*;
+    use crate::settings::Settings;
 
     /// Nothing here takes this long; what does has hung.
     const PATIENCE: Duration = Duration::from_secs(20);
 
     /// A fetcher of one slot whose database is at `options`.
     fn fetcher(options: PgConnectOptions) -> Fetcher {
+        let settings = Settings { creation_concurrency: 1, ..Settings::default() };
+        let ledger = Ledger::new(options, ledger::Settings::default());
         Fetcher {
-            ledger: Ledger::new(options, ledger::Settings::default()),
+            slots: settings.slots().of(Queue::Creation),
+            shared: Shared::of(ledger, &Registry::new(), settings),
             queue: Queue::Creation,
             worker: WorkerId("w".to_owned()),
-            concurrency: 1,
-            slots: Arc::new(Semaphore::new(1)),
-            shares_slots: false,
             running: Running::default(),
-            metrics: Metrics::new(&Registry::new()).unwrap(),
-            chance: Chance::new(1),
-            soft: CancellationToken::new(),
-            hard: CancellationToken::new(),
         }
     }
 
@@ -409,7 +309,7 @@ mod tests {
         let fetcher = fetcher(
             PgConnectOptions::new_without_pgpass().host("127.0.0.1").port(address.port()).username("w"),
         );
-        let (soft, (send, _jobs)) = (fetcher.soft.clone(), mpsc::unbounded_channel());
+        let (soft, (send, _jobs)) = (fetcher.shared.soft.clone(), mpsc::unbounded_channel());
         let began = Instant::now();
         let running = tokio::spawn(fetcher.run(WorkerContext::new("w"), send));
         for _ in 0..5 {
@@ -419,26 +319,5 @@ mod tests {
         assert!(took >= Duration::from_secs(1), "five claims in {took:?}");
         soft.cancel();
         tokio::time::timeout(PATIENCE, running).await.unwrap().unwrap();
-    }
-
-    #[test]
-    fn one_of_three_slots_or_more_is_left_for_users_who_have_none() {
-        assert_eq!([1, 2, 3, 4].map(|slots| most_of_one_user(slots, 0)), [u32::MAX, u32::MAX, 2, 3]);
-        assert_eq!((most_of_one_user(4, 2), most_of_one_user(4, 4)), (1, 0));
-    }
-
-    #[test]
-    fn a_user_s_share_is_half_of_the_slots_and_a_single_slot_goes_round() {
-        let running = Running::default();
-        let (ann, bob) = (UserId::new("ann"), UserId::new("bob"));
-        running.add(&ann);
-        running.add(&ann);
-        running.add(&bob);
-        assert_eq!(running.shares(4), (HashMap::from([(ann.clone(), 2), (bob.clone(), 1)]), 2));
-        running.remove(&ann);
-        running.remove(&ann);
-        running.remove(&bob);
-        assert_eq!(running.shares(4), (HashMap::new(), 2));
-        assert_eq!(running.shares(1), (HashMap::from([(bob, 1)]), 1), "bob was last");
     }
 }

@@ -15,6 +15,7 @@ mod fetcher;
 mod material;
 mod run;
 mod run_slots;
+mod shared;
 mod spending;
 
 mod byok;
@@ -23,20 +24,22 @@ mod delivered;
 mod breaker;
 mod chance;
 mod heartbeat;
+mod leases;
 mod retry;
 
 mod audio;
 mod dispatcher;
 mod fan_out;
 mod indexing;
+mod outcome;
 mod push;
 
 mod mcp;
 mod metrics;
 mod observer;
+mod reporter;
 mod settings;
 mod slots;
-mod tool_failure;
 mod tools;
 mod traces;
 

@@ -3,8 +3,8 @@
 use std::{collections::HashMap, sync::Arc};
 
 use ledger::{Content, NewItem, NewMemory, Results, RunInput, Same};
-use records::{Event, EventKind, Line, Segment, Structured, Talk};
-use stages::{Announcement, Engines, Finalized, Kept, Material, Photo, PromptApp, RecentItem, plan_fan_out};
+use records::{Event, Line, Segment, Structured, Talk};
+use stages::{Engines, Finalized, Kept, Material, Photo, PromptApp, RecentItem, plan_fan_out};
 
 /// What one run works on.
 pub(crate) fn material(input: RunInput, photos: Vec<Photo>) -> Material {
@@ -58,7 +58,7 @@ pub(crate) fn same(engines: &Engines) -> Same {
 
 /// What completion commits.
 pub(crate) fn results(finalized: Finalized, engines: &Engines) -> Results {
-    let announcements = plan_fan_out(&finalized).into_iter().map(announcement).collect();
+    let announcements = plan_fan_out(&finalized);
     let results = match finalized {
         Finalized::Discarded => Results { engine: engines.judge.id().to_owned(), ..Results::default() },
         Finalized::Kept(kept) => kept_results(*kept, engines),
@@ -111,16 +111,6 @@ fn who_understood(engine: &str, items_unread: bool) -> String {
     if items_unread { format!("{engine}, items not read") } else { engine.to_owned() }
 }
 
-fn announcement(planned: Announcement) -> ledger::Announcement {
-    let event = match planned {
-        Announcement::ConversationCompleted => EventKind::ConversationCompleted,
-        Announcement::ConversationDiscarded => EventKind::ConversationDiscarded,
-        Announcement::ActionItemCreated => EventKind::ActionItemCreated,
-        Announcement::MemoryCreated => EventKind::MemoryCreated,
-    };
-    ledger::Announcement { event }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,17 +147,5 @@ mod tests {
         let lines = named_lines(&segments, Some("Kim"), people);
         let names: Vec<_> = lines.iter().map(|line| line.speaker.as_deref().unwrap_or("")).collect();
         assert_eq!(names, ["Kim", "Ada", "Speaker 2", "Speaker 3", "Kim"]);
-    }
-
-    #[test]
-    fn the_event_names_of_the_plan_are_those_of_the_ledger() {
-        for planned in [
-            Announcement::ConversationCompleted,
-            Announcement::ConversationDiscarded,
-            Announcement::ActionItemCreated,
-            Announcement::MemoryCreated,
-        ] {
-            assert_eq!(announcement(planned).event.as_str(), planned.as_str());
-        }
     }
 }

@@ -12,8 +12,6 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
-use crate::tool_failure::failure_of;
-
 /// Pages of tools that are read.
 const MAX_PAGES: usize = 16;
 /// How long the end of a session may take: its answer does not matter.
@@ -179,4 +177,19 @@ fn unanswered(failure: McpFailure) -> Answered {
         McpFailure::Refused(_) | McpFailure::Malformed => ToolFailure::Malformed,
         McpFailure::Heard(heard) => failure_of(&heard),
     })
+}
+
+/// How a call failed that brought no usable answer, by its status if there was one.
+pub(crate) fn failure_of(heard: &Heard) -> ToolFailure {
+    match heard {
+        Heard::Answer { status: 300..=399, .. } => ToolFailure::Redirect,
+        Heard::Answer { status: 400..=499, .. } => ToolFailure::Status4xx,
+        Heard::Answer { status: 500..=599, .. } => ToolFailure::Status5xx,
+        Heard::Answer { .. } | Heard::Broken => ToolFailure::Malformed,
+        Heard::TooLong => ToolFailure::TooLong,
+        Heard::Refused => ToolFailure::RefusedAddress,
+        Heard::Timeout => ToolFailure::Timeout,
+        // A user is to see no difference: it would show which inner names there are.
+        Heard::RefusedAddress | Heard::Unreachable => ToolFailure::Unreachable,
+    }
 }

@@ -1,12 +1,12 @@
 //! Saying a verb to the ledger until it is answered: a paid result is not thrown away because the
 //! database was away for a minute (DESIGN §5).
 
-use std::{future::Future, time::Duration};
+use std::time::Duration;
 
 use db::Error;
-use tokio_util::sync::CancellationToken;
 
 use crate::chance::Chance;
+use crate::shared::Shared;
 
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -44,29 +44,27 @@ pub(crate) enum Unanswered {
     Broken,
 }
 
-/// Repeats `verb` on passing errors until it is answered, or until `stop`.
-pub(crate) async fn with_retries<T, F>(
-    chance: &Chance,
-    stop: &CancellationToken,
-    mut verb: impl FnMut() -> F,
-) -> Result<T, Unanswered>
-where
-    F: Future<Output = Result<T, Error>>,
-{
-    let mut back_off = BackOff::new(chance);
-    loop {
-        match stop.run_until_cancelled(verb()).await {
-            None => return Err(Unanswered::Stopped),
-            Some(Ok(answer)) => return Ok(answer),
-            Some(Err(error)) if error.is_passing() => tracing::warn!(%error, "the verb is repeated"),
-            Some(Err(error)) => {
-                tracing::error!(%error, "the verb is given up");
-                return Err(Unanswered::Broken);
+impl Shared {
+    /// Repeats `verb` on passing errors until it is answered, or until a hard stop.
+    pub(crate) async fn with_retries<T, F>(&self, mut verb: impl FnMut() -> F) -> Result<T, Unanswered>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let mut back_off = BackOff::new(&self.chance);
+        let answered = async {
+            loop {
+                match verb().await {
+                    Ok(answer) => return Ok(answer),
+                    Err(error) if error.is_passing() => tracing::warn!(%error, "the verb is repeated"),
+                    Err(error) => {
+                        tracing::error!(%error, "the verb is given up");
+                        return Err(Unanswered::Broken);
+                    }
+                }
+                tokio::time::sleep(back_off.wait()).await;
             }
-        }
-        if stop.run_until_cancelled(tokio::time::sleep(back_off.wait())).await.is_none() {
-            return Err(Unanswered::Stopped);
-        }
+        };
+        self.hard.run_until_cancelled(answered).await.unwrap_or(Err(Unanswered::Stopped))
     }
 }
 
@@ -77,6 +75,11 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
+    use crate::settings::Settings;
+
+    fn shared() -> Shared {
+        Shared::alone(Settings { seed: 1, ..Settings::default() })
+    }
 
     fn contended() -> Error {
         Error::Contended { doing: "testing" }
@@ -89,36 +92,39 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_passing_error_is_repeated_until_it_has_passed() {
         let tries = AtomicU32::new(0);
-        let answer = with_retries(&Chance::new(1), &CancellationToken::new(), || async {
-            match tries.fetch_add(1, Ordering::Relaxed) {
-                0..20 => Err(contended()),
-                tries => Ok(tries),
-            }
-        })
-        .await;
+        let answer = shared()
+            .with_retries(|| async {
+                match tries.fetch_add(1, Ordering::Relaxed) {
+                    0..20 => Err(contended()),
+                    tries => Ok(tries),
+                }
+            })
+            .await;
         assert_eq!(answer.unwrap(), 20);
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_error_that_does_not_pass_is_said_once() {
         let tries = AtomicU32::new(0);
-        let answer: Result<(), _> = with_retries(&Chance::new(1), &CancellationToken::new(), || async {
-            tries.fetch_add(1, Ordering::Relaxed);
-            Err(impossible())
-        })
-        .await;
+        let answer: Result<(), _> = shared()
+            .with_retries(|| async {
+                tries.fetch_add(1, Ordering::Relaxed);
+                Err(impossible())
+            })
+            .await;
         assert!(matches!(answer, Err(Unanswered::Broken)));
         assert_eq!(tries.into_inner(), 1);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_hard_stop_ends_the_repeating() {
-        let stop = CancellationToken::new();
-        let answer: Result<(), _> = with_retries(&Chance::new(1), &stop, || {
-            stop.cancel();
-            async { Err(contended()) }
-        })
-        .await;
+        let shared = shared();
+        let answer: Result<(), _> = shared
+            .with_retries(|| {
+                shared.hard.cancel();
+                async { Err(contended()) }
+            })
+            .await;
         assert!(matches!(answer, Err(Unanswered::Stopped)));
     }
 

@@ -2,49 +2,41 @@
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use compute::on_behalf_of;
 use futures::FutureExt;
 use job::{Cause, FailureCode, Outcome, Refusal, State, Timestamp};
-use ledger::{Answer, Claimed, Completion, Finished, Ledger, Results, RunEnd, Same, Transition};
+use ledger::{Answer, Claimed, Completion, Finished, Results, RunEnd, Same, Transition};
+use parking_lot::Mutex;
 use stages::{Engines, Failure, Finalized, Interrupted, Photo, Run, Stages};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use crate::chance::Chance;
 use crate::checkpoints::Checkpoints;
-use crate::fetcher::Slot;
-use crate::heartbeat::{HeldLease, LeaseRegistry, LeaseStatus};
-use crate::material::{material, results};
-use crate::metrics::Metrics;
-use crate::observer::{Ended, RunObserver, RunReporter};
-use crate::retry::{Unanswered, with_retries};
+use crate::leases::{HeldLease, LeaseStatus};
+use crate::material::{material, results, same};
+use crate::observer::Ended;
+use crate::reporter::RunReporter;
+use crate::retry::Unanswered;
+use crate::run_slots::Slot;
+use crate::shared::Shared;
 use crate::spending::{Account, counted};
 use crate::traces;
 
 /// Runs claimed jobs, one call per job. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Runner {
-    pub(crate) ledger: Ledger,
-    pub(crate) engines: Engines,
+    pub(crate) shared: Shared,
+    engines: Engines,
     /// How completion compares new things with what is kept.
-    pub(crate) same: Same,
-    pub(crate) stages: Arc<Stages>,
-    pub(crate) leases: LeaseRegistry,
+    same: Same,
+    stages: Arc<Stages>,
     /// Places of runs that have nothing but their commit left to do.
-    pub(crate) finishing: Arc<Semaphore>,
-    pub(crate) metrics: Metrics,
-    pub(crate) observer: Arc<dyn RunObserver>,
-    pub(crate) pause: Option<(String, Duration)>,
-    pub(crate) chance: Chance,
-    pub(crate) grace_period: Duration,
-    pub(crate) soft: CancellationToken,
-    pub(crate) hard: CancellationToken,
+    finishing: Arc<Semaphore>,
 }
 
 /// The shortest wait of a job that is given back because a circuit is open.
@@ -104,6 +96,17 @@ pub(crate) fn dispatch_id(claimed: &Claimed) -> String {
 }
 
 impl Runner {
+    /// Of its runs, so many give up their slots before their commit.
+    pub(crate) fn new(shared: Shared, engines: Engines, finishing: usize) -> Self {
+        Self {
+            shared,
+            same: same(&engines),
+            stages: Arc::new(Stages::new(engines.clone())),
+            engines,
+            finishing: Arc::new(Semaphore::new(finishing)),
+        }
+    }
+
     /// Runs `claimed` to its end, whatever that is: a panic of its work is a failed attempt. It occupies `slot` until nothing
     /// but its commit is left to do.
     pub(crate) async fn run(self, claimed: Claimed, slot: Slot) -> End {
@@ -122,16 +125,8 @@ impl Runner {
 
     async fn watched(self, claimed: Claimed, slot: Slot) -> End {
         let began = Instant::now();
-        let held = self.leases.hold(claimed.lease_token());
-        let reporter = RunReporter {
-            claimed,
-            metrics: self.metrics.clone(),
-            observer: Arc::clone(&self.observer),
-            pause: self.pause.clone(),
-            stages: Mutex::default(),
-            failed: Mutex::default(),
-            account: Arc::default(),
-        };
+        let held = self.shared.leases.hold(claimed.lease_token());
+        let reporter = RunReporter::new(claimed, &self.shared);
         reporter.run_started();
         let user = reporter.claimed.user_id.as_str();
         let work = on_behalf_of(user, self.guarded(&reporter, &held, slot));
@@ -143,7 +138,7 @@ impl Runner {
                 self.settle(&held, &reporter, unfinished).await
             }
         };
-        if end.ended == Ended::Lost && !self.hard.is_cancelled() {
+        if end.ended == Ended::Lost && !self.shared.hard.is_cancelled() {
             self.prove_alive(&held).await;
         }
         reporter.run_ended(end.ended, began.elapsed());
@@ -153,7 +148,7 @@ impl Runner {
     /// The work, until it is done, or the heartbeat, the run limit or a hard stop ends it. The limit ends no commit: it
     /// may have landed, and the run would be reported as what it is not.
     async fn guarded(&self, observer: &RunReporter, held: &HeldLease, slot: Slot) -> Result<(), Unfinished> {
-        let limit = self.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
+        let limit = self.shared.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
         let commits = AtomicBool::new(false);
         // On the heap: the stages are large, and each layer around them would hold them once more.
         let slot = Mutex::new(Some(slot));
@@ -164,7 +159,7 @@ impl Runner {
                 tracing::error!("the run panicked");
                 Err(Unfinished::failed(FailureCode::Internal))
             }),
-            () = self.hard.cancelled() => Err(Unfinished::Silent),
+            () = self.shared.hard.cancelled() => Err(Unfinished::Silent),
             () = held.until(LeaseStatus::Lost) => Err(Unfinished::Silent),
             () = overdue(held, limit, &commits) => Err(Unfinished::failed(FailureCode::RunTimeout)),
             never = self.leave_slot_in_outage(held, &slot) => match never {},
@@ -174,7 +169,7 @@ impl Runner {
     /// Where shards share the slots of a process, a run whose shard does not answer leaves its slot to the others; it goes on
     /// without one when its shard is back.
     async fn leave_slot_in_outage(&self, held: &HeldLease, slot: &Mutex<Option<Slot>>) -> Infallible {
-        if !self.ledger.db().shard().is_only() {
+        if !self.shared.ledger.db().shard().is_only() {
             held.until(LeaseStatus::Unanswered).await;
             drop(taken(slot));
         }
@@ -192,17 +187,14 @@ impl Runner {
         if claimed.job.hurried {
             self.engines.ask_again();
         }
-        let input = self.with_retries(|| self.ledger.run_input(claimed)).await?;
+        let input = self.shared.with_retries(|| self.shared.ledger.run_input(claimed)).await?;
         let input = input.ok_or(Unfinished::failed(FailureCode::ConversationMissing))?;
         let material = material(input, self.photos(claimed).await?);
         let checkpoints = Checkpoints {
-            ledger: self.ledger.clone(),
+            shared: self.shared.clone(),
             token: held.lease_token().clone(),
             account: Arc::clone(&reporter.account),
             engines: self.engines.clone(),
-            chance: self.chance.clone(),
-            soft: self.soft.clone(),
-            hard: self.hard.clone(),
         };
         let run = Run::new(&checkpoints, reporter, &material.talk);
         let finalized = tokio::select! {
@@ -234,14 +226,16 @@ impl Runner {
             return Ok(Vec::new());
         }
         let (user, conversation) = (&claimed.user_id, &claimed.conversation_id);
-        let read = || self.ledger.db().in_time(self.ledger.store().undescribed_photos(user, conversation));
-        let photos = self.with_retries(read).await?;
+        let read = || {
+            self.shared.ledger.db().in_time(self.shared.ledger.store().undescribed_photos(user, conversation))
+        };
+        let photos = self.shared.with_retries(read).await?;
         Ok(photos.into_iter().map(|(id, base64)| Photo { id, base64 }).collect())
     }
 
     async fn grace_period_is_over(&self) {
-        self.soft.cancelled().await;
-        tokio::time::sleep(self.grace_period).await;
+        self.shared.soft.cancelled().await;
+        tokio::time::sleep(self.shared.settings.grace_period).await;
     }
 
     async fn complete(
@@ -252,7 +246,7 @@ impl Runner {
     ) -> Result<(), Unfinished> {
         let same = self.same.clone();
         let completion = Arc::new(Completion { claimed: traces::going_on(claimed), outcome, results, same });
-        match self.with_retries(|| self.ledger.complete(&completion)).await? {
+        match self.shared.with_retries(|| self.shared.ledger.complete(&completion)).await? {
             Finished::Completed { items, memories, deliveries } => {
                 tracing::info!(outcome = outcome.as_str(), items, memories, deliveries, "committed");
                 Ok(())
@@ -272,14 +266,23 @@ impl Runner {
             return;
         }
         let due = account.statement(&self.engines);
-        if self.ledger.db().in_time(self.ledger.spend(held.lease_token(), &due.spent)).await.is_err() {
+        if self
+            .shared
+            .ledger
+            .db()
+            .in_time(self.shared.ledger.spend(held.lease_token(), &due.spent))
+            .await
+            .is_err()
+        {
             tracing::warn!("what the run spent could not be written");
         }
     }
 
     /// The lease is lost while this process lives: the crash that was counted for it is taken back.
     async fn prove_alive(&self, held: &HeldLease) {
-        if let Err(error) = self.ledger.db().in_time(self.ledger.prove_alive(held.lease_token())).await {
+        if let Err(error) =
+            self.shared.ledger.db().in_time(self.shared.ledger.prove_alive(held.lease_token())).await
+        {
             tracing::info!(%error, "the crash that was counted for a lost lease could not be taken back");
         }
     }
@@ -292,15 +295,23 @@ impl Runner {
             Unfinished::KeyRefused => Transition::Park,
             Unfinished::Waiting(failure) => {
                 // Spread, so that what was given back together does not come back together.
-                let wait = self.chance.around(failure.retry_after.unwrap_or(LEAST_WAIT).max(LEAST_WAIT));
+                let wait =
+                    self.shared.chance.around(failure.retry_after.unwrap_or(LEAST_WAIT).max(LEAST_WAIT));
                 Transition::Release { delay: chrono_of(wait) }
             }
-            Unfinished::Failed(failure) => self.fail(failure),
+            Unfinished::Failed(failure) => Transition::Fail {
+                code: failure.code,
+                retry_after: failure.retry_after.map(chrono_of),
+                jitter_permille: self.shared.chance.permille(200),
+            },
         };
         match self.say(held, RunEnd { transition, cause: unfinished.cause(reporter) }).await {
-            Ok(Answer::Refused(Refusal::TooLate)) => self.settle_too_late(held, reporter, unfinished).await,
+            // The circuit has been open for a day: from now on it costs an attempt like any other failure.
+            Ok(Answer::Refused(Refusal::TooLate)) if let Unfinished::Waiting(failure) = unfinished => {
+                Box::pin(self.settle(held, reporter, Unfinished::Failed(failure))).await
+            }
             Ok(Answer::Granted { retry, dead_letter, state }) => {
-                self.metrics.count_transition(retry, dead_letter);
+                self.shared.metrics.count_transition(retry, dead_letter);
                 let ready_at = match state {
                     State::Queued { ready_at } => Some(ready_at),
                     _ => None,
@@ -315,48 +326,21 @@ impl Runner {
         }
     }
 
-    /// The circuit has been open for a day: from now on it costs an attempt like any other failure.
-    async fn settle_too_late(&self, held: &HeldLease, reporter: &RunReporter, unfinished: Unfinished) -> End {
-        match unfinished {
-            Unfinished::Waiting(failure) => {
-                Box::pin(self.settle(held, reporter, Unfinished::Failed(failure))).await
-            }
-            _ => Ended::Lost.into(),
-        }
-    }
-
-    fn fail(&self, failure: Failure) -> Transition {
-        Transition::Fail {
-            code: failure.code,
-            retry_after: failure.retry_after.map(chrono_of),
-            jitter_permille: self.chance.permille(200),
-        }
-    }
-
     /// Repeats `end` until it is answered, or another run is known to have the job. What ended the lease may
     /// be this very end, whose answer is still on its way: the ledger is asked once more.
     async fn say(&self, held: &HeldLease, end: RunEnd) -> Result<Answer, Unanswered> {
-        let verb = || self.ledger.db().in_time(self.ledger.settle(held.lease_token(), end.clone()));
+        let verb =
+            || self.shared.ledger.db().in_time(self.shared.ledger.settle(held.lease_token(), end.clone()));
         tokio::select! {
             biased;
-            answer = with_retries(&self.chance, &self.hard, verb) => answer,
+            answer = self.shared.with_retries(verb) => answer,
             () = held.until(LeaseStatus::Lost) => Ok(verb().await.unwrap_or(Answer::Refused(Refusal::LeaseLost))),
         }
-    }
-
-    async fn with_retries<T, F>(&self, verb: impl FnMut() -> F) -> Result<T, Unfinished>
-    where
-        F: Future<Output = Result<T, db::Error>>,
-    {
-        with_retries(&self.chance, &self.hard, verb).await.map_err(|unanswered| match unanswered {
-            Unanswered::Stopped => Unfinished::Silent,
-            Unanswered::Broken => Unfinished::failed(FailureCode::Internal),
-        })
     }
 }
 
 fn taken(slot: &Mutex<Option<Slot>>) -> Option<Slot> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+    slot.lock().take()
 }
 
 /// Waits until the run limit is over, by the database's clock or, when it does not answer, by ours; for ever, when the run
@@ -386,6 +370,15 @@ fn end(transition: Transition) -> End {
             End { wait: retry_after.and_then(|asked| asked.to_std().ok()), ..Ended::Failed(code).into() }
         }
         Transition::Park => Ended::Parked.into(),
+    }
+}
+
+impl From<Unanswered> for Unfinished {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Stopped => Self::Silent,
+            Unanswered::Broken => Self::failed(FailureCode::Internal),
+        }
     }
 }
 

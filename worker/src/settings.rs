@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use job::Queue;
 use outbox::{DeliveryPolicy, PushPolicy};
 use outside::Vapid;
 
@@ -65,6 +66,14 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// How many slots a queue has, free or not.
+    pub(crate) fn concurrency(&self, queue: Queue) -> usize {
+        match queue {
+            Queue::Finalization => self.finalization_concurrency,
+            Queue::Creation => self.creation_concurrency,
+        }
+    }
+
     /// The slots of runs.
     pub(crate) fn slots(&self) -> RunSlots {
         let own = || RunSlots::new(self.finalization_concurrency, self.creation_concurrency);

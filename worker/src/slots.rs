@@ -5,13 +5,10 @@
 //! many endpoints are silent, a slot is theirs for [`YOUNG`] at a time. Of slots and waiting room together, a claim leaves as much
 //! free as any one user holds ([`SenderLoad`]).
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use outbox::SenderLoad;
+use parking_lot::Mutex;
 use records::UserId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -45,7 +42,7 @@ impl Counted {
     }
 
     fn change(&self, change: impl Fn((usize, usize)) -> (usize, usize)) {
-        let mut users = self.slots.users.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut users = self.slots.users.lock();
         let counts = users.entry(self.user.clone()).or_default();
         *counts = change(*counts);
         if counts.1 == 0 {
@@ -79,7 +76,7 @@ impl Slots {
 
     /// What is under way, and what is free while the caller holds `free`.
     pub(crate) fn load(&self, free: &OwnedSemaphorePermit) -> SenderLoad {
-        let users = self.users.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let users = self.users.lock().clone();
         let under_way: usize = users.values().map(|(_, all)| all).sum();
         let free_in_all = (SLOTS + WAITING_ROOM).saturating_sub(under_way);
         SenderLoad { free: free.num_permits(), free_in_all, users }

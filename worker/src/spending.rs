@@ -2,9 +2,10 @@
 //! one task, so what is counted in that task is this run's.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ledger::Spent;
+use parking_lot::Mutex;
 use stages::{Engines, StageName};
 
 tokio::task_local! {
@@ -65,7 +66,7 @@ pub(crate) fn note_tokens(stage: StageName, kind: &str, tokens: u64) {
 fn note(stage: StageName, change: impl FnOnce(&mut Counts)) {
     // An error means that no run is at work here: a health check, a test.
     let _ = ACCOUNT.try_with(|account| {
-        let mut book = account.book();
+        let mut book = account.0.lock();
         change(book.stages.entry(stage).or_default());
         book.changes += 1;
     });
@@ -74,7 +75,7 @@ fn note(stage: StageName, change: impl FnOnce(&mut Counts)) {
 impl Account {
     /// What was spent until now, each stage under the id of the engine that it asked.
     pub(crate) fn statement(&self, engines: &Engines) -> Statement {
-        let book = self.book();
+        let book = self.0.lock();
         let spent = book.stages.iter().map(|(stage, counts)| Spent {
             epoch: 0,
             stage: (*stage).to_owned(),
@@ -89,18 +90,14 @@ impl Account {
 
     /// The ledger has `statement`.
     pub(crate) fn saved(&self, statement: &Statement) {
-        let mut book = self.book();
+        let mut book = self.0.lock();
         book.saved = book.saved.max(statement.changes);
     }
 
     /// Whether something was spent that the ledger does not know of.
     pub(crate) fn owes(&self) -> bool {
-        let book = self.book();
+        let book = self.0.lock();
         book.changes > book.saved
-    }
-
-    fn book(&self) -> std::sync::MutexGuard<'_, Book> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -124,7 +121,7 @@ mod tests {
     use super::*;
 
     fn calls(account: &Account) -> i64 {
-        account.book().stages.values().map(|counts| counts.calls).sum()
+        account.0.lock().stages.values().map(|counts| counts.calls).sum()
     }
 
     #[tokio::test]
@@ -140,7 +137,7 @@ mod tests {
         futures::join!(counted(Arc::clone(&one), work(2)), counted(Arc::clone(&other), work(3)));
         note_call("survey");
         assert_eq!((calls(&one), calls(&other)), (2, 3));
-        assert_eq!(one.book().stages["survey"].prompt, i64::MAX, "counts stop at the end of numbers");
+        assert_eq!(one.0.lock().stages["survey"].prompt, i64::MAX, "counts stop at the end of numbers");
     }
 
     #[tokio::test]
@@ -152,7 +149,7 @@ mod tests {
             }
         };
         counted(Arc::clone(&account), spend).await;
-        let counts = &account.book().stages["survey"];
+        let counts = &account.0.lock().stages["survey"];
         assert_eq!((counts.prompt, counts.cached, counts.completion), (3, 2, 1));
     }
 
@@ -160,9 +157,9 @@ mod tests {
     fn an_account_owes_what_was_spent_since_it_was_last_written() {
         let account = Account::default();
         assert!(!account.owes());
-        account.book().changes = 2;
+        account.0.lock().changes = 2;
         let written = Statement { spent: Vec::new(), changes: 2 };
-        account.book().changes = 3;
+        account.0.lock().changes = 3;
         account.saved(&written);
         assert!(account.owes(), "what came between the statement and its writing");
         account.saved(&Statement { spent: Vec::new(), changes: 3 });

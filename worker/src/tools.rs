@@ -10,8 +10,10 @@ use records::UserId;
 use serde_json::{Map, Value};
 use store::InstalledApp;
 
-use crate::tool_failure::failure_of;
-use crate::{breaker::Breaker, chance::Chance, mcp::McpServer, metrics::Metrics};
+use crate::breaker::Breaker;
+use crate::chance::Chance;
+use crate::mcp::{McpServer, failure_of};
+use crate::metrics::Metrics;
 
 /// How much of an answer is read.
 const MAX_ANSWER_BYTES: usize = 64 * 1_024;

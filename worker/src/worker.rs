@@ -8,23 +8,22 @@ use futures::future::join_all;
 use job::{Queue, WorkerId};
 use ledger::Ledger;
 use outside::Sender;
-use stages::{Engines, Stages};
+use stages::Engines;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::backend::JobQueue;
-use crate::chance::Chance;
-use crate::dispatcher::{Dispatcher, Outbound};
+use crate::dispatcher::Dispatcher;
 use crate::fan_out::{FanOut, Render};
-use crate::fetcher::{Assignment, Fetcher, Running};
-use crate::heartbeat::{LeaseRegistry, beat};
-use crate::material::same;
+use crate::fetcher::{Assignment, Fetcher};
 use crate::metrics::Metrics;
 use crate::push::Pushes;
 use crate::retry::BackOff;
 use crate::run::Runner;
+use crate::run_slots::Running;
 use crate::settings::Settings;
+use crate::shared::Shared;
 
 /// How many runs of a process may wait for their commit beside those that occupy slots: one batch of the ledger.
 const FINISHING: usize = 64;
@@ -120,142 +119,54 @@ impl Worker {
     /// not done (that costs no attempt), lets tries to tell endpoints end, then returns. `hard`: drops everything and
     /// returns; what was leased is taken over when its lease expires.
     pub async fn run(self, soft: CancellationToken, hard: CancellationToken) {
-        let tracker = TaskTracker::new();
-        let chance = Chance::new(self.settings.seed);
-        let leases = LeaseRegistry::default();
-        let runner = self.runner(&leases, &chance, &soft, &hard);
-        let beat =
-            beat(self.ledger.clone(), leases, self.settings.heartbeat, chance.clone(), self.metrics.clone());
-        let fan_out = keep(self.fan_out(&chance, &hard), &runner).keep_running(&tracker);
-        let pushes = keep(self.pushes(&chance, &hard), &runner).keep_running(&tracker);
+        let Self { ledger, engines, sender, render, metrics, settings, health } = self;
+        let (slots, tracker) = (settings.slots(), TaskTracker::new());
+        let shared = Shared::new(ledger, metrics, settings, soft, hard);
+        let runner = Runner::new(shared.clone(), engines, FINISHING);
+        let deliveries =
+            FanOut { shared: shared.clone(), sender: sender.clone(), render: Arc::clone(&render) };
+        let deliveries = Dispatcher { shared: shared.clone(), outbound: deliveries };
+        let pushes = Pushes { shared: shared.clone(), sender, render };
+        let pushes = Dispatcher { shared: shared.clone(), outbound: pushes };
         let work = async {
-            let (slots, queues) = (self.settings.slots(), queues(&self.settings).iter());
-            let tend = |queue: &Queue| self.tend(*queue, slots.of(*queue), &runner, &chance, &tracker);
-            let queues = join_all(queues.map(tend));
-            futures::join!(queues, fan_out, pushes);
+            let tend = |queue: &Queue| tend(*queue, slots.of(*queue), &runner, &health, &tracker);
+            let queues = join_all(queues(&shared.settings).iter().map(tend));
+            futures::join!(queues, deliveries.keep_running(&tracker), pushes.keep_running(&tracker));
             tracker.close();
             tracker.wait().await;
         };
-        tokio::select! {
-            () = work => {}
-            () = beat => {}
-            () = hard.cancelled() => {}
-        }
-    }
-
-    /// Keeps a worker of apalis running on `queue`; one that ends before the process stops is started again.
-    async fn tend(
-        &self,
-        queue: Queue,
-        slots: Arc<Semaphore>,
-        runner: &Runner,
-        chance: &Chance,
-        tracker: &TaskTracker,
-    ) {
-        let mut back_off = BackOff::new(chance);
-        let running = Running::default();
-        while !runner.soft.is_cancelled() {
-            let fetcher = self.fetcher(queue, runner, &slots, &running);
-            let working = self.health.works();
-            work_once(fetcher, runner.clone(), tracker.clone()).await;
-            drop(working);
-            if !runner.soft.is_cancelled() {
-                tracing::error!(%queue, "the worker ended by itself and is started again");
-                runner.soft.run_until_cancelled(tokio::time::sleep(back_off.wait())).await;
-            }
-        }
-    }
-
-    fn concurrency(&self, queue: Queue) -> usize {
-        match queue {
-            Queue::Finalization => self.settings.finalization_concurrency,
-            Queue::Creation => self.settings.creation_concurrency,
-        }
-    }
-
-    fn fetcher(&self, queue: Queue, runner: &Runner, slots: &Arc<Semaphore>, running: &Running) -> Fetcher {
-        Fetcher {
-            ledger: self.ledger.clone(),
-            queue,
-            worker: WorkerId(format!("{}/{queue}", self.settings.worker_name)),
-            concurrency: self.concurrency(queue),
-            slots: Arc::clone(slots),
-            shares_slots: self.settings.shared_slots.is_some(),
-            running: running.clone(),
-            metrics: self.metrics.clone(),
-            chance: runner.chance.clone(),
-            soft: runner.soft.clone(),
-            hard: runner.hard.clone(),
-        }
-    }
-
-    fn runner(
-        &self,
-        leases: &LeaseRegistry,
-        chance: &Chance,
-        soft: &CancellationToken,
-        hard: &CancellationToken,
-    ) -> Runner {
-        Runner {
-            ledger: self.ledger.clone(),
-            stages: Arc::new(Stages::new(self.engines.clone())),
-            engines: self.engines.clone(),
-            same: same(&self.engines),
-            leases: leases.clone(),
-            finishing: Arc::new(Semaphore::new(FINISHING)),
-            metrics: self.metrics.clone(),
-            observer: Arc::clone(&self.settings.observer),
-            pause: self.settings.pause_after.clone(),
-            grace_period: self.settings.grace_period,
-            chance: chance.clone(),
-            soft: soft.clone(),
-            hard: hard.clone(),
-        }
-    }
-
-    fn fan_out(&self, chance: &Chance, hard: &CancellationToken) -> FanOut {
-        FanOut {
-            ledger: self.ledger.clone(),
-            sender: self.sender.clone(),
-            render: Arc::clone(&self.render),
-            policy: self.settings.deliveries.clone(),
-            apps: self.settings.apps,
-            metrics: self.metrics.clone(),
-            chance: chance.clone(),
-            hard: hard.clone(),
-        }
-    }
-
-    fn pushes(&self, chance: &Chance, hard: &CancellationToken) -> Pushes {
-        Pushes {
-            ledger: self.ledger.clone(),
-            sender: self.sender.clone(),
-            vapid: self.settings.vapid.clone(),
-            render: Arc::clone(&self.render),
-            policy: self.settings.pushes.clone(),
-            metrics: self.metrics.clone(),
-            chance: chance.clone(),
-            hard: hard.clone(),
-        }
+        shared.renew_during(work).await;
     }
 }
 
-/// Dispatchers stop when the runs do.
-fn keep<E: Outbound>(outbound: E, runner: &Runner) -> Dispatcher<E> {
-    Dispatcher {
-        outbound,
-        chance: runner.chance.clone(),
-        soft: runner.soft.clone(),
-        hard: runner.hard.clone(),
+/// Keeps a worker of apalis running on `queue`; one that ends before the process stops is started again.
+async fn tend(queue: Queue, slots: Arc<Semaphore>, runner: &Runner, health: &Health, tracker: &TaskTracker) {
+    let shared = &runner.shared;
+    let mut back_off = BackOff::new(&shared.chance);
+    let fetcher = Fetcher {
+        shared: shared.clone(),
+        queue,
+        worker: WorkerId(format!("{}/{queue}", shared.settings.worker_name)),
+        slots,
+        running: Running::default(),
+    };
+    while !shared.soft.is_cancelled() {
+        let working = health.works();
+        work_once(fetcher.clone(), runner.clone(), tracker.clone()).await;
+        drop(working);
+        if !shared.soft.is_cancelled() {
+            tracing::error!(%queue, "the worker ended by itself and is started again");
+            shared.soft.run_until_cancelled(tokio::time::sleep(back_off.wait())).await;
+        }
     }
 }
 
 /// One life of an apalis worker. Runs are the tracker's: a worker that ends takes none of them with it.
 async fn work_once(fetcher: Fetcher, runner: Runner, tracker: TaskTracker) {
     let context = WorkerContext::new(&fetcher.worker.0);
-    let soft = runner.soft.clone();
+    let soft = runner.shared.soft.clone();
     let handler = move |assignment: Assignment| {
-        let run = tracker.spawn(run_in_slot(runner.clone(), assignment));
+        let run = tracker.spawn(runner.clone().run(assignment.claimed, assignment.slot));
         async move {
             // A run reports its own end to the ledger, a panic included.
             let _ = run.await;
@@ -273,9 +184,4 @@ async fn work_once(fetcher: Fetcher, runner: Runner, tracker: TaskTracker) {
         futures::future::Either::Left(_) => {}
         futures::future::Either::Right((_, working)) => drop(working.await),
     }
-}
-
-async fn run_in_slot(runner: Runner, assignment: Assignment) {
-    let Assignment { claimed, slot } = assignment;
-    runner.run(claimed, slot).await;
 }

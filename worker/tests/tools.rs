@@ -247,7 +247,7 @@ async fn five_outages_in_a_row_leave_the_server_alone_and_never_switch_the_app_o
     assert_eq!(world.call("down", json!({ "text": "x" })).await, Answered::Failed(ToolFailure::Unreachable));
     assert_eq!(world.server.take_received().len(), 5);
     let app = world.ledger.store().app(&world.ann, APP).await.unwrap().unwrap();
-    assert!(app.switched_off.is_none() && app.installed && app.failing_since.is_some());
+    assert!(app.switched_off_reason.is_none() && app.installed && app.failing_since.is_some());
 }
 
 /// The sample app of `docs/apps.md`; it ends with its test.

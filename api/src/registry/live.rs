@@ -4,11 +4,12 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+use parking_lot::Mutex;
 use records::{ConversationId, UserId};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::{
@@ -84,7 +85,7 @@ impl Live {
         if self.0.stop.is_cancelled() {
             return None;
         }
-        let mut seats = self.seats();
+        let mut seats = self.0.seats.lock();
         if seats.taken >= most {
             return None;
         }
@@ -100,18 +101,14 @@ impl Live {
 
     /// The session of this process that fills a conversation.
     pub(crate) fn owner(&self, user: &UserId, id: &ConversationId) -> Option<mpsc::Sender<Command>> {
-        self.seats().owners.get(&(user.clone(), id.clone())).map(|owner| owner.commands.clone())
-    }
-
-    fn seats(&self) -> MutexGuard<'_, Seats> {
-        self.0.seats.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.seats.lock().owners.get(&(user.clone(), id.clone())).map(|owner| owner.commands.clone())
     }
 }
 
 impl Seat {
     /// Makes it a session of `user`; `false` when the user has `most` already.
     pub(crate) fn sit(&mut self, user: &UserId, most: usize) -> bool {
-        let mut seats = self.live.seats();
+        let mut seats = self.live.0.seats.lock();
         let of_user = seats.of_user.entry(user.clone()).or_default();
         if *of_user >= most {
             return false;
@@ -131,7 +128,7 @@ impl Seat {
         self.disown();
         if let Some(user) = &self.user {
             let owner = Owner { session: self.session, commands: commands.clone() };
-            self.live.seats().owners.insert((user.clone(), id.clone()), owner);
+            self.live.0.seats.lock().owners.insert((user.clone(), id.clone()), owner);
             self.owned = Some(id.clone());
         }
     }
@@ -139,7 +136,7 @@ impl Seat {
     /// The session fills none any more. Where another session of this process took it over, that one stays.
     pub(crate) fn disown(&mut self) {
         if let (Some(user), Some(id)) = (&self.user, self.owned.take()) {
-            let mut seats = self.live.seats();
+            let mut seats = self.live.0.seats.lock();
             let about = (user.clone(), id);
             if seats.owners.get(&about).is_some_and(|owner| owner.session == self.session) {
                 seats.owners.remove(&about);
@@ -151,7 +148,7 @@ impl Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         self.disown();
-        let mut seats = self.live.seats();
+        let mut seats = self.live.0.seats.lock();
         seats.taken = seats.taken.saturating_sub(1);
         if let Some(user) = self.user.take()
             && let Some(of_user) = seats.of_user.get_mut(&user)
@@ -166,7 +163,7 @@ impl Drop for Seat {
 
 impl fmt::Debug for Live {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Live").field("sessions", &self.seats().taken).finish_non_exhaustive()
+        f.debug_struct("Live").field("sessions", &self.0.seats.lock().taken).finish_non_exhaustive()
     }
 }
 

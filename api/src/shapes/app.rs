@@ -172,7 +172,7 @@ pub fn app(app: &Record, viewer: &UserId, follows_prompts: bool) -> App {
         },
         manifest_fetched_at: app.manifest_fetched_at.map(Time::from),
         failing_since: app.failing_since.map(Time::from),
-        switched_off_reason: app.switched_off.as_ref().map(|(_, reason)| reason.clone()),
+        switched_off_reason: app.switched_off_reason.clone(),
         created_at: app.created_at.into(),
         updated_at: app.updated_at.into(),
     }

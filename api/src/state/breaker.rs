@@ -1,11 +1,9 @@
 //! A circuit breaker for the server of one shard. Without it every request would wait some seconds for a server that does not answer.
 //! For a short while after a request failed so, others are refused at once; then one of them is let through as a probe.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::error::Error;
@@ -47,7 +45,7 @@ impl Breaker {
     }
 
     fn admits(&self, now: Instant) -> bool {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         let Some(failed) = state.failed else { return true };
         let is_open = now.duration_since(failed) < OPEN;
         let is_probing = state.probing.is_some_and(|begun| now.duration_since(begun) < LOST);
@@ -59,7 +57,7 @@ impl Breaker {
     }
 
     fn note(&self, is_away: bool, now: Instant) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         let answered_lately = state.answered.is_some_and(|at| now.duration_since(at) < ANSWERED);
         match is_away {
             false => *state = State { answered: Some(now), ..State::default() },

@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     io,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
 use axum::{
@@ -16,6 +16,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::stream;
+use parking_lot::Mutex;
 use prometheus::IntGauge;
 use records::UserId;
 use serde::Serialize;
@@ -61,7 +62,7 @@ impl Budget {
     /// Makes the reservation `from` one of `to` bytes; refuses to grow it past a limit unless `force`d.
     fn resize(&self, user: &UserId, from: usize, to: usize, force: bool) -> Result<(), Refused> {
         let part = self.bytes / USERS_PART;
-        let mut held = lock(&self.held);
+        let mut held = self.held.lock();
         if to > from && !force {
             let users = held.get(user).map_or(to, |held| held - from + to);
             let all = held.values().sum::<usize>() - from + to;
@@ -80,11 +81,6 @@ impl Budget {
         self.gauge.add(to as i64 - from as i64);
         Ok(())
     }
-}
-
-/// Nothing is awaited while this is held.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Bytes that a user holds; given back when dropped.
@@ -162,7 +158,7 @@ impl Account {
     /// Holds `bytes` for the request's body, until the request is done or [`release_body`](Self::release_body).
     pub(crate) fn hold_body(&self, bytes: usize) -> Result<(), Refused> {
         match self.opened.get() {
-            Some(opened) if bytes > UNCOUNTED => lock(&opened.body).resize(bytes),
+            Some(opened) if bytes > UNCOUNTED => opened.body.lock().resize(bytes),
             _ => Ok(()),
         }
     }
@@ -170,7 +166,7 @@ impl Account {
     /// Of what was sent, nothing is kept any more.
     pub(crate) fn release_body(&self) {
         if let Some(opened) = self.opened.get() {
-            lock(&opened.body).force(0);
+            opened.body.lock().force(0);
         }
     }
 
@@ -185,7 +181,7 @@ impl Account {
     /// Holds `bytes` more for the answer that is being made.
     pub(crate) fn hold_for_answer(&self, bytes: usize) -> Result<(), Refused> {
         let Some(opened) = self.opened.get() else { return Ok(()) };
-        let mut held = lock(&opened.answer);
+        let mut held = opened.answer.lock();
         let bytes = held.bytes.saturating_add(bytes);
         held.resize(bytes)
     }
@@ -213,7 +209,7 @@ impl Account {
         let (Some(opened), Some(size)) = (self.opened.get(), size.filter(|size| *size > UNCOUNTED)) else {
             return answer;
         };
-        let mut held = lock(&opened.answer).take();
+        let mut held = opened.answer.lock().take();
         // Memory that was not reserved by its size has grown step by step, to up to twice of what is in it.
         let needed = encoder + if held.bytes < size { 2 * size } else { size };
         if held.bytes < size && may_refuse {

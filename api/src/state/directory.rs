@@ -1,13 +1,11 @@
 //! Which shard a request belongs to: that of the user whose key it presents.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use axum::http::HeaderMap;
 use futures::future::join_all;
 use ledger::{Ledger, Shards};
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::breaker::Breaker;
@@ -71,7 +69,7 @@ impl Directory {
         if let Some(number) = shard_in(token) {
             return shards.numbered(number).unwrap_or(shards.first());
         }
-        let known = self.known().get(&hash).copied();
+        let known = self.0.known.lock().get(&hash).copied();
         let number = match known {
             Some(number) => number,
             None => run_to_completion(self.clone().look_for(hash, app.is_some())).await,
@@ -105,7 +103,7 @@ impl Directory {
         for (number, found) in (0..).zip(join_all(asked).await) {
             match found {
                 Ok(true) => {
-                    let mut known = self.known();
+                    let mut known = self.0.known.lock();
                     if known.len() >= REMEMBERED {
                         known.clear();
                     }
@@ -117,10 +115,6 @@ impl Directory {
             }
         }
         silent.unwrap_or_default()
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<[u8; 32], u16>> {
-        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

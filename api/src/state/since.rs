@@ -1,7 +1,8 @@
 //! How long a request has waited for the database alone.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::time::{Duration, Instant, sleep};
 
 /// Goes with a request: it waits for the database from its beginning, and for its client while its body is on the way.
@@ -16,25 +17,20 @@ impl Since {
 
     /// Waits for what the client still has to send, which is not the database's time.
     pub(crate) async fn arriving<T>(&self, body: impl Future<Output = T>) -> T {
-        *self.lock() = None;
+        *self.0.lock() = None;
         let arrived = body.await;
-        *self.lock() = Some(Instant::now());
+        *self.0.lock() = Some(Instant::now());
         arrived
     }
 
     /// Returns once the database has been waited for so long.
     pub(crate) async fn overdue(&self, longest: Duration) {
         loop {
-            let waited = self.lock().map_or(Duration::ZERO, |since| since.elapsed());
+            let waited = self.0.lock().map_or(Duration::ZERO, |since| since.elapsed());
             if waited >= longest {
                 return;
             }
             sleep(longest - waited).await;
         }
-    }
-
-    /// Nothing is awaited while this is held.
-    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

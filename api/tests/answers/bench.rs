@@ -10,7 +10,7 @@ use axum::{
 };
 use db::Shard;
 use job::{Outcome, Queue, WorkerId};
-use ledger::{Announcement, ClaimRequest, Claimed, Completion, Ledger, Results, Same, Shards};
+use ledger::{ClaimRequest, Claimed, Completion, Ledger, Results, Same, Shards};
 use records::{EventKind, UserId};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -201,7 +201,7 @@ impl Bench {
         for claimed in &claims {
             let results = Results {
                 engine: "test".to_owned(),
-                announcements: vec![Announcement { event: EventKind::ConversationCompleted }],
+                announcements: vec![EventKind::ConversationCompleted],
                 ..Results::default()
             };
             let never = || records::pairwise(|_, _| false);

@@ -1,11 +1,8 @@
-//! A walk: through all rows of a kind, a bounded page a call, where only few of them are meant and no index knows which.
+//! Pages: of a walk through all rows of a kind, a bounded page a call, and of the lists that clients read.
 
 use chrono::TimeDelta;
-use job::{JobId, Timestamp};
+use job::Timestamp;
 use records::UserId;
-
-/// A due row: when it was due, whose, and which.
-pub type DueRow = (Timestamp, UserId, JobId);
 
 /// How far a walk has come: the row that was looked at last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +20,18 @@ pub struct KeysetPage<T> {
     pub found: T,
     /// Where the next page begins; `None` behind the last one.
     pub next: Option<Cursor>,
+}
+
+impl<T> KeysetPage<Vec<T>> {
+    /// Of rows by what the walk is ordered by, whose they are, and which.
+    pub fn of(
+        rows: Vec<(Timestamp, String, String)>,
+        limit: i64,
+        found: impl Fn(String, String) -> T,
+    ) -> Self {
+        let next = next_cursor(rows.len(), limit, rows.last().cloned());
+        Self { found: rows.into_iter().map(|(_, user, id)| found(user, id)).collect(), next }
+    }
 }
 
 /// A cursor as a statement's parameters; all `None` before the first page.
@@ -45,4 +54,13 @@ pub fn next_cursor(page: usize, limit: i64, last: Option<(Timestamp, String, Str
 /// The moment before which things are old; an age beyond all calendars makes nothing old.
 pub fn cutoff(now: Timestamp, age: TimeDelta) -> Timestamp {
     now.checked_sub_signed(age).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// The last row of a page, by what its list is ordered by: newest first, then by place and id. It need not exist any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct After {
+    pub created_at: Timestamp,
+    /// Its place among those of the same moment; 0 where a list knows none.
+    pub position: i32,
+    pub id: String,
 }

@@ -6,12 +6,13 @@
 use std::{
     panic::Location,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU32, Ordering},
     },
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use sqlx::{Connection, PgConnection};
 
 use crate::{Db, error::Error};
@@ -64,22 +65,17 @@ impl SuspectConnections {
     /// A migration has changed what a kept plan answers: the server refuses the plan on each session that has it, and the
     /// driver would say it again and again. All that is open is replaced.
     pub(crate) fn replan(&self) {
-        *self.replanned() = Some(Instant::now());
+        *self.0.replanned.lock() = Some(Instant::now());
     }
 
     /// Whether all that was open was replaced so short a while ago.
     fn is_replanned_within(&self, wait: Duration) -> bool {
-        self.replanned().is_some_and(|since| since.elapsed() < wait)
+        self.0.replanned.lock().is_some_and(|since| since.elapsed() < wait)
     }
 
     /// Whether a session of that age may still have plans of an older schema.
     pub(crate) fn is_outdated(&self, age: Duration) -> bool {
-        self.replanned().is_some_and(|since| since.elapsed() <= age)
-    }
-
-    /// Nothing is awaited while this is held.
-    fn replanned(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.0.replanned.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.replanned.lock().is_some_and(|since| since.elapsed() <= age)
     }
 
     /// Whether a session that was idle may be used. When sessions are suspect a new one is opened: what was open with it may be dead too.

@@ -5,7 +5,6 @@
 
 #![allow(missing_docs, reason = "where a name says it all")]
 
-mod after;
 mod connect;
 pub mod cursor;
 mod deadline;
@@ -15,7 +14,6 @@ mod locate;
 mod lock;
 mod migrate;
 mod owner;
-mod refusal;
 mod release;
 pub mod secrets;
 mod shard;
@@ -29,8 +27,7 @@ use sqlx::PgPool;
 
 use crate::{deadline::SuspectConnections, locate::Locator};
 
-pub use after::After;
-pub use cursor::{Cursor, DueRow, KeysetPage};
+pub use cursor::{After, Cursor, KeysetPage};
 pub use error::{Error, Trouble};
 pub use idempotency::{Repeat, RequestKey};
 pub use locate::Hosts;

@@ -7,13 +7,14 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use futures::future::join_all;
+use parking_lot::Mutex;
 use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, postgres::PgConnectOptions};
 use tokio::{sync::Notify, time::timeout};
 
@@ -108,7 +109,7 @@ impl Locator {
 
     /// How the server is reached that was found last, whichever node holds the shard: what changes the schema is said there.
     pub(crate) fn writer(&self) -> PgConnectOptions {
-        let writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let writer = self.0.writer.lock();
         writer.clone().unwrap_or_else(|| self.0.hosts.first().clone())
     }
 
@@ -174,7 +175,7 @@ impl Locator {
     async fn point(&self, pools: &[PgPool; 2]) -> Result<bool, sqlx::Error> {
         let Inner { hosts, shard, suspects, .. } = &*self.0;
         let found = writer(hosts).await?;
-        let known = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).replace(found.clone());
+        let known = self.0.writer.lock().replace(found.clone());
         let [before, _] = pools.each_ref().map(PgPool::connect_options);
         let found = if shard.is_only() { found } else { self.owner(found, &before).await };
         if host_and_port(&before) == host_and_port(&found) {

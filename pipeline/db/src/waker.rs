@@ -28,7 +28,7 @@ struct Inner {
 }
 
 impl Waker {
-    /// A job was queued: wakes this process at once, and others through `Ledger::carry_wakes`.
+    /// A job was queued: wakes this process at once, and others through `Db::carry_wakes`.
     pub fn job_queued(&self, queue: Queue) {
         self.job_queued_elsewhere(queue);
         self.inner.unsent[index_of(queue)].store(true, Ordering::Release);

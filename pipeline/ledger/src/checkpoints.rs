@@ -32,27 +32,17 @@ impl Ledger {
     }
 
     /// Records an output, only while the caller's claim is the newest and leased. `false`: the lease is lost, nothing was
-    /// written. On a conflict the first record stands. `spent` is what the run has spent so far: it is written with it.
+    /// written. On a conflict the first record stands, unless the new one `replaces` what could not be read: the next run
+    /// would pay for it once more. `spent` is what the run has spent so far: it is written with it.
     pub async fn record(
         &self,
         token: &LeaseToken,
         key: &CheckpointKey,
         output: &serde_json::Value,
+        replaces: bool,
         spent: &[Spent],
     ) -> Result<bool, Error> {
-        self.write_fenced(token, Some(Kept { key, output, replaces: false }), spent).await
-    }
-
-    /// Records an output over one that was recalled and could not be read, under the same fence: the next run would
-    /// pay for it once more; with what the run has `spent`. `false`: the lease is lost, nothing was written.
-    pub async fn record_anew(
-        &self,
-        token: &LeaseToken,
-        key: &CheckpointKey,
-        output: &serde_json::Value,
-        spent: &[Spent],
-    ) -> Result<bool, Error> {
-        self.write_fenced(token, Some(Kept { key, output, replaces: true }), spent).await
+        self.write_fenced(token, Some(Kept { key, output, replaces }), spent).await
     }
 
     /// Writes what a run has spent, only while its claim is the newest and leased; `false`: it is not. For what

@@ -2,12 +2,13 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use db::{Error, index_of};
 use job::{Command, Epoch, Job, JobId, Queue, Timestamp, WorkerId, decide};
+use parking_lot::{Mutex, MutexGuard};
 use records::UserId;
 use sqlx::PgConnection;
 use trace::TraceContext;
@@ -15,7 +16,7 @@ use trace::TraceContext;
 use crate::{
     Ledger,
     effects::after,
-    history::{self, Detail},
+    history::Detail,
     row::{self, JobRow, Stored},
 };
 
@@ -89,7 +90,7 @@ impl Turns {
     }
 
     fn of(&self, queue: Queue) -> MutexGuard<'_, String> {
-        self.0[index_of(queue)].lock().unwrap_or_else(PoisonError::into_inner)
+        self.0[index_of(queue)].lock()
     }
 }
 
@@ -246,7 +247,7 @@ impl Ledger {
     /// The job under a lease, as it is to be stored; `None` where the decision refuses.
     fn lease(&self, stored: &Stored, worker: &WorkerId, now: Timestamp) -> Option<Stored> {
         let claim = Command::Claim { generation: stored.job.generation, worker: worker.clone(), keys: false };
-        let detail = Detail { verb: history::verb(&claim), stages: &[], cause: None };
+        let detail = Detail::of(&claim);
         let step = decide(&stored.job, claim, now, &self.policy).ok()?;
         Some(Stored { updated_at: now, ..after(stored, &step, now, detail) })
     }

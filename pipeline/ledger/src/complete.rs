@@ -32,13 +32,6 @@ pub struct NewMemory {
     pub category: MemoryCategory,
 }
 
-/// What to tell endpoints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Announcement {
-    /// What happened. `action_item.created` and `memory.created` are sent once per object that completion really creates.
-    pub event: EventKind,
-}
-
 /// What a run made of a conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
@@ -59,8 +52,9 @@ pub struct Results {
     pub photos: Vec<(String, String)>,
     /// The engine's id.
     pub engine: String,
-    /// What to tell.
-    pub announcements: Vec<Announcement>,
+    /// What to tell endpoints. `action_item.created` and `memory.created` are sent once per object that completion really
+    /// creates.
+    pub announcements: Vec<EventKind>,
     /// Milliseconds per stage that ran: for the job's history.
     pub stages: Vec<(&'static str, u32)>,
 }

@@ -1,16 +1,13 @@
 //! Bounded pages for the lease watch and the reconciler, and the sweep.
 
 use db::{
-    DueRow, Error,
+    Error,
     cursor::{self, Cursor, KeysetPage},
 };
 use job::{JobId, Timestamp};
 use records::{ConversationId, UserId};
 
 use crate::{Ledger, effects::announce_failed};
-
-/// An abandoned conversation: its last append, whose, and which.
-pub type Abandoned = (Timestamp, UserId, ConversationId);
 
 /// What a sweep did to one conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,29 +18,33 @@ pub struct Swept {
 
 impl Ledger {
     /// At most `limit` due jobs after `after`, oldest first: those that were parked past their deadline.
-    pub async fn due_page(&self, after: Option<&DueRow>, limit: i64) -> Result<Vec<DueRow>, Error> {
+    pub async fn due_page(
+        &self,
+        after: Option<&Cursor>,
+        limit: i64,
+    ) -> Result<KeysetPage<Vec<(UserId, JobId)>>, Error> {
         self.page(include_str!("../sql/reconcile/due.sql"), after, limit).await
     }
 
     /// At most `limit` expired leases after `after`, oldest first.
-    pub async fn expired_leases(&self, after: Option<&DueRow>, limit: i64) -> Result<Vec<DueRow>, Error> {
+    pub async fn expired_leases(
+        &self,
+        after: Option<&Cursor>,
+        limit: i64,
+    ) -> Result<KeysetPage<Vec<(UserId, JobId)>>, Error> {
         self.page(include_str!("../sql/reconcile/expired_leases.sql"), after, limit).await
     }
 
     async fn page(
         &self,
         statement: &'static str,
-        after: Option<&DueRow>,
+        after: Option<&Cursor>,
         limit: i64,
-    ) -> Result<Vec<DueRow>, Error> {
-        let rows: Vec<(Timestamp, String, String)> = sqlx::query_as(statement)
-            .bind(after.map(|(at, ..)| at))
-            .bind(after.map(|(.., job)| job.as_str()))
-            .bind(limit)
-            .fetch_all(self.db.pool())
-            .await?;
-        let passed = |(at, user, job)| (at, UserId::new(user), JobId::from_text(job));
-        Ok(rows.into_iter().map(passed).collect())
+    ) -> Result<KeysetPage<Vec<(UserId, JobId)>>, Error> {
+        let (at, _, job) = cursor::bound(after);
+        let rows: Vec<(Timestamp, String, String)> =
+            sqlx::query_as(statement).bind(at).bind(job).bind(limit).fetch_all(self.db.pool()).await?;
+        Ok(KeysetPage::of(rows, limit, |user, job| (UserId::new(user), JobId::from_text(job))))
     }
 
     /// Looks at `limit` conversations that stood in `processing` for 900 s, oldest first from `after` on, and marks those
@@ -81,19 +82,19 @@ impl Ledger {
     /// At most `limit` deferred conversations after `after` whose last append is 24 h old, oldest first.
     pub async fn abandoned_page(
         &self,
-        after: Option<&Abandoned>,
+        after: Option<&Cursor>,
         limit: i64,
-    ) -> Result<Vec<Abandoned>, Error> {
+    ) -> Result<KeysetPage<Vec<(UserId, ConversationId)>>, Error> {
+        let (at, user, id) = cursor::bound(after);
         let rows: Vec<(Timestamp, String, String)> =
             sqlx::query_as(include_str!("../sql/reconcile/abandoned.sql"))
-                .bind(after.map(|(at, ..)| at))
-                .bind(after.map(|(_, user, _)| user.as_str()))
-                .bind(after.map(|(.., conversation)| conversation.as_str()))
+                .bind(at)
+                .bind(user)
+                .bind(id)
                 .bind(limit)
                 .fetch_all(self.db.pool())
                 .await?;
-        let abandoned = |(at, user, id)| (at, UserId::new(user), ConversationId::new(id));
-        Ok(rows.into_iter().map(abandoned).collect())
+        Ok(KeysetPage::of(rows, limit, |user, id| (UserId::new(user), ConversationId::new(id))))
     }
 }
 

@@ -81,20 +81,10 @@ impl Written {
 }
 
 impl Ledger {
-    /// Decides `command` on a job that was read, stores it and writes its effects, inside the caller's transaction.
-    /// Completion writes the conversation and the totals itself; every other effect is written here.
+    /// Decides `command` on a job that was read, stores it and writes its effects, inside the caller's transaction. `cause` is
+    /// what lies behind a failure or a release. Completion writes the conversation and the totals itself; every other effect is
+    /// written here.
     pub(crate) async fn decide_and_write(
-        &self,
-        connection: &mut PgConnection,
-        read: &Stored,
-        command: Command,
-        now: Timestamp,
-    ) -> Result<Result<Written, Refusal>, Abort> {
-        self.decide_and_write_because(connection, read, command, None, now).await
-    }
-
-    /// The same, with what lies behind a failure or a release.
-    pub(crate) async fn decide_and_write_because(
         &self,
         connection: &mut PgConnection,
         read: &Stored,
@@ -102,7 +92,7 @@ impl Ledger {
         cause: Option<&Cause>,
         now: Timestamp,
     ) -> Result<Result<Written, Refusal>, Abort> {
-        let detail = Detail { verb: history::verb(&command), stages: &[], cause };
+        let detail = Detail { cause, ..Detail::of(&command) };
         let step = match decide(&read.job, command, now, &self.policy) {
             Ok(step) => step,
             Err(refusal) => return Ok(Err(refusal)),
@@ -153,9 +143,9 @@ impl Ledger {
     }
 
     /// After the commit: wakes what waits in this process.
-    pub fn wake(&self, job: &Job, effects: &[Effect], deliveries: u64) {
-        self.wake_workers(job, effects);
-        if deliveries > 0 {
+    pub fn wake(&self, written: &Written) {
+        self.wake_workers(&written.stored.job, &written.effects);
+        if written.deliveries > 0 {
             self.db.waker().deliveries_written();
         }
         self.db.waker().job_settled();

@@ -117,7 +117,7 @@ const fn is_first(generation: &i64) -> bool {
 }
 
 /// The verb under which a granted command is remembered; `None`: it is not.
-pub(crate) fn verb(command: &Command) -> Option<Verb> {
+fn verb(command: &Command) -> Option<Verb> {
     Some(match command {
         Command::Admit | Command::Renew { .. } => return None,
         Command::Claim { .. } => Verb::Claim,
@@ -142,6 +142,13 @@ pub(crate) struct Detail<'a> {
     pub(crate) verb: Option<Verb>,
     pub(crate) stages: &'a [(&'static str, u32)],
     pub(crate) cause: Option<&'a Cause>,
+}
+
+impl Detail<'_> {
+    /// That `command` was granted.
+    pub(crate) fn of(command: &Command) -> Self {
+        Self { verb: verb(command), ..Self::default() }
+    }
 }
 
 /// The entry of a transition from `before` to `after`, stored at `at` as `version`; `None` where nothing happened that

@@ -1,8 +1,125 @@
 //! A user's own changes of action items: the item, its reminder and its events in one transaction.
 
-mod change;
-mod create;
 mod dates;
 
-pub use change::ItemChange;
-pub use create::NewActionItem;
+use db::{Error, idempotency::forget_answers};
+use outbox::{announce::announce_created, deliveries::forget::forget_objects, reminders::lock_subscriptions};
+use records::{ActionItem, ActionItemId, EventKind, Timestamp, UserId};
+use sqlx::PgConnection;
+use store::items::ItemRow;
+
+use self::dates::Changed;
+use crate::Ledger;
+
+/// An action item to be created; it belongs to no conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewActionItem {
+    pub id: ActionItemId,
+    /// 1–500 characters.
+    pub description: String,
+    /// Done already.
+    pub completed: bool,
+    pub due_at: Option<Timestamp>,
+}
+
+/// What a PATCH changes; `None` leaves it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ItemChange {
+    /// 1–500 characters.
+    pub description: Option<String>,
+    /// `true` notes when it was done, unless it was done already; `false` clears that.
+    pub completed: Option<bool>,
+    /// When it is due; `Some(None)` clears it.
+    pub due_at: Option<Option<Timestamp>>,
+}
+
+impl Ledger {
+    /// Stores action items, all or none, and gives them in the order in which they came. One that is done already was
+    /// done now. Endpoints that subscribed to `action_item.created` get an event for each.
+    pub async fn create_action_items(
+        &self,
+        user: &UserId,
+        new: &[NewActionItem],
+    ) -> Result<Vec<ActionItem>, Error> {
+        let ids: Vec<&str> = new.iter().map(|item| item.id.as_str()).collect();
+        let (mut transaction, now) = self.db.begin_creating(&ids).await?;
+        let rows: Vec<ItemRow> = sqlx::query_as(include_str!("../sql/items/insert.sql"))
+            .bind(user.as_str())
+            .bind(now)
+            .bind(&ids)
+            .bind(new.iter().map(|item| item.description.as_str()).collect::<Vec<_>>())
+            .bind(new.iter().map(|item| item.completed).collect::<Vec<_>>())
+            .bind(new.iter().map(|item| item.due_at).collect::<Vec<_>>())
+            .fetch_all(&mut *transaction)
+            .await?;
+        let items: Vec<ActionItem> = rows.into_iter().map(ActionItem::from).collect();
+        let changes: Vec<Changed> =
+            items.iter().map(|item| Changed { before: None, after: item.clone() }).collect();
+        let entries =
+            announce_created(&mut transaction, user, EventKind::ActionItemCreated, &ids, now).await?;
+        self.commit_changed(transaction, user, &changes, now).await?;
+        if entries > 0 {
+            self.db.waker().deliveries_written();
+        }
+        Ok(items)
+    }
+
+    /// Changes an action item. What a person touched is spared by later revisions of its conversation. `None`: no
+    /// such item.
+    pub async fn change_action_item(
+        &self,
+        user: &UserId,
+        item: &ActionItemId,
+        change: &ItemChange,
+    ) -> Result<Option<ActionItem>, Error> {
+        let (mut transaction, now) = self.db.begin().await?;
+        let Some(before) = lock(&mut transaction, user, item).await? else { return Ok(None) };
+        let after: ItemRow = sqlx::query_as(include_str!("../sql/items/update.sql"))
+            .bind(user.as_str())
+            .bind(item.as_str())
+            .bind(now)
+            .bind(&change.description)
+            .bind(change.completed)
+            .bind(change.due_at.is_some())
+            .bind(change.due_at.flatten())
+            .fetch_one(&mut *transaction)
+            .await?;
+        let after = ActionItem::from(after);
+        let changed = Changed { before: Some(before), after: after.clone() };
+        self.commit_changed(transaction, user, &[changed], now).await?;
+        Ok(Some(after))
+    }
+
+    /// Deletes an action item for good, with its undelivered events. `false`: no such item.
+    pub async fn delete_action_item(&self, user: &UserId, item: &ActionItemId) -> Result<bool, Error> {
+        let (mut transaction, _) = self.db.begin().await?;
+        let Some(before) = lock(&mut transaction, user, item).await? else { return Ok(false) };
+        // Its reminder and its pushes go with it.
+        lock_subscriptions(&mut transaction, user).await?;
+        sqlx::query(include_str!("../sql/items/delete.sql"))
+            .bind(user.as_str())
+            .bind(item.as_str())
+            .execute(&mut *transaction)
+            .await?;
+        let conversation = before.conversation_id.as_ref().map(|id| id.as_str());
+        let held_by: Vec<&str> = [Some(item.as_str()), conversation].into_iter().flatten().collect();
+        forget_answers(&mut transaction, user, &held_by).await?;
+        forget_objects(&mut transaction, user, conversation, &[item.as_str()]).await?;
+        transaction.commit().await?;
+        Ok(true)
+    }
+}
+
+/// Reads an item and holds it, so that what was before is what the change changes.
+async fn lock(
+    connection: &mut PgConnection,
+    user: &UserId,
+    item: &ActionItemId,
+) -> Result<Option<ActionItem>, sqlx::Error> {
+    let row: Option<ItemRow> = sqlx::query_as(include_str!("../sql/items/lock.sql"))
+        .bind(user.as_str())
+        .bind(item.as_str())
+        .fetch_optional(connection)
+        .await?;
+    Ok(row.map(ActionItem::from))
+}

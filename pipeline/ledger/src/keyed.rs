@@ -44,7 +44,7 @@ impl Ledger {
         }
         let generation = stored.job.generation;
         let claim = Command::Claim { generation, worker: worker.clone(), keys: true };
-        let written = self.decide_and_write(connection, &stored, claim, now).await?;
+        let written = self.decide_and_write(connection, &stored, claim, None, now).await?;
         Ok(written.ok().map(|written| Claimed::from(written.stored)))
     }
 }

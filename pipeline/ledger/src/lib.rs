@@ -54,13 +54,13 @@ pub use admit::{
 pub use checkpoints::CheckpointKey;
 pub use claim::{ClaimRequest, Claimed, JobClaims, LeaseToken};
 pub use claim_named::{Delivered, NamedClaim};
-pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
-pub use due::{Abandoned, Swept};
+pub use complete::{Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
+pub use due::Swept;
 pub use history::Event;
 pub use items::{ItemChange, NewActionItem};
 pub use keyed::WithKeys;
 pub use memories::{MemoryChange, NewPersonMemory};
-pub use operator::{JobView, OperatorAction};
+pub use operator::{JobView, Operation, OperatorAction};
 pub use read_job::Poll;
 pub use renew::Renewal;
 pub use run_input::{Content, RecentItem, RunInput};

@@ -1,7 +1,109 @@
 //! A user's own changes of memories: the memory and its events in one transaction.
 
-mod change;
-mod create;
+use db::{Error, idempotency::forget_answers};
+use outbox::{announce::announce_created, deliveries::forget::forget_objects};
+use records::{EventKind, Memory, MemoryCategory, MemoryId, UserId};
+use store::memories::MemoryRow;
 
-pub use change::MemoryChange;
-pub use create::NewPersonMemory;
+use crate::Ledger;
+
+/// A memory to be created; it belongs to no conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewPersonMemory {
+    pub id: MemoryId,
+    /// 1–500 characters.
+    pub content: String,
+    /// One of the ten.
+    pub category: MemoryCategory,
+    /// `true` for public, `false` for private.
+    pub public: bool,
+    /// Free labels.
+    pub tags: Vec<String>,
+}
+
+/// What a PATCH changes; `None` leaves it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryChange {
+    /// 1–500 characters.
+    pub content: Option<String>,
+    /// One of the ten.
+    pub category: Option<MemoryCategory>,
+    /// `true` for public, `false` for private.
+    pub public: Option<bool>,
+    /// Free labels, all of them.
+    pub tags: Option<Vec<String>>,
+}
+
+impl Ledger {
+    /// Stores memories, all or none, and returns them in the order in which they came. A user who writes a fact down has
+    /// reviewed it: they are `manually_added`, `reviewed`, and the verdict is `true`. Endpoints that subscribed to
+    /// `memory.created` get an event for each.
+    pub async fn create_memories(
+        &self,
+        user: &UserId,
+        new: &[NewPersonMemory],
+    ) -> Result<Vec<Memory>, Error> {
+        let ids: Vec<&str> = new.iter().map(|memory| memory.id.as_str()).collect();
+        let (mut transaction, now) = self.db.begin_creating(&ids).await?;
+        let mut memories = Vec::with_capacity(new.len());
+        for memory in new {
+            let row: MemoryRow = sqlx::query_as(include_str!("../sql/memories/insert.sql"))
+                .bind(user.as_str())
+                .bind(memory.id.as_str())
+                .bind(&memory.content)
+                .bind(memory.category.as_str())
+                .bind(store::memories::visibility(memory.public))
+                .bind(&memory.tags)
+                .bind(now)
+                .fetch_one(&mut *transaction)
+                .await?;
+            memories.push(row.try_into()?);
+        }
+        let entries = announce_created(&mut transaction, user, EventKind::MemoryCreated, &ids, now).await?;
+        transaction.commit().await?;
+        if entries > 0 {
+            self.db.waker().deliveries_written();
+        }
+        Ok(memories)
+    }
+
+    /// Changes a memory and marks it as edited, so that later revisions of its conversation spare it. `None`: no such
+    /// memory.
+    pub async fn change_memory(
+        &self,
+        user: &UserId,
+        memory: &MemoryId,
+        change: &MemoryChange,
+    ) -> Result<Option<Memory>, Error> {
+        let (mut transaction, now) = self.db.begin().await?;
+        let row: Option<MemoryRow> = sqlx::query_as(include_str!("../sql/memories/update.sql"))
+            .bind(user.as_str())
+            .bind(memory.as_str())
+            .bind(now)
+            .bind(&change.content)
+            .bind(change.category.map(MemoryCategory::as_str))
+            .bind(change.public.map(store::memories::visibility))
+            .bind(&change.tags)
+            .fetch_optional(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        row.map(Memory::try_from).transpose()
+    }
+
+    /// Deletes a memory for good, with its undelivered events. `false`: no such memory.
+    pub async fn delete_memory(&self, user: &UserId, memory: &MemoryId) -> Result<bool, Error> {
+        let (mut transaction, _) = self.db.begin().await?;
+        let conversation: Option<Option<String>> =
+            sqlx::query_scalar(include_str!("../sql/memories/delete.sql"))
+                .bind(user.as_str())
+                .bind(memory.as_str())
+                .fetch_optional(&mut *transaction)
+                .await?;
+        forget_answers(&mut transaction, user, &[memory.as_str()]).await?;
+        if let Some(of) = &conversation {
+            forget_objects(&mut transaction, user, of.as_deref(), &[memory.as_str()]).await?;
+        }
+        transaction.commit().await?;
+        Ok(conversation.is_some())
+    }
+}

@@ -42,6 +42,33 @@ pub struct OperatorAction {
     pub reason: String,
 }
 
+impl OperatorAction {
+    /// Records an action that is not a transition of one job, in the transaction that does it: on whose data, `None` for the
+    /// service's; `subject` is which queue, operation, endpoint, delivery or app.
+    pub async fn record(
+        &self,
+        connection: &mut PgConnection,
+        verb: &'static str,
+        user: Option<&UserId>,
+        subject: &str,
+        now: Timestamp,
+    ) -> Result<(), sqlx::Error> {
+        let user = user.map_or("", UserId::as_str);
+        let name = format!("{user}\n{verb}\n{subject}\n{}", now.timestamp_micros());
+        sqlx::query(include_str!("../sql/operator/note_order.sql"))
+            .bind(user)
+            .bind(Uuid::new_v5(&ACTIONS, name.as_bytes()).to_string())
+            .bind(subject)
+            .bind(verb)
+            .bind(&self.operator)
+            .bind(&self.reason)
+            .bind(now)
+            .execute(connection)
+            .await
+            .map(drop)
+    }
+}
+
 impl Ledger {
     /// One job, with the stages whose output is recorded.
     pub async fn job(&self, job: &JobId) -> Result<Option<JobView>, Error> {
@@ -54,54 +81,6 @@ impl Ledger {
             .fetch_all(&mut *connection)
             .await?;
         Ok(Some(view))
-    }
-
-    /// Replays a dead letter in one transaction: queued, generation + 1, conversation reopened, action recorded.
-    /// Recorded outputs of stages are kept. `None`: no such job.
-    pub async fn replay(
-        &self,
-        job: &JobId,
-        action: &OperatorAction,
-    ) -> Result<Option<Result<Job, Refusal>>, Error> {
-        self.operate(job, Operation::Replay { from_scratch: false }, action, None).await
-    }
-
-    /// The same, and what stages recorded is dropped in the same transaction: all of them are paid for again.
-    pub async fn replay_from_scratch(
-        &self,
-        job: &JobId,
-        action: &OperatorAction,
-    ) -> Result<Option<Result<Job, Refusal>>, Error> {
-        self.operate(job, Operation::Replay { from_scratch: true }, action, None).await
-    }
-
-    /// Marks a dead letter as settled. `None`: no such job.
-    pub async fn discard(
-        &self,
-        job: &JobId,
-        action: &OperatorAction,
-    ) -> Result<Option<Result<Job, Refusal>>, Error> {
-        self.operate(job, Operation::Discard, action, None).await
-    }
-
-    /// Ends the wait of a job that backs off or waits for a circuit: it is claimable at once, under the next generation, and
-    /// its run asks the model server even where its circuit is open. Recorded with the change. `None`: no such job.
-    pub async fn run_now(
-        &self,
-        job: &JobId,
-        action: &OperatorAction,
-    ) -> Result<Option<Result<Job, Refusal>>, Error> {
-        self.operate(job, Operation::RunNow, action, None).await
-    }
-
-    /// Ends a live job as a settled dead letter, `cancelled_by_operator`, with its conversation failed as by any dead letter.
-    /// A run loses its lease, and no write of it lands. Recorded with the change. `None`: no such job.
-    pub async fn cancel(
-        &self,
-        job: &JobId,
-        action: &OperatorAction,
-    ) -> Result<Option<Result<Job, Refusal>>, Error> {
-        self.operate(job, Operation::Cancel, action, None).await
     }
 
     /// What operators see of a stored job, without what lies in other tables.
@@ -121,7 +100,8 @@ impl Ledger {
         }
     }
 
-    /// An operator's operation on one job; `part_of` names the order for many jobs that it is part of. `None`: no such job.
+    /// An operator's operation on one job, in one transaction with its record; `part_of` names the order for many jobs that it
+    /// is part of. `None`: no such job.
     pub async fn operate(
         &self,
         job: &JobId,
@@ -145,7 +125,7 @@ impl Ledger {
             Err(refusal) => Ok(Some(Err(refusal))),
             Ok(written) => {
                 transaction.commit().await?;
-                self.wake(&written.stored.job, &written.effects, written.deliveries);
+                self.wake(&written);
                 Ok(Some(Ok(written.stored.job)))
             }
         }
@@ -167,7 +147,7 @@ impl Ledger {
             Operation::Cancel => Command::Cancel,
             Operation::Replay { .. } => replay_command(connection, stored).await?,
         };
-        let written = match self.decide_and_write(connection, stored, command, now).await? {
+        let written = match self.decide_and_write(connection, stored, command, None, now).await? {
             Err(refusal) => return Ok(Err(refusal)),
             Ok(written) => written,
         };
@@ -186,16 +166,18 @@ impl Ledger {
 /// What an operator does to one job.
 #[derive(Clone, Copy)]
 pub enum Operation {
-    /// Queue a dead letter again.
+    /// Queues a dead letter again, under the next generation, and reopens its conversation.
     Replay {
-        /// Without what its stages recorded.
+        /// What stages recorded is dropped in the same transaction: all of them are paid for again.
         from_scratch: bool,
     },
-    /// Settle a dead letter without another run.
+    /// Marks a dead letter as settled.
     Discard,
-    /// End the wait of a queued job.
+    /// Ends the wait of a job that backs off or waits for a circuit: it is claimable at once, under the next generation, and
+    /// its run asks the model server even where its circuit is open.
     RunNow,
-    /// End a live job.
+    /// Ends a live job as a settled dead letter, `cancelled_by_operator`, with its conversation failed as by any dead letter.
+    /// A run loses its lease, and no write of it lands.
     Cancel,
 }
 
@@ -257,34 +239,3 @@ async fn record(
 
 /// The namespace of operator actions; part of the durable contract.
 pub const ACTIONS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f61_6374_696f_6e73_0000);
-
-/// An action that is not a transition of one job, and what it is about.
-pub struct Audited<'a> {
-    /// Whose data it is about; `None`: the service.
-    pub user: Option<&'a UserId>,
-    pub verb: &'static str,
-    /// Which queue, operation, endpoint, delivery or app.
-    pub subject: &'a str,
-}
-
-/// Records an action in the transaction that does it.
-pub async fn write_action(
-    connection: &mut PgConnection,
-    audited: Audited<'_>,
-    action: &OperatorAction,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    let user = audited.user.map_or("", UserId::as_str);
-    let name = format!("{user}\n{}\n{}\n{}", audited.verb, audited.subject, now.timestamp_micros());
-    sqlx::query(include_str!("../sql/operator/note_order.sql"))
-        .bind(user)
-        .bind(Uuid::new_v5(&ACTIONS, name.as_bytes()).to_string())
-        .bind(audited.subject)
-        .bind(audited.verb)
-        .bind(&action.operator)
-        .bind(&action.reason)
-        .bind(now)
-        .execute(connection)
-        .await
-        .map(drop)
-}

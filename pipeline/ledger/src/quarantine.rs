@@ -3,9 +3,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
+
+use parking_lot::Mutex;
 
 /// For how long a job is passed over: as long as one is deferred.
 const FOR: Duration = Duration::from_secs(300);
@@ -20,7 +22,7 @@ pub(crate) struct Quarantine(Arc<Mutex<HashMap<String, Instant>>>);
 impl Quarantine {
     /// From `now` on `job` is passed over; of too many jobs the oldest is tried again.
     pub(crate) fn add(&self, job: String, now: Instant) {
-        let mut jobs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut jobs = self.0.lock();
         if jobs.len() >= MOST {
             let oldest = jobs.iter().min_by_key(|(_, until)| **until).map(|(job, _)| job.clone());
             oldest.and_then(|oldest| jobs.remove(&oldest));
@@ -30,7 +32,7 @@ impl Quarantine {
 
     /// The jobs that are passed over at `now`.
     pub(crate) fn jobs(&self, now: Instant) -> Vec<String> {
-        let mut jobs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut jobs = self.0.lock();
         jobs.retain(|_, until| *until > now);
         jobs.keys().cloned().collect()
     }

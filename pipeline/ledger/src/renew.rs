@@ -117,7 +117,7 @@ impl Ledger {
 
     fn take_back_crash(&self, token: &LeaseToken, stored: &mut Stored, now: Timestamp) {
         let proof = Command::ProveAlive { epoch: token.epoch };
-        let detail = Detail { verb: history::verb(&proof), stages: &[], cause: None };
+        let detail = Detail::of(&proof);
         // Refused: it was no crash that ended the lease.
         if let Ok(step) = decide(&stored.job, proof, now, &self.policy) {
             stored.event = history::event(&stored.job, &step.job, stored.version + 1, now, detail);

@@ -44,11 +44,11 @@ impl Ledger {
         let span = span(&stored);
         let repaired = async {
             let command = Command::Reconcile { task_waiting };
-            match self.decide_and_write(&mut transaction, &stored, command, now).await? {
+            match self.decide_and_write(&mut transaction, &stored, command, None, now).await? {
                 Err(refusal) => Ok(Answer::Refused(refusal)),
                 Ok(written) => {
                     transaction.commit().await?;
-                    self.wake(&written.stored.job, &written.effects, written.deliveries);
+                    self.wake(&written);
                     Ok(Answer::from(&written))
                 }
             }

@@ -1,8 +1,9 @@
-//! The other transitions of a job: release, fail, park, reconcile, and parking by its user's mark.
+//! How a run ends that did not succeed: its job is released, failed or parked. And the deletion of a conversation, which
+//! withdraws its job.
 
 use chrono::Duration;
 use db::{Error, idempotency::forget_answers};
-use job::{Cause, Command, Effect, FailureCode, JobId, Refusal, State, Timestamp, decide};
+use job::{Cause, Command, Effect, FailureCode, JobId, Refusal, State, Timestamp};
 use outbox::reminders::lock_subscriptions;
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
@@ -11,14 +12,10 @@ use store::budgets::refund;
 use crate::{
     Ledger,
     claim::{LeaseToken, defer},
-    effects::{Abort, Written, after},
-    history::{self, Detail},
+    effects::{Abort, Written},
     retry_conflicts,
     row::{self, JobRow, Stored},
 };
-
-/// How many of a person's jobs are read and stored at once.
-const AT_ONCE: usize = 500;
 
 /// What a holder says of its run when it did not succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,11 +125,11 @@ impl Ledger {
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
         let already =
             stored.job.has_heard(&command).then(|| Answer::heard_before(&command, stored.job.state.clone()));
-        match self.decide_and_write_because(&mut transaction, &stored, command, cause, now).await? {
+        match self.decide_and_write(&mut transaction, &stored, command, cause, now).await? {
             Err(refusal) => Ok(already.unwrap_or(Answer::Refused(refusal))),
             Ok(written) => {
                 transaction.commit().await?;
-                self.wake(&written.stored.job, &written.effects, written.deliveries);
+                self.wake(&written);
                 Ok(Answer::from(&written))
             }
         }
@@ -142,50 +139,6 @@ impl Ledger {
     pub async fn defer(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
         let mut connection = self.db.pool().acquire().await?;
         defer(&mut connection, user.as_str(), job.as_str()).await
-    }
-
-    /// Says `RequireKeys` to each live job of a person who was just marked, in the marking transaction, which holds
-    /// the person's row: no admission can slip in between. A person may have very many: only their names are held all
-    /// at once.
-    pub(crate) async fn require_keys(
-        &self,
-        connection: &mut PgConnection,
-        user: &UserId,
-        now: Timestamp,
-    ) -> Result<(), Abort> {
-        let jobs: Vec<String> = sqlx::query_scalar(include_str!("../sql/jobs/live_of_user.sql"))
-            .bind(user.as_str())
-            .fetch_all(&mut *connection)
-            .await?;
-        for some in jobs.chunks(AT_ONCE) {
-            self.require_keys_of(connection, some, now).await?;
-        }
-        Ok(())
-    }
-
-    /// Says it to some of them, and stores them in one statement.
-    async fn require_keys_of(
-        &self,
-        connection: &mut PgConnection,
-        jobs: &[String],
-        now: Timestamp,
-    ) -> Result<(), Abort> {
-        let ids: Vec<&str> = jobs.iter().map(String::as_str).collect();
-        let mut rows = row::read_locked(connection, &ids).await?;
-        let detail = Detail { verb: history::verb(&Command::RequireKeys), stages: &[], cause: None };
-        let mut granted = Vec::with_capacity(rows.len());
-        for read in ids.iter().filter_map(|id| rows.remove(*id)) {
-            // Every live job grants this; one that refuses became terminal before it was locked. No other effect follows.
-            if let Ok(step) = decide(&read.job, Command::RequireKeys, now, &self.policy) {
-                granted.push(after(&read, &step, now, detail));
-            }
-        }
-        let stored: Vec<&Stored> = granted.iter().collect();
-        let kept = row::store(connection, &stored, now, &self.policy).await?;
-        if kept.len() < granted.len() {
-            return Err(Abort::Conflict);
-        }
-        Ok(())
     }
 
     /// Deletes a conversation with everything that hangs on it, and withdraws its live job, in one transaction
@@ -202,7 +155,7 @@ impl Ledger {
         let (mut transaction, now) = self.db.begin().await?;
         if let Some(live) = live_job(&mut transaction, user, conversation).await? {
             // A refusal is a job that came to rest meanwhile: nothing to withdraw.
-            let _ = self.decide_and_write(&mut transaction, &live, Command::Withdraw, now).await?;
+            let _ = self.decide_and_write(&mut transaction, &live, Command::Withdraw, None, now).await?;
         }
         // Its items' pushes go with it.
         lock_subscriptions(&mut transaction, user).await?;

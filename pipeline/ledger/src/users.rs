@@ -1,10 +1,21 @@
 //! A change of a person, which may park the person's jobs in the same transaction.
 
 use db::Error;
+use job::{Command, Timestamp, decide};
 use records::UserId;
+use sqlx::PgConnection;
 use store::{User, UserChange, users::write_change};
 
-use crate::{Ledger, effects::Abort, retry_conflicts};
+use crate::{
+    Ledger,
+    effects::{Abort, after},
+    history::Detail,
+    retry_conflicts,
+    row::{self, Stored},
+};
+
+/// How many of a person's jobs are read and stored at once.
+const AT_ONCE: usize = 500;
 
 impl Ledger {
     /// Changes a person (and, when marked, parks queued jobs). `None`: no such person.
@@ -26,5 +37,48 @@ impl Ledger {
         }
         transaction.commit().await?;
         Ok(user)
+    }
+
+    /// Says `RequireKeys` to each live job of a person who was just marked, in the marking transaction, which holds
+    /// the person's row: no admission can slip in between. A person may have very many: only their names are held all
+    /// at once.
+    async fn require_keys(
+        &self,
+        connection: &mut PgConnection,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<(), Abort> {
+        let jobs: Vec<String> = sqlx::query_scalar(include_str!("../sql/jobs/live_of_user.sql"))
+            .bind(user.as_str())
+            .fetch_all(&mut *connection)
+            .await?;
+        for some in jobs.chunks(AT_ONCE) {
+            self.require_keys_of(connection, some, now).await?;
+        }
+        Ok(())
+    }
+
+    /// Says it to some of them, and stores them in one statement.
+    async fn require_keys_of(
+        &self,
+        connection: &mut PgConnection,
+        jobs: &[String],
+        now: Timestamp,
+    ) -> Result<(), Abort> {
+        let ids: Vec<&str> = jobs.iter().map(String::as_str).collect();
+        let mut rows = row::read_locked(connection, &ids).await?;
+        let mut granted = Vec::with_capacity(rows.len());
+        for read in ids.iter().filter_map(|id| rows.remove(*id)) {
+            // Every live job grants this; one that refuses became terminal before it was locked. No other effect follows.
+            if let Ok(step) = decide(&read.job, Command::RequireKeys, now, &self.policy) {
+                granted.push(after(&read, &step, now, Detail::of(&Command::RequireKeys)));
+            }
+        }
+        let stored: Vec<&Stored> = granted.iter().collect();
+        let kept = row::store(connection, &stored, now, &self.policy).await?;
+        if kept.len() < granted.len() {
+            return Err(Abort::Conflict);
+        }
+        Ok(())
     }
 }

@@ -1,10 +1,7 @@
 //! Apps as operators see them, and the switch that they have.
 
 use db::Error;
-use ledger::{
-    OperatorAction,
-    operator::{Audited, write_action},
-};
+use ledger::OperatorAction;
 use records::{Timestamp, UserId};
 
 use crate::Operations;
@@ -60,8 +57,7 @@ impl Operations {
             .fetch_optional(&mut *transaction)
             .await?;
         let Some(owner) = owner.map(UserId::new) else { return Ok(false) };
-        let audited = Audited { user: Some(&owner), verb: "switch_off_app", subject: id };
-        write_action(&mut transaction, audited, action, now).await?;
+        action.record(&mut transaction, "switch_off_app", Some(&owner), id, now).await?;
         transaction.commit().await?;
         Ok(true)
     }
@@ -75,8 +71,7 @@ impl Operations {
             .fetch_optional(&mut *transaction)
             .await?;
         let Some(owner) = owner.map(UserId::new) else { return Ok(false) };
-        let audited = Audited { user: Some(&owner), verb: "switch_on_app", subject: id };
-        write_action(&mut transaction, audited, action, now).await?;
+        action.record(&mut transaction, "switch_on_app", Some(&owner), id, now).await?;
         transaction.commit().await?;
         Ok(true)
     }

@@ -2,10 +2,7 @@
 
 use db::Error;
 use job::Timestamp;
-use ledger::{
-    OperatorAction,
-    operator::{Audited, write_action},
-};
+use ledger::OperatorAction;
 use outbox::{Redelivery, deliveries::make_due};
 use records::UserId;
 use sqlx::{Postgres, QueryBuilder};
@@ -111,8 +108,7 @@ impl Operations {
             return Ok(again);
         };
         let subject = delivery_subject(endpoint, delivery);
-        let audited = Audited { user: Some(user), verb: "redeliver_webhook", subject: &subject };
-        write_action(&mut transaction, audited, action, now).await?;
+        action.record(&mut transaction, "redeliver_webhook", Some(user), &subject, now).await?;
         transaction.commit().await?;
         self.db.waker().deliveries_written();
         Ok(again)

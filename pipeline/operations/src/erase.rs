@@ -3,10 +3,7 @@
 
 use db::Error;
 use job::Timestamp;
-use ledger::{
-    OperatorAction,
-    operator::{Audited, write_action},
-};
+use ledger::OperatorAction;
 use outbox::reminders::lock_subscriptions;
 use records::{ConversationId, UserId};
 use sqlx::{AssertSqlSafe, PgConnection};
@@ -97,8 +94,7 @@ impl Operations {
                 counts.iter().map(|(table, rows)| format!("{table} {rows}")).collect::<Vec<_>>().join(", ")
             }
         };
-        let audited = Audited { user: None, verb: "delete_user", subject: user.as_str() };
-        write_action(&mut transaction, audited, action, now).await?;
+        action.record(&mut transaction, "delete_user", None, user.as_str(), now).await?;
         sqlx::query(include_str!("../sql/erase/note_begun.sql"))
             .bind(user.as_str())
             .bind(detail)

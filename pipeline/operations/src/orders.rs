@@ -3,10 +3,7 @@
 
 use db::Error;
 use job::{Job, JobId, Refusal};
-use ledger::{
-    OperatorAction,
-    operator::{Audited, Operation, write_action},
-};
+use ledger::{Operation, OperatorAction};
 use uuid::Uuid;
 
 use crate::Operations;
@@ -68,8 +65,7 @@ impl Operations {
     ) -> Result<GivenToMany, Error> {
         let id = id.to_string();
         let (mut transaction, now) = self.db.begin().await?;
-        let audited = Audited { user: None, verb: order.verb(), subject: &id };
-        write_action(&mut transaction, audited, action, now).await?;
+        action.record(&mut transaction, order.verb(), None, &id, now).await?;
         sqlx::query(include_str!("../sql/orders/count.sql"))
             .bind(order.verb())
             .bind(&id)

@@ -4,10 +4,7 @@
 
 use db::Error;
 use job::{Queue, Timestamp};
-use ledger::{
-    OperatorAction,
-    operator::{Audited, write_action},
-};
+use ledger::OperatorAction;
 
 use crate::Operations;
 
@@ -35,8 +32,7 @@ impl Operations {
         if paused.rows_affected() == 0 {
             return Ok(false);
         }
-        let audited = Audited { user: None, verb: "pause", subject: queue.as_str() };
-        write_action(&mut transaction, audited, action, now).await?;
+        action.record(&mut transaction, "pause", None, queue.as_str(), now).await?;
         transaction.commit().await?;
         Ok(true)
     }
@@ -52,8 +48,7 @@ impl Operations {
         if resumed.rows_affected() == 0 {
             return Ok(false);
         }
-        let audited = Audited { user: None, verb: "resume", subject: queue.as_str() };
-        write_action(&mut transaction, audited, action, now).await?;
+        action.record(&mut transaction, "resume", None, queue.as_str(), now).await?;
         transaction.commit().await?;
         self.db.waker().job_queued(queue);
         Ok(true)

@@ -2,10 +2,7 @@
 
 use db::Error;
 use job::Timestamp;
-use ledger::{
-    OperatorAction,
-    operator::{Audited, write_action},
-};
+use ledger::OperatorAction;
 use records::UserId;
 use serde_json::Value;
 use sqlx::AssertSqlSafe;
@@ -56,8 +53,7 @@ impl Operations {
             .fetch_one(&mut *transaction)
             .await?;
         if is_there {
-            let audited = Audited { user: Some(user), verb: "export_user", subject: user.as_str() };
-            write_action(&mut transaction, audited, action, now).await?;
+            action.record(&mut transaction, "export_user", Some(user), user.as_str(), now).await?;
         }
         transaction.commit().await?;
         Ok(is_there)

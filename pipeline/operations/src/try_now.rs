@@ -2,10 +2,7 @@
 
 use db::Error;
 use job::Timestamp;
-use ledger::{
-    OperatorAction,
-    operator::{Audited, write_action},
-};
+use ledger::OperatorAction;
 use records::UserId;
 use sqlx::PgConnection;
 
@@ -79,8 +76,7 @@ impl Operations {
             .await?;
         close_breaker(&mut transaction, user, endpoint).await?;
         let subject = delivery_subject(endpoint, delivery);
-        let audited = Audited { user: Some(user), verb: "try_webhook_now", subject: &subject };
-        write_action(&mut transaction, audited, action, now).await?;
+        action.record(&mut transaction, "try_webhook_now", Some(user), &subject, now).await?;
         transaction.commit().await?;
         self.db.waker().deliveries_written();
         Ok(answer)
@@ -113,8 +109,7 @@ impl Operations {
             return Ok(Some(TriedNow::Nothing));
         }
         close_breaker(&mut transaction, user, endpoint).await?;
-        let audited = Audited { user: Some(user), verb: "try_webhook_now", subject: endpoint };
-        write_action(&mut transaction, audited, action, now).await?;
+        action.record(&mut transaction, "try_webhook_now", Some(user), endpoint, now).await?;
         transaction.commit().await?;
         self.db.waker().deliveries_written();
         Ok(Some(TriedNow::Due(due)))

@@ -1,10 +1,7 @@
 //! What must hold in every database, asked of a live one. Each check is one statement, so it sees one moment.
 
 use db::Error;
-use ledger::{
-    OperatorAction,
-    operator::{Audited, write_action},
-};
+use ledger::OperatorAction;
 use sqlx::PgConnection;
 
 use crate::Operations;
@@ -151,8 +148,7 @@ impl Operations {
             .await?;
         let corrected = statuses.rows_affected() + codes.rows_affected() + usage.rows_affected();
         if corrected > 0 {
-            let audited = Audited { user: None, verb: "recount", subject: "totals" };
-            write_action(&mut transaction, audited, action, now).await?;
+            action.record(&mut transaction, "recount", None, "totals", now).await?;
         }
         transaction.commit().await?;
         Ok(corrected > 0)

@@ -2,10 +2,7 @@
 
 use db::Error;
 use job::Timestamp;
-use ledger::{
-    OperatorAction,
-    operator::{Audited, write_action},
-};
+use ledger::OperatorAction;
 use outbox::{
     EndpointChange,
     deliveries::{
@@ -20,11 +17,12 @@ use sqlx::{Postgres, QueryBuilder};
 use crate::Operations;
 
 /// An endpoint, with what waits for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct EndpointView {
     pub user_id: String,
     pub endpoint_id: String,
     /// Scheme and host of its URL: what stands behind may be a secret of its owner's.
+    #[sqlx(rename = "url", try_from = "Url")]
     pub host: String,
     /// Whether it receives anything.
     pub enabled: bool,
@@ -69,36 +67,14 @@ pub enum Enabled {
     ByOwner,
 }
 
-#[derive(sqlx::FromRow)]
-struct EndpointRow {
-    user_id: String,
-    endpoint_id: String,
-    url: String,
-    enabled: bool,
-    disabled_reason: Option<String>,
-    failing_since: Option<Timestamp>,
-    consecutive_failures: i32,
-    open_until: Option<Timestamp>,
-    last_success_at: Option<Timestamp>,
-    updated_at: Timestamp,
-    waiting: i64,
-}
+/// A URL as it is stored; operators see its host.
+#[derive(sqlx::Type)]
+#[sqlx(transparent)]
+struct Url(String);
 
-impl From<EndpointRow> for EndpointView {
-    fn from(row: EndpointRow) -> Self {
-        Self {
-            host: host(&row.url),
-            user_id: row.user_id,
-            endpoint_id: row.endpoint_id,
-            enabled: row.enabled,
-            disabled_reason: row.disabled_reason,
-            failing_since: row.failing_since,
-            consecutive_failures: row.consecutive_failures,
-            open_until: row.open_until,
-            last_success_at: row.last_success_at,
-            updated_at: row.updated_at,
-            waiting: row.waiting,
-        }
+impl From<Url> for String {
+    fn from(url: Url) -> Self {
+        host(&url.0)
     }
 }
 
@@ -141,8 +117,7 @@ impl Operations {
             query.push(" and endpoint_id = ").push_bind(endpoint.to_owned());
         }
         query.push(" order by updated_at desc limit ").push_bind(limit);
-        let rows: Vec<EndpointRow> = query.build_query_as().fetch_all(&mut *transaction).await?;
-        Ok(rows.into_iter().map(EndpointView::from).collect())
+        Ok(query.build_query_as().fetch_all(&mut *transaction).await?)
     }
 
     /// Deliveries that were given up, a person's or everybody's, newest first; a page behind (finished_at, delivery id).
@@ -189,15 +164,14 @@ impl Operations {
         let change = EndpointChange { enabled: Some(true), ..EndpointChange::default() };
         row::change(&mut transaction, user, endpoint, &change, now).await?;
         waiting::wake(&mut transaction, user.as_str(), endpoint, now).await?;
-        let audited = Audited { user: Some(user), verb: "enable_webhook", subject: endpoint };
-        write_action(&mut transaction, audited, action, now).await?;
+        action.record(&mut transaction, "enable_webhook", Some(user), endpoint, now).await?;
         transaction.commit().await?;
         self.db.waker().deliveries_written();
         Ok(answer)
     }
 
     /// Makes at most `limit` deliveries due again that happened since `since` and were given up before `begun`, oldest
-    /// first, as their owner may (`Ledger::recover`): exhausted, or cancelled by the endpoint's 410, under their old ids, and
+    /// first, as their owner may (`Outbox::recover`): exhausted, or cancelled by the endpoint's 410, under their old ids, and
     /// those of a disabled endpoint wait until it is enabled, as long as the retention counted from their events lasts. Answers how many; `None`: no such endpoint. Called again
     /// with the same `begun` until it answers 0, it has recovered all, and follows none that fails again.
     pub async fn recover_deliveries(
@@ -221,8 +195,7 @@ impl Operations {
             transaction.rollback().await?;
             return Ok(Some(0));
         }
-        let audited = Audited { user: Some(user), verb: "recover_webhook", subject: endpoint };
-        write_action(&mut transaction, audited, action, now).await?;
+        action.record(&mut transaction, "recover_webhook", Some(user), endpoint, now).await?;
         transaction.commit().await?;
         self.db.waker().deliveries_written();
         Ok(Some(recovered))

@@ -1,17 +1,17 @@
 //! Webhook endpoints (DECISIONS §6).
 
-use db::{Error, idempotency::forget_answers, lock_user};
+use db::{Error, idempotency::forget_answers, lock_user, secrets::Context};
 use records::{EventKind, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
 
 use crate::{Outbox, deliveries::waiting};
 
-mod create;
 pub mod row;
-mod secret;
 
-pub use create::EndpointRefusal;
 use row::{EndpointRow, is_of_another};
+
+/// How many a user may have (DECISIONS §6): every event is sent to each of them, at the cost of all users' turns.
+const MOST: i64 = 20;
 
 /// An endpoint to be created.
 #[derive(Clone, Debug)]
@@ -64,6 +64,15 @@ pub struct EndpointChange {
     pub force: bool,
 }
 
+/// Why an endpoint is not made. Nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointRefusal {
+    /// The user has as many endpoints as one may have.
+    TooMany,
+    /// The user has one with this URL, and `force` was not asked for.
+    SameUrl,
+}
+
 /// Why an endpoint is not changed. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointChangeRefusal {
@@ -91,6 +100,40 @@ impl Outbox {
             .fetch_optional(self.db.pool())
             .await?;
         row.map(Endpoint::try_from).transpose()
+    }
+
+    /// Stores an endpoint. Those of installed apps do not count; those that are switched off count, too: they can be switched on again at any time.
+    pub async fn create_endpoint(
+        &self,
+        user: &UserId,
+        new: &NewEndpoint,
+    ) -> Result<Result<Endpoint, EndpointRefusal>, Error> {
+        let events: Vec<&str> = new.events.iter().map(|event| event.as_str()).collect();
+        let secret = self.db.secrets().seal(Context::endpoint(user.as_str(), &new.id), &new.secret)?;
+        let (mut transaction, _) = self.db.begin_creating(&[&new.id]).await?;
+        lock_user(&mut transaction, user).await?;
+        let (others, same_url): (i64, bool) = sqlx::query_as(include_str!("../sql/endpoints/count_own.sql"))
+            .bind(user.as_str())
+            .bind(&new.url)
+            .fetch_one(&mut *transaction)
+            .await?;
+        if same_url && !new.force {
+            return Ok(Err(EndpointRefusal::SameUrl));
+        }
+        if others >= MOST {
+            return Ok(Err(EndpointRefusal::TooMany));
+        }
+        let row: EndpointRow = sqlx::query_as(include_str!("../sql/endpoints/create.sql"))
+            .bind(user.as_str())
+            .bind(&new.id)
+            .bind(&new.url)
+            .bind(events)
+            .bind(new.format.as_str())
+            .bind(secret)
+            .fetch_one(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        row.try_into().map(Ok)
     }
 
     /// Changes an endpoint. A change that repeats the URL that the endpoint has is no conflict.
@@ -121,6 +164,25 @@ impl Outbox {
             self.db.waker().deliveries_written();
         }
         row.try_into().map(Ok)
+    }
+
+    /// Gives an endpoint a new secret. For 24 hours deliveries carry a signature of each, the new one first. Said once more
+    /// within that time, it replaces the new one alone: the answer that held it may have been lost, and what receivers have
+    /// signs until its 24 hours are over. `None`: no such endpoint.
+    pub async fn rotate_secret(
+        &self,
+        user: &UserId,
+        id: &str,
+        secret: &SecretString,
+    ) -> Result<Option<Endpoint>, Error> {
+        let sealed = self.db.secrets().seal(Context::endpoint(user.as_str(), id), secret)?;
+        let row: Option<EndpointRow> = sqlx::query_as(include_str!("../sql/endpoints/rotate_secret.sql"))
+            .bind(user.as_str())
+            .bind(id)
+            .bind(sealed)
+            .fetch_optional(self.db.pool())
+            .await?;
+        row.map(Endpoint::try_from).transpose()
     }
 
     /// Deletes an endpoint with its deliveries, and forgets what was answered of it. `false`: no such endpoint.

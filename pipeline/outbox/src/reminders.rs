@@ -9,7 +9,7 @@ use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-mod fire;
+use crate::Outbox;
 
 /// Why a person is reminded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ struct Noticed {
 /// Says that these items of one person were given these due dates, in the transaction that does so: what was still to be
 /// sent of an earlier date is cancelled, a push to each subscription is written, and the reminder is set for the moment
 /// itself. A date that has passed already gets one push. Items with equal ids count once, the last one. Returns how many
-/// pushes were written: after the commit, [`Outbox::wake_pushes`](crate::Outbox::wake_pushes) takes that number.
+/// pushes were written: after the commit, [`Outbox::wake_pushes`] takes that number.
 pub async fn schedule(
     connection: &mut PgConnection,
     user: &UserId,
@@ -166,6 +166,40 @@ async fn write_pushes(
         .execute(connection)
         .await?;
     Ok(written.rows_affected())
+}
+
+#[derive(sqlx::FromRow)]
+struct Fired {
+    user_id: String,
+    action_item_id: String,
+    revision: i64,
+    due_at: Timestamp,
+    is_open: bool,
+}
+
+impl Outbox {
+    /// Fires at most `limit` reminders whose moment has come: a push to each subscription, in the transaction that marks
+    /// them as fired. Another process that fires skips locked ones. Returns how many were fired.
+    pub async fn fire_reminders(&self, limit: i64) -> Result<usize, Error> {
+        let (mut transaction, now) = self.db.begin().await?;
+        // An item that is done, or has another date by now, is nothing to be reminded of.
+        let fired: Vec<Fired> = sqlx::query_as(include_str!("../sql/reminders/take_due.sql"))
+            .bind(now)
+            .bind(limit)
+            .fetch_all(&mut *transaction)
+            .await?;
+        for reminder in fired.iter().filter(|reminder| reminder.is_open) {
+            let noticed = Noticed {
+                item: reminder.action_item_id.clone(),
+                revision: reminder.revision,
+                due_at: reminder.due_at,
+            };
+            let user = UserId::new(reminder.user_id.as_str());
+            write_pushes(&mut transaction, &user, &[noticed], Notice::Due, now).await?;
+        }
+        transaction.commit().await?;
+        Ok(fired.len())
+    }
 }
 
 /// The same for every subscription, and on every try: what a receiver knows a repeat by.

@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use db::{DueRow, Error};
+use db::{
+    Error,
+    cursor::{self, Cursor, KeysetPage},
+};
 use job::{Dispatch, Generation, JobId, Timestamp};
 use records::UserId;
 use trace::TraceContext;
@@ -35,8 +38,8 @@ pub struct HandOver {
 /// A job that waits for its task to be delivered, longer than it should.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DueTask {
-    /// When it was due, whose, and which.
-    pub passed: DueRow,
+    pub user_id: UserId,
+    pub job_id: JobId,
     pub generation: Generation,
     pub dispatch: Dispatch,
     /// It was handed over so long ago that it is lost, whatever the queue answers.
@@ -114,21 +117,29 @@ impl Outbox {
     }
 
     /// At most `limit` jobs after `after` whose task should have been delivered by now, oldest first.
-    pub async fn due_tasks(&self, after: Option<&DueRow>, limit: i64) -> Result<Vec<DueTask>, Error> {
+    pub async fn due_tasks(
+        &self,
+        after: Option<&Cursor>,
+        limit: i64,
+    ) -> Result<KeysetPage<Vec<DueTask>>, Error> {
+        let (at, _, job) = cursor::bound(after);
         let rows: Vec<(Timestamp, String, String, i64, i64, bool)> =
             sqlx::query_as(include_str!("../sql/tasks/due.sql"))
-                .bind(after.map(|(at, ..)| at))
-                .bind(after.map(|(.., job)| job.as_str()))
+                .bind(at)
+                .bind(job)
                 .bind(limit)
                 .fetch_all(self.db.pool())
                 .await?;
-        let due = |(at, user, job, generation, dispatch, is_old)| DueTask {
-            passed: (at, UserId::new(user), JobId::from_text(job)),
+        let last = rows.last().map(|(at, user, job, ..)| (*at, user.clone(), job.clone()));
+        let next = cursor::next_cursor(rows.len(), limit, last);
+        let due = |(_, user, job, generation, dispatch, is_old)| DueTask {
+            user_id: UserId::new(user),
+            job_id: JobId::from_text(job),
             generation: Generation(generation),
             dispatch: Dispatch(dispatch),
             is_old,
         };
-        Ok(rows.into_iter().map(due).collect())
+        Ok(KeysetPage { found: rows.into_iter().map(due).collect(), next })
     }
 }
 

@@ -33,7 +33,7 @@ pub use drafts::{
     Verdict,
 };
 pub use failure::{Failure, MAX_RETRY_AFTER};
-pub use fan_out::{Announcement, plan_fan_out};
+pub use fan_out::plan_fan_out;
 pub use finalize::{Finalized, Kept, Stages, finalize};
 pub use health::{ServerAnswer, ServerHealth};
 pub use material::{Context, Material, Photo, PromptApp, RecentItem};

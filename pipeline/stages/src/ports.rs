@@ -69,12 +69,14 @@ pub trait CheckpointStore: Send + Sync {
     /// The output that this job recorded under `key`, in this run or an earlier one.
     fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>>;
 
-    /// Records an output, only while the run holds its job; else `LeaseLost`. On a conflict the first record stands.
-    fn record<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>>;
-
-    /// Records an output over one that was recalled under `key` and could not be decoded, only while the run holds
-    /// its job; else `LeaseLost`. Otherwise every run to come would pay for it once more.
-    fn record_anew<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>>;
+    /// Records an output, only while the run holds its job; else `LeaseLost`. On a conflict the first record stands, unless
+    /// it `replaces` one that was recalled and could not be decoded: every run to come would pay for it once more.
+    fn record<'a>(
+        &'a self,
+        key: &'a StepKey,
+        output: Value,
+        replaces: bool,
+    ) -> BoxFuture<'a, Result<(), Interrupted>>;
 
     /// Whether the process wants to stop. Asked before every step, so that a run ends at a checkpoint.
     fn should_stop(&self) -> bool;

@@ -90,10 +90,7 @@ impl<'a> Run<'a> {
         }
         let output = stage.run(input).await?;
         let fresh = serde_json::to_value(&output).map_err(|_| job::FailureCode::Internal)?;
-        match kept {
-            None => self.checkpoints.record(&key, fresh).await?,
-            Some(_) => self.checkpoints.record_anew(&key, fresh).await?,
-        }
+        self.checkpoints.record(&key, fresh, kept.is_some()).await?;
         Ok((output, false))
     }
 }

@@ -8,6 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use fakes::*;
 use job::FailureCode;
+use records::EventKind;
 use stages::*;
 
 const WORDS: &str = "Tomorrow we will paint the old boat at last.";
@@ -27,7 +28,7 @@ async fn short_talk_that_the_judge_discards_goes_no_further() {
     let (fake, finalized) = finalized(discards(), material("Hello. Testing, testing.")).await;
     assert_eq!(finalized, Finalized::Discarded);
     assert_eq!(fake.called("describe"), 0);
-    assert_eq!(plan_fan_out(&finalized), [Announcement::ConversationDiscarded]);
+    assert_eq!(plan_fan_out(&finalized), [EventKind::ConversationDiscarded]);
 }
 
 #[tokio::test]
@@ -220,14 +221,12 @@ async fn a_prompt_app_that_fails_is_tried_twice_and_dropped_alone() {
 #[tokio::test]
 async fn only_what_there_is_is_announced() {
     let (_, bare) = finalized(Fake::default(), material(WORDS)).await;
-    assert_eq!(plan_fan_out(&bare), [Announcement::ConversationCompleted]);
+    assert_eq!(plan_fan_out(&bare), [EventKind::ConversationCompleted]);
 
     let rich =
         Fake { items: vec![item("Call Ana", None)], memories: vec![memory("Has a boat")], ..Fake::default() };
-    let names: Vec<_> = plan_fan_out(&finalized(rich, material(WORDS)).await.1)
-        .into_iter()
-        .map(Announcement::as_str)
-        .collect();
+    let names: Vec<_> =
+        plan_fan_out(&finalized(rich, material(WORDS)).await.1).into_iter().map(EventKind::as_str).collect();
     assert_eq!(names, ["conversation.completed", "action_item.created", "memory.created"]);
 }
 

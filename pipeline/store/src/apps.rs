@@ -43,11 +43,20 @@ impl AppVisibility {
     }
 }
 
+impl TryFrom<String> for AppVisibility {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|one| one.as_str() == name).ok_or(name)
+    }
+}
+
 /// What an owner sets; every URL was checked by the guard.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
 pub struct AppFields {
     pub name: String,
     pub description: String,
+    #[sqlx(try_from = "String")]
     pub visibility: AppVisibility,
     /// What paths of its manifest are resolved against.
     pub home_url: Option<String>,
@@ -61,6 +70,7 @@ pub struct AppFields {
     /// An MCP server whose tools it lends.
     pub mcp_url: Option<String>,
     /// What becomes of the token for that server.
+    #[sqlx(skip)]
     pub mcp_token: McpToken,
 }
 
@@ -79,10 +89,13 @@ pub struct KeptManifest {
 }
 
 /// An app as a user sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct App {
+    #[sqlx(rename = "app_id")]
     pub id: String,
+    #[sqlx(rename = "user_id", try_from = "String")]
     pub owner: UserId,
+    #[sqlx(flatten)]
     pub fields: AppFields,
     pub manifest: Option<String>,
     pub manifest_fetched_at: Option<Timestamp>,
@@ -90,8 +103,8 @@ pub struct App {
     pub version: i64,
     /// Since when its server has not answered.
     pub failing_since: Option<Timestamp>,
-    /// When and why an operator switched it off.
-    pub switched_off: Option<(Timestamp, String)>,
+    /// Why an operator switched it off.
+    pub switched_off_reason: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     /// Whether the user who asks has installed it.
@@ -144,7 +157,7 @@ impl Store {
         id: Option<&str>,
         filter: &AppFilter,
     ) -> Result<Vec<App>, Error> {
-        let rows: Vec<AppRow> = sqlx::query_as(include_str!("../sql/apps/list.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/apps/list.sql"))
             .bind(user.as_str())
             .bind(id)
             .bind(filter.installed)
@@ -152,8 +165,7 @@ impl Store {
             .bind(filter.limit)
             .bind(filter.offset)
             .fetch_all(self.db.pool())
-            .await?;
-        rows.into_iter().map(App::try_from).collect()
+            .await?)
     }
 
     /// The apps that a user installed and may use, in the order in which they were installed.
@@ -184,65 +196,6 @@ impl Store {
             .execute(self.db.pool())
             .await?;
         Ok(())
-    }
-}
-
-#[derive(sqlx::FromRow)]
-struct AppRow {
-    app_id: String,
-    user_id: String,
-    name: String,
-    description: String,
-    visibility: String,
-    home_url: Option<String>,
-    manifest_url: Option<String>,
-    webhook_url: Option<String>,
-    setup_url: Option<String>,
-    setup_completed_url: Option<String>,
-    summary_prompt: Option<String>,
-    mcp_url: Option<String>,
-    manifest: Option<String>,
-    manifest_fetched_at: Option<Timestamp>,
-    version: i64,
-    failing_since: Option<Timestamp>,
-    switched_off_at: Option<Timestamp>,
-    switched_off_reason: Option<String>,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    installed: bool,
-}
-
-impl TryFrom<AppRow> for App {
-    type Error = Error;
-
-    fn try_from(row: AppRow) -> Result<Self, Error> {
-        let visibility = AppVisibility::ALL.into_iter().find(|one| one.as_str() == row.visibility);
-        let wrong = || Error::ImpossibleRow { table: "apps", id: row.app_id.clone(), column: "visibility" };
-        Ok(Self {
-            fields: AppFields {
-                visibility: visibility.ok_or_else(wrong)?,
-                name: row.name,
-                description: row.description,
-                home_url: row.home_url,
-                manifest_url: row.manifest_url,
-                webhook_url: row.webhook_url,
-                setup_url: row.setup_url,
-                setup_completed_url: row.setup_completed_url,
-                summary_prompt: row.summary_prompt,
-                mcp_url: row.mcp_url,
-                mcp_token: McpToken::Keep,
-            },
-            id: row.app_id,
-            owner: UserId::new(row.user_id),
-            manifest: row.manifest,
-            manifest_fetched_at: row.manifest_fetched_at,
-            version: row.version,
-            failing_since: row.failing_since,
-            switched_off: row.switched_off_at.zip(row.switched_off_reason),
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-            installed: row.installed,
-        })
     }
 }
 

@@ -1,13 +1,11 @@
 //! Conversations as their owner sees and changes them.
 
-mod in_progress;
 mod page;
 pub mod row;
 pub mod shapes;
 mod spoken;
 mod view;
 
-pub use in_progress::InProgress;
 pub use view::views;
 
 use std::convert::Infallible;
@@ -65,6 +63,14 @@ pub struct ConversationView {
     pub apps_results: Vec<(Option<String>, String)>,
 }
 
+/// A conversation that still takes words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InProgress {
+    pub id: ConversationId,
+    /// A socket fills it, or did.
+    pub is_live: bool,
+}
+
 /// What a PATCH changes; `None` leaves it.
 #[derive(Clone, Debug, Default)]
 pub struct ConversationChange {
@@ -94,6 +100,17 @@ impl Store {
     ) -> Result<Vec<ConversationView>, Error> {
         let Ok(views) = self.conversations_within(user, filter, |_| Ok::<(), Infallible>(())).await?;
         Ok(views)
+    }
+
+    /// The user's most recently active conversation in progress; the stub of a socket into which nothing was said yet is
+    /// none.
+    pub async fn in_progress(&self, user: &UserId) -> Result<Option<InProgress>, Error> {
+        let found: Option<(String, bool)> =
+            sqlx::query_as(include_str!("../sql/conversations/in_progress.sql"))
+                .bind(user.as_str())
+                .fetch_optional(self.db.pool())
+                .await?;
+        Ok(found.map(|(id, is_live)| InProgress { id: ConversationId::new(id), is_live }))
     }
 
     /// Applies a person's change; what a person set survives completion and replay. A folder that the person does not

@@ -1,19 +1,22 @@
 //! Goals: at most three of a person's are active, also when two are made at once.
 
-mod active;
 mod change;
 mod progress;
 mod row;
 
-use records::{Goal, GoalId, GoalType, UserId};
+use records::{Goal, GoalId, GoalType, Timestamp, UserId};
+use sqlx::PgConnection;
 
-use self::{active::make_room, row::GoalRow};
+use self::row::GoalRow;
 pub use self::{
     change::{GoalChange, GoalRefusal},
     progress::GoalPoint,
 };
 use crate::Store;
 use db::{Error, idempotency::forget_answers, lock_user};
+
+/// How many goals besides the newest are active at most: three in all (spec, "Limits").
+const OTHERS: i64 = 2;
 
 /// A goal to be created; it is active.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,4 +99,21 @@ impl Store {
         transaction.commit().await?;
         Ok(deleted.rows_affected() > 0)
     }
+}
+
+/// Deactivates the oldest active ones, so that `newest` makes three at most. The caller holds the person's row.
+async fn make_room(
+    connection: &mut PgConnection,
+    user: &UserId,
+    newest: &GoalId,
+    now: Timestamp,
+) -> Result<(), Error> {
+    sqlx::query(include_str!("../sql/goals/end_oldest.sql"))
+        .bind(user.as_str())
+        .bind(newest.as_str())
+        .bind(now)
+        .bind(OTHERS)
+        .execute(connection)
+        .await?;
+    Ok(())
 }

@@ -1,7 +1,5 @@
 //! Action items.
 
-mod by_id;
-
 use db::Error;
 use records::{ActionItem, ActionItemId, ConversationId, Timestamp, UserId};
 use sqlx::QueryBuilder;
@@ -43,6 +41,16 @@ impl Store {
         query.push(" order by created_at desc, position, action_item_id");
         push_page(&mut query, &filter.page);
         let rows: Vec<ItemRow> = query.build_query_as().fetch_all(self.db.pool()).await?;
+        Ok(rows.into_iter().map(ActionItem::from).collect())
+    }
+
+    /// Those of the named items that still exist, in the order of their names.
+    pub async fn action_items_named(&self, user: &UserId, ids: &[String]) -> Result<Vec<ActionItem>, Error> {
+        let rows: Vec<ItemRow> = sqlx::query_as(include_str!("../sql/items/by_ids.sql"))
+            .bind(user.as_str())
+            .bind(ids)
+            .fetch_all(self.db.pool())
+            .await?;
         Ok(rows.into_iter().map(ActionItem::from).collect())
     }
 }

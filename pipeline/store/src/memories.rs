@@ -1,7 +1,5 @@
 //! Memories.
 
-mod by_id;
-
 use db::{After, Error};
 use records::{ConversationId, Memory, MemoryCategory, MemoryId, Timestamp, UserId};
 use sqlx::QueryBuilder;
@@ -35,6 +33,16 @@ impl Store {
         query.push(" order by created_at desc, memory_id");
         push_rows(&mut query, filter.limit, if filter.after.is_some() { 0 } else { filter.offset });
         let rows: Vec<MemoryRow> = query.build_query_as().fetch_all(self.db.pool()).await?;
+        rows.into_iter().map(Memory::try_from).collect()
+    }
+
+    /// Those of the named memories that still exist, in the order of their names.
+    pub async fn memories_named(&self, user: &UserId, ids: &[String]) -> Result<Vec<Memory>, Error> {
+        let rows: Vec<MemoryRow> = sqlx::query_as(include_str!("../sql/memories/by_ids.sql"))
+            .bind(user.as_str())
+            .bind(ids)
+            .fetch_all(self.db.pool())
+            .await?;
         rows.into_iter().map(Memory::try_from).collect()
     }
 

@@ -8,45 +8,24 @@
     reason = "shared by test files; a test may panic"
 )]
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
 use job::{JobId, Queue, WorkerId};
 use ledger::{ClaimRequest, CreateOutcome, Ledger, NewContent, NewConversation};
-use prometheus::{Registry, TextEncoder};
-use reconciler::{Counts, Metrics, Reconciler, Settings};
+use prometheus::{IntCounter, Registry, TextEncoder};
+use reconciler::{Metrics, Reconciler, Settings};
 use records::{ConversationId, Segment, Source, UserId};
 use sqlx::{AssertSqlSafe, PgPool};
 use store::UserChange;
 use testbed::TestDatabase;
 use tokio_util::sync::CancellationToken;
 
-#[derive(Default)]
-pub struct Tally {
-    pub retries: AtomicU64,
-    pub dead_letters: AtomicU64,
-}
-
-impl Counts for Tally {
-    fn retry(&self) {
-        self.retries.fetch_add(1, Ordering::SeqCst);
-    }
-    fn dead_letter(&self) {
-        self.dead_letters.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
 pub struct Setup {
     pub pool: PgPool,
     pub ledger: Ledger,
     pub metrics: Metrics,
-    pub tally: Arc<Tally>,
+    pub retries: IntCounter,
+    pub dead_letters: IntCounter,
     pub stop: CancellationToken,
     registry: Registry,
     _database: TestDatabase,
@@ -62,10 +41,20 @@ impl Setup {
         let ledger =
             Ledger::new(database.options(), ledger::Settings { connections: 4, ..Default::default() });
         assert!(ledger.store().create_user(&user(), &UserChange::default()).await.unwrap());
-        let (registry, tally) = (Registry::new(), Arc::new(Tally::default()));
-        let metrics = Metrics::new(&registry, tally.clone()).unwrap();
-        let pool = database.pool(2).await;
-        Self { pool, ledger, metrics, tally, stop: CancellationToken::new(), registry, _database: database }
+        let registry = Registry::new();
+        let [retries, dead_letters] =
+            ["retries", "dead_letters"].map(|name| IntCounter::new(name, "help").unwrap());
+        let metrics = Metrics::new(&registry, retries.clone(), dead_letters.clone()).unwrap();
+        Self {
+            pool: database.pool(2).await,
+            ledger,
+            metrics,
+            retries,
+            dead_letters,
+            stop: CancellationToken::new(),
+            registry,
+            _database: database,
+        }
     }
 
     pub fn reconciler(&self, page: i64) -> Reconciler {

@@ -1,5 +1,6 @@
 //! `listen jobs dismiss`: marks dead letters that will not be replayed as done with.
 
+use ledger::Operation;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -55,7 +56,7 @@ pub(super) async fn one(
         return Ok(ExitCode::SUCCESS);
     }
     let job = JobId::from_text(id.to_owned());
-    match operations.discard(&job, &dismiss.cause.action()).await? {
+    match operations.operate(&job, Operation::Discard, &dismiss.cause.action(), None).await? {
         None => Err(no_job(id)),
         Some(Err(refusal)) => Err(Exit::Refused(super::refused(operations, id, refusal).await).into()),
         Some(Ok(job)) => {

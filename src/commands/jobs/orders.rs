@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use job::{Command, Job, JobId, Policy, Refusal, State};
-use ledger::OperatorAction;
+use ledger::{Operation, OperatorAction};
 use operations::{JobFilter, Operations, OrderOfMany};
 use serde_json::json;
 
@@ -83,8 +83,8 @@ impl Order {
     ) -> Result<Option<Result<Job, Refusal>>, db::Error> {
         let job = JobId::from_text(id.to_owned());
         match self {
-            Self::RunNow => operations.run_now(&job, action).await,
-            Self::Cancel => operations.cancel(&job, action).await,
+            Self::RunNow => operations.operate(&job, Operation::RunNow, action, None).await,
+            Self::Cancel => operations.operate(&job, Operation::Cancel, action, None).await,
         }
     }
 }

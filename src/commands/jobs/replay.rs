@@ -1,5 +1,6 @@
 //! `listen jobs replay`: one dead letter at once, or many as an operation that outlives this command.
 
+use ledger::Operation;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -73,11 +74,8 @@ pub(super) async fn one(
         return Ok(ExitCode::SUCCESS);
     }
     let (job, action) = (JobId::from_text(id.to_owned()), replay.cause.action());
-    let answer = match replay.from_scratch {
-        true => operations.replay_from_scratch(&job, &action).await?,
-        false => operations.replay(&job, &action).await?,
-    };
-    match answer {
+    let operation = Operation::Replay { from_scratch: replay.from_scratch };
+    match operations.operate(&job, operation, &action, None).await? {
         None => Err(no_job(id)),
         Some(Err(refusal)) => Err(Exit::Refused(super::refused(operations, id, refusal).await).into()),
         Some(Ok(job)) => {

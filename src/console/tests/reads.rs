@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use job::Queue;
-use ledger::OperatorAction;
+use ledger::{Operation, OperatorAction};
 use operations::Operations;
 
 use super::world::{SAID, Who, World};
@@ -13,7 +13,13 @@ async fn no_page_shows_what_a_person_said_and_none_takes_text_for_markup() {
     let job = world.dead("c").await;
     world.admitted("d").await;
     let action = OperatorAction { operator: "<i>olga</i>".into(), reason: "<script>x</script>".into() };
-    world.ledger.replay(&job, &action).await.unwrap().unwrap().unwrap();
+    world
+        .ledger
+        .operate(&job, Operation::Replay { from_scratch: false }, &action, None)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     Operations::new(&world.ledger).pause(Queue::Creation, &action).await.unwrap();
     let cookie = world.cookie("olga's").await;
     let olga = Who { cookie: &cookie, ..Who::default() };

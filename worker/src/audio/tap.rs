@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use records::UserId;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio::time::{Instant, sleep_until};
@@ -107,7 +108,7 @@ impl Drop for AudioTap {
         if let Some(chunk) = self.gathered.take().filter(|chunk| !chunk.bytes.is_empty()) {
             self.line.push(chunk);
         }
-        self.line.waiting().is_closed = true;
+        self.line.waiting.lock().is_closed = true;
         self.line.changed.notify_one();
     }
 }
@@ -118,7 +119,7 @@ impl Line {
     }
 
     fn push(&self, chunk: Chunk) {
-        let mut waiting = self.waiting();
+        let mut waiting = self.waiting.lock();
         if waiting.chunks.len() >= MOST_WAITING {
             waiting.chunks.pop_front();
             self.shared.metrics.dropped("behind");
@@ -128,15 +129,11 @@ impl Line {
         self.changed.notify_one();
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The next request's audio; `None` when there is no more.
     async fn next(&self) -> Option<Chunk> {
         loop {
             {
-                let mut waiting = self.waiting();
+                let mut waiting = self.waiting.lock();
                 if let Some(chunk) = waiting.chunks.pop_front() {
                     return Some(chunk);
                 }

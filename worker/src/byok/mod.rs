@@ -19,10 +19,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use crate::chance::Chance;
-use crate::heartbeat::{LeaseRegistry, beat};
 use crate::metrics::Metrics;
 use crate::settings::Settings;
+use crate::shared::Shared;
 
 use permit::Permits;
 use queue::{Queue, Waiting};
@@ -42,19 +41,13 @@ pub struct ByokRuns {
 
 /// What all keyed runs of the process share.
 struct Registry {
-    ledger: Ledger,
+    shared: Shared,
     engines: EnginesWithKey,
-    metrics: Metrics,
-    settings: Settings,
     worker: WorkerId,
-    chance: Chance,
-    leases: LeaseRegistry,
     slots: Arc<Semaphore>,
     queue: Queue,
     permits: Permits,
     tracker: TaskTracker,
-    soft: CancellationToken,
-    hard: CancellationToken,
 }
 
 /// A place for one more job, kept until it is used or dropped.
@@ -69,20 +62,15 @@ pub struct Reservation {
 impl ByokRuns {
     /// Nothing runs yet. Of `settings`, the heartbeat, the grace period, the name, the pause, the seed and the watch are used.
     pub fn new(ledger: Ledger, engines: EnginesWithKey, metrics: Metrics, settings: Settings) -> Self {
+        let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
         let registry = Registry {
-            ledger,
             engines,
             worker: WorkerId(format!("{}/keyed", settings.worker_name)),
-            chance: Chance::new(settings.seed),
-            leases: LeaseRegistry::default(),
             slots: settings.slots().keyed,
             queue: Queue::new(metrics.keyed("waiting")),
             permits: Permits::default(),
             tracker: TaskTracker::new(),
-            soft: CancellationToken::new(),
-            hard: CancellationToken::new(),
-            metrics,
-            settings,
+            shared: Shared::new(ledger, metrics, settings, soft, hard),
         };
         Self { registry: Arc::new(registry) }
     }
@@ -90,34 +78,14 @@ impl ByokRuns {
     /// Renews the leases of keyed runs until stopped. `soft`: no more places; what runs ends at its next checkpoint
     /// and is parked, what waits stays parked, and all keys are forgotten. `hard`: returns at once.
     pub async fn run(self, soft: CancellationToken, hard: CancellationToken) {
-        let registry = self.registry;
-        let beat = beat(
-            registry.ledger.clone(),
-            registry.leases.clone(),
-            registry.settings.heartbeat,
-            registry.chance.clone(),
-            registry.metrics.clone(),
-        );
-        let work = async {
-            soft.cancelled().await;
-            registry.soft.cancel();
-            registry.tracker.close();
-            registry.tracker.wait().await;
-        };
-        tokio::select! {
-            () = work => {}
-            () = beat => {}
-            () = hard.cancelled() => {}
-        }
-        registry.soft.cancel();
-        registry.hard.cancel();
+        self.registry.shared.renew_for(&self.registry.tracker, soft, hard).await;
     }
 
     /// A place for one more job: in a free slot, or among those that wait for one. `None` when too many wait, or
     /// the process is stopping.
     pub fn reserve(&self) -> Option<Reservation> {
         let registry = Arc::clone(&self.registry);
-        if registry.soft.is_cancelled() {
+        if registry.shared.soft.is_cancelled() {
             return None;
         }
         let slot = Arc::clone(&registry.slots).try_acquire_owned().ok();
@@ -183,11 +151,11 @@ mod tests {
     async fn bring(runs: &ByokRuns) {
         runs.reserve().unwrap().wait(JobId::derive("u", "c", 1), SecretString::from("sk-1".to_owned()));
         tokio::task::yield_now().await;
-        assert_eq!(runs.registry.metrics.keyed("waiting").get(), 1);
+        assert_eq!(runs.registry.shared.metrics.keyed("waiting").get(), 1);
     }
 
     async fn until_nobody_waits(runs: &ByokRuns) {
-        while runs.registry.metrics.keyed("waiting").get() > 0 {
+        while runs.registry.shared.metrics.keyed("waiting").get() > 0 {
             tokio::time::sleep(Duration::from_secs(30)).await;
         }
     }

@@ -1,10 +1,11 @@
 //! Keys in memory: one permit per job, with the newest keys that came for it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use job::JobId;
+use parking_lot::Mutex;
 use secrecy::SecretString;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -36,14 +37,14 @@ impl Permit {
 
     /// The newest keys.
     pub(super) fn keys(&self) -> Keys {
-        self.lock().clone()
+        self.keys.lock().clone()
     }
 
     /// Waits until newer keys than `keys` have come.
     pub(super) async fn renewed_since(&self, keys: &Keys) {
         loop {
             let renewed = self.renewed.notified();
-            if self.lock().edition != keys.edition {
+            if self.keys.lock().edition != keys.edition {
                 return;
             }
             renewed.await;
@@ -51,15 +52,11 @@ impl Permit {
     }
 
     fn renew(&self, key: SecretString) {
-        let mut keys = self.lock();
+        let mut keys = self.keys.lock();
         let edition = keys.edition + 1;
         *keys = Keys { key: Arc::new(key), until: Instant::now() + KEYS_LIVE, edition };
         drop(keys);
         self.renewed.notify_waiters();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Keys> {
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -71,13 +68,13 @@ impl Permits {
     /// A permit for a job that was admitted with these keys a moment ago.
     pub(super) fn issue(&self, job: &JobId, key: SecretString) -> Arc<Permit> {
         let permit = Arc::new(Permit::new(key));
-        self.lock().insert(job.clone(), Arc::clone(&permit));
+        self.0.lock().insert(job.clone(), Arc::clone(&permit));
         permit
     }
 
     /// A permit for a job whose keys are not here yet; else `None`, and the waiting run has the newer keys.
     pub(super) fn issue_or_renew(&self, job: &JobId, key: SecretString) -> Option<Arc<Permit>> {
-        let mut permits = self.lock();
+        let mut permits = self.0.lock();
         if let Some(held) = permits.get(job) {
             held.renew(key);
             return None;
@@ -89,8 +86,8 @@ impl Permits {
 
     /// Gives `permit` back, unless newer keys than `keys` came for it: `false`, and the holder goes on with those.
     pub(super) fn give_back(&self, job: &JobId, entry: &Arc<Permit>, keys: &Keys) -> bool {
-        let mut permits = self.lock();
-        if entry.lock().edition != keys.edition {
+        let mut permits = self.0.lock();
+        if entry.keys.lock().edition != keys.edition {
             return false;
         }
         // A permit that was issued anew is its new holder's.
@@ -102,11 +99,7 @@ impl Permits {
 
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
-        self.lock().is_empty()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<JobId, Arc<Permit>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().is_empty()
     }
 }
 

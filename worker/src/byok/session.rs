@@ -5,18 +5,16 @@ use std::time::Duration;
 
 use job::{JobId, Policy};
 use ledger::{Answer, Claimed, NamedClaim, Transition};
-use stages::Stages;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Registry;
 use super::permit::{Keys, Permit};
 use super::queue::Waiting;
-use crate::material::same;
 use crate::observer::Ended;
-use crate::retry::with_retries;
 use crate::run::{End, Runner};
+use crate::shared::Shared;
 
 /// No stage begins in the last minutes of the keys: what is under way then is done before they are forgotten.
 const LAST_MINUTES: Duration = Duration::from_secs(120);
@@ -83,7 +81,7 @@ impl Session {
                 Some(slot) => registry.go(&job, lease.take(), slot, &keys).await.within(&keys),
                 None => Next::Over,
             };
-            if registry.soft.is_cancelled() {
+            if registry.shared.soft.is_cancelled() {
                 return;
             }
             match next {
@@ -107,7 +105,7 @@ impl Registry {
             let keys = entry.keys();
             tokio::select! {
                 biased;
-                () = self.soft.cancelled() => return (None, keys),
+                () = self.shared.soft.cancelled() => return (None, keys),
                 () = entry.renewed_since(&keys) => {}
                 () = tokio::time::sleep_until(last_start(&keys)) => return (None, keys),
                 slot = &mut free => return (slot.ok(), entry.keys()),
@@ -119,7 +117,7 @@ impl Registry {
     async fn pause(&self, wait: Duration, entry: &Permit, keys: &Keys) {
         tokio::select! {
             biased;
-            () = self.soft.cancelled() => {}
+            () = self.shared.soft.cancelled() => {}
             () = entry.renewed_since(keys) => {}
             () = tokio::time::sleep(wait) => {}
         }
@@ -131,22 +129,22 @@ impl Registry {
             return self.run(claimed, slot, keys).await;
         }
         // Asked once: while the database is away, the slot is for jobs of other shards.
-        match self.ledger.db().in_time(self.ledger.claim_with_keys(job, &self.worker)).await {
+        match self.shared.ledger.db().in_time(self.shared.ledger.claim_with_keys(job, &self.worker)).await {
             Ok(NamedClaim::Granted { claimed, retry }) => {
-                self.metrics.count_transition(retry, false);
+                self.shared.metrics.count_transition(retry, false);
                 self.run(*claimed, slot, keys).await
             }
             // Who holds it may have died with its keys: then the job is parked before long.
             Ok(NamedClaim::Leased(wait)) => Next::Again(wait),
-            Ok(NamedClaim::NotYet(wait)) => Next::Again(self.chance.around(wait)),
+            Ok(NamedClaim::NotYet(wait)) => Next::Again(self.shared.chance.around(wait)),
             Ok(NamedClaim::GivenUp) => {
-                self.metrics.count_transition(false, true);
+                self.shared.metrics.count_transition(false, true);
                 Next::Over
             }
             Ok(NamedClaim::Over(_)) => Next::Over,
             Err(error) if error.is_passing() => {
                 tracing::warn!(%error, "a job is claimed with its user's keys later");
-                Next::Again(self.chance.around(UNANSWERED))
+                Next::Again(self.shared.chance.around(UNANSWERED))
             }
             Err(error) => {
                 tracing::error!(%error, "a job is not claimed with its user's keys");
@@ -159,32 +157,19 @@ impl Registry {
         let attempts = claimed.job.attempts;
         let Some(engines) = (self.engines)(&keys.key) else { return self.refuse(&claimed).await };
         let _running = Running::new(self);
-        let soft = self.soft.child_token();
-        let runner = Runner {
-            ledger: self.ledger.clone(),
-            stages: Arc::new(Stages::new(engines.clone())),
-            same: same(&engines),
-            engines,
-            leases: self.leases.clone(),
-            // A keyed run keeps its slot to the end: at most four of them hold keys at once.
-            finishing: Arc::new(Semaphore::new(0)),
-            metrics: self.metrics.clone(),
-            observer: Arc::clone(&self.settings.observer),
-            pause: self.settings.pause_after.clone(),
-            grace_period: self.settings.grace_period,
-            chance: self.chance.clone(),
-            soft: soft.clone(),
-            hard: self.hard.clone(),
-        };
-        let end = ended_in_time(keys, &soft, runner.run(claimed, slot.into())).await;
-        after(end, attempts, self.ledger.policy(), self.chance.permille(200))
+        let soft = self.shared.soft.child_token();
+        let shared = Shared { soft: soft.clone(), ..self.shared.clone() };
+        // A keyed run keeps its slot to the end: at most four of them hold keys at once.
+        let run = Runner::new(shared, engines, 0).run(claimed, slot.into());
+        let end = ended_in_time(keys, &soft, run).await;
+        after(end, attempts, self.shared.ledger.policy(), self.shared.chance.permille(200))
     }
 
     /// No provider can be asked with this key: as if it had refused it.
     async fn refuse(&self, claimed: &Claimed) -> Next {
-        let token = claimed.lease_token();
-        let verb = || self.ledger.db().in_time(self.ledger.settle(&token, Transition::Park));
-        let answer = with_retries(&self.chance, &self.hard, verb).await;
+        let (ledger, token) = (&self.shared.ledger, claimed.lease_token());
+        let verb = || ledger.db().in_time(ledger.settle(&token, Transition::Park));
+        let answer = self.shared.with_retries(verb).await;
         tracing::info!(job_id = %claimed.job.id, granted = matches!(answer, Ok(Answer::Granted { .. })), "the key cannot be sent");
         Next::Over
     }
@@ -235,7 +220,7 @@ struct Running(prometheus::IntGauge);
 
 impl Running {
     fn new(registry: &Registry) -> Self {
-        let shown = registry.metrics.keyed("running");
+        let shown = registry.shared.metrics.keyed("running");
         shown.inc();
         Self(shown)
     }

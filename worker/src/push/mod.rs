@@ -3,24 +3,16 @@
 
 mod request;
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use db::Error;
-use futures::FutureExt;
-use ledger::Ledger;
-use outbox::{ClaimedPush, DeliveryOutcome, PushPolicy, SenderLoad, SubscriptionKind};
-use outside::{Answer, Sender, Vapid};
+use outbox::{ClaimedPush, DeliveryOutcome, SenderLoad, SubscriptionKind};
+use outside::{Answer, Sender};
 use records::UserId;
-use tokio_util::sync::CancellationToken;
-use tracing::Instrument;
+use tracing::Span;
 
 use crate::{
-    chance::Chance,
-    dispatcher::Outbound,
-    fan_out::{Render, outcome},
-    metrics::Metrics,
-    retry::with_retries,
-    traces,
+    chance::Chance, dispatcher::Outbound, fan_out::Render, outcome, retry::Unanswered, shared::Shared, traces,
 };
 
 /// Reminders that one look fires; the rest is due at once again.
@@ -29,14 +21,9 @@ const FIRED_AT_ONCE: i64 = 100;
 /// Fires reminders and sends pushes. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Pushes {
-    pub(crate) ledger: Ledger,
+    pub(crate) shared: Shared,
     pub(crate) sender: Sender,
-    pub(crate) vapid: Option<Vapid>,
     pub(crate) render: Arc<dyn Render>,
-    pub(crate) policy: PushPolicy,
-    pub(crate) metrics: Metrics,
-    pub(crate) chance: Chance,
-    pub(crate) hard: CancellationToken,
 }
 
 impl Outbound for Pushes {
@@ -44,51 +31,45 @@ impl Outbound for Pushes {
 
     const NAME: &'static str = "pushes";
 
-    fn user(push: &ClaimedPush) -> &UserId {
-        &push.user_id
+    fn of(push: &ClaimedPush) -> (&UserId, &str) {
+        (&push.user_id, &push.delivery_id)
+    }
+
+    fn span(push: &ClaimedPush) -> Span {
+        traces::push(push)
     }
 
     /// Pushes under way are bounded by user already (`PushPolicy::per_person`).
     async fn claim(&self, limit: i64, _: SenderLoad) -> Result<Vec<ClaimedPush>, Error> {
-        self.ledger.db().in_time(self.ledger.outbox().fire_reminders(FIRED_AT_ONCE)).await?;
-        let claims = self.ledger.db().in_time(self.ledger.outbox().claim_pushes(limit, &self.policy)).await?;
-        self.metrics.count_pushes(outcome::GIVEN_UP, claims.given_up);
+        let (ledger, policy) = (&self.shared.ledger, &self.shared.settings.pushes);
+        ledger.db().in_time(ledger.outbox().fire_reminders(FIRED_AT_ONCE)).await?;
+        let claims = ledger.db().in_time(ledger.outbox().claim_pushes(limit, policy)).await?;
+        self.shared.metrics.count_pushes(outcome::GIVEN_UP, claims.given_up);
         Ok(claims.claimed)
     }
 
-    /// One try. Whatever ends it without an answer of the ledger, the push is due again at its `until`; a panic counts
-    /// as a try, or it would be repeated for ever.
-    async fn deliver(&self, push: &ClaimedPush) {
-        let span = traces::push(push);
-        let (outcome, counted) = self.tell_once(push).instrument(span.clone()).await;
-        traces::delivered(&span, outcome, counted);
-    }
-
-    async fn next_in(&self) -> Result<Option<Duration>, Error> {
-        self.ledger.db().in_time(self.ledger.outbox().next_push_in(&self.policy)).await
-    }
-
-    async fn written(&self) {
-        self.ledger.db().waker().pushes_waiting().await;
-    }
-}
-
-impl Pushes {
-    /// The try, and what is counted of it.
-    async fn tell_once(&self, push: &ClaimedPush) -> (DeliveryOutcome, &'static str) {
-        let outcome = match AssertUnwindSafe(self.attempt(push)).catch_unwind().await {
-            Ok(outcome) => outcome,
-            Err(_) => {
-                tracing::error!(delivery_id = push.delivery_id, "sending a push panicked");
-                outcome::unreadable(&self.chance)
+    async fn send(&self, push: &ClaimedPush) -> Result<Option<DeliveryOutcome>, Unanswered> {
+        let body = self.render.push(push);
+        Ok(Some(match request::of(push, body, self.shared.settings.vapid.as_ref()) {
+            Ok((url, headers, body)) => {
+                let answer = self.sender.post(push.user_id.as_str(), &url, headers, body, push.now).await;
+                outcome_of(&push.kind, answer, &self.shared.chance)
             }
-        };
-        let verb = || self.ledger.db().in_time(self.ledger.outbox().finish_push(push, outcome, &self.policy));
-        let counted = match with_retries(&self.chance, &self.hard, verb).await {
-            Ok(true) => outcome::label(outcome, push.try_number, &self.policy.schedule),
-            Ok(false) | Err(_) => outcome::LOST,
-        };
-        self.metrics.count_pushes(counted, 1);
+            Err(error) => DeliveryOutcome::Final { status: None, error },
+        }))
+    }
+
+    async fn finish(&self, push: &ClaimedPush, outcome: DeliveryOutcome) -> Result<bool, Error> {
+        let (ledger, policy) = (&self.shared.ledger, &self.shared.settings.pushes);
+        ledger.db().in_time(ledger.outbox().finish_push(push, outcome, policy)).await
+    }
+
+    fn tries<'a>(&'a self, push: &ClaimedPush) -> (i32, &'a [Duration]) {
+        (push.try_number, &self.shared.settings.pushes.schedule)
+    }
+
+    fn report(&self, push: &ClaimedPush, counted: &'static str) {
+        self.shared.metrics.count_pushes(counted, 1);
         tracing::info!(
             delivery_id = push.delivery_id,
             subscription_id = push.subscription_id,
@@ -96,18 +77,15 @@ impl Pushes {
             outcome = counted,
             "pushed"
         );
-        (outcome, counted)
     }
 
-    async fn attempt(&self, push: &ClaimedPush) -> DeliveryOutcome {
-        let body = self.render.push(push);
-        match request::of(push, body, self.vapid.as_ref()) {
-            Ok((url, headers, body)) => {
-                let answer = self.sender.post(push.user_id.as_str(), &url, headers, body, push.now).await;
-                outcome_of(&push.kind, answer, &self.chance)
-            }
-            Err(error) => DeliveryOutcome::Final { status: None, error },
-        }
+    async fn next_in(&self) -> Result<Option<Duration>, Error> {
+        let (ledger, policy) = (&self.shared.ledger, &self.shared.settings.pushes);
+        ledger.db().in_time(ledger.outbox().next_push_in(policy)).await
+    }
+
+    async fn written(&self) {
+        self.shared.ledger.db().waker().pushes_waiting().await;
     }
 }
 

@@ -27,16 +27,17 @@ impl CheckpointStore for Pages {
         Box::pin(async { Ok(self.0.lock().unwrap().get(key).cloned()) })
     }
 
-    fn record<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>> {
-        Box::pin(async {
-            self.0.lock().unwrap().entry(*key).or_insert(output);
-            Ok(())
-        })
-    }
-
-    fn record_anew<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>> {
-        Box::pin(async {
-            self.0.lock().unwrap().insert(*key, output);
+    fn record<'a>(
+        &'a self,
+        key: &'a StepKey,
+        output: Value,
+        replaces: bool,
+    ) -> BoxFuture<'a, Result<(), Interrupted>> {
+        Box::pin(async move {
+            let mut pages = self.0.lock().unwrap();
+            if replaces || !pages.contains_key(key) {
+                pages.insert(*key, output);
+            }
             Ok(())
         })
     }

@@ -21,7 +21,7 @@ use crate::{
     batcher::{Locks, Outcome},
     claim::Claimed,
     effects::{Abort, after, count_totals},
-    history::{self, Detail},
+    history::Detail,
     lock::lock_conversation,
     retry_conflicts,
     row::{self, JobRow, Stored},
@@ -116,8 +116,7 @@ impl Ledger {
                 continue;
             };
             let already = job.job.has_heard(&complete);
-            let detail =
-                Detail { verb: history::verb(&complete), stages: &completion.results.stages, cause: None };
+            let detail = Detail { stages: &completion.results.stages, ..Detail::of(&complete) };
             match decide(&job.job, complete, now, &self.policy) {
                 Err(_) if already => drop(outcomes.insert(index, Outcome::Done(Finished::Already))),
                 Err(refusal) => drop(outcomes.insert(index, Outcome::Done(Finished::Refused(refusal)))),
@@ -278,7 +277,7 @@ fn events_of<'a>(completion: &'a Completion, items: &[String], memories: &[Strin
     let each = |event, ids: &[String]| -> Vec<Event> {
         ids.iter().map(|id| Event { event, subject: Some(id.clone()) }).collect()
     };
-    let events = completion.results.announcements.iter().flat_map(|announcement| match announcement.event {
+    let events = completion.results.announcements.iter().flat_map(|event| match *event {
         event @ EventKind::ActionItemCreated => each(event, items),
         event @ EventKind::MemoryCreated => each(event, memories),
         event => vec![Event { event, subject: None }],

@@ -2,7 +2,7 @@
 
 use db::Error;
 use job::{FailureCode, JobId, Outcome, Queue};
-use ledger::{Ledger, OperatorAction};
+use ledger::{Ledger, Operation, OperatorAction};
 use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, ReplayTurn, Started, Stepped};
 use records::UserId;
 use uuid::Uuid;
@@ -70,7 +70,12 @@ impl Said for Bulk {
             Self::TakeOver => world.now_due(&scene).await,
             Self::StepRefused => {
                 let job = job_of(&scene.user);
-                ledger.replay(&job, &action(&scene.user)).await.unwrap().unwrap().unwrap();
+                ledger
+                    .operate(&job, Operation::Replay { from_scratch: false }, &action(&scene.user), None)
+                    .await
+                    .unwrap()
+                    .unwrap()
+                    .unwrap();
             }
             Self::StepRest => {
                 step(&ledger, &scene).await;

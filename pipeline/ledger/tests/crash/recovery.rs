@@ -89,8 +89,8 @@ pub(crate) async fn check_owners(world: &World, position: &str) {
 pub(crate) async fn recover_and_check(world: &World, position: &str) {
     let ledger = world.ledger();
     for _ in 0..40 {
-        let leases = ledger.expired_leases(None, 100).await.unwrap();
-        for (_, _, job) in ledger.due_page(None, 100).await.unwrap().into_iter().chain(leases) {
+        let leases = ledger.expired_leases(None, 100).await.unwrap().found;
+        for (_, job) in ledger.due_page(None, 100).await.unwrap().found.into_iter().chain(leases) {
             ledger.reconcile(&job).await.unwrap();
         }
         for queue in [Queue::Creation, Queue::Finalization] {

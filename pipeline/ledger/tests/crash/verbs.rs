@@ -3,7 +3,7 @@
 use chrono::Duration;
 use db::Error;
 use job::{FailureCode, Generation, Outcome, Queue, WorkerId};
-use ledger::{CheckpointKey, ClaimRequest, Claimed, Ledger, OperatorAction, Transition, WithKeys};
+use ledger::{CheckpointKey, ClaimRequest, Claimed, Ledger, Operation, OperatorAction, Transition, WithKeys};
 use operations::Operations;
 use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy};
 use records::UserId;
@@ -241,10 +241,8 @@ impl Said for Verb {
             Self::Checkpoint | Self::CheckpointAnew => {
                 let key = CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };
                 let (token, output) = (claimed().lease_token(), serde_json::json!({"n": 1}));
-                match self {
-                    Self::Checkpoint => ledger.record(&token, &key, &output, &[]).await.map(drop),
-                    _ => ledger.record_anew(&token, &key, &output, &[]).await.map(drop),
-                }
+                let replaces = self == Self::CheckpointAnew;
+                ledger.record(&token, &key, &output, replaces, &[]).await.map(drop)
             }
             Self::Spend => {
                 let spent =
@@ -268,11 +266,15 @@ impl Said for Verb {
             }
             Self::DeferJob => ledger.defer(user, &job).await,
             Self::Sweep => ledger.sweep_processing(None, 10).await.map(drop),
-            Self::Replay => ledger.replay(&job, &action).await.map(drop),
-            Self::RunNow => ledger.run_now(&job, &action).await.map(drop),
-            Self::Cancel => ledger.cancel(&job, &action).await.map(drop),
-            Self::ReplayFromScratch => ledger.replay_from_scratch(&job, &action).await.map(drop),
-            Self::Settle => ledger.discard(&job, &action).await.map(drop),
+            Self::Replay => {
+                ledger.operate(&job, Operation::Replay { from_scratch: false }, &action, None).await.map(drop)
+            }
+            Self::RunNow => ledger.operate(&job, Operation::RunNow, &action, None).await.map(drop),
+            Self::Cancel => ledger.operate(&job, Operation::Cancel, &action, None).await.map(drop),
+            Self::ReplayFromScratch => {
+                ledger.operate(&job, Operation::Replay { from_scratch: true }, &action, None).await.map(drop)
+            }
+            Self::Settle => ledger.operate(&job, Operation::Discard, &action, None).await.map(drop),
             Self::Prune => {
                 Operations::new(ledger).prune(std::time::Duration::from_secs(30 * 86_400), 10).await.1
             }

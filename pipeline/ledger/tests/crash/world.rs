@@ -5,8 +5,8 @@ use std::{collections::HashMap, sync::Arc};
 use chrono::Duration;
 use job::{JobId, Outcome, Policy, Queue, WorkerId};
 use ledger::{
-    Announcement, ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, JobClaims, Ledger,
-    NewContent, NewConversation, NewItem, NewMemory, Results, Same, Settings,
+    ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, JobClaims, Ledger, NewContent,
+    NewConversation, NewItem, NewMemory, Results, Same, Settings,
 };
 use outbox::NewEndpoint;
 use records::{ConversationId, EventKind, MemoryCategory, Source, UserId, WebhookFormat};
@@ -144,7 +144,7 @@ pub(crate) fn results() -> Results {
         memories: vec![NewMemory { content: "Meets on Mondays".to_owned(), category: MemoryCategory::Other }],
         embedding: Some(("m".to_owned(), vec![1.0])),
         engine: "test".to_owned(),
-        announcements: told.map(|event| Announcement { event }).to_vec(),
+        announcements: told.to_vec(),
         ..Results::default()
     }
 }

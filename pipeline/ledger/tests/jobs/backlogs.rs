@@ -78,9 +78,9 @@ async fn looks_at_what_is_due_read_nothing_of_20_000_jobs_that_are_not() {
     let world = seeded(&[PEOPLE, LIVE, OPEN]).await;
     let more = reading_more_than(&world, 100, async |ledger| {
         for _ in 0..8 {
-            assert_eq!(ledger.due_page(None, 100).await.unwrap(), []);
-            assert_eq!(ledger.expired_leases(None, 100).await.unwrap(), []);
-            assert_eq!(ledger.abandoned_page(None, 100).await.unwrap(), []);
+            assert_eq!(ledger.due_page(None, 100).await.unwrap().found, []);
+            assert_eq!(ledger.expired_leases(None, 100).await.unwrap().found, []);
+            assert_eq!(ledger.abandoned_page(None, 100).await.unwrap().found, []);
         }
         let found = Operations::new(ledger).examine().await.unwrap();
         assert_eq!((found.without_owners, found.unwatched_leases), (0, 0));
@@ -96,7 +96,7 @@ async fn the_page_of_due_jobs_reads_no_leases_and_no_queued_jobs() {
     let world = seeded(&[PEOPLE, LIVE, OVERDUE, "vacuum finalization_jobs"]).await;
     let more = reading_more_than(&world, 100, async |ledger| {
         for _ in 0..8 {
-            assert_eq!(ledger.due_page(None, 100).await.unwrap(), []);
+            assert_eq!(ledger.due_page(None, 100).await.unwrap().found, []);
         }
     })
     .await;
@@ -110,8 +110,7 @@ async fn a_page_of_expired_leases_reads_no_page_before_it() {
     let more = reading_more_than(&world, 6_000, async |ledger| {
         let mut after = None;
         for _ in 0..30 {
-            let page = ledger.expired_leases(after.as_ref(), 100).await.unwrap();
-            after = page.into_iter().next_back();
+            after = ledger.expired_leases(after.as_ref(), 100).await.unwrap().next;
         }
     })
     .await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, State};
-use ledger::{Ledger, OperatorAction, Results};
+use ledger::{Ledger, Operation, OperatorAction, Results};
 use operations::{
     JobFilter, Operations, ReplayChange, ReplayOrder, ReplayTurn, ReplayView, Started, Stepped,
 };
@@ -69,7 +69,13 @@ async fn a_replay_of_many_ends_with_a_result_for_each() {
     assert_eq!((preview.recent_jobs, preview.recent_calls), (0, 0), "no job was completed yet");
     assert_eq!(started(&world, &order(60_000, 10)).await.items, 3);
     // Another operator was faster with the second one, and its conversation's owner deleted the third.
-    world.ledger.replay(&dead[1], &olga()).await.unwrap().unwrap().unwrap();
+    world
+        .ledger
+        .operate(&dead[1], Operation::Replay { from_scratch: false }, &olga(), None)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     world.ledger.delete_conversation(&world.ann, &records::ConversationId::new("c2")).await.unwrap();
 
     let turn = turn(&world.ledger).await;
@@ -116,7 +122,7 @@ async fn an_order_that_is_repeated_finds_the_first() {
 async fn what_an_operator_settled_is_replayed_with_nobody() {
     let world = World::new().await;
     let dead = dead_letters(&world, 2).await;
-    world.ledger.discard(&dead[0], &olga()).await.unwrap().unwrap().unwrap();
+    world.ledger.operate(&dead[0], Operation::Discard, &olga(), None).await.unwrap().unwrap().unwrap();
     assert_eq!(Operations::new(&world.ledger).preview_replay(&order(1, 1).filter).await.unwrap().jobs, 1);
     assert_eq!(started(&world, &order(60, 1)).await.items, 1);
     let items = Operations::new(&world.ledger).replay_items(&OPERATION.to_string(), 0, 9).await.unwrap();
@@ -251,9 +257,21 @@ async fn a_replay_keeps_what_was_paid_for_unless_it_is_from_scratch() {
              select user_id, job_id, 'describe', 1, '\\x00', '{}', 1 from finalization_jobs",
         )
         .await;
-    world.ledger.replay(&dead[0], &olga()).await.unwrap().unwrap().unwrap();
+    world
+        .ledger
+        .operate(&dead[0], Operation::Replay { from_scratch: false }, &olga(), None)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     assert_eq!(world.view(&dead[0]).await.checkpoints, ["describe"]);
-    world.ledger.replay_from_scratch(&dead[1], &olga()).await.unwrap().unwrap().unwrap();
+    world
+        .ledger
+        .operate(&dead[1], Operation::Replay { from_scratch: true }, &olga(), None)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     assert_eq!(world.view(&dead[1]).await.checkpoints, Vec::<String>::new());
     assert!(matches!(world.job(&dead[1]).await.state, State::Queued { .. }));
     world.age(&dead[1], Duration::seconds(1)).await;
@@ -278,7 +296,13 @@ async fn what_is_refused_costs_nothing_of_the_rate() {
     let world = World::new().await;
     let dead = dead_letters(&world, 2).await;
     started(&world, &order(1, 10)).await;
-    world.ledger.replay(&dead[0], &olga()).await.unwrap().unwrap().unwrap();
+    world
+        .ledger
+        .operate(&dead[0], Operation::Replay { from_scratch: false }, &olga(), None)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     let turn = turn(&world.ledger).await;
     assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Refused);
     assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Replayed);

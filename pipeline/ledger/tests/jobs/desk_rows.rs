@@ -3,7 +3,7 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, Surroundings};
-use ledger::{Ledger, OperatorAction, Results, Settings, Transition};
+use ledger::{Ledger, Operation, OperatorAction, Results, Settings, Transition};
 use operations::{ActionFilter, JobFilter, JobPage, Operations, Process, RunCounts};
 use records::{ConversationId, UserId};
 
@@ -271,8 +271,14 @@ async fn actions_are_listed_by_every_filter_alone() {
     let world = World::new().await;
     let (one, other) =
         (world.dead("a", FailureCode::InvalidJob).await, world.dead("b", FailureCode::InvalidJob).await);
-    world.ledger.discard(&one, &by("olga")).await.unwrap().unwrap().unwrap();
-    world.ledger.replay(&other, &by("pia")).await.unwrap().unwrap().unwrap();
+    world.ledger.operate(&one, Operation::Discard, &by("olga"), None).await.unwrap().unwrap().unwrap();
+    world
+        .ledger
+        .operate(&other, Operation::Replay { from_scratch: false }, &by("pia"), None)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     Operations::new(&world.ledger).pause(Queue::Creation, &by("pia")).await.unwrap();
     world.run("insert into operator_actions (user_id, action_id, subject, action, operator, reason, created_at) values \
         ('ann', 'x1', 'w', 'enable_webhook', 'rosa', 'r', now()), ('ann', 'x2', 'v', 'enable_webhook', 'rosa', 'r', now()), \

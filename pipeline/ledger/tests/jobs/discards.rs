@@ -1,7 +1,7 @@
 //! A dead letter discards its conversation, and whatever opens that again takes this back, but no discard of a person's.
 
 use job::{FailureCode, JobId};
-use ledger::{OperatorAction, Transition};
+use ledger::{Operation, OperatorAction, Transition};
 use records::ConversationId;
 use serde_json::{Value, json};
 
@@ -38,7 +38,15 @@ async fn opened_by(how: &str, world: &World, job: &JobId) {
         "a reprocess" => drop(world.ledger.reprocess(ann, &id, None).await.unwrap().unwrap()),
         _ => {
             let action = OperatorAction { operator: "olga".into(), reason: "it was our fault".into() };
-            drop(world.ledger.replay(job, &action).await.unwrap().unwrap().unwrap());
+            drop(
+                world
+                    .ledger
+                    .operate(job, Operation::Replay { from_scratch: false }, &action, None)
+                    .await
+                    .unwrap()
+                    .unwrap()
+                    .unwrap(),
+            );
         }
     }
 }

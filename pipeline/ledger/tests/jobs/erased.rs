@@ -2,7 +2,8 @@
 
 use job::{FailureCode, Outcome, State};
 use ledger::{
-    CheckpointKey, Claimed, Finished, OperatorAction, Renewal, ReprocessRefusal, Results, Spent, Transition,
+    CheckpointKey, Claimed, Finished, Operation, OperatorAction, Renewal, ReprocessRefusal, Results, Spent,
+    Transition,
 };
 use operations::{ErasureStep, Operations};
 use records::ConversationId;
@@ -22,7 +23,7 @@ async fn erase(world: &World) {
 async fn assert_refused(world: &World, old: &Claimed) {
     let key = CheckpointKey { stage: "structure", version: 1, digest: [0; 32] };
     let output = serde_json::json!({"title": "of the erased user"});
-    assert!(!world.ledger.record(&old.lease_token(), &key, &output, &[]).await.unwrap());
+    assert!(!world.ledger.record(&old.lease_token(), &key, &output, false, &[]).await.unwrap());
     let spent = Spent { stage: "structure".into(), engine: "e".into(), ..Spent::default() };
     assert!(!world.ledger.spend(&old.lease_token(), &[spent]).await.unwrap());
     let renewed = world.ledger.renew(&[old.lease_token()]).await.unwrap();
@@ -83,7 +84,15 @@ async fn nothing_is_admitted_for_a_user_who_is_being_deleted() {
     assert!(world.ledger.finalize(&world.ann, &waiting, None).await.unwrap().is_err());
     let again = world.ledger.reprocess(&world.ann, &ConversationId::new("dead"), None).await.unwrap();
     assert_eq!(again.unwrap_err(), ReprocessRefusal::NoConversation);
-    assert!(world.ledger.replay(&dead, &action()).await.unwrap().unwrap().is_err());
+    assert!(
+        world
+            .ledger
+            .operate(&dead, Operation::Replay { from_scratch: false }, &action(), None)
+            .await
+            .unwrap()
+            .unwrap()
+            .is_err()
+    );
     let live = "select count(*) from finalization_jobs where status in ('queued', 'leased', 'blocked_byok')";
     assert_eq!(world.count(live).await, 0);
 }

@@ -103,8 +103,8 @@ async fn the_reconcilers_page_uses_the_index_of_parked_jobs() {
     let index = [("finalization_jobs", "finalization_jobs_parked")];
     assert_uses_with(PARKED, &index, async |ledger, _| {
         let page = ledger.due_page(None, 50).await.unwrap();
-        assert_eq!(page.len(), 50);
-        assert_eq!(ledger.due_page(page.last(), 50).await.unwrap().len(), 50);
+        assert_eq!(page.found.len(), 50);
+        assert_eq!(ledger.due_page(page.next.as_ref(), 50).await.unwrap().found.len(), 50);
     })
     .await;
 }
@@ -112,7 +112,7 @@ async fn the_reconcilers_page_uses_the_index_of_parked_jobs() {
 #[tokio::test]
 async fn the_lease_watch_uses_the_index_of_leases() {
     assert_uses(&[("finalization_jobs", "finalization_jobs_leases")], async |ledger, _| {
-        assert_eq!(ledger.expired_leases(None, 20).await.unwrap().len(), 20);
+        assert_eq!(ledger.expired_leases(None, 20).await.unwrap().found.len(), 20);
     })
     .await;
 }

@@ -58,7 +58,7 @@ pub(crate) async fn street(world: &World, ledger: &Ledger, round: &str) {
             ledger.run_input(run).await.unwrap().unwrap();
             let key = CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };
             assert!(ledger.recall(&run.lease_token(), &key).await.unwrap().is_none());
-            assert!(ledger.record(&run.lease_token(), &key, &json!({}), &[]).await.unwrap());
+            assert!(ledger.record(&run.lease_token(), &key, &json!({}), false, &[]).await.unwrap());
             ledger.complete(&completion(run, Outcome::Kept, Results::default())).await.unwrap();
             ledger.store().conversation(user, id, true).await.unwrap().unwrap();
             assert!(ledger.delete_conversation(user, id).await.unwrap());

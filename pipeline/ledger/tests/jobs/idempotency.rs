@@ -96,12 +96,12 @@ async fn a_checkpoint_that_cannot_be_read_is_replaced_by_the_holder_alone() {
     let world = World::new().await;
     let key = ledger::CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };
     let old = world.claimed("c").await;
-    assert!(world.ledger.record(&old.lease_token(), &key, &json!("unreadable"), &[]).await.unwrap());
+    assert!(world.ledger.record(&old.lease_token(), &key, &json!("unreadable"), false, &[]).await.unwrap());
     world.age(&old.job.id, chrono::Duration::seconds(31)).await;
     let new = world.claim(&old.job.id).await;
 
-    assert!(world.ledger.record_anew(&new.lease_token(), &key, &json!("paid again"), &[]).await.unwrap());
-    assert!(!world.ledger.record_anew(&old.lease_token(), &key, &json!("a zombie's"), &[]).await.unwrap());
+    assert!(world.ledger.record(&new.lease_token(), &key, &json!("paid again"), true, &[]).await.unwrap());
+    assert!(!world.ledger.record(&old.lease_token(), &key, &json!("a zombie's"), true, &[]).await.unwrap());
     assert_eq!(world.ledger.recall(&new.lease_token(), &key).await.unwrap(), Some(json!("paid again")));
 }
 

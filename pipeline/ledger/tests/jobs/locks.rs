@@ -2,7 +2,7 @@
 //! by a row that another session locks further down the order of locks; then the locks that it has by then are checked.
 
 use job::Outcome;
-use ledger::{CheckpointKey, CreateOutcome, NewConversation, OperatorAction, Results, WithKeys};
+use ledger::{CheckpointKey, CreateOutcome, NewConversation, Operation, OperatorAction, Results, WithKeys};
 use records::ConversationId;
 use serde_json::json;
 
@@ -84,7 +84,14 @@ async fn who_is_replayed_cannot_be_marked_meanwhile_and_the_conversation_stays()
         let job = world.dead("c", job::FailureCode::InvalidJob).await;
         let ledger = world.ledger.clone();
         let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
-        let verb = async move { ledger.replay(&job, &action).await.unwrap().unwrap().unwrap() };
+        let verb = async move {
+            ledger
+                .operate(&job, Operation::Replay { from_scratch: false }, &action, None)
+                .await
+                .unwrap()
+                .unwrap()
+                .unwrap()
+        };
         let (free, _) = is_free_while(&world, held, verb, probe).await;
         assert!(!free, "{probe}");
     }
@@ -107,7 +114,7 @@ async fn nobody_takes_a_job_over_while_its_run_records() {
     let run = world.claimed("c").await;
     const KEY: CheckpointKey = CheckpointKey { stage: "structure", version: 1, digest: [7; 32] };
     let ledger = world.ledger.clone();
-    let verb = async move { ledger.record(&run.lease_token(), &KEY, &json!(1), &[]).await.unwrap() };
+    let verb = async move { ledger.record(&run.lease_token(), &KEY, &json!(1), false, &[]).await.unwrap() };
     let held = "insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
         select user_id, job_id, 'structure', 1, decode(repeat('07', 32), 'hex'), '0', 1 from finalization_jobs";
     let probe = "select from finalization_jobs for no key update nowait";

@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, Why};
-use ledger::{ClaimRequest, OperatorAction, Results, Transition, history::Verb};
+use ledger::{ClaimRequest, Operation, OperatorAction, Results, Transition, history::Verb};
 use operations::{ActionFilter, JobFilter, Operations, RunCounts};
 use records::UserId;
 
@@ -21,7 +21,13 @@ async fn verbs(world: &World, job: &JobId) -> Vec<&'static str> {
 async fn every_edge_of_a_job_appears_once_in_its_history() {
     let world = World::new().await;
     let job = world.dead("c", FailureCode::InvalidJob).await;
-    world.ledger.replay(&job, &olga()).await.unwrap().unwrap().unwrap();
+    world
+        .ledger
+        .operate(&job, Operation::Replay { from_scratch: false }, &olga(), None)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     let claimed = world.claim(&job).await;
     world.ledger.renew(&[claimed.lease_token()]).await.unwrap();
     let results = Results { stages: vec![("describe", 61)], ..Results::default() };
@@ -121,7 +127,7 @@ async fn jobs_are_found_by_cause_person_age_and_dispatch() {
     };
     let of = |code: &str, settled| (code.to_owned(), 1, settled);
     assert_eq!(counted(&JobFilter::default()).await, [of("invalid_job", 0), of("no_content", 0)]);
-    world.ledger.discard(&dead, &olga()).await.unwrap().unwrap().unwrap();
+    world.ledger.operate(&dead, Operation::Discard, &olga(), None).await.unwrap().unwrap().unwrap();
     let last = Operations::new(&world.ledger).job_page(&dead).await.unwrap().unwrap().history.pop().unwrap();
     assert_eq!((last.verb, last.code), (Verb::Discard, None), "it died of nothing anew");
     assert_eq!(counted(&by_code).await, [of("invalid_job", 1)]);
@@ -210,8 +216,14 @@ async fn the_overview_counts_what_ended_and_what_died_of_what() {
     world.dead("a", FailureCode::InvalidJob).await;
     let settled = world.dead("b", FailureCode::InvalidJob).await;
     let replayed = world.dead("c", FailureCode::NoContent).await;
-    world.ledger.discard(&settled, &olga()).await.unwrap().unwrap().unwrap();
-    world.ledger.replay(&replayed, &olga()).await.unwrap().unwrap().unwrap();
+    world.ledger.operate(&settled, Operation::Discard, &olga(), None).await.unwrap().unwrap().unwrap();
+    world
+        .ledger
+        .operate(&replayed, Operation::Replay { from_scratch: false }, &olga(), None)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     let mut counts = RunCounts::default();
     for _ in 0..2 {
         counts.completed += 3;

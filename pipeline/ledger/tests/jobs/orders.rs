@@ -1,7 +1,7 @@
 //! An operator's orders as the rest of the service meets them.
 
 use job::{FailureCode, State};
-use ledger::{CheckpointKey, OperatorAction, history::Verb};
+use ledger::{CheckpointKey, Operation, OperatorAction, history::Verb};
 use operations::{ActionFilter, JobFilter, Operations, OrderOfMany};
 
 use crate::world::World;
@@ -14,10 +14,17 @@ fn olga() -> OperatorAction {
 async fn nothing_that_a_run_writes_after_its_cancellation_is_taken() {
     let world = World::new().await;
     let claimed = world.claimed("c").await;
-    let job = world.ledger.cancel(&claimed.job.id, &olga()).await.unwrap().unwrap().unwrap();
+    let job = world
+        .ledger
+        .operate(&claimed.job.id, Operation::Cancel, &olga(), None)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     assert_eq!(job.state, State::DeadLetter { code: FailureCode::CancelledByOperator });
     let key = CheckpointKey { stage: "describe", version: 1, digest: [0; 32] };
-    let kept = world.ledger.record(&claimed.lease_token(), &key, &serde_json::json!(1), &[]).await.unwrap();
+    let kept =
+        world.ledger.record(&claimed.lease_token(), &key, &serde_json::json!(1), false, &[]).await.unwrap();
     assert!(!kept, "its next checkpoint is refused");
     let renewal = world.ledger.renew(&[claimed.lease_token()]).await.unwrap()[0];
     assert_eq!(renewal, ledger::Renewal::Lost, "and so is its next heartbeat");
@@ -32,7 +39,7 @@ async fn nothing_that_a_run_writes_after_its_cancellation_is_taken() {
 async fn a_cancelled_job_needs_no_attention_and_no_bulk_replay_takes_it_along() {
     let world = World::new().await;
     let cancelled = world.admitted("c").await;
-    world.ledger.cancel(&cancelled, &olga()).await.unwrap().unwrap().unwrap();
+    world.ledger.operate(&cancelled, Operation::Cancel, &olga(), None).await.unwrap().unwrap().unwrap();
     world.dead("d", FailureCode::InvalidJob).await;
     let found = JobFilter { status: Some("dead_letter".to_owned()), ..JobFilter::default() };
     assert_eq!(Operations::new(&world.ledger).preview_replay(&found).await.unwrap().jobs, 1);
@@ -45,7 +52,13 @@ async fn a_cancelled_job_needs_no_attention_and_no_bulk_replay_takes_it_along() 
         .map(|letters| (letters.code, letters.waiting, letters.settled))
         .collect();
     assert_eq!(waiting, [("invalid_job".to_owned(), 1, 0), ("cancelled_by_operator".to_owned(), 0, 1)]);
-    let replayed = world.ledger.replay(&cancelled, &olga()).await.unwrap().unwrap().unwrap();
+    let replayed = world
+        .ledger
+        .operate(&cancelled, Operation::Replay { from_scratch: false }, &olga(), None)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     assert_eq!((replayed.state.status(), replayed.settled_at), ("queued", None));
 }
 
@@ -59,7 +72,7 @@ async fn an_order_is_told_in_the_history_and_in_the_audit() {
         jitter_permille: 0,
     };
     world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
-    world.ledger.run_now(&claimed.job.id, &olga()).await.unwrap().unwrap().unwrap();
+    world.ledger.operate(&claimed.job.id, Operation::RunNow, &olga(), None).await.unwrap().unwrap().unwrap();
     let page = Operations::new(&world.ledger).job_page(&claimed.job.id).await.unwrap().unwrap();
     let last = page.history.last().unwrap();
     assert_eq!((last.verb, last.from.as_str(), last.to.as_str()), (Verb::RunNow, "queued", "queued"));

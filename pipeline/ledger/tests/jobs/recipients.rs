@@ -1,7 +1,7 @@
 //! Which endpoints get a completion: enabled ones that subscribed, once, and none that went meanwhile.
 
 use job::Outcome;
-use ledger::{Announcement, Finished, NewItem, Results};
+use ledger::{Finished, NewItem, Results};
 use outbox::EndpointChange;
 use records::{EventKind, UserId};
 
@@ -11,10 +11,7 @@ use crate::world::{World, completion};
 fn results() -> Results {
     Results {
         items: vec![NewItem { description: "Call Tom".into(), due_at: None }],
-        announcements: vec![
-            Announcement { event: EventKind::ConversationCompleted },
-            Announcement { event: EventKind::ActionItemCreated },
-        ],
+        announcements: vec![EventKind::ConversationCompleted, EventKind::ActionItemCreated],
         ..Results::default()
     }
 }

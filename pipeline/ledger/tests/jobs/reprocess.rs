@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use chrono::Duration;
 use job::{FailureCode, Origin, Outcome, Queue};
-use ledger::{
-    Announcement, Claimed, NewItem, NewMemory, OperatorAction, ReprocessRefusal, Results, Transition,
-};
+use ledger::{Claimed, NewItem, NewMemory, Operation, OperatorAction, ReprocessRefusal, Results, Transition};
 use records::{ConversationId, EventKind, MemoryCategory, Status, Structured};
 use store::{DatePage, ItemFilter, MemoryFilter, UserChange};
 use tokio::sync::Barrier;
@@ -22,7 +20,7 @@ fn results(title: &str, items: &[&str], facts: &[&str]) -> Results {
         memories: facts.iter().map(fact).collect(),
         apps: vec![("minutes".into(), title.into())],
         engine: "test".into(),
-        announcements: vec![Announcement { event: EventKind::ConversationCompleted }],
+        announcements: vec![EventKind::ConversationCompleted],
         ..Results::default()
     }
 }
@@ -121,7 +119,6 @@ async fn with_told() -> World {
 
 fn each_told(results: Results) -> Results {
     let announcements = EventKind::ALL.into_iter().filter(|event| event.as_str().ends_with("created"));
-    let announcements = announcements.map(|event| Announcement { event });
     Results { announcements: results.announcements.iter().copied().chain(announcements).collect(), ..results }
 }
 
@@ -193,7 +190,13 @@ async fn a_reprocess_that_dies_changes_nothing_and_nobody_is_told() {
     assert_eq!(world.count(failed).await, 0);
 
     let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
-    world.ledger.replay(&claimed.job.id, &action).await.unwrap().unwrap().unwrap();
+    world
+        .ledger
+        .operate(&claimed.job.id, Operation::Replay { from_scratch: false }, &action, None)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     let replayed =
         world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
     assert_eq!(replayed.status, Status::Completed, "a replay takes it nowhere either");
@@ -250,7 +253,12 @@ async fn of_many_that_reprocess_and_replay_at_once_one_makes_a_job() {
         let replay = tokio::spawn(async move {
             meet.wait().await;
             let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
-            ledger.replay(&id, &action).await.unwrap().unwrap().is_ok()
+            ledger
+                .operate(&id, Operation::Replay { from_scratch: false }, &action, None)
+                .await
+                .unwrap()
+                .unwrap()
+                .is_ok()
         });
         let asked: Vec<_> = (0..4)
             .map(|_| {

@@ -1,7 +1,9 @@
 //! A command said through the ledger's public verb, and the answer that the machine's decision calls for.
 
 use job::{Command, Job, Refusal, State, Step};
-use ledger::{Answer, Claimed, Finished, Ledger, NamedClaim, OperatorAction, Renewal, Results, Transition};
+use ledger::{
+    Answer, Claimed, Finished, Ledger, NamedClaim, Operation, OperatorAction, Renewal, Results, Transition,
+};
 
 use crate::world::completion;
 
@@ -40,10 +42,18 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
             }
         }
         Command::Reconcile { .. } => text(ledger.reconcile(id).await.unwrap()),
-        Command::Replay { .. } => text(ledger.replay(id, &action).await.unwrap().unwrap()),
-        Command::Discard => text(ledger.discard(id, &action).await.unwrap().unwrap()),
-        Command::RunNow => text(ledger.run_now(id, &action).await.unwrap().unwrap()),
-        Command::Cancel => text(ledger.cancel(id, &action).await.unwrap().unwrap()),
+        Command::Replay { .. } => text(
+            ledger
+                .operate(id, Operation::Replay { from_scratch: false }, &action, None)
+                .await
+                .unwrap()
+                .unwrap(),
+        ),
+        Command::Discard => {
+            text(ledger.operate(id, Operation::Discard, &action, None).await.unwrap().unwrap())
+        }
+        Command::RunNow => text(ledger.operate(id, Operation::RunNow, &action, None).await.unwrap().unwrap()),
+        Command::Cancel => text(ledger.operate(id, Operation::Cancel, &action, None).await.unwrap().unwrap()),
         Command::Admit | Command::RequireKeys | Command::Withdraw => {
             panic!("said of a conversation or a person, not of a job")
         }

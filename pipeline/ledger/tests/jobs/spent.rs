@@ -33,7 +33,7 @@ async fn what_was_spent_is_written_with_the_checkpoint_and_a_repeat_adds_nothing
     let run = world.claimed("c").await;
     for _ in 0..2 {
         assert!(
-            world.ledger.record(&run.lease_token(), &KEY, &json!(1), &[survey(1, 900)]).await.unwrap(),
+            world.ledger.record(&run.lease_token(), &KEY, &json!(1), false, &[survey(1, 900)]).await.unwrap(),
             "an answer that was lost is asked for again"
         );
     }
@@ -54,9 +54,11 @@ async fn every_run_has_its_own_account_and_a_lost_lease_writes_on_none() {
     world.age(&old.job.id, Duration::seconds(31)).await;
     let new = world.claim(&old.job.id).await;
     assert!(!world.ledger.spend(&old.lease_token(), &[survey(5, 5)]).await.unwrap());
-    assert!(!world.ledger.record(&old.lease_token(), &KEY, &json!("old"), &[survey(5, 5)]).await.unwrap());
     assert!(
-        world.ledger.record_anew(&new.lease_token(), &KEY, &json!("new"), &[survey(2, 100)]).await.unwrap()
+        !world.ledger.record(&old.lease_token(), &KEY, &json!("old"), false, &[survey(5, 5)]).await.unwrap()
+    );
+    assert!(
+        world.ledger.record(&new.lease_token(), &KEY, &json!("new"), true, &[survey(2, 100)]).await.unwrap()
     );
     assert_eq!(spent(&world, &old).await, [(1, 1, 900), (2, 2, 100)]);
     let released = Transition::Release { delay: Duration::zero() };

@@ -5,7 +5,7 @@ use chrono::Duration;
 use job::{FailureCode, Outcome};
 use ledger::{
     CheckpointKey, Claimed, Content, CreateOutcome, Finished, LeaseToken, NewConversation, NewItem,
-    NewMemory, Results, Transition,
+    NewMemory, Operation, Results, Transition,
 };
 use records::{ConversationId, MemoryCategory, UserId};
 use serde_json::json;
@@ -34,12 +34,30 @@ async fn a_replay_concerns_its_own_conversation_alone() {
     let street = Street::new().await;
     let dead = street.dead().await;
     let (ledger, job) = (&street.world.ledger, &dead[0].job.id);
-    street.spared(async { ledger.replay(job, &olga()).await.unwrap().unwrap().unwrap() }).await;
+    street
+        .spared(async {
+            ledger
+                .operate(job, Operation::Replay { from_scratch: false }, &olga(), None)
+                .await
+                .unwrap()
+                .unwrap()
+                .unwrap()
+        })
+        .await;
     let run = street.spared(street.world.claim(job)).await;
     let transition =
         Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
     street.settle(&run, transition).await;
-    street.spared(async { ledger.replay_from_scratch(job, &olga()).await.unwrap().unwrap().unwrap() }).await;
+    street
+        .spared(async {
+            ledger
+                .operate(job, Operation::Replay { from_scratch: true }, &olga(), None)
+                .await
+                .unwrap()
+                .unwrap()
+                .unwrap()
+        })
+        .await;
     assert_eq!(ledger.recall(&run.lease_token(), &KEY).await.unwrap(), None);
     assert_eq!(ledger.recall(&dead[1].lease_token(), &KEY).await.unwrap(), Some(json!("ann")));
 }
@@ -51,7 +69,13 @@ async fn a_later_revision_of_one_conversation_supersedes_no_other() {
     let ledger = &street.world.ledger;
     // Ann's `c` is at its second revision now: only its own first can be replayed no more.
     street.spared(async { ledger.reprocess(&street.world.ann, &c(), None).await.unwrap().unwrap() }).await;
-    let replayed = async |run: &Claimed| ledger.replay(&run.job.id, &olga()).await.unwrap().unwrap();
+    let replayed = async |run: &Claimed| {
+        ledger
+            .operate(&run.job.id, Operation::Replay { from_scratch: false }, &olga(), None)
+            .await
+            .unwrap()
+            .unwrap()
+    };
     assert_eq!(replayed(&dead[0]).await.unwrap_err(), job::Refusal::Superseded);
     assert!(replayed(&dead[1]).await.is_ok());
     assert!(replayed(&dead[2]).await.is_ok());
@@ -63,7 +87,13 @@ async fn the_conversation_of_somebody_else_is_no_ground_for_a_replay() {
     let dead = street.dead().await;
     // Ann's `c` is gone, though its mark as failed stays in the job; Bob's and Ann's `d` are there.
     street.world.run("delete from conversations where user_id = 'ann' and conversation_id = 'c'").await;
-    let refused = street.world.ledger.replay(&dead[0].job.id, &olga()).await.unwrap().unwrap();
+    let refused = street
+        .world
+        .ledger
+        .operate(&dead[0].job.id, Operation::Replay { from_scratch: false }, &olga(), None)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(refused.unwrap_err(), job::Refusal::ConversationGone);
 }
 
@@ -74,7 +104,14 @@ async fn somebody_elses_mark_parks_nothing_of_ones_own() {
     let marked = UserChange { requires_byok: Some(true), ..UserChange::default() };
     street.world.ledger.change_user(&street.bob, &marked).await.unwrap().unwrap();
     let replayed = async |run: &Claimed| {
-        street.world.ledger.replay(&run.job.id, &olga()).await.unwrap().unwrap().unwrap()
+        street
+            .world
+            .ledger
+            .operate(&run.job.id, Operation::Replay { from_scratch: false }, &olga(), None)
+            .await
+            .unwrap()
+            .unwrap()
+            .unwrap()
     };
     assert_eq!(replayed(&dead[0]).await.state.status(), "queued");
     assert_eq!(replayed(&dead[2]).await.state.status(), "blocked_byok");
@@ -312,7 +349,7 @@ async fn a_checkpoint_is_read_and_written_by_its_own_run_alone() {
     let ledger = &street.world.ledger;
     let forged = LeaseToken { user_id: street.bob.clone(), ..runs[0].lease_token() };
     let others = CheckpointKey { stage: "items", ..KEY };
-    assert!(!ledger.record(&forged, &others, &json!("forged"), &[]).await.unwrap());
+    assert!(!ledger.record(&forged, &others, &json!("forged"), false, &[]).await.unwrap());
     assert_eq!(ledger.recall(&forged, &KEY).await.unwrap(), None);
     assert_eq!(ledger.recall(&runs[2].lease_token(), &KEY).await.unwrap(), Some(json!("bob")));
     for other in [CheckpointKey { version: 2, ..KEY }, CheckpointKey { digest: [8; 32], ..KEY }, others] {

@@ -2,8 +2,8 @@
 
 use job::{FailureCode, JobId, Outcome};
 use ledger::{
-    Announcement, CheckpointKey, Claimed, CreateOutcome, Finished, NewContent, NewConversation, NewItem,
-    NewMemory, OperatorAction, Results, Transition,
+    CheckpointKey, Claimed, CreateOutcome, Finished, NewContent, NewConversation, NewItem, NewMemory,
+    OperatorAction, Results, Transition,
 };
 use records::{ConversationId, EventKind, MemoryCategory, Structured, UserId};
 use serde_json::json;
@@ -56,7 +56,7 @@ impl Street {
             assert!(
                 self.world
                     .ledger
-                    .record(&run.lease_token(), &KEY, &json!(run.user_id.as_str()), &[])
+                    .record(&run.lease_token(), &KEY, &json!(run.user_id.as_str()), false, &[])
                     .await
                     .unwrap()
             );
@@ -158,7 +158,7 @@ pub(crate) fn results(title: &str, run: &Claimed) -> Results {
         memories: vec![NewMemory { content: format!("Knows {own}"), category: MemoryCategory::Core }],
         embedding: Some((own, vec![1.0, 2.0])),
         engine: "test".into(),
-        announcements: vec![Announcement { event: EventKind::ConversationCompleted }],
+        announcements: vec![EventKind::ConversationCompleted],
         ..Results::default()
     }
 }

@@ -133,14 +133,14 @@ async fn a_task_that_waits_is_asked_for_again_and_a_lost_one_is_dispatched_anew(
     let taken = world.taken().await;
     let handed: Vec<HandOver> = taken.into_iter().filter(|taken| taken.job_id != unhanded).collect();
     world.ledger.outbox().handed_over(&handed).await.unwrap();
-    assert!(world.ledger.outbox().due_tasks(None, 9).await.unwrap().is_empty(), "nothing is due yet");
+    assert!(world.ledger.outbox().due_tasks(None, 9).await.unwrap().found.is_empty(), "nothing is due yet");
     for job in [&waits, &lost, &unhanded] {
         world.age(job, chrono::Duration::minutes(6)).await;
     }
 
-    let due = world.ledger.outbox().due_tasks(None, 9).await.unwrap();
+    let due = world.ledger.outbox().due_tasks(None, 9).await.unwrap().found;
 
-    let mut jobs: Vec<&JobId> = due.iter().map(|task| &task.passed.2).collect();
+    let mut jobs: Vec<&JobId> = due.iter().map(|task| &task.job_id).collect();
     jobs.sort();
     let mut expected = vec![&waits, &lost];
     expected.sort();
@@ -155,7 +155,7 @@ async fn a_task_that_waits_is_asked_for_again_and_a_lost_one_is_dispatched_anew(
     };
     assert_eq!(dispatched(&waits).await, (Generation(1), Dispatch(1)));
     assert_eq!(dispatched(&lost).await, (Generation(2), Dispatch(2)));
-    assert!(world.ledger.outbox().due_tasks(None, 9).await.unwrap().is_empty());
+    assert!(world.ledger.outbox().due_tasks(None, 9).await.unwrap().found.is_empty());
     assert_eq!(world.taken().await.len(), 1, "the lost one has a new task");
     // An answer about the old dispatch comes late.
     world.age(&lost, chrono::Duration::minutes(6)).await;

@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome};
-use ledger::{Announcement, Claimed, OperatorAction, Results, Transition, WithKeys};
+use ledger::{Claimed, Operation, OperatorAction, Results, Transition, WithKeys};
 use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
 use outbox::DeliveryPolicy;
 use records::EventKind;
@@ -75,7 +75,13 @@ async fn no_edge_loses_it_a_replay_least_of_all() {
     let fatal = Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
     world.ledger.settle(&claimed.lease_token(), fatal).await.unwrap();
     let action = OperatorAction { operator: "op".into(), reason: "a test".into() };
-    world.ledger.replay(&job, &action).await.unwrap().unwrap().unwrap();
+    world
+        .ledger
+        .operate(&job, Operation::Replay { from_scratch: false }, &action, None)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     assert_eq!(world.claim(&job).await.trace, of(3));
 }
 
@@ -88,7 +94,7 @@ async fn what_is_told_goes_on_where_the_completion_says() {
         let _guard = traced(4);
         world.claimed("kept").await
     };
-    let announcements = vec![Announcement { event: EventKind::ConversationCompleted }];
+    let announcements = vec![EventKind::ConversationCompleted];
     let results = Results { announcements, ..Results::default() };
     let inside = Claimed { trace: of(5), ..claimed };
     world.ledger.complete(&completion(&inside, Outcome::Kept, results)).await.unwrap();

@@ -25,7 +25,7 @@ async fn an_unreadable_job_is_an_error_with_its_id_and_can_be_deferred() {
     world.age(&job, Duration::seconds(301)).await;
     world.run("alter table finalization_jobs drop constraint origin_known").await;
     world.run("update finalization_jobs set origin = 'nonsense'").await;
-    assert_eq!(world.ledger.expired_leases(None, 10).await.unwrap().len(), 1);
+    assert_eq!(world.ledger.expired_leases(None, 10).await.unwrap().found.len(), 1);
     match world.ledger.reconcile(&job).await.unwrap_err() {
         Error::ImpossibleRow { table, id, column } => {
             assert_eq!((table, id.as_str(), column), ("finalization_jobs", job.as_str(), "origin"));
@@ -33,7 +33,7 @@ async fn an_unreadable_job_is_an_error_with_its_id_and_can_be_deferred() {
         other => panic!("{other:?}"),
     }
     world.ledger.defer(&world.ann, &job).await.unwrap();
-    assert!(world.ledger.expired_leases(None, 10).await.unwrap().is_empty());
+    assert!(world.ledger.expired_leases(None, 10).await.unwrap().found.is_empty());
 }
 
 #[tokio::test]

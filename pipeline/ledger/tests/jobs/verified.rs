@@ -1,7 +1,7 @@
 //! `verify` finds what was broken by hand, each check its own, and nothing in a database that only verbs wrote.
 
 use job::FailureCode;
-use ledger::{OperatorAction, Transition};
+use ledger::{Operation, OperatorAction, Transition};
 use operations::{CHECKS, Operations};
 
 use crate::world::World;
@@ -39,14 +39,20 @@ async fn the_totals_follow_a_job_that_dies_is_replayed_dies_again_and_is_settled
     let job = world.dead("again", FailureCode::InvalidJob).await;
     let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "dead");
-    world.ledger.replay(&job, &action).await.unwrap().unwrap().unwrap();
+    world
+        .ledger
+        .operate(&job, Operation::Replay { from_scratch: false }, &action, None)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "replayed");
     let run = world.claim(&job).await;
     let transition =
         Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
     world.ledger.settle(&run.lease_token(), transition).await.unwrap();
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "dead again");
-    world.ledger.discard(&job, &action).await.unwrap().unwrap().unwrap();
+    world.ledger.operate(&job, Operation::Discard, &action, None).await.unwrap().unwrap().unwrap();
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "settled");
 }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use job::{FailureCode, JobId, Outcome};
-use ledger::{CreateOutcome, OperatorAction, Results, Transition};
+use ledger::{CreateOutcome, Operation, OperatorAction, Results, Transition};
 use operations::{CHECKS, Finding, Operations};
 use records::{ConversationId, UserId};
 use serde_json::json;
@@ -50,13 +50,13 @@ async fn crowded() -> World {
     let world = World::new().await;
     world.admitted("queued").await;
     let leased = world.claimed("leased").await;
-    assert!(world.ledger.record(&leased.lease_token(), &KEY, &json!("said"), &[]).await.unwrap());
+    assert!(world.ledger.record(&leased.lease_token(), &KEY, &json!("said"), false, &[]).await.unwrap());
     world.deferred("deferred").await;
     completed(&world, "completed").await;
     completed(&world, "plain").await;
     let settled = world.dead("settled", FailureCode::NoContent).await;
     let action = OperatorAction { operator: "olga".into(), reason: "nothing was said".into() };
-    world.ledger.discard(&settled, &action).await.unwrap().unwrap().unwrap();
+    world.ledger.operate(&settled, Operation::Discard, &action, None).await.unwrap().unwrap().unwrap();
     world.dead("dead", FailureCode::InvalidJob).await;
     // Revisions after the first: one that lives, one that died, one that replaced the first, and one after a failure.
     again(&world, &completed(&world, "reprocessed").await).await;

@@ -19,8 +19,8 @@ async fn one_of_each(world: &World) -> [JobId; 4] {
     [queued, leased.job.id, parked.job.id, done.job.id]
 }
 
-fn ids(page: Vec<db::DueRow>) -> Vec<JobId> {
-    page.into_iter().map(|(_, _, job)| job).collect()
+fn ids(page: db::KeysetPage<Vec<(UserId, JobId)>>) -> Vec<JobId> {
+    page.found.into_iter().map(|(_, job)| job).collect()
 }
 
 #[tokio::test]
@@ -59,9 +59,9 @@ async fn a_page_is_as_long_as_was_asked_for() {
     }
     world.run("update conversations set last_append_at = clock_timestamp() - interval '25 hours'").await;
     for (limit, found) in [(1, 1), (2, 2), (3, 2)] {
-        assert_eq!(world.ledger.due_page(None, limit).await.unwrap().len(), found);
-        assert_eq!(world.ledger.expired_leases(None, limit).await.unwrap().len(), found);
-        assert_eq!(world.ledger.abandoned_page(None, limit).await.unwrap().len(), found);
+        assert_eq!(world.ledger.due_page(None, limit).await.unwrap().found.len(), found);
+        assert_eq!(world.ledger.expired_leases(None, limit).await.unwrap().found.len(), found);
+        assert_eq!(world.ledger.abandoned_page(None, limit).await.unwrap().found.len(), found);
     }
 }
 
@@ -166,8 +166,8 @@ async fn what_was_left_alone_for_a_day_is_found_and_admitted_and_nothing_else() 
              update conversations set status = 'failed' where conversation_id = 'failed'",
         )
         .await;
-    let page = world.ledger.abandoned_page(None, 9).await.unwrap();
-    assert!(matches!(&page[..], [(_, user, id)] if *user == world.ann && id.as_str() == "left"), "{page:?}");
+    let page = world.ledger.abandoned_page(None, 9).await.unwrap().found;
+    assert!(matches!(&page[..], [(user, id)] if *user == world.ann && id.as_str() == "left"), "{page:?}");
     let mut admitted = Vec::new();
     for id in ["left", "fresh", "failed"] {
         admitted.push(world.ledger.admit_abandoned(&world.ann, &ConversationId::new(id)).await.unwrap());

@@ -1,10 +1,7 @@
 //! Looking before, and freezing the list.
 
 use db::Error;
-use ledger::{
-    OperatorAction,
-    operator::{Audited, write_action},
-};
+use ledger::OperatorAction;
 use sqlx::{PgConnection, Postgres, QueryBuilder};
 use uuid::Uuid;
 
@@ -142,8 +139,7 @@ impl Operations {
                 return Ok(Started::Nothing);
             }
             let subject = id.to_string();
-            let audited = Audited { user: None, verb: "bulk_replay", subject: &subject };
-            write_action(&mut transaction, audited, action, now).await?;
+            action.record(&mut transaction, "bulk_replay", None, &subject, now).await?;
             transaction.commit().await?;
         }
         Ok(self

@@ -1,10 +1,7 @@
 //! Operations as operators see and change them.
 
 use db::Error;
-use ledger::{
-    OperatorAction,
-    operator::{Audited, write_action},
-};
+use ledger::OperatorAction;
 
 use super::{ReplayChange, ReplayItem, ReplayView};
 use crate::Operations;
@@ -60,8 +57,7 @@ impl Operations {
             transaction.rollback().await?;
             return Ok(self.replay_operation(id).await?.map(|_| false));
         }
-        let audited = Audited { user: None, verb, subject: id };
-        write_action(&mut transaction, audited, action, now).await?;
+        action.record(&mut transaction, verb, None, id, now).await?;
         transaction.commit().await?;
         Ok(Some(true))
     }

@@ -6,7 +6,6 @@
 
 mod freeze;
 mod manage;
-mod rest;
 mod step;
 
 use job::Timestamp;

@@ -13,7 +13,6 @@ use ledger::{
 };
 use sqlx::PgConnection;
 
-use super::rest::come_to_rest;
 use crate::Operations;
 
 /// The right to work on an operation, for a while.
@@ -153,7 +152,7 @@ impl Operations {
                 return Ok(match outcome {
                     Outcome::Refused(_) => Stepped::Refused,
                     Outcome::Replayed(written) => {
-                        self.ledger.wake(&written.stored.job, &written.effects, written.deliveries);
+                        self.ledger.wake(&written);
                         Stepped::Replayed
                     }
                 });
@@ -161,6 +160,21 @@ impl Operations {
         };
         transaction.commit().await?;
         Ok(stepped)
+    }
+
+    /// Notes which replayed jobs have come to rest, whatever the status of their operations: jobs go on when those are
+    /// paused or cancelled, and no step is made then. With `parked` also where all that is left waits for its users'
+    /// keys, which may take days. A locked operation is skipped until the next time.
+    pub async fn follow_replays(&self, parked: bool) -> Result<(), Error> {
+        let (mut transaction, now) = self.db.begin().await?;
+        let followed: Vec<String> = sqlx::query_scalar(include_str!("../../sql/replays/followed.sql"))
+            .bind(parked)
+            .fetch_all(&mut *transaction)
+            .await?;
+        for operation in &followed {
+            come_to_rest(&mut transaction, operation, now).await?;
+        }
+        Ok(transaction.commit().await?)
     }
 
     async fn replay_item(
@@ -186,6 +200,20 @@ impl Operations {
             Err(refusal) => Outcome::Refused(word(refusal)),
         })
     }
+}
+
+/// Notes which replayed jobs of an operation, whose row the caller holds, are at rest, or parked until their persons bring
+/// keys, and answers how many are not; parked ones that were given keys since are followed to their rest, too. A job that was pruned had completed.
+async fn come_to_rest(
+    connection: &mut PgConnection,
+    operation: &str,
+    now: Timestamp,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar(include_str!("../../sql/replays/follow.sql"))
+        .bind(operation)
+        .bind(now)
+        .fetch_one(connection)
+        .await
 }
 
 /// Marks the item and moves the operation on. A second's worth of items may be made up for after a wait.

@@ -36,22 +36,20 @@ impl CheckpointStore for Memory {
         Box::pin(async { Ok(self.pages.lock().unwrap().get(key).cloned()) })
     }
 
-    fn record<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>> {
-        Box::pin(async {
+    fn record<'a>(
+        &'a self,
+        key: &'a StepKey,
+        output: Value,
+        replaces: bool,
+    ) -> BoxFuture<'a, Result<(), Interrupted>> {
+        Box::pin(async move {
             if self.lease_lost.load(Ordering::SeqCst) {
                 return Err(Interrupted::LeaseLost);
             }
-            self.pages.lock().unwrap().entry(*key).or_insert(output);
-            Ok(())
-        })
-    }
-
-    fn record_anew<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>> {
-        Box::pin(async {
-            if self.lease_lost.load(Ordering::SeqCst) {
-                return Err(Interrupted::LeaseLost);
+            let mut pages = self.pages.lock().unwrap();
+            if replaces || !pages.contains_key(key) {
+                pages.insert(*key, output);
             }
-            self.pages.lock().unwrap().insert(*key, output);
             Ok(())
         })
     }

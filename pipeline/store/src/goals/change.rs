@@ -4,7 +4,7 @@ use db::{Error, lock_user};
 use records::{Goal, GoalFault, GoalId, GoalType, Measure, UserId};
 
 use super::{
-    active::make_room,
+    make_room,
     row::{GoalRow, locked},
 };
 use crate::Store;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use chrono::TimeDelta;
 use db::Error;
 use records::{ConversationId, Segment, Timestamp, UserId};
-use sqlx::{PgConnection, Postgres, Transaction};
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{LiveLost, hold, lock_user};
@@ -64,12 +64,8 @@ impl Store {
         segments: &[Segment],
         began_ago: Option<f64>,
     ) -> Result<Result<Appended, LiveLost>, Error> {
-        self.db
-            .in_time(async {
-                let (transaction, now) = self.db.begin().await?;
-                self.append(transaction, now, (user, conversation, epoch), segments, began_ago).await
-            })
-            .await
+        let append = self.append((user, conversation, epoch), segments, began_ago, false);
+        self.db.in_time(append).await
     }
 
     /// The same of segments with ids of a client's own, which it may repeat through another socket: those of one user wait
@@ -82,23 +78,21 @@ impl Store {
         segments: &[Segment],
         began_ago: Option<f64>,
     ) -> Result<Result<Appended, LiveLost>, Error> {
-        self.db
-            .in_time(async {
-                let (mut transaction, now) = self.db.begin().await?;
-                lock_user(&mut transaction, user).await?;
-                self.append(transaction, now, (user, conversation, epoch), segments, began_ago).await
-            })
-            .await
+        let append = self.append((user, conversation, epoch), segments, began_ago, true);
+        self.db.in_time(append).await
     }
 
     async fn append(
         &self,
-        mut transaction: Transaction<'static, Postgres>,
-        now: Timestamp,
         (user, conversation, epoch): (&UserId, &ConversationId, i64),
         segments: &[Segment],
         began_ago: Option<f64>,
+        waits_for_user: bool,
     ) -> Result<Result<Appended, LiveLost>, Error> {
+        let (mut transaction, now) = self.db.begin().await?;
+        if waits_for_user {
+            lock_user(&mut transaction, user).await?;
+        }
         let mut started_at = match hold(&mut transaction, user, conversation, epoch).await? {
             Ok(started_at) => started_at,
             Err(lost) => return Ok(Err(lost)),

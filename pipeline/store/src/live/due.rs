@@ -32,8 +32,6 @@ impl Store {
             .bind(grace.as_secs_f64())
             .fetch_all(self.db.pool())
             .await?;
-        let next = cursor::next_cursor(rows.len(), limit, rows.last().cloned());
-        let found = rows.into_iter().map(|(_, user, id)| (UserId::new(user), ConversationId::new(id)));
-        Ok(KeysetPage { found: found.collect(), next })
+        Ok(KeysetPage::of(rows, limit, |user, id| (UserId::new(user), ConversationId::new(id))))
     }
 }

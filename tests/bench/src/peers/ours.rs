@@ -143,7 +143,10 @@ impl Queue for Ours {
             ..Settings::default()
         };
         let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
-        let metrics = reconciler::Metrics::new(&Registry::new(), Arc::new(Uncounted)).unwrap();
+        let registry = Registry::new();
+        let [retries, dead_letters] =
+            ["retries", "dead_letters"].map(|name| prometheus::IntCounter::new(name, "help").unwrap());
+        let metrics = reconciler::Metrics::new(&registry, retries, dead_letters).unwrap();
         let watch = reconciler::watch_leases(
             self.working.clone(),
             settings.heartbeat,
@@ -186,15 +189,6 @@ impl RunObserver for Tell {
             tokio::spawn((self.handle)(job.expect("a conversation that was stored here")));
         }
     }
-}
-
-/// Metrics without a reader.
-struct Uncounted;
-
-impl reconciler::Counts for Uncounted {
-    fn retry(&self) {}
-
-    fn dead_letter(&self) {}
 }
 
 /// Conversations that were finalized, as a finalization leaves them.

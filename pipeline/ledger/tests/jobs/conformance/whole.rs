@@ -118,7 +118,7 @@ impl Walk {
             epoch,
         };
         let key = ledger::CheckpointKey { stage: "structure", version: 1, digest: [0; 32] };
-        let kept = self.world.ledger.record(&token, &key, &serde_json::json!(1), &[]).await.unwrap();
+        let kept = self.world.ledger.record(&token, &key, &serde_json::json!(1), false, &[]).await.unwrap();
         assert_eq!(kept, epoch == mirror.job.epoch);
         assert_same(&self.world.view(&mirror.job.id).await, mirror, &"record");
     }

@@ -1,4 +1,4 @@
-//! What an answer means for the delivery (DECISIONS §6).
+//! What a receiver's answer means for a delivery or a push (DECISIONS §6).
 
 use std::time::Duration;
 
