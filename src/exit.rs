@@ -54,6 +54,16 @@ fn fitted(label: &str, words: &str) -> String {
     line + "\n"
 }
 
+/// An error of one shard of several, with its causes and a next step.
+pub(crate) fn in_one_line(error: &anyhow::Error) -> String {
+    let words = std::iter::once(error.to_string()).chain(causes::causes(error));
+    let words = words.collect::<Vec<_>>().join(": ");
+    match causes::next_step(error) {
+        Some(step) => format!("{words}; {step}"),
+        None => words,
+    }
+}
+
 /// Refuses settings that cannot work, all that is wrong with them at once.
 ///
 /// # Errors
@@ -125,5 +135,11 @@ mod tests {
         assert_eq!(code(&away()), UNAVAILABLE);
         assert_eq!(code(&away().context("a replay goes on")), UNAVAILABLE);
         assert_eq!(code(&away().context(Exit::Unseen("it was begun".to_owned()))), 1);
+    }
+
+    #[test]
+    fn of_a_shard_that_is_away_the_cause_is_said() {
+        let full = anyhow::anyhow!("sorry, too many clients already").context("the database is unavailable");
+        assert_eq!(in_one_line(&full), "the database is unavailable: sorry, too many clients already");
     }
 }

@@ -24,6 +24,7 @@ use crate::{
     config::TasksConfig,
     connections::{Limits, most_open_files},
     database,
+    exit::in_one_line,
     schema::refuse_others,
 };
 
@@ -100,7 +101,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
             }
             Err(away) => Err(away),
         };
-        let found = found.unwrap_or_else(|away| vec![remark("database", Level::Failure, away.to_string())]);
+        let found = found.unwrap_or_else(|away| vec![remark("database", Level::Failure, in_one_line(&away))]);
         remarks.extend(found.into_iter().map(|remark| (Some(shard), remark)));
     }
     let broken = remarks.iter().any(|(_, remark)| remark.level == Level::Failure);

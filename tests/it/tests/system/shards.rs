@@ -1,7 +1,8 @@
 //! Users spread over eight shards on three servers: a server that does not answer affects its own users alone.
 
 use std::collections::BTreeSet;
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
@@ -201,4 +202,37 @@ async fn a_run_whose_shard_is_away_leaves_its_slot_to_the_other_shards() {
     installation.servers[1].up();
     until(async || away.at(&process).ask(Method::GET, "/v1/users/me", None).await.0 == StatusCode::OK).await;
     assert_eq!(away.at(&process).finished(&interrupted).await["status"], "completed");
+}
+
+#[tokio::test]
+async fn a_migration_that_is_killed_between_two_shards_goes_on_when_it_is_said_again() {
+    let installation = Installation::start(8, &["0-3", "4-7"]);
+    let mut killed = Command::new(binary::path())
+        .arg("migrate")
+        .env_remove("DATABASE_URL")
+        .envs(installation.settings())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program can be run");
+    let said = BufReader::new(killed.stdout.take().expect("a pipe"));
+    let first = said.lines().next().expect("a line").expect("text");
+    killed.kill().expect("it can be killed");
+    killed.wait().expect("it ended");
+    assert!(first.starts_with("shard 0 of 8: "), "{first}");
+    let again = installation.printed(&["migrate"]);
+    assert_eq!(
+        again
+            .lines()
+            .filter(|line| line.contains("the schema is up to date")
+                || line.contains("the schema was up to date"))
+            .count(),
+        8,
+        "{again}"
+    );
+    assert!(again.contains("shard 7 of 8: ") && !again.contains("shard 7 of 8: 0 "), "{again}");
+    let user = installation.with("ann".to_owned());
+    let process = installation.serve().await;
+    let conversation = user.at(&process).admit(GARDEN).await;
+    assert_eq!(user.at(&process).finished(&conversation).await["status"], "completed");
+    assert_eq!(installation.command(&["verify"]).status.code(), Some(0));
 }
