@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::reads::READS;
 
 /// What is not cut off, and why.
-const NOT_CUT: [(&str, &str); 24] = [
+const NOT_CUT: [(&str, &str); 23] = [
     ("report_servers", "one statement that notes what a process knows; the next report says it again"),
-    ("operate", "what replay, discard, run_now and cancel are made of, which are cut off"),
     ("begin_order", "one transaction that records an order, of which nothing is done yet"),
     ("give_order", "one transaction of `operate`"),
     ("end_order", "one statement that notes counts; cut off, the order keeps the count of what was found"),
