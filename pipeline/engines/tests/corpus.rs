@@ -38,6 +38,8 @@ const ORDINARY_OPEN: &str = include_str!("../corpus/ordinary_open.json");
 const ORDINARY_BLIND: &str = include_str!("../corpus/ordinary_blind.json");
 const SUNDRY_OPEN: &str = include_str!("../corpus/sundry_open.json");
 const SUNDRY_BLIND: &str = include_str!("../corpus/sundry_blind.json");
+const COMMON_OPEN: &str = include_str!("../corpus/common_open.json");
+const COMMON_BLIND: &str = include_str!("../corpus/common_blind.json");
 const STRANGERS: &str = include_str!("../corpus/strangers.json");
 
 #[test]
@@ -253,4 +255,20 @@ fn the_blind_half_of_sundry_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[SUNDRY_BLIND]);
     assert_eq!(score.discard.of, 31);
     assert_above(&score, [78, 95, 70, 94, 87, 93, 40, 94, 69, 80]);
+}
+
+/// Written before any rule of `embedded/13`: every other one, looked at while those rules were written.
+#[test]
+fn the_open_half_of_common_talk_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[COMMON_OPEN]);
+    assert_eq!(score.discard.of, 24);
+    assert_above(&score, [1; 10]);
+}
+
+/// The others, which were only counted.
+#[test]
+fn the_blind_half_of_common_talk_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[COMMON_BLIND]);
+    assert_eq!(score.discard.of, 24);
+    assert_above(&score, [1; 10]);
 }
