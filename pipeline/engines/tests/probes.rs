@@ -21,9 +21,11 @@ struct Read {
     silent: (usize, usize),
 }
 
+/// A greeting comes first: of less than twenty-five characters no facts are kept.
 fn talk(probe: &str) -> Talk {
     let turns = probe.split(" // ").enumerate();
-    let text: Vec<String> = turns.map(|(at, turn)| format!("SPEAKER_0{}: {turn}", at % 2)).collect();
+    let mut text = vec!["SPEAKER_01: Hello there, good to see you again.".to_owned()];
+    text.extend(turns.map(|(at, turn)| format!("SPEAKER_0{}: {turn}", at % 2)));
     let mut lines = Talk::lines_of_text(&text.join("\n"));
     lines.iter_mut().for_each(|line| line.is_user = line.speaker.as_deref() == Some("SPEAKER_00"));
     Talk {

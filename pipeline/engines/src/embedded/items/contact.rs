@@ -15,7 +15,7 @@ pub(super) static CONTACT: LazyLock<Pattern> = LazyLock::new(|| {
 /// "I'll drive you", "let him in", "read with her": what is done for a person.
 pub(super) static HELPS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:drive|fetch|introduce)\s+(?:you|him|her|them|us)\b|pick\s+(?:you|him|her|them|us)\s+up\b|let\s+(?:him|her|them|us)\s+in\b|(?:read|practise|practice|play|work|sit)\s+with\s+(?:him|her|them)\b)",
+        r"(?i)^(?:(?:drive|fetch|introduce)\s+(?:you|him|her|them|us)\b|pick\s+(?:you|him|her|them|us)\s+up\b|let\s+(?:him|her|them|us)\s+in\b|cover\s+for\s+(?:me|us|you|him|her|them)\b|(?:read|practise|practice|play|work|sit)\s+with\s+(?:him|her|them)\b)",
     )
 });
 

@@ -6,6 +6,7 @@
 mod claims;
 mod contact;
 mod deadlines;
+mod duties;
 mod filters;
 mod kept;
 mod orders;
@@ -27,7 +28,7 @@ use super::dates::{DayOrder, Reference};
 use super::events::{last_person, last_thing};
 use super::lexicon::is_task_verb;
 use super::planted::without_orders;
-use super::text::{Sentence, content_stems, pattern, sentences, words};
+use super::text::{Sentence, content_stems, decapitalised, pattern, sentences, words};
 use crate::embedded::pattern::Pattern;
 use contact::{ALONE, CONTACT, COURTESY, HELPS, PLEDGED, REPORTS, TO_PERSON};
 use kept::Kept;
@@ -113,7 +114,7 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
         let timed = format!("{opener} {}", clause.text);
         let item = claim.as_ref().filter(|claim| stands(claim)).and_then(|claim| {
             let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
-            let thing = || before.and_then(last_thing).or_else(|| objects.meant_by(&claim.task));
+            let thing = || before.and_then(thing_of).or_else(|| objects.meant_by(&claim.task));
             // "Sign the contract and post it back": what the task before it is done to.
             let shared = previous
                 .as_ref()
@@ -125,18 +126,18 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
                 Force::Request | Force::Imperative if KIND.is_match(&claim.task) => thing(),
                 // "The market slide? - Send it to me.": what the sentence right before it names.
                 Force::Request | Force::Imperative if REFERRING.is_match(&claim.task) => {
-                    before.and_then(last_thing).or_else(|| objects.just_named(&claim.task))
+                    before.and_then(thing_of).or_else(|| objects.just_named(&claim.task))
                 }
                 Force::Request
                     if content_stems(&claim.task).len() < 2 && !clause.text.contains("'d have to") =>
                 {
                     thing().filter(|thing| !thing.starts_with("my "))
                 }
-                Force::Imperative => before.and_then(last_thing),
+                Force::Imperative => before.and_then(thing_of),
                 Force::Commitment | Force::Question if !clause.coordinated || previous.is_none() => thing(),
                 // "I'll write the letter, but someone needs to take it to the town hall."
-                Force::Request | Force::Obligation if before.and_then(last_thing).is_some() => {
-                    before.and_then(last_thing)
+                Force::Request | Force::Obligation if before.and_then(thing_of).is_some() => {
+                    before.and_then(thing_of)
                 }
                 // "We have to post them by Saturday", "you can collect it tomorrow".
                 Force::Obligation | Force::Suggestion | Force::Demand if reference.due(&timed).is_some() => {
@@ -193,6 +194,23 @@ fn without_tag<'t>(sentence: &Sentence<'t>) -> Option<Sentence<'t>> {
     let text = format!("{}.", sentence.text.get(..tag.start())?.trim_end_matches([',', ' ']));
     Some(Sentence { text, ..sentence.clone() })
 }
+
+/// The thing that `before` names last, for a pronoun after it: of "the certificate expires on Friday" the certificate.
+fn thing_of(before: &str) -> Option<String> {
+    let last = last_thing(before);
+    let subject = || SUBJECT.captures(before).map(|found| decapitalised(found["thing"].trim()));
+    match last {
+        None => subject(),
+        Some(thing) => subject().filter(|subject| thing.starts_with(&format!("{subject} "))).or(Some(thing)),
+    }
+}
+
+/// "My passport runs out", "the chain's worn".
+static SUBJECT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?P<thing>(?:the|my|our|your|his|her|their|this|that)\s+(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+?)(?:'s\s|\s+(?:is|are|isn't|runs|expires|has|hasn't|doesn't|won't|broke|stopped|failed|leaks|ran|died|looks|smells|keeps|ends)\b)",
+    )
+});
 
 /// Adds to a task what else is to be done with its object, if the whole is short enough.
 fn joins(known: &mut Found, claim: &Claim, timed: &str, reference: &Reference) -> bool {
@@ -333,11 +351,16 @@ fn draft(
         && matches!(claim.force, Force::Request | Force::Imperative)
         && orders::COMES.is_match(&task);
     // "Get it back to her by Friday": what it is, the people know.
-    let known = due.is_some()
-        && matches!(claim.force, Force::Commitment | Force::Obligation | Force::Request)
-        && refers
-            .as_deref()
-            .is_some_and(|verb| verb != "do" && is_task_verb(verb.split(' ').next().unwrap_or_default()));
+    let known = refers.as_deref().is_some_and(|verb| {
+        let first = verb.split(' ').next().unwrap_or_default();
+        let owed = match claim.force {
+            Force::Commitment | Force::Request => due.is_some() || !OF_THE_MOMENT.contains(&first),
+            Force::Imperative => due.is_some() || HANDED_ON.contains(&first),
+            Force::Obligation | Force::Suggestion => due.is_some(),
+            _ => false,
+        };
+        owed && verb != "do" && is_task_verb(first)
+    });
     let alone =
         due.is_some() && matches!(claim.force, Force::Commitment | Force::Request) && ALONE.is_match(&task);
     // "I'll tell them", "I'll inform everyone": a promise is one whether or not it is known who they are.
@@ -361,12 +384,25 @@ fn draft(
     let due_at = due.map(|(_, moment)| moment);
     let proposed = match claim.force {
         Force::Question => true,
-        Force::Suggestion | Force::Demand => due_at.is_none(),
+        Force::Suggestion => due_at.is_none(),
         _ => false,
     };
     let item = ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None };
     Some(Found { item, refers, proposed })
 }
+
+/// What one is told to do to "it" that takes longer than the moment.
+const HANDED_ON: &[&str] = &[
+    "book", "send", "forward", "mail", "email", "post", "order", "sign", "pay", "return", "renew", "print",
+    "practise", "practice", "learn", "cancel", "upload", "scan", "submit", "copy",
+];
+
+/// What one does to "it" at once.
+const OF_THE_MOMENT: &[&str] = &[
+    "get", "take", "turn", "open", "close", "show", "tell", "hang", "hand", "move", "run", "read", "start",
+    "throw", "follow", "walk", "see", "try", "hear", "stop", "pick", "choose", "speak", "learn", "swap",
+    "press", "switch",
+];
 
 /// "Destroy the old one", after "a card": the old card.
 fn of_its_kind(task: &str, thing: &str) -> Option<String> {

@@ -16,6 +16,13 @@ pub(super) static ATTENTION: LazyLock<Pattern> = LazyLock::new(|| {
 pub(super) static LETS_KNOW: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^let\s+(?:\p{L}+\s+){1,3}?know\s+\p{L}"));
 
+/// "Have a look at the diagram", "have a word with Tom".
+pub(super) static LOOKS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^have\s+an?\s+(?:\p{L}+\s+)?(?:look|word|chat|talk|think)\s+(?:at|with|about|through)\s+(?:the|your|my|our|his|her|their|an?|page|chapter|(?-i:\p{Lu}))",
+    )
+});
+
 /// "Stop taking the tablets".
 pub(super) static QUITS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)^stop\s+(?:taking|eating|drinking|using|feeding|paying|sending|smoking)\s+\p{L}")

@@ -6,18 +6,38 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
+use super::duties;
 use crate::embedded::lexicon::{base_of_gerund, base_of_past};
 use crate::embedded::pattern::Patterns;
 
 /// Ways to put a task, and what each is replaced by: `{g}` is the verb of a gerund, `{p}` that of a past tense.
-struct Paraphrases {
+pub(super) struct Paraphrases {
     said: Patterns,
     plain: Vec<&'static str>,
 }
 
+impl Paraphrases {
+    pub(super) fn of(rules: impl Iterator<Item = (String, &'static str)>) -> Self {
+        let (said, plain): (Vec<String>, Vec<&str>) = rules.unzip();
+        Self { said: Patterns::new(&said), plain }
+    }
+
+    /// `clause` with what is said put in the plain way.
+    pub(super) fn applied<'t>(&self, clause: &'t str) -> Cow<'t, str> {
+        let mut plain = Cow::Borrowed(clause);
+        for (at, said) in self.said.matching(clause) {
+            let (Some(found), Some(to)) = (said.captures(&plain), self.plain.get(at)) else { continue };
+            if let Some(put) = replaced(&plain, &found, to) {
+                plain = Cow::Owned(put);
+            }
+        }
+        plain
+    }
+}
+
 static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
     let rule = |said: &str, plain: &'static str| (format!(r"(?i)\b{said}"), plain);
-    let (said, plain): (Vec<String>, Vec<&str>) = [
+    Paraphrases::of([
         rule(
             r"it\s+(?:wouldn't|won't|can't|couldn't|doesn't)\s+hurt\s+to\s+(?P<rest>\p{L})",
             "you should ${rest}",
@@ -190,21 +210,15 @@ static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
             "${lead} you ${rest}",
         ),
     ]
-    .into_iter()
-    .unzip();
-    Paraphrases { said: Patterns::new(&said), plain }
+    .into_iter())
 });
 
 /// `clause` in the way that the rules read.
 pub(super) fn plain(clause: &str) -> Cow<'_, str> {
-    let mut plain = Cow::Borrowed(clause);
-    for (at, said) in PARAPHRASES.said.matching(clause) {
-        let (Some(found), Some(to)) = (said.captures(&plain), PARAPHRASES.plain.get(at)) else { continue };
-        if let Some(put) = replaced(&plain, &found, to) {
-            plain = Cow::Owned(put);
-        }
+    match duties::plain(clause) {
+        Cow::Borrowed(clause) => PARAPHRASES.applied(clause),
+        Cow::Owned(clause) => Cow::Owned(PARAPHRASES.applied(&clause).into_owned()),
     }
-    plain
 }
 
 /// `text` with what was `found` put as `to`; `None` where a form belongs to no verb.

@@ -4,7 +4,9 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
-use super::orders::{ATTENTION, CAUSES, COMES, IDIOMS, LETS_KNOW, PRONOUNS, PUTS, QUITS, SEES_IF, is_real};
+use super::orders::{
+    ATTENTION, CAUSES, COMES, IDIOMS, LETS_KNOW, LOOKS, PRONOUNS, PUTS, QUITS, SEES_IF, is_real,
+};
 use super::{Claim, Force, filters};
 use crate::embedded::clauses::Clause;
 use crate::embedded::lexicon::{
@@ -94,17 +96,18 @@ static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Everybody bring a torch", "you sort the tickets?": the verb is one of tasks, in its base form.
 static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:ok|okay|and|then|right|oh|yes|great)[,\s]+)*(?:(?P<all>(?:somebody|someone|everybody|everyone)(?:\s+else)?)|you(?:'ll|\s+will|'re\s+going\s+to|\s+are\s+going\s+to|'re\s+gonna)?(?:\s+(?:guys|two|all|just|kindly|please))?),?\s+(?P<task>(?P<verb>\p{L}+)\s+\p{L}.*)$",
+        r"(?i)^(?:(?:ok|okay|and|then|right|oh|yes|great)[,\s]+)*(?:(?P<all>(?:somebody|someone|everybody|everyone)(?:\s+else)?)|you(?:'ll|\s+will|'re\s+going\s+to|\s+are\s+going\s+to|'re\s+gonna)?(?:\s+(?:(?P<group>guys|two|all|both)|just|kindly|please))?),?\s+(?P<task>(?P<verb>\p{L}+)\s+\p{L}.*)$",
     )
 });
 
 /// What "everybody" or "you" is told without a modal: of "you", only as a question or with a date.
 pub(super) fn bare(clause: &str, question: bool) -> Option<Claim> {
     let found = BARE.captures(clause)?;
-    if !is_task_verb(&found["verb"].to_lowercase()) || ATTENTION.is_match(&found["task"]) {
+    let works = is_task_verb(&found["verb"].to_lowercase()) || filters::is_chore(&found["task"]);
+    if !works || ATTENTION.is_match(&found["task"]) {
         return None;
     }
-    let asked = question || found.name("all").is_some();
+    let asked = question || found.name("all").is_some() || found.name("group").is_some();
     let force = if asked { Force::Request } else { Force::Suggestion };
     Some(Claim { task: unaddressed(&found["task"]), owner: None, force })
 }
@@ -255,6 +258,7 @@ pub(super) fn imperative(
             || CAUSES.is_match(&found["task"])
             || PUTS.is_match(&found["task"]) && !PRONOUNS.contains(&found["next"].to_lowercase().as_str())
             || LETS_KNOW.is_match(&found["task"])
+            || LOOKS.is_match(&found["task"])
             || SEES_IF.is_match(&found["task"])
             || IDIOMS.is_match(&found["task"])
             || COMES.is_match(&found["task"])

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
+use super::orders::ATTENTION;
 use super::requests::{ADVERBS, is_name};
 use super::{Claim, Force, claims, deadlines, filters, shortages, unfinished};
 use crate::embedded::lexicon::{
@@ -60,13 +61,13 @@ static LETS: LazyLock<Pattern> = LazyLock::new(|| {
 /// "I want the timeline written up by noon", "I'd like these two boxes moved".
 static WANT_DONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:(?:i|we)(?:'d|\s+would)?\s+(?:want|need|like)|(?:he|she|it|(?P<theirs>(?:the|my|our)\s+\p{L}+))\s+(?:wants|needs)|they\s+(?:want|need))\s+(?P<what>(?:the|our|my|your|his|her|their|this|that|all|those|these|both)\s+(?:[\p{L}\d'-]+\s+){1,4}?|(?:it|them|this|that|everything)\s+)(?P<done>\p{L}{2,}(?:ed|en|wn)|sent|bought|paid|done|made|built|rebuilt|brought|sold|told|set|cut|fed|read|run|shown|found|taught)(?P<rest>(?:\W.*)?)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?:i|we)(?:'d|\s+would)?\s+(?:want|need|like)|(?:he|she|it|(?P<theirs>(?:the|my|our)\s+\p{L}+))\s+(?:wants|needs)|^\W*(?:also\s+|and\s+|still\s+)?needs|they\s+(?:want|need))\s+(?P<what>(?:the|our|my|your|his|her|their|this|that|all|those|these|both)\s+(?:[\p{L}\d'-]+\s+){1,4}?|(?:it|them|this|that|everything)\s+)(?P<done>\p{L}{2,}(?:ed|en|wn)|sent|bought|paid|done|made|built|rebuilt|brought|sold|told|set|cut|fed|read|run|shown|found|taught)(?P<rest>(?:\W.*)?)$",
     )
 });
 /// "You'll have the texts by noon", "I'll have them by Friday": what the speaker will deliver.
 static PROMISED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:you|i|they)(?:'ll|\s+will)\s+(?:have|get)\s+(?P<what>it|them|that|those|(?:the|my|our)\s+(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+)\s+(?:to\s+you\s+|for\s+you\s+|ready\s+)?(?P<rest>(?:by|before|tomorrow|tonight|no\s+later|(?:on\s+)?\p{L}+day)\b.*)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?:you|i|they)(?:'ll|\s+will)\s+(?:have|get)|you\s+can\s+have)\s+(?P<what>it|them|that|those|(?:the|my|our)\s+(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+)\s+(?:to\s+you\s+|for\s+you\s+|ready\s+)?(?P<rest>(?:by|before|tomorrow|tonight|no\s+later|(?:on\s+)?\p{L}+day)\b.*)$",
     )
 });
 static THEIRS: LazyLock<Pattern> = LazyLock::new(|| {
@@ -82,7 +83,7 @@ static PASSIVE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Lea to send the minutes by Friday", as minutes put it.
 static ASSIGNED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^(?P<before>(?:.*[:.]\s+|[-*•\d.)\s]+)?)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{Lu}(?:\p{Ll}+|\p{Lu}+)(?:\s\p{Lu}\p{Ll}+)?)\s+to\s+(?P<task>\p{Ll}.*)$",
+        r"^(?P<before>(?:.*[:.;]\s+|[-*•\d.)\s]+)?)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{Lu}(?:\p{Ll}+|\p{Lu}+)(?:\s\p{Lu}\p{Ll}+|\s\p{Ll}+s)?)\s+to\s+(?P<task>\p{Ll}.*)$",
     )
 });
 /// "Dana sends the contract by Friday": counts with a date.
@@ -110,8 +111,17 @@ static IN_RETURN: LazyLock<Pattern> = LazyLock::new(|| {
 pub(super) fn offered_to(clause: &str, speaker: Option<String>) -> Option<Claim> {
     // "I'll do the flights if you look at cars": the other may agree.
     if let Some(found) = IN_RETURN.captures(clause) {
-        let known = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb) || verb == "look");
-        return known.then(|| Claim { task: found["task"].to_owned(), owner: None, force: Force::Question });
+        let mut words = words(&found["task"]);
+        let verb = words.next().unwrap_or_default();
+        let known = is_task_verb(&verb) || matches!(verb.as_str(), "look" | "give" | "bring");
+        // "I can write the captions, if you send me the pictures."
+        let handed = matches!(
+            verb.as_str(),
+            "send" | "give" | "bring" | "mail" | "email" | "text" | "forward" | "lend"
+        ) && matches!(words.next().as_deref(), Some("me" | "us"))
+            && !ATTENTION.is_match(&found["task"]);
+        let force = if handed { Force::Request } else { Force::Question };
+        return known.then(|| Claim { task: found["task"].to_owned(), owner: None, force });
     }
     let found = OFFERED_TO.captures(clause).filter(|_| clause.ends_with('?'))?;
     claims::claim(&found, speaker, Force::Question)
@@ -242,7 +252,12 @@ fn doing(clause: &str, speaker: Option<String>) -> Option<Claim> {
     })?;
     let task = format!("{verb} {}", &found["rest"]);
     let stands = !filters::is_undone_by(&found["before"]);
-    stands.then_some(Claim { task, owner: speaker, force: Force::Suggestion })
+    // "I'm bringing a lasagne."
+    let brings =
+        matches!(verb.as_str(), "bring" | "bake" | "cook" | "make" | "buy" | "get" | "do" | "collect")
+            && matches!(words(&found["rest"]).next().as_deref(), Some("the" | "some" | "a" | "my"));
+    let force = if brings { Force::Commitment } else { Force::Suggestion };
+    stands.then_some(Claim { task, owner: speaker, force })
 }
 
 /// "My sister says I should take pills": what others think right. What they say that one needs is a task.
@@ -335,7 +350,8 @@ fn theirs(clause: &str) -> Option<Claim> {
     let charged = charged && !matches!(verb.as_str(), "visit" | "meet" | "attend");
     let leads =
         matches!(verb.as_str(), "look" | "own" | "handle" | "lead" | "manage" | "oversee" | "run" | "head");
-    if !charged || !known || !(is_task_verb(&verb) || is_advice_verb(&verb) || leads) {
+    let works = is_task_verb(&verb) || is_advice_verb(&verb) || filters::is_chore(&found["task"]);
+    if !charged || !known || !(works || leads) {
         return None;
     }
     claims::claim(&found, Some(who.to_owned()).filter(|_| named), Force::Obligation)

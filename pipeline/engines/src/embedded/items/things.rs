@@ -28,8 +28,10 @@ impl Things {
     pub(super) fn heard(&mut self, sentence: &str) {
         (self.one.ago, self.many.ago) = (self.one.ago + 1, self.many.ago + 1);
         // "They're in my garage" names no other thing.
-        let named =
-            last_thing(sentence).or_else(|| fragment(sentence)).filter(|_| !SOMEWHERE.is_match(sentence));
+        let named = last_thing(sentence)
+            .or_else(|| topic(sentence))
+            .or_else(|| fragment(sentence))
+            .filter(|_| !SOMEWHERE.is_match(sentence));
         match named {
             Some(name) if is_plural(&name) => self.many = Named { name: Some(name), ago: 0 },
             Some(name) => self.one = Named { name: Some(name), ago: 0 },
@@ -52,6 +54,17 @@ impl Things {
         if many { near(&self.many).or_else(|| near(&self.one)) } else { near(&self.one) }
     }
 }
+
+/// "What about posters?", "who's doing invitations?": what is asked about.
+fn topic(sentence: &str) -> Option<String> {
+    TOPIC.captures(sentence).map(|found| format!("the {}", &found["thing"]))
+}
+
+static TOPIC: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:and|so|ok|okay|right|now|well)\W+)*(?:(?:what|how)\s+about|who(?:'s|\s+is)\s+(?:doing|getting|bringing|making))\s+(?P<thing>(?:[\p{L}-]+\s)?[\p{L}-]{3,}s)\s*\?",
+    )
+});
 
 /// "Word counts, mostly.": a noun phrase alone names a thing, too.
 fn fragment(sentence: &str) -> Option<String> {

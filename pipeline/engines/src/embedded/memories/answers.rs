@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use records::MemoryCategory;
 use regex::Captures;
 
+use super::rules::BEING;
 use crate::embedded::dates::number;
 use crate::embedded::lexicon::{is_person, is_stop_word, relatives, trades};
 use crate::embedded::pattern::Pattern;
@@ -70,7 +71,7 @@ static FAVOURITE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "What do you play?", "which languages do you speak?".
 static WHICH: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i){START}(?:(?:what|which)(?:\s+(?:instruments?|languages?|sports?|subjects?|teams?))?\s+(?:do|are)|do)\s+you\s+{STILL}(?P<act>play\s+any\s+\p{{L}}+|play|speak\s+any\s+[\p{{L}} ]+|support|speak|teach|study|collect|playing|studying|teaching){END}"
+        r"(?i){START}(?:(?:what|which)(?:\s+(?:instruments?|languages?|sports?|subjects?|teams?))?\s+(?:do|are)|do)\s+you\s+{STILL}(?P<act>play\s+an(?:y|\s)\s*\p{{L}}+|play|speak\s+any\s+[\p{{L}} ]+|support|speak|teach|study|collect|playing|studying|teaching){END}"
     ))
 });
 static BIRTHDAY: LazyLock<Pattern> = LazyLock::new(|| {
@@ -85,7 +86,7 @@ static HOUSEHOLD: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static MEDICINE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)(?:\b(?:on|take|taking)\s+any\b|\bany\b)\s*(?:(?:other|regular|daily|current|prescribed)\s+)*(?:medication|medications|medicine|medicines|tablets|pills|drugs){END}"
+        r"(?i)(?:\b(?:on|take|taking)\s+anything{END}|(?:\b(?:on|take|taking)\s+any\b|\bany\b)\s*(?:(?:other|regular|daily|current|prescribed)\s+)*(?:medication|medications|medicine|medicines|tablets|pills|drugs){END})"
     ))
 });
 static FAMILY: LazyLock<Pattern> = LazyLock::new(|| {
@@ -164,6 +165,9 @@ pub(super) fn read(question: &str, answer: &str) -> Option<Answer> {
         let act = found.name("do").map(|act| act.as_str()).filter(|act| ABSTAINS.is_match(act))?;
         return Some(Answer::Sentence(format!("I don't {act}")));
     }
+    if let Some(fact) = of_another(question, answer, yes.is_some()) {
+        return Some(fact);
+    }
     if let Some(found) = FAMILY.captures(question) {
         let mut words = answer.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
         let who = words.find(|word| relatives().any(|known| known == word))?;
@@ -185,6 +189,31 @@ pub(super) fn read(question: &str, answer: &str) -> Option<Answer> {
     })
 }
 
+/// "Is Maya still vegetarian? - Yes.", "how old is your daughter? - She's six.": what an answer says of another.
+fn of_another(question: &str, answer: &str, yes: bool) -> Option<Answer> {
+    let called =
+        |who: &str| who.strip_prefix("your ").map_or_else(|| who.to_owned(), |kin| format!("{{n}}'s {kin}"));
+    if let Some(found) = IS_ANOTHER.captures(question).filter(|_| yes) {
+        let text = format!("{} {} {}", called(&found["who"]), found["is"].to_lowercase(), &found["what"]);
+        return Some(Answer::Fact(text, MemoryCategory::Other, 6));
+    }
+    let who = AGE.captures(question).and_then(|found| Some(found.name("who")?.as_str().to_owned()))?;
+    let years = AGED.captures(answer).and_then(|found| number(&found["years"].to_lowercase()))?;
+    let text = format!("{{n}}'s {who} is {years} years old");
+    is_person(&who.to_lowercase()).then_some(Answer::Fact(text, MemoryCategory::Core, 7))
+}
+
+static IS_ANOTHER: LazyLock<Pattern> = LazyLock::new(|| {
+    Pattern::large(&format!(
+        r"{START}(?P<is>[Ii]s|[Aa]re)\s+(?P<who>your\s+\p{{Ll}}+|\p{{Lu}}\p{{Ll}}+)\s+{STILL}(?P<what>{BEING}){END}"
+    ))
+});
+static AGED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:he's|she's|(?:he|she)\s+is|they're|just|almost|turned)\s+(?P<years>[\p{L}\d-]+)\s*(?:[.,!]|now\b|years|$)",
+    )
+});
+
 /// What every question about a person has.
 static ASKS: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\b(?:you|your|any|yourself)\b|\bin\s+the\s+family\b|\ballergic\b"));
@@ -205,6 +234,9 @@ fn completed(question: &str, said: Option<&str>) -> Option<Answer> {
             || number(first.trim_end_matches(',').to_lowercase().as_str()).is_some()
     });
     // "One coeliac" is a guest.
+    if STATE.is_match(said) && YES_OR_NO.is_match(question) {
+        return Some(Answer::Fact(format!("{{n}} is {}", small(said)), Core, 8));
+    }
     if ALLERGIES.is_match(question) && !counted {
         return fact(format!("{{n}} is allergic to {}", small(said)), Core, 10);
     }
@@ -300,6 +332,13 @@ fn completed(question: &str, said: Option<&str>) -> Option<Answer> {
     let medicine = MEDICINE.is_match(question);
     if medicine { fact(format!("{{n}} takes {}", small(said)), Core, 8) } else { None }
 }
+
+/// "Are you married? - Divorced."
+static STATE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:no|not\s+any\s+more|well)\W+)*(?:divorced|widowed|engaged|separated|retired|vegan|vegetarian|pescatarian|self-employed|unemployed|coeliac|diabetic|left-handed)$",
+    )
+});
 
 /// An answer of a few words without a verb of its own; `None` of a sentence.
 fn short(answer: &str) -> Option<String> {

@@ -337,7 +337,10 @@ fn of_others(text: &str, meant: Option<String>, user: Option<&str>) -> Option<Ca
     let (name, said) = named.or_else(|| {
         let said = MAY_BE_MEANT.is_match(text).then(|| PRONOUN.captures(text)).flatten()?;
         let before = text.get(..said.get(0)?.start()).and_then(|before| last_meant(before, user));
-        Some((before.or(meant)?, said["r"].to_owned()))
+        let who = before.or(meant)?;
+        // "My sons …, they're rowers": "they" of people of whom there are more, "he" of one.
+        let many = who.contains("'s ") && who.ends_with('s') && !who.ends_with("boss");
+        (many == said.name("many").is_some()).then(|| (who, said["r"].to_owned()))
     })?;
     let kin = name.contains("'s ");
     if !kin && (!is_name(&name) || super::lexicon::is_person(&name.to_lowercase())) {
@@ -359,7 +362,14 @@ fn of_others(text: &str, meant: Option<String>, user: Option<&str>) -> Option<Ca
 /// "'s a nurse" is "is a nurse", "'s got" is "has got".
 fn in_full(rest: &str) -> String {
     let rest = rest.trim();
-    match rest.strip_prefix("'s got") {
+    let plural = rest.strip_prefix("'re").map(|rest| format!("are{rest}"));
+    if let Some(plural) = plural.or_else(|| rest.strip_prefix("'ve").map(|rest| format!("have{rest}"))) {
+        return plural;
+    }
+    match rest
+        .strip_prefix("'s got")
+        .or_else(|| rest.strip_prefix("'s moved").map(|_| rest.trim_start_matches("'s")))
+    {
         Some(got) => format!("has{got}"),
         None => rest.strip_prefix("'s").map_or_else(|| rest.to_owned(), |rest| format!("is{rest}")),
     }
