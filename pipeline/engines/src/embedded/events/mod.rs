@@ -131,6 +131,9 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
         });
         earlier = Earlier { text: sentence.text, day: day.or(before), month, week, happening };
     }
+    // "The residents' meeting of 8 November", said on the ninth, is over.
+    let yesterday = talk.started_at - chrono::TimeDelta::days(1);
+    events.all.retain(|event| event.start > yesterday);
     events.all
 }
 

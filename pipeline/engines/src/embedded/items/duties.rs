@@ -139,6 +139,14 @@ static DUTIES: LazyLock<Paraphrases> = LazyLock::new(|| {
                 "${lead}please ${rest}",
             ),
             rule(r"{LEAD}would\s+you\s+be\s+(?:able|willing|so\s+kind\s+as)\s+to\s+(?P<rest>\p{L})", "${lead}can you ${rest}"),
+            rule(
+                r"\bthose\s+of\s+you\s+who\s+(?:haven't|have\s+not)\s+(?P<past>\p{L}+)\s+(?P<rest>[^,]+?)(?:\s+yet)?,\s+(?:please\s+)?(?:do\s+(?:so|it|that)|do)\b",
+                "please {p} ${rest}",
+            ),
+            rule(
+                r"\b(?:can|could|will|would)\s+you\s+(?:please\s+)?have\s+(?P<what>(?:an?|the|your|that)\s+(?:[\p{L}-]+\s+){1,3}?)(?:ready\s+)?(?P<rest>(?:by|before|for)\s)",
+                "can you provide ${what}${rest}",
+            ),
             // Headings of notes.
             rule(r"{LEAD}(?:reminder|follow[\s-]?up)\s*:\s*(?P<rest>(?:ask|call|send|check|book|buy|pay|ring|write|tell|chase|confirm|renew|order|bring|get|email)\s)", "${lead}please ${rest}"),
             rule(r"{LEAD}reminder\s*:\s*(?P<rest>(?:[\p{L}'-]+\s?){1,4})\W*$", "${lead}please see to the ${rest}"),

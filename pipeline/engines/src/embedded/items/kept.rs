@@ -37,6 +37,8 @@ enum Open {
     Asked(usize),
     /// What was proposed without a date.
     Proposed(ItemDraft),
+    /// What was proposed to all without a date.
+    Joint(ItemDraft),
 }
 
 /// How many of the latest items a new one is compared with.
@@ -66,7 +68,14 @@ static DATE_ALONE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Please do", "that would be great": an offer is accepted.
 static ACCEPTS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|sure)\W+)*(?:please|great|perfect|lovely|brilliant|wonderful|excellent|fantastic|thanks|thank you|cheers|go ahead|sounds good|good idea|deal|do it|do that|by all means|why not|definitely|(?:that|it)(?:'d| would) (?:be|help)|(?:i'd|i would) (?:appreciate|love) (?:it|that))\b|^\W*(?:yes|yeah|yep|yup|sure|ok|okay)\W*$",
+        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|sure)\W+)*(?:please|great|perfect|lovely|brilliant|wonderful|excellent|fantastic|thanks|thank you|cheers|go ahead|sounds good|good idea|deal|do it|do that|by all means|why not|definitely|(?:that|it)(?:'d| would) (?:be|help)|(?:i'd|i would) (?:appreciate|love) (?:it|that)|would you|could you|if you (?:could|would|don't mind|like)|oh would you|that's (?:very |so |really )?(?:kind|nice|sweet|lovely)|you're (?:a star|an angel|a lifesaver|the best|a legend))\b|^\W*(?:yes|yeah|yep|yup|sure|ok|okay)\W*$",
+    )
+});
+
+/// "Good idea", "agreed": a proposal to all is taken up.
+static AGREES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:oh|ok|okay|yes|yeah|yep|sure|right|absolutely)\W+)*(?:good\s+(?:idea|plan|point|call|thinking)|great\s+idea|agreed|deal|let's(?:\s+do\s+(?:that|it))?|sounds\s+(?:good|great|fine|like\s+a\s+plan)|works\s+for\s+me|fine\s+(?:by|with)\s+me|i\s+agree|why\s+not|perfect|definitely|absolutely|we\s+should|yes,?\s+(?:let's|please|we\s+should))\b|^\W*(?:ok|okay|yes|yeah|yep|sure|fine|great)\W*$",
     )
 });
 
@@ -141,12 +150,19 @@ impl Kept {
                 }
             }
             // "I need the form. - By Friday."
-            Open::Proposed(item) if item.owner.is_none() && ago == 0 && dates_it && !another => {
+            Open::Proposed(item) | Open::Joint(item)
+                if item.owner.is_none() && ago == 0 && dates_it && !another =>
+            {
                 let due_at = reference.due(&sentence.text).map(|(_, moment)| moment);
                 self.insert(ItemDraft { due_at, ..item }, said_by.as_deref());
             }
             Open::Proposed(item) if item.owner.is_some() && another && ACCEPTS.is_match(&sentence.text) => {
                 self.insert(item, said_by.as_deref());
+            }
+            // "Let's get a second quote. - Good idea."
+            Open::Joint(item) if another && (taken || AGREES.is_match(&sentence.text)) => {
+                let owner = item.owner.clone().or(owner.filter(|_| taken));
+                self.insert(ItemDraft { owner, ..item }, said_by.as_deref());
             }
             // "Has anyone told them? - Not yet."
             Open::Proposed(item) if another && item.owner.is_none() && NOT_YET.is_match(&sentence.text) => {
@@ -161,12 +177,13 @@ impl Kept {
     }
 
     /// Adds what `speaker` said.
-    pub(super) fn add(&mut self, Found { item, refers, proposed }: Found, speaker: Option<&str>) {
+    pub(super) fn add(&mut self, Found { item, refers, proposed, joint }: Found, speaker: Option<&str>) {
         let Some(verb) = refers else {
             // "We need volunteers. - I can bake two cakes."
             let offered = self.answers_need && item.owner.is_some() && item.owner.as_deref() == speaker;
             if proposed && !offered {
-                self.open = Some((Open::Proposed(item), speaker.map(str::to_owned), 0));
+                let open = if joint { Open::Joint(item) } else { Open::Proposed(item) };
+                self.open = Some((open, speaker.map(str::to_owned), 0));
             } else {
                 self.insert(item, speaker);
             }
@@ -174,10 +191,14 @@ impl Kept {
         };
         // "I can introduce you to her. I'll do that this afternoon."
         let proposes = |open: &(Open, Option<String>, usize)| match &open.0 {
-            Open::Proposed(known) => verb == "do" || first_word(known).eq_ignore_ascii_case(&verb),
+            Open::Proposed(known) | Open::Joint(known) => {
+                verb == "do" || first_word(known).eq_ignore_ascii_case(&verb)
+            }
             Open::Asked(_) => false,
         };
-        if let Some((Open::Proposed(known), _, _)) = self.open.take_if(|open| proposes(open)) {
+        if let Some((Open::Proposed(known) | Open::Joint(known), _, _)) =
+            self.open.take_if(|open| proposes(open))
+        {
             self.insert(ItemDraft { owner: item.owner, due_at: item.due_at, ..known }, speaker);
         } else if let Some(known) = self.meant_by(&verb) {
             known.due_at = known.due_at.or(item.due_at);

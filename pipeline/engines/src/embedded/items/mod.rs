@@ -30,7 +30,7 @@ use super::lexicon::is_task_verb;
 use super::planted::without_orders;
 use super::text::{Sentence, content_stems, decapitalised, pattern, sentences, words};
 use crate::embedded::pattern::Pattern;
-use contact::{ALONE, CONTACT, COURTESY, HELPS, PLEDGED, REPORTS, TO_PERSON};
+use contact::{ALONE, CONTACT, COURTESY, HELPS, INTRANSITIVE, PLEDGED, REPORTS, TO_PERSON};
 use kept::Kept;
 use things::{Things, is_plural};
 
@@ -92,6 +92,8 @@ struct Found {
     refers: Option<String>,
     /// Only proposed: an item when somebody takes it on.
     proposed: bool,
+    /// Proposed to all: an item when another agrees.
+    joint: bool,
 }
 
 fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Found> {
@@ -99,7 +101,7 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
     let sentence = ordered.as_ref().unwrap_or(sentence);
     let mut items = Vec::new();
     let mut previous: Option<Claim> = None;
-    let (mut conditional, mut stated) = (false, false);
+    let (mut conditional, mut stated, mut timely) = (false, false, false);
     let mut opener = String::new();
     for mut clause in clauses::split(&sentence.text) {
         // After "for next week," or "yes please," an instruction begins, and the date before it is its own.
@@ -109,8 +111,11 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
         }
         let claim = claim(&clause, sentence, stated, previous.as_ref());
         stated = STATES.is_match(clause.text) && !LEADS.is_match(clause.text);
-        let stands =
-            |claim: &Claim| !conditional || matches!(claim.force, Force::Request | Force::Imperative);
+        let stands = |claim: &Claim| {
+            // "When I'm home, I'll send it" will be done; "if I had time, I'd do it" may never be.
+            let promised = timely && claim.force == Force::Commitment && WILL.is_match(clause.text);
+            !conditional || promised || matches!(claim.force, Force::Request | Force::Imperative)
+        };
         let timed = format!("{opener} {}", clause.text);
         let item = claim.as_ref().filter(|claim| stands(claim)).and_then(|claim| {
             let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
@@ -165,6 +170,7 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
             draft(claim, &timed, thing, person, reference)
         });
         conditional = clauses::is_condition(clause.text);
+        timely = TIMELY.is_match(clause.text);
         // "This week: renew the card, sort out the loft": the opener is for all that a comma or "and" joins.
         if claim.is_none() {
             opener = Some(clause.text).filter(|text| OPENER.is_match(text)).unwrap_or_default().to_owned();
@@ -174,6 +180,15 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
     }
     items
 }
+
+/// "When I'm home", "as soon as it's signed": when, and not whether.
+static TIMELY: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:and|but|so|well|ok|okay)\W+)*(?:when|once|as\s+soon\s+as|next\s+time|the\s+(?:minute|moment))\b",
+    )
+});
+static WILL: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:i'll|i\s+will|i'm\s+going\s+to|i'm\s+gonna)\b"));
 
 /// "Order more ribbon, will you?", "grab some milk, yeah?": an order, and no question.
 static TAG: LazyLock<Pattern> = LazyLock::new(|| {
@@ -361,10 +376,10 @@ fn draft(
         };
         owed && verb != "do" && is_task_verb(first)
     });
-    let alone =
-        due.is_some() && matches!(claim.force, Force::Commitment | Force::Request) && ALONE.is_match(&task);
+    let alone = matches!(claim.force, Force::Commitment | Force::Request)
+        && (due.is_some() && ALONE.is_match(&task) || INTRANSITIVE.is_match(&task));
     // "I'll tell them", "I'll inform everyone": a promise is one whether or not it is known who they are.
-    let pledged = claim.force == Force::Commitment && PLEDGED.is_match(&task);
+    let pledged = matches!(claim.force, Force::Commitment | Force::Question) && PLEDGED.is_match(&task);
     let helps = claim.force != Force::Suggestion && HELPS.is_match(&task);
     let contact = alone
         || pledged
@@ -384,11 +399,12 @@ fn draft(
     let due_at = due.map(|(_, moment)| moment);
     let proposed = match claim.force {
         Force::Question => true,
-        Force::Suggestion => due_at.is_none(),
+        Force::Suggestion | Force::Demand => due_at.is_none(),
         _ => false,
     };
     let item = ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None };
-    Some(Found { item, refers, proposed })
+    let joint = proposed && claim.force == Force::Suggestion && claim.owner.is_none();
+    Some(Found { item, refers, proposed, joint })
 }
 
 /// What one is told to do to "it" that takes longer than the moment.

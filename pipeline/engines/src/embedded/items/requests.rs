@@ -121,7 +121,11 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     if found.name("advice").is_some() && clause.ends_with('?') || AWAITS.is_match(&task) {
         return None;
     }
-    if filters::is_undone_by(before) || ATTENTION.is_match(&task) && !is_real(&task) || is_forbidden(&task) {
+    if filters::is_undone_by(before)
+        || found.name("sure").is_some() && HABIT.is_match(before)
+        || ATTENTION.is_match(&task) && !is_real(&task)
+        || is_forbidden(&task)
+    {
         return None;
     }
     let state = STATE.is_match(&task);
@@ -133,6 +137,10 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     };
     Some(Claim { task: unaddressed(&task), owner: addressee(&found, clause), force: Force::Request })
 }
+
+/// "I always make sure", "he made sure".
+static HABIT: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:i|we|they)\s+(?:always|usually|normally|try\s+to|used\s+to)\s+$"));
 
 /// "Get a letter by Friday": what is only to be expected.
 static AWAITS: LazyLock<Pattern> = LazyLock::new(|| {

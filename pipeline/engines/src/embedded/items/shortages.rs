@@ -74,7 +74,7 @@ const ABSTRACT: &str = "time times help money space room more less luck sleep re
     investment data numbers funding budget growth customers users test tests experience skills training rules trust respect order \
     steam breath control date office town here touch practice convincing thing things one ones start point lie-down laugh life consent \
     warmth light air sun rain exercise surgery operation scan numbers number signature deposit deadline friend friends child children \
-    man woman men women is was needs goes does has its this us always sometimes perhaps yes versus than chains";
+    man woman men women is was needs goes does has its this us always sometimes perhaps yes versus than chains woods blue question ordinary hand date sight mind";
 
 /// Where the thing ends.
 const ENDS: &str = "for and but so because before after by until if when or to from at in on with that which who as then though since once while not now too anyway please";

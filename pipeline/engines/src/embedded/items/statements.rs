@@ -55,7 +55,7 @@ static NEEDS_DOING: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Let's", "could we", "you can", "who can": counts with a date, or when it is taken on.
 static LETS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:let's|(?:can|could|shall|should)\s+we|why\s+don't\s+(?:we|i)|(?:you|we)\s+can|you\s+could|who(?:'s\s+going\s+to|\s+is\s+going\s+to|\s+can|\s+will|\s+could|\s+wants\s+to)|who(?P<gerund>'s|\s+is))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
+        r"(?i)^(?P<before>.*?)\b(?:let's|(?:can|could|shall|should)\s+we|why\s+don't\s+(?:we|i)|(?P<may>you\s+can)(?:\s+just|\s+then)?|we\s+can|you\s+could|who(?:'s\s+going\s+to|\s+is\s+going\s+to|\s+can|\s+will|\s+could|\s+wants\s+to)|who(?P<gerund>'s|\s+is))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
     ))
 });
 /// "I want the timeline written up by noon", "I'd like these two boxes moved".
@@ -163,9 +163,11 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
         .or_else(|| theirs(clause))
         .or_else(|| {
             let found = OURS.captures(clause)?;
-            // What was agreed on is a decision, and a task when it has a date.
+            // What was agreed on is a decision, and a task with a verb of tasks or a date.
             let agreed = found.name("agreed").is_some();
-            claims::claim(&found, None, if agreed { Force::Suggestion } else { Force::Obligation })
+            let invites = agreed && words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
+            let force = if agreed && !invites { Force::Suggestion } else { Force::Obligation };
+            claims::claim(&found, None, force)
         })
         .or_else(|| suggested(clause))
         .or_else(|| want_done(clause))
@@ -222,8 +224,18 @@ fn suggested(clause: &str) -> Option<Claim> {
     }
     let known = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
     let lets = clause.to_lowercase().contains("let's");
+    // "You can collect it from Ingrid": what one has to do where one wants the thing.
+    if found.name("may").is_some() && !clause.ends_with('?') && FETCHES.is_match(&found["task"]) {
+        return claims::claim(&found, None, Force::Request);
+    }
     claims::claim(&found, None, Force::Suggestion).filter(|_| known || lets)
 }
+
+static FETCHES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:collect|pick\s+(?:it|them|that|up)|return|send|email|e-mail|post|register|apply|pay|book|download|fill|drop|bring|ring|call|phone)\b",
+    )
+});
 
 fn want_done(clause: &str) -> Option<Claim> {
     let found = WANT_DONE.captures(clause)?;
@@ -289,9 +301,14 @@ fn assigns(clause: &str) -> Option<Claim> {
     (named && !filters::is_undone_by(&found["before"])).then(|| Claim {
         task,
         owner: Some(who.to_owned()),
-        force: Force::Demand,
+        force: if HABITUAL.is_match(clause) { Force::Demand } else { Force::Obligation },
     })
 }
+
+/// "Tom fixes the cars every week" assigns nothing.
+static HABITUAL: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?:every|each|always|usually|never|often|sometimes|\p{L}+days|when|if|who|that|which)\b")
+});
 
 /// What is done to a thing, and its noun: "the floor needs a mop".
 const LIGHT: &[&str] = &[
@@ -304,10 +321,21 @@ fn decapitalised_article(what: &str) -> String {
     if claims::is_article(what) { decapitalised(what) } else { what.to_owned() }
 }
 
+static NEEDS_IT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\bi(?:'ll|'d|\s+will|\s+would)?\s+(?:still\s+|also\s+)?need\s+(?:the|an?|that|those|all|another|two|three|four|everything)\b",
+    )
+});
+
 fn needed(clause: &str) -> Option<Claim> {
     let found = NEEDED.captures(clause)?;
     let task = format!("provide {}", &found["what"]);
-    (!filters::is_undone_by(&found["before"])).then_some(Claim { task, owner: None, force: Force::Demand })
+    // "I need your passport number": what the other alone has.
+    let theirs = found["what"].to_lowercase().starts_with("your ");
+    // "I need a courtesy car, too": one who says "I need" asks for it.
+    let wanted = NEEDS_IT.is_match(clause);
+    let force = if theirs || wanted { Force::Request } else { Force::Demand };
+    (!filters::is_undone_by(&found["before"])).then_some(Claim { task, owner: None, force })
 }
 
 fn needs_doing(clause: &str) -> Option<Claim> {
@@ -319,6 +347,10 @@ fn needs_doing(clause: &str) -> Option<Claim> {
         .or_else(|| base_of_participle(&said).map(str::to_owned))
         .or_else(|| noun.then(|| said.clone()))?;
     let what = found["what"].trim();
+    // "The hedge doesn't need trimming."
+    if what.rsplit(' ').next().is_some_and(|last| last.ends_with("n't") || last == "never") {
+        return None;
+    }
     let named = is_name(what.split(' ').next().unwrap_or_default());
     let what = if named { decapitalised_article(what) } else { decapitalised(what) };
     let task = format!("{verb} {what}{}", &found["rest"]);
