@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_noun_that_says_a_task_becomes_a_verb() {
         for (said, put) in [
-            ("The drinks are on me", "i'll take care of The drinks"),
+            ("The drinks are on me", "i'll take care of the drinks"),
             ("Lars is in charge of the music", "Lars will take care of the music"),
             ("I owe Carla an answer", "I need to give Carla an answer"),
             ("What's missing is the signature", "please get the signature"),

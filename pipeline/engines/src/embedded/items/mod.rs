@@ -25,14 +25,15 @@ use stages::ItemDraft;
 
 use super::clauses::{self, Clause};
 use super::dates::{DayOrder, Reference};
-use super::events::{last_person, last_thing};
+use super::events::last_person;
 use super::lexicon::is_task_verb;
 use super::planted::without_orders;
-use super::text::{Sentence, content_stems, decapitalised, pattern, sentences, words};
+use super::text::{Sentence, content_stems, pattern, sentences, words};
 use crate::embedded::pattern::Pattern;
 use contact::{ALONE, CONTACT, COURTESY, HELPS, INTRANSITIVE, PLEDGED, REPORTS, TO_PERSON};
 use kept::Kept;
-use things::{Things, is_plural};
+use orders::{HANDED_ON, OF_THE_MOMENT};
+use things::{Things, is_plural, thing_of};
 
 /// A task that a clause claims, before its date is found.
 #[derive(Clone, Debug)]
@@ -210,23 +211,6 @@ fn without_tag<'t>(sentence: &Sentence<'t>) -> Option<Sentence<'t>> {
     Some(Sentence { text, ..sentence.clone() })
 }
 
-/// The thing that `before` names last, for a pronoun after it: of "the certificate expires on Friday" the certificate.
-fn thing_of(before: &str) -> Option<String> {
-    let last = last_thing(before);
-    let subject = || SUBJECT.captures(before).map(|found| decapitalised(found["thing"].trim()));
-    match last {
-        None => subject(),
-        Some(thing) => subject().filter(|subject| thing.starts_with(&format!("{subject} "))).or(Some(thing)),
-    }
-}
-
-/// "My passport runs out", "the chain's worn".
-static SUBJECT: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?P<thing>(?:the|my|our|your|his|her|their|this|that)\s+(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+?)(?:'s\s|\s+(?:is|are|isn't|runs|expires|has|hasn't|doesn't|won't|broke|stopped|failed|leaks|ran|died|looks|smells|keeps|ends)\b)",
-    )
-});
-
 /// Adds to a task what else is to be done with its object, if the whole is short enough.
 fn joins(known: &mut Found, claim: &Claim, timed: &str, reference: &Reference) -> bool {
     let whole = Some(&claim.task)
@@ -301,7 +285,8 @@ fn claim(
     let last = sentence.text.trim_end_matches('?').ends_with(clause.text.trim_end_matches('?'));
     let question =
         sentence.text.ends_with('?') && (last || ASKS.is_match(clause.text) || ASKS.is_match(&sentence.text));
-    let plain = paraphrases::plain(clause.text);
+    let duty = duties::plain(clause.text);
+    let plain = paraphrases::plain(&duty);
     let clause = &Clause { text: plain.as_ref(), ..*clause };
     statements::offered_to(clause.text, speaker.clone())
         .or_else(|| shortages::pending(clause.text))
@@ -399,26 +384,15 @@ fn draft(
     let due_at = due.map(|(_, moment)| moment);
     let proposed = match claim.force {
         Force::Question => true,
-        Force::Suggestion | Force::Demand => due_at.is_none(),
+        Force::Suggestion => due_at.is_none(),
+        // What a third person wants is a task, and what the group lacks is one when somebody takes it on.
+        Force::Demand => due_at.is_none() && claim.task.starts_with("provide "),
         _ => false,
     };
     let item = ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None };
     let joint = proposed && claim.force == Force::Suggestion && claim.owner.is_none();
     Some(Found { item, refers, proposed, joint })
 }
-
-/// What one is told to do to "it" that takes longer than the moment.
-const HANDED_ON: &[&str] = &[
-    "book", "send", "forward", "mail", "email", "post", "order", "sign", "pay", "return", "renew", "print",
-    "practise", "practice", "learn", "cancel", "upload", "scan", "submit", "copy",
-];
-
-/// What one does to "it" at once.
-const OF_THE_MOMENT: &[&str] = &[
-    "get", "take", "turn", "open", "close", "show", "tell", "hang", "hand", "move", "run", "read", "start",
-    "throw", "follow", "walk", "see", "try", "hear", "stop", "pick", "choose", "speak", "learn", "swap",
-    "press", "switch",
-];
 
 /// "Destroy the old one", after "a card": the old card.
 fn of_its_kind(task: &str, thing: &str) -> Option<String> {

@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
-use super::duties;
 use crate::embedded::lexicon::{base_of_gerund, base_of_past};
-use crate::embedded::pattern::Patterns;
+use crate::embedded::pattern::{Pattern, Patterns};
+use crate::embedded::text::{decapitalised, pattern};
 
 /// Ways to put a task, and what each is replaced by: `{g}` is the verb of a gerund, `{p}` that of a past tense.
 pub(super) struct Paraphrases {
@@ -215,17 +215,21 @@ static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
 
 /// `clause` in the way that the rules read.
 pub(super) fn plain(clause: &str) -> Cow<'_, str> {
-    match duties::plain(clause) {
-        Cow::Borrowed(clause) => PARAPHRASES.applied(clause),
-        Cow::Owned(clause) => Cow::Owned(PARAPHRASES.applied(&clause).into_owned()),
-    }
+    PARAPHRASES.applied(clause)
 }
+
+/// What begins a sentence and is no name.
+static ARTICLE: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"^(?:The|My|Our|Your|His|Her|Their|This|That|Those|These|All)\s"));
 
 /// `text` with what was `found` put as `to`; `None` where a form belongs to no verb.
 fn replaced(text: &str, found: &Captures<'_>, to: &str) -> Option<String> {
     let whole = found.get(0)?;
     let mut put = String::new();
     found.expand(to, &mut put);
+    if let Some(what) = found.name("what").map(|what| what.as_str()).filter(|what| ARTICLE.is_match(what)) {
+        put = put.replacen(what, &decapitalised(what), 1);
+    }
     if let Some(gerund) = found.name("gerund") {
         put = put.replace("{g}", &base_of_gerund(&gerund.as_str().to_lowercase())?);
     }

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use regex::Captures;
 
 use super::orders::{
-    ATTENTION, CAUSES, COMES, IDIOMS, LETS_KNOW, LOOKS, PRONOUNS, PUTS, QUITS, SEES_IF, is_real,
+    ATTENTION, AWAITS, CAUSES, COMES, FORGOTTEN, HABIT, IDIOMS, LETS_KNOW, LOOKS, PRESENT, PRONOUNS, PUTS,
+    QUITS, SEES_IF, SOFTLY, is_real,
 };
 use super::{Claim, Force, filters};
 use crate::embedded::clauses::Clause;
@@ -121,14 +122,17 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     if found.name("advice").is_some() && clause.ends_with('?') || AWAITS.is_match(&task) {
         return None;
     }
-    if filters::is_undone_by(before)
+    // "Perhaps somebody should ring them": advice is put softly.
+    let firm = SOFTLY.replace_all(before, "");
+    if filters::is_undone_by(&firm)
         || found.name("sure").is_some() && HABIT.is_match(before)
         || ATTENTION.is_match(&task) && !is_real(&task)
         || is_forbidden(&task)
     {
         return None;
     }
-    let state = STATE.is_match(&task);
+    let thing = found.name("thing").is_some() && FORGOTTEN.is_match(&task);
+    let state = thing || STATE.is_match(&task);
     let task = match (found.name("sure"), found.name("thing")) {
         (Some(_), _) if state => format!("make sure {task}"),
         (_, Some(_)) if !state => return None,
@@ -137,17 +141,6 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     };
     Some(Claim { task: unaddressed(&task), owner: addressee(&found, clause), force: Force::Request })
 }
-
-/// "I always make sure", "he made sure".
-static HABIT: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)\b(?:i|we|they)\s+(?:always|usually|normally|try\s+to|used\s+to)\s+$"));
-
-/// "Get a letter by Friday": what is only to be expected.
-static AWAITS: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:get|receive|hear|see|notice|feel|find|expect)\s+(?:(?:an?|the|your|our|some)\s+(?:\p{L}+\s+){0,2}?(?:letter|e-?mail|text|call|message|confirmation|notification|reply|answer|refund|invoice|results?|link|code|reminder|response|improvement|difference|update)\b|from\b|back\s+from\b)",
-    )
-});
 
 /// "Please don't share it" forbids something.
 fn is_forbidden(task: &str) -> bool {
@@ -166,13 +159,6 @@ fn unaddressed(task: &str) -> String {
         _ => task.to_owned(),
     }
 }
-
-/// "Be there to let him in": what one is there for.
-static PRESENT: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^be\s+(?:there|here|in|around|round|over|along|about|available|ready|home|at\s+home)\s+(?:to|and)\s+",
-    )
-});
 
 /// After "mind", the verb is a gerund.
 fn asked_for(found: &Captures<'_>) -> Option<String> {

@@ -228,8 +228,18 @@ fn suggested(clause: &str) -> Option<Claim> {
     if found.name("may").is_some() && !clause.ends_with('?') && FETCHES.is_match(&found["task"]) {
         return claims::claim(&found, None, Force::Request);
     }
+    // "Let's order a second printer": a decision about a thing.
+    if lets && !clause.ends_with('?') && DECIDES.is_match(&found["task"]) {
+        return claims::claim(&found, None, Force::Obligation).filter(|_| known);
+    }
     claims::claim(&found, None, Force::Suggestion).filter(|_| known || lets)
 }
+
+static DECIDES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:order|book|buy|send|ask|invite|write|add|remove|replace|cancel|schedule|renew|paint|plant|clean|fix|repair|organise|organize|arrange|print|update|archive|delete|postpone|hire|rent|test|document|change|move|put)\s+(?:the|an?|some|our|all|two|three|another|(?-i:\p{Lu})\p{L}+)\b",
+    )
+});
 
 static FETCHES: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -265,9 +275,26 @@ fn doing(clause: &str, speaker: Option<String>) -> Option<Claim> {
     let task = format!("{verb} {}", &found["rest"]);
     let stands = !filters::is_undone_by(&found["before"]);
     // "I'm bringing a lasagne."
-    let brings =
-        matches!(verb.as_str(), "bring" | "bake" | "cook" | "make" | "buy" | "get" | "do" | "collect")
-            && matches!(words(&found["rest"]).next().as_deref(), Some("the" | "some" | "a" | "my"));
+    let brings = matches!(
+        verb.as_str(),
+        "bring"
+            | "bake"
+            | "cook"
+            | "make"
+            | "buy"
+            | "get"
+            | "do"
+            | "collect"
+            | "write"
+            | "finish"
+            | "prepare"
+            | "order"
+            | "book"
+            | "organise"
+            | "organize"
+            | "pay"
+            | "send"
+    ) && matches!(words(&found["rest"]).next().as_deref(), Some("the" | "some" | "a" | "my"));
     let force = if brings { Force::Commitment } else { Force::Suggestion };
     stands.then_some(Claim { task, owner: speaker, force })
 }

@@ -83,3 +83,20 @@ static SOMEWHERE: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^\W*(?:(?:oh|yes|yeah|no|well|ok|okay)\W+)*(?:it's|they're|it\s+is|they\s+are|that's)\s+(?:still\s+|all\s+)?(?:in|on|at|under|behind|by|with|next)\b",
     )
 });
+
+/// The thing that `before` names last, for a pronoun after it: of "the certificate expires on Friday" the certificate.
+pub(super) fn thing_of(before: &str) -> Option<String> {
+    let last = last_thing(before);
+    let subject = || SUBJECT.captures(before).map(|found| decapitalised(found["thing"].trim()));
+    match last {
+        None => subject(),
+        Some(thing) => subject().filter(|subject| thing.starts_with(&format!("{subject} "))).or(Some(thing)),
+    }
+}
+
+/// "My passport runs out", "the chain's worn".
+static SUBJECT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?P<thing>(?:the|my|our|your|his|her|their|this|that)\s+(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+?)(?:'s\s|\s+(?:is|are|isn't|runs|expires|has|hasn't|doesn't|won't|broke|stopped|failed|leaks|ran|died|looks|smells|keeps|ends)\b)",
+    )
+});

@@ -6,7 +6,7 @@ use super::requests::is_name;
 use super::{Claim, Force, claims, filters};
 use crate::embedded::lexicon::{base_of_gerund, base_of_participle, base_of_past, is_person, is_task_verb};
 use crate::embedded::pattern::Pattern;
-use crate::embedded::text::pattern;
+use crate::embedded::text::{pattern, words};
 
 /// "I still haven't called the bank", "I haven't paid the fine yet".
 static UNDONE: LazyLock<Pattern> = LazyLock::new(|| {
@@ -35,7 +35,7 @@ static REGRETTED: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Sam is bringing the projector on Friday": counts with a date.
 static IN_HAND: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?i:and|but|so|then)\s+))??)(?P<who>\p{Lu}\p{Ll}+|(?i:my|our)\s\p{Ll}+)(?:'s|\s+is|\s+are|'ll\s+be|\s+will\s+be)\s+(?P<verb>\p{Ll}+ing)\s+(?P<rest>\p{L}.*)$",
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?i:and|but|so|then)\s+))??)(?:\p{Lu}\p{Ll}+\s+and\s+)?(?P<who>\p{Lu}\p{Ll}+|(?i:my|our)\s\p{Ll}+)(?:'s|\s+is|\s+are|'ll\s+be|\s+will\s+be)\s+(?P<verb>\p{Ll}+ing)\s+(?P<rest>\p{L}.*)$",
     )
 });
 
@@ -93,7 +93,23 @@ pub(super) fn theirs_in_hand(clause: &str) -> Option<Claim> {
             )
     })?;
     let task = format!("{verb} {}", &found["rest"]);
-    let force = if chore { Force::Obligation } else { Force::Suggestion };
+    // "Sarah's bringing the cake."
+    let brings = matches!(
+        verb.as_str(),
+        "bring"
+            | "bake"
+            | "cook"
+            | "make"
+            | "buy"
+            | "get"
+            | "collect"
+            | "organise"
+            | "organize"
+            | "book"
+            | "order"
+            | "drive"
+    ) && matches!(words(&found["rest"]).next().as_deref(), Some("the" | "some" | "a" | "us"));
+    let force = if chore || brings { Force::Obligation } else { Force::Suggestion };
     let owner = Some(found["who"].to_owned()).filter(|_| named);
     (!filters::is_undone_by(&found["before"])).then(|| Claim { task, owner, force })
 }

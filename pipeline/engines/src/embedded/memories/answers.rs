@@ -5,26 +5,11 @@ use std::sync::LazyLock;
 use records::MemoryCategory;
 use regex::Captures;
 
-use super::rules::BEING;
+use super::forms::{AGE, Answer, END, FORM, HEALTH, START, STATE, STILL, of_another};
 use crate::embedded::dates::number;
 use crate::embedded::lexicon::{is_person, is_stop_word, relatives, trades};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{decapitalised, first_words, pattern};
-
-/// What an answer says of the one who gives it.
-pub(super) enum Answer {
-    /// A sentence of theirs, in the first person.
-    Sentence(String),
-    /// A fact; `{n}` is the person.
-    Fact(String, MemoryCategory, u8),
-}
-
-/// Where a question begins within its sentence.
-const START: &str =
-    r"(?:^|[,.;:-]\s+|\b(?:and|so|but|then|okay|ok|right|now|well|oh|also|actually|great|good|fine)\s+)";
-const STILL: &str = r"(?:(?:still|also|ever|actually|really|normally|currently|already|happen\s+to)\s+)*";
-/// What ends a question and asks nothing more.
-const END: &str = r"(?:\s+(?:at\s+all|at\s+the\s+moment|these\s+days|then|now|exactly|by\s+the\s+way|if\s+i\s+may\s+ask|yourself))*\s*\?*\s*$";
 
 static ALLERGIES: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
@@ -33,7 +18,7 @@ static ALLERGIES: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static COUNTED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)\bany\s+(?:other\s+)?(?P<what>pets|animals|kids|children|siblings|brothers\s+(?:or|and)\s+sisters|grandchildren)(?:\s+(?:yet|of\s+your\s+own|yourself|in\s+the\s+(?:house|flat|household)))?{END}"
+        r"(?i)(?:\bany\s+(?:other\s+)?|\bhow\s+many\s+|\bdo\s+you\s+have\s+|\bhave\s+you\s+got\s+)(?P<what>pets|animals|kids|children|siblings|brothers\s+(?:or|and)\s+sisters|grandchildren)(?:\s+(?:yet|of\s+your\s+own|yourself|in\s+the\s+(?:house|flat|household)|do\s+you\s+have|have\s+you\s+got))?{END}"
     ))
 });
 static FROM: LazyLock<Pattern> = LazyLock::new(|| {
@@ -53,11 +38,6 @@ static WORK: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static WORKPLACE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(&format!(r"(?i){START}where\s+do\s+you\s+{STILL}work{END}")));
-static AGE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(&format!(
-        r"(?i){START}how\s+old\s+(?:are\s+(?P<you>you)|(?:is|are)\s+your\s+(?P<who>\p{{L}}+)){END}"
-    ))
-});
 static SINCE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
         r"(?i){START}(?:since\s+when|how\s+long)\s+have\s+you\s+(?P<act>(?:been|lived|worked|had|played|owned|known|taught)\b.*?){END}"
@@ -189,34 +169,12 @@ pub(super) fn read(question: &str, answer: &str) -> Option<Answer> {
     })
 }
 
-/// "Is Maya still vegetarian? - Yes.", "how old is your daughter? - She's six.": what an answer says of another.
-fn of_another(question: &str, answer: &str, yes: bool) -> Option<Answer> {
-    let called =
-        |who: &str| who.strip_prefix("your ").map_or_else(|| who.to_owned(), |kin| format!("{{n}}'s {kin}"));
-    if let Some(found) = IS_ANOTHER.captures(question).filter(|_| yes) {
-        let text = format!("{} {} {}", called(&found["who"]), found["is"].to_lowercase(), &found["what"]);
-        return Some(Answer::Fact(text, MemoryCategory::Other, 6));
-    }
-    let who = AGE.captures(question).and_then(|found| Some(found.name("who")?.as_str().to_owned()))?;
-    let years = AGED.captures(answer).and_then(|found| number(&found["years"].to_lowercase()))?;
-    let text = format!("{{n}}'s {who} is {years} years old");
-    is_person(&who.to_lowercase()).then_some(Answer::Fact(text, MemoryCategory::Core, 7))
-}
-
-static IS_ANOTHER: LazyLock<Pattern> = LazyLock::new(|| {
-    Pattern::large(&format!(
-        r"{START}(?P<is>[Ii]s|[Aa]re)\s+(?P<who>your\s+\p{{Ll}}+|\p{{Lu}}\p{{Ll}}+)\s+{STILL}(?P<what>{BEING}){END}"
-    ))
-});
-static AGED: LazyLock<Pattern> = LazyLock::new(|| {
+/// What every question about a person has.
+static ASKS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:he's|she's|(?:he|she)\s+is|they're|just|almost|turned)\s+(?P<years>[\p{L}\d-]+)\s*(?:[.,!]|now\b|years|$)",
+        r"(?i)\b(?:you|your|any|yourself|nationality|occupation|address|profession|postcode|religion|status|date\s+of\s+birth)\b|\bin\s+the\s+family\b|\ballergic\b",
     )
 });
-
-/// What every question about a person has.
-static ASKS: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)\b(?:you|your|any|yourself)\b|\bin\s+the\s+family\b|\ballergic\b"));
 
 /// What completes a question for who, where, what and how long.
 fn completed(question: &str, said: Option<&str>) -> Option<Answer> {
@@ -234,6 +192,13 @@ fn completed(question: &str, said: Option<&str>) -> Option<Answer> {
             || number(first.trim_end_matches(',').to_lowercase().as_str()).is_some()
     });
     // "One coeliac" is a guest.
+    if let Some(found) = FORM.captures(question) {
+        return fact(format!("{{n}}'s {} is {}", found["what"].to_lowercase(), small(said)), Core, 7);
+    }
+    if let Some(found) = HEALTH.captures(question) {
+        let had = if found.name("had").is_some() { "had" } else { "has" };
+        return fact(format!("{{n}} {had} {}", small(said)), Core, 8);
+    }
     if STATE.is_match(said) && YES_OR_NO.is_match(question) {
         return Some(Answer::Fact(format!("{{n}} is {}", small(said)), Core, 8));
     }
@@ -332,13 +297,6 @@ fn completed(question: &str, said: Option<&str>) -> Option<Answer> {
     let medicine = MEDICINE.is_match(question);
     if medicine { fact(format!("{{n}} takes {}", small(said)), Core, 8) } else { None }
 }
-
-/// "Are you married? - Divorced."
-static STATE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:(?:no|not\s+any\s+more|well)\W+)*(?:divorced|widowed|engaged|separated|retired|vegan|vegetarian|pescatarian|self-employed|unemployed|coeliac|diabetic|left-handed)$",
-    )
-});
 
 /// An answer of a few words without a verb of its own; `None` of a sentence.
 fn short(answer: &str) -> Option<String> {

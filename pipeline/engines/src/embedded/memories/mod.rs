@@ -3,7 +3,9 @@
 mod answers;
 mod category;
 mod earlier;
+mod forms;
 mod names;
+mod others;
 mod rules;
 
 use std::sync::LazyLock;
@@ -18,12 +20,13 @@ use super::pattern::Pattern;
 use super::planted::without_orders;
 use super::same::known_facts;
 use super::text::{Sentence, capitalised, first_words, pattern, sentences, third_person};
-use answers::Answer;
 pub(super) use category::category_of;
 use earlier::Earlier;
+use forms::Answer;
+use others::{KIN, MAY_BE_KIN, MAY_BE_MEANT, OTHERS, PRONOUN, THEIR_KIN};
 use rules::{
-    AFTERTHOUGHT, DATED, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, HAS_TO, JOKE, KIN, MAY_BE_KIN, MAY_BE_MEANT,
-    NAME, OF_ONESELF, OTHERS, OTHERS_LIKE, OWN, PASSING, PRONOUN, Rule, TAIL, THEIR_KIN, WISH,
+    AFTERTHOUGHT, DATED, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, HAS_TO, JOKE, NAME, OF_ONESELF, OTHERS_LIKE,
+    OWN, PASSING, Rule, TAIL, WISH,
 };
 
 /// DECISIONS §5.

@@ -21,19 +21,19 @@ pub(super) struct Rule {
     pub(super) score: u8,
 }
 
-const ADVERBS: &str = r"(?:also\s+|still\s+|really\s+|actually\s+|currently\s+|just\s+|both\s+|already\s+|only\s+|absolutely\s+|simply\s+|now\s+|even\s+|mostly\s+|kind\s+of\s+|a\s+bit\s+)*";
+pub(super) const ADVERBS: &str = r"(?:also\s+|still\s+|really\s+|actually\s+|currently\s+|just\s+|both\s+|already\s+|only\s+|absolutely\s+|simply\s+|now\s+|even\s+|mostly\s+|kind\s+of\s+|a\s+bit\s+)*";
 /// Lasting things that a person is.
 pub(super) const BEING: &str = r"(?:allergic|intolerant|lactose[\s-]intolerant|vegetarian|veggie|vegan|pescatarian|teetotal|left-handed|right-handed|coeliac|celiac|diabetic|asthmatic|epileptic|dyslexic|autistic|anaemic|anemic|colou?r[\s-]?blind|blind|deaf|hard\s+of\s+hearing|disabled|bilingual|trilingual|pregnant|expecting|married|divorced|widowed|engaged|separated|adopted|retired|self-employed|unemployed|freelance|originally\s+from|based\s+in|afraid\s+of|scared\s+of|terrified\s+of|claustrophobic|mad\s+about|crazy\s+about|obsessed\s+with|passionate\s+about|into\s+\p{L}+|keen\s+on|interested\s+in|fluent\s+in|good\s+at|hopeless\s+at|used\s+to\s+\p{L}+ing|religious|muslim|jewish|catholic|christian|buddhist|hindu|lebanese|chinese|japanese|portuguese|vietnamese|maltese|italian|german|austrian|belgian|norwegian|hungarian|romanian|bulgarian|croatian|serbian|ukrainian|russian|indian|iranian|egyptian|nigerian|ghanaian|kenyan|canadian|american|australian|brazilian|mexican|colombian|french|dutch|irish|welsh|scottish|english|british|spanish|danish|swedish|finnish|polish|turkish|greek|czech|swiss|israeli|pakistani|on\s+(?:\p{L}+\s+){0,2}?(?:tablets|pills|insulin|statins|medication|antidepressants|blood\s+thinners|beta\s+blockers|warfarin)|on\s+(?:early|late|night|day)\s+shifts?|on\s+an?\s+(?:[\p{L}-]+\s+){0,2}diet|going\s+(?:blind|deaf)|an?\s+only\s+child|the\s+(?:oldest|youngest|eldest)\s+of|in\s+(?:her|his|my|their)\s+(?:first|second|third|final|last)\s+year|(?:more\s+of\s+)?an?\s+(?:\p{L}+\s+)?person|at\s+(?:university|college|uni)|in\s+the\s+(?:army|navy|police|fire\s+brigade)|(?:\d{1,3}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\p{L}+)?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\p{L}+teen)\s+(?:years?\s+old|months?\s+(?:old|pregnant)))";
 /// Lasting things that a person has.
 pub(super) const HAVING: &str = r"(?:(?:[\p{L}\d]+[\s-]){0,2}(?:diabetes|asthma|epilepsy|migraines?|arthritis|eczema|psoriasis|hay\s+fever|blood\s+pressure|dyslexia|adhd|autism|dementia|alzheimer's|parkinson's|tinnitus|vertigo|glaucoma|anxiety|panic\s+attacks|depression|insomnia|coeliac\s+disease|heart\s+(?:disease|condition)|cancer|ms|multiple\s+sclerosis|gout|thyroid|hernia|slipped\s+disc|stents?|endometriosis|sciatica|osteoporosis|anaemia|anemia|crohn's|ibs|reflux|sleep\s+apno?ea|hearing\s+loss|heart\s+murmur|lupus|bipolar|ocd|long\s+covid|varicose\s+veins|allergies|cystic\s+fibrosis|down's\s+syndrome|asperger's|pacemaker|hearing\s+aids?|prosthesis|artificial\s+hip|stammer)|an?\s+bad\s+(?:back|knee|hip|shoulder|heart|leg|ankle)|(?:an?|my)\s+(?:[\p{L}']+\s+)?(?:allergy|intolerance|phobia|fear\s+of|degree|phd|doctorate|diploma|black\s+belt|twin|licen[cs]e|garden|allotment|boat|farm|workshop|pottery|shop|business|caravan|campervan|cottage|greenhouse|motorbike|stall|restaurant|café|salon|studio|practice|sweet\s+tooth|season\s+ticket)\b|(?:an?|one|two|three|four|five|six|seven|eight|no|twin)\s+(?:\p{L}+\s+){0,2}";
 /// What is counted with [`HAVING`].
-fn had() -> String {
+pub(super) fn had() -> String {
     let kin = relatives().collect::<Vec<_>>().join("|");
     format!(
         r"{HAVING}(?:{kin}|dogs?|cats?|horses?|rabbits?|hens|chickens|parrots?|budgies?|hamsters?|guinea\s+pigs?|goats|sheep|bees|siblings|grandkids|puppy|puppies|kittens?)\b)"
     )
 }
-fn trade() -> String {
+pub(super) fn trade() -> String {
     let trades = trades()
         .filter(|word| !matches!(*word, "dog" | "cat" | "model" | "guest" | "client" | "visitor"))
         .collect::<Vec<_>>()
@@ -385,59 +385,6 @@ pub(super) static EVERY: LazyLock<Pattern> = LazyLock::new(|| {
 pub(super) static HAS_TO: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?:to|been|not|never|got|had|gone|done|seen|\p{L}+ed)\b"));
 
-/// Lasting things said of another person.
-fn state() -> String {
-    let (had, trade) = (had(), trade());
-    let plural = trades().map(|word| format!("{word}s")).collect::<Vec<_>>().join("|");
-    let plural = format!(
-        r"(?:both\s+)?(?:[\p{{L}}-]+\s+){{0,2}}(?:{plural}|rowers|vegetarians|vegans|twins|students)"
-    );
-    format!(
-        r"(?:(?:is|'s|are|'re|was|were|ha(?:s|ve)\s+been)\s+{ADVERBS}(?:all\s+)?(?:{BEING}|{trade}|{plural}|from\s+(?-i:\p{{Lu}})|called\s)|(?:has|have|'s\s+got|'ve\s+got|has\s+got|have\s+got|had)\s+{ADVERBS}(?:{had})|had\s+(?:his|her|their|my)\s+(?:[\p{{L}}-]+\s+)?(?:hip|knee|appendix|tonsils|gallbladder|eyes?|cataracts?)\b|used\s+to\s+(?:be|live|work|play|teach|run|row|sing|dance|box|own|coach)\b|(?:'s|has|have|'ve)\s+(?:just\s+|already\s+)?moved\s+(?:to|from|back|into)|(?:is|'s)\s+(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\p{{L}}+teen)\s+(?:now|in\s+\p{{L}}+)|came\s+from|had\s+(?:an?|her|his|their|another)\s+(?:\p{{L}}+\s+)?(?:stroke|heart\s+attack|bypass|transplant)|got\s+(?:an?|the)\s+(?:new\s+)?job|{ADVERBS}(?:lives?|lived|works?|worked)\s+(?:in|at|for|as|from|with|near|alone|on|by|abroad|nights|shifts|part)|does\s+have\s+(?:{had})|(?:(?:'s|has)\s+)?(?:just\s+|even\s+|also\s+|recently\s+)?(?:started|taken\s+up)\s+(?:\p{{L}}+\s+(?:lessons|classes)|school|university|nursery|kindergarten|going\s+to|learning|playing|painting|running|swimming|dancing|singing|knitting|yoga|therapy)|(?:is|'s|are|'re)\s+doing\s+(?:her|his|their|an?)\s+(?:a[\s-]levels|gcses|phd|master's|masters|degree|apprenticeship|finals|abitur)|(?:is|'s)\s+(?:learning|studying|training\s+(?:to|as|for)|getting\s+(?:married|divorced)|moving\s+(?:to|into|abroad|out)|expecting\s+a|in\s+year\s+\p{{L}}+)|(?:is|'s|are|'re)\s+(?:starting|going\s+to)\s+(?:school|university|college|nursery|kindergarten)|wants?\s+to\s+(?:be(?:come)?\s+an?|study|learn|move\s+to|emigrate|retire)|{ADVERBS}(?:likes|speaks?|plays?|studies|study|teach(?:es)?|coach(?:es)?|sings?|owns?|collects?|hates|loves|adores|prefers|suffers?\s+from|volunteers?|commutes?|runs?\s+(?:an?|the|their|his|her|our)\s|manages?\s|paints|breeds?|comes?\s+from|go(?:es)?\s+to\s+(?:the\s+)?(?:\p{{L}}+\s+)?(?:school|university|college|kindergarten)|starts\s+(?:school|university|college|uni)|studied|taught|has\s+(?:sung|played|worked|lived|taught)|grew\s+up|was\s+born|was\s+raised|moved\s+(?:to|from|back|into)|emigrated|retired|graduated|died|passed\s+away|got\s+(?:married|divorced)|can't\s+(?:eat|drink|swim|drive|walk|hear|see|read|climb|stand)|cannot\s+(?:eat|drink|swim|drive|walk|hear|see)|do(?:es)?n't\s+(?:eat|drink|drive|smoke|speak|like|hear|walk)|never\s+(?:eats|drinks|smokes|drives|learned|learnt)|{ADVERBS}(?:cooks|designs|rides|dances|draws|writes|knits|sews|swims|climbs|cycles|fishes|gardens|hunts|sails|skis|surfs|skates|trains|drives\s+(?:an?|the)|sells|builds|repairs|fixes|travels|snores|stutters|stammers|limps|sleeps|smokes|bakes|competes|races|rows|boxes|acts|translates|interprets|struggles\s+with|lost\s+(?:his|her|their)\s|can\s+(?:play|speak|swim|read|drive|hardly|barely))|(?:is|'s)\s+(?:\p{{L}}+ly\s+)?(?:ill|sick|in\s+hospital|in\s+prison|bedridden|housebound|shy|homesick|overweight|in\s+a\s+(?:care|nursing)\s+home|in\s+a\s+wheelchair|on\s+dialysis|mad\s+about|into)\b|gets?\s+(?:really\s+|very\s+)?(?:seasick|carsick|airsick|travel\s+sick|migraines|panic\s+attacks)|can't\s+(?:have|take)\s+(?:any\s+)?(?:nuts|dairy|milk|gluten|eggs|sugar|penicillin|aspirin|ibuprofen|alcohol|shellfish)|(?:is|'s)\s+terrified|(?:is|'s)\s+saving|(?:needs|uses|has)\s+an?\s+(?:wheelchair|hearing\s+aid|walking\s+frame|inhaler|pacemaker)|(?:is|'s|has\s+been|'s\s+been)\s+my\s+(?:best\s+|oldest\s+|old\s+|closest\s+)?(?:friend|neighbou?r|boss|mentor|godmother|godfather)))\b"
-    )
-}
-
-/// "My sister Jo lives in Leeds", "our drummer Otto has tinnitus", "Dad doesn't drive any more".
-pub(super) static KIN: LazyLock<Pattern> = LazyLock::new(|| {
-    let kin = relatives()
-        .filter(|word| !matches!(*word, "baby" | "boy" | "girl" | "ex" | "boys" | "girls" | "folks"))
-        .collect::<Vec<_>>()
-        .join("|");
-    let state = state();
-    Pattern::large(&format!(
-        r"\b(?:(?i:my|our)\s+(?P<who>(?:[\p{{L}}-]+\s+){{0,1}}?(?i:{kin}|youngest|eldest|oldest|dog|dogs|cat|cats|horse|puppy|boss|best\s+friend|colleague|landlady|wife's\s+\p{{L}}+|husband's\s+\p{{L}}+|mother's\s+\p{{L}}+|drummer|teacher|landlord|whole\s+family|half\s+of\s+my\s+family)(?:\s+\p{{Lu}}\p{{Ll}}+)?)|(?P<bare>Mum|Mom|Dad|Grandma|Grandpa|Granny|Nan|Gran|Grandad|Granddad))(?:,\s+\p{{Lu}}\p{{Ll}}+,)?\s*(?P<r>(?i:{state}).*)$"
-    ))
-});
-/// Where one of the speaker's people may be named.
-pub(super) static MAY_BE_KIN: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:my|our|mum|mom|dad|grandma|grandpa|granny|nan|gran|grandad|granddad)\b")
-});
-/// Where a person who was named before may be meant.
-pub(super) static MAY_BE_MEANT: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:he|she|they)\b"));
-/// What is said of others, by name.
-pub(super) static OTHERS: LazyLock<Pattern> = LazyLock::new(|| {
-    let state = state();
-    Pattern::large(&format!(
-        r"\b(?P<n>(?:(?:Mr|Mrs|Ms|Miss|Dr|Aunt|Auntie|Uncle|Grandma|Grandpa)\.?\s)?\p{{Lu}}\p{{Ll}}+)\s*(?P<r>(?i:{state}).*)$"
-    ))
-});
-/// "She speaks Spanish": of the last name before it, in the same sentence or the one before.
-pub(super) static PRONOUN: LazyLock<Pattern> = LazyLock::new(|| {
-    let state = state();
-    Pattern::large(&format!(r"(?i)\b(?:he|she|(?P<many>they))\s*(?P<r>{state}.*)$"))
-});
-/// "My sister", "we've got one daughter": the speaker's people, whom the next sentence calls "she".
-pub(super) static THEIR_KIN: LazyLock<Pattern> = LazyLock::new(|| {
-    let kin = relatives()
-        .filter(|word| {
-            !matches!(*word, "family" | "folks" | "in-laws" | "kids" | "children" | "boys" | "girls")
-        })
-        .collect::<Vec<_>>()
-        .join("|");
-    pattern(&format!(
-        r"(?i)\b(?P<whose>my|our|your|(?:i|we)(?:'ve|\s+have)(?:\s+got)?\s+(?:an?|one))\s+(?:[\p{{L}}-]+\s+)?(?P<who>{kin})\b"
-    ))
-});
 /// "Loves it", "likes this": what, only the talk before says.
 pub(super) static OTHERS_LIKE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
