@@ -381,9 +381,7 @@ fn draft(
     let due_at = due.map(|(_, moment)| moment);
     let proposed = match claim.force {
         Force::Question => true,
-        Force::Suggestion => due_at.is_none(),
-        // What a third person wants is a task, and what the group lacks is one when somebody takes it on.
-        Force::Demand => due_at.is_none() && claim.task.starts_with("provide "),
+        Force::Suggestion | Force::Demand => due_at.is_none(),
         _ => false,
     };
     let item = ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None };
