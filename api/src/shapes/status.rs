@@ -20,6 +20,6 @@ pub struct Status {
 
 impl Shape for Status {
     fn example() -> Value {
-        json!({ "version": "0.1.0", "engines": { "describe": "embedded/12", "embed": "embedded/12" } })
+        json!({ "version": "0.1.0", "engines": { "describe": "embedded/13", "embed": "embedded/13" } })
     }
 }

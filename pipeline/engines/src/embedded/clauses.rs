@@ -18,7 +18,7 @@ pub(super) struct Clause<'a> {
 }
 
 /// Verbs that are hardly ever nouns: they begin an instruction without a word that shows an object.
-const PLAIN: &str = "text|buy|send|pay|fetch|collect|bring|renew|cancel|ring|phone|call|feed|write|ask|tell|remind|submit|return|clean|wash|fix|repair|finish|prepare|organise|organize|arrange|confirm|get|take|pick|send|reply|invite|cook|bake|drop";
+const PLAIN: &str = "text|buy|send|pay|fetch|collect|bring|renew|cancel|ring|phone|call|feed|write|ask|tell|remind|submit|return|clean|wash|fix|repair|finish|prepare|organise|organize|arrange|confirm|get|take|pick|reply|invite|cook|bake|drop|email|e-mail|hoover|mow|chase|draft|book|print|pack|update|upload|download|install|remove|replace|cut|check|order";
 
 static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
     let object = r"the|an?|my|your|our|his|her|their|this|that|these|those|some|all|if|whether|him|them|me|us|you|it|up|out|down|off|back|away|round|along|for|with|about|to|in|each|every|more|enough|another|both|any|two|three|four|five|six|seven|eight|nine|ten|\d+";
@@ -31,7 +31,7 @@ static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
                 | \p{{Lu}}\p{{Ll}}+,\s(?:(?:can|could|will|would|please|you)\b|(?P<addressed>\p{{L}}[\p{{L}}-]*)\s(?:{object})\b)
                 | (?:\p{{Lu}}\p{{Ll}}+|my\ \p{{L}}+|somebody)\s(?:needs|has|should|will|must|promised|agreed|wants|expects)\b
                 | (?i:the|my|our|your)\s\p{{L}}+(?:\s\p{{L}}+)?\s(?:needs?\s|has\s+to\b|have\s+to\b|must\b|should\b)
-                | (?i:give|keep|leave|put)\s(?i:{object})\b
+                | (?i:give|keep|leave|put|make|have|do)\s(?i:{object})\b
                 | (?i:{PLAIN})\s\p{{L}}
                 | \p{{Lu}}\p{{Ll}}+\sto\s(?P<assigned>\p{{Ll}}+)\b
                 | (?P<verb>\p{{L}}[\p{{L}}-]*)\s(?:(?i:{object})\b|\p{{Lu}}) )"

@@ -116,7 +116,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/12"
+        "embedded/13"
     }
 
     fn costs(&self) -> bool {

@@ -208,6 +208,11 @@ impl Reference {
 const NEAR_DAYS: i64 = 6;
 
 impl Reference {
+    /// Whether a moment is a day past or more.
+    pub(super) fn is_over(&self, moment: Timestamp) -> bool {
+        moment.with_timezone(&self.zone).naive_local() <= self.now - Duration::days(1)
+    }
+
     /// Whether a day is more than some days ahead.
     pub(super) fn is_far(&self, date: &Found) -> bool {
         (date.date - self.now.date()).num_days() > NEAR_DAYS

@@ -128,6 +128,8 @@ pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<
         });
         earlier = Earlier { text: &sentence.text, day: day.or(before), month, week, happening };
     }
+    // "The residents' meeting of 8 November", said on the ninth, is over.
+    events.all.retain(|event| !reference.is_over(event.start));
     events.all
 }
 

@@ -15,7 +15,7 @@ pub(super) static CONTACT: LazyLock<Pattern> = LazyLock::new(|| {
 /// "I'll drive you", "let him in", "read with her": what is done for a person.
 pub(super) static HELPS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:drive|fetch|introduce)\s+(?:you|him|her|them|us)\b|pick\s+(?:you|him|her|them|us)\s+up\b|let\s+(?:him|her|them|us)\s+in\b|(?:read|practise|practice|play|work|sit)\s+with\s+(?:him|her|them)\b)",
+        r"(?i)^(?:(?:drive|fetch|introduce)\s+(?:you|him|her|them|us)\b|pick\s+(?:you|him|her|them|us)\s+up\b|let\s+(?:him|her|them|us)\s+in\b|cover\s+for\s+(?:me|us|you|him|her|them)\b|(?:read|practise|practice|play|work|sit)\s+with\s+(?:him|her|them)\b)",
     )
 });
 
@@ -30,6 +30,13 @@ pub(super) static PLEDGED: LazyLock<Pattern> = LazyLock::new(|| {
 pub(super) static ALONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?:bake|cook|check|iron|hoover|vacuum|clean|tidy|mow|shop|pack|transfer|pay|reply|rehearse|practise|practice|study|revise|decide|(?:do|go)\s+(?:the\s+)?(?:shopping|cooking|cleaning|ironing))(?:\s+(?:on|at|by|before|this|next|tomorrow|tonight|today|first|then)\b|\W*$)",
+    )
+});
+
+/// "I'll cook", "you need to sign": what is done without a thing, whatever the day.
+pub(super) static INTRANSITIVE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:cook|bake|hoover|vacuum|sign|register|practise|practice|rehearse|apply|vote|reply|babysit|tidy\s+up|clean\s+up|wash\s+up|lock\s+up|set\s+up|check\s+in|sign\s+up|sign\s+in|log\s+in)(?:\s+(?:for|with|there|here|at|before|after|every|on|by|then|too|as\s+well|again|online|again)\b.*|\W*)$",
     )
 });
 

@@ -17,7 +17,7 @@ static DUE: LazyLock<Pattern> = LazyLock::new(|| {
 
 static WANTED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^(?P<before>.*?)(?P<who>(?:(?i:the|my|our|your|his|her)\s\p{Ll}+|\p{Lu}\p{Ll}+)(?:\s\p{Lu}\p{Ll}+)?)\s+(?:wants|expects|needs|requires|asked\s+for|is\s+asking\s+for|is\s+expecting|is\s+waiting\s+for)\s+(?P<what>(?:it|them|the|our|my|your|an?|some|all|more|both|two|three|four|five|six|ten|\d+|proof|evidence|copies|everything)\b.+)$",
+        r"^(?P<before>.*?)(?P<who>(?:(?i:the|my|our|your|his|her)\s\p{Ll}+|\p{Lu}\p{Ll}+)(?:\s\p{Lu}\p{Ll}+)?)\s+(?:wants|expects|needs|requires|would\s+like|asked\s+for|is\s+asking\s+for|is\s+expecting|is\s+waiting\s+for)\s+(?P<what>(?:it|them|the|our|my|your|an?|some|all|more|both|two|three|four|five|six|ten|\d+|proof|evidence|copies|everything)\b.+)$",
     )
 });
 

@@ -81,7 +81,7 @@ fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
                 || matches!(rest.first().map(String::as_str), Some("over" | "through" | "easy" | "back"))
                     && rest.len() > 2
         }
-        "follow" | "check" => true,
+        "follow" | "check" | "decide" => true,
         "cover" => {
             rest.iter().any(|word| word.starts_with("shift"))
                 || rest.first().is_some_and(|next| next == "for")
@@ -120,6 +120,75 @@ const ADVISERS: &[&str] = &[
     "therapist",
     "midwife",
 ];
+
+/// "Do the flowers", "put up a notice": verbs that make a task with some objects only.
+pub(super) fn is_chore(task: &str) -> bool {
+    let mut all = words(task);
+    let verb = all.next();
+    let rest: Vec<String> = all.collect();
+    match verb.as_deref() {
+        Some("do") => is_work(&rest),
+        Some("put") => is_put_somewhere(&rest),
+        _ => false,
+    }
+}
+
+/// "The flowers", "my taxes": not "the right thing".
+fn is_work(rest: &[String]) -> bool {
+    let word = |at: usize| rest.get(at).map_or("", String::as_str);
+    matches!(word(0), "the" | "my" | "our" | "his" | "her" | "some" | "all" | "both")
+        && !matches!(
+            word(1),
+            "" | "same"
+                | "right"
+                | "best"
+                | "thing"
+                | "things"
+                | "job"
+                | "opposite"
+                | "math"
+                | "trick"
+                | "rest"
+                | "wrong"
+                | "talking"
+                | "work"
+                | "former"
+                | "latter"
+                | "other"
+                | "maths"
+                | "most"
+                | "next"
+                | "first"
+                | "last"
+                | "of"
+                | "time"
+                | "kind"
+                | "sort"
+                | "honours"
+                | "head"
+                | "hair"
+                | "nails"
+                | "walk"
+                | "thinking"
+        )
+}
+
+/// "Put up a notice", "put the chairs in the hall".
+fn is_put_somewhere(rest: &[String]) -> bool {
+    let word = |at: usize| rest.get(at).map_or("", String::as_str);
+    let led =
+        |at: usize| matches!(word(at), "the" | "a" | "an" | "some" | "our" | "your" | "my" | "two" | "three");
+    let way = |word: &String| {
+        matches!(
+            word.as_str(),
+            "in" | "into" | "on" | "onto" | "up" | "out" | "away" | "back" | "together" | "aside" | "under"
+        )
+    };
+    matches!(word(0), "up" | "out" | "together" | "aside" | "away" | "back") && led(1)
+        || led(0)
+            && rest.iter().skip(2).any(way)
+            && !matches!(word(1), "kettle" | "light" | "music" | "blame" | "pressure")
+}
 
 /// "Have a word with the neighbours", "have a look at the gutter".
 fn is_look(rest: &[String]) -> bool {

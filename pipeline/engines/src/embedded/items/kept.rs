@@ -25,6 +25,10 @@ pub(super) struct Kept {
     answers_need: bool,
     /// The item that was added last, for the date that its speaker says after it, and how many sentences ago.
     latest: Option<(usize, usize)>,
+    /// The present sentence asks.
+    asks: bool,
+    /// The item that the last sentence asked for or offered in a question, and who spoke.
+    asked: Option<(usize, Option<String>)>,
 }
 
 /// What may be taken on.
@@ -33,6 +37,8 @@ enum Open {
     Asked(usize),
     /// What was proposed without a date.
     Proposed(ItemDraft),
+    /// What was proposed to all without a date.
+    Joint(ItemDraft),
 }
 
 /// How many of the latest items a new one is compared with.
@@ -41,7 +47,7 @@ const COMPARED: usize = 40;
 /// "Will do", "on it", "leave it with me": the speaker takes on what was asked.
 static TAKES_ON: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|yup|sure|fine|right|alright|great|absolutely|certainly|aye|of course|no problem|no worries|no bother|nae bother|nae problem|sure thing|go on|me|that's me)\W+)*(?:will do|on it|i'm on it|leave (?:it|that) (?:with|to) me|consider it done|i(?:'ll| will| can)(?: (?:do|handle|manage|sort|take|see to|take care of|get) (?:it|that|this|them|care of it)(?: (?:out|then|now|right away|straight away|if you like))?)?|happy to|count on me|me|that's me|that'd be me|my job|my turn|i've got (?:it|that)|i'd be glad to)(?:\W+(?:by|on|before|tomorrow|today|tonight|next|this|at|in|over|after|first\s+thing|later)\b(?:\W*[\p{L}\d:'-]+){0,4})?\W*$",
+        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|yup|sure|fine|right|alright|great|absolutely|certainly|aye|no|nope|not yet|of course|no problem|no worries|no bother|nae bother|nae problem|sure thing|go on|me|that's me)\W+)*(?:will do|on it|i'm on it|leave (?:it|that) (?:with|to) me|consider it done|i(?:'ll| will| can)(?: (?:do|handle|manage|sort|take|see to|take care of|get) (?:it|that|this|them|care of it)(?: (?:out|then|now|right away|straight away|if you like))?)?|happy to|count on me|me|i am|that's me|that's mine|mine|that'd be me|that one's mine|i'll look into (?:it|that)|i don't mind|my job|my turn|i've got (?:it|that)|i'd be glad to)(?:\W+(?:by|on|before|tomorrow|today|tonight|next|this|at|in|over|after|first\s+thing|later)\b(?:\W*[\p{L}\d:'-]+){0,4})?\W*$",
     )
 });
 
@@ -62,7 +68,14 @@ static DATE_ALONE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Please do", "that would be great": an offer is accepted.
 static ACCEPTS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|sure)\W+)*(?:please|great|perfect|lovely|brilliant|wonderful|excellent|fantastic|thanks|thank you|cheers|go ahead|sounds good|good idea|deal|do it|(?:that|it)(?:'d| would) (?:be|help)|(?:i'd|i would) (?:appreciate|love) (?:it|that))\b|^\W*(?:yes|yeah|yep|yup|sure|ok|okay)\W*$",
+        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|sure)\W+)*(?:please|great|perfect|lovely|brilliant|wonderful|excellent|fantastic|thanks|thank you|cheers|go ahead|sounds good|good idea|deal|do it|do that|by all means|why not|definitely|(?:that|it)(?:'d| would) (?:be|help)|(?:i'd|i would) (?:appreciate|love) (?:it|that)|would you|could you|if you (?:could|would|don't mind|like)|oh would you|that's (?:very |so |really )?(?:kind|nice|sweet|lovely)|you're (?:a star|an angel|a lifesaver|the best|a legend))\b|^\W*(?:yes|yeah|yep|yup|sure|ok|okay)\W*$",
+    )
+});
+
+/// "Good idea", "agreed": a proposal to all is taken up.
+static AGREES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:oh|ok|okay|yes|yeah|yep|sure|right|absolutely)\W+)*(?:good\s+(?:idea|plan|point|call|thinking)|great\s+idea|agreed|deal|let's(?:\s+do\s+(?:that|it))?|sounds\s+(?:good|great|fine|like\s+a\s+plan)|works\s+for\s+me|fine\s+(?:by|with)\s+me|i\s+agree|why\s+not|perfect|definitely|absolutely|we\s+should|yes,?\s+(?:let's|please|we\s+should))\b|^\W*(?:ok|okay|yes|yeah|yep|sure|fine|great)\W*$",
     )
 });
 
@@ -80,9 +93,33 @@ static NOT_YET: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+/// "No, sorry, I can't", "no need": what was asked for is refused, or done already.
+static REFUSES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:oh|um|well|sorry|ah|actually|no|nope|nah|thanks|thank\s+you|i'm\s+sorry|i'm\s+afraid)\W+)*(?:no\s+need\b|not\s+necessary|i\s+(?:can't|cannot|won't|couldn't)\b|(?:i(?:'ve|\s+have)?|we(?:'ve|\s+have)?|it's|that's)\s+already\b|already\s+(?:done|did|have)\b|don't\s+bother|(?:it|that)(?:'s|\s+has)\s+been\s+\p{L}+)",
+    )
+});
+/// "I can't today, but tomorrow."
+static LATER: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:but|i'll|i\s+will|until|till|before|after|only)\b"));
+
 impl Kept {
+    /// Takes back what the last sentence asked for, where another refuses it.
+    fn take_back(&mut self, sentence: &Sentence<'_>) {
+        let Some((at, asker)) = self.asked.take() else { return };
+        let another = sentence.speaker.is_some() && sentence.speaker != asker.as_deref();
+        let refused = REFUSES.is_match(&sentence.text) && !LATER.is_match(&sentence.text);
+        if another && refused && at + 1 == self.all.len() {
+            self.all.pop();
+            self.tasks.pop();
+            (self.open, self.latest) = (None, None);
+        }
+    }
+
     /// A sentence may take on what was asked or proposed last, or accept what was offered.
     pub(super) fn heard(&mut self, sentence: &Sentence<'_>, reference: &Reference) {
+        self.take_back(sentence);
+        self.asks = sentence.text.ends_with('?');
         if let Some((at, ago)) = self.latest.take() {
             let due = || reference.due(&sentence.text).map(|(_, moment)| moment);
             match self.all.get_mut(at) {
@@ -113,12 +150,19 @@ impl Kept {
                 }
             }
             // "I need the form. - By Friday."
-            Open::Proposed(item) if item.owner.is_none() && ago == 0 && dates_it && !another => {
+            Open::Proposed(item) | Open::Joint(item)
+                if item.owner.is_none() && ago == 0 && dates_it && !another =>
+            {
                 let due_at = reference.due(&sentence.text).map(|(_, moment)| moment);
                 self.insert(ItemDraft { due_at, ..item }, said_by.as_deref());
             }
             Open::Proposed(item) if item.owner.is_some() && another && ACCEPTS.is_match(&sentence.text) => {
                 self.insert(item, said_by.as_deref());
+            }
+            // "Let's get a second quote. - Good idea."
+            Open::Joint(item) if another && (taken || AGREES.is_match(&sentence.text)) => {
+                let owner = item.owner.clone().or(owner.filter(|_| taken));
+                self.insert(ItemDraft { owner, ..item }, said_by.as_deref());
             }
             // "Has anyone told them? - Not yet."
             Open::Proposed(item) if another && item.owner.is_none() && NOT_YET.is_match(&sentence.text) => {
@@ -133,12 +177,13 @@ impl Kept {
     }
 
     /// Adds what `speaker` said.
-    pub(super) fn add(&mut self, Found { item, refers, proposed }: Found, speaker: Option<&str>) {
+    pub(super) fn add(&mut self, Found { item, refers, proposed, joint }: Found, speaker: Option<&str>) {
         let Some(verb) = refers else {
             // "We need volunteers. - I can bake two cakes."
             let offered = self.answers_need && item.owner.is_some() && item.owner.as_deref() == speaker;
             if proposed && !offered {
-                self.open = Some((Open::Proposed(item), speaker.map(str::to_owned), 0));
+                let open = if joint { Open::Joint(item) } else { Open::Proposed(item) };
+                self.open = Some((open, speaker.map(str::to_owned), 0));
             } else {
                 self.insert(item, speaker);
             }
@@ -146,10 +191,14 @@ impl Kept {
         };
         // "I can introduce you to her. I'll do that this afternoon."
         let proposes = |open: &(Open, Option<String>, usize)| match &open.0 {
-            Open::Proposed(known) => verb == "do" || first_word(known).eq_ignore_ascii_case(&verb),
+            Open::Proposed(known) | Open::Joint(known) => {
+                verb == "do" || first_word(known).eq_ignore_ascii_case(&verb)
+            }
             Open::Asked(_) => false,
         };
-        if let Some((Open::Proposed(known), _, _)) = self.open.take_if(|open| proposes(open)) {
+        if let Some((Open::Proposed(known) | Open::Joint(known), _, _)) =
+            self.open.take_if(|open| proposes(open))
+        {
             self.insert(ItemDraft { owner: item.owner, due_at: item.due_at, ..known }, speaker);
         } else if let Some(known) = self.meant_by(&verb) {
             known.due_at = known.due_at.or(item.due_at);
@@ -185,6 +234,7 @@ impl Kept {
             (asked, speaker.map(str::to_owned), 0)
         });
         self.latest = Some((self.all.len(), 0));
+        self.asked = self.asks.then(|| (self.all.len(), speaker.map(str::to_owned)));
         self.all.push(item);
         self.tasks.push(task);
     }

@@ -6,6 +6,7 @@
 mod claims;
 mod contact;
 mod deadlines;
+mod duties;
 mod filters;
 mod kept;
 mod orders;
@@ -25,13 +26,14 @@ use stages::ItemDraft;
 
 use super::clauses::{self, Clause};
 use super::dates::{Found as Date, Reference};
-use super::events::{last_person, last_thing};
+use super::events::last_person;
 use super::lexicon::is_task_verb;
 use super::text::{Sentence, content_stems, pattern, words};
 use crate::embedded::pattern::Pattern;
-use contact::{ALONE, CONTACT, COURTESY, HELPS, PLEDGED, REPORTS, TO_PERSON};
+use contact::{ALONE, CONTACT, COURTESY, HELPS, INTRANSITIVE, PLEDGED, REPORTS, TO_PERSON};
 use kept::Kept;
-use things::{Things, is_plural};
+use orders::{HANDED_ON, OF_THE_MOMENT};
+use things::{Things, is_plural, thing_of};
 
 /// A task that a clause claims, before its date is found.
 #[derive(Clone, Debug)]
@@ -90,6 +92,8 @@ struct Found {
     refers: Option<String>,
     /// Only proposed: an item when somebody takes it on.
     proposed: bool,
+    /// Proposed to all: an item when another agrees.
+    joint: bool,
 }
 
 fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Found> {
@@ -97,7 +101,7 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
     let sentence = ordered.as_ref().unwrap_or(sentence);
     let mut items = Vec::new();
     let mut previous: Option<Claim> = None;
-    let (mut conditional, mut stated) = (false, false);
+    let (mut conditional, mut stated, mut timely) = (false, false, false);
     let mut opener = String::new();
     for mut clause in clauses::split(&sentence.text) {
         // After "for next week," or "yes please," an instruction begins, and the date before it is its own.
@@ -107,13 +111,16 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
         }
         let claim = claim(&clause, sentence, stated, previous.as_ref());
         stated = STATES.is_match(clause.text) && !LEADS.is_match(clause.text);
-        let stands =
-            |claim: &Claim| !conditional || matches!(claim.force, Force::Request | Force::Imperative);
+        let stands = |claim: &Claim| {
+            // "When I'm home, I'll send it" will be done; "if I had time, I'd do it" may never be.
+            let promised = timely && claim.force == Force::Commitment && WILL.is_match(clause.text);
+            !conditional || promised || matches!(claim.force, Force::Request | Force::Imperative)
+        };
         let timed = format!("{opener} {}", clause.text);
         let due = LazyCell::new(|| reference.due(&timed));
         let item = claim.as_ref().filter(|claim| stands(claim)).and_then(|claim| {
             let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
-            let thing = || before.and_then(last_thing).or_else(|| objects.meant_by(&claim.task));
+            let thing = || before.and_then(thing_of).or_else(|| objects.meant_by(&claim.task));
             // "Sign the contract and post it back": what the task before it is done to.
             let shared = previous
                 .as_ref()
@@ -125,18 +132,18 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
                 Force::Request | Force::Imperative if KIND.is_match(&claim.task) => thing(),
                 // "The market slide? - Send it to me.": what the sentence right before it names.
                 Force::Request | Force::Imperative if REFERRING.is_match(&claim.task) => {
-                    before.and_then(last_thing).or_else(|| objects.just_named(&claim.task))
+                    before.and_then(thing_of).or_else(|| objects.just_named(&claim.task))
                 }
                 Force::Request
                     if content_stems(&claim.task).len() < 2 && !clause.text.contains("'d have to") =>
                 {
                     thing().filter(|thing| !thing.starts_with("my "))
                 }
-                Force::Imperative => before.and_then(last_thing),
+                Force::Imperative => before.and_then(thing_of),
                 Force::Commitment | Force::Question if !clause.coordinated || previous.is_none() => thing(),
                 // "I'll write the letter, but someone needs to take it to the town hall."
-                Force::Request | Force::Obligation if before.and_then(last_thing).is_some() => {
-                    before.and_then(last_thing)
+                Force::Request | Force::Obligation if before.and_then(thing_of).is_some() => {
+                    before.and_then(thing_of)
                 }
                 // "We have to post them by Saturday", "you can collect it tomorrow".
                 Force::Obligation | Force::Suggestion | Force::Demand if due.is_some() => thing(),
@@ -162,6 +169,7 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
             draft(claim, due.clone(), thing, person, reference)
         });
         conditional = clauses::is_condition(clause.text);
+        timely = TIMELY.is_match(clause.text);
         // "This week: renew the card, sort out the loft": the opener is for all that a comma or "and" joins.
         if claim.is_none() {
             opener = Some(clause.text).filter(|text| OPENER.is_match(text)).unwrap_or_default().to_owned();
@@ -171,6 +179,15 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
     }
     items
 }
+
+/// "When I'm home", "as soon as it's signed": when, and not whether.
+static TIMELY: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:and|but|so|well|ok|okay)\W+)*(?:when|once|as\s+soon\s+as|next\s+time|the\s+(?:minute|moment))\b",
+    )
+});
+static WILL: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:i'll|i\s+will|i'm\s+going\s+to|i'm\s+gonna)\b"));
 
 /// "Order more ribbon, will you?", "grab some milk, yeah?": an order, and no question.
 static TAG: LazyLock<Pattern> = LazyLock::new(|| {
@@ -266,7 +283,8 @@ fn claim(
     let last = sentence.text.trim_end_matches('?').ends_with(clause.text.trim_end_matches('?'));
     let question =
         sentence.text.ends_with('?') && (last || ASKS.is_match(clause.text) || ASKS.is_match(&sentence.text));
-    let plain = paraphrases::plain(clause.text);
+    let duty = duties::plain(clause.text);
+    let plain = paraphrases::plain(&duty);
     let clause = &Clause { text: plain.as_ref(), ..*clause };
     statements::offered_to(clause.text, speaker.clone())
         .or_else(|| shortages::pending(clause.text))
@@ -330,15 +348,20 @@ fn draft(
         && matches!(claim.force, Force::Request | Force::Imperative)
         && orders::COMES.is_match(&task);
     // "Get it back to her by Friday": what it is, the people know.
-    let known = due.is_some()
-        && matches!(claim.force, Force::Commitment | Force::Obligation | Force::Request)
-        && refers
-            .as_deref()
-            .is_some_and(|verb| verb != "do" && is_task_verb(verb.split(' ').next().unwrap_or_default()));
-    let alone =
-        due.is_some() && matches!(claim.force, Force::Commitment | Force::Request) && ALONE.is_match(&task);
+    let known = refers.as_deref().is_some_and(|verb| {
+        let first = verb.split(' ').next().unwrap_or_default();
+        let owed = match claim.force {
+            Force::Commitment | Force::Request => due.is_some() || !OF_THE_MOMENT.contains(&first),
+            Force::Imperative => due.is_some() || HANDED_ON.contains(&first),
+            Force::Obligation | Force::Suggestion => due.is_some(),
+            _ => false,
+        };
+        owed && verb != "do" && is_task_verb(first)
+    });
+    let alone = matches!(claim.force, Force::Commitment | Force::Request)
+        && (due.is_some() && ALONE.is_match(&task) || INTRANSITIVE.is_match(&task));
     // "I'll tell them", "I'll inform everyone": a promise is one whether or not it is known who they are.
-    let pledged = claim.force == Force::Commitment && PLEDGED.is_match(&task);
+    let pledged = matches!(claim.force, Force::Commitment | Force::Question) && PLEDGED.is_match(&task);
     let helps = claim.force != Force::Suggestion && HELPS.is_match(&task);
     let contact = alone
         || pledged
@@ -362,7 +385,8 @@ fn draft(
         _ => false,
     };
     let item = ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None };
-    Some(Found { item, refers, proposed })
+    let joint = proposed && claim.force == Force::Suggestion && claim.owner.is_none();
+    Some(Found { item, refers, proposed, joint })
 }
 
 /// "Destroy the old one", after "a card": the old card.

@@ -16,6 +16,13 @@ pub(super) static ATTENTION: LazyLock<Pattern> = LazyLock::new(|| {
 pub(super) static LETS_KNOW: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^let\s+(?:\p{L}+\s+){1,3}?know\s+\p{L}"));
 
+/// "Have a look at the diagram", "have a word with Tom".
+pub(super) static LOOKS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^have\s+an?\s+(?:\p{L}+\s+)?(?:look|word|chat|talk|think)\s+(?:at|with|about|through)\s+(?:the|your|my|our|his|her|their|an?|page|chapter|(?-i:\p{Lu}))",
+    )
+});
+
 /// "Stop taking the tablets".
 pub(super) static QUITS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)^stop\s+(?:taking|eating|drinking|using|feeding|paying|sending|smoking)\s+\p{L}")
@@ -74,5 +81,43 @@ pub(super) const PRONOUNS: &[&str] =
 pub(super) static CAUSES: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^have\s+(?:everything|everyone|the|your|my|our|his|her|them|him|it|that|this|someone|somebody|a|an|mum|mom|dad|(?-i:\p{Lu})\p{Ll}+)\s+\p{L}",
+    )
+});
+
+/// What one is told to do to "it" that takes longer than the moment.
+pub(super) const HANDED_ON: &[&str] = &[
+    "book", "send", "forward", "mail", "email", "post", "order", "sign", "pay", "return", "renew", "print",
+    "practise", "practice", "learn", "cancel", "upload", "scan", "submit", "copy",
+];
+
+/// What one does to "it" at once.
+pub(super) const OF_THE_MOMENT: &[&str] = &[
+    "get", "take", "turn", "open", "close", "show", "tell", "hang", "hand", "move", "run", "read", "start",
+    "throw", "follow", "walk", "see", "try", "hear", "stop", "pick", "choose", "speak", "learn", "swap",
+    "press", "switch",
+];
+
+/// "I always make sure", "he made sure".
+pub(super) static HABIT: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:i|we|they)\s+(?:always|usually|normally|try\s+to|used\s+to)\s+$"));
+
+/// "Get a letter by Friday": what is only to be expected.
+pub(super) static AWAITS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:get|receive|hear|see|notice|feel|find|expect)\s+(?:(?:an?|the|your|our|some)\s+(?:\p{L}+\s+){0,2}?(?:letter|e-?mail|text|call|message|confirmation|notification|reply|answer|refund|invoice|results?|link|code|reminder|response|improvement|difference|update)\b|from\b|back\s+from\b)",
+    )
+});
+
+/// "Don't forget Milo's present", "don't forget towels".
+pub(super) static FORGOTTEN: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^(?:(?-i:\p{Lu}\p{Ll}+)'s\s|[\p{L}-]{5,}s\b|some\s|two\s|sunscreen|cash\b)")
+});
+
+pub(super) static SOFTLY: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:maybe|perhaps)\b"));
+
+/// "Be there to let him in": what one is there for.
+pub(super) static PRESENT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^be\s+(?:there|here|in|around|round|over|along|about|available|ready|home|at\s+home)\s+(?:to|and)\s+",
     )
 });

@@ -7,17 +7,37 @@ use std::sync::LazyLock;
 use regex::Captures;
 
 use crate::embedded::lexicon::{base_of_gerund, base_of_past};
-use crate::embedded::pattern::Patterns;
+use crate::embedded::pattern::{Pattern, Patterns};
+use crate::embedded::text::{decapitalised, pattern};
 
 /// Ways to put a task, and what each is replaced by: `{g}` is the verb of a gerund, `{p}` that of a past tense.
-struct Paraphrases {
+pub(super) struct Paraphrases {
     said: Patterns,
     plain: Vec<&'static str>,
 }
 
+impl Paraphrases {
+    pub(super) fn of(rules: impl Iterator<Item = (String, &'static str)>) -> Self {
+        let (said, plain): (Vec<String>, Vec<&str>) = rules.unzip();
+        Self { said: Patterns::new(&said), plain }
+    }
+
+    /// `clause` with what is said put in the plain way.
+    pub(super) fn applied<'t>(&self, clause: &'t str) -> Cow<'t, str> {
+        let mut plain = Cow::Borrowed(clause);
+        for (at, said) in self.said.matching(clause) {
+            let (Some(found), Some(to)) = (said.captures(&plain), self.plain.get(at)) else { continue };
+            if let Some(put) = replaced(&plain, &found, to) {
+                plain = Cow::Owned(put);
+            }
+        }
+        plain
+    }
+}
+
 static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
     let rule = |said: &str, plain: &'static str| (format!(r"(?i)\b{said}"), plain);
-    let (said, plain): (Vec<String>, Vec<&str>) = [
+    Paraphrases::of([
         rule(
             r"it\s+(?:wouldn't|won't|can't|couldn't|doesn't)\s+hurt\s+to\s+(?P<rest>\p{L})",
             "you should ${rest}",
@@ -190,28 +210,26 @@ static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
             "${lead} you ${rest}",
         ),
     ]
-    .into_iter()
-    .unzip();
-    Paraphrases { said: Patterns::new(&said), plain }
+    .into_iter())
 });
 
 /// `clause` in the way that the rules read.
 pub(super) fn plain(clause: &str) -> Cow<'_, str> {
-    let mut plain = Cow::Borrowed(clause);
-    for (at, said) in PARAPHRASES.said.matching(clause) {
-        let (Some(found), Some(to)) = (said.captures(&plain), PARAPHRASES.plain.get(at)) else { continue };
-        if let Some(put) = replaced(&plain, &found, to) {
-            plain = Cow::Owned(put);
-        }
-    }
-    plain
+    PARAPHRASES.applied(clause)
 }
+
+/// What begins a sentence and is no name.
+static ARTICLE: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"^(?:The|My|Our|Your|His|Her|Their|This|That|Those|These|All)\s"));
 
 /// `text` with what was `found` put as `to`; `None` where a form belongs to no verb.
 fn replaced(text: &str, found: &Captures<'_>, to: &str) -> Option<String> {
     let whole = found.get(0)?;
     let mut put = String::new();
     found.expand(to, &mut put);
+    if let Some(what) = found.name("what").map(|what| what.as_str()).filter(|what| ARTICLE.is_match(what)) {
+        put = put.replacen(what, &decapitalised(what), 1);
+    }
     if let Some(gerund) = found.name("gerund") {
         put = put.replace("{g}", &base_of_gerund(&gerund.as_str().to_lowercase())?);
     }

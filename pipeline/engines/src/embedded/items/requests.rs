@@ -4,7 +4,10 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
-use super::orders::{ATTENTION, CAUSES, COMES, IDIOMS, LETS_KNOW, PRONOUNS, PUTS, QUITS, SEES_IF, is_real};
+use super::orders::{
+    ATTENTION, AWAITS, CAUSES, COMES, FORGOTTEN, HABIT, IDIOMS, LETS_KNOW, LOOKS, PRESENT, PRONOUNS, PUTS,
+    QUITS, SEES_IF, SOFTLY, is_real,
+};
 use super::{Claim, Force, filters};
 use crate::embedded::clauses::Clause;
 use crate::embedded::lexicon::{
@@ -94,17 +97,18 @@ static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Everybody bring a torch", "you sort the tickets?": the verb is one of tasks, in its base form.
 static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:ok|okay|and|then|right|oh|yes|great)[,\s]+)*(?:(?P<all>(?:somebody|someone|everybody|everyone)(?:\s+else)?)|you(?:'ll|\s+will|'re\s+going\s+to|\s+are\s+going\s+to|'re\s+gonna)?(?:\s+(?:guys|two|all|just|kindly|please))?),?\s+(?P<task>(?P<verb>\p{L}+)\s+\p{L}.*)$",
+        r"(?i)^(?:(?:ok|okay|and|then|right|oh|yes|great)[,\s]+)*(?:(?P<all>(?:somebody|someone|everybody|everyone)(?:\s+else)?)|you(?:'ll|\s+will|'re\s+going\s+to|\s+are\s+going\s+to|'re\s+gonna)?(?:\s+(?:(?P<group>guys|two|all|both)|just|kindly|please))?),?\s+(?P<task>(?P<verb>\p{L}+)\s+\p{L}.*)$",
     )
 });
 
 /// What "everybody" or "you" is told without a modal: of "you", only as a question or with a date.
 pub(super) fn bare(clause: &str, question: bool) -> Option<Claim> {
     let found = BARE.captures(clause)?;
-    if !is_task_verb(&found["verb"].to_lowercase()) || ATTENTION.is_match(&found["task"]) {
+    let works = is_task_verb(&found["verb"].to_lowercase()) || filters::is_chore(&found["task"]);
+    if !works || ATTENTION.is_match(&found["task"]) {
         return None;
     }
-    let asked = question || found.name("all").is_some();
+    let asked = question || found.name("all").is_some() || found.name("group").is_some();
     let force = if asked { Force::Request } else { Force::Suggestion };
     Some(Claim { task: unaddressed(&found["task"]), owner: None, force })
 }
@@ -118,10 +122,17 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     if found.name("advice").is_some() && clause.ends_with('?') || AWAITS.is_match(&task) {
         return None;
     }
-    if filters::is_undone_by(before) || ATTENTION.is_match(&task) && !is_real(&task) || is_forbidden(&task) {
+    // "Perhaps somebody should ring them": advice is put softly.
+    let firm = SOFTLY.replace_all(before, "");
+    if filters::is_undone_by(&firm)
+        || found.name("sure").is_some() && HABIT.is_match(before)
+        || ATTENTION.is_match(&task) && !is_real(&task)
+        || is_forbidden(&task)
+    {
         return None;
     }
-    let state = STATE.is_match(&task);
+    let thing = found.name("thing").is_some() && FORGOTTEN.is_match(&task);
+    let state = thing || STATE.is_match(&task);
     let task = match (found.name("sure"), found.name("thing")) {
         (Some(_), _) if state => format!("make sure {task}"),
         (_, Some(_)) if !state => return None,
@@ -130,13 +141,6 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     };
     Some(Claim { task: unaddressed(&task), owner: addressee(&found, clause), force: Force::Request })
 }
-
-/// "Get a letter by Friday": what is only to be expected.
-static AWAITS: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:get|receive|hear|see|notice|feel|find|expect)\s+(?:(?:an?|the|your|our|some)\s+(?:\p{L}+\s+){0,2}?(?:letter|e-?mail|text|call|message|confirmation|notification|reply|answer|refund|invoice|results?|link|code|reminder|response|improvement|difference|update)\b|from\b|back\s+from\b)",
-    )
-});
 
 /// "Please don't share it" forbids something.
 fn is_forbidden(task: &str) -> bool {
@@ -155,13 +159,6 @@ fn unaddressed(task: &str) -> String {
         _ => task.to_owned(),
     }
 }
-
-/// "Be there to let him in": what one is there for.
-static PRESENT: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^be\s+(?:there|here|in|around|round|over|along|about|available|ready|home|at\s+home)\s+(?:to|and)\s+",
-    )
-});
 
 /// After "mind", the verb is a gerund.
 fn asked_for(found: &Captures<'_>) -> Option<String> {
@@ -255,6 +252,7 @@ pub(super) fn imperative(
             || CAUSES.is_match(&found["task"])
             || PUTS.is_match(&found["task"]) && !PRONOUNS.contains(&found["next"].to_lowercase().as_str())
             || LETS_KNOW.is_match(&found["task"])
+            || LOOKS.is_match(&found["task"])
             || SEES_IF.is_match(&found["task"])
             || IDIOMS.is_match(&found["task"])
             || COMES.is_match(&found["task"])

@@ -36,7 +36,7 @@ static UNDONE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "The form has to be back by Friday", "the essays must be in on Monday".
 static BACK: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|his|her|their|this|that|those|these)\s+(?:[\p{L}\d'-]+\s+){1,3}?|(?:it|that|they|those)\s+)(?:needs?\s+to|has\s+to|have\s+to|must|should|is\s+to|are\s+to|'s\s+to)\s+(?:be|go|come)\s+(?P<way>back|in|out|with\s+(?:me|us|them))\b(?P<rest>.*)$",
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|his|her|their|this|that|those|these)\s+(?:[\p{L}\d'-]+\s+){1,3}?|(?:it|that|they|those)\s+)(?:needs?\s+to|has\s+to|have\s+to|(?:has|have|'ve|'s)\s+got\s+to|must|should|is\s+to|are\s+to|'s\s+to)\s+(?:be|go|come)\s+(?P<way>back|in|out|with\s+(?:me|us|them))\b(?P<rest>.*)$",
     )
 });
 /// "There's a form you need to fill in".
@@ -77,7 +77,7 @@ static ABSTRACT: WordList = WordList::new(
     investment data numbers funding budget growth customers users test tests experience skills training rules trust respect order \
     steam breath control date office town here touch practice convincing thing things one ones start point lie-down laugh life consent \
     warmth light air sun rain exercise surgery operation scan numbers number signature deposit deadline friend friends child children \
-    man woman men women is was needs goes does has its this us always sometimes perhaps yes versus than chains",
+    man woman men women is was needs goes does has its this us always sometimes perhaps yes versus than chains woods blue question ordinary hand date sight mind",
 );
 
 /// Where the thing ends.
@@ -127,7 +127,7 @@ pub(super) fn read(clause: &str, speaker: Option<String>) -> Option<Claim> {
     // "We need a bigger sponsor", "two more volunteers" are wishes; "a new battery" is bought.
     let trade = words(&what).last().is_some_and(|last| trades().any(|trade| trade == last));
     let urgent = trade && matches!(who.as_str(), "i" | "i'll" | "you'll")
-        || who == "i" && clause.to_lowercase().contains("still need");
+        || matches!(who.as_str(), "i" | "we") && clause.to_lowercase().contains("still need");
     if !urgent && !is_bought(said) {
         return None;
     }
@@ -170,7 +170,14 @@ pub(super) fn left(clause: &str) -> Option<Claim> {
             with => format!("get {what} to {}{}", with.trim_start_matches("with").trim(), &found["rest"]),
         };
         // "The invitations have to go out two weeks before."
-        let force = if found["way"].eq_ignore_ascii_case("out") { Force::Obligation } else { Force::Demand };
+        let firm = back && found["what"].contains(' ') && found["what"].trim().contains(' ');
+        let upright =
+            found["rest"].trim_start().starts_with("up") || found["rest"].trim_start().starts_with("on");
+        let force = if firm && !upright || found["way"].eq_ignore_ascii_case("out") {
+            Force::Obligation
+        } else {
+            Force::Demand
+        };
         return stands(&found["before"]).then_some(Claim { task, owner: None, force });
     }
     if let Some(found) = STILL_TO.captures(clause) {

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
+use super::orders::ATTENTION;
 use super::requests::{ADVERBS, is_name};
 use super::{Claim, Force, claims, deadlines, filters, shortages, unfinished};
 use crate::embedded::lexicon::{
@@ -54,19 +55,19 @@ static NEEDS_DOING: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Let's", "could we", "you can", "who can": counts with a date, or when it is taken on.
 static LETS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:let's|(?:can|could|shall|should)\s+we|why\s+don't\s+(?:we|i)|(?:you|we)\s+can|you\s+could|who(?:'s\s+going\s+to|\s+is\s+going\s+to|\s+can|\s+will|\s+could|\s+wants\s+to)|who(?P<gerund>'s|\s+is))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
+        r"(?i)^(?P<before>.*?)\b(?:let's|(?:can|could|shall|should)\s+we|why\s+don't\s+(?:we|i)|(?P<may>you\s+can)(?:\s+just|\s+then)?|we\s+can|you\s+could|who(?:'s\s+going\s+to|\s+is\s+going\s+to|\s+can|\s+will|\s+could|\s+wants\s+to)|who(?P<gerund>'s|\s+is))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
     ))
 });
 /// "I want the timeline written up by noon", "I'd like these two boxes moved".
 static WANT_DONE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:(?:i|we)(?:'d|\s+would)?\s+(?:want|need|like)|(?:he|she|it|(?P<theirs>(?:the|my|our)\s+\p{L}+))\s+(?:wants|needs)|they\s+(?:want|need))\s+(?P<what>(?:the|our|my|your|his|her|their|this|that|all|those|these|both)\s+(?:[\p{L}\d'-]+\s+){1,4}?|(?:it|them|this|that|everything)\s+)(?P<done>\p{L}{2,}(?:ed|en|wn)|sent|bought|paid|done|made|built|rebuilt|brought|sold|told|set|cut|fed|read|run|shown|found|taught)(?P<rest>(?:\W.*)?)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?:i|we)(?:'d|\s+would)?\s+(?:want|need|like)|(?:he|she|it|(?P<theirs>(?:the|my|our)\s+\p{L}+))\s+(?:wants|needs)|^\W*(?:also\s+|and\s+|still\s+)?needs|they\s+(?:want|need))\s+(?P<what>(?:the|our|my|your|his|her|their|this|that|all|those|these|both)\s+(?:[\p{L}\d'-]+\s+){1,4}?|(?:it|them|this|that|everything)\s+)(?P<done>\p{L}{2,}(?:ed|en|wn)|sent|bought|paid|done|made|built|rebuilt|brought|sold|told|set|cut|fed|read|run|shown|found|taught)(?P<rest>(?:\W.*)?)$",
     )
 });
 /// "You'll have the texts by noon", "I'll have them by Friday": what the speaker will deliver.
 static PROMISED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:you|i|they)(?:'ll|\s+will)\s+(?:have|get)\s+(?P<what>it|them|that|those|(?:the|my|our)\s+(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+)\s+(?:to\s+you\s+|for\s+you\s+|ready\s+)?(?P<rest>(?:by|before|tomorrow|tonight|no\s+later|(?:on\s+)?\p{L}+day)\b.*)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?:you|i|they)(?:'ll|\s+will)\s+(?:have|get)|you\s+can\s+have)\s+(?P<what>it|them|that|those|(?:the|my|our)\s+(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+)\s+(?:to\s+you\s+|for\s+you\s+|ready\s+)?(?P<rest>(?:by|before|tomorrow|tonight|no\s+later|(?:on\s+)?\p{L}+day)\b.*)$",
     )
 });
 static THEIRS: LazyLock<Pattern> = LazyLock::new(|| {
@@ -82,7 +83,7 @@ static PASSIVE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Lea to send the minutes by Friday", as minutes put it.
 static ASSIGNED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^(?P<before>(?:.*[:.]\s+|[-*•\d.)\s]+)?)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{Lu}(?:\p{Ll}+|\p{Lu}+)(?:\s\p{Lu}\p{Ll}+)?)\s+to\s+(?P<task>\p{Ll}.*)$",
+        r"^(?P<before>(?:.*[:.;]\s+|[-*•\d.)\s]+)?)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{Lu}(?:\p{Ll}+|\p{Lu}+)(?:\s\p{Lu}\p{Ll}+|\s\p{Ll}+s)?)\s+to\s+(?P<task>\p{Ll}.*)$",
     )
 });
 /// "Dana sends the contract by Friday": counts with a date.
@@ -110,8 +111,17 @@ static IN_RETURN: LazyLock<Pattern> = LazyLock::new(|| {
 pub(super) fn offered_to(clause: &str, speaker: Option<String>) -> Option<Claim> {
     // "I'll do the flights if you look at cars": the other may agree.
     if let Some(found) = IN_RETURN.captures(clause) {
-        let known = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb) || verb == "look");
-        return known.then(|| Claim { task: found["task"].to_owned(), owner: None, force: Force::Question });
+        let mut words = words(&found["task"]);
+        let verb = words.next().unwrap_or_default();
+        let known = is_task_verb(&verb) || matches!(verb.as_str(), "look" | "give" | "bring");
+        // "I can write the captions, if you send me the pictures."
+        let handed = matches!(
+            verb.as_str(),
+            "send" | "give" | "bring" | "mail" | "email" | "text" | "forward" | "lend"
+        ) && matches!(words.next().as_deref(), Some("me" | "us"))
+            && !ATTENTION.is_match(&found["task"]);
+        let force = if handed { Force::Request } else { Force::Question };
+        return known.then(|| Claim { task: found["task"].to_owned(), owner: None, force });
     }
     let found = OFFERED_TO.captures(clause).filter(|_| clause.ends_with('?'))?;
     claims::claim(&found, speaker, Force::Question)
@@ -153,9 +163,11 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
         .or_else(|| theirs(clause))
         .or_else(|| {
             let found = OURS.captures(clause)?;
-            // What was agreed on is a decision, and a task when it has a date.
+            // What was agreed on is a decision, and a task with a verb of tasks or a date.
             let agreed = found.name("agreed").is_some();
-            claims::claim(&found, None, if agreed { Force::Suggestion } else { Force::Obligation })
+            let invites = agreed && words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
+            let force = if agreed && !invites { Force::Suggestion } else { Force::Obligation };
+            claims::claim(&found, None, force)
         })
         .or_else(|| suggested(clause))
         .or_else(|| want_done(clause))
@@ -212,8 +224,28 @@ fn suggested(clause: &str) -> Option<Claim> {
     }
     let known = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
     let lets = clause.to_lowercase().contains("let's");
+    // "You can collect it from Ingrid": what one has to do where one wants the thing.
+    if found.name("may").is_some() && !clause.ends_with('?') && FETCHES.is_match(&found["task"]) {
+        return claims::claim(&found, None, Force::Request);
+    }
+    // "Let's order a second printer": a decision about a thing.
+    if lets && !clause.ends_with('?') && DECIDES.is_match(&found["task"]) {
+        return claims::claim(&found, None, Force::Obligation).filter(|_| known);
+    }
     claims::claim(&found, None, Force::Suggestion).filter(|_| known || lets)
 }
+
+static DECIDES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:order|book|buy|send|ask|invite|write|add|remove|replace|cancel|schedule|renew|paint|plant|clean|fix|repair|organise|organize|arrange|print|update|archive|delete|postpone|hire|rent|test|document|change|move|put)\s+(?:the|an?|some|our|all|two|three|another|(?-i:\p{Lu})\p{L}+)\b",
+    )
+});
+
+static FETCHES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:collect|pick\s+(?:it|them|that|up)|return|send|email|e-mail|post|register|apply|pay|book|download|fill|drop|bring|ring|call|phone)\b",
+    )
+});
 
 fn want_done(clause: &str) -> Option<Claim> {
     let found = WANT_DONE.captures(clause)?;
@@ -242,7 +274,29 @@ fn doing(clause: &str, speaker: Option<String>) -> Option<Claim> {
     })?;
     let task = format!("{verb} {}", &found["rest"]);
     let stands = !filters::is_undone_by(&found["before"]);
-    stands.then_some(Claim { task, owner: speaker, force: Force::Suggestion })
+    // "I'm bringing a lasagne."
+    let brings = matches!(
+        verb.as_str(),
+        "bring"
+            | "bake"
+            | "cook"
+            | "make"
+            | "buy"
+            | "get"
+            | "do"
+            | "collect"
+            | "write"
+            | "finish"
+            | "prepare"
+            | "order"
+            | "book"
+            | "organise"
+            | "organize"
+            | "pay"
+            | "send"
+    ) && matches!(words(&found["rest"]).next().as_deref(), Some("the" | "some" | "a" | "my"));
+    let force = if brings { Force::Commitment } else { Force::Suggestion };
+    stands.then_some(Claim { task, owner: speaker, force })
 }
 
 /// "My sister says I should take pills": what others think right. What they say that one needs is a task.
@@ -274,9 +328,14 @@ fn assigns(clause: &str) -> Option<Claim> {
     (named && !filters::is_undone_by(&found["before"])).then(|| Claim {
         task,
         owner: Some(who.to_owned()),
-        force: Force::Demand,
+        force: if HABITUAL.is_match(clause) { Force::Demand } else { Force::Obligation },
     })
 }
+
+/// "Tom fixes the cars every week" assigns nothing.
+static HABITUAL: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?:every|each|always|usually|never|often|sometimes|\p{L}+days|when|if|who|that|which)\b")
+});
 
 /// What is done to a thing, and its noun: "the floor needs a mop".
 const LIGHT: &[&str] = &[
@@ -289,10 +348,21 @@ fn decapitalised_article(what: &str) -> String {
     if claims::is_article(what) { decapitalised(what) } else { what.to_owned() }
 }
 
+static NEEDS_IT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\bi(?:'ll|'d|\s+will|\s+would)?\s+(?:still\s+|also\s+)?need\s+(?:the|an?|that|those|all|another|two|three|four|everything)\b",
+    )
+});
+
 fn needed(clause: &str) -> Option<Claim> {
     let found = NEEDED.captures(clause)?;
     let task = format!("provide {}", &found["what"]);
-    (!filters::is_undone_by(&found["before"])).then_some(Claim { task, owner: None, force: Force::Demand })
+    // "I need your passport number": what the other alone has.
+    let theirs = found["what"].to_lowercase().starts_with("your ");
+    // "I need a courtesy car, too": one who says "I need" asks for it.
+    let wanted = NEEDS_IT.is_match(clause);
+    let force = if theirs || wanted { Force::Request } else { Force::Demand };
+    (!filters::is_undone_by(&found["before"])).then_some(Claim { task, owner: None, force })
 }
 
 fn needs_doing(clause: &str) -> Option<Claim> {
@@ -304,6 +374,10 @@ fn needs_doing(clause: &str) -> Option<Claim> {
         .or_else(|| base_of_participle(&said).map(str::to_owned))
         .or_else(|| noun.then(|| said.clone()))?;
     let what = found["what"].trim();
+    // "The hedge doesn't need trimming."
+    if what.rsplit(' ').next().is_some_and(|last| last.ends_with("n't") || last == "never") {
+        return None;
+    }
     let named = is_name(what.split(' ').next().unwrap_or_default());
     let what = if named { decapitalised_article(what) } else { decapitalised(what) };
     let task = format!("{verb} {what}{}", &found["rest"]);
@@ -335,7 +409,8 @@ fn theirs(clause: &str) -> Option<Claim> {
     let charged = charged && !matches!(verb.as_str(), "visit" | "meet" | "attend");
     let leads =
         matches!(verb.as_str(), "look" | "own" | "handle" | "lead" | "manage" | "oversee" | "run" | "head");
-    if !charged || !known || !(is_task_verb(&verb) || is_advice_verb(&verb) || leads) {
+    let works = is_task_verb(&verb) || is_advice_verb(&verb) || filters::is_chore(&found["task"]);
+    if !charged || !known || !(works || leads) {
         return None;
     }
     claims::claim(&found, Some(who.to_owned()).filter(|_| named), Force::Obligation)

@@ -28,8 +28,10 @@ impl Things {
     pub(super) fn heard(&mut self, sentence: &str) {
         (self.one.ago, self.many.ago) = (self.one.ago + 1, self.many.ago + 1);
         // "They're in my garage" names no other thing.
-        let named =
-            last_thing(sentence).or_else(|| fragment(sentence)).filter(|_| !SOMEWHERE.is_match(sentence));
+        let named = last_thing(sentence)
+            .or_else(|| topic(sentence))
+            .or_else(|| fragment(sentence))
+            .filter(|_| !SOMEWHERE.is_match(sentence));
         match named {
             Some(name) if is_plural(&name) => self.many = Named { name: Some(name), ago: 0 },
             Some(name) => self.one = Named { name: Some(name), ago: 0 },
@@ -53,6 +55,17 @@ impl Things {
     }
 }
 
+/// "What about posters?", "who's doing invitations?": what is asked about.
+fn topic(sentence: &str) -> Option<String> {
+    TOPIC.captures(sentence).map(|found| format!("the {}", &found["thing"]))
+}
+
+static TOPIC: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:and|so|ok|okay|right|now|well)\W+)*(?:(?:what|how)\s+about|who(?:'s|\s+is)\s+(?:doing|getting|bringing|making))\s+(?P<thing>(?:[\p{L}-]+\s)?[\p{L}-]{3,}s)\s*\?",
+    )
+});
+
 /// "Word counts, mostly.": a noun phrase alone names a thing, too.
 fn fragment(sentence: &str) -> Option<String> {
     let said = sentence.split([',', '.', '!', '?']).next()?.trim();
@@ -68,5 +81,22 @@ pub(super) fn is_plural(name: &str) -> bool {
 static SOMEWHERE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^\W*(?:(?:oh|yes|yeah|no|well|ok|okay)\W+)*(?:it's|they're|it\s+is|they\s+are|that's)\s+(?:still\s+|all\s+)?(?:in|on|at|under|behind|by|with|next)\b",
+    )
+});
+
+/// The thing that `before` names last, for a pronoun after it: of "the certificate expires on Friday" the certificate.
+pub(super) fn thing_of(before: &str) -> Option<String> {
+    let last = last_thing(before);
+    let subject = || SUBJECT.captures(before).map(|found| decapitalised(found["thing"].trim()));
+    match last {
+        None => subject(),
+        Some(thing) => subject().filter(|subject| thing.starts_with(&format!("{subject} "))).or(Some(thing)),
+    }
+}
+
+/// "My passport runs out", "the chain's worn".
+static SUBJECT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?P<thing>(?:the|my|our|your|his|her|their|this|that)\s+(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+?)(?:'s\s|\s+(?:is|are|isn't|runs|expires|has|hasn't|doesn't|won't|broke|stopped|failed|leaks|ran|died|looks|smells|keeps|ends)\b)",
     )
 });

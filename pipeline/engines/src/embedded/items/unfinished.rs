@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use super::requests::is_name;
 use super::{Claim, Force, claims, filters};
-use crate::embedded::lexicon::{base_of_gerund, base_of_participle, base_of_past, is_task_verb};
+use crate::embedded::lexicon::{base_of_gerund, base_of_participle, base_of_past, is_person, is_task_verb};
 use crate::embedded::pattern::Pattern;
-use crate::embedded::text::pattern;
+use crate::embedded::text::{pattern, words};
 
 /// "I still haven't called the bank", "I haven't paid the fine yet".
 static UNDONE: LazyLock<Pattern> = LazyLock::new(|| {
@@ -35,7 +35,7 @@ static REGRETTED: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Sam is bringing the projector on Friday": counts with a date.
 static IN_HAND: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?i:and|but|so|then)\s+))??)(?P<who>\p{Lu}\p{Ll}+)(?:'s|\s+is|'ll\s+be|\s+will\s+be)\s+(?P<verb>\p{Ll}+ing)\s+(?P<rest>\p{L}.*)$",
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?i:and|but|so|then)\s+))??)(?:\p{Lu}\p{Ll}+\s+and\s+)?(?P<who>\p{Lu}\p{Ll}+|(?i:my|our)\s\p{Ll}+)(?:'s|\s+is|\s+are|'ll\s+be|\s+will\s+be)\s+(?P<verb>\p{Ll}+ing)\s+(?P<rest>\p{L}.*)$",
     )
 });
 
@@ -69,11 +69,12 @@ pub(super) fn undone(clause: &str, speaker: Option<String>) -> Option<Claim> {
 
 /// What another has in hand.
 pub(super) fn theirs_in_hand(clause: &str) -> Option<Claim> {
-    let found = IN_HAND
-        .captures(clause)
-        .filter(|found| is_name(&found["who"]) && !claims::is_article(&found["who"]))?;
+    let found = IN_HAND.captures(clause).filter(|found| is_someone(&found["who"]))?;
+    // "Sarah's doing the flowers."
+    let chore = found["verb"].eq_ignore_ascii_case("doing") && found["rest"].starts_with("the ");
+    let named = is_name(&found["who"]) && !found["who"].contains(' ');
     let verb = base_of_gerund(&found["verb"]).filter(|verb| {
-        is_task_verb(verb)
+        (is_task_verb(verb) || chore)
             && !matches!(
                 verb.as_str(),
                 "move"
@@ -92,9 +93,31 @@ pub(super) fn theirs_in_hand(clause: &str) -> Option<Claim> {
             )
     })?;
     let task = format!("{verb} {}", &found["rest"]);
-    (!filters::is_undone_by(&found["before"])).then(|| Claim {
-        task,
-        owner: Some(found["who"].to_owned()),
-        force: Force::Suggestion,
-    })
+    // "Sarah's bringing the cake."
+    let brings = matches!(
+        verb.as_str(),
+        "bring"
+            | "bake"
+            | "cook"
+            | "make"
+            | "buy"
+            | "get"
+            | "collect"
+            | "organise"
+            | "organize"
+            | "book"
+            | "order"
+            | "drive"
+    ) && matches!(words(&found["rest"]).next().as_deref(), Some("the" | "some" | "a" | "us"));
+    let force = if chore || brings { Force::Obligation } else { Force::Suggestion };
+    let owner = Some(found["who"].to_owned()).filter(|_| named);
+    (!filters::is_undone_by(&found["before"])).then(|| Claim { task, owner, force })
+}
+
+/// A name, or one of the speaker's people.
+fn is_someone(who: &str) -> bool {
+    match who.split_once(' ') {
+        Some((_, kin)) => is_person(kin),
+        None => is_name(who) && !claims::is_article(who),
+    }
 }

@@ -9,7 +9,7 @@ const RELATIVES: &str = "wife husband spouse partner fiance fiancee fiancé fian
     child kid baby boy girl boys girls kids children grandmother grandma granny nan gran grandfather grandpa grandad granddad grandson granddaughter \
     grandchildren grandchild aunt auntie uncle niece nephew cousin cousins godmother godfather godson goddaughter mother-in-law father-in-law \
     sister-in-law brother-in-law son-in-law daughter-in-law in-laws family friend friends flatmate roommate housemate neighbour neighbor \
-    folks parents sisters brothers sons daughters";
+    folks parents sisters brothers sons daughters nieces nephews aunts uncles grandsons granddaughters stepsons stepdaughters toddler toddlers";
 
 /// What people do. Words of more than one mean the last of them.
 const TRADES: &str = "accountant actor actress administrator adviser advisor agent analyst archaeologist architect artist assistant astronomer athlete author \

@@ -53,7 +53,7 @@ const TASK_VERBS: &str = "accept accompany add adjust advertise alter analyse an
     transplant unfreeze unhook unroll untie unzip disassemble dismount decommission degrease redraw rekey relight renumber \
     repoint rescan reseed reshuffle restitch resupply retouch allocate attest augment certify classify dispatch emphasise \
     emphasize enlarge expedite familiarise formulate moderate omit pare postpone propagate reckon remake reuse sift skewer \
-    squash supervise tailor tweak vet";
+    squash supervise tailor tweak vet sketch gather draw recap relay refine rearrange whitewash obtain e-mail outline deal fax practise relocate reply";
 
 /// Verbs that follow "I'll", "we should", "can you" without being a task.
 pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[

@@ -5,25 +5,11 @@ use std::sync::LazyLock;
 use records::MemoryCategory;
 use regex::Captures;
 
+use super::forms::{AGE, Answer, END, FORM, HEALTH, START, STATE, STILL, of_another};
 use crate::embedded::dates::number;
 use crate::embedded::lexicon::{is_person, is_stop_word, relatives, trades};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{decapitalised, first_words, pattern};
-
-/// What an answer says of the one who gives it.
-pub(super) enum Answer {
-    /// A sentence of theirs, in the first person.
-    Sentence(String),
-    /// A fact; `{n}` is the person.
-    Fact(String, MemoryCategory, u8),
-}
-
-/// Where a question begins within its sentence.
-const START: &str =
-    r"(?:^|[,.;:-]\s+|\b(?:and|so|but|then|okay|ok|right|now|well|oh|also|actually|great|good|fine)\s+)";
-const STILL: &str = r"(?:(?:still|also|ever|actually|really|normally|currently|already|happen\s+to)\s+)*";
-/// What ends a question and asks nothing more.
-const END: &str = r"(?:\s+(?:at\s+all|at\s+the\s+moment|these\s+days|then|now|exactly|by\s+the\s+way|if\s+i\s+may\s+ask|yourself))*\s*\?*\s*$";
 
 static ALLERGIES: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
@@ -32,7 +18,7 @@ static ALLERGIES: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static COUNTED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)\bany\s+(?:other\s+)?(?P<what>pets|animals|kids|children|siblings|brothers\s+(?:or|and)\s+sisters|grandchildren)(?:\s+(?:yet|of\s+your\s+own|yourself|in\s+the\s+(?:house|flat|household)))?{END}"
+        r"(?i)(?:\bany\s+(?:other\s+)?|\bhow\s+many\s+|\bdo\s+you\s+have\s+|\bhave\s+you\s+got\s+)(?P<what>pets|animals|kids|children|siblings|brothers\s+(?:or|and)\s+sisters|grandchildren)(?:\s+(?:yet|of\s+your\s+own|yourself|in\s+the\s+(?:house|flat|household)|do\s+you\s+have|have\s+you\s+got))?{END}"
     ))
 });
 static FROM: LazyLock<Pattern> = LazyLock::new(|| {
@@ -52,11 +38,6 @@ static WORK: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static WORKPLACE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(&format!(r"(?i){START}where\s+do\s+you\s+{STILL}work{END}")));
-static AGE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(&format!(
-        r"(?i){START}how\s+old\s+(?:are\s+(?P<you>you)|(?:is|are)\s+your\s+(?P<who>\p{{L}}+)){END}"
-    ))
-});
 static SINCE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
         r"(?i){START}(?:since\s+when|how\s+long)\s+have\s+you\s+(?P<act>(?:been|lived|worked|had|played|owned|known|taught)\b.*?){END}"
@@ -70,7 +51,7 @@ static FAVOURITE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "What do you play?", "which languages do you speak?".
 static WHICH: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i){START}(?:(?:what|which)(?:\s+(?:instruments?|languages?|sports?|subjects?|teams?))?\s+(?:do|are)|do)\s+you\s+{STILL}(?P<act>play\s+any\s+\p{{L}}+|play|speak\s+any\s+[\p{{L}} ]+|support|speak|teach|study|collect|playing|studying|teaching){END}"
+        r"(?i){START}(?:(?:what|which)(?:\s+(?:instruments?|languages?|sports?|subjects?|teams?))?\s+(?:do|are)|do)\s+you\s+{STILL}(?P<act>play\s+an(?:y|\s)\s*\p{{L}}+|play|speak\s+any\s+[\p{{L}} ]+|support|speak|teach|study|collect|playing|studying|teaching){END}"
     ))
 });
 static BIRTHDAY: LazyLock<Pattern> = LazyLock::new(|| {
@@ -85,7 +66,7 @@ static HOUSEHOLD: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static MEDICINE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)(?:\b(?:on|take|taking)\s+any\b|\bany\b)\s*(?:(?:other|regular|daily|current|prescribed)\s+)*(?:medication|medications|medicine|medicines|tablets|pills|drugs){END}"
+        r"(?i)(?:\b(?:on|take|taking)\s+anything{END}|(?:\b(?:on|take|taking)\s+any\b|\bany\b)\s*(?:(?:other|regular|daily|current|prescribed)\s+)*(?:medication|medications|medicine|medicines|tablets|pills|drugs){END})"
     ))
 });
 static FAMILY: LazyLock<Pattern> = LazyLock::new(|| {
@@ -164,6 +145,9 @@ pub(super) fn read(question: &str, answer: &str) -> Option<Answer> {
         let act = found.name("do").map(|act| act.as_str()).filter(|act| ABSTAINS.is_match(act))?;
         return Some(Answer::Sentence(format!("I don't {act}")));
     }
+    if let Some(fact) = of_another(question, answer, yes.is_some()) {
+        return Some(fact);
+    }
     if let Some(found) = FAMILY.captures(question) {
         let mut words = answer.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
         let who = words.find(|word| relatives().any(|known| known == word))?;
@@ -186,8 +170,11 @@ pub(super) fn read(question: &str, answer: &str) -> Option<Answer> {
 }
 
 /// What every question about a person has.
-static ASKS: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)\b(?:you|your|any|yourself)\b|\bin\s+the\s+family\b|\ballergic\b"));
+static ASKS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:you|your|any|yourself|nationality|occupation|address|profession|postcode|religion|status|date\s+of\s+birth)\b|\bin\s+the\s+family\b|\ballergic\b",
+    )
+});
 
 /// What completes a question for who, where, what and how long.
 fn completed(question: &str, said: Option<&str>) -> Option<Answer> {
@@ -205,6 +192,16 @@ fn completed(question: &str, said: Option<&str>) -> Option<Answer> {
             || number(first.trim_end_matches(',').to_lowercase().as_str()).is_some()
     });
     // "One coeliac" is a guest.
+    if let Some(found) = FORM.captures(question) {
+        return fact(format!("{{n}}'s {} is {}", found["what"].to_lowercase(), small(said)), Core, 7);
+    }
+    if let Some(found) = HEALTH.captures(question) {
+        let had = if found.name("had").is_some() { "had" } else { "has" };
+        return fact(format!("{{n}} {had} {}", small(said)), Core, 8);
+    }
+    if STATE.is_match(said) && YES_OR_NO.is_match(question) {
+        return Some(Answer::Fact(format!("{{n}} is {}", small(said)), Core, 8));
+    }
     if ALLERGIES.is_match(question) && !counted {
         return fact(format!("{{n}} is allergic to {}", small(said)), Core, 10);
     }

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use super::answers::{self, Answer};
+use super::answers;
+use super::forms::Answer;
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{Sentence, pattern};
 

@@ -3,7 +3,9 @@
 mod answers;
 mod category;
 mod earlier;
+mod forms;
 mod names;
+mod others;
 mod rules;
 
 use std::sync::LazyLock;
@@ -19,12 +21,13 @@ use super::pattern::Pattern;
 use super::planted::heard;
 use super::same::known_facts;
 use super::text::{Sentence, capitalised, first_words, pattern, third_person};
-use answers::Answer;
 pub(super) use category::category_of;
 use earlier::Earlier;
+use forms::Answer;
+use others::{KIN, MAY_BE_KIN, MAY_BE_MEANT, OTHERS, PRONOUN, THEIR_KIN};
 use rules::{
-    AFTERTHOUGHT, DATED, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, HAS_TO, JOKE, KIN, MAY_BE_KIN, MAY_BE_MEANT,
-    NAME, OF_ONESELF, OTHERS, OTHERS_LIKE, OWN, PASSING, PRONOUN, Rule, TAIL, THEIR_KIN, WISH,
+    AFTERTHOUGHT, DATED, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, HAS_TO, JOKE, NAME, OF_ONESELF, OTHERS_LIKE,
+    OWN, PASSING, Rule, TAIL, WISH,
 };
 
 /// DECISIONS §5.
@@ -340,7 +343,10 @@ fn of_others(text: &str, meant: Option<String>, user: Option<&str>) -> Option<Ca
     let (name, said) = named.or_else(|| {
         let said = MAY_BE_MEANT.is_match(text).then(|| PRONOUN.captures(text)).flatten()?;
         let before = text.get(..said.get(0)?.start()).and_then(|before| last_meant(before, user));
-        Some((before.or(meant)?, said["r"].to_owned()))
+        let who = before.or(meant)?;
+        // "My sons …, they're rowers": "they" of people of whom there are more, "he" of one.
+        let many = who.contains("'s ") && who.ends_with('s') && !who.ends_with("boss");
+        (many == said.name("many").is_some()).then(|| (who, said["r"].to_owned()))
     })?;
     let kin = name.contains("'s ");
     if !kin && (!is_name(&name) || super::lexicon::is_person(&name.to_lowercase())) {
@@ -362,7 +368,14 @@ fn of_others(text: &str, meant: Option<String>, user: Option<&str>) -> Option<Ca
 /// "'s a nurse" is "is a nurse", "'s got" is "has got".
 fn in_full(rest: &str) -> String {
     let rest = rest.trim();
-    match rest.strip_prefix("'s got") {
+    let plural = rest.strip_prefix("'re").map(|rest| format!("are{rest}"));
+    if let Some(plural) = plural.or_else(|| rest.strip_prefix("'ve").map(|rest| format!("have{rest}"))) {
+        return plural;
+    }
+    match rest
+        .strip_prefix("'s got")
+        .or_else(|| rest.strip_prefix("'s moved").map(|_| rest.trim_start_matches("'s")))
+    {
         Some(got) => format!("has{got}"),
         None => rest.strip_prefix("'s").map_or_else(|| rest.to_owned(), |rest| format!("is{rest}")),
     }
