@@ -1,4 +1,4 @@
-//! The leases that a worker's runs hold, and what each run hears of its own.
+//! The leases that a worker's runs hold, and what each run is told about its own.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What one run does, told to the log, the metrics and the observer of the process.
+//! What one run reports: to the log, the metrics and the process's observer.
 
 use std::sync::Arc;
 use std::time::Duration;

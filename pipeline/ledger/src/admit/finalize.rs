@@ -43,7 +43,8 @@ pub(crate) struct Admission {
     view: Option<Box<ConversationView>>,
 }
 
-/// Up to how many bytes a conversation is read by the batch that admits it. A longer one is read after it: nobody else waits.
+/// The batch that admits a conversation of at most so many bytes reads it, too. A longer one is read after the commit, so that the
+/// other requests do not wait for it.
 const SHORT: i64 = 16 * 1024;
 
 /// What came of a finalize that brought keys.
