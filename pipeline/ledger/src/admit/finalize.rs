@@ -43,7 +43,7 @@ pub(crate) struct Admission {
     view: Option<Box<ConversationView>>,
 }
 
-/// The batch that admits a conversation of at most so many bytes reads it, too. A longer one is read after the commit, so that the
+/// The batch that admits a conversation that was made from at most so many bytes reads it, too. A longer one is read after the commit, so that the
 /// other requests do not wait for it.
 const SHORT: i64 = 16 * 1024;
 
@@ -315,7 +315,7 @@ struct LockedConversation {
     now: Timestamp,
     status: String,
     finalization_revision: i64,
-    /// Of its texts.
+    /// Of what it was made from.
     bytes: i64,
     is_abandoned: bool,
     has_content: bool,
@@ -408,8 +408,9 @@ async fn show(
     outcomes: &mut [Outcome<Finalized>],
 ) -> Result<(), Error> {
     let is_short = |place| found.get(&place).is_some_and(|conversation| conversation.bytes <= SHORT);
+    let is_done = |place: usize| matches!(outcomes[place], Outcome::Done(Ok(_)));
     let places: Vec<usize> =
-        (0..batch.len()).filter(|place| batch[*place].shown && is_short(*place)).collect();
+        (0..batch.len()).filter(|place| batch[*place].shown && is_short(*place) && is_done(*place)).collect();
     let named: Vec<_> =
         places.iter().map(|place| (&batch[*place].user, &batch[*place].conversation)).collect();
     for (nth, view) in views(connection, &named, true).await? {

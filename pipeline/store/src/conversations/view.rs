@@ -2,7 +2,7 @@
 
 use db::Error;
 use records::{Conversation, ConversationId, UserId};
-use sqlx::{FromRow, PgConnection};
+use sqlx::{FromRow, PgConnection, Row};
 
 use super::{ConversationView, row::ConversationRow};
 use crate::{
@@ -27,7 +27,8 @@ impl Store {
     }
 }
 
-/// Conversations as `connection` sees them, each with its place in `named`; one that is not there is left out.
+/// Conversations as `connection` sees them, each with its place in `named`; one that is not there is left out, and one
+/// that cannot be read is an error for itself.
 pub async fn views(
     connection: &mut PgConnection,
     named: &[(&UserId, &ConversationId)],
@@ -36,20 +37,24 @@ pub async fn views(
     if named.is_empty() {
         return Ok(Vec::new());
     }
-    let rows: Vec<ViewRow> = sqlx::query_as(include_str!("../../sql/conversations/views.sql"))
+    let rows = sqlx::query(include_str!("../../sql/conversations/views.sql"))
         .bind(named.iter().map(|(user, _)| user.as_str()).collect::<Vec<_>>())
         .bind(named.iter().map(|(_, conversation)| conversation.as_str()).collect::<Vec<_>>())
         .bind(with_transcript)
         .fetch_all(connection)
         .await?;
-    let placed = |row: ViewRow| Some((usize::try_from(row.place).ok()?, row.view(with_transcript)));
-    Ok(rows.into_iter().filter_map(placed).collect())
+    let mut found = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let place: i64 = row.try_get("place")?;
+        let view = ViewRow::from_row(row).map_err(Error::from).and_then(|row| row.view(with_transcript));
+        found.extend(usize::try_from(place).ok().map(|place| (place, view)));
+    }
+    Ok(found)
 }
 
 /// A conversation's row, with the names of its owner and its folder, and what hangs on it.
 #[derive(FromRow)]
 struct ViewRow {
-    place: i64,
     #[sqlx(flatten)]
     row: ConversationRow,
     user_name: Option<String>,

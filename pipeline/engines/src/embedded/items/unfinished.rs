@@ -111,7 +111,7 @@ pub(super) fn theirs_in_hand(clause: &str) -> Option<Claim> {
     ) && matches!(words(&found["rest"]).next().as_deref(), Some("the" | "some" | "a" | "us"));
     let force = if chore || brings { Force::Obligation } else { Force::Suggestion };
     let owner = Some(found["who"].to_owned()).filter(|_| named);
-    (!filters::is_undone_by(&found["before"])).then(|| Claim { task, owner, force })
+    (!filters::is_undone_by(&found["before"])).then_some(Claim { task, owner, force })
 }
 
 /// A name, or one of the speaker's people.
