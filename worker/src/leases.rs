@@ -1,4 +1,4 @@
-//! The leases that a worker's runs hold, and what each run is told about its own.
+//! The registry of the leases that a worker holds. The heartbeat reports lost leases and run limits through it.
 
 use std::collections::HashMap;
 use std::sync::Arc;

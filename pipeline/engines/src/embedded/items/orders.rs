@@ -84,7 +84,7 @@ pub(super) static CAUSES: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
-/// What one is told to do to "it" that takes longer than the moment.
+/// Verbs of orders about "it" that are tasks for later, not done on the spot.
 pub(super) const HANDED_ON: &[&str] = &[
     "book", "send", "forward", "mail", "email", "post", "order", "sign", "pay", "return", "renew", "print",
     "practise", "practice", "learn", "cancel", "upload", "scan", "submit", "copy",

@@ -122,7 +122,7 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     if found.name("advice").is_some() && clause.ends_with('?') || AWAITS.is_match(&task) {
         return None;
     }
-    // "Perhaps somebody should ring them": advice is put softly.
+    // "Perhaps somebody should ring them": a suggestion, worded as advice.
     let firm = SOFTLY.replace_all(before, "");
     if filters::is_undone_by(&firm)
         || found.name("sure").is_some() && HABIT.is_match(before)

@@ -344,7 +344,7 @@ fn of_others(text: &str, meant: Option<String>, user: Option<&str>) -> Option<Ca
         let said = MAY_BE_MEANT.is_match(text).then(|| PRONOUN.captures(text)).flatten()?;
         let before = text.get(..said.get(0)?.start()).and_then(|before| last_meant(before, user));
         let who = before.or(meant)?;
-        // "My sons …, they're rowers": "they" of people of whom there are more, "he" of one.
+        // "My sons …, they're rowers": "they" stands for a plural, "he" for one person.
         let many = who.contains("'s ") && who.ends_with('s') && !who.ends_with("boss");
         (many == said.name("many").is_some()).then(|| (who, said["r"].to_owned()))
     })?;

@@ -77,7 +77,7 @@ pub(super) const IDIOMS: &[(&str, &[&str], &str)] = &[
     ("put", &["up", "for", "sale"], "sell"),
 ];
 
-/// On what occasion: "on the way home", "while she is away", "if you can".
+/// Phrases of time or condition that do not change the task: "on the way home", "while she is away", "if you can".
 pub(super) static OCCASION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)[,\s]+(?:on\s+(?:the|my|our|your|his|her)\s+way(?:\s+(?:home|back|in|out|there|past|(?:to|from)\s+(?:the\s+)?\p{L}+))?\W*$|(?:while|when|whenever|once|as\s+soon\s+as|because|since|so\s+that|in\s+case)\s+(?:i|we|you|he|she|they|it|there|that|this|possible)\b.*$|if\s+(?:possible|necessary|(?:i|we|you)\s+can|there's\s+time)\b.*$)",
