@@ -35,14 +35,14 @@ impl RunCounter {
         let mut ended = self.lock();
         match end {
             Ended::Completed => ended.completed += 1,
-            Ended::Failed(_) => ended.failed += 1,
+            Ended::Failed { .. } => ended.failed += 1,
             // A refused key costs no attempt.
-            Ended::Released | Ended::Parked => ended.released += 1,
+            Ended::Released { .. } | Ended::Parked => ended.released += 1,
             Ended::Lost => ended.lost += 1,
         }
         let place = RUN_MILLIS.iter().position(|bound| elapsed.as_millis() <= u128::from(*bound));
         // A released run does not count in "length of runs": an unreachable server would make them look short.
-        if !matches!(end, Ended::Completed | Ended::Failed(_)) {
+        if !matches!(end, Ended::Completed | Ended::Failed { .. }) {
             return;
         }
         if let Some(count) = ended.lengths.get_mut(place.unwrap_or(RUN_MILLIS.len())) {
@@ -146,8 +146,13 @@ mod tests {
         let run_counter = RunCounter::default();
         for end in [
             Ended::Completed,
-            Ended::Failed(FailureCode::ModelTimeout),
-            Ended::Released,
+            Ended::Failed {
+                code: FailureCode::ModelTimeout,
+                retry_after: None,
+                dead_letter: false,
+                ready_at: None,
+            },
+            Ended::Released { delay: Duration::ZERO, ready_at: None },
             Ended::Parked,
             Ended::Lost,
         ] {

@@ -6,56 +6,31 @@ use db::Error;
 use job::State;
 use ledger::Answer;
 
-/// What was done to a row (`listen_reconciler_actions_total{action}`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
-    /// A queued job was dispatched again, or left because its task still waits for its turn.
-    Queued,
-    /// A job whose lease ran out went back to its queue.
-    Recovered,
-    /// A job whose lease ran out was parked until its user brings keys.
-    Parked,
-    /// A job was given up.
-    DeadLetter,
-    /// Nothing: another process was faster, or the job is gone.
-    None,
-    /// A row that errors was deferred alone.
-    Deferred,
-    /// A deferred conversation was admitted.
-    Admitted,
-    /// A conversation without a live job was marked failed.
-    Swept,
-    /// A row whose retention is over was removed.
-    Pruned,
+job::named! {
+    /// What was done to a row (`listen_reconciler_actions_total{action}`).
+    Action {
+        /// A queued job was dispatched again, or left because its task still waits for its turn.
+        Queued = "queued",
+        /// A job whose lease ran out went back to its queue.
+        Recovered = "recovered",
+        /// A job whose lease ran out was parked until its user brings keys.
+        Parked = "parked",
+        /// A job was given up.
+        DeadLetter = "dead_letter",
+        /// Nothing: another process was faster, or the job is gone.
+        None = "none",
+        /// A row that errors was deferred alone.
+        Deferred = "deferred",
+        /// A deferred conversation was admitted.
+        Admitted = "admitted",
+        /// A conversation without a live job was marked failed.
+        Swept = "swept",
+        /// A row whose retention is over was removed.
+        Pruned = "pruned",
+    }
 }
 
 impl Action {
-    pub(crate) const ALL: [Self; 9] = [
-        Self::Queued,
-        Self::Recovered,
-        Self::Parked,
-        Self::DeadLetter,
-        Self::None,
-        Self::Deferred,
-        Self::Admitted,
-        Self::Swept,
-        Self::Pruned,
-    ];
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Recovered => "recovered",
-            Self::Parked => "parked",
-            Self::DeadLetter => "dead_letter",
-            Self::None => "none",
-            Self::Deferred => "deferred",
-            Self::Admitted => "admitted",
-            Self::Swept => "swept",
-            Self::Pruned => "pruned",
-        }
-    }
-
     /// What a `Reconcile` did.
     pub(crate) fn of(answer: &Answer) -> Self {
         match answer {

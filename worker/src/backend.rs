@@ -17,9 +17,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::fetcher::{Assignment, Fetcher};
-use crate::run::dispatch_id;
 
-/// The jobs of one queue.
 pub(crate) struct JobQueue {
     fetcher: Fetcher,
     state: State,
@@ -100,7 +98,8 @@ impl Backend for JobQueue {
 
 /// Each dispatch has an id of its own: apalis refuses repeated ones when any crate asks it to track tasks.
 fn task(assignment: Assignment) -> Task<Assignment> {
-    let id = TaskId::String(dispatch_id(&assignment.claimed));
+    let job = &assignment.claimed.job;
+    let id = TaskId::String(format!("{}/{}/{}", job.id, job.generation, job.epoch));
     TaskBuilder::new(assignment).task_id(id).build()
 }
 

@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::metrics::Metrics;
 use crate::observer::Ended;
-use crate::run::{End, Runner};
+use crate::run::Runner;
 use crate::settings::Settings;
 use crate::shared::Shared;
 
@@ -126,17 +126,17 @@ impl DeliveredRuns {
 }
 
 /// What the end of a run means for the sender of its delivery.
-fn after(end: End) -> Delivered {
-    match (end.ended, end.ready_at) {
-        (Ended::Completed, _) => Delivered::Done,
-        (Ended::Failed(_), _) if end.dead_letter => Delivered::DeadLetter,
-        (Ended::Failed(_) | Ended::Released, Some(ready_at)) => Delivered::Retry(ready_at),
-        // It requires its user's keys by now.
-        (Ended::Failed(_) | Ended::Released | Ended::Parked, None) | (Ended::Parked, Some(_)) => {
-            Delivered::Dropped("blocked_byok")
+fn after(end: Ended) -> Delivered {
+    match end {
+        Ended::Completed => Delivered::Done,
+        Ended::Failed { dead_letter: true, .. } => Delivered::DeadLetter,
+        Ended::Failed { ready_at: Some(at), .. } | Ended::Released { ready_at: Some(at), .. } => {
+            Delivered::Retry(at)
         }
+        // It requires its user's keys by now.
+        Ended::Failed { .. } | Ended::Released { .. } | Ended::Parked => Delivered::Dropped("blocked_byok"),
         // Another claim has the job, or its end was not heard: the next delivery finds out.
-        (Ended::Lost, _) => Delivered::Leased(RUNNING),
+        Ended::Lost => Delivered::Leased(RUNNING),
     }
 }
 
@@ -149,16 +149,22 @@ mod tests {
     #[test]
     fn every_end_of_a_run_has_its_answer() {
         let at = Timestamp::UNIX_EPOCH;
-        let queued = |ended| End { ready_at: Some(at), ..End::from(ended) };
-        let failed = Ended::Failed(FailureCode::ModelTimeout);
+        let failed = |dead_letter, ready_at| Ended::Failed {
+            code: FailureCode::ModelTimeout,
+            retry_after: None,
+            dead_letter,
+            ready_at,
+        };
+        let released = |ready_at| Ended::Released { delay: Duration::ZERO, ready_at };
         let rows = [
-            (End::from(Ended::Completed), Delivered::Done),
-            (End { dead_letter: true, ..End::from(failed) }, Delivered::DeadLetter),
-            (queued(failed), Delivered::Retry(at)),
-            (queued(Ended::Released), Delivered::Retry(at)),
-            (End::from(failed), Delivered::Dropped("blocked_byok")),
-            (End::from(Ended::Parked), Delivered::Dropped("blocked_byok")),
-            (End::from(Ended::Lost), Delivered::Leased(RUNNING)),
+            (Ended::Completed, Delivered::Done),
+            (failed(true, None), Delivered::DeadLetter),
+            (failed(false, Some(at)), Delivered::Retry(at)),
+            (released(Some(at)), Delivered::Retry(at)),
+            (failed(false, None), Delivered::Dropped("blocked_byok")),
+            (released(None), Delivered::Dropped("blocked_byok")),
+            (Ended::Parked, Delivered::Dropped("blocked_byok")),
+            (Ended::Lost, Delivered::Leased(RUNNING)),
         ];
         for (end, delivered) in rows {
             assert_eq!(after(end), delivered, "{end:?}");

@@ -13,8 +13,8 @@ use tracing::{Instrument, Span};
 use crate::{
     outcome::{self, LOST},
     retry::{BackOff, Unanswered},
+    sender_slots::SenderSlots,
     shared::Shared,
-    slots::Slots,
     traces,
 };
 
@@ -96,7 +96,7 @@ impl<E: Outbound> Dispatcher<E> {
 
     /// Claims and sends until the process stops; tries under way are `tracker`'s.
     async fn run(self, tracker: TaskTracker) {
-        let (slots, soft) = (Slots::new(), &self.shared.soft);
+        let (slots, soft) = (SenderSlots::new(), &self.shared.soft);
         let mut back_off = BackOff::new(&self.shared.chance);
         while let Some(mut free) = soft.run_until_cancelled(slots.free()).await.flatten() {
             let limit = i64::try_from(free.num_permits()).unwrap_or(i64::MAX);
@@ -126,7 +126,7 @@ impl<E: Outbound> Dispatcher<E> {
         self,
         claimed: E::Claimed,
         slot: Option<OwnedSemaphorePermit>,
-        slots: Slots,
+        slots: SenderSlots,
     ) -> impl Future<Output = ()> + Send {
         let counted = slots.count(E::of(&claimed).0);
         async move {

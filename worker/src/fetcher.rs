@@ -162,7 +162,7 @@ impl Fetcher {
     pub(crate) async fn release(&self, claimed: &Claimed) {
         let token = claimed.lease_token();
         let transition = Transition::Release { delay: chrono::Duration::zero() };
-        let verb = || self.shared.ledger.db().in_time(self.shared.ledger.settle(&token, transition));
+        let verb = || self.shared.ledger.db().in_time(self.shared.ledger.settle(&token, transition, None));
         let answer = self.shared.with_retries(verb).await;
         tracing::info!(job_id = %token.job_id, epoch = %token.epoch, granted = matches!(answer, Ok(Answer::Granted { .. })), "released unstarted");
     }

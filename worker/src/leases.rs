@@ -32,7 +32,6 @@ pub(crate) struct HeldLease {
 }
 
 impl HeldLease {
-    /// The lease.
     pub(crate) fn lease_token(&self) -> &LeaseToken {
         &self.token
     }

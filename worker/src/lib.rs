@@ -38,8 +38,8 @@ mod mcp;
 mod metrics;
 mod observer;
 mod reporter;
+mod sender_slots;
 mod settings;
-mod slots;
 mod tools;
 mod traces;
 

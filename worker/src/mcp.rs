@@ -21,13 +21,9 @@ const SESSION: &str = "mcp-session-id";
 /// An MCP server, and how it is asked.
 #[derive(Debug)]
 pub struct McpServer<'a> {
-    /// Calls it.
     pub caller: &'a Caller,
-    /// For whom.
     pub user: &'a str,
-    /// Where it is.
     pub url: Url,
-    /// The app's token for it.
     pub token: Option<&'a SecretString>,
     /// For all that is asked of it, the opening of the session included.
     pub timeout: Duration,

@@ -88,12 +88,16 @@ impl Metrics {
     /// # Errors
     /// When one of the names is registered already.
     pub fn new(registry: &Registry) -> Result<Self, Error> {
+        let one = |value| [value];
+        // Turns of the assistant are no stage, and cost the same server.
+        let spenders = || STAGES.into_iter().chain(["assistant"]);
         let metrics = Self {
             deliveries: labelled(
                 registry,
                 "listen_finalization_deliveries_total",
                 "Deliveries of jobs to workers by how they were answered.",
-                &["answer"],
+                ["answer"],
+                ANSWERS.map(one),
             )?,
             retries: counter(
                 registry,
@@ -126,42 +130,54 @@ impl Metrics {
                     "How late heartbeats were: a process whose processor is starved loses its leases.",
                 ))?,
             )?,
-            runs: labelled(registry, "listen_finalization_runs_total", "Runs by how they ended.", &["end"])?,
+            runs: labelled(
+                registry,
+                "listen_finalization_runs_total",
+                "Runs by how they ended.",
+                ["end"],
+                ENDS.map(one),
+            )?,
             failed_runs: labelled(
                 registry,
                 "listen_finalization_failed_runs_total",
                 "Runs that spent an attempt, by failure code.",
-                &["code"],
+                ["code"],
+                FailureCode::ALL.iter().map(|code| [code.as_str()]),
             )?,
             webhook_deliveries: labelled(
                 registry,
                 "listen_webhook_deliveries_total",
                 "Tries to tell an endpoint by how they ended.",
-                &["outcome"],
+                ["outcome"],
+                OUTCOMES.map(one),
             )?,
             push_deliveries: labelled(
                 registry,
                 "listen_push_deliveries_total",
                 "Tries to remind a person by how they ended.",
-                &["outcome"],
+                ["outcome"],
+                OUTCOMES.map(one),
             )?,
             tool_calls: labelled(
                 registry,
                 "listen_tool_calls_total",
                 "Calls of apps' tools by how they ended.",
-                &["outcome"],
+                ["outcome"],
+                tool_outcomes().map(one),
             )?,
             engine_tokens: labelled(
                 registry,
                 "listen_engine_tokens_total",
                 "Tokens that engines spent.",
-                &["stage", "kind"],
+                ["stage", "kind"],
+                spenders().flat_map(|stage| TOKEN_KINDS.map(|kind| [stage, kind])),
             )?,
             engine_calls: labelled(
                 registry,
                 "listen_engine_calls_total",
                 "Calls to the model server by how they ended.",
-                &["stage", "outcome"],
+                ["stage", "outcome"],
+                spenders().flat_map(|stage| CALL_OUTCOMES.map(|outcome| [stage, outcome])),
             )?,
             engine_circuit: registered(
                 registry,
@@ -171,7 +187,8 @@ impl Metrics {
                 registry,
                 "listen_fallback_total",
                 "Times a component took its fallback.",
-                &["component", "reason"],
+                ["component", "reason"],
+                [["engine", "circuit_open"], ["pusher", "enqueue_failed"]],
             )?,
             keyed: registered(
                 registry,
@@ -184,7 +201,12 @@ impl Metrics {
                 )?,
             )?,
         };
-        metrics.be_born();
+        for stage in STAGES {
+            metrics.stage_seconds.with_label_values(&[stage]);
+        }
+        for state in ["running", "waiting"] {
+            metrics.keyed(state);
+        }
         Ok(metrics)
     }
 
@@ -277,43 +299,6 @@ impl Metrics {
     pub(crate) fn count_tool_call(&self, outcome: &'static str) {
         self.tool_calls.with_label_values(&[outcome]).inc();
     }
-
-    /// A series exists from the moment that its labels are first named.
-    fn be_born(&self) {
-        for answer in ANSWERS {
-            self.deliveries.with_label_values(&[answer]);
-        }
-        for end in ENDS {
-            self.runs.with_label_values(&[end]);
-        }
-        for code in FailureCode::ALL {
-            self.failed_runs.with_label_values(&[code.as_str()]);
-        }
-        for outcome in OUTCOMES {
-            self.webhook_deliveries.with_label_values(&[outcome]);
-            self.push_deliveries.with_label_values(&[outcome]);
-        }
-        for outcome in tool_outcomes() {
-            self.tool_calls.with_label_values(&[outcome]);
-        }
-        for stage in STAGES {
-            self.stage_seconds.with_label_values(&[stage]);
-        }
-        // Turns of the assistant are no stage, and cost the same server.
-        for stage in STAGES.into_iter().chain(["assistant"]) {
-            for kind in TOKEN_KINDS {
-                self.engine_tokens.with_label_values(&[stage, kind]);
-            }
-            for outcome in CALL_OUTCOMES {
-                self.engine_calls.with_label_values(&[stage, outcome]);
-            }
-        }
-        self.fallback.with_label_values(&["pusher", "enqueue_failed"]);
-        for state in ["running", "waiting"] {
-            self.keyed(state);
-        }
-        self.fallback.with_label_values(&["engine", "circuit_open"]);
-    }
 }
 
 fn histogram(name: &str, help: &str) -> HistogramOpts {
@@ -324,8 +309,19 @@ fn counter(registry: &Registry, name: &str, help: &str) -> Result<IntCounter, Er
     registered(registry, IntCounter::new(name, help)?)
 }
 
-fn labelled(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, Error> {
-    registered(registry, IntCounterVec::new(Opts::new(name, help), labels)?)
+/// Each series is named: it exists from then on, at zero.
+fn labelled<const N: usize>(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    labels: [&str; N],
+    series: impl IntoIterator<Item = [&'static str; N]>,
+) -> Result<IntCounterVec, Error> {
+    let counters = registered(registry, IntCounterVec::new(Opts::new(name, help), &labels)?)?;
+    for values in series {
+        counters.with_label_values(&values);
+    }
+    Ok(counters)
 }
 
 fn registered<M: Collector + Clone + 'static>(registry: &Registry, metric: M) -> Result<M, Error> {
@@ -398,12 +394,5 @@ mod tests {
         counted(Arc::clone(&account), async { metrics.count_tokens("describe", "prompt", 7) }).await;
         assert!(account.owes());
         assert_eq!(metrics.engine_tokens.with_label_values(&["describe", "prompt"]).get(), 7);
-    }
-
-    #[test]
-    fn a_name_is_registered_once_only() {
-        let registry = Registry::new();
-        Metrics::new(&registry).unwrap();
-        assert!(Metrics::new(&registry).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use job::FailureCode;
+use job::{FailureCode, Timestamp};
 use ledger::Claimed;
 use stages::StageName;
 
@@ -11,9 +11,9 @@ use stages::StageName;
 pub enum RunEvent {
     /// It was claimed and begins.
     RunStarted,
-    /// A stage begins, or is about to be recalled.
-    StageStarted { stage: StageName },
-    /// A stage is done.
+    StageStarted {
+        stage: StageName,
+    },
     StageDone {
         stage: StageName,
         elapsed: Duration,
@@ -23,28 +23,38 @@ pub enum RunEvent {
     /// A stage failed; others may still be running.
     StageFailed {
         stage: StageName,
-        /// After how long.
         elapsed: Duration,
         code: FailureCode,
     },
-    /// The run ended.
     RunEnded {
-        /// How.
         end: Ended,
         /// Counted from its claim.
         elapsed: Duration,
     },
 }
 
-/// How a run ended, as the ledger took it.
+/// How a run ended: what the ledger stored of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// Its results are committed.
     Completed,
     /// Given back unharmed.
-    Released,
-    /// Failed.
-    Failed(FailureCode),
+    Released {
+        /// For how long; zero where the process stops.
+        delay: Duration,
+        /// From when on the job is queued again. A job that requires keys is parked instead.
+        ready_at: Option<Timestamp>,
+    },
+    /// An attempt is spent.
+    Failed {
+        code: FailureCode,
+        /// What the provider asked for.
+        retry_after: Option<Duration>,
+        /// It was the last attempt.
+        dead_letter: bool,
+        /// From when on the job is queued again. A job that requires keys is parked instead.
+        ready_at: Option<Timestamp>,
+    },
     /// Parked until the user brings keys again.
     Parked,
     /// The fence said no: nothing was written. Or the process was stopped hard: what it was committing just then may
@@ -57,10 +67,18 @@ impl Ended {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
-            Self::Released => "released",
-            Self::Failed(_) => "failed",
+            Self::Released { .. } => "released",
+            Self::Failed { .. } => "failed",
             Self::Parked => "parked",
             Self::Lost => "lost",
+        }
+    }
+
+    /// Of what the run failed.
+    pub const fn failure(self) -> Option<FailureCode> {
+        match self {
+            Self::Failed { code, .. } => Some(code),
+            _ => None,
         }
     }
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use job::FailureCode;
+use job::{Cause, FailureCode};
 use ledger::Claimed;
 use parking_lot::Mutex;
-use stages::{Observer, StageName};
+use stages::{Failure, Observer, StageName};
 
 use crate::observer::{Ended, RunEvent};
 use crate::shared::Shared;
@@ -41,8 +41,15 @@ impl RunReporter {
         self.stages.lock().clone()
     }
 
+    /// What lies behind the end of the run, for operators.
+    pub(crate) fn cause(&self, failure: Failure) -> Cause {
+        let Failure { code, circuit_open, class, http_status, .. } = failure;
+        let stage = self.failed_stage(code).map(str::to_owned);
+        Cause { code, stage, class, http_status, circuit_open }
+    }
+
     /// The stage whose failure ended the run with `code`.
-    pub(crate) fn failed_stage(&self, code: FailureCode) -> Option<StageName> {
+    fn failed_stage(&self, code: FailureCode) -> Option<StageName> {
         let failed = self.failed.lock();
         let ended_it = || failed.iter().filter(|(_, failure)| *failure == code).map(|(stage, _)| *stage);
         // Pictures fail a run only where nothing else is in it: then no other stage has failed.
@@ -55,10 +62,7 @@ impl RunReporter {
     }
 
     pub(crate) fn run_ended(&self, end: Ended, elapsed: Duration) {
-        let code = match end {
-            Ended::Failed(code) => Some(code),
-            _ => None,
-        };
+        let code = end.failure();
         self.shared.metrics.observe_run(elapsed, end.as_str(), code);
         let failure_code = code.map_or("", FailureCode::as_str);
         tracing::info!(end = end.as_str(), failure_code, elapsed_ms = millis(elapsed), "run ended");

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use compute::on_behalf_of;
 use futures::FutureExt;
-use job::{Cause, FailureCode, Outcome, Refusal, State, Timestamp};
-use ledger::{Answer, Claimed, Completion, Finished, Results, RunEnd, Same, Transition};
+use job::{Cause, FailureCode, Outcome, Refusal, State};
+use ledger::{Answer, Claimed, Completion, Finished, Results, Same, Transition};
 use parking_lot::Mutex;
 use stages::{Engines, Failure, Finalized, Interrupted, Photo, Run, Stages};
 use tokio::sync::Semaphore;
@@ -42,59 +42,6 @@ pub(crate) struct Runner {
 /// The shortest wait of a job that is given back because a circuit is open.
 const LEAST_WAIT: Duration = Duration::from_secs(1);
 
-/// What is to be said of a run that did not complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unfinished {
-    /// Nothing: the fence refused, or no task waits any more.
-    Silent,
-    /// The process is being stopped.
-    Stopping,
-    /// The user's key was refused.
-    KeyRefused,
-    /// A model server's circuit is open: the job goes back and is due again later.
-    Waiting(Failure),
-    /// An attempt is spent.
-    Failed(Failure),
-}
-
-/// How a run ended, and how long a task with the job's keys has to wait: a job that requires keys is parked, and
-/// its row names no time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct End {
-    pub(crate) ended: Ended,
-    /// The delay with which it was released, or what the provider asked for when it failed.
-    pub(crate) wait: Option<Duration>,
-    /// The job is a dead letter: keys can do nothing for it any more.
-    pub(crate) dead_letter: bool,
-    /// From when on the job is queued again, if it is.
-    pub(crate) ready_at: Option<Timestamp>,
-}
-
-impl From<Ended> for End {
-    fn from(ended: Ended) -> Self {
-        Self { ended, wait: None, dead_letter: false, ready_at: None }
-    }
-}
-
-impl Unfinished {
-    fn failed(code: FailureCode) -> Self {
-        Self::Failed(code.into())
-    }
-
-    /// What lies behind it, for operators.
-    fn cause(self, reporter: &RunReporter) -> Option<Cause> {
-        let (Self::Waiting(failure) | Self::Failed(failure)) = self else { return None };
-        let Failure { code, circuit_open, class, http_status, .. } = failure;
-        let stage = reporter.failed_stage(code).map(str::to_owned);
-        Some(Cause { code, stage, class, http_status, circuit_open })
-    }
-}
-
-/// An id for one claim of one dispatch, never repeated.
-pub(crate) fn dispatch_id(claimed: &Claimed) -> String {
-    format!("{}/{}/{}", claimed.job.id, claimed.job.generation, claimed.job.epoch)
-}
-
 impl Runner {
     /// Of its runs, so many give up their slots before their commit.
     pub(crate) fn new(shared: Shared, engines: Engines, finishing: usize) -> Self {
@@ -109,7 +56,7 @@ impl Runner {
 
     /// Runs `claimed` to its end, whatever that is: a panic of its work is a failed attempt. It occupies `slot` until nothing
     /// but its commit is left to do.
-    pub(crate) async fn run(self, claimed: Claimed, slot: Slot) -> End {
+    pub(crate) async fn run(self, claimed: Claimed, slot: Slot) -> Ended {
         let span = tracing::info_span!(
             "run",
             job_id = %claimed.job.id,
@@ -119,11 +66,11 @@ impl Runner {
         );
         let traced = traces::run(&claimed);
         let end = self.watched(claimed, slot).instrument(span).instrument(traced.clone()).await;
-        traces::ended(&traced, end.ended);
+        traces::ended(&traced, end);
         end
     }
 
-    async fn watched(self, claimed: Claimed, slot: Slot) -> End {
+    async fn watched(self, claimed: Claimed, slot: Slot) -> Ended {
         let began = Instant::now();
         let held = self.shared.leases.hold(claimed.lease_token());
         let reporter = RunReporter::new(claimed, &self.shared);
@@ -132,36 +79,33 @@ impl Runner {
         let work = on_behalf_of(user, self.guarded(&reporter, &held, slot));
         let work = counted(Arc::clone(&reporter.account), work);
         let end = match work.await {
-            Ok(()) => Ended::Completed.into(),
-            Err(unfinished) => {
-                self.settle_account(&held, &reporter.account, unfinished).await;
-                self.settle(&held, &reporter, unfinished).await
-            }
+            Ok(()) => Ended::Completed,
+            Err(interrupted) => self.settle(&held, &reporter, interrupted).await,
         };
-        if end.ended == Ended::Lost && !self.shared.hard.is_cancelled() {
+        if end == Ended::Lost && !self.shared.hard.is_cancelled() {
             self.prove_alive(&held).await;
         }
-        reporter.run_ended(end.ended, began.elapsed());
+        reporter.run_ended(end, began.elapsed());
         end
     }
 
     /// The work, until it is done, or the heartbeat, the run limit or a hard stop ends it. The limit ends no commit: it
     /// may have landed, and the run would be reported as what it is not.
-    async fn guarded(&self, observer: &RunReporter, held: &HeldLease, slot: Slot) -> Result<(), Unfinished> {
+    async fn guarded(&self, reporter: &RunReporter, held: &HeldLease, slot: Slot) -> Result<(), Interrupted> {
         let limit = self.shared.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
         let commits = AtomicBool::new(false);
         // On the heap: the stages are large, and each layer around them would hold them once more.
         let slot = Mutex::new(Some(slot));
-        let work = AssertUnwindSafe(Box::pin(self.work(observer, held, &slot, &commits))).catch_unwind();
+        let work = AssertUnwindSafe(Box::pin(self.work(reporter, held, &slot, &commits))).catch_unwind();
         tokio::select! {
             biased;
             done = work => done.unwrap_or_else(|_| {
                 tracing::error!("the run panicked");
-                Err(Unfinished::failed(FailureCode::Internal))
+                Err(FailureCode::Internal.into())
             }),
-            () = self.shared.hard.cancelled() => Err(Unfinished::Silent),
-            () = held.until(LeaseStatus::Lost) => Err(Unfinished::Silent),
-            () = overdue(held, limit, &commits) => Err(Unfinished::failed(FailureCode::RunTimeout)),
+            () = self.shared.hard.cancelled() => Err(Interrupted::LeaseLost),
+            () = held.until(LeaseStatus::Lost) => Err(Interrupted::LeaseLost),
+            () = overdue(held, limit, &commits) => Err(FailureCode::RunTimeout.into()),
             never = self.leave_slot_in_outage(held, &slot) => match never {},
         }
     }
@@ -182,13 +126,13 @@ impl Runner {
         held: &HeldLease,
         slot: &Mutex<Option<Slot>>,
         commits: &AtomicBool,
-    ) -> Result<(), Unfinished> {
+    ) -> Result<(), Interrupted> {
         let claimed = &reporter.claimed;
         if claimed.job.hurried {
             self.engines.ask_again();
         }
         let input = self.shared.with_retries(|| self.shared.ledger.run_input(claimed)).await?;
-        let input = input.ok_or(Unfinished::failed(FailureCode::ConversationMissing))?;
+        let input = input.ok_or(FailureCode::ConversationMissing)?;
         let material = material(input, self.photos(claimed).await?);
         let checkpoints = Checkpoints {
             shared: self.shared.clone(),
@@ -200,7 +144,7 @@ impl Runner {
         let finalized = tokio::select! {
             biased;
             finalized = stages::finalize(&run, &self.stages, &material, claimed.job.force_process) => finalized?,
-            () = self.grace_period_is_over() => return Err(Unfinished::Stopping),
+            () = self.grace_period_is_over() => return Err(Interrupted::Stopping),
         };
         let outcome = match finalized {
             Finalized::Discarded => Outcome::Discarded,
@@ -221,7 +165,7 @@ impl Runner {
     }
 
     /// The pictures that are to be described; none where the engine sees none.
-    async fn photos(&self, claimed: &Claimed) -> Result<Vec<Photo>, Unfinished> {
+    async fn photos(&self, claimed: &Claimed) -> Result<Vec<Photo>, Interrupted> {
         if !self.engines.describe.sees() {
             return Ok(Vec::new());
         }
@@ -243,7 +187,7 @@ impl Runner {
         claimed: &Claimed,
         outcome: Outcome,
         results: Results,
-    ) -> Result<(), Unfinished> {
+    ) -> Result<(), Interrupted> {
         let same = self.same.clone();
         let completion = Arc::new(Completion { claimed: traces::going_on(claimed), outcome, results, same });
         match self.shared.with_retries(|| self.shared.ledger.complete(&completion)).await? {
@@ -255,82 +199,100 @@ impl Runner {
                 tracing::info!(outcome = outcome.as_str(), "committed before; the answer was lost");
                 Ok(())
             }
-            Finished::Refused(_) => Err(Unfinished::Silent),
+            Finished::Refused(_) => Err(Interrupted::LeaseLost),
         }
     }
 
     /// Writes what the run spent on answers of which it recorded nothing: a refused answer was paid for, too. Asked
     /// once, because how the run ended matters more; what is not written then stands in the log alone.
-    async fn settle_account(&self, held: &HeldLease, account: &Account, unfinished: Unfinished) {
-        if unfinished == Unfinished::Silent || !account.owes() {
+    async fn settle_account(&self, held: &HeldLease, account: &Account) {
+        if !account.owes() {
             return;
         }
-        let due = account.statement(&self.engines);
-        if self
-            .shared
-            .ledger
-            .db()
-            .in_time(self.shared.ledger.spend(held.lease_token(), &due.spent))
-            .await
-            .is_err()
-        {
+        let (ledger, due) = (&self.shared.ledger, account.statement(&self.engines));
+        if ledger.db().in_time(ledger.spend(held.lease_token(), &due.spent)).await.is_err() {
             tracing::warn!("what the run spent could not be written");
         }
     }
 
     /// The lease is lost while this process lives: the crash that was counted for it is taken back.
     async fn prove_alive(&self, held: &HeldLease) {
-        if let Err(error) =
-            self.shared.ledger.db().in_time(self.shared.ledger.prove_alive(held.lease_token())).await
-        {
+        let ledger = &self.shared.ledger;
+        if let Err(error) = ledger.db().in_time(ledger.prove_alive(held.lease_token())).await {
             tracing::info!(%error, "the crash that was counted for a lost lease could not be taken back");
         }
     }
 
     /// Tells the ledger how the run ended; the answer, not the wish, is what is reported.
-    async fn settle(&self, held: &HeldLease, reporter: &RunReporter, unfinished: Unfinished) -> End {
-        let transition = match unfinished {
-            Unfinished::Silent => return Ended::Lost.into(),
-            Unfinished::Stopping => Transition::Release { delay: chrono::Duration::zero() },
-            Unfinished::KeyRefused => Transition::Park,
-            Unfinished::Waiting(failure) => {
+    async fn settle(&self, held: &HeldLease, reporter: &RunReporter, interrupted: Interrupted) -> Ended {
+        let (mut transition, cause) = match interrupted {
+            // No task waits for an answer any more.
+            _ if self.shared.hard.is_cancelled() => return Ended::Lost,
+            Interrupted::LeaseLost => return Ended::Lost,
+            Interrupted::Stopping => (Transition::Release { delay: chrono::Duration::zero() }, None),
+            Interrupted::Failed(failure) if failure.code == FailureCode::ByokKeyRejected => {
+                (Transition::Park, None)
+            }
+            // A model server's circuit is open: the job goes back and is due again later.
+            Interrupted::Failed(failure) if failure.circuit_open => {
+                let wait = failure.retry_after.unwrap_or(LEAST_WAIT).max(LEAST_WAIT);
                 // Spread, so that what was given back together does not come back together.
-                let wait =
-                    self.shared.chance.around(failure.retry_after.unwrap_or(LEAST_WAIT).max(LEAST_WAIT));
-                Transition::Release { delay: chrono_of(wait) }
+                let delay = chrono_of(self.shared.chance.around(wait));
+                (Transition::Release { delay }, Some(reporter.cause(failure)))
             }
-            Unfinished::Failed(failure) => Transition::Fail {
-                code: failure.code,
-                retry_after: failure.retry_after.map(chrono_of),
-                jitter_permille: self.shared.chance.permille(200),
-            },
+            Interrupted::Failed(failure) => (self.failed(failure), Some(reporter.cause(failure))),
         };
-        match self.say(held, RunEnd { transition, cause: unfinished.cause(reporter) }).await {
+        self.settle_account(held, &reporter.account).await;
+        let mut answer = self.say(held, transition, cause.as_ref()).await;
+        if let (Ok(Answer::Refused(Refusal::TooLate)), Interrupted::Failed(failure)) = (&answer, interrupted)
+        {
             // The circuit has been open for a day: from now on it costs an attempt like any other failure.
-            Ok(Answer::Refused(Refusal::TooLate)) if let Unfinished::Waiting(failure) = unfinished => {
-                Box::pin(self.settle(held, reporter, Unfinished::Failed(failure))).await
-            }
+            transition = self.failed(failure);
+            answer = self.say(held, transition, cause.as_ref()).await;
+        }
+        match answer {
             Ok(Answer::Granted { retry, dead_letter, state }) => {
                 self.shared.metrics.count_transition(retry, dead_letter);
                 let ready_at = match state {
                     State::Queued { ready_at } => Some(ready_at),
                     _ => None,
                 };
-                End { dead_letter, ready_at, ..end(transition) }
+                let std_of = |wait: chrono::Duration| wait.to_std().unwrap_or_default();
+                match transition {
+                    Transition::Release { delay } => Ended::Released { delay: std_of(delay), ready_at },
+                    Transition::Fail { code, retry_after, .. } => {
+                        Ended::Failed { code, retry_after: retry_after.map(std_of), dead_letter, ready_at }
+                    }
+                    Transition::Park => Ended::Parked,
+                }
             }
             Ok(Answer::Refused(refusal)) => {
                 tracing::info!(?refusal, "the ledger refused the run's end");
-                Ended::Lost.into()
+                Ended::Lost
             }
-            Ok(Answer::Missing) | Err(_) => Ended::Lost.into(),
+            Ok(Answer::Missing) | Err(_) => Ended::Lost,
         }
     }
 
-    /// Repeats `end` until it is answered, or another run is known to have the job. What ended the lease may
+    /// An attempt is spent.
+    fn failed(&self, failure: Failure) -> Transition {
+        Transition::Fail {
+            code: failure.code,
+            retry_after: failure.retry_after.map(chrono_of),
+            jitter_permille: self.shared.chance.permille(200),
+        }
+    }
+
+    /// Repeats it until it is answered, or another run is known to have the job. What ended the lease may
     /// be this very end, whose answer is still on its way: the ledger is asked once more.
-    async fn say(&self, held: &HeldLease, end: RunEnd) -> Result<Answer, Unanswered> {
-        let verb =
-            || self.shared.ledger.db().in_time(self.shared.ledger.settle(held.lease_token(), end.clone()));
+    async fn say(
+        &self,
+        held: &HeldLease,
+        transition: Transition,
+        cause: Option<&Cause>,
+    ) -> Result<Answer, Unanswered> {
+        let ledger = &self.shared.ledger;
+        let verb = || ledger.db().in_time(ledger.settle(held.lease_token(), transition, cause));
         tokio::select! {
             biased;
             answer = self.shared.with_retries(verb) => answer,
@@ -358,38 +320,4 @@ async fn overdue(held: &HeldLease, limit: Duration, commits: &AtomicBool) {
 /// Waits are bounded long before this conversion could fail.
 fn chrono_of(wait: Duration) -> chrono::Duration {
     chrono::Duration::from_std(wait).unwrap_or_default()
-}
-
-fn end(transition: Transition) -> End {
-    match transition {
-        Transition::Release { delay } => {
-            let wait = delay.to_std().ok().filter(|wait| !wait.is_zero());
-            End { wait, ..Ended::Released.into() }
-        }
-        Transition::Fail { code, retry_after, .. } => {
-            End { wait: retry_after.and_then(|asked| asked.to_std().ok()), ..Ended::Failed(code).into() }
-        }
-        Transition::Park => Ended::Parked.into(),
-    }
-}
-
-impl From<Unanswered> for Unfinished {
-    fn from(unanswered: Unanswered) -> Self {
-        match unanswered {
-            Unanswered::Stopped => Self::Silent,
-            Unanswered::Broken => Self::failed(FailureCode::Internal),
-        }
-    }
-}
-
-impl From<Interrupted> for Unfinished {
-    fn from(interrupted: Interrupted) -> Self {
-        match interrupted {
-            Interrupted::LeaseLost => Self::Silent,
-            Interrupted::Stopping => Self::Stopping,
-            Interrupted::Failed(Failure { code: FailureCode::ByokKeyRejected, .. }) => Self::KeyRefused,
-            Interrupted::Failed(failure) if failure.circuit_open => Self::Waiting(failure),
-            Interrupted::Failed(failure) => Self::Failed(failure),
-        }
-    }
 }

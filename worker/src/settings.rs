@@ -32,9 +32,7 @@ pub struct Settings {
     pub pause_after: Option<(String, Duration)>,
     /// Seeds all jitter: chance is an argument.
     pub seed: u64,
-    /// How deliveries are tried.
     pub deliveries: DeliveryPolicy,
-    /// How pushes are tried.
     pub pushes: PushPolicy,
     /// Whether apps of third parties are sent anything (`LISTEN_APPS`).
     pub apps: bool,
@@ -74,7 +72,6 @@ impl Settings {
         }
     }
 
-    /// The slots of runs.
     pub(crate) fn slots(&self) -> RunSlots {
         let own = || RunSlots::new(self.finalization_concurrency, self.creation_concurrency);
         self.shared_slots.clone().unwrap_or_else(own)

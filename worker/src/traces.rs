@@ -42,10 +42,9 @@ fn waited(claimed: &Claimed) -> Duration {
     }
 }
 
-/// How a run ended.
 pub(crate) fn ended(run: &Span, ended: Ended) {
     run.record("end", ended.as_str());
-    if let Ended::Failed(code) = ended {
+    if let Some(code) = ended.failure() {
         run.record("failure_code", code.as_str());
         run.record("otel.status_code", "ERROR");
     }
@@ -97,7 +96,6 @@ pub(crate) fn push(push: &ClaimedPush) -> Span {
     )
 }
 
-/// How a try ended.
 pub(crate) fn delivered(delivery: &Span, outcome: DeliveryOutcome, counted: &'static str) {
     delivery.record("outcome", counted);
     let status = match outcome {

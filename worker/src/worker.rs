@@ -47,37 +47,30 @@ pub struct Worker {
     health: Health,
 }
 
-/// Whether a worker works: part of readiness. Cheap to clone; outlives the worker.
-#[derive(Clone, Debug, Default)]
-pub struct Health(Arc<Queues>);
-
-#[derive(Debug)]
-struct Queues {
-    /// How many queues the worker claims from.
-    claimed: usize,
-    /// How many of them have a worker that runs.
-    working: AtomicUsize,
-}
+/// Whether a worker works: part of readiness. Holds how many of its queues have no worker that runs. Cheap to clone; outlives
+/// the worker.
+#[derive(Clone, Debug)]
+pub struct Health(Arc<AtomicUsize>);
 
 /// Of no worker: it never becomes healthy.
-impl Default for Queues {
+impl Default for Health {
     fn default() -> Self {
-        Self { claimed: usize::MAX, working: AtomicUsize::default() }
+        Self::of(usize::MAX)
     }
 }
 
 impl Health {
     /// `true` while every queue of the process has a worker that runs.
     pub fn is_healthy(&self) -> bool {
-        self.0.working.load(Ordering::Acquire) == self.0.claimed
+        self.0.load(Ordering::Acquire) == 0
     }
 
     fn of(queues: usize) -> Self {
-        Self(Arc::new(Queues { claimed: queues, working: AtomicUsize::default() }))
+        Self(Arc::new(AtomicUsize::new(queues)))
     }
 
     fn works(&self) -> Working<'_> {
-        self.0.working.fetch_add(1, Ordering::AcqRel);
+        self.0.fetch_sub(1, Ordering::AcqRel);
         Working(self)
     }
 }
@@ -87,7 +80,7 @@ struct Working<'a>(&'a Health);
 
 impl Drop for Working<'_> {
     fn drop(&mut self) {
-        self.0.0.working.fetch_sub(1, Ordering::AcqRel);
+        self.0.0.fetch_add(1, Ordering::AcqRel);
     }
 }
 
@@ -108,11 +101,6 @@ impl Worker {
     /// A handle for readiness, to be taken before [`run`](Self::run).
     pub fn health(&self) -> Health {
         self.health.clone()
-    }
-
-    /// Whether every queue has a worker that runs.
-    pub fn is_healthy(&self) -> bool {
-        self.health.is_healthy()
     }
 
     /// Works until stopped. `soft`: claims nothing more, lets every run reach its next checkpoint, gives back what is

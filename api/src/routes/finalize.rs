@@ -8,7 +8,7 @@ use axum::{
 };
 use futures::future::BoxFuture;
 use job::WorkerId;
-use ledger::{AdmitRefusal, FinalizedWithKeys, Ledger, Poll, WithKeys};
+use ledger::{AdmitRefusal, FinalizeOutcome, Ledger, Poll, WithKeys};
 use records::{ConversationId, UserId};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -154,7 +154,7 @@ async fn finalize_with(
         async move |ledger: Ledger, claimant: Option<WorkerId>| {
             let keys = WithKeys { claimant: claimant.as_ref() };
             Ok(match ledger.finalize_with_keys(&user, &id, context, keys).await? {
-                Ok(FinalizedWithKeys { job, fresh, claimed }) => (Ok(fresh), job, claimed),
+                Ok(FinalizeOutcome { job, fresh, claimed, .. }) => (Ok(fresh), job, claimed),
                 Err(refusal) => (Err(refusal), None, None),
             })
         },

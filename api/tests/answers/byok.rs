@@ -278,7 +278,7 @@ async fn a_repeat_of_a_create_with_keys_resumes_it_in_inline_mode_too() {
 async fn die(setup: &Setup, job: &JobId) {
     let token = LeaseToken { user_id: UserId::new("ann"), job_id: job.clone(), epoch: Epoch(1) };
     let edge = Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    setup.bench.ledger.settle(&token, edge).await.unwrap();
+    setup.bench.ledger.settle(&token, edge, None).await.unwrap();
 }
 
 #[tokio::test]

@@ -16,7 +16,6 @@ pub struct Cursor {
 /// What a page of a walk brought.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeysetPage<T> {
-    /// What was found on it.
     pub found: T,
     /// Where the next page begins; `None` behind the last one.
     pub next: Option<Cursor>,

@@ -34,10 +34,7 @@ pub enum Error {
     Unsealed { table: &'static str },
     /// A compare-and-set kept losing against others.
     #[error("too many others were changing the same job while {doing}")]
-    Contended {
-        /// What was being done.
-        doing: &'static str,
-    },
+    Contended { doing: &'static str },
     /// What was asked for is more than one answer may hold: asking for less is right.
     #[error("more was asked for than one answer may hold")]
     TooMuch,

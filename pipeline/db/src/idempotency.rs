@@ -28,11 +28,9 @@ pub struct RequestKey {
 /// What is known of a request that was made before under the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// It was another request.
     OtherBody,
     /// It made something and may still be running; whole seconds, at least 1, after which it is not.
     Running(u64),
-    /// It was answered.
     Answered {
         status: u16,
         /// The body, JSON.

@@ -47,12 +47,10 @@ impl Hosts {
         Self { first, others }
     }
 
-    /// The first of them.
     pub fn first(&self) -> &PgConnectOptions {
         &self.first
     }
 
-    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &PgConnectOptions> {
         std::iter::once(&self.first).chain(&self.others)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{FailureCode, named::named};
+use crate::{FailureCode, named};
 
 named! {
     /// What a model server's answer, or its silence, was.

@@ -1,5 +1,7 @@
 //! Closed lists whose values have one name each, in columns, labels and answers.
 
+/// Declares such a list: its names, the values in their order, and the way back from a name.
+#[macro_export]
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -28,4 +30,3 @@ macro_rules! named {
         }
     };
 }
-pub(crate) use named;

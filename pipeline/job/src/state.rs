@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{FailureCode, JobId, Timestamp, named::named};
+use crate::{FailureCode, JobId, Timestamp, named};
 
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident) => {

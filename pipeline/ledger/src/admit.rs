@@ -6,7 +6,7 @@ mod live;
 mod reprocess;
 mod waiting_limit;
 
-pub use finalize::FinalizedWithKeys;
+pub use finalize::FinalizeOutcome;
 pub use live::{EndedBy, LiveAdmission};
 pub use reprocess::ReprocessRefusal;
 pub(crate) use waiting_limit::FarFromLimit;
@@ -15,8 +15,8 @@ use db::Error;
 use job::{Admission, Epoch, Job, JobId, Origin, Step};
 use records::{Conversation, ConversationId, Geolocation, OverBudget, Segment, Source, Timestamp, UserId};
 use serde_json::{Value, json};
-use sqlx::PgConnection;
-use store::segments::said;
+use sqlx::{PgConnection, Postgres, Transaction};
+use store::{budgets::Charge, conversations::row::read_conversation, segments::said};
 use trace::TraceContext;
 use tracing::Span;
 
@@ -24,6 +24,7 @@ use crate::{
     Ledger,
     claim::Claimed,
     effects::Abort,
+    keyed::Keying,
     row::{self, Stored},
 };
 
@@ -59,7 +60,6 @@ impl NewContent {
 pub struct NewConversation {
     /// Fresh (UUID v7), or UUID v5 of (user, client_session_id).
     pub id: ConversationId,
-    /// Its words.
     pub content: NewContent,
     /// When the talk began; `None` is now, or `finished_at` less its length (DECISIONS §3, "times, derived").
     pub started_at: Option<Timestamp>,
@@ -67,15 +67,11 @@ pub struct NewConversation {
     pub finished_at: Option<Timestamp>,
     /// A language code; `None` is that of the person's settings.
     pub language: Option<String>,
-    /// Where it came from.
     pub source: Source,
-    /// Where it took place.
     pub geolocation: Option<Geolocation>,
     /// The client's own key of this conversation.
     pub client_session_id: Option<String>,
-    /// The capture device.
     pub client_device_id: Option<String>,
-    /// The client's platform.
     pub client_platform: Option<String>,
     /// Persisted `in_progress`, to be finalized later (DECISIONS §3, "ingest now, finalize later").
     pub deferred: bool,
@@ -100,12 +96,10 @@ impl NewConversation {
     }
 }
 
-/// What came of a create.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CreateOutcome {
     /// Created and admitted into the `creation` queue, or (a repeat on a failed one) admitted again.
     Admitted(Admitted),
-    /// Created and left `in_progress`.
     Deferred(Conversation),
     /// A repeat of a `client_session_id`: nothing was done; its present state.
     Known(Conversation),
@@ -159,7 +153,13 @@ impl Ledger {
         now: Timestamp,
     ) -> Result<Vec<Step>, Abort> {
         let job = |admitting: &&Admitting<'_>| {
-            let mut step = Job::admit(admitting.admission(), now);
+            let admission = Admission {
+                id: admitting.job_id(),
+                origin: admitting.origin,
+                force_process: admitting.force_process,
+                requires_keys: admitting.requires_keys,
+            };
+            let mut step = Job::admit(admission, now);
             if admitting.origin == Origin::Live {
                 step.job.queue = self.live_queue;
             }
@@ -182,6 +182,35 @@ impl Ledger {
         }
         Ok(steps)
     }
+
+    /// Admits a conversation that the transaction has locked or written, takes the lease for a request with keys, and commits.
+    async fn admit_and_commit(
+        &self,
+        mut transaction: Transaction<'static, Postgres>,
+        admitting: &Admitting<'_>,
+        keying: Keying<'_>,
+        charge: Option<Charge>,
+        now: Timestamp,
+    ) -> Result<Admitted, Abort> {
+        let job_id = admitting.job_id();
+        let steps = self.admit(&mut transaction, &[admitting], now).await?;
+        let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
+        let conversation = must_read(&mut transaction, admitting.user, admitting.conversation).await?;
+        if let Some(charge) = charge {
+            self.store.charge(&mut transaction, admitting.user, charge, now).await?;
+        }
+        transaction.commit().await?;
+        self.wake_all(&steps);
+        Ok(Admitted { conversation, job_id, fresh: true, claimed })
+    }
+}
+
+async fn must_read(
+    connection: &mut PgConnection,
+    user: &UserId,
+    id: &ConversationId,
+) -> Result<Conversation, Abort> {
+    read_conversation(connection, user, id).await?.ok_or(Abort::Conflict)
 }
 
 /// Opens revisions of conversations that are locked. `meetings` are what each request brings of a calendar ([`of_meeting`]).
@@ -219,7 +248,7 @@ struct Standing {
 }
 
 /// Reads and locks a conversation.
-async fn lock_conversation(
+async fn lock_standing(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
@@ -235,19 +264,10 @@ impl Admitting<'_> {
     fn job_id(&self) -> JobId {
         JobId::derive(self.user.as_str(), self.conversation.as_str(), self.revision)
     }
-
-    fn admission(&self) -> Admission {
-        Admission {
-            id: self.job_id(),
-            origin: self.origin,
-            force_process: self.force_process,
-            requires_keys: self.requires_keys,
-        }
-    }
 }
 
 /// The part of a trace that is an admission: what waits in the queue is its child.
-fn admission() -> Span {
+fn admit_span() -> Span {
     tracing::info_span!(target: trace::TARGET, "admit", otel.kind = "producer")
 }
 

@@ -3,12 +3,11 @@
 //! There is no timer: a request that finds no batch in flight runs at once, alone. A second batch starts beside the first
 //! when it is no smaller and of some size, so that a trickle of small ones does not cost more than it saves.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::VecDeque, sync::Arc};
 
 use db::Error;
+use futures::{FutureExt, future::BoxFuture};
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, oneshot};
 
 /// How many batches may be in flight: one can be worked on while the other waits for the disk.
@@ -25,7 +24,7 @@ const MAX_ALONE: usize = 4;
 
 /// What a batch made of one of its requests.
 #[derive(Debug)]
-pub(crate) enum Outcome<A> {
+pub(crate) enum Batched<A> {
     /// It is done.
     Done(A),
     /// Another transaction has locked one of its rows. It runs again by itself and waits for them: it delays no other.
@@ -35,7 +34,7 @@ pub(crate) enum Outcome<A> {
 /// What an operation does about rows that another transaction has locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Locks {
-    /// Skips them and answers [`Outcome::Locked`].
+    /// Skips them and answers [`Batched::Locked`].
     Skip,
     /// Waits for them: the batch is one request, which has met a lock.
     Wait,
@@ -48,6 +47,10 @@ pub(crate) struct Batcher<Q, A> {
 }
 
 type Reply<A> = oneshot::Sender<Result<A, Error>>;
+
+/// Runs a batch and returns what it made of each request, in their order.
+type Operation<Q, A> =
+    Arc<dyn Fn(Vec<Q>, Locks) -> BoxFuture<'static, Result<Vec<Batched<A>>, Error>> + Send + Sync>;
 
 struct State<Q, A> {
     waiting: VecDeque<(Q, Reply<A>)>,
@@ -79,8 +82,8 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Batcher<Q, A> {
         Self { state: Arc::new(Mutex::new(state)), alone: Arc::new(Semaphore::new(MAX_ALONE)) }
     }
 
-    /// Runs `request` in the next batch. `operation` runs a batch and returns an outcome for each request, in their order.
-    /// A batch is a task of its own: a caller that is dropped cancels nothing for the others.
+    /// Runs `request` in the next batch, by `operation` for `who`. A batch is a task of its own: a caller that is dropped
+    /// cancels nothing for the others.
     ///
     /// # Errors
     /// Those of `operation`, for this request alone.
@@ -88,11 +91,12 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Batcher<Q, A> {
     where
         W: Clone + Send + Sync + 'static,
         V: Fn(W, Vec<Q>, Locks) -> F + Send + Sync + 'static,
-        F: Future<Output = Result<Vec<Outcome<A>>, Error>> + Send + 'static,
+        F: Future<Output = Result<Vec<Batched<A>>, Error>> + Send + 'static,
     {
         let (reply, answered) = oneshot::channel();
         let who = who.clone();
-        let operation = Arc::new(move |requests, locks| operation(who.clone(), requests, locks));
+        let operation: Operation<Q, A> =
+            Arc::new(move |requests, locks| operation(who.clone(), requests, locks).boxed());
         if let Some(lane) = self.join(request.clone(), reply) {
             tokio::spawn(lane.run(Arc::clone(&operation)));
         }
@@ -105,15 +109,11 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Batcher<Q, A> {
 
     /// Queues a request; returns a lane if one is to be started for it.
     fn join(&self, request: Q, reply: Reply<A>) -> Option<Lane<Q, A>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.waiting.push_back((request, reply));
         let starts = state.lanes < MAX_IN_FLIGHT && state.has_batch();
         state.lanes += usize::from(starts);
         starts.then(|| Lane { batcher: self.clone(), is_open: true, in_flight: 0 })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<Q, A>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -121,16 +121,11 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Batcher<Q, A> {
 struct Lane<Q: Clone + Send + 'static, A: Send + 'static> {
     batcher: Batcher<Q, A>,
     is_open: bool,
-    /// The size of its batch.
     in_flight: usize,
 }
 
 impl<Q: Clone + Send + 'static, A: Send + 'static> Lane<Q, A> {
-    async fn run<V, F>(mut self, operation: Arc<V>)
-    where
-        V: Fn(Vec<Q>, Locks) -> F + Send + Sync + 'static,
-        F: Future<Output = Result<Vec<Outcome<A>>, Error>> + Send + 'static,
-    {
+    async fn run(mut self, operation: Operation<Q, A>) {
         loop {
             // Requests that arrived at the same moment, and those that the last batch answered, join this one.
             tokio::task::yield_now().await;
@@ -141,7 +136,7 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Lane<Q, A> {
 
     /// The next batch. Without one the lane closes under the same lock, so that no request counts on a lane that is ending.
     fn next(&mut self) -> Option<(Vec<Q>, Vec<Reply<A>>)> {
-        let mut state = self.batcher.lock();
+        let mut state = self.batcher.state.lock();
         state.in_flight -= std::mem::take(&mut self.in_flight);
         if !state.has_batch() {
             state.lanes -= 1;
@@ -154,18 +149,14 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Lane<Q, A> {
         Some(state.waiting.drain(..size).unzip())
     }
 
-    async fn answer<V, F>(&self, requests: Vec<Q>, replies: Vec<Reply<A>>, operation: &Arc<V>)
-    where
-        V: Fn(Vec<Q>, Locks) -> F + Send + Sync + 'static,
-        F: Future<Output = Result<Vec<Outcome<A>>, Error>> + Send + 'static,
-    {
+    async fn answer(&self, requests: Vec<Q>, replies: Vec<Reply<A>>, operation: &Operation<Q, A>) {
         let is_alone = requests.len() == 1;
         match operation(requests.clone(), Locks::Skip).await {
             Ok(outcomes) => {
                 for ((outcome, request), reply) in outcomes.into_iter().zip(requests).zip(replies) {
                     match outcome {
-                        Outcome::Done(answer) => send(reply, Ok(answer)),
-                        Outcome::Locked => self.run_alone(request, reply, operation),
+                        Batched::Done(answer) => send(reply, Ok(answer)),
+                        Batched::Locked => self.run_alone(request, reply, operation),
                     }
                 }
             }
@@ -183,11 +174,7 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Lane<Q, A> {
     }
 
     /// Runs one request in a task of its own: the lane goes on at once.
-    fn run_alone<V, F>(&self, request: Q, reply: Reply<A>, operation: &Arc<V>)
-    where
-        V: Fn(Vec<Q>, Locks) -> F + Send + Sync + 'static,
-        F: Future<Output = Result<Vec<Outcome<A>>, Error>> + Send + 'static,
-    {
+    fn run_alone(&self, request: Q, reply: Reply<A>, operation: &Operation<Q, A>) {
         let (operation, alone) = (Arc::clone(operation), Arc::clone(&self.batcher.alone));
         tokio::spawn(async move {
             let _permit = alone.acquire().await;
@@ -200,7 +187,7 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Drop for Lane<Q, A> {
     /// A lane that is still open panicked. Requests that no other lane will answer learn of it by their closed channel.
     fn drop(&mut self) {
         if self.is_open {
-            let mut state = self.batcher.lock();
+            let mut state = self.batcher.state.lock();
             state.lanes -= 1;
             state.in_flight -= self.in_flight;
             if state.lanes == 0 {
@@ -216,10 +203,10 @@ fn send<A>(reply: Reply<A>, answer: Result<A, Error>) {
 }
 
 /// The answer of a batch of one.
-fn only<A>(outcomes: Result<Vec<Outcome<A>>, Error>) -> Result<A, Error> {
+fn only<A>(outcomes: Result<Vec<Batched<A>>, Error>) -> Result<A, Error> {
     match outcomes?.into_iter().next() {
-        Some(Outcome::Done(answer)) => Ok(answer),
-        Some(Outcome::Locked) | None => Err(Error::Contended { doing: "waiting for a lock" }),
+        Some(Batched::Done(answer)) => Ok(answer),
+        Some(Batched::Locked) | None => Err(Error::Contended { doing: "waiting for a lock" }),
     }
 }
 

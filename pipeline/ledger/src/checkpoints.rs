@@ -82,7 +82,6 @@ impl Ledger {
     }
 }
 
-/// An output to be recorded.
 struct Kept<'a> {
     key: &'a CheckpointKey,
     output: &'a serde_json::Value,

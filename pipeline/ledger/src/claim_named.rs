@@ -128,12 +128,10 @@ impl Ledger {
             return Ok(NamedClaim::NotYet(paused));
         }
         let claim = Command::Claim { generation, worker: worker.clone(), keys };
-        let written = match self.decide_and_write(&mut transaction, &stored, claim, None, now).await? {
+        let written = match self.decide_and_commit(transaction, &stored, claim, None, now).await? {
             Ok(written) => written,
             Err(refusal) => return Ok(refused(refusal, &stored.job.state, now)),
         };
-        transaction.commit().await?;
-        self.wake(&written);
         let retry = written.counts(Effect::CountRetry);
         Ok(match written.stored.job.state {
             State::Leased(_) => {

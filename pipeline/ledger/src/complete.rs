@@ -13,7 +13,7 @@ use job::{Outcome, Refusal};
 use records::{EventKind, KnownTexts, MemoryCategory, Structured, Timestamp};
 use uuid::Uuid;
 
-use crate::{Ledger, claim::Claimed};
+use crate::{Ledger, claim::Claimed, retry_conflicts};
 
 /// An action item to be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,6 @@ pub struct NewItem {
     pub due_at: Option<Timestamp>,
 }
 
-/// A memory to be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMemory {
     /// At most 15 words.
@@ -50,7 +49,6 @@ pub struct Results {
     pub apps: Vec<(String, String)>,
     /// (photo id, description).
     pub photos: Vec<(String, String)>,
-    /// The engine's id.
     pub engine: String,
     /// What to tell endpoints. `action_item.created` and `memory.created` are sent once per object that completion really
     /// creates.
@@ -59,7 +57,6 @@ pub struct Results {
     pub stages: Vec<(&'static str, u32)>,
 }
 
-/// What came of a completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finished {
     /// Committed. Counts of what was really created after the last comparison.
@@ -95,7 +92,6 @@ pub struct Completion {
 }
 
 impl Finished {
-    /// Whether webhook deliveries were written.
     fn has_deliveries(&self) -> bool {
         matches!(self, Self::Completed { deliveries: 1.., .. })
     }
@@ -109,7 +105,9 @@ impl Ledger {
     /// When the database does not answer: the holder repeats the same call.
     pub async fn complete(&self, completion: &Arc<Completion>) -> Result<Finished, Error> {
         let all = async |ledger: Self, batch: Vec<_>, locks| {
-            ledger.db().in_time(ledger.complete_all(&batch, locks)).await
+            let completed =
+                async { retry_conflicts!("completing runs", ledger.try_complete_all(&batch, locks)) };
+            ledger.db().in_time(completed).await
         };
         self.completions.run(self, Arc::clone(completion), all).await
     }

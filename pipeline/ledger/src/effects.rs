@@ -6,7 +6,7 @@ use db::Error;
 use job::{Cause, Command, Effect, Job, Refusal, State, Step, Timestamp, decide};
 use outbox::announce::{Event, Events, announce};
 use records::{ConversationId, EventKind, UserId};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, Postgres, Transaction};
 use trace::TraceContext;
 
 use crate::{
@@ -104,6 +104,23 @@ impl Ledger {
         }
         let deliveries = self.write_effects(connection, read, &stored, &step, now).await?;
         Ok(Ok(Written { stored, effects: step.effects, deliveries }))
+    }
+
+    /// The same, and the whole of a transaction: what was written is committed, and what waits for it is woken.
+    pub(crate) async fn decide_and_commit(
+        &self,
+        mut transaction: Transaction<'static, Postgres>,
+        read: &Stored,
+        command: Command,
+        cause: Option<&Cause>,
+        now: Timestamp,
+    ) -> Result<Result<Written, Refusal>, Abort> {
+        let decided = self.decide_and_write(&mut transaction, read, command, cause, now).await?;
+        if let Ok(written) = &decided {
+            transaction.commit().await?;
+            self.wake(written);
+        }
+        Ok(decided)
     }
 
     /// Writes the effects of a stored step in the lock order: conversation, deliveries, totals.

@@ -19,56 +19,33 @@ use sqlx::types::Json;
 /// Entries that a row keeps; the oldest goes when one more comes.
 pub(crate) const KEPT: i32 = 64;
 
-/// What was asked of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verb {
-    /// A worker took it.
-    Claim,
-    /// A crash was taken back: the process was only late.
-    ProveAlive,
-    /// Given back unharmed.
-    Release,
-    /// Completed.
-    Complete,
-    /// A run failed.
-    Fail,
-    /// The user's key was refused.
-    Park,
-    /// From now on only with the user's key.
-    RequireKeys,
-    /// The reconciler repaired it.
-    Reconcile,
-    /// An operator replayed a dead letter.
-    Replay,
-    /// An operator settled a dead letter.
-    Discard,
-    /// An operator ended its wait.
-    RunNow,
-    /// An operator cancelled it.
-    Cancel,
-    /// Its conversation was deleted.
-    Withdraw,
-}
-
-impl Verb {
-    /// The name in the column and in answers.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Claim => "claim",
-            Self::ProveAlive => "prove_alive",
-            Self::Release => "release",
-            Self::Complete => "complete",
-            Self::Fail => "fail",
-            Self::Park => "park",
-            Self::RequireKeys => "require_keys",
-            Self::Reconcile => "reconcile",
-            Self::Replay => "replay",
-            Self::Discard => "discard",
-            Self::RunNow => "run_now",
-            Self::Cancel => "cancel",
-            Self::Withdraw => "withdraw",
-        }
+job::named! {
+    /// What was asked of a job.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    Verb {
+        /// A worker took it.
+        Claim = "claim",
+        /// A crash was taken back: the process was only late.
+        ProveAlive = "prove_alive",
+        /// Given back unharmed.
+        Release = "release",
+        Complete = "complete",
+        Fail = "fail",
+        /// The user's key was refused.
+        Park = "park",
+        /// From now on only with the user's key.
+        RequireKeys = "require_keys",
+        Reconcile = "reconcile",
+        /// An operator replayed a dead letter.
+        Replay = "replay",
+        /// An operator settled a dead letter.
+        Discard = "discard",
+        /// An operator ended its wait.
+        RunNow = "run_now",
+        Cancel = "cancel",
+        /// Its conversation was deleted.
+        Withdraw = "withdraw",
     }
 }
 
@@ -81,7 +58,6 @@ pub struct Event {
     /// When, by the database's clock.
     #[serde(with = "ts_microseconds")]
     pub at: Timestamp,
-    /// What was asked.
     pub verb: Verb,
     pub from: String,
     pub to: String,

@@ -17,7 +17,6 @@ pub struct NewActionItem {
     pub id: ActionItemId,
     /// 1–500 characters.
     pub description: String,
-    /// Done already.
     pub completed: bool,
     pub due_at: Option<Timestamp>,
 }

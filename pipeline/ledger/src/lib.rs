@@ -11,6 +11,7 @@ mod checkpoints;
 mod claim;
 mod claim_named;
 mod complete;
+mod deletion;
 mod due;
 pub mod effects;
 pub mod history;
@@ -48,7 +49,7 @@ use crate::{
 };
 
 pub use admit::{
-    AdmitRefusal, Admitted, CreateOutcome, EndedBy, FinalizedWithKeys, LiveAdmission, NewContent,
+    AdmitRefusal, Admitted, CreateOutcome, EndedBy, FinalizeOutcome, LiveAdmission, NewContent,
     NewConversation, ReprocessRefusal,
 };
 pub use checkpoints::CheckpointKey;
@@ -65,7 +66,7 @@ pub use read_job::Poll;
 pub use renew::Renewal;
 pub use run_input::{Content, RecentItem, RunInput};
 pub use shards::Shards;
-pub use transitions::{Answer, RunEnd, Transition};
+pub use transitions::{Answer, Transition};
 pub use usage::Spent;
 
 /// How a process talks to its database.
@@ -156,12 +157,10 @@ impl Ledger {
         }
     }
 
-    /// The database.
     pub fn db(&self) -> &Db {
         &self.db
     }
 
-    /// The data of users.
     pub fn store(&self) -> &Store {
         &self.store
     }

@@ -17,7 +17,6 @@ pub struct NewPersonMemory {
     pub category: MemoryCategory,
     /// `true` for public, `false` for private.
     pub public: bool,
-    /// Free labels.
     pub tags: Vec<String>,
 }
 
@@ -30,7 +29,6 @@ pub struct MemoryChange {
     pub category: Option<MemoryCategory>,
     /// `true` for public, `false` for private.
     pub public: Option<bool>,
-    /// Free labels, all of them.
     pub tags: Option<Vec<String>>,
 }
 

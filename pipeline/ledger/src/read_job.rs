@@ -16,19 +16,15 @@ pub struct Poll {
     pub job_id: JobId,
     /// queued, leased, completed, dead_letter or blocked_byok.
     pub status: &'static str,
-    /// Completed or dead_letter.
     pub terminal: bool,
-    /// Queued.
     pub retryable: bool,
     /// Runs begun and not released.
     pub attempt_count: u32,
     /// Failed runs and crashes so far.
     pub task_retry_count: u32,
-    /// The newest dispatch.
     pub dispatch_generation: Generation,
     /// The newest failure.
     pub failure_code: Option<&'static str>,
-    /// How it completed.
     pub outcome: Option<&'static str>,
     /// When it was admitted first.
     pub created_at: Timestamp,

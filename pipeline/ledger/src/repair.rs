@@ -42,18 +42,12 @@ impl Ledger {
             return Ok(Answer::Refused(Refusal::NotDue));
         }
         let span = span(&stored);
-        let repaired = async {
-            let command = Command::Reconcile { task_waiting };
-            match self.decide_and_write(&mut transaction, &stored, command, None, now).await? {
-                Err(refusal) => Ok(Answer::Refused(refusal)),
-                Ok(written) => {
-                    transaction.commit().await?;
-                    self.wake(&written);
-                    Ok(Answer::from(&written))
-                }
-            }
-        };
-        let answer = repaired.instrument(span.clone()).await;
+        let command = Command::Reconcile { task_waiting };
+        let repaired = self.decide_and_commit(transaction, &stored, command, None, now);
+        let answer = repaired.instrument(span.clone()).await.map(|decided| match decided {
+            Ok(written) => Answer::from(&written),
+            Err(refusal) => Answer::Refused(refusal),
+        });
         match &answer {
             Ok(Answer::Granted { state, .. }) => span.record("became", state.status()),
             Ok(_) => span.record("became", "refused"),

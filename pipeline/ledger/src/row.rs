@@ -200,6 +200,20 @@ fn row(stored: &Stored, now: Timestamp, policy: &Policy) -> JobRow {
     }
 }
 
+/// The non-terminal job of a conversation; there is one at most.
+pub(crate) async fn live_job(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Option<Stored>, Error> {
+    let row: Option<JobRow> = sqlx::query_as(include_str!("../sql/jobs/live_of_conversation.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_optional(connection)
+        .await?;
+    row.map(Stored::try_from).transpose()
+}
+
 /// Reads a job by its id alone, as a delivery names it; takes no lock, the compare-and-set protects the store.
 pub async fn read(connection: &mut PgConnection, job: &JobId) -> Result<Option<Stored>, Error> {
     let row: Option<JobRow> = sqlx::query_as(include_str!("../sql/jobs/get.sql"))

@@ -9,10 +9,8 @@ use store::conversations::shapes::meeting_from_json;
 
 use crate::{Ledger, claim::Claimed};
 
-/// The words of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// Created from text.
     Text(String),
     /// Transcript segments; may be empty.
     Segments(Vec<Segment>),

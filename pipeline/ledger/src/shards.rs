@@ -28,12 +28,10 @@ impl Shards {
         Self(Arc::new(ledgers.collect()))
     }
 
-    /// How many there are.
     pub fn count(&self) -> u16 {
         u16::try_from(self.0.len()).unwrap_or(u16::MAX)
     }
 
-    /// The shard of a user.
     pub fn of_user(&self, user: &UserId) -> &Ledger {
         match self.count() {
             1 => self.first(),
@@ -41,12 +39,10 @@ impl Shards {
         }
     }
 
-    /// The shard of a job.
     pub fn of_job(&self, job: &JobId) -> &Ledger {
         self.at(job.shard(self.count()))
     }
 
-    /// The shard of that number.
     pub fn numbered(&self, number: u16) -> Option<&Ledger> {
         self.0.get(usize::from(number))
     }

@@ -17,7 +17,6 @@ const DELIVERY_STATES: [&str; 4] = ["due", "later", "paused", "sending"];
 /// The queues, in the order of the statement.
 const QUEUES: [&str; 2] = ["finalization", "creation"];
 
-/// What waits now.
 #[derive(Clone, Debug, Default, PartialEq, sqlx::FromRow)]
 pub struct Backlog {
     /// What each queue has to do now, always both: jobs that could run and jobs that run, each counted to 1,000. A queue that is

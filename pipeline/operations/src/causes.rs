@@ -8,7 +8,6 @@ use crate::{JobFilter, Operations};
 /// Dead letters that are looked at; where there are more, the newest ones.
 const MOST: i64 = 10_000;
 
-/// Dead letters by cause.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Causes {
     /// Per failure code, most frequent first.

@@ -6,7 +6,6 @@ use sqlx::PgConnection;
 
 use crate::{LastRound, Operations, round::last_round};
 
-/// Facts about a deployment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Examination {
     /// The database's clock.

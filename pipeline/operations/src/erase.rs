@@ -23,7 +23,6 @@ const LIVE: i64 = 50;
 pub enum ErasureStep {
     /// So many rows of this table were removed; there may be more.
     Removed(&'static str, u64),
-    /// The user is gone.
     Done,
 }
 

@@ -5,64 +5,22 @@ use records::UserId;
 
 use crate::Operations;
 
-/// What an id names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdKind {
-    /// A job.
-    Job,
-    /// A conversation.
-    Conversation,
-    /// A user.
-    User,
-    /// A bulk replay.
-    Replay,
-    /// A webhook endpoint.
-    Endpoint,
-    /// A delivery to one.
-    Delivery,
-    /// An app of a third party.
-    App,
-    /// A key of an app.
-    AppKey,
-    /// A developer key.
-    Key,
-    /// A folder.
-    Folder,
-}
-
-impl IdKind {
-    /// Every kind.
-    pub const ALL: [Self; 10] = [
-        Self::Job,
-        Self::Conversation,
-        Self::User,
-        Self::Replay,
-        Self::Endpoint,
-        Self::Delivery,
-        Self::App,
-        Self::AppKey,
-        Self::Key,
-        Self::Folder,
-    ];
-
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Job => "job",
-            Self::Conversation => "conversation",
-            Self::User => "user",
-            Self::Replay => "replay",
-            Self::Endpoint => "endpoint",
-            Self::Delivery => "delivery",
-            Self::App => "app",
-            Self::AppKey => "app_key",
-            Self::Key => "key",
-            Self::Folder => "folder",
-        }
+job::named! {
+    /// What an id is of.
+    IdKind {
+        Job = "job",
+        Conversation = "conversation",
+        User = "user",
+        Replay = "replay",
+        Endpoint = "endpoint",
+        Delivery = "delivery",
+        App = "app",
+        AppKey = "app_key",
+        Key = "key",
+        Folder = "folder",
     }
 }
 
-/// An id that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundId {
     pub kind: IdKind,
@@ -111,6 +69,6 @@ impl Operations {
 }
 
 fn read((kind, user_id, id, within): (String, String, String, String)) -> Option<FoundId> {
-    let kind = IdKind::ALL.into_iter().find(|known| known.as_str() == kind)?;
+    let kind = IdKind::from_name(&kind)?;
     Some(FoundId { kind, user_id, id, within })
 }

@@ -53,7 +53,6 @@ impl Overview {
     }
 }
 
-/// Dead letters of one cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetters {
     pub code: String,
@@ -66,7 +65,6 @@ pub struct DeadLetters {
 /// What ended in one step of time, in all processes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MinuteView {
-    /// Its beginning.
     pub minute: Timestamp,
     pub completed: i64,
     pub failed: i64,

@@ -8,7 +8,6 @@ use ledger::OperatorAction;
 
 use crate::Operations;
 
-/// A paused queue.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Pause {
     /// `finalization` or `creation`.
@@ -54,7 +53,6 @@ impl Operations {
         Ok(true)
     }
 
-    /// The paused queues.
     pub async fn pauses(&self) -> Result<Vec<Pause>, Error> {
         Ok(sqlx::query_as(include_str!("../sql/pauses/list.sql")).fetch_all(self.db.pool()).await?)
     }

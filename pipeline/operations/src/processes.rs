@@ -70,7 +70,6 @@ pub struct ProcessView {
     pub holds: Vec<HeldLease>,
 }
 
-/// A lease and its holder.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct HeldLease {
     /// Process and queue, as the lease names them.
@@ -84,7 +83,6 @@ pub struct HeldLease {
     pub expires_at: Timestamp,
 }
 
-/// All processes and leases.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workers {
     /// Living ones first, then by name.

@@ -12,7 +12,6 @@ use sqlx::PgConnection;
 
 use crate::Operations;
 
-/// What a batch removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
     /// Finished jobs (never an unsettled dead letter: see `prune_dead_letters`).

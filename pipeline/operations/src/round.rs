@@ -45,7 +45,6 @@ impl Operations {
     }
 }
 
-/// The reconciler's last round.
 pub(super) async fn last_round(connection: &mut PgConnection) -> Result<Option<LastRound>, sqlx::Error> {
     let row: Option<(Timestamp, i32)> = sqlx::query_as(include_str!("../sql/rounds/last.sql"))
         .bind(DEFAULT_SECONDS)

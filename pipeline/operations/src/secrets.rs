@@ -12,7 +12,6 @@ const PAGE: i64 = 200;
 /// How many secrets are stored, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
 pub struct SealedSecrets {
-    /// All of them.
     pub stored: i64,
     /// Those that some key sealed.
     pub sealed: i64,

@@ -45,7 +45,6 @@ pub struct ModelServer {
     pub checked: Option<ModelAnswer>,
 }
 
-/// What one process reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerReport {
     pub process: String,
@@ -53,7 +52,6 @@ pub struct ServerReport {
     pub servers: Vec<ModelServer>,
 }
 
-/// All reports of living processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelServers {
     /// By process.

@@ -8,14 +8,12 @@ use sqlx::PgConnection;
 
 use crate::{Operations, delivery_subject};
 
-/// What came of trying now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TriedNow {
     /// So many are due now, and the endpoint's breaker lets the next try through.
     Due(u64),
     /// Nothing waits for a moment.
     Nothing,
-    /// It is under way.
     UnderWay,
     /// It has ended: it can be redelivered.
     Ended,

@@ -16,7 +16,6 @@ pub struct Check {
     query: &'static str,
 }
 
-/// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub name: &'static str,
@@ -24,7 +23,6 @@ pub struct Finding {
     pub promise: &'static str,
     /// Those who break it: ids and what is wrong, never a person's words. At most as many as were asked for.
     pub offenders: Vec<String>,
-    /// There are more.
     pub more: bool,
 }
 

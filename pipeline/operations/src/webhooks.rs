@@ -24,7 +24,6 @@ pub struct EndpointView {
     /// Scheme and host of its URL: what stands behind may be a secret of its owner's.
     #[sqlx(rename = "url", try_from = "Url")]
     pub host: String,
-    /// Whether it receives anything.
     pub enabled: bool,
     /// Why not: `by_owner`, `gone` or `failing`.
     pub disabled_reason: Option<String>,

@@ -33,7 +33,6 @@ pub struct AudioWebhook {
     pub url: String,
     /// Seconds of audio in each request.
     pub seconds: i32,
-    /// Whether it receives anything.
     pub enabled: bool,
     /// Why not: `by_owner`, `gone` (410) or `failing` (100 failures in a row).
     pub disabled_reason: Option<String>,
@@ -104,7 +103,6 @@ impl Outbox {
         Ok(set)
     }
 
-    /// The user's audio webhook.
     pub async fn audio_webhook(&self, user: &UserId) -> Result<Option<AudioWebhook>, Error> {
         Ok(sqlx::query_as(include_str!("../sql/audio_webhooks/read.sql"))
             .bind(user.as_str())

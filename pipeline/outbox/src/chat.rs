@@ -8,7 +8,6 @@ use crate::Outbox;
 /// How many messages an app may send to one user within an hour (spec, "Limits").
 pub const MESSAGES_PER_HOUR: i32 = 10;
 
-/// A message of an app.
 #[derive(Clone, Debug)]
 pub struct AppMessage<'a> {
     pub id: &'a str,
@@ -19,7 +18,6 @@ pub struct AppMessage<'a> {
     pub key: Option<RequestKey>,
 }
 
-/// What came of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Notified {
     /// It was written, with so many pushes.

@@ -92,7 +92,6 @@ pub struct ClaimedDelivery {
 /// What a look for due deliveries, or pushes, did.
 #[derive(Clone, Debug)]
 pub struct Claims<T> {
-    /// To be tried now.
     pub claimed: Vec<T>,
     /// Those whose sender died in their last try: they were given up.
     pub given_up: u64,

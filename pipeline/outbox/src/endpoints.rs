@@ -13,7 +13,6 @@ use row::{EndpointRow, is_of_another};
 /// How many a user may have (DECISIONS §6): every event is sent to each of them, at the cost of all users' turns.
 const MOST: i64 = 20;
 
-/// An endpoint to be created.
 #[derive(Clone, Debug)]
 pub struct NewEndpoint {
     pub id: String,
@@ -36,7 +35,6 @@ pub struct Endpoint {
     pub events: Vec<EventKind>,
     /// Full, thin or bare.
     pub format: WebhookFormat,
-    /// Whether it receives anything.
     pub enabled: bool,
     /// Why not: `by_owner`, `gone` (410) or `failing` (5 days of nothing but failures).
     pub disabled_reason: Option<String>,
@@ -83,7 +81,6 @@ pub enum EndpointChangeRefusal {
 }
 
 impl Outbox {
-    /// A person's endpoints, newest first.
     pub async fn endpoints(&self, user: &UserId) -> Result<Vec<Endpoint>, Error> {
         let rows: Vec<EndpointRow> = sqlx::query_as(include_str!("../sql/endpoints/list.sql"))
             .bind(user.as_str())
@@ -92,7 +89,6 @@ impl Outbox {
         rows.into_iter().map(Endpoint::try_from).collect()
     }
 
-    /// One endpoint.
     pub async fn endpoint(&self, user: &UserId, id: &str) -> Result<Option<Endpoint>, Error> {
         let row: Option<EndpointRow> = sqlx::query_as(include_str!("../sql/endpoints/get.sql"))
             .bind(user.as_str())

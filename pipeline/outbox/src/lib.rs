@@ -39,7 +39,6 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// The outbox behind `db`.
     pub fn new(db: Db) -> Self {
         Self { db }
     }

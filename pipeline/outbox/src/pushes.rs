@@ -36,7 +36,6 @@ impl Default for PushPolicy {
     }
 }
 
-/// What a push is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pushed {
     /// An action item that is due.
@@ -59,7 +58,6 @@ pub enum Pushed {
 }
 
 impl Pushed {
-    /// The words that are pushed.
     pub fn words(&self) -> &str {
         match self {
             Self::Reminder { description, .. } => description,

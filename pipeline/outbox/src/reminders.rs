@@ -11,22 +11,13 @@ use uuid::Uuid;
 
 use crate::Outbox;
 
-/// Why a person is reminded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
-    /// A due date was set or changed.
-    Set,
-    /// The due date has come.
-    Due,
-}
-
-impl Notice {
-    /// The name in the tables.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Set => "set",
-            Self::Due => "due",
-        }
+job::named! {
+    /// Why a person is reminded.
+    Notice {
+        /// A due date was set or changed.
+        Set = "set",
+        /// The due date has come.
+        Due = "due",
     }
 }
 

@@ -100,7 +100,6 @@ impl Outbox {
         Ok(Ok(stored))
     }
 
-    /// A person's subscriptions, newest first.
     pub async fn subscriptions(&self, user: &UserId) -> Result<Vec<Subscription>, Error> {
         Ok(sqlx::query_as(include_str!("../sql/subscriptions/list.sql"))
             .bind(user.as_str())

@@ -8,7 +8,6 @@ use records::Timestamp;
 /// A receiver's Retry-After counts up to this long (DECISIONS §6).
 const LONGEST_WISH: Duration = Duration::from_secs(24 * 3_600);
 
-/// How a try ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryOutcome {
     /// 2xx.

@@ -111,7 +111,6 @@ pub struct App {
     pub installed: bool,
 }
 
-/// Which apps to list.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AppFilter {
     /// Installed ones only, or the others only.

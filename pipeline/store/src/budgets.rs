@@ -29,13 +29,10 @@ impl Default for Budgets {
 /// A user's own limits; `None` is the service's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
 pub struct OwnLimits {
-    /// Conversations created per UTC day.
     #[sqlx(rename = "limit_conversations_per_day")]
     pub conversations_per_day: Option<i64>,
-    /// Bytes of what was said.
     #[sqlx(rename = "limit_bytes")]
     pub bytes: Option<i64>,
-    /// Jobs that wait or run.
     #[sqlx(rename = "limit_waiting_jobs")]
     pub waiting_jobs: Option<i64>,
 }
@@ -43,11 +40,8 @@ pub struct OwnLimits {
 /// What to change of a user's own limits; `None` leaves one, `Some(None)` gives it back to the service's setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitsChange {
-    /// Conversations created per UTC day.
     pub conversations_per_day: Option<Option<i64>>,
-    /// Bytes of what was said.
     pub bytes: Option<Option<i64>>,
-    /// Jobs that wait or run.
     pub waiting_jobs: Option<Option<i64>>,
 }
 
@@ -59,7 +53,6 @@ pub struct UserBudget {
     pub limits: Budgets,
     /// Conversations created today, in UTC.
     pub conversations_today: i64,
-    /// Bytes of what was said.
     pub bytes: i64,
     /// Jobs that wait or run; counted up to the limit and one more.
     pub waiting_jobs: i64,
@@ -69,7 +62,6 @@ pub struct UserBudget {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Charge {
     pub conversations: i64,
-    /// Bytes of what was said.
     pub bytes: i64,
     /// A job was admitted.
     pub job: bool,

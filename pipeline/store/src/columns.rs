@@ -45,7 +45,6 @@ impl ItemColumns {
     }
 }
 
-/// The segments of one conversation.
 #[derive(FromRow)]
 pub struct SegmentColumns {
     segment_ids: Option<Vec<Option<String>>>,

@@ -21,11 +21,9 @@ pub enum StatusFilter {
     /// Completed, and not discarded (spec).
     #[default]
     Completed,
-    /// Being processed.
     Processing,
     /// Given up; they are discarded.
     Failed,
-    /// Not finalized yet.
     InProgress,
     /// Every status, discarded ones too.
     Any,
@@ -35,15 +33,12 @@ pub enum StatusFilter {
 #[derive(Clone, Debug, Default)]
 pub struct ConversationFilter {
     pub page: DatePage,
-    /// In this status.
     pub status: StatusFilter,
     /// Any of these categories; empty is all.
     pub categories: Vec<Category>,
-    /// In this folder.
     pub folder_id: Option<FolderId>,
     /// Starred, not starred, or both.
     pub starred: Option<bool>,
-    /// Whether to read the segments.
     pub with_transcript: bool,
 }
 

@@ -19,7 +19,6 @@ pub struct FolderView {
     /// A rule in words for automatic filing, at most 500 characters.
     pub description: Option<String>,
     pub color: String,
-    /// The name of an icon.
     pub icon: String,
     /// Its place among the person's folders.
     #[sqlx(rename = "position")]

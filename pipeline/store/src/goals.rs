@@ -32,7 +32,6 @@ pub struct NewGoal {
     pub unit: Option<String>,
 }
 
-/// Which goals to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GoalFilter {
     pub limit: i64,
@@ -54,7 +53,6 @@ impl Store {
         rows.into_iter().map(Goal::try_from).collect()
     }
 
-    /// One goal.
     pub async fn goal(&self, user: &UserId, goal: &GoalId) -> Result<Option<Goal>, Error> {
         let row: Option<GoalRow> = sqlx::query_as(include_str!("../sql/goals/get.sql"))
             .bind(user.as_str())

@@ -9,14 +9,12 @@ use crate::{
     paging::{DatePage, push_after, push_page},
 };
 
-/// Which action items to list.
 #[derive(Clone, Debug, Default)]
 pub struct ItemFilter {
     /// Dates (creation) and paging.
     pub page: DatePage,
     /// Done, or not done, or both.
     pub completed: Option<bool>,
-    /// Of one conversation.
     pub conversation_id: Option<ConversationId>,
 }
 

@@ -23,7 +23,6 @@ pub struct NewKey {
     pub expires_at: Option<Timestamp>,
 }
 
-/// A stored key.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Key {
     #[sqlx(rename = "key_id")]
@@ -78,7 +77,6 @@ impl Store {
         self.db.in_time(read).await
     }
 
-    /// A person's keys, newest first.
     pub async fn keys(&self, user: &UserId) -> Result<Vec<Key>, Error> {
         Ok(sqlx::query_as(include_str!("../sql/keys/list.sql"))
             .bind(user.as_str())

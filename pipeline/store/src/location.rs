@@ -51,7 +51,6 @@ impl Store {
         }))
     }
 
-    /// Forgets where a user is.
     pub async fn forget_location(&self, user: &UserId) -> Result<(), Error> {
         sqlx::query(include_str!("../sql/location/delete.sql"))
             .bind(user.as_str())

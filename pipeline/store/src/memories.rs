@@ -9,7 +9,6 @@ use crate::{
     paging::{push_after, push_rows},
 };
 
-/// Which memories to list.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFilter {
     pub limit: i64,

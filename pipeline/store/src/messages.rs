@@ -12,12 +12,10 @@ use sqlx::PgConnection;
 
 use crate::Store;
 
-/// A message to be answered.
 #[derive(Clone, Debug)]
 pub struct NewTurn {
     /// `main`, or the id of an app.
     pub thread: String,
-    /// The app of the thread.
     pub app_id: Option<String>,
     /// The client's own id of the message.
     pub request_id: Option<String>,
@@ -25,7 +23,6 @@ pub struct NewTurn {
     pub question_id: String,
     /// The id of the reply: a UUID, sorted behind the message's.
     pub reply_id: String,
-    /// What the user wrote.
     pub text: String,
     /// How long the turn is its process's without being renewed.
     pub lease: Duration,
@@ -45,7 +42,6 @@ pub enum BegunTurn {
 /// A message as it is kept. What a reply has besides its text is `None` for messages of people and apps.
 #[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
 pub struct ChatMessage {
-    /// Its id.
     pub message_id: String,
     /// When it was written, or begun.
     pub created_at: Timestamp,
@@ -53,36 +49,26 @@ pub struct ChatMessage {
     pub sender: String,
     /// The app that wrote it, or in whose chat it stands.
     pub app_id: Option<String>,
-    /// What it says.
     pub text: String,
-    /// The engine that answered.
     pub engine: Option<String>,
     /// What the reply rests on.
     pub sources: Option<Value>,
-    /// The tools that were called.
     pub tools: Option<Value>,
-    /// How the turn stands.
     pub status: Option<String>,
-    /// Why it failed.
     pub trouble: Option<String>,
     /// Whether it stays as it is; `false` while its turn may still be answered.
     pub is_settled: bool,
 }
 
-/// What came of a turn.
 #[derive(Clone, Debug)]
 pub struct FinishedTurn {
     /// `completed`, `failed` or `stopped`.
     pub status: &'static str,
-    /// Why it failed.
     pub trouble: Option<&'static str>,
-    /// The engine that answered.
     pub engine: String,
     /// What the reply rests on: a list.
     pub sources: Value,
-    /// The tools that were called: a list.
     pub tools: Value,
-    /// The text.
     pub text: String,
 }
 
@@ -227,7 +213,6 @@ impl Store {
             .await?)
     }
 
-    /// One message.
     pub async fn chat_message(&self, user: &UserId, id: &str) -> Result<Option<ChatMessage>, Error> {
         let mut connection = self.db.pool().acquire().await?;
         one(&mut connection, user, id).await

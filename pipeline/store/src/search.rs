@@ -12,7 +12,6 @@ pub(crate) use self::things::forget_words;
 use crate::Store;
 use db::Error;
 
-/// What is searched for.
 #[derive(Clone, Debug, Default)]
 pub struct SearchQuery {
     /// Words as people type them: "quotes" keep words together, `or` and `-` work.
@@ -25,31 +24,22 @@ pub struct SearchQuery {
     pub end: Option<Timestamp>,
     /// At most this many of each kind.
     pub limit: i64,
-    /// Whether conversations are searched.
     pub conversations: bool,
-    /// Whether memories are searched.
     pub memories: bool,
-    /// Whether action items are searched.
     pub action_items: bool,
 }
 
-/// What kind of thing was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FoundKind {
     /// A conversation, by a passage of it.
     Conversation,
-    /// A memory.
     Memory,
-    /// An action item.
     ActionItem,
 }
 
-/// A thing that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// What it is.
     pub kind: FoundKind,
-    /// Its id.
     pub id: String,
     /// A conversation's title; empty for what has none.
     pub title: String,

@@ -26,7 +26,6 @@ pub fn length(segments: &[Segment]) -> TimeDelta {
     TimeDelta::microseconds((seconds * 1e6).round() as i64)
 }
 
-/// Why words were not appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppendRefusal {
     /// Unknown, deleted or another user's.

@@ -69,7 +69,6 @@ impl Store {
         Ok(true)
     }
 
-    /// One person.
     pub async fn user(&self, id: &UserId) -> Result<Option<User>, Error> {
         let mut connection = self.db.pool().acquire().await?;
         read_user(&mut connection, id).await

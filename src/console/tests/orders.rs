@@ -17,7 +17,7 @@ async fn backing_off(world: &World, id: &str) -> JobId {
     let (_, claimed) = world.ledger.claim_delivery(&job, job::Generation(1), &worker).await.unwrap().parts();
     let edge =
         Transition::Fail { code: FailureCode::ModelUnavailable, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&claimed.unwrap().lease_token(), edge).await.unwrap();
+    world.ledger.settle(&claimed.unwrap().lease_token(), edge, None).await.unwrap();
     job
 }
 

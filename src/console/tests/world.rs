@@ -150,7 +150,7 @@ impl World {
         let (_, claimed) =
             self.ledger.claim_delivery(&job, generation, &WorkerId("<b>w</b>".into())).await.unwrap().parts();
         let edge = Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-        self.ledger.settle(&claimed.unwrap().lease_token(), edge).await.unwrap();
+        self.ledger.settle(&claimed.unwrap().lease_token(), edge, None).await.unwrap();
         job
     }
 

@@ -18,7 +18,9 @@
 )]
 
 mod app_server;
+mod at_once;
 mod bed;
+mod behind;
 mod directory;
 mod leftovers;
 mod template;
@@ -30,7 +32,9 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
 
 pub use app_server::{AppServer, Received, tool};
+pub use at_once::{at_once, both_at_once};
 use bed::Bed;
+pub use behind::Behind;
 pub use directory::empty_directory;
 pub use wall::Wall;
 
@@ -96,6 +100,11 @@ impl TestDatabase {
     pub async fn pool(&self, max: u32) -> PgPool {
         let pool = PgPoolOptions::new().max_connections(max).connect_with(self.options()).await;
         pool.expect("the test database takes no connection")
+    }
+
+    /// A test's own way in, of at most `max` connections.
+    pub async fn behind(&self, max: u32) -> Behind {
+        Behind { pool: self.pool(max).await }
     }
 
     /// Runs a statement of a test's own words, for crates that speak no SQL.

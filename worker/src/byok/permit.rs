@@ -35,7 +35,6 @@ impl Permit {
         Self { keys: Mutex::new(keys), renewed: Notify::new() }
     }
 
-    /// The newest keys.
     pub(super) fn keys(&self) -> Keys {
         self.keys.lock().clone()
     }

@@ -13,7 +13,7 @@ use super::Registry;
 use super::permit::{Keys, Permit};
 use super::queue::Waiting;
 use crate::observer::Ended;
-use crate::run::{End, Runner};
+use crate::run::Runner;
 use crate::shared::Shared;
 
 /// No stage begins in the last minutes of the keys: what is under way then is done before they are forgotten.
@@ -168,7 +168,7 @@ impl Registry {
     /// No provider can be asked with this key: as if it had refused it.
     async fn refuse(&self, claimed: &Claimed) -> Next {
         let (ledger, token) = (&self.shared.ledger, claimed.lease_token());
-        let verb = || ledger.db().in_time(ledger.settle(&token, Transition::Park));
+        let verb = || ledger.db().in_time(ledger.settle(&token, Transition::Park, None));
         let answer = self.shared.with_retries(verb).await;
         tracing::info!(job_id = %claimed.job.id, granted = matches!(answer, Ok(Answer::Granted { .. })), "the key cannot be sent");
         Next::Over
@@ -192,17 +192,16 @@ async fn ended_in_time<T>(keys: &Keys, soft: &CancellationToken, run: impl Futur
 /// its back-off, or when the provider asked to be asked, if that is later, and what the row says then decides; so is a job
 /// that was given back because a circuit is open, after the delay. A lease that was lost to a crash of the database is
 /// worth another look as well.
-fn after(end: End, attempts: u32, policy: &Policy, jitter_permille: i32) -> Next {
+fn after(end: Ended, attempts: u32, policy: &Policy, jitter_permille: i32) -> Next {
     let back_off = |attempts| positive(policy.back_off_after(attempts, jitter_permille));
-    match end.ended {
-        Ended::Failed(code) if code.is_retryable() && !end.dead_letter => {
-            let back_off = back_off(attempts.saturating_add(1));
-            Next::Again(end.wait.map_or(back_off, |asked| asked.max(back_off)))
+    match end {
+        Ended::Failed { code, retry_after, dead_letter: false, .. } if code.is_retryable() => {
+            Next::Again(back_off(attempts.saturating_add(1)).max(retry_after.unwrap_or_default()))
         }
         Ended::Lost => Next::Again(back_off(1)),
         // Without a delay: the process stops, or the keys are too old.
-        Ended::Released => end.wait.map_or(Next::Over, Next::Again),
-        Ended::Failed(_) | Ended::Completed | Ended::Parked => Next::Over,
+        Ended::Released { delay, .. } if !delay.is_zero() => Next::Again(delay),
+        Ended::Released { .. } | Ended::Failed { .. } | Ended::Completed | Ended::Parked => Next::Over,
     }
 }
 
@@ -269,19 +268,20 @@ mod tests {
         let (first, second) = (positive(policy.back_off[0]), positive(policy.back_off[1]));
         let longer = second + Duration::from_secs(1);
         let (passing, fatal) = (FailureCode::ModelRateLimited, FailureCode::InvalidJob);
-        let failed = |code| End::from(Ended::Failed(code));
-        let asked = |end, wait| End { wait: Some(wait), ..end };
+        let failed =
+            |code, retry_after, dead_letter| Ended::Failed { code, retry_after, dead_letter, ready_at: None };
+        let released = |delay| Ended::Released { delay, ready_at: None };
         let rows = [
-            (failed(passing), Next::Again(second)),
-            (asked(failed(passing), Duration::ZERO), Next::Again(second)),
-            (asked(failed(passing), longer), Next::Again(longer)),
-            (End { dead_letter: true, ..failed(passing) }, Next::Over),
-            (failed(fatal), Next::Over),
-            (End::from(Ended::Lost), Next::Again(first)),
-            (End::from(Ended::Released), Next::Over),
-            (asked(End::from(Ended::Released), longer), Next::Again(longer)),
-            (End::from(Ended::Completed), Next::Over),
-            (End::from(Ended::Parked), Next::Over),
+            (failed(passing, None, false), Next::Again(second)),
+            (failed(passing, Some(Duration::ZERO), false), Next::Again(second)),
+            (failed(passing, Some(longer), false), Next::Again(longer)),
+            (failed(passing, None, true), Next::Over),
+            (failed(fatal, None, false), Next::Over),
+            (Ended::Lost, Next::Again(first)),
+            (released(Duration::ZERO), Next::Over),
+            (released(longer), Next::Again(longer)),
+            (Ended::Completed, Next::Over),
+            (Ended::Parked, Next::Over),
         ];
         for (end, next) in rows {
             assert_eq!(after(end, 1, &policy, 0), next, "{end:?}");

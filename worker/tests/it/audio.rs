@@ -52,6 +52,14 @@ impl World {
         self.audio.open(&self.bench.user, RATE)
     }
 
+    /// Hears so much, and waits until it is sent.
+    async fn send(&self, samples: &[i16]) {
+        let mut tap = self.open();
+        tap.hear(samples);
+        drop(tap);
+        self.sent().await;
+    }
+
     /// Waits until everything is sent.
     async fn sent(&self) {
         let soft = CancellationToken::new();
@@ -142,17 +150,11 @@ async fn an_outage_is_tried_once_more_under_the_same_id_and_a_refusal_is_not() {
     let down = StatusCode::SERVICE_UNAVAILABLE;
     let mut receiver = Receiver::answering(&[down, StatusCode::OK, StatusCode::NOT_FOUND]).await;
     let world = World::new(&receiver.url).await;
-    let mut tap = world.open();
-    tap.hear(&[1; 10]);
-    drop(tap);
-    world.sent().await;
+    world.send(&[1; 10]).await;
     let (first, second) = (receiver.next().await, receiver.next().await);
     assert_eq!(first.header("webhook-id"), second.header("webhook-id"));
     assert_eq!((world.ended("delivered"), world.ended("failed")), (1, 0));
-    let mut tap = world.open();
-    tap.hear(&[1; 10]);
-    drop(tap);
-    world.sent().await;
+    world.send(&[1; 10]).await;
     receiver.next().await;
     assert!(receiver.has_heard_no_more());
     assert_eq!(world.ended("failed"), 1);
@@ -164,10 +166,7 @@ async fn a_receiver_that_is_gone_is_disabled_and_gets_nothing_more() {
     let mut receiver = Receiver::answering(&[StatusCode::GONE]).await;
     let world = World::new(&receiver.url).await;
     for _ in 0..2 {
-        let mut tap = world.open();
-        tap.hear(&[1; 10]);
-        drop(tap);
-        world.sent().await;
+        world.send(&[1; 10]).await;
     }
     receiver.next().await;
     assert!(receiver.has_heard_no_more());
@@ -179,10 +178,7 @@ async fn five_failures_in_a_row_leave_the_receiver_alone_for_a_while() {
     let mut receiver = Receiver::answering(&[StatusCode::BAD_REQUEST; 9]).await;
     let world = World::new(&receiver.url).await;
     for _ in 0..7 {
-        let mut tap = world.open();
-        tap.hear(&[1; 10]);
-        drop(tap);
-        world.sent().await;
+        world.send(&[1; 10]).await;
     }
     for _ in 0..5 {
         receiver.next().await;
@@ -195,10 +191,7 @@ async fn five_failures_in_a_row_leave_the_receiver_alone_for_a_while() {
 async fn an_inner_address_is_never_called() {
     let mut receiver = Receiver::answering(&[]).await;
     let world = World::with(&receiver.url, "10.0.0.0/8", 1_000_000).await;
-    let mut tap = world.open();
-    tap.hear(&[1; 10]);
-    drop(tap);
-    world.sent().await;
+    world.send(&[1; 10]).await;
     assert_eq!(world.ended("failed"), 1);
     assert!(receiver.has_heard_no_more());
 }

@@ -3,10 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use ledger::{Claimed, CreateOutcome, JobView, Ledger, NewContent, NewConversation};
-use outbox::{ClaimedDelivery, ClaimedPush};
+use outbox::{ClaimedDelivery, ClaimedPush, DeliveryPage, DeliveryView, NewEndpoint};
 use outside::{Guard, Sender};
-use prometheus::Registry;
-use records::{ActionItem, ConversationId, Memory, Source, UserId};
+use prometheus::{Registry, TextEncoder};
+use records::{ActionItem, ConversationId, EventKind, Memory, Source, UserId, WebhookFormat};
+use secrecy::SecretString;
 use store::{ConversationView, UserChange};
 use testbed::TestDatabase;
 use tokio::{sync::mpsc, task::JoinHandle};
@@ -27,11 +28,43 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) async fn new() -> Self {
+        Self::deciding_by(job::Policy::default()).await
+    }
+
+    pub(crate) async fn deciding_by(policy: job::Policy) -> Self {
         let database = TestDatabase::new().await;
-        let ledger = Ledger::new(database.options(), ledger::Settings::default());
+        let ledger =
+            Ledger::new(database.options(), ledger::Settings { policy, ..ledger::Settings::default() });
         let user = UserId::new("kim");
         assert!(ledger.store().create_user(&user, &UserChange::default()).await.unwrap());
         Self { ledger, user, database }
+    }
+
+    /// Makes an endpoint for `conversation.completed` in the full format, and returns its secret.
+    pub(crate) async fn endpoint(&self, id: &str, url: &str) -> SecretString {
+        self.endpoint_of(id, url, &[EventKind::ConversationCompleted], WebhookFormat::Full).await
+    }
+
+    pub(crate) async fn endpoint_of(
+        &self,
+        id: &str,
+        url: &str,
+        events: &[EventKind],
+        format: WebhookFormat,
+    ) -> SecretString {
+        let (id, url, events) = (id.to_owned(), url.to_owned(), events.to_vec());
+        let secret = outside::new_secret([7; 32]);
+        let new = NewEndpoint { force: true, id, url, events, format, secret: secret.clone() };
+        self.ledger.outbox().create_endpoint(&self.user, &new).await.unwrap().unwrap();
+        secret
+    }
+
+    pub(crate) async fn test_delivery(&self, endpoint: &str, id: &str) {
+        self.ledger.outbox().test_delivery(&self.user, endpoint, id).await.unwrap().unwrap();
+    }
+
+    pub(crate) async fn deliveries(&self, endpoint: &str) -> Vec<DeliveryView> {
+        self.ledger.outbox().deliveries(&self.user, endpoint, &DeliveryPage::first(10)).await.unwrap()
     }
 
     /// A ledger as another process has it: with a waker of its own, which no commit of this process wakes.
@@ -169,6 +202,13 @@ impl Working {
         rest
     }
 
+    /// Stops the worker; what it has counted until then.
+    pub(crate) async fn stop_and_count(self) -> String {
+        let registry = self.registry.clone();
+        self.stop().await;
+        TextEncoder::new().encode_to_string(&registry.gather()).unwrap()
+    }
+
     /// Waits until the worker has stopped.
     pub(crate) async fn stopped(&mut self) {
         tokio::time::timeout(PATIENCE, &mut self.task).await.expect("the worker does not stop").unwrap();
@@ -180,7 +220,7 @@ impl Working {
     }
 
     pub(crate) fn metrics(&self) -> String {
-        prometheus::TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap()
+        TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap()
     }
 }
 

@@ -108,9 +108,7 @@ async fn a_hard_stop_waits_for_no_keyed_run() {
     let bench = Bench::new().await;
     let script = Script::held();
     let mut setup = Setup::open(bench.ledger.clone(), &script);
-    let place = setup.reserve();
-    let (_, claimed) = bench.keyed("c1", place.claimant()).await;
-    place.run(claimed.unwrap(), key("sk-ann"));
+    bench.run_keyed(&setup, "sk-ann").await;
     script.until_asked().await;
 
     setup.hard.cancel();
@@ -153,9 +151,7 @@ async fn a_hundred_may_wait_and_no_more() {
 async fn a_refused_key_parks_the_job_and_a_better_one_finishes_it() {
     let bench = Bench::new().await;
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
-    let place = setup.reserve();
-    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
-    place.run(claimed.unwrap(), key(REFUSED));
+    let id = bench.run_keyed(&setup, REFUSED).await;
     assert_eq!(setup.ended().await, Ended::Parked);
     let job = bench.job(&id).await.job;
     assert_eq!((job.state, job.last_code), (State::BlockedByok, Some(FailureCode::ByokKeyRejected)));
@@ -173,13 +169,10 @@ async fn after_a_failure_the_holder_claims_again_when_the_back_off_is_over() {
     let policy = job::Policy { back_off: [chrono::Duration::milliseconds(5); 4], ..job::Policy::default() };
     let bench = Bench::deciding_by(policy).await;
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
-    let place = setup.reserve();
-    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
-
-    place.run(claimed.unwrap(), key(UNANSWERED));
+    let id = bench.run_keyed(&setup, UNANSWERED).await;
 
     for _ in 0..5 {
-        assert_eq!(setup.ended().await, Ended::Failed(FailureCode::ModelTimeout));
+        assert_eq!(setup.ended().await.failure(), Some(FailureCode::ModelTimeout));
     }
     let job = bench.job(&id).await.job;
     assert_eq!(job.state, State::DeadLetter { code: FailureCode::ModelTimeout });
@@ -192,12 +185,9 @@ async fn while_a_circuit_is_open_the_holder_keeps_the_keys_and_claims_again_at_n
     let bench = Bench::new().await;
     let open = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_millis(1));
     let mut setup = Setup::open(bench.ledger.clone(), &Script::failing(open));
-    let place = setup.reserve();
-    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+    let id = bench.run_keyed(&setup, "sk-ann").await;
 
-    place.run(claimed.unwrap(), key("sk-ann"));
-
-    assert_eq!(setup.ended().await, Ended::Released);
+    assert_eq!(setup.ended().await.as_str(), "released");
     assert_eq!(setup.ended().await, Ended::Completed, "nobody had to bring the keys again");
     let job = bench.job(&id).await.job;
     assert_eq!((job.epoch, job.attempts, job.runs), (job::Epoch(2), 0, 1));
@@ -211,10 +201,8 @@ async fn a_providers_retry_after_lengthens_the_holders_back_off() {
     let asked = Duration::from_secs(2);
     let failure = Failure::after(FailureCode::ModelRateLimited, Some(asked));
     let mut setup = Setup::open(bench.ledger.clone(), &Script::failing(failure));
-    let place = setup.reserve();
-    let (_, claimed) = bench.keyed("c1", place.claimant()).await;
-    place.run(claimed.unwrap(), key("sk-ann"));
-    assert_eq!(setup.ended().await, Ended::Failed(FailureCode::ModelRateLimited));
+    bench.run_keyed(&setup, "sk-ann").await;
+    assert_eq!(setup.ended().await.failure(), Some(FailureCode::ModelRateLimited));
     let failed = Instant::now();
     assert_eq!(setup.ended().await, Ended::Completed);
     let waited = failed.elapsed();
@@ -226,10 +214,8 @@ async fn a_providers_retry_after_lengthens_the_holders_back_off() {
 async fn newer_keys_end_the_back_off_of_older_ones() {
     let bench = Bench::new().await;
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
-    let place = setup.reserve();
-    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
-    place.run(claimed.unwrap(), key(UNANSWERED));
-    assert_eq!(setup.ended().await, Ended::Failed(FailureCode::ModelTimeout));
+    let id = bench.run_keyed(&setup, UNANSWERED).await;
+    assert_eq!(setup.ended().await.failure(), Some(FailureCode::ModelTimeout));
     assert_eq!(bench.job(&id).await.job.state, State::BlockedByok, "the back-off of 30 s has begun");
 
     setup.reserve().wait(id.clone(), key("sk-good"));
@@ -314,10 +300,8 @@ async fn a_process_that_stops_waits_for_no_back_off_of_a_holder() {
     let policy = job::Policy { back_off: [chrono::Duration::minutes(10); 4], ..job::Policy::default() };
     let bench = Bench::deciding_by(policy).await;
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
-    let place = setup.reserve();
-    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
-    place.run(claimed.unwrap(), key(UNANSWERED));
-    assert_eq!(setup.ended().await, Ended::Failed(FailureCode::ModelTimeout));
+    let id = bench.run_keyed(&setup, UNANSWERED).await;
+    assert_eq!(setup.ended().await.failure(), Some(FailureCode::ModelTimeout));
     setup.until_shown("waiting", 1).await;
 
     setup.stop().await;

@@ -2,9 +2,9 @@ use std::{sync::Arc, time::Duration};
 
 use axum::http::StatusCode;
 use ledger::{NewActionItem, NewPersonMemory};
-use outbox::{DeliveryPolicy, NewEndpoint};
+use outbox::DeliveryPolicy;
 use records::{ActionItemId, EventKind, MemoryCategory, MemoryId, WebhookFormat};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 use standardwebhooks::Webhook;
 use store::{AppFields, ConversationChange, NewApp};
 use worker::{Ended, Settings};
@@ -22,25 +22,11 @@ fn hurried(bench: &Bench) -> Working {
     work(bench.ledger.clone(), &Script::open(), Settings { deliveries, ..slots(1) })
 }
 
-async fn endpoint(bench: &Bench, id: &str, url: &str) -> SecretString {
-    let secret = outside::new_secret([7; 32]);
-    let new = NewEndpoint {
-        force: true,
-        id: id.to_owned(),
-        url: url.to_owned(),
-        events: vec![EventKind::ConversationCompleted],
-        format: WebhookFormat::Full,
-        secret: secret.clone(),
-    };
-    bench.ledger.outbox().create_endpoint(&bench.user, &new).await.unwrap().unwrap();
-    secret
-}
-
 #[tokio::test]
 async fn a_completion_is_told_signed_and_retried_under_the_same_id() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[StatusCode::INTERNAL_SERVER_ERROR]).await;
-    let secret = endpoint(&bench, "e1", &receiver.url).await;
+    let secret = bench.endpoint("e1", &receiver.url).await;
     let mut working = hurried(&bench);
     bench.admit("c1").await;
     assert_eq!(working.until_ended().await.1, Ended::Completed);
@@ -60,16 +46,9 @@ async fn a_completion_is_told_signed_and_retried_under_the_same_id() {
     assert_eq!(body["type"], "conversation.completed");
     assert_eq!(body["data"]["title"], "A plan for Friday");
 
-    let registry = working.registry.clone();
-    working.stop().await;
-    let [delivery] =
-        &bench.ledger.outbox().deliveries(&bench.user, "e1", &outbox::DeliveryPage::first(10)).await.unwrap()
-            [..]
-    else {
-        panic!("one delivery")
-    };
+    let metrics = working.stop_and_count().await;
+    let [delivery] = &bench.deliveries("e1").await[..] else { panic!("one delivery") };
     assert_eq!((delivery.status.as_str(), delivery.tries, delivery.last_status), ("delivered", 2, Some(204)));
-    let metrics = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
     assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"delivered\"} 1"));
     assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"retry\"} 1"));
 }
@@ -78,7 +57,7 @@ async fn a_completion_is_told_signed_and_retried_under_the_same_id() {
 async fn a_repeated_try_says_what_the_first_one_said() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::gated(&[StatusCode::INTERNAL_SERVER_ERROR]).await;
-    endpoint(&bench, "e1", &receiver.url).await;
+    bench.endpoint("e1", &receiver.url).await;
     let working = hurried(&bench);
     let (conversation, _) = bench.admit("c1").await;
     let first = receiver.next().await;
@@ -95,15 +74,13 @@ async fn a_repeated_try_says_what_the_first_one_said() {
 async fn a_delivery_whose_tries_are_used_up_is_counted_as_given_up() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[StatusCode::INTERNAL_SERVER_ERROR; 4]).await;
-    endpoint(&bench, "e1", &receiver.url).await;
-    bench.ledger.outbox().test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+    bench.endpoint("e1", &receiver.url).await;
+    bench.test_delivery("e1", "d1").await;
     let working = hurried(&bench);
     for _ in 0..4 {
         receiver.next().await;
     }
-    let registry = working.registry.clone();
-    working.stop().await;
-    let metrics = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+    let metrics = working.stop_and_count().await;
     assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"retry\"} 3"), "{metrics}");
     assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"final\"} 1"), "{metrics}");
 }
@@ -111,12 +88,12 @@ async fn a_delivery_whose_tries_are_used_up_is_counted_as_given_up() {
 #[tokio::test]
 async fn a_delivery_whose_last_sender_died_is_counted_as_given_up() {
     let bench = Bench::new().await;
-    endpoint(&bench, "e1", "http://127.0.0.1:9/").await;
-    bench.ledger.outbox().test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+    bench.endpoint("e1", "http://127.0.0.1:9/").await;
+    bench.test_delivery("e1", "d1").await;
     let policy = DeliveryPolicy::default();
     assert_eq!(bench.ledger.outbox().claim_deliveries(1, &policy, None).await.unwrap().claimed.len(), 1);
     let died = "update webhook_deliveries set tries = 11, sending_until = now() - interval '1 second'";
-    sqlx::query(died).execute(&bench.database.pool(1).await).await.unwrap();
+    bench.database.run(died).await;
     let working = work(bench.ledger.clone(), &Script::open(), slots(1));
     working.until_counted("listen_webhook_deliveries_total{outcome=\"final\"} 1").await;
     working.stop().await;
@@ -126,15 +103,13 @@ async fn a_delivery_whose_last_sender_died_is_counted_as_given_up() {
 async fn a_delivery_whose_claim_is_over_when_its_body_is_there_is_not_sent() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
-    endpoint(&bench, "e1", &receiver.url).await;
-    bench.ledger.outbox().test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+    bench.endpoint("e1", &receiver.url).await;
+    bench.test_delivery("e1", "d1").await;
     let sending = Duration::from_micros(1);
     let deliveries = DeliveryPolicy { sending, schedule: Vec::new(), ..DeliveryPolicy::default() };
     let working = work(bench.ledger.clone(), &Script::open(), Settings { deliveries, ..slots(1) });
     working.until_counted("listen_webhook_deliveries_total{outcome=\"final\"} 1").await;
-    let registry = working.registry.clone();
-    working.stop().await;
-    let metrics = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+    let metrics = working.stop_and_count().await;
     assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"lost\"} 1"), "{metrics}");
     assert!(receiver.has_heard_no_more());
 }
@@ -143,19 +118,14 @@ async fn a_delivery_whose_claim_is_over_when_its_body_is_there_is_not_sent() {
 async fn a_delivery_that_panics_has_had_a_try() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
-    endpoint(&bench, "e1", &receiver.url).await;
-    bench.ledger.outbox().test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+    bench.endpoint("e1", &receiver.url).await;
+    bench.test_delivery("e1", "d1").await;
     let working = work_with(bench.ledger.clone(), &Script::open(), Arc::new(Speechless), slots(1));
 
     working.until_counted("listen_webhook_deliveries_total{outcome=\"retry\"} 1").await;
 
     working.stop().await;
-    let [delivery] =
-        &bench.ledger.outbox().deliveries(&bench.user, "e1", &outbox::DeliveryPage::first(10)).await.unwrap()
-            [..]
-    else {
-        panic!("one delivery")
-    };
+    let [delivery] = &bench.deliveries("e1").await[..] else { panic!("one delivery") };
     assert_eq!((delivery.status.as_str(), delivery.tries), ("pending", 1));
     assert_eq!(delivery.last_error.as_deref(), Some("unreadable"));
     assert!(receiver.has_heard_no_more());
@@ -165,9 +135,9 @@ async fn a_delivery_that_panics_has_had_a_try() {
 async fn an_endpoint_that_says_410_is_disabled() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[StatusCode::GONE]).await;
-    endpoint(&bench, "e1", &receiver.url).await;
+    bench.endpoint("e1", &receiver.url).await;
     let working = hurried(&bench);
-    bench.ledger.outbox().test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+    bench.test_delivery("e1", "d1").await;
 
     receiver.next().await;
     working.stop().await;
@@ -182,18 +152,15 @@ async fn a_dead_endpoint_does_not_slow_another() {
     let bench = Bench::new().await;
     let mut dead = Receiver::silent().await;
     let mut alive = Receiver::answering(&[]).await;
-    endpoint(&bench, "dead", &dead.url).await;
-    endpoint(&bench, "alive", &alive.url).await;
-    let write = async |endpoint: &str, id: String| {
-        bench.ledger.outbox().test_delivery(&bench.user, endpoint, &id).await.unwrap().unwrap();
-    };
+    bench.endpoint("dead", &dead.url).await;
+    bench.endpoint("alive", &alive.url).await;
     for number in 0..20 {
-        write("dead", format!("dead-{number}")).await;
+        bench.test_delivery("dead", &format!("dead-{number}")).await;
     }
     let working = hurried(&bench);
     dead.next().await;
     for number in 0..20 {
-        write("alive", format!("alive-{number}")).await;
+        bench.test_delivery("alive", &format!("alive-{number}")).await;
     }
 
     // The dead one has answered nothing yet.
@@ -209,23 +176,19 @@ async fn four_silent_endpoints_leave_a_healthy_one_its_turn() {
     let bench = Bench::new().await;
     let mut silent = Receiver::silent().await;
     let mut alive = Receiver::answering(&[]).await;
-    let write = async |endpoint: &str, number: u32| {
-        let id = format!("{endpoint}-{number}");
-        bench.ledger.outbox().test_delivery(&bench.user, endpoint, &id).await.unwrap().unwrap();
-    };
     for dead in ["dead-1", "dead-2", "dead-3", "dead-4"] {
-        endpoint(&bench, dead, &silent.url).await;
+        bench.endpoint(dead, &silent.url).await;
         for number in 0..6 {
-            write(dead, number).await;
+            bench.test_delivery(dead, &format!("{dead}-{number}")).await;
         }
     }
-    endpoint(&bench, "alive", &alive.url).await;
+    bench.endpoint("alive", &alive.url).await;
     let working = hurried(&bench);
     // All slots of the process are theirs.
     for _ in 0..16 {
         silent.next().await;
     }
-    write("alive", 0).await;
+    bench.test_delivery("alive", "alive-0").await;
 
     assert_eq!(alive.next().await.header("webhook-id"), "alive-0");
     assert!(silent.has_heard_no_more(), "their tries have ended: it was told behind them");
@@ -236,13 +199,11 @@ async fn four_silent_endpoints_leave_a_healthy_one_its_turn() {
 #[tokio::test]
 async fn a_thin_delivery_reads_nothing_of_what_it_is_about() {
     let bench = Bench::new().await;
-    let events = vec![EventKind::MemoryCreated, EventKind::ActionItemCreated];
+    let events = [EventKind::MemoryCreated, EventKind::ActionItemCreated];
     let mut heard = Vec::new();
     for (id, format) in [("full", WebhookFormat::Full), ("thin", WebhookFormat::Thin)] {
         let receiver = Receiver::answering(&[]).await;
-        let (url, secret) = (receiver.url.clone(), outside::new_secret([7; 32]));
-        let new = NewEndpoint { force: true, id: id.to_owned(), url, events: events.clone(), format, secret };
-        bench.ledger.outbox().create_endpoint(&bench.user, &new).await.unwrap().unwrap();
+        bench.endpoint_of(id, &receiver.url, &events, format).await;
         heard.push(receiver);
     }
     let (item, memory) = (call_tom(), likes_tea());
@@ -282,20 +243,18 @@ fn likes_tea() -> NewPersonMemory {
 async fn what_no_longer_exists_is_not_told() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
-    endpoint(&bench, "e1", &receiver.url).await;
+    bench.endpoint("e1", &receiver.url).await;
     let working = work(bench.ledger.clone(), &Script::open(), slots(1));
-    let pool = bench.database.pool(1).await;
     let orphan = "insert into webhook_deliveries \
                   (user_id, endpoint_id, delivery_id, event, conversation_id, status, next_at, occurred_at) \
                   values ('kim', 'e1', 'd1', 'conversation.completed', 'gone', 'pending', now(), now())";
-    sqlx::query(orphan).execute(&pool).await.unwrap();
-    bench.ledger.outbox().test_delivery(&bench.user, "e1", "d2").await.unwrap().unwrap();
+    bench.database.run(orphan).await;
+    bench.test_delivery("e1", "d2").await;
 
     let heard = receiver.next().await;
     assert_eq!(heard.header("webhook-id"), "d2");
     working.stop().await;
-    let told =
-        bench.ledger.outbox().deliveries(&bench.user, "e1", &outbox::DeliveryPage::first(10)).await.unwrap();
+    let told = bench.deliveries("e1").await;
     let cancelled = told.iter().find(|delivery| delivery.id == "d1").unwrap();
     assert_eq!(cancelled.status, "cancelled");
 }
@@ -304,7 +263,7 @@ async fn what_no_longer_exists_is_not_told() {
 async fn apps_are_sent_nothing_while_they_are_switched_off_and_their_users_webhooks_are() {
     let bench = Bench::new().await;
     let (mut own, mut of_app) = (Receiver::answering(&[]).await, Receiver::answering(&[]).await);
-    endpoint(&bench, "e1", &own.url).await;
+    bench.endpoint("e1", &own.url).await;
     let app = "01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90";
     let fields =
         AppFields { name: "Fake".to_owned(), webhook_url: Some(of_app.url.clone()), ..AppFields::default() };
@@ -315,9 +274,7 @@ async fn apps_are_sent_nothing_while_they_are_switched_off_and_their_users_webho
     let statuses = async || {
         let endpoints = bench.ledger.outbox().endpoints(&bench.user).await.unwrap();
         let endpoint = endpoints.into_iter().find(|endpoint| endpoint.id != "e1").unwrap();
-        let page = outbox::DeliveryPage::first(10);
-        let deliveries = bench.ledger.outbox().deliveries(&bench.user, &endpoint.id, &page).await.unwrap();
-        deliveries.into_iter().map(|delivery| delivery.status).collect::<Vec<_>>()
+        bench.deliveries(&endpoint.id).await.into_iter().map(|delivery| delivery.status).collect::<Vec<_>>()
     };
 
     let mut off = work(bench.ledger.clone(), &Script::open(), Settings { apps: false, ..slots(1) });

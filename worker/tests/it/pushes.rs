@@ -1,8 +1,7 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::http::StatusCode;
-use chrono::TimeDelta;
-use outbox::{NewEndpoint, NewSubscription, PushPolicy, SubscriptionKind};
+use outbox::{NewSubscription, PushPolicy, SubscriptionKind};
 use outside::Vapid;
 use secrecy::SecretString;
 use worker::{Ended, Settings};
@@ -37,12 +36,10 @@ fn browser() -> SubscriptionKind {
 
 /// Everything that waits is due now.
 async fn let_time_pass(bench: &Bench) {
-    let pool = bench.database.pool(1).await;
-    let now = bench.ledger.db().now().await.unwrap() - TimeDelta::seconds(1);
-    for statement in ["update action_items set due_at = $1", "update reminders set due_at = $1, fire_at = $1"]
-    {
-        sqlx::query(statement).bind(now).execute(&pool).await.unwrap();
-    }
+    // One transaction: it is the same time in both.
+    let due = "update action_items set due_at = now() - interval '1 second'; \
+               update reminders set due_at = now() - interval '1 second', fire_at = now() - interval '1 second'";
+    bench.database.run(due).await;
 }
 
 #[tokio::test]
@@ -63,9 +60,7 @@ async fn a_heard_due_date_is_pushed_when_it_is_set_and_when_it_has_come() {
     let_time_pass(&bench).await;
     let reminder = hook.next().await;
     assert_ne!(reminder.header("webhook-id"), first.header("webhook-id"));
-    let registry = working.registry.clone();
-    working.stop().await;
-    let metrics = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+    let metrics = working.stop_and_count().await;
     assert!(metrics.contains("listen_push_deliveries_total{outcome=\"delivered\"} 2"), "{metrics}");
     assert!(metrics.contains("listen_push_deliveries_total{outcome=\"retry\"} 1"));
 }
@@ -118,67 +113,4 @@ async fn a_push_that_panics_has_had_a_try() {
         sqlx::query_as(query).fetch_all(&bench.database.pool(1).await).await.unwrap();
     assert_eq!(pushes, [("pending".to_owned(), 1, Some("unreadable".to_owned()))]);
     assert!(hook.has_heard_no_more());
-}
-
-#[tokio::test]
-async fn a_full_webhook_about_a_memory_is_rendered_from_the_memory() {
-    let bench = Bench::new().await;
-    let mut receiver = Receiver::answering(&[]).await;
-    let new = NewEndpoint {
-        force: true,
-        id: "e1".to_owned(),
-        url: receiver.url.clone(),
-        events: vec![records::EventKind::MemoryCreated],
-        format: records::WebhookFormat::Full,
-        secret: outside::new_secret([7; 32]),
-    };
-    bench.ledger.outbox().create_endpoint(&bench.user, &new).await.unwrap().unwrap();
-    let working = hurried(&bench);
-    bench.admit("c1").await;
-    let heard: serde_json::Value = serde_json::from_slice(&receiver.next().await.body).unwrap();
-    assert_eq!(heard["type"], "memory.created");
-    assert_eq!(heard["data"]["memory"], "Works on reports");
-    working.stop().await;
-}
-
-#[tokio::test]
-async fn an_endpoint_that_asked_is_told_of_an_item_and_a_memory_that_a_person_makes() {
-    let bench = Bench::new().await;
-    let mut receiver = Receiver::answering(&[]).await;
-    let new = NewEndpoint {
-        force: true,
-        id: "e1".to_owned(),
-        url: receiver.url.clone(),
-        events: vec![records::EventKind::MemoryCreated, records::EventKind::ActionItemCreated],
-        format: records::WebhookFormat::Full,
-        secret: outside::new_secret([7; 32]),
-    };
-    bench.ledger.outbox().create_endpoint(&bench.user, &new).await.unwrap().unwrap();
-    let working = hurried(&bench);
-    let item = ledger::NewActionItem {
-        id: records::ActionItemId::new("a1"),
-        description: "Buy stamps".to_owned(),
-        completed: false,
-        due_at: None,
-    };
-    bench.ledger.create_action_items(&bench.user, &[item]).await.unwrap();
-    let heard: serde_json::Value = serde_json::from_slice(&receiver.next().await.body).unwrap();
-    assert_eq!(
-        (&heard["type"], &heard["data"]["item"]),
-        (&"action_item.created".into(), &"Buy stamps".into())
-    );
-    let memory = ledger::NewPersonMemory {
-        id: records::MemoryId::new("m1"),
-        content: "Collects stamps".to_owned(),
-        category: records::MemoryCategory::Hobbies,
-        public: false,
-        tags: Vec::new(),
-    };
-    bench.ledger.create_memories(&bench.user, &[memory]).await.unwrap();
-    let heard: serde_json::Value = serde_json::from_slice(&receiver.next().await.body).unwrap();
-    assert_eq!(
-        (&heard["type"], &heard["data"]["memory"]),
-        (&"memory.created".into(), &"Collects stamps".into())
-    );
-    working.stop().await;
 }

@@ -6,7 +6,6 @@ use job::{FailureCode, Job, Queue, State};
 use ledger::OperatorAction;
 use operations::Operations;
 use stages::Failure;
-use worker::Ended;
 
 use crate::{bench::Bench, engines::Script};
 
@@ -28,7 +27,7 @@ async fn a_providers_retry_after_lengthens_the_back_off_and_a_short_one_does_not
         let mut working = bench.work(&Script::failing(failure));
         let (_, id) = bench.admit(&format!("c{asked}")).await;
 
-        assert_eq!(working.until_ended().await.1, Ended::Failed(FailureCode::ModelRateLimited));
+        assert_eq!(working.until_ended().await.1.failure(), Some(FailureCode::ModelRateLimited));
 
         let (job, seconds) = wait_of(&bench, &id).await;
         assert!(expected.contains(&seconds), "asked for {asked} s, due again after {seconds} s");
@@ -44,7 +43,7 @@ async fn while_a_circuit_is_open_a_run_is_given_back_with_a_delay_and_costs_no_a
     let mut working = bench.work(&Script::failing(open));
     let (_, id) = bench.admit("c1").await;
 
-    assert_eq!(working.until_ended().await.1, Ended::Released);
+    assert_eq!(working.until_ended().await.1.as_str(), "released");
 
     let (job, seconds) = wait_of(&bench, &id).await;
     assert!((79..=121).contains(&seconds), "{seconds}");
@@ -69,7 +68,7 @@ async fn a_circuit_that_asks_for_no_delay_delays_a_run_for_a_second_all_the_same
     assert!(Operations::new(&bench.ledger).pause(Queue::Creation, &olga).await.unwrap());
     script.gate.add_permits(1);
 
-    assert_eq!(working.until_ended().await.1, Ended::Released);
+    assert_eq!(working.until_ended().await.1.as_str(), "released");
 
     let (job, seconds) = wait_of(&bench, &id).await;
     assert_eq!((seconds, job.attempts), (1, 0));
@@ -77,15 +76,13 @@ async fn a_circuit_that_asks_for_no_delay_delays_a_run_for_a_second_all_the_same
 
 #[tokio::test]
 async fn when_free_waiting_is_over_an_open_circuit_costs_an_attempt() {
-    let mut bench = Bench::new().await;
     let policy = job::Policy { release_window: chrono::Duration::zero(), ..job::Policy::default() };
-    let settings = ledger::Settings { policy, ..ledger::Settings::default() };
-    bench.ledger = ledger::Ledger::new(bench.database.options(), settings);
+    let bench = Bench::deciding_by(policy).await;
     let open = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_secs(100));
     let mut working = bench.work(&Script::failing(open));
     let (_, id) = bench.admit("c1").await;
 
-    assert_eq!(working.until_ended().await.1, Ended::Failed(FailureCode::ModelUnavailable));
+    assert_eq!(working.until_ended().await.1.failure(), Some(FailureCode::ModelUnavailable));
 
     let job = bench.job(&id).await.job;
     assert_eq!((job.attempts, job.last_code), (1, Some(FailureCode::ModelUnavailable)));

@@ -156,25 +156,21 @@ async fn a_heartbeat_that_hears_of_a_lost_lease_ends_the_run() {
 
 #[tokio::test]
 async fn a_run_over_its_limit_is_failed() {
-    let mut bench = Bench::new().await;
     let policy = job::Policy { run_limit: chrono::Duration::milliseconds(200), ..job::Policy::default() };
-    let settings = ledger::Settings { policy, ..ledger::Settings::default() };
-    bench.ledger = ledger::Ledger::new(bench.database.options(), settings);
+    let bench = Bench::deciding_by(policy).await;
     let mut working = bench.work(&Script::held());
     let (_, id) = bench.admit("c1").await;
 
-    assert_eq!(working.until_ended().await.1, Ended::Failed(FailureCode::RunTimeout));
+    assert_eq!(working.until_ended().await.1.failure(), Some(FailureCode::RunTimeout));
     let job = bench.job(&id).await.job;
     assert_eq!((job.attempts, job.last_code), (1, Some(FailureCode::RunTimeout)));
 }
 
 #[tokio::test]
 async fn the_limit_ends_no_run_whose_results_are_being_committed() {
-    let mut bench = Bench::new().await;
     let limit = Duration::from_secs(6);
     let policy = job::Policy { run_limit: chrono::Duration::seconds(6), ..job::Policy::default() };
-    let settings = ledger::Settings { policy, ..ledger::Settings::default() };
-    bench.ledger = ledger::Ledger::new(bench.database.options(), settings);
+    let bench = Bench::deciding_by(policy).await;
     let script = Script::held();
     let mut working = bench.work(&script);
     let (conversation, id) = bench.admit("c1").await;
@@ -236,7 +232,7 @@ async fn a_panic_fails_the_attempt_and_the_worker_lives() {
     let bench = Bench::new().await;
     let mut working = bench.work(&Script::panicking(1));
     let (_, first) = bench.admit("c1").await;
-    assert_eq!(working.until_ended().await.1, Ended::Failed(FailureCode::Internal));
+    assert_eq!(working.until_ended().await.1.failure(), Some(FailureCode::Internal));
 
     let job = bench.job(&first).await.job;
     assert_eq!((job.attempts, job.last_code), (1, Some(FailureCode::Internal)));
@@ -260,7 +256,7 @@ async fn a_soft_stop_releases_at_the_next_checkpoint_and_costs_nothing() {
     working.soft.cancel();
     script.gate.add_permits(1);
 
-    assert_eq!(working.until_ended().await.1, Ended::Released);
+    assert_eq!(working.until_ended().await.1.as_str(), "released");
     working.stop().await;
     let view = bench.job(&id).await;
     assert!(matches!(view.job.state, State::Queued { .. }));
@@ -298,7 +294,7 @@ async fn after_a_soft_stop_a_model_that_says_nothing_is_waited_for_no_longer_tha
     let (_, id) = bench.admit("c1").await;
     working.until_started("describe").await;
     working.soft.cancel();
-    assert_eq!(working.until_ended().await.1, Ended::Released);
+    assert_eq!(working.until_ended().await.1.as_str(), "released");
     let job = bench.job(&id).await.job;
     assert!(matches!(job.state, State::Queued { .. }));
     assert_eq!((job.attempts, job.crashes, job.runs), (0, 0, 0));
@@ -347,7 +343,7 @@ async fn a_stage_that_fails_is_timed_and_named_and_what_it_cost_is_written() {
     };
     assert_eq!((stage, why), ("describe", FailureCode::ModelTimeout));
     assert!(working.metrics().contains("listen_finalization_stage_seconds_count{stage=\"describe\"} 1"));
-    assert_eq!(working.until_ended().await.1, Ended::Failed(FailureCode::ModelTimeout));
+    assert_eq!(working.until_ended().await.1.failure(), Some(FailureCode::ModelTimeout));
     let spent = Operations::new(&bench.ledger).job_page(&id).await.unwrap().unwrap().spent;
     let calls: Vec<_> = spent.iter().map(|spent| (spent.epoch, spent.stage.as_str(), spent.calls)).collect();
     assert!(calls.contains(&(1, "describe", 1)), "{calls:?}");
@@ -384,9 +380,11 @@ async fn a_database_that_drops_its_sessions_costs_no_attempt_and_no_result() {
 }
 
 async fn expire_lease(bench: &Bench, id: &job::JobId) {
-    let pool = bench.database.pool(1).await;
-    let expired = "update finalization_jobs set version = version + 1, \
-                   lease_expires_at = clock_timestamp() - interval '1 second', \
-                   reconcile_after_at = clock_timestamp() - interval '1 second' where job_id = $1";
-    sqlx::query(expired).bind(id.as_str()).execute(&pool).await.unwrap();
+    let expired = format!(
+        "update finalization_jobs set version = version + 1, \
+         lease_expires_at = clock_timestamp() - interval '1 second', \
+         reconcile_after_at = clock_timestamp() - interval '1 second' where job_id = '{}'",
+        id.as_str()
+    );
+    bench.database.run(&expired).await;
 }

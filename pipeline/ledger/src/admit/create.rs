@@ -3,18 +3,18 @@
 use chrono::Duration;
 use db::Error;
 use job::Origin;
-use records::{Conversation, ConversationId, Status, Timestamp, UserId};
+use records::{ConversationId, Status, Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
 use store::{
     budgets::Charge,
-    conversations::{row::read_conversation, shapes::geolocation_to_json},
+    conversations::shapes::geolocation_to_json,
     segments::{first_words, insert_segments, length},
 };
 use trace::TraceContext;
 use tracing::Instrument;
 
 use super::{
-    Admitted, Admitting, CreateOutcome, NewContent, NewConversation, Owner, admission, lock_conversation,
+    Admitting, CreateOutcome, NewContent, NewConversation, Owner, admit_span, lock_standing, must_read,
     open_revisions, owner,
 };
 use crate::{
@@ -60,7 +60,7 @@ impl Ledger {
             first_words(segments);
         }
         async { retry_conflicts!("creating a conversation", self.try_create(user, &new, keys)) }
-            .instrument(admission())
+            .instrument(admit_span())
             .await
     }
 
@@ -102,7 +102,8 @@ impl Ledger {
             first_epoch: owner.first_epoch,
             trace: TraceContext::current(),
         };
-        self.admit_and_commit(transaction, &admitting, keying, created, now).await
+        let admitted = self.admit_and_commit(transaction, &admitting, keying, Some(created), now).await?;
+        Ok(CreateOutcome::Admitted(admitted))
     }
 
     /// The id is taken: a repeat of a `client_session_id`. One that failed is admitted again.
@@ -114,7 +115,7 @@ impl Ledger {
         (owner, keying): (&Owner, Keying<'_>),
         now: Timestamp,
     ) -> Result<CreateOutcome, Abort> {
-        let Some(standing) = lock_conversation(&mut transaction, user, id).await? else {
+        let Some(standing) = lock_standing(&mut transaction, user, id).await? else {
             return Err(Abort::Conflict);
         };
         if standing.status != Status::Failed.as_str() {
@@ -132,26 +133,8 @@ impl Ledger {
         };
         open_revisions(&mut transaction, &[&admitting], &[None], now).await?;
         let charge = Charge { job: true, ..Charge::default() };
-        self.admit_and_commit(transaction, &admitting, keying, charge, now).await
-    }
-
-    /// Admits a conversation that the transaction has locked or written, takes the lease for a request with keys, and commits.
-    async fn admit_and_commit(
-        &self,
-        mut transaction: Transaction<'static, Postgres>,
-        admitting: &Admitting<'_>,
-        keying: Keying<'_>,
-        charge: Charge,
-        now: Timestamp,
-    ) -> Result<CreateOutcome, Abort> {
-        let job_id = admitting.job_id();
-        let steps = self.admit(&mut transaction, &[admitting], now).await?;
-        let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
-        let conversation = must_read(&mut transaction, admitting.user, admitting.conversation).await?;
-        self.store.charge(&mut transaction, admitting.user, charge, now).await?;
-        transaction.commit().await?;
-        self.wake_all(&steps);
-        Ok(CreateOutcome::Admitted(Admitted { conversation, job_id, fresh: true, claimed }))
+        let admitted = self.admit_and_commit(transaction, &admitting, keying, Some(charge), now).await?;
+        Ok(CreateOutcome::Admitted(admitted))
     }
 }
 
@@ -224,12 +207,4 @@ async fn was_deleted(
         .bind(id.as_str())
         .fetch_one(connection)
         .await?)
-}
-
-async fn must_read(
-    connection: &mut PgConnection,
-    user: &UserId,
-    id: &ConversationId,
-) -> Result<Conversation, Abort> {
-    read_conversation(connection, user, id).await?.ok_or(Abort::Conflict)
 }

@@ -16,11 +16,11 @@ use trace::TraceContext;
 use tracing::Instrument;
 
 use super::{
-    AdmitRefusal, Admitting, Owner, admission, of_meeting, open_revisions, waiting_limit::WaitingLimit,
+    AdmitRefusal, Admitting, Owner, admit_span, of_meeting, open_revisions, waiting_limit::WaitingLimit,
 };
 use crate::{
     Ledger,
-    batcher::{Locks, Outcome},
+    batcher::{Batched, Locks},
     claim::Claimed,
     effects::Abort,
     keyed::{Keying, WithKeys},
@@ -30,33 +30,30 @@ use crate::{
 
 const DOING: &str = "finalizing conversations";
 
-/// What a finalize returns.
-pub(crate) type Finalized = Result<Admission, AdmitRefusal>;
-
-/// The job of a conversation's newest revision.
-pub(crate) struct Admission {
-    /// `None`: it never had one.
-    job: Option<JobId>,
-    /// It was made by this request.
-    fresh: bool,
+#[derive(Clone, Debug, PartialEq)]
+pub struct FinalizeOutcome {
+    /// The job of the conversation's newest revision; `None`: it never had one.
+    pub job: Option<JobId>,
+    /// Whether this call made it.
+    pub fresh: bool,
+    /// The lease that was taken at once, for a request that brought keys.
+    pub claimed: Option<Claimed>,
     /// The conversation as the admission leaves it, where the request asks for it and it is short.
     view: Option<Box<ConversationView>>,
 }
 
+impl FinalizeOutcome {
+    fn of(job: Option<JobId>, fresh: bool) -> Self {
+        Self { job, fresh, claimed: None, view: None }
+    }
+}
+
+/// What a batch makes of a request.
+pub(crate) type Finalized = Result<FinalizeOutcome, AdmitRefusal>;
+
 /// The batch that admits a conversation that was made from at most so many bytes reads it, too. A longer one is read after the commit, so that the
 /// other requests do not wait for it.
 const SHORT: i64 = 16 * 1024;
-
-/// What came of a finalize that brought keys.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FinalizedWithKeys {
-    /// The job of the conversation's newest revision, if it ever had one.
-    pub job: Option<JobId>,
-    /// Whether this call made it.
-    pub fresh: bool,
-    /// The lease that was taken at once.
-    pub claimed: Option<Claimed>,
-}
 
 /// One conversation to be finalized.
 #[derive(Clone)]
@@ -84,7 +81,7 @@ impl Ledger {
         calendar_meeting_context: Option<Value>,
     ) -> Result<Result<Option<JobId>, AdmitRefusal>, Error> {
         let request = FinalizeRequest::by_owner(user, conversation, calendar_meeting_context);
-        Ok(self.finalize_in_batch(request).await?.map(|admission| admission.job))
+        Ok(self.finalize_in_batch(request).await?.map(|outcome| outcome.job))
     }
 
     /// Admits as [`finalize`](Self::finalize) does and returns the conversation as it stands then, with its transcript, and
@@ -103,8 +100,8 @@ impl Ledger {
             shown: true,
             ..FinalizeRequest::by_owner(user, conversation, calendar_meeting_context)
         };
-        let Admission { fresh, view, .. } = match self.finalize_in_batch(request).await? {
-            Ok(admission) => admission,
+        let FinalizeOutcome { fresh, view, .. } = match self.finalize_in_batch(request).await? {
+            Ok(outcome) => outcome,
             Err(refusal) => return Ok(Err(refusal)),
         };
         let view = match view {
@@ -123,76 +120,67 @@ impl Ledger {
         conversation: &ConversationId,
         calendar_meeting_context: Option<Value>,
         keys: WithKeys<'_>,
-    ) -> Result<Result<FinalizedWithKeys, AdmitRefusal>, Error> {
-        let span = admission();
+    ) -> Result<Result<FinalizeOutcome, AdmitRefusal>, Error> {
         let request = FinalizeRequest {
             keys: Some(keys.claimant.cloned()),
-            trace: span.in_scope(TraceContext::current),
             ..FinalizeRequest::by_owner(user, conversation, calendar_meeting_context)
         };
-        let batch = [Arc::new(request)];
-        let admit = async { retry_conflicts!(DOING, self.try_finalize_all(&batch, Locks::Wait)) };
-        let (outcomes, claims) = self.db.in_time(admit.instrument(span)).await?;
-        let finalized = match outcomes.into_iter().next() {
-            Some(Outcome::Done(finalized)) => finalized,
-            Some(Outcome::Locked) | None => Err(AdmitRefusal::NoConversation),
-        };
-        Ok(finalized.map(|Admission { job, fresh, .. }| FinalizedWithKeys {
-            job,
-            fresh,
-            claimed: claims.into_iter().next(),
-        }))
+        self.finalize_alone(request).await
     }
 
     /// Admits one abandoned conversation (origin `finalize`, force_process false). Returns whether it was admitted.
     pub async fn admit_abandoned(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Error> {
         let request =
             FinalizeRequest { only_abandoned: true, ..FinalizeRequest::by_owner(user, conversation, None) };
-        Ok(self.finalize_in_batch(request).await?.is_ok_and(|admission| admission.fresh))
+        Ok(self.finalize_in_batch(request).await?.is_ok_and(|outcome| outcome.fresh))
     }
 
     /// Admits in a batch. A request under an idempotency key shares no commit: its key may be taken, and only it would fail.
     async fn finalize_in_batch(&self, request: FinalizeRequest) -> Result<Finalized, Error> {
-        let span = admission();
-        let request = FinalizeRequest { trace: span.in_scope(TraceContext::current), ..request };
         if self.db.has_request_key() {
-            let batch = [Arc::new(request)];
-            let alone = self.db.in_time(self.finalize_all(&batch, Locks::Wait)).instrument(span).await?;
-            return Ok(match alone.into_iter().next() {
-                Some(Outcome::Done(finalized)) => finalized,
-                Some(Outcome::Locked) | None => Err(AdmitRefusal::NoConversation),
-            });
+            return self.finalize_alone(request).await;
         }
+        let span = admit_span();
+        let request = FinalizeRequest { trace: span.in_scope(TraceContext::current), ..request };
         let all = async |ledger: Self, batch: Vec<_>, locks| {
             ledger.db().in_time(ledger.finalize_all(&batch, locks)).await
         };
         self.admissions.run(self, Arc::new(request), all).instrument(span).await
     }
 
+    async fn finalize_alone(&self, request: FinalizeRequest) -> Result<Finalized, Error> {
+        let span = admit_span();
+        let request = FinalizeRequest { trace: span.in_scope(TraceContext::current), ..request };
+        let batch = [Arc::new(request)];
+        let alone = self.db.in_time(self.finalize_all(&batch, Locks::Wait)).instrument(span).await?;
+        Ok(match alone.into_iter().next() {
+            Some(Batched::Done(finalized)) => finalized,
+            Some(Batched::Locked) | None => Err(AdmitRefusal::NoConversation),
+        })
+    }
+
     async fn finalize_all(
         &self,
         batch: &[Arc<FinalizeRequest>],
         locks: Locks,
-    ) -> Result<Vec<Outcome<Finalized>>, Error> {
-        let admitted = retry_conflicts!(DOING, self.try_finalize_all(batch, locks));
-        let admitted = match admitted {
+    ) -> Result<Vec<Batched<Finalized>>, Error> {
+        match retry_conflicts!(DOING, self.try_finalize_all(batch, locks)) {
             // A second session continues where one died: what the first try committed is found as it is.
             Err(error) if error.is_of_the_session() => {
                 self.db.suspect_connections();
                 retry_conflicts!(DOING, self.try_finalize_all(batch, locks))
             }
             admitted => admitted,
-        };
-        admitted.map(|(outcomes, _)| outcomes)
+        }
     }
 
     /// One transaction: lock users and conversations, decide, write jobs and revisions. Returns an outcome for each request,
-    /// in their order, and the leases that requests with keys take at once.
+    /// in their order.
     async fn try_finalize_all(
         &self,
         batch: &[Arc<FinalizeRequest>],
         locks: Locks,
-    ) -> Result<(Vec<Outcome<Finalized>>, Vec<Claimed>), Abort> {
+    ) -> Result<Vec<Batched<Finalized>>, Abort> {
         let mut transaction = match batch {
             [only] if self.db.has_request_key() => {
                 self.db.begin_creating(&[only.conversation.as_str()]).await?.0
@@ -206,7 +194,7 @@ impl Ledger {
         let found = lock_conversations(&mut transaction, batch).await?;
         let newest = newest_jobs(&mut transaction, batch, &found).await?;
         let Some(now) = found.values().next().map(|conversation| conversation.now) else {
-            return Ok((batch.iter().map(|_| nothing_found(locks)).collect(), Vec::new()));
+            return Ok(batch.iter().map(|_| nothing_found(locks)).collect());
         };
         let limited = found.keys().filter_map(|place| {
             let user = &batch[*place].user;
@@ -215,7 +203,7 @@ impl Ledger {
         let mut limit = WaitingLimit::of(&mut transaction, limited, &self.far_from_limit, now).await?;
 
         let mut admitted: HashSet<(&UserId, &ConversationId)> = HashSet::new();
-        let mut admitting: Vec<(&FinalizeRequest, &Owner, Admitting<'_>)> = Vec::new();
+        let mut admitting: Vec<(usize, Keying<'_>, Admitting<'_>)> = Vec::new();
         let mut outcomes = Vec::with_capacity(batch.len());
         for (place, request) in batch.iter().enumerate() {
             let (Some(owner), Some(conversation)) = (owners.get(request.user.as_str()), found.get(&place))
@@ -224,11 +212,9 @@ impl Ledger {
                 continue;
             };
             let owner = &owner.owner;
-            outcomes.push(Outcome::Done(match conversation.admission(request) {
+            outcomes.push(Batched::Done(match conversation.decide(request) {
                 Decision::Refuse(refusal) => Err(refusal),
-                Decision::LeaveAsItIs => {
-                    Ok(Admission { job: newest.get(&place).cloned(), fresh: false, view: None })
-                }
+                Decision::LeaveAsItIs => Ok(FinalizeOutcome::of(newest.get(&place).cloned(), false)),
                 Decision::Admit
                     if !admitted.contains(&(&request.user, &request.conversation))
                         && !request.only_abandoned
@@ -242,32 +228,33 @@ impl Ledger {
                     // Of two requests for one conversation both get the job, and the first has made it.
                     let fresh = admitted.insert((&request.user, &request.conversation));
                     if fresh {
-                        admitting.push((request, owner, new));
+                        admitting.push((place, request.keying(owner), new));
                     }
-                    Ok(Admission { job, fresh, view: None })
+                    Ok(FinalizeOutcome::of(job, fresh))
                 }
             }));
         }
         // What is refused holds no idempotency key.
-        if self.db.has_request_key() && !matches!(outcomes.as_slice(), [Outcome::Done(Ok(_))]) {
-            return Ok((outcomes, Vec::new()));
+        if self.db.has_request_key() && !matches!(outcomes.as_slice(), [Batched::Done(Ok(_))]) {
+            return Ok(outcomes);
         }
         let meetings: Vec<Option<Value>> = admitting
             .iter()
-            .map(|(request, ..)| of_meeting(request.calendar_meeting_context.as_ref()))
+            .map(|(place, ..)| of_meeting(batch[*place].calendar_meeting_context.as_ref()))
             .collect();
         let new: Vec<&Admitting<'_>> = admitting.iter().map(|(.., new)| new).collect();
         let steps = self.admit(&mut transaction, &new, now).await?;
         open_revisions(&mut transaction, &new, &meetings, now).await?;
-        let mut claims = Vec::new();
-        for ((request, owner, _), step) in admitting.iter().zip(&steps) {
-            let keying = request.keying(owner);
-            claims.extend(self.claim_at_once(&mut transaction, &step.job.id, keying, now).await?);
+        for ((place, keying, _), step) in admitting.iter().zip(&steps) {
+            let claimed = self.claim_at_once(&mut transaction, &step.job.id, *keying, now).await?;
+            if let Batched::Done(Ok(outcome)) = &mut outcomes[*place] {
+                outcome.claimed = claimed;
+            }
         }
         show(&mut transaction, batch, &found, &mut outcomes).await?;
         transaction.commit().await?;
         self.wake_all(&steps);
-        Ok((outcomes, claims))
+        Ok(outcomes)
     }
 }
 
@@ -329,7 +316,7 @@ enum Decision {
 }
 
 impl LockedConversation {
-    fn admission(&self, request: &FinalizeRequest) -> Decision {
+    fn decide(&self, request: &FinalizeRequest) -> Decision {
         let in_progress = self.status == Status::InProgress.as_str();
         let is_open = match request.only_abandoned {
             true => in_progress && self.is_abandoned,
@@ -356,10 +343,10 @@ async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<FinalizeRequ
 }
 
 /// Of a conversation that is unknown, or locked.
-fn nothing_found(locks: Locks) -> Outcome<Finalized> {
+fn nothing_found(locks: Locks) -> Batched<Finalized> {
     match locks {
-        Locks::Wait => Outcome::Done(Err(AdmitRefusal::NoConversation)),
-        Locks::Skip => Outcome::Locked,
+        Locks::Wait => Batched::Done(Err(AdmitRefusal::NoConversation)),
+        Locks::Skip => Batched::Locked,
     }
 }
 
@@ -405,17 +392,17 @@ async fn show(
     connection: &mut PgConnection,
     batch: &[Arc<FinalizeRequest>],
     found: &HashMap<usize, LockedConversation>,
-    outcomes: &mut [Outcome<Finalized>],
+    outcomes: &mut [Batched<Finalized>],
 ) -> Result<(), Error> {
     let is_short = |place| found.get(&place).is_some_and(|conversation| conversation.bytes <= SHORT);
-    let is_done = |place: usize| matches!(outcomes[place], Outcome::Done(Ok(_)));
+    let is_done = |place: usize| matches!(outcomes[place], Batched::Done(Ok(_)));
     let places: Vec<usize> =
         (0..batch.len()).filter(|place| batch[*place].shown && is_short(*place) && is_done(*place)).collect();
     let named: Vec<_> =
         places.iter().map(|place| (&batch[*place].user, &batch[*place].conversation)).collect();
     for (nth, view) in views(connection, &named, true).await? {
-        if let Outcome::Done(Ok(admission)) = &mut outcomes[places[nth]] {
-            admission.view = view.ok().map(Box::new);
+        if let Batched::Done(Ok(outcome)) = &mut outcomes[places[nth]] {
+            outcome.view = view.ok().map(Box::new);
         }
     }
     Ok(())
@@ -429,9 +416,7 @@ async fn newest_jobs(
 ) -> Result<HashMap<usize, JobId>, Error> {
     let places: Vec<usize> = found
         .iter()
-        .filter(|(place, conversation)| {
-            matches!(conversation.admission(&batch[**place]), Decision::LeaveAsItIs)
-        })
+        .filter(|(place, conversation)| matches!(conversation.decide(&batch[**place]), Decision::LeaveAsItIs))
         .map(|(place, _)| *place)
         .collect();
     if places.is_empty() {

@@ -7,11 +7,11 @@ use job::Origin;
 use records::{ConversationId, Status, Timestamp, UserId};
 use serde_json::Value;
 use sqlx::PgConnection;
-use store::{conversations::row::read_conversation, live::LiveLost};
+use store::live::LiveLost;
 use trace::TraceContext;
 use tracing::Instrument;
 
-use super::{Admitted, Admitting, admission, of_meeting, owner};
+use super::{Admitted, Admitting, admit_span, of_meeting, owner};
 use crate::{
     Ledger,
     effects::Abort,
@@ -21,7 +21,6 @@ use crate::{
 
 const DOING: &str = "ending a live conversation";
 
-/// Who ends a live conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndedBy<'a> {
     /// The socket that was given this epoch.
@@ -77,7 +76,7 @@ impl Ledger {
         keys: Option<WithKeys<'_>>,
     ) -> Result<LiveAdmission, Error> {
         let admitted = async { retry_conflicts!(DOING, self.try_admit_live(user, conversation, by, keys)) };
-        self.db.in_time(admitted.instrument(admission())).await
+        self.db.in_time(admitted.instrument(admit_span())).await
     }
 
     async fn try_admit_live(
@@ -120,13 +119,7 @@ impl Ledger {
             first_epoch: owner.first_epoch,
             trace: TraceContext::current(),
         };
-        let job_id = admitting.job_id();
-        let steps = self.admit(&mut transaction, &[&admitting], now).await?;
-        let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
-        let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Abort::Conflict)?;
-        transaction.commit().await?;
-        self.wake_all(&steps);
-        let admitted = Admitted { conversation, job_id, fresh: true, claimed };
+        let admitted = self.admit_and_commit(transaction, &admitting, keying, None, now).await?;
         Ok(LiveAdmission::Admitted(Box::new(admitted)))
     }
 }

@@ -3,17 +3,17 @@
 use db::Error;
 use job::{Origin, State};
 use records::{ConversationId, Status, UserId};
-use store::{budgets::Charge, conversations::row::read_conversation};
+use store::budgets::Charge;
 use trace::TraceContext;
 use tracing::Instrument;
 
-use super::{Admitted, Admitting, admission, lock_conversation, open_revisions, owner};
+use super::{Admitted, Admitting, admit_span, lock_standing, must_read, open_revisions, owner};
 use crate::{
     Ledger,
     effects::Abort,
     keyed::{Keying, WithKeys},
     retry_conflicts,
-    transitions::live_job,
+    row::live_job,
 };
 
 /// Why a conversation is not processed again. Nothing was changed.
@@ -47,7 +47,7 @@ impl Ledger {
         async {
             retry_conflicts!("reprocessing a conversation", self.try_reprocess(user, conversation, keys))
         }
-        .instrument(admission())
+        .instrument(admit_span())
         .await
     }
 
@@ -62,7 +62,7 @@ impl Ledger {
             return Ok(Err(ReprocessRefusal::NoConversation));
         };
         let keying = Keying::of(owner.requires_byok, keys);
-        let Some(standing) = lock_conversation(&mut transaction, user, id).await? else {
+        let Some(standing) = lock_standing(&mut transaction, user, id).await? else {
             return Ok(Err(ReprocessRefusal::NoConversation));
         };
         // Every admission and replay of this conversation locks its row, too, so this decides.
@@ -70,7 +70,7 @@ impl Ledger {
             if live.job.state == State::BlockedByok && keys.is_none() {
                 return Ok(Err(ReprocessRefusal::KeysRequired));
             }
-            let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Abort::Conflict)?;
+            let conversation = must_read(&mut transaction, user, id).await?;
             if self.db.has_request_key() {
                 transaction.commit().await?;
             }
@@ -95,14 +95,8 @@ impl Ledger {
             first_epoch: owner.first_epoch,
             trace: TraceContext::current(),
         };
-        let job_id = admitting.job_id();
-        let steps = self.admit(&mut transaction, &[&admitting], now).await?;
         open_revisions(&mut transaction, &[&admitting], &[None], now).await?;
-        let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
-        let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Abort::Conflict)?;
-        self.store.charge(&mut transaction, user, Charge { job: true, ..Charge::default() }, now).await?;
-        transaction.commit().await?;
-        self.wake_all(&steps);
-        Ok(Ok(Admitted { conversation, job_id, fresh: true, claimed }))
+        let charge = Charge { job: true, ..Charge::default() };
+        self.admit_and_commit(transaction, &admitting, keying, Some(charge), now).await.map(Ok)
     }
 }

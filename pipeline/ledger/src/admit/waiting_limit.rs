@@ -7,11 +7,12 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
 use db::Error;
+use parking_lot::Mutex;
 use records::{Budget, OverBudget, Timestamp, UserId};
 use sqlx::PgConnection;
 use store::budgets::JOB_SECONDS;
@@ -41,7 +42,7 @@ struct Counted {
 impl FarFromLimit {
     /// Whether what is wanted of `user` needs no count.
     fn admits(&self, user: &str, wanted: Wanted, now: Timestamp) -> bool {
-        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut users = self.0.lock();
         let Some(counted) = users.get_mut(user) else { return false };
         let is_enough = counted.left >= wanted.jobs;
         counted.left = counted.left.saturating_sub(wanted.jobs);
@@ -49,7 +50,7 @@ impl FarFromLimit {
     }
 
     fn note(&self, user: &str, limit: i64, now: Timestamp) {
-        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut users = self.0.lock();
         if users.len() >= MOST_USERS {
             users.retain(|_, counted| now < counted.at + COUNTED_FOR);
         }
@@ -168,9 +169,9 @@ mod tests {
     fn a_bounded_number_of_users_is_remembered() {
         let (far, now) = (FarFromLimit::default(), Timestamp::UNIX_EPOCH);
         (0..2 * MOST_USERS).for_each(|user| far.note(&user.to_string(), 20_000, now));
-        let remembered = || far.0.lock().map(|users| users.len()).ok();
-        assert_eq!(remembered(), Some(MOST_USERS));
+        let remembered = || far.0.lock().len();
+        assert_eq!(remembered(), MOST_USERS);
         far.note("late", 20_000, now + COUNTED_FOR);
-        assert_eq!(remembered(), Some(1), "those of a second ago made room");
+        assert_eq!(remembered(), 1, "those of a second ago made room");
     }
 }

@@ -4,7 +4,7 @@
 
 use std::{panic::AssertUnwindSafe, sync::atomic::AtomicUsize, sync::atomic::Ordering, time::Duration};
 
-use futures::{FutureExt, future::join_all};
+use futures::future::join_all;
 
 use super::*;
 
@@ -13,21 +13,21 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const CONTENDED: Error = Error::Contended { doing: "answering an odd number" };
 
 /// Answers each number with the size of its batch, once `gate` lets it.
-async fn sizes(gate: Arc<Semaphore>, numbers: Vec<u32>, _: Locks) -> Result<Vec<Outcome<usize>>, Error> {
+async fn sizes(gate: Arc<Semaphore>, numbers: Vec<u32>, _: Locks) -> Result<Vec<Batched<usize>>, Error> {
     let _permit = gate.acquire().await;
-    Ok(numbers.iter().map(|_| Outcome::Done(numbers.len())).collect())
+    Ok(numbers.iter().map(|_| Batched::Done(numbers.len())).collect())
 }
 
-fn done(numbers: Vec<u32>) -> Vec<Outcome<u32>> {
-    numbers.into_iter().map(Outcome::Done).collect()
+fn done(numbers: Vec<u32>) -> Vec<Batched<u32>> {
+    numbers.into_iter().map(Batched::Done).collect()
 }
 
 /// Returns when no lane runs any more, and how many requests are still counted as in flight.
 async fn in_flight_at_rest<A: Send + 'static>(batcher: &Batcher<u32, A>) -> usize {
-    while batcher.lock().lanes > 0 {
+    while batcher.state.lock().lanes > 0 {
         tokio::task::yield_now().await;
     }
-    batcher.lock().in_flight
+    batcher.state.lock().in_flight
 }
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn requests_that_arrive_while_batches_are_in_flight_share_the_next() {
     let run = |number| batcher.run(&gate, number, sizes);
     let until = async |lanes, waiting| {
         let reached = || {
-            let state = batcher.lock();
+            let state = batcher.state.lock();
             (state.lanes, state.waiting.len()) == (lanes, waiting)
         };
         while !reached() {
@@ -78,7 +78,7 @@ async fn requests_that_arrive_while_batches_are_in_flight_share_the_next() {
 
 #[tokio::test]
 async fn a_failing_request_fails_alone() {
-    async fn even((): (), numbers: Vec<u32>, _: Locks) -> Result<Vec<Outcome<u32>>, Error> {
+    async fn even((): (), numbers: Vec<u32>, _: Locks) -> Result<Vec<Batched<u32>>, Error> {
         tokio::task::yield_now().await;
         if numbers.iter().any(|number| number % 2 == 1) { Err(CONTENDED) } else { Ok(done(numbers)) }
     }
@@ -95,13 +95,13 @@ async fn a_locked_request_delays_no_other() {
         gate: Arc<Semaphore>,
         numbers: Vec<u32>,
         locks: Locks,
-    ) -> Result<Vec<Outcome<u32>>, Error> {
+    ) -> Result<Vec<Batched<u32>>, Error> {
         tokio::task::yield_now().await;
         if locks == Locks::Wait {
             let _permit = gate.acquire().await;
             return Ok(done(numbers));
         }
-        let outcome = |number| if number == 1 { Outcome::Locked } else { Outcome::Done(number) };
+        let outcome = |number| if number == 1 { Batched::Locked } else { Batched::Done(number) };
         Ok(numbers.into_iter().map(outcome).collect())
     }
     let (batcher, gate) = (Batcher::new(), Arc::new(Semaphore::new(0)));
@@ -123,7 +123,7 @@ async fn an_unavailable_database_fails_a_whole_batch_once() {
         asked: Arc<AtomicUsize>,
         numbers: Vec<u32>,
         _: Locks,
-    ) -> Result<Vec<Outcome<u32>>, Error> {
+    ) -> Result<Vec<Batched<u32>>, Error> {
         asked.fetch_add(1, Ordering::SeqCst);
         tokio::task::yield_now().await;
         let source = sqlx::Error::PoolTimedOut;
@@ -135,7 +135,7 @@ async fn an_unavailable_database_fails_a_whole_batch_once() {
     assert_eq!(asked.load(Ordering::SeqCst), 1);
 }
 
-async fn all_but_one(gate: Arc<Semaphore>, numbers: Vec<u32>, _: Locks) -> Result<Vec<Outcome<u32>>, Error> {
+async fn all_but_one(gate: Arc<Semaphore>, numbers: Vec<u32>, _: Locks) -> Result<Vec<Batched<u32>>, Error> {
     let _permit = gate.acquire().await;
     assert!(!numbers.contains(&1), "as these tests want it");
     Ok(done(numbers))

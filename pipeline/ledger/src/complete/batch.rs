@@ -6,7 +6,7 @@ use std::{
 };
 
 use db::{Error, lock_user};
-use job::{Command, Job, Refusal, Timestamp, decide};
+use job::{Command, Job, Outcome, Refusal, Timestamp, decide};
 use outbox::{
     announce::{Event, Events, announce},
     deliveries::forget::forget_objects,
@@ -18,20 +18,16 @@ use sqlx::{FromRow, PgConnection};
 use super::{Completion, Finished, items, memories, write};
 use crate::{
     Ledger,
-    batcher::{Locks, Outcome},
+    batcher::{Batched, Locks},
     claim::Claimed,
     effects::{Abort, after, count_totals},
     history::Detail,
     lock::lock_conversation,
-    retry_conflicts,
     row::{self, JobRow, Stored},
 };
 
-const DOING: &str = "completing runs";
-
 /// A granted completion, with its job before and after.
 struct Granted<'a> {
-    /// Its index in the batch.
     index: usize,
     completion: &'a Completion,
     before: Job,
@@ -39,23 +35,15 @@ struct Granted<'a> {
 }
 
 /// The outcomes that are known, by index.
-type Outcomes = BTreeMap<usize, Outcome<Finished>>;
+type Outcomes = BTreeMap<usize, Batched<Finished>>;
 
 impl Ledger {
     /// Completes a batch in one transaction; an outcome for each, in their order. One that is refused writes nothing.
-    pub(super) async fn complete_all(
+    pub(super) async fn try_complete_all(
         &self,
         batch: &[Arc<Completion>],
         locks: Locks,
-    ) -> Result<Vec<Outcome<Finished>>, Error> {
-        retry_conflicts!(DOING, self.try_complete_all(batch, locks))
-    }
-
-    async fn try_complete_all(
-        &self,
-        batch: &[Arc<Completion>],
-        locks: Locks,
-    ) -> Result<Vec<Outcome<Finished>>, Abort> {
+    ) -> Result<Vec<Batched<Finished>>, Abort> {
         let mut transaction = self.db.begin_without_clock().await?;
         if locks == Locks::Wait {
             wait_for_locks(&mut transaction, batch).await?;
@@ -67,7 +55,7 @@ impl Ledger {
         let (granted, locked): (Vec<_>, Vec<_>) = granted
             .into_iter()
             .partition(|granted| locks == Locks::Wait || conversations.contains(&about(granted.completion)));
-        outcomes.extend(locked.into_iter().map(|granted| (granted.index, Outcome::Locked)));
+        outcomes.extend(locked.into_iter().map(|granted| (granted.index, Batched::Locked)));
         if !granted.is_empty() {
             let rows: Vec<&Stored> = granted.iter().map(|granted| &granted.after).collect();
             let stored = row::store(&mut transaction, &rows, now, &self.policy).await?;
@@ -84,7 +72,7 @@ impl Ledger {
             if finished.values().any(Finished::has_deliveries) {
                 self.db.waker().deliveries_written();
             }
-            outcomes.extend(finished.into_iter().map(|(index, finished)| (index, Outcome::Done(finished))));
+            outcomes.extend(finished.into_iter().map(|(index, finished)| (index, Batched::Done(finished))));
         }
         Ok(outcomes.into_values().collect())
     }
@@ -102,15 +90,15 @@ impl Ledger {
         for (index, completion) in batch.iter().enumerate() {
             let Completion { claimed, outcome, .. } = completion.as_ref();
             let complete = Command::Complete { epoch: claimed.job.epoch, outcome: *outcome };
-            let needs_user = *outcome == job::Outcome::Kept && !users.contains(claimed.user_id.as_str());
+            let needs_user = *outcome == Outcome::Kept && !users.contains(claimed.user_id.as_str());
             let Some(job) =
                 jobs.get_mut(claimed.job.id.as_str()).filter(|_| locks == Locks::Wait || !needs_user)
             else {
                 outcomes.insert(
                     index,
                     match locks {
-                        Locks::Skip => Outcome::Locked,
-                        Locks::Wait => Outcome::Done(Finished::Refused(Refusal::LeaseLost)),
+                        Locks::Skip => Batched::Locked,
+                        Locks::Wait => Batched::Done(Finished::Refused(Refusal::LeaseLost)),
                     },
                 );
                 continue;
@@ -118,8 +106,8 @@ impl Ledger {
             let already = job.job.has_heard(&complete);
             let detail = Detail { stages: &completion.results.stages, ..Detail::of(&complete) };
             match decide(&job.job, complete, now, &self.policy) {
-                Err(_) if already => drop(outcomes.insert(index, Outcome::Done(Finished::Already))),
-                Err(refusal) => drop(outcomes.insert(index, Outcome::Done(Finished::Refused(refusal)))),
+                Err(_) if already => drop(outcomes.insert(index, Batched::Done(Finished::Already))),
+                Err(refusal) => drop(outcomes.insert(index, Batched::Done(Finished::Refused(refusal)))),
                 Ok(step) => {
                     let done = after(job, &step, now, detail);
                     let before = std::mem::replace(job, done.clone()).job;
@@ -141,7 +129,7 @@ fn about(completion: &Completion) -> (String, String) {
 async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<Completion>]) -> Result<(), Error> {
     for completion in batch {
         let Claimed { user_id, conversation_id, job, .. } = &completion.claimed;
-        if completion.outcome == job::Outcome::Kept {
+        if completion.outcome == Outcome::Kept {
             lock_user(connection, user_id).await?;
         }
         sqlx::query(include_str!("../../sql/completion/wait_for_job.sql"))
@@ -159,7 +147,7 @@ async fn lock_users(
     connection: &mut PgConnection,
     batch: &[Arc<Completion>],
 ) -> Result<HashSet<String>, Error> {
-    let kept = batch.iter().filter(|completion| completion.outcome == job::Outcome::Kept);
+    let kept = batch.iter().filter(|completion| completion.outcome == Outcome::Kept);
     let users: BTreeSet<&str> = kept.map(|completion| completion.claimed.user_id.as_str()).collect();
     if users.is_empty() {
         return Ok(HashSet::new());
@@ -218,7 +206,7 @@ async fn write_all(
 ) -> Result<(BTreeMap<usize, Finished>, u64), Error> {
     let of = |wanted: bool| {
         let all = granted.iter().map(|granted| granted.completion);
-        all.filter(|completion| (completion.outcome == job::Outcome::Kept) == wanted).collect::<Vec<_>>()
+        all.filter(|completion| (completion.outcome == Outcome::Kept) == wanted).collect::<Vec<_>>()
     };
     let (kept, discarded) = (of(true), of(false));
     write::complete_conversations(connection, &kept, now).await?;
@@ -232,10 +220,10 @@ async fn write_all(
         (items.into_iter(), memories::write(connection, &kept, now).await?.into_iter());
     write::embeddings(connection, &kept, now).await?;
     write::photos(connection, &kept).await?;
-    let created: Vec<(items::Written, Vec<String>)> = granted
+    let created: Vec<(items::ItemChanges, Vec<String>)> = granted
         .iter()
         .map(|granted| match granted.completion.outcome {
-            job::Outcome::Kept => (items.next().unwrap_or_default(), memories.next().unwrap_or_default()),
+            Outcome::Kept => (items.next().unwrap_or_default(), memories.next().unwrap_or_default()),
             _ => Default::default(),
         })
         .collect();
@@ -245,9 +233,12 @@ async fn write_all(
         .map(|(granted, (items, memories))| events_of(granted.completion, &items.created, memories))
         .collect();
     let deliveries = announce(connection, &entries, now).await?;
+    // Undelivered events about objects that a completion took back are cancelled.
     for (completion, things) in kept.iter().zip(&taken_back) {
         // Behind what is written: who removes an endpoint holds it before its deliveries.
-        forget_taken_back(connection, completion, things).await?;
+        let (claimed, things) = (&completion.claimed, things.iter().map(String::as_str).collect::<Vec<_>>());
+        let conversation = Some(claimed.conversation_id.as_str());
+        forget_objects(connection, &claimed.user_id, conversation, &things).await?;
     }
     let mut pushes = 0;
     for (granted, (items, _)) in granted.iter().zip(&created) {
@@ -259,17 +250,6 @@ async fn write_all(
         Finished::Completed { items: items.created.len(), memories: memories.len(), deliveries }
     });
     Ok((granted.iter().map(|granted| granted.index).zip(finished).collect(), pushes))
-}
-
-/// Cancels undelivered events about objects that a completion took back.
-async fn forget_taken_back(
-    connection: &mut PgConnection,
-    completion: &Completion,
-    things: &[String],
-) -> Result<(), Error> {
-    let Completion { claimed, .. } = completion;
-    let things: Vec<&str> = things.iter().map(String::as_str).collect();
-    Ok(forget_objects(connection, &claimed.user_id, Some(claimed.conversation_id.as_str()), &things).await?)
 }
 
 /// One event per created object.

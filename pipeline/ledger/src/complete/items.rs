@@ -19,7 +19,7 @@ type TakenBack = (String, String, Option<Timestamp>);
 
 /// What became of a completion's items.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct ItemChanges {
     /// The ids of those that were created.
     pub(super) created: Vec<String>,
     /// Whatever has a due date now that it did not have before.
@@ -56,7 +56,7 @@ pub(super) async fn write(
     connection: &mut PgConnection,
     kept: &[&Completion],
     now: Timestamp,
-) -> Result<Vec<Written>, Error> {
+) -> Result<Vec<ItemChanges>, Error> {
     let mut taken_back = Vec::new();
     for completion in kept {
         taken_back.push(take_back_earlier(connection, completion).await?);
@@ -85,8 +85,8 @@ fn written(
     sorted: Sorted<'_>,
     taken_back: Vec<TakenBack>,
     handed_over: Vec<Due>,
-) -> Written {
-    let mut written = Written { dated: handed_over, ..Written::default() };
+) -> ItemChanges {
+    let mut written = ItemChanges { dated: handed_over, ..ItemChanges::default() };
     let mut entries: HashMap<Timestamp, Box<dyn KnownTexts>> = HashMap::new();
     for (_, words, due) in &taken_back {
         if let Some(due) = due {

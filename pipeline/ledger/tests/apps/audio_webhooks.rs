@@ -46,8 +46,7 @@ async fn the_secret_is_sealed_and_sealed_anew_by_a_rotation() {
     world.set(&new(URL, "whsec_plain")).await;
     let sealed = process(&world.database, Secrets::new(&SecretString::from(KEY)).unwrap());
     assert_eq!(Operations::new(&sealed).reseal_secrets().await.unwrap().sealed, 1);
-    let stored: String =
-        sqlx::query_scalar("select secret from audio_webhooks").fetch_one(&world.pool).await.unwrap();
+    let stored: String = world.value("select secret from audio_webhooks").await;
     assert!(stored.starts_with("aes1."), "{stored}");
     let receiver = sealed.outbox().audio_receiver(&world.bob).await.unwrap().unwrap();
     assert_eq!(receiver.secret.expose_secret(), "whsec_plain");

@@ -8,6 +8,7 @@ use ledger::Ledger;
 use outbox::{AppMessage, DeliveryOutcome, NewSubscription, Notified, PushPolicy, Pushed, SubscriptionKind};
 use records::UserId;
 use store::NewAppKey;
+use testbed::at_once;
 use tokio::sync::Barrier;
 
 use crate::world::{APP, World, process};
@@ -23,15 +24,11 @@ async fn exactly_ten_of_twelve_messages_at_once_from_three_processes_are_written
     let world = World::new().await;
     world.app().await;
     let processes = [0; 3].map(|_| process(&world.database, Secrets::default()));
-    let barrier = Arc::new(Barrier::new(12));
     let sends = (0..12).map(|nth| {
-        let (ledger, bob, barrier) = (processes[nth % 3].clone(), world.bob.clone(), Arc::clone(&barrier));
-        tokio::spawn(async move {
-            barrier.wait().await;
-            send(&ledger, &bob, nth).await
-        })
+        let (ledger, bob) = (processes[nth % 3].clone(), world.bob.clone());
+        async move { send(&ledger, &bob, nth).await }
     });
-    let answers: Vec<Notified> = join_all(sends).await.into_iter().map(Result::unwrap).collect();
+    let answers: Vec<Notified> = at_once(sends).await;
     let sent = answers.iter().filter(|answer| matches!(answer, Notified::Sent { .. })).count();
     let refused: Vec<f64> = answers
         .iter()

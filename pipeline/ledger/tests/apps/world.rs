@@ -1,12 +1,13 @@
 //! A database with Ann, who makes apps, and Bob, who installs them.
 
+use std::ops::Deref;
+
 use db::Secrets;
 use ledger::{Ledger, Settings};
 use records::UserId;
 use secrecy::SecretString;
-use sqlx::PgPool;
 use store::{AppFields, AppVisibility, KeptManifest, McpToken, NewApp, UserChange};
-use testbed::TestDatabase;
+use testbed::{Behind, TestDatabase};
 
 pub(crate) const APP: &str = "01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90";
 
@@ -15,10 +16,18 @@ pub(crate) const MCP_TOKEN: &str = "t0ken-of-the-mcp-server";
 
 pub(crate) struct World {
     pub(crate) ledger: Ledger,
-    pub(crate) pool: PgPool,
+    behind: Behind,
     pub(crate) ann: UserId,
     pub(crate) bob: UserId,
     pub(crate) database: TestDatabase,
+}
+
+impl Deref for World {
+    type Target = Behind;
+
+    fn deref(&self) -> &Behind {
+        &self.behind
+    }
 }
 
 impl World {
@@ -29,12 +38,12 @@ impl World {
     pub(crate) async fn with(secrets: Secrets) -> Self {
         let database = TestDatabase::new().await;
         let ledger = process(&database, secrets);
-        let pool = database.pool(4).await;
+        let behind = database.behind(4).await;
         let (ann, bob) = (UserId::new("ann"), UserId::new("bob"));
         for user in [&ann, &bob] {
             assert!(ledger.store().create_user(user, &UserChange::default()).await.unwrap());
         }
-        Self { ledger, pool, ann, bob, database }
+        Self { ledger, behind, ann, bob, database }
     }
 
     /// Ann's public app, which writes to the main chat and takes conversations; Bob has installed it.
@@ -45,14 +54,6 @@ impl World {
         let new = NewApp { id: APP.to_owned(), fields, manifest: Some(manifest), secret };
         self.ledger.store().create_app(&self.ann, &new).await.unwrap().unwrap();
         self.ledger.store().install_app(&self.bob, APP).await.unwrap().unwrap();
-    }
-
-    pub(crate) async fn run(&self, sql: &'static str) {
-        sqlx::raw_sql(sql).execute(&self.pool).await.unwrap();
-    }
-
-    pub(crate) async fn count(&self, sql: &'static str) -> i64 {
-        sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
     }
 }
 

@@ -3,14 +3,19 @@
 use std::num::NonZeroU32;
 
 use db::Error;
-use ledger::{Ledger, OperatorAction};
+use ledger::Ledger;
 use operations::Operations;
 use outbox::{AppMessage, ClaimedPush, DeliveryOutcome, PushPolicy};
 use records::{Geolocation, UserId};
 use secrecy::SecretString;
 use store::{AppFields, AppVisibility, KeptManifest, NewApp, NewAppKey};
 
-use crate::{Said, pushes::subscription, words::name, world::World};
+use crate::{
+    Said,
+    pushes::subscription,
+    words::name,
+    world::{World, action},
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum App {
@@ -159,10 +164,6 @@ fn key(user: &UserId) -> NewAppKey {
         sha256[place % 32] ^= byte.rotate_left(u32::try_from(place / 32).unwrap());
     }
     NewAppKey { id: format!("key-{user}"), label: "key".to_owned(), prefix: "lak_".to_owned(), sha256 }
-}
-
-fn action(user: &UserId) -> OperatorAction {
-    OperatorAction { operator: "olga".to_owned(), reason: format!("mended for {user}") }
 }
 
 fn location() -> Geolocation {

@@ -2,7 +2,7 @@
 
 use db::Error;
 use job::{FailureCode, JobId, Outcome, Queue};
-use ledger::{Ledger, Operation, OperatorAction};
+use ledger::{Ledger, Operation};
 use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, ReplayTurn, Started, Stepped};
 use records::UserId;
 use uuid::Uuid;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::{
     Said,
     verbs::dead_letter,
-    world::{World, completion, conversation, results, wanted},
+    world::{World, action, completion, conversation, results, wanted},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,7 +209,7 @@ async fn fail(world: &World, user: &UserId) {
     let claimed = world.claimed_again(user).await;
     let transition =
         ledger::Transition::Fail { code: FailureCode::NoContent, retry_after: None, jitter_permille: 0 };
-    world.ledger().settle(&claimed.lease_token(), transition).await.unwrap();
+    world.ledger().settle(&claimed.lease_token(), transition, None).await.unwrap();
 }
 
 fn job_of(user: &UserId) -> JobId {
@@ -222,8 +222,4 @@ fn uuid_of(user: &UserId) -> Uuid {
 
 fn operation(user: &UserId) -> String {
     uuid_of(user).to_string()
-}
-
-fn action(user: &UserId) -> OperatorAction {
-    OperatorAction { operator: "olga".to_owned(), reason: format!("mended for {user}") }
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta};
 use db::Error;
 use job::Queue;
-use ledger::{Ledger, OperatorAction};
+use ledger::Ledger;
 use operations::{Operations, Process, RunCounts};
 use outbox::{AudioOutcome, EndpointChange, NewAudioWebhook, NewEndpoint};
 use records::{EventKind, UserId, WebhookFormat};
@@ -15,7 +15,7 @@ use crate::{
     pushes::{remind, subscription},
     verbs::{LONG_AGO, complete, dead_letter},
     words::name,
-    world::{World, conversation},
+    world::{World, action, conversation},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,10 +213,6 @@ impl Said for Owned {
 
 fn hook(user: &UserId) -> String {
     format!("hook-{user}")
-}
-
-fn action(user: &UserId) -> OperatorAction {
-    OperatorAction { operator: "olga".to_owned(), reason: format!("mended for {user}") }
 }
 
 fn key(user: &UserId) -> NewKey {

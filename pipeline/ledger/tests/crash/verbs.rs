@@ -251,11 +251,11 @@ impl Said for Verb {
             }
             Self::Release | Self::ReleaseLater => {
                 let delay = Duration::milliseconds(if self == Self::Release { 0 } else { 1 });
-                ledger.settle(&claimed().lease_token(), Transition::Release { delay }).await.map(drop)
+                ledger.settle(&claimed().lease_token(), Transition::Release { delay }, None).await.map(drop)
             }
             Self::FailOnce => fail(ledger, &claimed(), FailureCode::ModelTimeout).await,
             Self::FailForGood => fail(ledger, &claimed(), FailureCode::NoContent).await,
-            Self::Park => ledger.settle(&claimed().lease_token(), Transition::Park).await.map(drop),
+            Self::Park => ledger.settle(&claimed().lease_token(), Transition::Park, None).await.map(drop),
             Self::Complete | Self::CompleteDiscarded => {
                 let outcome = if self == Self::Complete { Outcome::Kept } else { Outcome::Discarded };
                 ledger.complete(&ending(&claimed(), outcome)).await.map(drop)
@@ -311,7 +311,7 @@ pub(crate) fn deliveries() -> DeliveryPolicy {
 
 async fn fail(ledger: &Ledger, claimed: &Claimed, code: FailureCode) -> Result<(), Error> {
     let transition = Transition::Fail { code, retry_after: None, jitter_permille: 0 };
-    ledger.settle(&claimed.lease_token(), transition).await.map(drop)
+    ledger.settle(&claimed.lease_token(), transition, None).await.map(drop)
 }
 
 fn ending(claimed: &Claimed, outcome: Outcome) -> std::sync::Arc<ledger::Completion> {

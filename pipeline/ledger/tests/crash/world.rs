@@ -6,7 +6,7 @@ use chrono::Duration;
 use job::{JobId, Outcome, Policy, Queue, WorkerId};
 use ledger::{
     ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, JobClaims, Ledger, NewContent,
-    NewConversation, NewItem, NewMemory, Results, Same, Settings,
+    NewConversation, NewItem, NewMemory, OperatorAction, Results, Same, Settings,
 };
 use outbox::NewEndpoint;
 use records::{ConversationId, EventKind, MemoryCategory, Source, UserId, WebhookFormat};
@@ -134,6 +134,11 @@ pub(crate) fn talk(user: &UserId) -> NewConversation {
         client_session_id: Some("session".to_owned()),
         ..NewConversation::new(conversation(user), text, Source::new("phone"))
     }
+}
+
+/// What an operator orders for a person, and why.
+pub(crate) fn action(user: &UserId) -> OperatorAction {
+    OperatorAction { operator: "olga".to_owned(), reason: format!("mended for {user}") }
 }
 
 /// One task and one fact.

@@ -212,8 +212,7 @@ async fn a_page_of_dead_letters_is_bounded_and_all_pages_find_the_one_whose_conv
     assert_eq!(more, Vec::<String>::new());
     let (mut after, mut found) = (None, 0);
     loop {
-        let walked =
-            Operations::new(&world.ledger).prune_dead_letters(MONTH, after.as_ref(), 1_000).await.unwrap();
+        let walked = world.operations().prune_dead_letters(MONTH, after.as_ref(), 1_000).await.unwrap();
         found += walked.found;
         after = walked.next;
         if after.is_none() {

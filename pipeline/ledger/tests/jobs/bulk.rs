@@ -1,21 +1,15 @@
 //! Bulk replay: each item once, whichever process works on it or dies.
 
-use std::sync::Arc;
-
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, State};
-use ledger::{Ledger, Operation, OperatorAction, Results};
+use ledger::{Ledger, Operation, Results};
 use operations::{
     JobFilter, Operations, ReplayChange, ReplayOrder, ReplayTurn, ReplayView, Started, Stepped,
 };
-use tokio::sync::Barrier;
+use testbed::at_once;
 use uuid::Uuid;
 
-use crate::world::{World, completion, wanted};
-
-fn olga() -> OperatorAction {
-    OperatorAction { operator: "olga".into(), reason: "the model is back".into() }
-}
+use crate::world::{REPLAY, World, completion, olga, wanted};
 
 fn order(per_minute: i32, in_flight: i32) -> ReplayOrder {
     let filter = JobFilter { code: Some("invalid_job".into()), ..JobFilter::default() };
@@ -25,7 +19,7 @@ fn order(per_minute: i32, in_flight: i32) -> ReplayOrder {
 const OPERATION: Uuid = Uuid::from_u128(7);
 
 async fn started(world: &World, order: &ReplayOrder) -> ReplayView {
-    match Operations::new(&world.ledger).start_replay(OPERATION, order, &olga()).await.unwrap() {
+    match world.operations().start_replay(OPERATION, order, &olga()).await.unwrap() {
         Started::Running(view) => *view,
         Started::Nothing => panic!("nothing to replay"),
     }
@@ -44,7 +38,7 @@ async fn turn(ledger: &Ledger) -> ReplayTurn {
 }
 
 async fn view(world: &World) -> ReplayView {
-    Operations::new(&world.ledger).replay_operation(&OPERATION.to_string()).await.unwrap().unwrap()
+    world.operations().replay_operation(&OPERATION.to_string()).await.unwrap().unwrap()
 }
 
 /// The executor's lease runs out.
@@ -64,36 +58,30 @@ async fn a_replay_of_many_ends_with_a_result_for_each() {
     let world = World::new().await;
     let dead = dead_letters(&world, 3).await;
     world.dead("another cause", FailureCode::NoContent).await;
-    let preview = Operations::new(&world.ledger).preview_replay(&order(1, 1).filter).await.unwrap();
+    let preview = world.operations().preview_replay(&order(1, 1).filter).await.unwrap();
     assert_eq!((preview.jobs, preview.users, preview.superseded), (3, 1, 0));
     assert_eq!((preview.recent_jobs, preview.recent_calls), (0, 0), "no job was completed yet");
     assert_eq!(started(&world, &order(60_000, 10)).await.items, 3);
     // Another operator was faster with the second one, and its conversation's owner deleted the third.
-    world
-        .ledger
-        .operate(&dead[1], Operation::Replay { from_scratch: false }, &olga(), None)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    world.operate(&dead[1], REPLAY).await.unwrap();
     world.ledger.delete_conversation(&world.ann, &records::ConversationId::new("c2")).await.unwrap();
 
     let turn = turn(&world.ledger).await;
     let mut steps = Vec::new();
     for _ in 0..3 {
-        steps.push(Operations::new(&world.ledger).step_replay(&turn).await.unwrap());
+        steps.push(world.operations().step_replay(&turn).await.unwrap());
     }
     assert_eq!(steps, [Stepped::Replayed, Stepped::Refused, Stepped::Refused]);
     assert!(
-        matches!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Wait(_)),
+        matches!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Wait(_)),
         "one is unfinished"
     );
     complete_all(&world).await;
-    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Done);
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Done);
 
     let view = view(&world).await;
     assert_eq!((view.status.as_str(), view.completed, view.refused), ("done", 1, 2));
-    let items = Operations::new(&world.ledger).replay_items(&OPERATION.to_string(), 0, 10).await.unwrap();
+    let items = world.operations().replay_items(&OPERATION.to_string(), 0, 10).await.unwrap();
     let results: Vec<(&str, Option<&str>)> =
         items.iter().map(|item| (item.status.as_str(), item.result.as_deref())).collect();
     assert_eq!(
@@ -112,8 +100,7 @@ async fn an_order_that_is_repeated_finds_the_first() {
     assert_eq!(world.count("select count(*) from replay_items").await, 2);
     let none = JobFilter { code: Some("poison_crash".into()), ..JobFilter::default() };
     let nothing = ReplayOrder { filter: none, ..order(1, 1) };
-    let answer =
-        Operations::new(&world.ledger).start_replay(Uuid::from_u128(8), &nothing, &olga()).await.unwrap();
+    let answer = world.operations().start_replay(Uuid::from_u128(8), &nothing, &olga()).await.unwrap();
     assert_eq!(answer, Started::Nothing);
     assert_eq!(world.count("select count(*) from replay_operations").await, 1);
 }
@@ -122,10 +109,10 @@ async fn an_order_that_is_repeated_finds_the_first() {
 async fn what_an_operator_settled_is_replayed_with_nobody() {
     let world = World::new().await;
     let dead = dead_letters(&world, 2).await;
-    world.ledger.operate(&dead[0], Operation::Discard, &olga(), None).await.unwrap().unwrap().unwrap();
-    assert_eq!(Operations::new(&world.ledger).preview_replay(&order(1, 1).filter).await.unwrap().jobs, 1);
+    world.operate(&dead[0], Operation::Discard).await.unwrap();
+    assert_eq!(world.operations().preview_replay(&order(1, 1).filter).await.unwrap().jobs, 1);
     assert_eq!(started(&world, &order(60, 1)).await.items, 1);
-    let items = Operations::new(&world.ledger).replay_items(&OPERATION.to_string(), 0, 9).await.unwrap();
+    let items = world.operations().replay_items(&OPERATION.to_string(), 0, 9).await.unwrap();
     assert_eq!(items[0].job_id, dead[1].as_str());
 }
 
@@ -136,19 +123,16 @@ async fn the_caps_hold_a_replay_back() {
     started(&world, &order(60_000, 2)).await;
     let turn = turn(&world.ledger).await;
     for _ in 0..2 {
-        assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Replayed);
+        assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
     }
     assert!(
-        matches!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Wait(_)),
+        matches!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Wait(_)),
         "two are unfinished"
     );
     complete_all(&world).await;
     world.run("update replay_operations set per_minute = 1").await;
-    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Replayed);
-    assert!(
-        matches!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Wait(_)),
-        "one a minute"
-    );
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert!(matches!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Wait(_)), "one a minute");
 }
 
 #[tokio::test]
@@ -157,18 +141,18 @@ async fn a_replay_is_paused_resumed_and_cancelled() {
     dead_letters(&world, 3).await;
     started(&world, &order(60_000, 10)).await;
     let id = OPERATION.to_string();
-    let change = async |what| Operations::new(&world.ledger).change_replay(&id, what, &olga()).await.unwrap();
+    let change = async |what| world.operations().change_replay(&id, what, &olga()).await.unwrap();
     let first = turn(&world.ledger).await;
-    assert_eq!(Operations::new(&world.ledger).step_replay(&first).await.unwrap(), Stepped::Replayed);
+    assert_eq!(world.operations().step_replay(&first).await.unwrap(), Stepped::Replayed);
     assert_eq!(change(ReplayChange::Pause).await, Some(true));
     assert_eq!(change(ReplayChange::Pause).await, Some(false));
-    assert_eq!(Operations::new(&world.ledger).step_replay(&first).await.unwrap(), Stepped::Lost);
-    assert_eq!(Operations::new(&world.ledger).take_replay("p").await.unwrap(), None);
+    assert_eq!(world.operations().step_replay(&first).await.unwrap(), Stepped::Lost);
+    assert_eq!(world.operations().take_replay("p").await.unwrap(), None);
     assert_eq!(change(ReplayChange::Resume).await, Some(true));
     let second = turn(&world.ledger).await;
-    assert_eq!(Operations::new(&world.ledger).step_replay(&second).await.unwrap(), Stepped::Replayed);
+    assert_eq!(world.operations().step_replay(&second).await.unwrap(), Stepped::Replayed);
     assert_eq!(change(ReplayChange::Cancel).await, Some(true));
-    assert_eq!(Operations::new(&world.ledger).step_replay(&second).await.unwrap(), Stepped::Lost);
+    assert_eq!(world.operations().step_replay(&second).await.unwrap(), Stepped::Lost);
     assert_eq!(change(ReplayChange::Resume).await, Some(false), "for good");
     let view = view(&world).await;
     assert_eq!((view.replayed, view.waiting()), (2, 1));
@@ -180,11 +164,11 @@ async fn an_executor_that_was_taken_over_replays_nothing_more() {
     dead_letters(&world, 2).await;
     started(&world, &order(60_000, 10)).await;
     let slow = turn(&world.ledger).await;
-    assert_eq!(Operations::new(&world.ledger).take_replay("q").await.unwrap(), None, "while its turn lasts");
+    assert_eq!(world.operations().take_replay("q").await.unwrap(), None, "while its turn lasts");
     time_out(&world).await;
     let fast = turn(&world.other_process()).await;
-    assert_eq!(Operations::new(&world.ledger).step_replay(&slow).await.unwrap(), Stepped::Lost);
-    assert_eq!(Operations::new(&world.ledger).step_replay(&fast).await.unwrap(), Stepped::Replayed);
+    assert_eq!(world.operations().step_replay(&slow).await.unwrap(), Stepped::Lost);
+    assert_eq!(world.operations().step_replay(&fast).await.unwrap(), Stepped::Replayed);
 }
 
 /// The same turn in two hands is the worst that a fence can meet.
@@ -194,20 +178,17 @@ async fn two_executors_at_once_replay_each_job_once() {
     let dead = dead_letters(&world, 12).await;
     started(&world, &order(60_000, 100)).await;
     let turn = turn(&world.ledger).await;
-    let start = Arc::new(Barrier::new(2));
-    let work = |ledger: Ledger| {
-        let (turn, start) = (turn.clone(), Arc::clone(&start));
-        tokio::spawn(async move {
-            start.wait().await;
+    let replays = [world.ledger.clone(), world.other_process()].map(|ledger| {
+        let turn = turn.clone();
+        async move {
             let mut replayed = 0;
             while let Stepped::Replayed = Operations::new(&ledger).step_replay(&turn).await.unwrap() {
                 replayed += 1;
             }
             replayed
-        })
-    };
-    let (one, other) = (work(world.ledger.clone()), work(world.other_process()));
-    assert_eq!(one.await.unwrap() + other.await.unwrap(), 12);
+        }
+    });
+    assert_eq!(at_once(replays).await.into_iter().sum::<i32>(), 12);
     for job in dead {
         assert_eq!(world.job(&job).await.generation.0, 2);
     }
@@ -222,8 +203,8 @@ async fn the_first_is_refused_and_stops_nobody(breaking: &'static str) {
     started(&world, &order(60_000, 10)).await;
     world.run(breaking).await;
     let turn = turn(&world.ledger).await;
-    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Refused);
-    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Refused);
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
     assert_eq!(world.count("select count(*) from replay_items where result = 'error'").await, 1);
 }
 
@@ -257,21 +238,9 @@ async fn a_replay_keeps_what_was_paid_for_unless_it_is_from_scratch() {
              select user_id, job_id, 'describe', 1, '\\x00', '{}', 1 from finalization_jobs",
         )
         .await;
-    world
-        .ledger
-        .operate(&dead[0], Operation::Replay { from_scratch: false }, &olga(), None)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    world.operate(&dead[0], REPLAY).await.unwrap();
     assert_eq!(world.view(&dead[0]).await.checkpoints, ["describe"]);
-    world
-        .ledger
-        .operate(&dead[1], Operation::Replay { from_scratch: true }, &olga(), None)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    world.operate(&dead[1], Operation::Replay { from_scratch: true }).await.unwrap();
     assert_eq!(world.view(&dead[1]).await.checkpoints, Vec::<String>::new());
     assert!(matches!(world.job(&dead[1]).await.state, State::Queued { .. }));
     world.age(&dead[1], Duration::seconds(1)).await;
@@ -284,11 +253,8 @@ async fn after_a_long_wait_no_more_than_a_seconds_worth_is_made_up_for() {
     started(&world, &order(1, 10)).await;
     world.run("update replay_operations set next_at = now() - interval '1 hour'").await;
     let turn = turn(&world.ledger).await;
-    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Replayed);
-    assert!(
-        matches!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Wait(_)),
-        "one a minute"
-    );
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert!(matches!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Wait(_)), "one a minute");
 }
 
 #[tokio::test]
@@ -296,16 +262,10 @@ async fn what_is_refused_costs_nothing_of_the_rate() {
     let world = World::new().await;
     let dead = dead_letters(&world, 2).await;
     started(&world, &order(1, 10)).await;
-    world
-        .ledger
-        .operate(&dead[0], Operation::Replay { from_scratch: false }, &olga(), None)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    world.operate(&dead[0], REPLAY).await.unwrap();
     let turn = turn(&world.ledger).await;
-    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Refused);
-    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Refused);
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
 }
 
 #[tokio::test]
@@ -314,9 +274,9 @@ async fn a_replayed_job_that_is_gone_had_completed() {
     dead_letters(&world, 1).await;
     started(&world, &order(60_000, 10)).await;
     let turn = turn(&world.ledger).await;
-    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
     complete_all(&world).await;
     world.run("delete from finalization_jobs").await;
-    assert_eq!(Operations::new(&world.ledger).step_replay(&turn).await.unwrap(), Stepped::Done);
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Done);
     assert_eq!(view(&world).await.completed, 1);
 }

@@ -1,21 +1,16 @@
 //! What a replay of many would do, and what one did: of the dead letters that it finds, each counted by what is its own.
 
-use ledger::OperatorAction;
-use operations::{JobFilter, Operations, ReplayOrder, ReplayPreview, Started};
+use operations::{JobFilter, ReplayOrder, ReplayPreview, Started};
 use store::UserChange;
 use uuid::Uuid;
 
 use crate::{
     street::{Street, c},
-    world::said,
+    world::{olga, said},
 };
 
-fn olga() -> OperatorAction {
-    OperatorAction { operator: "olga".into(), reason: "the model is back".into() }
-}
-
 async fn preview(street: &Street) -> ReplayPreview {
-    Operations::new(&street.world.ledger).preview_replay(&JobFilter::default()).await.unwrap()
+    street.world.operations().preview_replay(&JobFilter::default()).await.unwrap()
 }
 
 #[tokio::test]
@@ -78,10 +73,7 @@ async fn a_replay_lists_dead_letters_alone_and_shows_its_own_items_page_by_page(
     let start = async |id, filter| {
         let words = "all".into();
         let order = ReplayOrder { filter, words, from_scratch: false, per_minute: 60, in_flight: 1 };
-        Operations::new(&street.world.ledger)
-            .start_replay(Uuid::from_u128(id), &order, &olga())
-            .await
-            .unwrap()
+        street.world.operations().start_replay(Uuid::from_u128(id), &order, &olga()).await.unwrap()
     };
     let Started::Running(all) = start(1, JobFilter::default()).await else { panic!("there are some") };
     assert_eq!(all.items, 3);
@@ -90,8 +82,7 @@ async fn a_replay_lists_dead_letters_alone_and_shows_its_own_items_page_by_page(
     assert_eq!(his.items, 1);
     let items = async |id: u128, after, limit| {
         let id = Uuid::from_u128(id).to_string();
-        let items =
-            Operations::new(&street.world.ledger).replay_items(&id, after, limit).await.unwrap().into_iter();
+        let items = street.world.operations().replay_items(&id, after, limit).await.unwrap().into_iter();
         items.map(|item| (item.position, item.job_id)).collect::<Vec<_>>()
     };
     let place = |position: i32, run: usize| (position, dead[run].job.id.as_str().to_owned());
@@ -100,7 +91,7 @@ async fn a_replay_lists_dead_letters_alone_and_shows_its_own_items_page_by_page(
     assert_eq!(items(2, 0, 9).await, [place(1, 2)]);
     for (id, items) in [(1, 3), (2, 1)] {
         let id = Uuid::from_u128(id).to_string();
-        let view = Operations::new(&street.world.ledger).replay_operation(&id).await.unwrap().unwrap();
+        let view = street.world.operations().replay_operation(&id).await.unwrap().unwrap();
         assert_eq!((view.operation_id, view.items), (id, items));
     }
 }

@@ -4,14 +4,12 @@ use std::collections::HashMap;
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Queue};
-use ledger::{ClaimRequest, CreateOutcome, JobClaims, OperatorAction, Transition};
-use operations::Operations;
+use ledger::{ClaimRequest, CreateOutcome, JobClaims, Transition};
 use records::UserId;
 
-use crate::world::{World, ids, said, talk, wanted, worker};
+use crate::world::{World, fail, ids, olga, said, talk, wanted, worker};
 
-const FAIL: Transition =
-    Transition::Fail { code: FailureCode::ModelTimeout, retry_after: None, jitter_permille: 0 };
+const FAIL: Transition = fail(FailureCode::ModelTimeout);
 
 /// One job in each queue.
 async fn one_in_each(world: &World) -> (JobId, JobId) {
@@ -35,7 +33,7 @@ async fn a_claim_reads_its_own_queue() {
 async fn a_job_is_claimed_when_it_is_ready_and_not_before() {
     let world = World::new().await;
     let run = world.claimed("c").await;
-    world.ledger.settle(&run.lease_token(), FAIL).await.unwrap();
+    world.ledger.settle(&run.lease_token(), FAIL, None).await.unwrap();
     assert_eq!(world.claimed_ids(Queue::Creation).await, [], "it backs off");
     world.age(&run.job.id, Duration::minutes(2)).await;
     assert_eq!(world.claimed_ids(Queue::Creation).await, [run.job.id]);
@@ -68,11 +66,10 @@ async fn a_claim_skips_a_locked_job() {
 async fn a_paused_queue_is_not_claimed_from() {
     let world = World::new().await;
     let (creation, finalization) = one_in_each(&world).await;
-    let action = OperatorAction { operator: "olga".into(), reason: "a test".into() };
-    Operations::new(&world.ledger).pause(Queue::Creation, &action).await.unwrap();
+    world.operations().pause(Queue::Creation, &olga()).await.unwrap();
     assert_eq!(world.claimed_ids(Queue::Creation).await, []);
     assert_eq!(world.claimed_ids(Queue::Finalization).await, [finalization]);
-    Operations::new(&world.ledger).resume(Queue::Creation, &action).await.unwrap();
+    world.operations().resume(Queue::Creation, &olga()).await.unwrap();
     assert_eq!(world.claimed_ids(Queue::Creation).await, [creation]);
 }
 

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use db::Error;
 use job::FailureCode;
-use ledger::Transition;
 use tokio::time::timeout;
 
-use crate::world::World;
+use crate::world::{World, fail};
 
 /// From now on no change of the job of `bad` is kept, and none is refused.
 async fn nothing_is_kept_of_the_bad_one(world: &World) {
@@ -25,9 +24,8 @@ async fn a_verb_that_always_comes_second_says_so() {
     let world = World::new().await;
     let token = world.claimed("bad").await.lease_token();
     nothing_is_kept_of_the_bad_one(&world).await;
-    let transition =
-        Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    let said = timeout(Duration::from_secs(30), world.ledger.settle(&token, transition)).await;
+    let transition = fail(FailureCode::InvalidJob);
+    let said = timeout(Duration::from_secs(30), world.ledger.settle(&token, transition, None)).await;
     let said = said.expect("it does not try for ever");
     assert!(matches!(said, Err(Error::Contended { .. })), "{said:?}");
 }

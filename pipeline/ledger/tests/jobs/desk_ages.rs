@@ -1,14 +1,9 @@
 //! Which dead letters are counted and replayed: those of a filter's ages, and no more than there is patience for.
 
-use ledger::OperatorAction;
-use operations::{Cause, Causes, JobFilter, Operations, ReplayOrder, Started};
+use operations::{Cause, Causes, JobFilter, ReplayOrder, Started};
 use uuid::Uuid;
 
-use crate::world::World;
-
-fn olga() -> OperatorAction {
-    OperatorAction { operator: "olga".into(), reason: "the cause is fixed".into() }
-}
+use crate::world::{World, olga};
 
 fn order(filter: JobFilter) -> ReplayOrder {
     ReplayOrder { filter, words: "since a week".into(), from_scratch: false, per_minute: 60, in_flight: 1 }
@@ -27,15 +22,13 @@ async fn replayed_since() -> (World, JobFilter) {
 async fn ages_of_dead_letters_count_from_their_last_admission_whatever_status_was_asked_for() {
     let (world, since) = replayed_since().await;
     for status in [None, Some("completed".to_owned())] {
-        let causes =
-            Operations::new(&world.ledger).causes(&JobFilter { status, ..since.clone() }).await.unwrap();
+        let causes = world.operations().causes(&JobFilter { status, ..since.clone() }).await.unwrap();
         let one = Cause { code: "invalid_job".into(), jobs: 1, settled: 0 };
         assert_eq!(causes, Causes { codes: vec![one], cut: false });
     }
     for (n, status) in [(1, None), (2, Some("completed".to_owned()))] {
         let order = order(JobFilter { status, ..since.clone() });
-        let started =
-            Operations::new(&world.ledger).start_replay(Uuid::from_u128(n), &order, &olga()).await.unwrap();
+        let started = world.operations().start_replay(Uuid::from_u128(n), &order, &olga()).await.unwrap();
         assert!(matches!(started, Started::Running(view) if view.items == 1));
     }
 }
@@ -50,7 +43,7 @@ async fn causes_say_that_they_were_cut_at_ten_thousand() {
         insert into finalization_jobs select * from copied; drop table copied";
     world.database.seed(&[copied]).await;
     let counted = async || {
-        let causes = Operations::new(&world.ledger).causes(&JobFilter::default()).await.unwrap();
+        let causes = world.operations().causes(&JobFilter::default()).await.unwrap();
         (causes.codes[0].jobs, causes.cut)
     };
     assert_eq!(counted().await, (10_000, false));
@@ -70,12 +63,9 @@ async fn a_long_list_may_take_longer_than_a_verb() {
                  for each row execute function may_take_a_minute()",
         )
         .await;
-    let started = Operations::new(&world.ledger)
-        .start_replay(Uuid::from_u128(1), &order(since), &olga())
-        .await
-        .unwrap();
+    let started = world.operations().start_replay(Uuid::from_u128(1), &order(since), &olga()).await.unwrap();
     let Started::Running(view) = started else { panic!("there is one") };
-    let listed = Operations::new(&world.ledger).replay_operations(9).await.unwrap();
+    let listed = world.operations().replay_operations(9).await.unwrap();
     assert_eq!(listed, [*view]);
-    assert_eq!(Operations::new(&world.ledger).replay_operations(0).await.unwrap(), []);
+    assert_eq!(world.operations().replay_operations(0).await.unwrap(), []);
 }

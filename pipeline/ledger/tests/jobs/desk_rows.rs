@@ -3,8 +3,8 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, Surroundings};
-use ledger::{Ledger, Operation, OperatorAction, Results, Settings, Transition};
-use operations::{ActionFilter, JobFilter, JobPage, Operations, Process, RunCounts};
+use ledger::{Ledger, Operation, OperatorAction, Results, Settings};
+use operations::{ActionFilter, JobFilter, JobPage, Process, RunCounts};
 use records::{ConversationId, UserId};
 
 use crate::{
@@ -17,7 +17,7 @@ fn by(operator: &str) -> OperatorAction {
 }
 
 async fn page(world: &World, job: &JobId) -> JobPage {
-    Operations::new(&world.ledger).job_page(job).await.unwrap().unwrap()
+    world.operations().job_page(job).await.unwrap().unwrap()
 }
 
 async fn around(world: &World, job: &JobId) -> Surroundings {
@@ -25,7 +25,7 @@ async fn around(world: &World, job: &JobId) -> Surroundings {
 }
 
 async fn seen(world: &World, process: &Process) {
-    Operations::new(&world.ledger).report_process(process, &RunCounts::default()).await.unwrap();
+    world.operations().report_process(process, &RunCounts::default()).await.unwrap();
 }
 
 async fn complete(world: &World, job: &JobId, engine: &str) {
@@ -72,12 +72,7 @@ async fn a_job_that_moves_while_its_page_is_read_is_read_once_more() {
     let job = world.admitted("c").await;
     let moved = "lock table operator_actions in access exclusive mode; \
         update finalization_jobs set version = version + 7";
-    let page = world
-        .database
-        .overtaken_by(moved, Operations::new(&world.ledger).job_page(&job))
-        .await
-        .unwrap()
-        .unwrap();
+    let page = world.database.overtaken_by(moved, world.operations().job_page(&job)).await.unwrap().unwrap();
     assert_eq!(page.view.version, world.view(&job).await.version);
 }
 
@@ -166,13 +161,13 @@ async fn surroundings_are_those_of_the_job_s_own_queue() {
     let (job, other) = (world.admitted("c").await, world.deferred("d").await);
     let other = world.ledger.finalize(&world.ann, &other, None).await.unwrap().unwrap().unwrap();
     seen(&world, &process("host:1", 4)).await;
-    assert!(Operations::new(&world.ledger).pause(Queue::Finalization, &by("olga")).await.unwrap());
+    assert!(world.operations().pause(Queue::Finalization, &by("olga")).await.unwrap());
     assert_eq!(around(&world, &job).await.paused, None);
-    assert!(Operations::new(&world.ledger).pause(Queue::Creation, &by("pia")).await.unwrap());
+    assert!(world.operations().pause(Queue::Creation, &by("pia")).await.unwrap());
     assert_eq!(around(&world, &job).await.paused.unwrap().0, "pia");
     assert_eq!(around(&world, &other).await.paused.unwrap().0, "olga");
     for queue in [Queue::Finalization, Queue::Creation] {
-        assert!(Operations::new(&world.ledger).resume(queue, &by("olga")).await.unwrap());
+        assert!(world.operations().resume(queue, &by("olga")).await.unwrap());
     }
     // One lease is held in each queue, one has run out, and one is of a run with keys of its person's own.
     world.claim(&other).await;
@@ -224,15 +219,14 @@ async fn jobs_are_listed_by_every_filter_alone() {
     let jobs = street.admitted().await;
     for (job, code) in jobs.iter().zip([FailureCode::ModelTimeout, FailureCode::ModelUnavailable]) {
         let run = world.claim(job).await;
-        let transition = Transition::Fail { code, retry_after: None, jitter_permille: 0 };
-        world.ledger.settle(&run.lease_token(), transition).await.unwrap();
+        world.fail(&run, code).await;
     }
     world.claim(&jobs[2]).await;
     let finished = world.admitted("finished").await;
     complete(world, &finished, "test").await;
     world.dead("dead", FailureCode::InvalidJob).await;
     let listed = async |filter: JobFilter| {
-        let page = Operations::new(&world.ledger).jobs_page(&JobFilter { limit: 9, ..filter }).await.unwrap();
+        let page = world.operations().jobs_page(&JobFilter { limit: 9, ..filter }).await.unwrap();
         let mut jobs: Vec<JobId> = page.jobs.into_iter().map(|view| view.job.id).collect();
         jobs.sort();
         jobs
@@ -262,7 +256,7 @@ async fn jobs_are_listed_by_every_filter_alone() {
     );
     let unsettled = JobFilter { unsettled: true, ..new("queued") };
     assert_eq!(listed(unsettled).await.len(), 2, "what has not ended is not settled");
-    let five = Operations::new(&world.ledger).jobs_page(&JobFilter { limit: 5, ..all() }).await.unwrap();
+    let five = world.operations().jobs_page(&JobFilter { limit: 5, ..all() }).await.unwrap();
     assert_eq!((five.jobs.len(), five.next), (5, None), "there is nothing behind the fifth of five");
 }
 
@@ -279,13 +273,12 @@ async fn actions_are_listed_by_every_filter_alone() {
         .unwrap()
         .unwrap()
         .unwrap();
-    Operations::new(&world.ledger).pause(Queue::Creation, &by("pia")).await.unwrap();
+    world.operations().pause(Queue::Creation, &by("pia")).await.unwrap();
     world.run("insert into operator_actions (user_id, action_id, subject, action, operator, reason, created_at) values \
         ('ann', 'x1', 'w', 'enable_webhook', 'rosa', 'r', now()), ('ann', 'x2', 'v', 'enable_webhook', 'rosa', 'r', now()), \
         ('bob', 'x3', 'w', 'enable_webhook', 'rosa', 'r', now())").await;
     let listed = async |filter: ActionFilter| {
-        let actions =
-            Operations::new(&world.ledger).actions(&ActionFilter { limit: 9, ..filter }).await.unwrap();
+        let actions = world.operations().actions(&ActionFilter { limit: 9, ..filter }).await.unwrap();
         let mut listed: Vec<String> =
             actions.into_iter().map(|action| format!("{} {}", action.operator, action.action)).collect();
         listed.sort();
@@ -297,7 +290,7 @@ async fn actions_are_listed_by_every_filter_alone() {
     assert_eq!(listed(ActionFilter { job: Some((world.ann.clone(), other)), ..all() }).await, ["pia replay"]);
     let about = ActionFilter { about: Some((world.ann.clone(), "w".into())), ..all() };
     assert_eq!(listed(about).await, ["rosa enable_webhook"]);
-    let first = Operations::new(&world.ledger).actions(&ActionFilter { limit: 4, ..all() }).await.unwrap();
+    let first = world.operations().actions(&ActionFilter { limit: 4, ..all() }).await.unwrap();
     let last = first.last().unwrap();
     let before = Some((last.created_at, last.action_id.clone()));
     assert_eq!(listed(ActionFilter { before, ..all() }).await.len(), 2);
@@ -320,15 +313,15 @@ async fn an_examination_counts_each_kind_by_itself() {
                  where conversation_id = 'leased'",
         )
         .await;
-    let found = Operations::new(&world.ledger).examine().await.unwrap();
+    let found = world.operations().examine().await.unwrap();
     assert_eq!((found.unwatched_leases, found.without_owners), (1, 0));
     world.run("update finalization_jobs set reconcile_after_at = now() - interval '2 hours'").await;
-    let found = Operations::new(&world.ledger).examine().await.unwrap();
+    let found = world.operations().examine().await.unwrap();
     assert_eq!((found.unwatched_leases, found.without_owners), (2, 3), "a queued job waits for a slot");
     assert!(world.ledger.db().is_migrated().await.unwrap());
     world.run("update _sqlx_migrations set success = false where version = (select max(version) from _sqlx_migrations)").await;
     assert_eq!(
-        Operations::new(&world.ledger).examine().await.unwrap().missing_migrations.len(),
+        world.operations().examine().await.unwrap().missing_migrations.len(),
         1,
         "it was begun and not ended"
     );
@@ -343,7 +336,7 @@ async fn whoever_waits_for_a_moment_does_not_wait_for_long() {
     let ann = world.ann.clone();
     let waits = tokio::spawn(async move { waiting.change_user(&ann, &Default::default()).await });
     world.database.until_somebody_waits().await;
-    assert_eq!(Operations::new(&world.ledger).examine().await.unwrap().waiting_for_locks, 0);
+    assert_eq!(world.operations().examine().await.unwrap().waiting_for_locks, 0);
     sqlx::raw_sql("rollback").execute(&mut held).await.unwrap();
     waits.await.unwrap().unwrap();
 }
@@ -354,7 +347,7 @@ async fn an_overview_counts_processes_that_live_and_minutes_each_for_itself() {
     let mut counts = RunCounts { completed: 1, ..RunCounts::default() };
     counts.lengths[0] = 1;
     for id in ["host:1", "host:2", "host:3"] {
-        Operations::new(&world.ledger).report_process(&process(id, 2), &counts).await.unwrap();
+        world.operations().report_process(&process(id, 2), &counts).await.unwrap();
     }
     seen(&world, &Process { stopping: true, ..process("host:2", 2) }).await;
     world
@@ -365,9 +358,9 @@ async fn an_overview_counts_processes_that_live_and_minutes_each_for_itself() {
                  where process_id = 'host:3'",
         )
         .await;
-    let overview = Operations::new(&world.ledger).overview().await.unwrap();
+    let overview = world.operations().overview().await.unwrap();
     assert_eq!((overview.living, overview.slots), (1, (2, 2)));
-    let minutes = Operations::new(&world.ledger).activity(1).await.unwrap();
+    let minutes = world.operations().activity(1).await.unwrap();
     let mut completed: Vec<i64> =
         minutes.iter().map(|minute| minute.completed).filter(|completed| *completed > 0).collect();
     completed.sort_unstable();

@@ -1,11 +1,10 @@
 //! A dead letter discards its conversation, and whatever opens that again takes this back, but no discard of a person's.
 
 use job::{FailureCode, JobId};
-use ledger::{Operation, OperatorAction, Transition};
 use records::ConversationId;
 use serde_json::{Value, json};
 
-use crate::world::{World, talk};
+use crate::world::{REPLAY, World, talk};
 
 /// A conversation `c` that failed; its owner may have discarded it before, long ago.
 async fn failed(by_person: bool) -> (World, JobId) {
@@ -14,9 +13,7 @@ async fn failed(by_person: bool) -> (World, JobId) {
     if by_person {
         world.run("update conversations set discarded = true, discarded_by_person = true").await;
     }
-    let transition =
-        Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&run.lease_token(), transition).await.unwrap();
+    world.fail(&run, FailureCode::InvalidJob).await;
     assert_eq!(marks(&world).await, ("failed".into(), true, !by_person));
     world.run("update conversations set updated_at = now() - interval '9 days'").await;
     (world, run.job.id)
@@ -24,10 +21,7 @@ async fn failed(by_person: bool) -> (World, JobId) {
 
 /// The status, and whether it is discarded, and by its failure.
 async fn marks(world: &World) -> (String, bool, bool) {
-    sqlx::query_as("select status, discarded, discarded_by_failure from conversations")
-        .fetch_one(&world.pool)
-        .await
-        .unwrap()
+    world.row("select status, discarded, discarded_by_failure from conversations").await
 }
 
 async fn opened_by(how: &str, world: &World, job: &JobId) {
@@ -37,16 +31,7 @@ async fn opened_by(how: &str, world: &World, job: &JobId) {
         "a finalize" => drop(world.ledger.finalize(ann, &id, None).await.unwrap().unwrap()),
         "a reprocess" => drop(world.ledger.reprocess(ann, &id, None).await.unwrap().unwrap()),
         _ => {
-            let action = OperatorAction { operator: "olga".into(), reason: "it was our fault".into() };
-            drop(
-                world
-                    .ledger
-                    .operate(job, Operation::Replay { from_scratch: false }, &action, None)
-                    .await
-                    .unwrap()
-                    .unwrap()
-                    .unwrap(),
-            );
+            drop(world.operate(job, REPLAY).await.unwrap());
         }
     }
 }
@@ -66,9 +51,8 @@ async fn what_opens_a_failed_conversation_takes_its_failures_discard_back_and_no
 
 #[tokio::test]
 async fn what_a_finalize_knows_of_a_meeting_stands_beside_what_was_there() {
-    let data = async |world: &World| -> Value {
-        sqlx::query_scalar("select external_data from conversations").fetch_one(&world.pool).await.unwrap()
-    };
+    let data =
+        async |world: &World| -> Value { world.value("select external_data from conversations").await };
     let world = World::new().await;
     let id = world.deferred("c").await;
     world.run("update conversations set external_data = '{\"sent_by\": \"a clock\"}'").await;

@@ -1,22 +1,15 @@
 //! A user who is erased while a run is under way, and created again under the same id.
 
 use job::{FailureCode, Outcome, State};
-use ledger::{
-    CheckpointKey, Claimed, Finished, Operation, OperatorAction, Renewal, ReprocessRefusal, Results, Spent,
-    Transition,
-};
-use operations::{ErasureStep, Operations};
+use ledger::{CheckpointKey, Claimed, Finished, Renewal, ReprocessRefusal, Results, Spent};
+use operations::ErasureStep;
 use records::ConversationId;
 
-use crate::world::{World, completion, talk};
-
-fn action() -> OperatorAction {
-    OperatorAction { operator: "olga".into(), reason: "asked for by the user".into() }
-}
+use crate::world::{REPLAY, World, completion, fail, olga, talk};
 
 async fn erase(world: &World) {
-    Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
-    while Operations::new(&world.ledger).erase_some(&world.ann).await.unwrap() != ErasureStep::Done {}
+    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
+    while world.operations().erase_some(&world.ann).await.unwrap() != ErasureStep::Done {}
 }
 
 /// Says all that a run can say, and that nothing of it was written.
@@ -28,8 +21,8 @@ async fn assert_refused(world: &World, old: &Claimed) {
     assert!(!world.ledger.spend(&old.lease_token(), &[spent]).await.unwrap());
     let renewed = world.ledger.renew(&[old.lease_token()]).await.unwrap();
     assert!(renewed.iter().all(|renewal| *renewal == Renewal::Lost), "{renewed:?}");
-    let fail = Transition::Fail { code: FailureCode::Internal, retry_after: None, jitter_permille: 0 };
-    let settled = world.ledger.settle(&old.lease_token(), fail).await.unwrap();
+    let failed = fail(FailureCode::Internal);
+    let settled = world.ledger.settle(&old.lease_token(), failed, None).await.unwrap();
     assert!(!matches!(settled, ledger::Answer::Granted { .. }), "{settled:?}");
     let results = Results { engine: "e".into(), ..Results::default() };
     let finished = world.ledger.complete(&completion(old, Outcome::Kept, results)).await.unwrap();
@@ -78,21 +71,13 @@ async fn nothing_is_admitted_for_a_user_who_is_being_deleted() {
     let world = World::new().await;
     let waiting = world.deferred("waiting").await;
     let dead = world.dead("dead", FailureCode::NoContent).await;
-    Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
 
     assert!(world.ledger.create_conversation(&world.ann, talk("new")).await.is_err());
     assert!(world.ledger.finalize(&world.ann, &waiting, None).await.unwrap().is_err());
     let again = world.ledger.reprocess(&world.ann, &ConversationId::new("dead"), None).await.unwrap();
     assert_eq!(again.unwrap_err(), ReprocessRefusal::NoConversation);
-    assert!(
-        world
-            .ledger
-            .operate(&dead, Operation::Replay { from_scratch: false }, &action(), None)
-            .await
-            .unwrap()
-            .unwrap()
-            .is_err()
-    );
+    assert!(world.operate(&dead, REPLAY).await.is_err());
     let live = "select count(*) from finalization_jobs where status in ('queued', 'leased', 'blocked_byok')";
     assert_eq!(world.count(live).await, 0);
 }
@@ -101,9 +86,9 @@ async fn nothing_is_admitted_for_a_user_who_is_being_deleted() {
 async fn erasure_withdraws_a_running_job_first_and_raises_its_epoch() {
     let world = World::new().await;
     let old = world.claimed("c").await;
-    Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
     assert_eq!(
-        Operations::new(&world.ledger).erase_some(&world.ann).await.unwrap(),
+        world.operations().erase_some(&world.ann).await.unwrap(),
         ErasureStep::Removed("conversations", 1)
     );
     let job = world.job(&old.job.id).await;

@@ -62,12 +62,12 @@ async fn an_examination_names_what_endangers_commits_and_what_holds_vacuum_back(
 #[tokio::test]
 async fn paused_queues_are_listed_with_who_paused_them_and_why() {
     let world = World::new().await;
-    assert_eq!(Operations::new(&world.ledger).pauses().await.unwrap(), []);
+    assert_eq!(world.operations().pauses().await.unwrap(), []);
     for (queue, operator) in [(Queue::Finalization, "olga"), (Queue::Creation, "otto")] {
         let action = OperatorAction { operator: operator.into(), reason: format!("{operator} looks") };
-        assert!(Operations::new(&world.ledger).pause(queue, &action).await.unwrap());
+        assert!(world.operations().pause(queue, &action).await.unwrap());
     }
-    let pauses = Operations::new(&world.ledger).pauses().await.unwrap();
+    let pauses = world.operations().pauses().await.unwrap();
     let shown: Vec<_> = pauses.iter().map(|pause| (pause.queue.as_str(), pause.reason.as_str())).collect();
     assert_eq!(shown, [("creation", "otto looks"), ("finalization", "olga looks")]);
     assert_eq!(pauses[0].operator, "otto");

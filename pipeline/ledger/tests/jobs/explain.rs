@@ -30,19 +30,6 @@ pub(crate) const HISTORY: &str = "insert into users (user_id) select 'u' || n fr
 /// As often as it takes for the server to prefer a generic plan.
 const TIMES: usize = 8;
 
-/// Scans of a table since the database was made: sequential ones, and those of one index.
-async fn scans(world: &World, table: &str, index: &str) -> (i64, i64) {
-    sqlx::query_as(
-        "select t.seq_scan, i.idx_scan from pg_stat_user_tables t join pg_stat_user_indexes i using (relid) \
-         where t.relname = $1 and i.indexrelname = $2",
-    )
-    .bind(table)
-    .bind(index)
-    .fetch_one(&world.pool)
-    .await
-    .unwrap()
-}
-
 /// Runs a verb in a process of its own, and asserts that it read each table through the index named with it, each
 /// time, and never whole. A session reports its counts when it ends at the latest, so its end is awaited.
 async fn assert_uses(indexes: &[(&str, &str)], verb: impl AsyncFn(&Ledger, usize)) {
@@ -59,7 +46,7 @@ pub(crate) async fn assert_uses_with(
     world.database.seed(&[HISTORY, "analyze", more]).await;
     let mut before = Vec::new();
     for (table, index) in indexes {
-        before.push(scans(&world, table, index).await);
+        before.push(world.scans(table, index).await);
     }
     let options = world.database.options().application_name("verb");
     let process = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
@@ -69,7 +56,7 @@ pub(crate) async fn assert_uses_with(
     process.db().close().await;
     world.database.until_nobody_is("verb").await;
     for ((table, index), (whole, through)) in indexes.iter().zip(before) {
-        let after = scans(&world, table, index).await;
+        let after = world.scans(table, index).await;
         assert!(after.1 >= through + TIMES as i64, "{index} was used {} times", after.1 - through);
         assert_eq!(after.0, whole, "{table} was read whole");
     }

@@ -11,18 +11,6 @@ const KEY: CheckpointKey = CheckpointKey { stage: "structure", version: 1, diges
 const CHECKPOINTS: &str = "select count(*) from stage_checkpoints";
 
 #[tokio::test]
-async fn a_checkpoint_of_an_old_claim_is_not_written() {
-    let world = World::new().await;
-    let old = world.claimed("c").await;
-    world.age(&old.job.id, Duration::seconds(31)).await;
-    let new = world.claim(&old.job.id).await;
-    assert!(!world.ledger.record(&old.lease_token(), &KEY, &json!("old"), false, &[]).await.unwrap());
-    assert_eq!(world.count(CHECKPOINTS).await, 0);
-    assert!(world.ledger.record(&new.lease_token(), &KEY, &json!("new"), false, &[]).await.unwrap());
-    assert_eq!(world.ledger.recall(&new.lease_token(), &KEY).await.unwrap(), Some(json!("new")));
-}
-
-#[tokio::test]
 async fn of_two_checkpoints_under_one_key_the_first_stands() {
     let world = World::new().await;
     let run = world.claimed("c").await;
@@ -36,7 +24,7 @@ async fn a_lost_lease_records_nothing_even_when_nobody_took_over() {
     let world = World::new().await;
     let run = world.claimed("c").await;
     let released =
-        world.ledger.settle(&run.lease_token(), Transition::Release { delay: Duration::zero() }).await;
+        world.ledger.settle(&run.lease_token(), Transition::Release { delay: Duration::zero() }, None).await;
     assert!(matches!(released.unwrap(), Answer::Granted { state: State::Queued { .. }, .. }));
     assert!(!world.ledger.record(&run.lease_token(), &KEY, &json!(1), false, &[]).await.unwrap());
     assert_eq!(world.count(CHECKPOINTS).await, 0);

@@ -16,13 +16,8 @@ use crate::{
 
 /// What rows each table gave, by scans of its own and of its indexes.
 pub(crate) async fn reads(world: &World) -> BTreeMap<String, i64> {
-    let rows: Vec<(String, i64)> = sqlx::query_as(
-        "select t.relname, (t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0))::bigint \
-         from pg_stat_user_tables t left join pg_stat_user_indexes i using (relid) group by t.relid, t.relname, t.seq_tup_read",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+    let rows: Vec<(String, i64)> = world.rows("select t.relname, (t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0))::bigint \
+         from pg_stat_user_tables t left join pg_stat_user_indexes i using (relid) group by t.relid, t.relname, t.seq_tup_read").await;
     rows.into_iter().collect()
 }
 
@@ -106,15 +101,10 @@ async fn a_plan_that_was_made_for_a_small_table_reads_no_more_of_a_large_one() {
 #[tokio::test]
 async fn no_table_that_grows_fast_is_counted_while_it_is_small() {
     let world = World::new().await;
-    let eager: Vec<String> = sqlx::query_scalar(
-        "select relname::text from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace \
+    let eager: Vec<String> = world.list("select relname::text from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace \
              and relname = any(array['conversations', 'transcript_segments', 'finalization_jobs', \
                  'finalization_admissions', 'stage_checkpoints', 'action_items', 'memories', 'webhook_deliveries']) \
              and not coalesce(reloptions, '{}') @> \
-                 '{autovacuum_analyze_threshold=1000,autovacuum_vacuum_threshold=1000}'",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+                 '{autovacuum_analyze_threshold=1000,autovacuum_vacuum_threshold=1000}'").await;
     assert_eq!(eager, Vec::<String>::new());
 }

@@ -2,18 +2,18 @@
 
 use job::{JobId, NextOwner, Queue, Why};
 use ledger::ClaimRequest;
-use operations::{Operations, Process, RunCounts};
+use operations::{Process, RunCounts};
 
 use crate::world::{World, process, wanted, worker};
 
 const NOT_SEEN: &str = "update service_processes set seen_at = now() - interval '12 seconds'";
 
 async fn seen(world: &World, process: &Process) {
-    Operations::new(&world.ledger).report_process(process, &RunCounts::default()).await.unwrap();
+    world.operations().report_process(process, &RunCounts::default()).await.unwrap();
 }
 
 async fn why(world: &World, job: &JobId) -> Why {
-    Operations::new(&world.ledger).job_page(job).await.unwrap().unwrap().why
+    world.operations().job_page(job).await.unwrap().unwrap().why
 }
 
 /// A job whose lease is held by the process `host:1`, which was just seen.
@@ -57,7 +57,7 @@ async fn who_took_its_leave_is_not_seen_and_still_renews() {
 async fn a_lease_whose_process_has_ended_is_not_called_running() {
     let world = World::new().await;
     let job = held(&world).await;
-    Operations::new(&world.ledger).forget_process("host:1").await.unwrap();
+    world.operations().forget_process("host:1").await.unwrap();
     assert_eq!(why(&world, &job).await.guard(), "running", "who has only claimed may not have been seen yet");
     world.run("update finalization_jobs set lease_claimed_at = now() - interval '12 seconds'").await;
     let gone = why(&world, &job).await;
@@ -77,6 +77,6 @@ async fn an_expired_lease_is_promised_to_those_alone_who_live() {
     world.run(NOT_SEEN).await;
     seen(&world, &process("host:2", 0)).await;
     assert_eq!(heir().await, NextOwner::NoWorker);
-    Operations::new(&world.ledger).forget_process("host:2").await.unwrap();
+    world.operations().forget_process("host:2").await.unwrap();
     assert_eq!(heir().await, NextOwner::Nobody);
 }

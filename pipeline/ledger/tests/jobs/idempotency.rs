@@ -6,7 +6,7 @@ use ledger::{Answer, Claimed, Finished, NewItem, NewMemory, Renewal, Results, Tr
 use records::MemoryCategory;
 use serde_json::json;
 
-use crate::world::{World, completion};
+use crate::world::{World, completion, fail};
 
 async fn complete(world: &World, claimed: &Claimed, results: &Results) -> Finished {
     world.ledger.complete(&completion(claimed, Outcome::Kept, results.clone())).await.unwrap()
@@ -49,30 +49,16 @@ async fn a_failure_that_is_said_again_spends_one_attempt() {
     let world = World::new().await;
     for (talk, code) in [("queued", FailureCode::ModelTimeout), ("dead", FailureCode::InvalidJob)] {
         let claimed = world.claimed(talk).await;
-        let transition = Transition::Fail { code, retry_after: None, jitter_permille: 0 };
-        let first = world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
+        let transition = fail(code);
+        let first = world.ledger.settle(&claimed.lease_token(), transition, None).await.unwrap();
         assert!(matches!(first, Answer::Granted { .. }), "{first:?}");
 
-        assert_eq!(world.ledger.settle(&claimed.lease_token(), transition).await.unwrap(), first);
+        assert_eq!(world.ledger.settle(&claimed.lease_token(), transition, None).await.unwrap(), first);
         assert_eq!(world.job(&claimed.job.id).await.attempts, 1);
     }
     let claimed = world.claimed("parked").await;
-    let first = world.ledger.settle(&claimed.lease_token(), Transition::Park).await.unwrap();
-    assert_eq!(world.ledger.settle(&claimed.lease_token(), Transition::Park).await.unwrap(), first);
-}
-
-#[tokio::test]
-async fn a_failure_after_the_lease_was_taken_away_is_still_refused() {
-    let world = World::new().await;
-    let claimed = world.claimed("c").await;
-    world.age(&claimed.job.id, chrono::Duration::seconds(31)).await;
-    world.ledger.reconcile(&claimed.job.id).await.unwrap();
-
-    let transition =
-        Transition::Fail { code: FailureCode::ModelTimeout, retry_after: None, jitter_permille: 0 };
-    let answer = world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
-    assert!(matches!(answer, Answer::Refused(_)), "{answer:?}");
-    assert_eq!(world.job(&claimed.job.id).await.attempts, 0);
+    let first = world.ledger.settle(&claimed.lease_token(), Transition::Park, None).await.unwrap();
+    assert_eq!(world.ledger.settle(&claimed.lease_token(), Transition::Park, None).await.unwrap(), first);
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ async fn second_revision(world: &World) -> Claimed {
 }
 
 async fn ids(world: &World, sql: &'static str) -> Vec<String> {
-    sqlx::query_scalar(sql).fetch_all(&world.pool).await.unwrap()
+    world.list(sql).await
 }
 
 #[tokio::test]

@@ -3,14 +3,11 @@
 use std::time::Duration;
 
 use job::{JobId, Queue, State};
-use ledger::{
-    CreateOutcome, FinalizedWithKeys, NamedClaim, NewConversation, OperatorAction, Transition, WithKeys,
-};
-use operations::Operations;
+use ledger::{CreateOutcome, FinalizeOutcome, NamedClaim, NewConversation, WithKeys};
 use records::ConversationId;
 use store::UserChange;
 
-use crate::world::{World, said, talk, worker};
+use crate::world::{World, olga, said, talk, worker};
 
 /// The four ways in.
 const WAYS: [&str; 4] = ["create", "create again", "finalize", "reprocess"];
@@ -29,8 +26,7 @@ async fn prepared(world: &World, way: &str) -> ConversationId {
             world.ledger.create_conversation(&world.ann, session()).await.unwrap();
             let run = world.claim(&JobId::derive("ann", "c", 1)).await;
             let code = job::FailureCode::InvalidJob;
-            let transition = Transition::Fail { code, retry_after: None, jitter_permille: 0 };
-            world.ledger.settle(&run.lease_token(), transition).await.unwrap();
+            world.fail(&run, code).await;
         }
     }
     id
@@ -52,7 +48,7 @@ async fn admit_prepared(world: &World, way: &str, keys: Option<WithKeys<'_>>) ->
         return match keys {
             None => (ledger.finalize(ann, &id, None).await.unwrap().unwrap().unwrap(), false),
             Some(keys) => {
-                let FinalizedWithKeys { job, claimed, .. } =
+                let FinalizeOutcome { job, claimed, .. } =
                     ledger.finalize_with_keys(ann, &id, None, keys).await.unwrap().unwrap();
                 (job.unwrap(), claimed.is_some())
             }
@@ -105,16 +101,6 @@ async fn the_jobs_of_a_marked_person_wait_for_keys() {
 }
 
 #[tokio::test]
-async fn a_marked_person_without_keys_has_nothing_processed_again() {
-    let world = World::new().await;
-    let id = prepared(&world, "reprocess").await;
-    let marked = UserChange { requires_byok: Some(true), ..UserChange::default() };
-    world.ledger.change_user(&world.ann, &marked).await.unwrap().unwrap();
-    let refused = world.ledger.reprocess(&world.ann, &id, None).await.unwrap().unwrap_err();
-    assert_eq!(refused, ledger::ReprocessRefusal::KeysRequired);
-}
-
-#[tokio::test]
 async fn what_came_with_keys_and_found_no_slot_waits_for_whoever_holds_them() {
     for way in WAYS {
         let world = World::new().await;
@@ -146,10 +132,9 @@ async fn what_came_with_keys_and_found_a_slot_is_leased_in_the_same_commit() {
 async fn while_a_queue_is_paused_keys_claim_nothing_from_it() {
     for way in WAYS {
         let world = World::new().await;
-        let olga = OperatorAction { operator: "olga".into(), reason: "fire".into() };
         prepared(&world, way).await;
         for queue in [Queue::Creation, Queue::Finalization] {
-            assert!(Operations::new(&world.ledger).pause(queue, &olga).await.unwrap());
+            assert!(world.operations().pause(queue, &olga()).await.unwrap());
         }
         let claimant = worker("k");
         let (job, leased) = admit_prepared(&world, way, Some(WithKeys { claimant: Some(&claimant) })).await;
@@ -160,7 +145,7 @@ async fn while_a_queue_is_paused_keys_claim_nothing_from_it() {
 
         let queue = world.job(&job).await.queue;
         let other = if queue == Queue::Creation { Queue::Finalization } else { Queue::Creation };
-        assert!(Operations::new(&world.ledger).resume(queue, &olga).await.unwrap());
+        assert!(world.operations().resume(queue, &olga()).await.unwrap());
         let granted = asked().await;
         assert!(
             matches!(granted, NamedClaim::Granted { retry: false, .. }),
@@ -175,8 +160,7 @@ async fn keys_that_have_nothing_more_to_do_learn_it_from_a_paused_queue() {
     let claimant = worker("k");
     let (job, _) = admit(&world, "create", Some(WithKeys { claimant: None })).await;
     world.ledger.delete_conversation(&world.ann, &ConversationId::new("c")).await.unwrap();
-    let olga = OperatorAction { operator: "olga".into(), reason: "fire".into() };
-    assert!(Operations::new(&world.ledger).pause(Queue::Creation, &olga).await.unwrap());
+    assert!(world.operations().pause(Queue::Creation, &olga()).await.unwrap());
     let over = NamedClaim::Over("completed");
     assert_eq!(world.ledger.claim_with_keys(&job, &claimant).await.unwrap(), over);
 }

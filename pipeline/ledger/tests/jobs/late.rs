@@ -25,7 +25,7 @@ async fn a_late_renewal_takes_back_the_crash_and_not_the_lease() {
     assert_eq!(world.ledger.renew(&[late.lease_token()]).await.unwrap(), [Renewal::Lost]);
     assert_eq!(world.view(id).await.version, proven.version, "once");
     let released =
-        world.ledger.settle(&late.lease_token(), Transition::Release { delay: Duration::zero() }).await;
+        world.ledger.settle(&late.lease_token(), Transition::Release { delay: Duration::zero() }, None).await;
     assert_eq!(released.unwrap(), Answer::Refused(job::Refusal::LeaseLost), "it stays fenced");
 }
 

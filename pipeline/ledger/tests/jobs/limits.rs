@@ -34,10 +34,7 @@ async fn whatever_writes_is_bounded() {
     world.ledger.renew(&[token]).await.unwrap();
     world.ledger.defer(&world.ann, &job).await.unwrap();
     let bounds: Vec<(String, String, String)> =
-        sqlx::query_as("select distinct locks, statements, idling from noted")
-            .fetch_all(&world.pool)
-            .await
-            .unwrap();
+        world.rows("select distinct locks, statements, idling from noted").await;
     assert_eq!(bounds, [("2s".to_owned(), "10s".to_owned(), "5s".to_owned())]);
     assert_eq!(world.count("select count(distinct at) from noted").await, 3);
 }
@@ -63,7 +60,7 @@ async fn a_session_that_was_idle_for_a_while_and_lives_is_used_again() {
         ledger.db().now().await.unwrap();
         let sessions = "select pid from pg_stat_activity where application_name = 'alive' \
             and datname = current_database()";
-        sqlx::query_scalar(sessions).fetch_all(&world.pool).await.unwrap()
+        world.list(sessions).await
     };
     let before = session().await;
     tokio::time::sleep(Duration::from_millis(1_200)).await;

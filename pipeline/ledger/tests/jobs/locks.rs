@@ -2,11 +2,11 @@
 //! by a row that another session locks further down the order of locks; then the locks that it has by then are checked.
 
 use job::Outcome;
-use ledger::{CheckpointKey, CreateOutcome, NewConversation, Operation, OperatorAction, Results, WithKeys};
+use ledger::{CheckpointKey, CreateOutcome, NewConversation, Results, WithKeys};
 use records::ConversationId;
 use serde_json::json;
 
-use crate::world::{World, completion, said, talk};
+use crate::world::{REPLAY, World, completion, operate, said, talk};
 
 /// Starts `verb`, which stops where `held` holds rows, and answers whether `probe` could lock its row meanwhile. The
 /// verb then goes on to its end.
@@ -83,15 +83,7 @@ async fn who_is_replayed_cannot_be_marked_meanwhile_and_the_conversation_stays()
         let world = World::new().await;
         let job = world.dead("c", job::FailureCode::InvalidJob).await;
         let ledger = world.ledger.clone();
-        let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
-        let verb = async move {
-            ledger
-                .operate(&job, Operation::Replay { from_scratch: false }, &action, None)
-                .await
-                .unwrap()
-                .unwrap()
-                .unwrap()
-        };
+        let verb = async move { operate(&ledger, &job, REPLAY).await.unwrap() };
         let (free, _) = is_free_while(&world, held, verb, probe).await;
         assert!(!free, "{probe}");
     }

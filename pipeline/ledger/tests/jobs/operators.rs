@@ -2,18 +2,14 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, Why};
-use ledger::{ClaimRequest, Operation, OperatorAction, Results, Transition, history::Verb};
-use operations::{ActionFilter, JobFilter, Operations, RunCounts};
+use ledger::{ClaimRequest, Operation, Results, history::Verb};
+use operations::{ActionFilter, JobFilter, RunCounts};
 use records::UserId;
 
-use crate::world::{World, completion, process, wanted, worker};
-
-fn olga() -> OperatorAction {
-    OperatorAction { operator: "olga".into(), reason: "the cause is fixed".into() }
-}
+use crate::world::{REPLAY, World, completion, olga, process, wanted, worker};
 
 async fn verbs(world: &World, job: &JobId) -> Vec<&'static str> {
-    let page = Operations::new(&world.ledger).job_page(job).await.unwrap().unwrap();
+    let page = world.operations().job_page(job).await.unwrap().unwrap();
     page.history.iter().map(|event| event.verb.as_str()).collect()
 }
 
@@ -21,19 +17,13 @@ async fn verbs(world: &World, job: &JobId) -> Vec<&'static str> {
 async fn every_edge_of_a_job_appears_once_in_its_history() {
     let world = World::new().await;
     let job = world.dead("c", FailureCode::InvalidJob).await;
-    world
-        .ledger
-        .operate(&job, Operation::Replay { from_scratch: false }, &olga(), None)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    world.operate(&job, REPLAY).await.unwrap();
     let claimed = world.claim(&job).await;
     world.ledger.renew(&[claimed.lease_token()]).await.unwrap();
     let results = Results { stages: vec![("describe", 61)], ..Results::default() };
     world.ledger.complete(&completion(&claimed, Outcome::Kept, results)).await.unwrap();
 
-    let page = Operations::new(&world.ledger).job_page(&job).await.unwrap().unwrap();
+    let page = world.operations().job_page(&job).await.unwrap().unwrap();
 
     assert_eq!(verbs(&world, &job).await, ["claim", "fail", "replay", "claim", "complete"]);
     let epochs: Vec<i64> = page.history.iter().map(|event| event.epoch).collect();
@@ -57,7 +47,7 @@ async fn claims_in_one_take_are_remembered_each_on_its_own_row() {
         .await
         .unwrap();
     for job in &jobs {
-        let page = Operations::new(&world.ledger).job_page(job).await.unwrap().unwrap();
+        let page = world.operations().job_page(job).await.unwrap().unwrap();
         assert_eq!(page.history.len(), 1);
         assert_eq!(page.history[0].worker.as_deref(), Some("host:1/creation"));
     }
@@ -69,10 +59,9 @@ async fn a_history_keeps_its_newest_lines() {
     let job = world.admitted("c").await;
     for _ in 0..40 {
         let claimed = world.claim(&job).await;
-        let transition = Transition::Release { delay: Duration::zero() };
-        world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
+        world.release(&claimed).await;
     }
-    let history = Operations::new(&world.ledger).job_page(&job).await.unwrap().unwrap().history;
+    let history = world.operations().job_page(&job).await.unwrap().unwrap().history;
     assert_eq!(history.len(), 64);
     assert_eq!(history.last().unwrap().epoch, 40);
 }
@@ -89,7 +78,7 @@ async fn pages_of_jobs_meet_without_gap_or_overlap() {
         let mut filter = JobFilter { status, limit: 3, ..JobFilter::default() };
         let mut seen = Vec::new();
         loop {
-            let page = Operations::new(&world.ledger).jobs_page(&filter).await.unwrap();
+            let page = world.operations().jobs_page(&filter).await.unwrap();
             seen.extend(page.jobs.into_iter().map(|view| view.job.id));
             match page.next {
                 Some(next) => filter.after = Some(next),
@@ -107,7 +96,7 @@ async fn jobs_are_found_by_cause_person_age_and_dispatch() {
     world.dead("other", FailureCode::NoContent).await;
     world.admitted("live").await;
     let found = async |filter: JobFilter| {
-        let page = Operations::new(&world.ledger).jobs_page(&JobFilter { limit: 9, ..filter }).await.unwrap();
+        let page = world.operations().jobs_page(&JobFilter { limit: 9, ..filter }).await.unwrap();
         page.jobs.into_iter().map(|view| view.job.id).collect::<Vec<_>>()
     };
     let by_code = JobFilter { code: Some("invalid_job".into()), ..JobFilter::default() };
@@ -122,13 +111,13 @@ async fn jobs_are_found_by_cause_person_age_and_dispatch() {
     let second = JobFilter { generation: Some(2), ..JobFilter::default() };
     assert_eq!(found(second.clone()).await, []);
     let counted = async |filter: &JobFilter| {
-        let causes = Operations::new(&world.ledger).causes(filter).await.unwrap();
+        let causes = world.operations().causes(filter).await.unwrap();
         causes.codes.into_iter().map(|cause| (cause.code, cause.jobs, cause.settled)).collect::<Vec<_>>()
     };
     let of = |code: &str, settled| (code.to_owned(), 1, settled);
     assert_eq!(counted(&JobFilter::default()).await, [of("invalid_job", 0), of("no_content", 0)]);
-    world.ledger.operate(&dead, Operation::Discard, &olga(), None).await.unwrap().unwrap().unwrap();
-    let last = Operations::new(&world.ledger).job_page(&dead).await.unwrap().unwrap().history.pop().unwrap();
+    world.operate(&dead, Operation::Discard).await.unwrap();
+    let last = world.operations().job_page(&dead).await.unwrap().unwrap().history.pop().unwrap();
     assert_eq!((last.verb, last.code), (Verb::Discard, None), "it died of nothing anew");
     assert_eq!(counted(&by_code).await, [of("invalid_job", 1)]);
     assert_eq!(counted(&JobFilter { unsettled: true, ..JobFilter::default() }).await, [of("no_content", 0)]);
@@ -139,23 +128,18 @@ async fn jobs_are_found_by_cause_person_age_and_dispatch() {
 async fn a_paused_queue_is_explained_and_recorded() {
     let world = World::new().await;
     let job = world.admitted("c").await;
-    Operations::new(&world.ledger)
-        .report_process(&process("host:1", 4), &RunCounts::default())
-        .await
-        .unwrap();
-    assert!(Operations::new(&world.ledger).pause(Queue::Creation, &olga()).await.unwrap());
-    assert!(!Operations::new(&world.ledger).pause(Queue::Creation, &olga()).await.unwrap(), "once");
+    world.operations().report_process(&process("host:1", 4), &RunCounts::default()).await.unwrap();
+    assert!(world.operations().pause(Queue::Creation, &olga()).await.unwrap());
+    assert!(!world.operations().pause(Queue::Creation, &olga()).await.unwrap(), "once");
 
     assert_eq!(world.claimed_ids(Queue::Creation).await, []);
-    let why = Operations::new(&world.ledger).job_page(&job).await.unwrap().unwrap().why;
+    let why = world.operations().job_page(&job).await.unwrap().unwrap().why;
     assert!(why.to_string().starts_with("Its queue, creation, is paused by olga since "), "{why}");
 
-    assert!(Operations::new(&world.ledger).resume(Queue::Creation, &olga()).await.unwrap());
+    assert!(world.operations().resume(Queue::Creation, &olga()).await.unwrap());
     assert_eq!(world.claimed_ids(Queue::Creation).await, [job]);
-    let actions = Operations::new(&world.ledger)
-        .actions(&ActionFilter { limit: 9, ..ActionFilter::default() })
-        .await
-        .unwrap();
+    let actions =
+        world.operations().actions(&ActionFilter { limit: 9, ..ActionFilter::default() }).await.unwrap();
     let verbs: Vec<&str> = actions.iter().map(|action| action.action.as_str()).collect();
     assert_eq!(verbs, ["resume", "pause"]);
 }
@@ -164,10 +148,10 @@ async fn a_paused_queue_is_explained_and_recorded() {
 async fn why_knows_workers_and_slots() {
     let world = World::new().await;
     let (first, second) = (world.admitted("a").await, world.admitted("b").await);
-    let why = async |job: &JobId| Operations::new(&world.ledger).job_page(job).await.unwrap().unwrap().why;
+    let why = async |job: &JobId| world.operations().job_page(job).await.unwrap().unwrap().why;
     assert_eq!(why(&first).await, Why::NoWorkers);
     let one_slot = process("host:1", 1);
-    Operations::new(&world.ledger).report_process(&one_slot, &RunCounts::default()).await.unwrap();
+    world.operations().report_process(&one_slot, &RunCounts::default()).await.unwrap();
     assert_eq!(why(&first).await, Why::NothingWrong);
     assert_eq!(why(&second).await, Why::Behind { ahead: 1 });
     world.claim(&first).await;
@@ -185,19 +169,13 @@ async fn workers_are_shown_with_what_they_hold() {
     let generation = world.job(&job).await.generation;
     world.ledger.claim_delivery(&job, generation, &worker("host:1/creation")).await.unwrap();
     world.ledger.claim_delivery(&stray, generation, &worker("elsewhere")).await.unwrap();
-    Operations::new(&world.ledger)
-        .report_process(&process("host:1", 4), &RunCounts::default())
-        .await
-        .unwrap();
-    Operations::new(&world.ledger)
-        .report_process(&process("host:2", 4), &RunCounts::default())
-        .await
-        .unwrap();
+    world.operations().report_process(&process("host:1", 4), &RunCounts::default()).await.unwrap();
+    world.operations().report_process(&process("host:2", 4), &RunCounts::default()).await.unwrap();
     world
         .run("update service_processes set seen_at = now() - interval '1 minute' where process_id = 'host:2'")
         .await;
 
-    let workers = Operations::new(&world.ledger).workers().await.unwrap();
+    let workers = world.operations().workers().await.unwrap();
 
     let seen: Vec<(&str, bool, usize)> = workers
         .processes
@@ -206,8 +184,8 @@ async fn workers_are_shown_with_what_they_hold() {
         .collect();
     assert_eq!(seen, [("host:1", true, 1), ("host:2", false, 0)]);
     assert_eq!(workers.strays.len(), 1);
-    Operations::new(&world.ledger).forget_process("host:2").await.unwrap();
-    assert_eq!(Operations::new(&world.ledger).workers().await.unwrap().processes.len(), 1);
+    world.operations().forget_process("host:2").await.unwrap();
+    assert_eq!(world.operations().workers().await.unwrap().processes.len(), 1);
 }
 
 #[tokio::test]
@@ -216,29 +194,23 @@ async fn the_overview_counts_what_ended_and_what_died_of_what() {
     world.dead("a", FailureCode::InvalidJob).await;
     let settled = world.dead("b", FailureCode::InvalidJob).await;
     let replayed = world.dead("c", FailureCode::NoContent).await;
-    world.ledger.operate(&settled, Operation::Discard, &olga(), None).await.unwrap().unwrap().unwrap();
-    world
-        .ledger
-        .operate(&replayed, Operation::Replay { from_scratch: false }, &olga(), None)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    world.operate(&settled, Operation::Discard).await.unwrap();
+    world.operate(&replayed, REPLAY).await.unwrap();
     let mut counts = RunCounts::default();
     for _ in 0..2 {
         counts.completed += 3;
         counts.failed += 1;
         counts.lengths[5] += 4;
-        Operations::new(&world.ledger).report_process(&process("host:1", 4), &counts).await.unwrap();
+        world.operations().report_process(&process("host:1", 4), &counts).await.unwrap();
     }
-    let done = Operations::new(&world.ledger).round_done(chrono::Duration::hours(1)).await.unwrap();
+    let done = world.operations().round_done(chrono::Duration::hours(1)).await.unwrap();
 
-    let overview = Operations::new(&world.ledger).overview().await.unwrap();
+    let overview = world.operations().overview().await.unwrap();
 
     let causes: Vec<(&str, i64, i64)> =
         overview.dead_letters.iter().map(|dead| (dead.code.as_str(), dead.waiting, dead.settled)).collect();
     assert_eq!(causes, [("invalid_job", 1, 1)]);
-    let minutes = Operations::new(&world.ledger).activity(1).await.unwrap();
+    let minutes = world.operations().activity(1).await.unwrap();
     assert_eq!(minutes.len(), 60);
     let last: Vec<_> = minutes.iter().rev().take(2).collect();
     assert_eq!(last.iter().map(|minute| minute.completed).sum::<i64>(), 6);

@@ -1,26 +1,16 @@
 //! An operator's orders as the rest of the service meets them.
 
 use job::{FailureCode, State};
-use ledger::{CheckpointKey, Operation, OperatorAction, history::Verb};
-use operations::{ActionFilter, JobFilter, Operations, OrderOfMany};
+use ledger::{CheckpointKey, Operation, history::Verb};
+use operations::{ActionFilter, JobFilter, OrderOfMany};
 
-use crate::world::World;
-
-fn olga() -> OperatorAction {
-    OperatorAction { operator: "olga".into(), reason: "it starves the others".into() }
-}
+use crate::world::{REPLAY, World, olga};
 
 #[tokio::test]
 async fn nothing_that_a_run_writes_after_its_cancellation_is_taken() {
     let world = World::new().await;
     let claimed = world.claimed("c").await;
-    let job = world
-        .ledger
-        .operate(&claimed.job.id, Operation::Cancel, &olga(), None)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    let job = world.operate(&claimed.job.id, Operation::Cancel).await.unwrap();
     assert_eq!(job.state, State::DeadLetter { code: FailureCode::CancelledByOperator });
     let key = CheckpointKey { stage: "describe", version: 1, digest: [0; 32] };
     let kept =
@@ -28,10 +18,7 @@ async fn nothing_that_a_run_writes_after_its_cancellation_is_taken() {
     assert!(!kept, "its next checkpoint is refused");
     let renewal = world.ledger.renew(&[claimed.lease_token()]).await.unwrap()[0];
     assert_eq!(renewal, ledger::Renewal::Lost, "and so is its next heartbeat");
-    let status: String = sqlx::query_scalar("select status || discarded from conversations")
-        .fetch_one(&world.pool)
-        .await
-        .unwrap();
+    let status: String = world.value("select status || discarded from conversations").await;
     assert_eq!(status, "failedtrue");
 }
 
@@ -39,11 +26,12 @@ async fn nothing_that_a_run_writes_after_its_cancellation_is_taken() {
 async fn a_cancelled_job_needs_no_attention_and_no_bulk_replay_takes_it_along() {
     let world = World::new().await;
     let cancelled = world.admitted("c").await;
-    world.ledger.operate(&cancelled, Operation::Cancel, &olga(), None).await.unwrap().unwrap().unwrap();
+    world.operate(&cancelled, Operation::Cancel).await.unwrap();
     world.dead("d", FailureCode::InvalidJob).await;
     let found = JobFilter { status: Some("dead_letter".to_owned()), ..JobFilter::default() };
-    assert_eq!(Operations::new(&world.ledger).preview_replay(&found).await.unwrap().jobs, 1);
-    let waiting: Vec<(String, i64, i64)> = Operations::new(&world.ledger)
+    assert_eq!(world.operations().preview_replay(&found).await.unwrap().jobs, 1);
+    let waiting: Vec<(String, i64, i64)> = world
+        .operations()
         .overview()
         .await
         .unwrap()
@@ -52,13 +40,7 @@ async fn a_cancelled_job_needs_no_attention_and_no_bulk_replay_takes_it_along() 
         .map(|letters| (letters.code, letters.waiting, letters.settled))
         .collect();
     assert_eq!(waiting, [("invalid_job".to_owned(), 1, 0), ("cancelled_by_operator".to_owned(), 0, 1)]);
-    let replayed = world
-        .ledger
-        .operate(&cancelled, Operation::Replay { from_scratch: false }, &olga(), None)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    let replayed = world.operate(&cancelled, REPLAY).await.unwrap();
     assert_eq!((replayed.state.status(), replayed.settled_at), ("queued", None));
 }
 
@@ -71,9 +53,9 @@ async fn an_order_is_told_in_the_history_and_in_the_audit() {
         retry_after: None,
         jitter_permille: 0,
     };
-    world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
-    world.ledger.operate(&claimed.job.id, Operation::RunNow, &olga(), None).await.unwrap().unwrap().unwrap();
-    let page = Operations::new(&world.ledger).job_page(&claimed.job.id).await.unwrap().unwrap();
+    world.ledger.settle(&claimed.lease_token(), transition, None).await.unwrap();
+    world.operate(&claimed.job.id, Operation::RunNow).await.unwrap();
+    let page = world.operations().job_page(&claimed.job.id).await.unwrap().unwrap();
     let last = page.history.last().unwrap();
     assert_eq!((last.verb, last.from.as_str(), last.to.as_str()), (Verb::RunNow, "queued", "queued"));
     let action = &page.actions[0];
@@ -86,7 +68,7 @@ async fn an_order_is_told_in_the_history_and_in_the_audit() {
 #[tokio::test]
 async fn an_order_for_many_jobs_is_one_row_of_the_audit_and_a_line_of_each_job() {
     let world = World::new().await;
-    let operations = Operations::new(&world.ledger);
+    let operations = world.operations();
     let dead = world.dead("c", FailureCode::InvalidJob).await;
     let live = world.admitted("d").await;
     let id = uuid::Uuid::from_u128(7);

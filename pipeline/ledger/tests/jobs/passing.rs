@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use job::{FailureCode, Queue};
-use ledger::{Ledger, Settings, Transition};
+use ledger::{Ledger, Settings};
 use store::UserChange;
 
-use crate::world::{World, wanted};
+use crate::world::{World, fail, wanted};
 
 /// Whether `settle` says of what the database refuses with each of these codes that it may pass.
 async fn pass<const N: usize>(codes: [&str; N]) -> [bool; N] {
@@ -25,9 +25,8 @@ async fn pass<const N: usize>(codes: [&str; N]) -> [bool; N] {
                  $$begin raise exception 'no' using errcode = '{code}'; end$$"
         );
         world.database.run(&refuse).await;
-        let transition =
-            Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-        let error = world.ledger.settle(&token, transition).await.unwrap_err();
+        let transition = fail(FailureCode::InvalidJob);
+        let error = world.ledger.settle(&token, transition, None).await.unwrap_err();
         assert_eq!(error.sqlstate().as_deref(), Some(*code));
         assert_eq!(error.refusal(), Some(format!("no (SQLSTATE {code})")));
         *pass = error.is_passing();

@@ -8,10 +8,7 @@ use crate::world::{World, completion};
 
 /// Title, folder, and whether it is discarded.
 async fn seen(world: &World) -> (String, Option<String>, bool) {
-    sqlx::query_as("select title, folder_id, discarded from conversations")
-        .fetch_one(&world.pool)
-        .await
-        .unwrap()
+    world.row("select title, folder_id, discarded from conversations").await
 }
 
 /// Ann and Bob, each with a folder of their own, and Ann with one more.
@@ -94,7 +91,6 @@ async fn of_two_revisions_the_newer_vector_is_kept() {
     let admitted = world.ledger.reprocess(&world.ann, &id, None).await.unwrap().unwrap();
     let second = world.claim(&admitted.job_id).await;
     world.ledger.complete(&completion(&second, Outcome::Kept, vector(2.0))).await.unwrap();
-    let kept: Vec<(String, Vec<f32>)> =
-        sqlx::query_as("select model, vector from embeddings").fetch_all(&world.pool).await.unwrap();
+    let kept: Vec<(String, Vec<f32>)> = world.rows("select model, vector from embeddings").await;
     assert_eq!(kept, [("model 2".to_owned(), vec![2.0])]);
 }

@@ -1,7 +1,7 @@
 //! What a client sees of a conversation's processing: the newest job of its own conversation, while that is there.
 
 use job::{Cause, ErrorClass, FailureCode, JobId, Outcome};
-use ledger::{RunEnd, Transition};
+use ledger::Transition;
 use records::{ConversationId, UserId};
 
 use crate::locks::is_free_while;
@@ -61,14 +61,12 @@ async fn the_cause_of_a_release_and_of_a_failure_is_shown_until_something_else_h
     };
     let run = world.claimed("a").await;
     let release = Transition::Release { delay: chrono::Duration::zero() };
-    let end = RunEnd { transition: release, cause: Some(cause.clone()) };
-    world.ledger.settle(&run.lease_token(), end).await.unwrap();
+    world.ledger.settle(&run.lease_token(), release, Some(&cause)).await.unwrap();
     let poll = async || world.ledger.poll(&world.ann, &run.conversation_id).await.unwrap().unwrap();
     assert_eq!(poll().await.cause, Some(cause.clone()));
     let again = world.claim(&run.job.id).await;
     assert_eq!(poll().await.cause, Some(cause), "a claim changes nothing about it");
-    let fatal = Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&again.lease_token(), fatal).await.unwrap();
+    world.fail(&again, FailureCode::InvalidJob).await;
     let dead = poll().await;
     assert_eq!((dead.status, dead.cause, dead.can_finalize_again), ("dead_letter", None, true));
 }

@@ -1,21 +1,18 @@
 //! What operators see of processes, queues and jobs: since when one lives, which one is paused, what one spent.
 
 use job::Queue;
-use ledger::OperatorAction;
-use operations::{Operations, RunCounts};
+use operations::RunCounts;
 
 use crate::{
     street::Street,
-    world::{World, process},
+    world::{World, olga, process},
 };
 
 #[tokio::test]
 async fn a_process_that_was_away_has_begun_anew_and_one_that_was_seen_goes_on() {
     let world = World::new().await;
     let process = process("host:1", 1);
-    let report = async || {
-        Operations::new(&world.ledger).report_process(&process, &RunCounts::default()).await.unwrap()
-    };
+    let report = async || world.operations().report_process(&process, &RunCounts::default()).await.unwrap();
     const BEGAN_LONG_AGO: &str =
         "select count(*) from service_processes where started_at < now() - interval '1 hour'";
     report().await;
@@ -33,7 +30,7 @@ async fn what_a_process_ended_is_counted_once_however_often_it_says_so() {
     let report = async |id, completed| {
         let mut ended = RunCounts { completed, failed: 1, ..RunCounts::default() };
         ended.lengths[2] = completed;
-        Operations::new(&world.ledger).report_process(&process(id, 1), &ended).await.unwrap();
+        world.operations().report_process(&process(id, 1), &ended).await.unwrap();
     };
     report("host:1", 2).await;
     report("host:1", 2).await;
@@ -50,27 +47,24 @@ async fn what_a_process_ended_is_counted_once_however_often_it_says_so() {
 
 /// What was counted of each process, in all minutes: completed, failed, and of the third length.
 async fn counted(world: &World) -> Vec<(String, i64, i64, i64)> {
-    sqlx::query_as(
-        "select process_id, sum(completed)::bigint, sum(failed)::bigint, sum(lengths[3])::bigint \
+    world
+        .rows(
+            "select process_id, sum(completed)::bigint, sum(failed)::bigint, sum(lengths[3])::bigint \
          from service_minutes group by process_id order by process_id",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap()
+        )
+        .await
 }
 
 #[tokio::test]
 async fn a_queue_is_resumed_by_itself_and_one_that_is_not_paused_is_not() {
     let world = World::new().await;
-    let olga = OperatorAction { operator: "olga".into(), reason: "fire".into() };
     for queue in [Queue::Creation, Queue::Finalization] {
-        assert!(Operations::new(&world.ledger).pause(queue, &olga).await.unwrap());
+        assert!(world.operations().pause(queue, &olga()).await.unwrap());
     }
-    assert!(Operations::new(&world.ledger).resume(Queue::Creation, &olga).await.unwrap());
-    let paused: Vec<String> =
-        sqlx::query_scalar("select queue from queue_pauses").fetch_all(&world.pool).await.unwrap();
+    assert!(world.operations().resume(Queue::Creation, &olga()).await.unwrap());
+    let paused: Vec<String> = world.list("select queue from queue_pauses").await;
     assert_eq!(paused, ["finalization"]);
-    assert!(!Operations::new(&world.ledger).resume(Queue::Creation, &olga).await.unwrap());
+    assert!(!world.operations().resume(Queue::Creation, &olga()).await.unwrap());
     assert_eq!(
         world.count("select count(*) from operator_actions").await,
         3,
@@ -91,7 +85,7 @@ async fn what_a_job_spent_is_shown_with_that_job() {
         )
         .await;
     for run in runs {
-        let page = Operations::new(&street.world.ledger).job_page(&run.job.id).await.unwrap().unwrap();
+        let page = street.world.operations().job_page(&run.job.id).await.unwrap().unwrap();
         let engines: Vec<_> = page.spent.iter().map(|one| one.engine.clone()).collect();
         assert_eq!(engines, [format!("{} {}", run.user_id, run.conversation_id)]);
     }

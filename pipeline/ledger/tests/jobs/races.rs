@@ -1,37 +1,17 @@
 //! Two at once: the second is refused, or finds the work done. Barriers, no sleeps; each race is run
 //! several times, as the winner is not always the same.
 
-use std::sync::Arc;
-
 use job::{Outcome, Queue, Refusal, State};
 use ledger::{
     ClaimRequest, Claimed, CreateOutcome, Finished, JobClaims, Ledger, NewConversation, NewItem, NewMemory,
     Results, Transition,
 };
 use records::{ConversationId, MemoryCategory};
-use tokio::sync::Barrier;
+use testbed::both_at_once;
 
 use crate::world::{World, completion, said, talk, wanted, worker};
 
 const ROUNDS: usize = 12;
-
-/// Starts both at the same moment and answers what became of them.
-async fn at_once<A: Send + 'static, B: Send + 'static>(
-    one: impl Future<Output = A> + Send + 'static,
-    other: impl Future<Output = B> + Send + 'static,
-) -> (A, B) {
-    let start = Arc::new(Barrier::new(2));
-    let also = Arc::clone(&start);
-    let one = tokio::spawn(async move {
-        start.wait().await;
-        one.await
-    });
-    let other = tokio::spawn(async move {
-        also.wait().await;
-        other.await
-    });
-    (one.await.unwrap(), other.await.unwrap())
-}
 
 /// An action item and a memory, always the same.
 fn results() -> Results {
@@ -69,7 +49,7 @@ async fn of_two_claims_of_one_job_one_gets_it() {
     for round in 0..ROUNDS {
         let job = world.admitted(&format!("c{round}")).await;
         let (one, other) = (world.ledger.clone(), world.other_process());
-        let (one, other) = at_once(claim(one, "one"), claim(other, "other")).await;
+        let (one, other) = both_at_once(claim(one, "one"), claim(other, "other")).await;
         let claims: Vec<_> = one.claims.iter().chain(&other.claims).collect();
         assert_eq!(claims.len(), 1);
         assert_eq!(claims[0].job, world.job(&job).await);
@@ -84,7 +64,7 @@ async fn of_two_deliveries_of_one_generation_one_gets_the_claim() {
         let generation = world.job(&job).await.generation;
         let (one, other) = (world.ledger.clone(), world.other_process());
         let (first, second) = (job.clone(), job.clone());
-        let (one, other) = at_once(
+        let (one, other) = both_at_once(
             async move { one.claim_delivery(&first, generation, &worker("one")).await.unwrap().parts().0 },
             async move { other.claim_delivery(&second, generation, &worker("other")).await.unwrap().parts().0 },
         )
@@ -105,7 +85,7 @@ async fn a_completion_and_a_takeover_exclude_each_other() {
         let before = written(&world).await;
         let (holder, taker) = (world.ledger.clone(), world.other_process());
         let (job, generation, run) = (old.job.id.clone(), old.job.generation, old.clone());
-        let (finished, (answer, _)) = at_once(complete(holder, run), async move {
+        let (finished, (answer, _)) = both_at_once(complete(holder, run), async move {
             taker.claim_delivery(&job, generation, &worker("taker")).await.unwrap().parts()
         })
         .await;
@@ -120,20 +100,6 @@ async fn a_completion_and_a_takeover_exclude_each_other() {
     }
 }
 
-#[tokio::test]
-async fn a_holder_that_was_taken_over_writes_nothing() {
-    let world = World::new().await;
-    let old = world.claimed("c").await;
-    world.age(&old.job.id, chrono::Duration::seconds(31)).await;
-    let new = world.claim(&old.job.id).await;
-    let refused = complete(world.ledger.clone(), old).await;
-    assert_eq!(refused, Finished::Refused(Refusal::LeaseLost));
-    assert_eq!(written(&world).await, 0);
-    assert_eq!(world.count("select count(*) from conversations where status = 'processing'").await, 1);
-    let finished = complete(world.ledger.clone(), new).await;
-    assert_eq!(finished, Finished::Completed { items: 1, memories: 1, deliveries: 0 });
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deletion_during_a_run_leaves_nothing_of_it() {
     let world = World::new().await;
@@ -142,12 +108,10 @@ async fn a_deletion_during_a_run_leaves_nothing_of_it() {
         let claimed = world.claimed(id.as_str()).await;
         let (holder, deleter, ann, run) =
             (world.ledger.clone(), world.other_process(), world.ann.clone(), claimed.clone());
-        let (finished, deleted) =
-            at_once(
-                complete(holder, run),
-                async move { deleter.delete_conversation(&ann, &id).await.unwrap() },
-            )
-            .await;
+        let (finished, deleted) = both_at_once(complete(holder, run), async move {
+            deleter.delete_conversation(&ann, &id).await.unwrap()
+        })
+        .await;
         assert!(deleted);
         assert_eq!(written(&world).await, 0);
         let outcome = match finished {
@@ -169,7 +133,7 @@ async fn a_run_whose_conversation_was_deleted_is_refused_every_verb() {
     assert!(world.ledger.delete_conversation(&world.ann, &ConversationId::new("c")).await.unwrap());
     let refused = complete(world.ledger.clone(), claimed.clone()).await;
     assert_eq!(refused, Finished::Refused(Refusal::LeaseLost));
-    let answer = world.ledger.settle(&claimed.lease_token(), Transition::Park).await.unwrap();
+    let answer = world.ledger.settle(&claimed.lease_token(), Transition::Park, None).await.unwrap();
     assert_eq!(answer, ledger::Answer::Refused(Refusal::LeaseLost));
     assert_eq!(world.ledger.renew(&[claimed.lease_token()]).await.unwrap(), [ledger::Renewal::Lost]);
     assert_eq!(written(&world).await, 0);
@@ -185,7 +149,8 @@ async fn two_finalizes_at_once_make_one_job() {
             let (ann, id) = (world.ann.clone(), id.clone());
             async move { ledger.finalize(&ann, &id, None).await.unwrap().unwrap().unwrap() }
         };
-        let (one, other) = at_once(finalize(world.ledger.clone()), finalize(world.other_process())).await;
+        let (one, other) =
+            both_at_once(finalize(world.ledger.clone()), finalize(world.other_process())).await;
         assert_eq!(one, other);
         let jobs = world.count("select count(*) from finalization_jobs").await;
         assert_eq!(jobs, round as i64 + 1);
@@ -202,7 +167,7 @@ async fn two_creates_of_one_session_at_once_make_one_conversation_and_one_job() 
             let new = NewConversation { client_session_id: Some(format!("s{round}")), ..talk(&id) };
             async move { ledger.create_conversation(&ann, new).await.unwrap() }
         };
-        let (one, other) = at_once(create(world.ledger.clone()), create(world.other_process())).await;
+        let (one, other) = both_at_once(create(world.ledger.clone()), create(world.other_process())).await;
         let fresh = [&one, &other].iter().filter(|made| matches!(made, CreateOutcome::Admitted(_))).count();
         let known = [&one, &other].iter().filter(|made| matches!(made, CreateOutcome::Known(_))).count();
         assert_eq!((fresh, known), (1, 1), "{one:?} {other:?}");
@@ -219,7 +184,7 @@ async fn of_two_equal_things_heard_at_once_one_is_kept() {
         let one = world.claimed(&format!("a{round}")).await;
         let other = world.claimed(&format!("b{round}")).await;
         let (one, other) =
-            at_once(complete(world.ledger.clone(), one), complete(world.other_process(), other)).await;
+            both_at_once(complete(world.ledger.clone(), one), complete(world.other_process(), other)).await;
         let kept = Finished::Completed { items: 1, memories: 1, deliveries: 0 };
         let known = Finished::Completed { items: 0, memories: 0, deliveries: 0 };
         assert!((&one, &other) == (&kept, &known) || (&one, &other) == (&known, &kept), "{one:?} {other:?}");
@@ -235,7 +200,7 @@ async fn words_that_arrive_with_the_finalize_are_in_the_revision_or_refused() {
         let id = world.deferred(&format!("c{round}")).await;
         let (appender, finalizer) = (world.ledger.clone(), world.other_process());
         let (ann, bystander, first, second) = (world.ann.clone(), world.ann.clone(), id.clone(), id.clone());
-        let (appended, finalized) = at_once(
+        let (appended, finalized) = both_at_once(
             async move { appender.store().append_segments(&ann, &first, &[said("s")]).await.unwrap() },
             async move { finalizer.finalize(&bystander, &second, None).await.unwrap() },
         )

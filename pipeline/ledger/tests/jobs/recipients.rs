@@ -34,10 +34,7 @@ async fn endpoints_are_told_what_they_asked_for_while_they_are_enabled() {
     assert_eq!(finished, Finished::Completed { items: 1, memories: 0, deliveries: 3 });
     assert!(world.is_woken());
     let told: Vec<(String, String, String)> =
-        sqlx::query_as("select user_id, endpoint_id, event from webhook_deliveries order by 1, 2, 3")
-            .fetch_all(&world.pool)
-            .await
-            .unwrap();
+        world.rows("select user_id, endpoint_id, event from webhook_deliveries order by 1, 2, 3").await;
     let told: Vec<_> =
         told.iter().map(|(user, id, event)| (user.as_str(), id.as_str(), event.as_str())).collect();
     assert_eq!(

@@ -1,15 +1,13 @@
 //! Processing a finished conversation again: what was made stays until something better is there.
 
-use std::sync::Arc;
-
 use chrono::Duration;
 use job::{FailureCode, Origin, Outcome, Queue};
-use ledger::{Claimed, NewItem, NewMemory, Operation, OperatorAction, ReprocessRefusal, Results, Transition};
+use ledger::{Claimed, NewItem, NewMemory, ReprocessRefusal, Results};
 use records::{ConversationId, EventKind, MemoryCategory, Status, Structured};
 use store::{DatePage, ItemFilter, MemoryFilter, UserChange};
-use tokio::sync::Barrier;
+use testbed::{at_once, both_at_once};
 
-use crate::world::{World, completion};
+use crate::world::{REPLAY, World, completion, fail, operate};
 
 fn results(title: &str, items: &[&str], facts: &[&str]) -> Results {
     let item = |words: &&str| NewItem { description: (*words).into(), due_at: None };
@@ -127,12 +125,9 @@ async fn what_is_taken_back_is_told_no_more_and_no_word_of_it_is_kept() {
     let world = with_told().await;
     let claimed = reprocess(&world).await;
     complete(&world, &claimed, &each_told(results("Second", &["Call Tim"], &[]))).await;
-    let left: Vec<(i64, String, String, bool)> = sqlx::query_as(
-        "select revision, event, status, body is not null from webhook_deliveries order by 1, 2, 3",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+    let left: Vec<(i64, String, String, bool)> = world
+        .rows("select revision, event, status, body is not null from webhook_deliveries order by 1, 2, 3")
+        .await;
     let row = |revision, event: &str, status: &str, words| (revision, event.into(), status.into(), words);
     assert_eq!(
         left,
@@ -179,8 +174,7 @@ async fn a_reprocess_that_dies_changes_nothing_and_nobody_is_told() {
     let before =
         world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
     let claimed = reprocess(&world).await;
-    let fatal = Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&claimed.lease_token(), fatal).await.unwrap();
+    world.fail(&claimed, FailureCode::InvalidJob).await;
     let after =
         world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
     assert_eq!((after.status, after.discarded), (Status::Completed, false));
@@ -189,14 +183,7 @@ async fn a_reprocess_that_dies_changes_nothing_and_nobody_is_told() {
     let failed = "select count(*) from webhook_deliveries where event = 'conversation.failed'";
     assert_eq!(world.count(failed).await, 0);
 
-    let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
-    world
-        .ledger
-        .operate(&claimed.job.id, Operation::Replay { from_scratch: false }, &action, None)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    world.operate(&claimed.job.id, REPLAY).await.unwrap();
     let replayed =
         world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
     assert_eq!(replayed.status, Status::Completed, "a replay takes it nowhere either");
@@ -210,15 +197,15 @@ async fn a_reprocess_that_dies_changes_nothing_and_nobody_is_told() {
 async fn a_failed_conversation_is_processing_again_and_can_fail_again() {
     let world = with_completed().await;
     let claimed = world.claimed("d").await;
-    let fatal = || Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&claimed.lease_token(), fatal()).await.unwrap();
+    let fatal = || fail(FailureCode::InvalidJob);
+    world.ledger.settle(&claimed.lease_token(), fatal(), None).await.unwrap();
     let d = ConversationId::new("d");
     let admitted = world.ledger.reprocess(&world.ann, &d, None).await.unwrap().unwrap();
     assert_eq!((admitted.conversation.status, admitted.conversation.discarded), (Status::Processing, false));
     let again = world.ledger.reprocess(&world.ann, &d, None).await.unwrap().unwrap();
     assert_eq!((again.fresh, again.job_id), (false, admitted.job_id.clone()), "one live job");
     let claimed = world.claim(&admitted.job_id).await;
-    world.ledger.settle(&claimed.lease_token(), fatal()).await.unwrap();
+    world.ledger.settle(&claimed.lease_token(), fatal(), None).await.unwrap();
     let failed = "select count(*) from webhook_deliveries where event = 'conversation.failed'";
     assert_eq!(world.count(failed).await, 2);
 }
@@ -246,34 +233,14 @@ async fn of_many_that_reprocess_and_replay_at_once_one_makes_a_job() {
     let world = with_completed().await;
     for round in 2..6 {
         let claimed = reprocess(&world).await;
-        let fatal = Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-        world.ledger.settle(&claimed.lease_token(), fatal).await.unwrap();
-        let barrier = Arc::new(Barrier::new(5));
-        let (ledger, id, meet) = (world.ledger.clone(), claimed.job.id.clone(), barrier.clone());
-        let replay = tokio::spawn(async move {
-            meet.wait().await;
-            let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
-            ledger
-                .operate(&id, Operation::Replay { from_scratch: false }, &action, None)
-                .await
-                .unwrap()
-                .unwrap()
-                .is_ok()
+        world.fail(&claimed, FailureCode::InvalidJob).await;
+        let (ledger, id) = (world.ledger.clone(), claimed.job.id.clone());
+        let replay = async move { operate(&ledger, &id, REPLAY).await.is_ok() };
+        let asked = (0..4).map(|_| {
+            let (ledger, user) = (world.ledger.clone(), world.ann.clone());
+            async move { ledger.reprocess(&user, &c(), None).await.unwrap().unwrap() }
         });
-        let asked: Vec<_> = (0..4)
-            .map(|_| {
-                let (ledger, user, meet) = (world.ledger.clone(), world.ann.clone(), barrier.clone());
-                tokio::spawn(async move {
-                    meet.wait().await;
-                    ledger.reprocess(&user, &c(), None).await.unwrap().unwrap()
-                })
-            })
-            .collect();
-        let replayed = replay.await.unwrap();
-        let mut answers = Vec::new();
-        for one in asked {
-            answers.push(one.await.unwrap());
-        }
+        let (replayed, answers) = both_at_once(replay, at_once(asked.collect::<Vec<_>>())).await;
         let fresh = answers.iter().filter(|one| one.fresh).count();
         assert_eq!(usize::from(replayed) + fresh, 1, "round {round}");
         assert!(answers.windows(2).all(|pair| pair[0].job_id == pair[1].job_id));

@@ -1,16 +1,13 @@
 //! A command said through the ledger's public verb, and the answer that the machine's decision calls for.
 
 use job::{Command, Job, Refusal, State, Step};
-use ledger::{
-    Answer, Claimed, Finished, Ledger, NamedClaim, Operation, OperatorAction, Renewal, Results, Transition,
-};
+use ledger::{Answer, Claimed, Finished, Ledger, NamedClaim, Operation, Renewal, Results, Transition};
 
-use crate::world::completion;
+use crate::world::{REPLAY, completion, operate};
 
 /// Says `command` of the job in `whose`, and answers what the verb answered, as text.
 pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> String {
     let id = &whose.job.id;
-    let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
     match command.clone() {
         Command::Claim { worker, keys: true, .. } => {
             match ledger.claim_with_keys(id, &worker).await.unwrap() {
@@ -42,18 +39,10 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
             }
         }
         Command::Reconcile { .. } => text(ledger.reconcile(id).await.unwrap()),
-        Command::Replay { .. } => text(
-            ledger
-                .operate(id, Operation::Replay { from_scratch: false }, &action, None)
-                .await
-                .unwrap()
-                .unwrap(),
-        ),
-        Command::Discard => {
-            text(ledger.operate(id, Operation::Discard, &action, None).await.unwrap().unwrap())
-        }
-        Command::RunNow => text(ledger.operate(id, Operation::RunNow, &action, None).await.unwrap().unwrap()),
-        Command::Cancel => text(ledger.operate(id, Operation::Cancel, &action, None).await.unwrap().unwrap()),
+        Command::Replay { .. } => text(operate(ledger, id, REPLAY).await),
+        Command::Discard => text(operate(ledger, id, Operation::Discard).await),
+        Command::RunNow => text(operate(ledger, id, Operation::RunNow).await),
+        Command::Cancel => text(operate(ledger, id, Operation::Cancel).await),
         Command::Admit | Command::RequireKeys | Command::Withdraw => {
             panic!("said of a conversation or a person, not of a job")
         }
@@ -61,7 +50,7 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
 }
 
 async fn settle(ledger: &Ledger, whose: &Claimed, transition: Transition) -> String {
-    text(ledger.settle(&whose.lease_token(), transition).await.unwrap())
+    text(ledger.settle(&whose.lease_token(), transition, None).await.unwrap())
 }
 
 /// The answer that a verb must give when the machine decided so of `job`.

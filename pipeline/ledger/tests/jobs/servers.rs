@@ -2,10 +2,10 @@
 
 use chrono::Duration;
 use job::{Cause, ErrorClass, FailureCode};
-use ledger::{RunEnd, Transition};
-use operations::{ModelAnswer, ModelServer, Operations, ServerKind};
+use ledger::Transition;
+use operations::{ModelAnswer, ModelServer, ServerKind};
 
-use crate::world::{World, process};
+use crate::world::{World, fail, process};
 
 fn server(class: Option<&str>) -> ModelServer {
     let called =
@@ -23,17 +23,17 @@ fn server(class: Option<&str>) -> ModelServer {
 async fn reports_of_living_processes_are_read_and_no_others() {
     let world = World::new().await;
     for (id, class) in [("host:1", Some("server_error")), ("host:2", None), ("host:3", None)] {
-        Operations::new(&world.ledger).report_process(&process(id, 4), &Default::default()).await.unwrap();
-        Operations::new(&world.ledger).report_servers(id, &[server(class)]).await.unwrap();
+        world.operations().report_process(&process(id, 4), &Default::default()).await.unwrap();
+        world.operations().report_servers(id, &[server(class)]).await.unwrap();
     }
-    Operations::new(&world.ledger).report_process(&process("host:4", 4), &Default::default()).await.unwrap();
+    world.operations().report_process(&process("host:4", 4), &Default::default()).await.unwrap();
     world
         .run(
             "update service_processes set seen_at = now() - interval '1 minute' where process_id = 'host:2'; \
              update service_processes set servers = '[{\"of\": \"another version\"}]' where process_id = 'host:3'",
         )
         .await;
-    let found = Operations::new(&world.ledger).model_servers().await.unwrap();
+    let found = world.operations().model_servers().await.unwrap();
     let names: Vec<&str> = found.reports.iter().map(|report| report.process.as_str()).collect();
     assert_eq!(names, ["host:1"], "not the dead one, the one of another version, or the one without servers");
     assert_eq!(found.reports[0].servers, [server(Some("server_error"))]);
@@ -49,8 +49,7 @@ async fn a_job_waits_for_a_model_server_while_its_last_run_was_ended_by_one() {
         http_status: Some(503),
         circuit_open,
     };
-    let waiting = async || Operations::new(&world.ledger).model_servers().await.unwrap().waiting;
-    let fail = |code| Transition::Fail { code, retry_after: None, jitter_permille: 0 };
+    let waiting = async || world.operations().model_servers().await.unwrap().waiting;
     let away = FailureCode::ModelUnavailable;
     for (id, transition, cause) in [
         ("failed", fail(away), Some(cause(away, false))),
@@ -60,7 +59,7 @@ async fn a_job_waits_for_a_model_server_while_its_last_run_was_ended_by_one() {
         ("dead", fail(FailureCode::InvalidJob), Some(cause(away, false))),
     ] {
         let token = world.claimed(id).await.lease_token();
-        world.ledger.settle(&token, RunEnd { transition, cause }).await.unwrap();
+        world.ledger.settle(&token, transition, cause.as_ref()).await.unwrap();
     }
     assert_eq!(waiting().await, 2, "the one that failed and the one that was given back");
     world.run("update finalization_jobs set ready_at = now() where conversation_id = 'failed'").await;

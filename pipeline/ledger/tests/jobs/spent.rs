@@ -2,8 +2,7 @@
 
 use chrono::Duration;
 use job::Outcome;
-use ledger::{CheckpointKey, Claimed, Results, Spent, Transition};
-use operations::Operations;
+use ledger::{CheckpointKey, Claimed, Results, Spent};
 use serde_json::json;
 
 use crate::world::{World, completion};
@@ -23,7 +22,7 @@ fn survey(calls: i64, prompt_tokens: i64) -> Spent {
 }
 
 async fn spent(world: &World, run: &Claimed) -> Vec<(i64, i64, i64)> {
-    let page = Operations::new(&world.ledger).job_page(&run.job.id).await.unwrap().unwrap();
+    let page = world.operations().job_page(&run.job.id).await.unwrap().unwrap();
     page.spent.iter().map(|one| (one.epoch, one.calls, one.prompt_tokens)).collect()
 }
 
@@ -61,8 +60,7 @@ async fn every_run_has_its_own_account_and_a_lost_lease_writes_on_none() {
         world.ledger.record(&new.lease_token(), &KEY, &json!("new"), true, &[survey(2, 100)]).await.unwrap()
     );
     assert_eq!(spent(&world, &old).await, [(1, 1, 900), (2, 2, 100)]);
-    let released = Transition::Release { delay: Duration::zero() };
-    world.ledger.settle(&new.lease_token(), released).await.unwrap();
+    world.release(&new).await;
     assert!(!world.ledger.spend(&new.lease_token(), &[survey(9, 9)]).await.unwrap(), "nobody holds it");
 }
 
@@ -71,14 +69,10 @@ async fn a_jobs_page_names_the_engine_behind_its_result_also_where_nothing_was_w
     let world = World::new().await;
     for (id, outcome) in [("kept", Outcome::Kept), ("noise", Outcome::Discarded)] {
         let run = world.claimed(id).await;
-        assert_eq!(
-            Operations::new(&world.ledger).job_page(&run.job.id).await.unwrap().unwrap().engine,
-            None,
-            "not yet"
-        );
+        assert_eq!(world.operations().job_page(&run.job.id).await.unwrap().unwrap().engine, None, "not yet");
         let results = Results { engine: "engine/7".into(), ..Results::default() };
         world.ledger.complete(&completion(&run, outcome, results)).await.unwrap();
-        let page = Operations::new(&world.ledger).job_page(&run.job.id).await.unwrap().unwrap();
+        let page = world.operations().job_page(&run.job.id).await.unwrap().unwrap();
         assert_eq!((page.engine.as_deref(), page.spent), (Some("engine/7"), Vec::new()), "{id}");
     }
 }

@@ -12,15 +12,14 @@ use serde_json::json;
 use store::UserChange;
 
 use crate::{
-    street::{KEY, Street, c, olga, results},
-    world::{said, talk},
+    street::{KEY, Street, c, results},
+    world::{REPLAY, fail, operate, said, talk},
 };
 
 #[tokio::test]
 async fn a_run_that_fails_or_is_given_back_concerns_its_own_conversation_alone() {
     let street = Street::new().await;
     let claimed = street.claimed().await;
-    let fail = |code| Transition::Fail { code, retry_after: None, jitter_permille: 0 };
     street.spared(street.settle(&claimed[0], fail(FailureCode::ModelTimeout))).await;
     street.world.age(&claimed[0].job.id, Duration::hours(1)).await;
     let again = street.spared(street.world.claim(&claimed[0].job.id)).await;
@@ -34,29 +33,12 @@ async fn a_replay_concerns_its_own_conversation_alone() {
     let street = Street::new().await;
     let dead = street.dead().await;
     let (ledger, job) = (&street.world.ledger, &dead[0].job.id);
-    street
-        .spared(async {
-            ledger
-                .operate(job, Operation::Replay { from_scratch: false }, &olga(), None)
-                .await
-                .unwrap()
-                .unwrap()
-                .unwrap()
-        })
-        .await;
+    street.spared(async { operate(ledger, job, REPLAY).await.unwrap() }).await;
     let run = street.spared(street.world.claim(job)).await;
-    let transition =
-        Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    let transition = fail(FailureCode::InvalidJob);
     street.settle(&run, transition).await;
     street
-        .spared(async {
-            ledger
-                .operate(job, Operation::Replay { from_scratch: true }, &olga(), None)
-                .await
-                .unwrap()
-                .unwrap()
-                .unwrap()
-        })
+        .spared(async { operate(ledger, job, Operation::Replay { from_scratch: true }).await.unwrap() })
         .await;
     assert_eq!(ledger.recall(&run.lease_token(), &KEY).await.unwrap(), None);
     assert_eq!(ledger.recall(&dead[1].lease_token(), &KEY).await.unwrap(), Some(json!("ann")));
@@ -69,13 +51,7 @@ async fn a_later_revision_of_one_conversation_supersedes_no_other() {
     let ledger = &street.world.ledger;
     // Ann's `c` is at its second revision now: only its own first can be replayed no more.
     street.spared(async { ledger.reprocess(&street.world.ann, &c(), None).await.unwrap().unwrap() }).await;
-    let replayed = async |run: &Claimed| {
-        ledger
-            .operate(&run.job.id, Operation::Replay { from_scratch: false }, &olga(), None)
-            .await
-            .unwrap()
-            .unwrap()
-    };
+    let replayed = async |run: &Claimed| operate(ledger, &run.job.id, REPLAY).await;
     assert_eq!(replayed(&dead[0]).await.unwrap_err(), job::Refusal::Superseded);
     assert!(replayed(&dead[1]).await.is_ok());
     assert!(replayed(&dead[2]).await.is_ok());
@@ -87,13 +63,7 @@ async fn the_conversation_of_somebody_else_is_no_ground_for_a_replay() {
     let dead = street.dead().await;
     // Ann's `c` is gone, though its mark as failed stays in the job; Bob's and Ann's `d` are there.
     street.world.run("delete from conversations where user_id = 'ann' and conversation_id = 'c'").await;
-    let refused = street
-        .world
-        .ledger
-        .operate(&dead[0].job.id, Operation::Replay { from_scratch: false }, &olga(), None)
-        .await
-        .unwrap()
-        .unwrap();
+    let refused = street.world.operate(&dead[0].job.id, REPLAY).await;
     assert_eq!(refused.unwrap_err(), job::Refusal::ConversationGone);
 }
 
@@ -103,16 +73,7 @@ async fn somebody_elses_mark_parks_nothing_of_ones_own() {
     let dead = street.dead().await;
     let marked = UserChange { requires_byok: Some(true), ..UserChange::default() };
     street.world.ledger.change_user(&street.bob, &marked).await.unwrap().unwrap();
-    let replayed = async |run: &Claimed| {
-        street
-            .world
-            .ledger
-            .operate(&run.job.id, Operation::Replay { from_scratch: false }, &olga(), None)
-            .await
-            .unwrap()
-            .unwrap()
-            .unwrap()
-    };
+    let replayed = async |run: &Claimed| street.world.operate(&run.job.id, REPLAY).await.unwrap();
     assert_eq!(replayed(&dead[0]).await.state.status(), "queued");
     assert_eq!(replayed(&dead[2]).await.state.status(), "blocked_byok");
 }

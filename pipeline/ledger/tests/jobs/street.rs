@@ -3,13 +3,13 @@
 use job::{FailureCode, JobId, Outcome};
 use ledger::{
     CheckpointKey, Claimed, CreateOutcome, Finished, NewContent, NewConversation, NewItem, NewMemory,
-    OperatorAction, Results, Transition,
+    Results, Transition,
 };
 use records::{ConversationId, EventKind, MemoryCategory, Structured, UserId};
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 
-use crate::world::{World, completion, said, talk};
+use crate::world::{World, completion, fail, said, talk};
 
 pub(crate) const KEY: CheckpointKey = CheckpointKey { stage: "structure", version: 1, digest: [7; 32] };
 
@@ -69,11 +69,7 @@ impl Street {
     pub(crate) async fn dead(&self) -> Vec<Claimed> {
         let claimed = self.claimed().await;
         for run in &claimed {
-            self.settle(
-                run,
-                Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 },
-            )
-            .await;
+            self.settle(run, fail(FailureCode::InvalidJob)).await;
         }
         claimed
     }
@@ -101,7 +97,7 @@ impl Street {
     }
 
     pub(crate) async fn settle(&self, run: &Claimed, transition: Transition) {
-        self.world.ledger.settle(&run.lease_token(), transition).await.unwrap();
+        self.world.ledger.settle(&run.lease_token(), transition, None).await.unwrap();
     }
 
     pub(crate) async fn complete(&self, run: &Claimed, outcome: Outcome, results: &Results) -> Finished {
@@ -110,14 +106,9 @@ impl Street {
 
     /// All rows that are not about Ann's `c`, as text.
     pub(crate) async fn bystanders(&self) -> String {
-        let tables: Vec<(String, bool, bool)> = sqlx::query_as(
-            "select table_name::text, bool_or(column_name = 'conversation_id'), bool_or(column_name = 'job_id') \
+        let tables: Vec<(String, bool, bool)> = self.world.rows("select table_name::text, bool_or(column_name = 'conversation_id'), bool_or(column_name = 'job_id') \
              from information_schema.columns where table_schema = 'public' \
-             group by table_name having bool_or(column_name in ('user_id', 'job_id')) order by 1",
-        )
-        .fetch_all(&self.world.pool)
-        .await
-        .unwrap();
+             group by table_name having bool_or(column_name in ('user_id', 'job_id')) order by 1").await;
         let mut all = String::new();
         for (table, has_conversation, has_job) in tables {
             const JOBS: &str =
@@ -165,8 +156,4 @@ pub(crate) fn results(title: &str, run: &Claimed) -> Results {
 
 pub(crate) fn c() -> ConversationId {
     ConversationId::new("c")
-}
-
-pub(crate) fn olga() -> OperatorAction {
-    OperatorAction { operator: "olga".into(), reason: "fixed".into() }
 }

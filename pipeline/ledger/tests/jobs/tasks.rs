@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use job::{Dispatch, Generation, JobId, Queue, State};
-use ledger::{Answer, OperatorAction};
-use operations::Operations;
+use ledger::Answer;
 use outbox::HandOver;
 
-use crate::world::{World, worker};
+use crate::world::{World, olga, worker};
 
 /// Long enough for a hold to be over.
 const LATER: &str = "update finalization_jobs set hand_after = hand_after - interval '31 seconds'";
@@ -56,7 +55,7 @@ async fn every_new_dispatch_is_handed_over_with_its_delay() {
     world.ledger.outbox().handed_over(&world.taken().await).await.unwrap();
     let claimed = world.claim(&job).await;
     let transition = ledger::Transition::Release { delay: chrono::Duration::seconds(90) };
-    world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
+    world.ledger.settle(&claimed.lease_token(), transition, None).await.unwrap();
 
     let taken = world.taken().await;
 
@@ -82,8 +81,7 @@ async fn what_the_task_queue_refused_waits_and_a_newer_dispatch_does_not_wait_fo
 
     // A delivery from outside ran it all the same, and gave it back.
     let claimed = world.claim(&job).await;
-    let transition = ledger::Transition::Release { delay: chrono::Duration::zero() };
-    world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
+    world.release(&claimed).await;
     world.run("update finalization_jobs set hand_after = null").await;
     world.ledger.outbox().hand_over_failed(&failed).await.unwrap();
     assert_eq!(world.taken().await[0].dispatch, Dispatch(2), "the refusal was about another dispatch");
@@ -114,13 +112,12 @@ async fn dispatchers_of_two_processes_share_what_waits() {
 async fn a_paused_queue_hands_nothing_over_and_takes_no_delivery() {
     let world = World::new().await;
     let job = world.finalized("one").await;
-    let action = OperatorAction { operator: "olga".to_owned(), reason: "a test".to_owned() };
-    Operations::new(&world.ledger).pause(Queue::Finalization, &action).await.unwrap();
+    world.operations().pause(Queue::Finalization, &olga()).await.unwrap();
     assert!(world.taken().await.is_empty());
     assert_eq!(world.ledger.outbox().oldest_unhanded().await.unwrap(), Default::default());
     let delivery = world.ledger.claim_delivery(&job, Generation(1), &worker("w")).await.unwrap();
     assert_eq!(delivery, ledger::NamedClaim::NotYet(Duration::from_secs(60)));
-    Operations::new(&world.ledger).resume(Queue::Finalization, &action).await.unwrap();
+    world.operations().resume(Queue::Finalization, &olga()).await.unwrap();
     assert_eq!(world.taken().await.len(), 1);
     assert!(world.ledger.outbox().oldest_unhanded().await.unwrap().tries == 1);
 }
@@ -174,7 +171,7 @@ async fn a_hand_over_and_a_claim_of_the_same_job_do_not_undo_each_other() {
     assert_eq!(world.job(&job).await.state, claimed.job.state);
     assert_eq!(world.count("select handed_dispatch from finalization_jobs").await, 1);
     let transition = ledger::Transition::Release { delay: chrono::Duration::zero() };
-    let released = world.ledger.settle(&claimed.lease_token(), transition).await.unwrap();
+    let released = world.ledger.settle(&claimed.lease_token(), transition, None).await.unwrap();
     assert!(matches!(released, Answer::Granted { .. }), "{released:?}");
 }
 
@@ -183,7 +180,7 @@ async fn operators_see_that_a_job_waits_for_the_task_queue_or_in_it() {
     let world = World::new().await;
     let job = world.finalized("one").await;
     world.has_process().await;
-    let why = async || Operations::new(&world.ledger).job_page(&job).await.unwrap().unwrap().why;
+    let why = async || world.operations().job_page(&job).await.unwrap().unwrap().why;
     assert_eq!(why().await, job::Why::NothingWrong);
     let taken = world.taken().await;
     assert_eq!(why().await, job::Why::NotHandedOver { tries: 1 });

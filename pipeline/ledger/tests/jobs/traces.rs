@@ -1,14 +1,13 @@
 //! The trace of an admission: kept with the job, through whatever happens to it, and handed on to its deliveries.
 
-use chrono::Duration;
 use job::{FailureCode, JobId, Outcome};
-use ledger::{Claimed, Operation, OperatorAction, Results, Transition, WithKeys};
+use ledger::{Claimed, Results, WithKeys};
 use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
 use outbox::DeliveryPolicy;
 use records::EventKind;
 use trace::TraceContext;
 
-use crate::world::{World, completion};
+use crate::world::{REPLAY, World, completion};
 
 /// Requests are traced from here on, until the guard is dropped.
 fn traced(trace: u128) -> opentelemetry::ContextGuard {
@@ -69,19 +68,10 @@ async fn no_edge_loses_it_a_replay_least_of_all() {
     };
     let mut claimed = world.claim(&job).await;
     assert_eq!(claimed.trace, of(3));
-    let back = Transition::Release { delay: Duration::zero() };
-    world.ledger.settle(&claimed.lease_token(), back).await.unwrap();
+    world.release(&claimed).await;
     claimed = world.claim(&job).await;
-    let fatal = Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&claimed.lease_token(), fatal).await.unwrap();
-    let action = OperatorAction { operator: "op".into(), reason: "a test".into() };
-    world
-        .ledger
-        .operate(&job, Operation::Replay { from_scratch: false }, &action, None)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    world.fail(&claimed, FailureCode::InvalidJob).await;
+    world.operate(&job, REPLAY).await.unwrap();
     assert_eq!(world.claim(&job).await.trace, of(3));
 }
 

@@ -4,17 +4,13 @@
 use std::time::Duration;
 
 use job::{FailureCode, JobId, Outcome, Queue};
-use ledger::{NamedClaim, OperatorAction, Results, Transition};
-use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, ReplayTurn, Started, Stepped};
+use ledger::{NamedClaim, Results};
+use operations::{JobFilter, ReplayChange, ReplayOrder, ReplayTurn, Started, Stepped};
 use sqlx::PgConnection;
 use store::UserChange;
 use uuid::Uuid;
 
-use crate::world::{World, completion, wanted, worker};
-
-fn olga() -> OperatorAction {
-    OperatorAction { operator: "olga".into(), reason: "the model is back".into() }
-}
+use crate::world::{World, completion, olga, wanted, worker};
 
 /// One operation over two dead letters of each code, the older first; and the turns of both.
 async fn two() -> (World, ReplayTurn, ReplayTurn) {
@@ -31,14 +27,12 @@ async fn two() -> (World, ReplayTurn, ReplayTurn) {
             per_minute: 60_000,
             in_flight: 10,
         };
-        let started = Operations::new(&world.ledger)
-            .start_replay(Uuid::from_u128(number), &order, &olga())
-            .await
-            .unwrap();
+        let started =
+            world.operations().start_replay(Uuid::from_u128(number), &order, &olga()).await.unwrap();
         assert!(matches!(started, Started::Running(view) if view.items == 2));
     }
-    let one = Operations::new(&world.ledger).take_replay("p").await.unwrap().unwrap();
-    let other = Operations::new(&world.ledger).take_replay("q").await.unwrap().unwrap();
+    let one = world.operations().take_replay("p").await.unwrap().unwrap();
+    let other = world.operations().take_replay("q").await.unwrap().unwrap();
     assert_ne!(one.operation_id, other.operation_id);
     (world, one, other)
 }
@@ -71,19 +65,19 @@ async fn a_step_of_one_is_no_step_of_the_other() {
     let (world, one, other) = two().await;
     let before = beside(&world, &one).await;
     for expected in [Stepped::Replayed, Stepped::Replayed] {
-        assert_eq!(Operations::new(&world.ledger).step_replay(&one).await.unwrap(), expected);
+        assert_eq!(world.operations().step_replay(&one).await.unwrap(), expected);
     }
     for claimed in world.ledger.claim(&wanted(Queue::Finalization, 9)).await.unwrap().claims {
         world.ledger.complete(&completion(&claimed, Outcome::Kept, Results::default())).await.unwrap();
     }
-    assert_eq!(Operations::new(&world.ledger).step_replay(&one).await.unwrap(), Stepped::Done);
+    assert_eq!(world.operations().step_replay(&one).await.unwrap(), Stepped::Done);
     assert_eq!(beside(&world, &one).await, before);
-    let view = Operations::new(&world.ledger).replay_operation(&one.operation_id).await.unwrap().unwrap();
+    let view = world.operations().replay_operation(&one.operation_id).await.unwrap().unwrap();
     assert_eq!((view.replayed, view.completed), (2, 2));
     // The other's own step comes to rest on its own items alone.
     let first = beside(&world, &other).await;
-    assert_eq!(Operations::new(&world.ledger).step_replay(&other).await.unwrap(), Stepped::Replayed);
-    assert_eq!(Operations::new(&world.ledger).step_replay(&other).await.unwrap(), Stepped::Replayed);
+    assert_eq!(world.operations().step_replay(&other).await.unwrap(), Stepped::Replayed);
+    assert_eq!(world.operations().step_replay(&other).await.unwrap(), Stepped::Replayed);
     assert_eq!(beside(&world, &other).await, first);
 }
 
@@ -91,22 +85,22 @@ async fn a_step_of_one_is_no_step_of_the_other() {
 async fn one_is_done_while_the_others_jobs_still_run() {
     let (world, one, other) = two().await;
     for turn in [&one, &one, &other, &other] {
-        assert_eq!(Operations::new(&world.ledger).step_replay(turn).await.unwrap(), Stepped::Replayed);
+        assert_eq!(world.operations().step_replay(turn).await.unwrap(), Stepped::Replayed);
     }
-    let items = Operations::new(&world.ledger).replay_items(&one.operation_id, 0, 9).await.unwrap();
+    let items = world.operations().replay_items(&one.operation_id, 0, 9).await.unwrap();
     let mut claims = world.ledger.claim(&wanted(Queue::Finalization, 9)).await.unwrap().claims;
     claims.retain(|claimed| items.iter().any(|item| item.job_id == claimed.job.id.as_str()));
     let run = claims.remove(0);
     world.ledger.complete(&completion(&run, Outcome::Kept, Results::default())).await.unwrap();
     // The other has an item at each of these positions: neither its rest nor its haste counts here.
-    assert!(matches!(Operations::new(&world.ledger).step_replay(&one).await.unwrap(), Stepped::Wait(_)));
-    assert!(matches!(Operations::new(&world.ledger).step_replay(&other).await.unwrap(), Stepped::Wait(_)));
+    assert!(matches!(world.operations().step_replay(&one).await.unwrap(), Stepped::Wait(_)));
+    assert!(matches!(world.operations().step_replay(&other).await.unwrap(), Stepped::Wait(_)));
     let rested = async |turn: &ReplayTurn| {
-        Operations::new(&world.ledger).replay_operation(&turn.operation_id).await.unwrap().unwrap().completed
+        world.operations().replay_operation(&turn.operation_id).await.unwrap().unwrap().completed
     };
     assert_eq!((rested(&one).await, rested(&other).await), (1, 0));
     world.ledger.complete(&completion(&claims[0], Outcome::Kept, Results::default())).await.unwrap();
-    assert_eq!(Operations::new(&world.ledger).step_replay(&one).await.unwrap(), Stepped::Done);
+    assert_eq!(world.operations().step_replay(&one).await.unwrap(), Stepped::Done);
     assert_eq!(rested(&one).await, 2);
 }
 
@@ -116,15 +110,12 @@ async fn a_change_of_one_is_no_change_of_the_other() {
     let before = beside(&world, &one).await;
     for change in [ReplayChange::Pause, ReplayChange::Resume, ReplayChange::Cancel] {
         assert_eq!(
-            Operations::new(&world.ledger).change_replay(&one.operation_id, change, &olga()).await.unwrap(),
+            world.operations().change_replay(&one.operation_id, change, &olga()).await.unwrap(),
             Some(true)
         );
     }
     assert_eq!(
-        Operations::new(&world.ledger)
-            .change_replay(&one.operation_id, ReplayChange::Cancel, &olga())
-            .await
-            .unwrap(),
+        world.operations().change_replay(&one.operation_id, ReplayChange::Cancel, &olga()).await.unwrap(),
         Some(false)
     );
     assert_eq!(beside(&world, &one).await, before);
@@ -137,43 +128,30 @@ async fn only_the_present_turn_of_a_running_operation_is_left() {
         world.count("select count(*) from replay_operations where lease_until > clock_timestamp()").await
     };
     let stale = ReplayTurn { epoch: one.epoch - 1, ..one.clone() };
-    Operations::new(&world.ledger).leave_replay(&stale).await.unwrap();
+    world.operations().leave_replay(&stale).await.unwrap();
     assert_eq!(leased().await, 2, "an older turn leaves nothing");
-    Operations::new(&world.ledger).leave_replay(&one).await.unwrap();
+    world.operations().leave_replay(&one).await.unwrap();
     assert_eq!(leased().await, 1, "and of the other nothing is left");
-    assert_eq!(
-        Operations::new(&world.ledger).take_replay("r").await.unwrap().unwrap().operation_id,
-        one.operation_id
-    );
-    Operations::new(&world.ledger)
-        .change_replay(&other.operation_id, ReplayChange::Pause, &olga())
-        .await
-        .unwrap();
+    assert_eq!(world.operations().take_replay("r").await.unwrap().unwrap().operation_id, one.operation_id);
+    world.operations().change_replay(&other.operation_id, ReplayChange::Pause, &olga()).await.unwrap();
     let paused = beside(&world, &one).await;
-    Operations::new(&world.ledger).leave_replay(&other).await.unwrap();
+    world.operations().leave_replay(&other).await.unwrap();
     assert_eq!(beside(&world, &one).await, paused, "a paused one has no turn to leave");
 }
 
 #[tokio::test]
 async fn what_is_paused_or_held_is_passed_by() {
     let (world, one, other) = two().await;
-    Operations::new(&world.ledger)
-        .change_replay(&one.operation_id, ReplayChange::Pause, &olga())
-        .await
-        .unwrap();
+    world.operations().change_replay(&one.operation_id, ReplayChange::Pause, &olga()).await.unwrap();
     world.run("update replay_operations set lease_until = now() - interval '1 second'").await;
-    let taken = Operations::new(&world.ledger).take_replay("r").await.unwrap().unwrap();
+    let taken = world.operations().take_replay("r").await.unwrap().unwrap();
     assert_eq!(taken.operation_id, other.operation_id);
-    assert_eq!(Operations::new(&world.ledger).take_replay("r").await.unwrap(), None);
-    Operations::new(&world.ledger)
-        .change_replay(&one.operation_id, ReplayChange::Resume, &olga())
-        .await
-        .unwrap();
+    assert_eq!(world.operations().take_replay("r").await.unwrap(), None);
+    world.operations().change_replay(&one.operation_id, ReplayChange::Resume, &olga()).await.unwrap();
     world.run("update replay_operations set lease_until = now() - interval '1 second'").await;
     let _holder = held(&world, &one).await;
     // Nothing bounds the wait of who would wait for the held one.
-    let taken =
-        tokio::time::timeout(Duration::from_secs(10), Operations::new(&world.ledger).take_replay("r")).await;
+    let taken = tokio::time::timeout(Duration::from_secs(10), world.operations().take_replay("r")).await;
     assert_eq!(taken.expect("waits for nobody").unwrap().unwrap().operation_id, other.operation_id);
 }
 
@@ -181,39 +159,36 @@ async fn what_is_paused_or_held_is_passed_by() {
 async fn the_jobs_of_one_that_is_paused_and_of_one_that_was_cancelled_are_followed_to_their_rest() {
     let (world, one, other) = two().await;
     for turn in [&one, &one, &other] {
-        assert_eq!(Operations::new(&world.ledger).step_replay(turn).await.unwrap(), Stepped::Replayed);
+        assert_eq!(world.operations().step_replay(turn).await.unwrap(), Stepped::Replayed);
     }
     for (turn, change) in [(&one, ReplayChange::Pause), (&other, ReplayChange::Cancel)] {
-        Operations::new(&world.ledger).change_replay(&turn.operation_id, change, &olga()).await.unwrap();
+        world.operations().change_replay(&turn.operation_id, change, &olga()).await.unwrap();
     }
     let counts = async || {
         let mut counts = Vec::new();
         for turn in [&one, &other] {
-            let view =
-                Operations::new(&world.ledger).replay_operation(&turn.operation_id).await.unwrap().unwrap();
+            let view = world.operations().replay_operation(&turn.operation_id).await.unwrap().unwrap();
             counts.push((view.completed, view.died_again, view.unfinished(), view.waiting()));
         }
         counts
     };
-    Operations::new(&world.ledger).follow_replays(false).await.unwrap();
+    world.operations().follow_replays(false).await.unwrap();
     assert_eq!(counts().await, [(0, 0, 2, 0), (0, 0, 1, 1)], "they run");
     let mut claims = world.ledger.claim(&wanted(Queue::Finalization, 9)).await.unwrap().claims;
     claims.sort_by_key(|run| run.conversation_id.as_str().to_owned());
-    let transition =
-        Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&claims[0].lease_token(), transition).await.unwrap();
+    world.fail(&claims[0], FailureCode::InvalidJob).await;
     for run in &claims[1..] {
         world.ledger.complete(&completion(run, Outcome::Kept, Results::default())).await.unwrap();
     }
     let mut holder = held(&world, &one).await;
-    Operations::new(&world.ledger).follow_replays(false).await.unwrap();
+    world.operations().follow_replays(false).await.unwrap();
     assert_eq!(counts().await, [(0, 0, 2, 0), (1, 0, 0, 1)], "what is held is passed by");
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     for _ in 0..2 {
-        Operations::new(&world.ledger).follow_replays(false).await.unwrap();
+        world.operations().follow_replays(false).await.unwrap();
         assert_eq!(counts().await, [(1, 1, 0, 0), (1, 0, 0, 1)]);
     }
-    let items = Operations::new(&world.ledger).replay_items(&one.operation_id, 0, 9).await.unwrap();
+    let items = world.operations().replay_items(&one.operation_id, 0, 9).await.unwrap();
     let became: Vec<_> = items.iter().map(|item| (item.status.as_str(), item.result.as_deref())).collect();
     assert_eq!(became, [("died_again", Some("invalid_job")), ("completed", None)]);
 }
@@ -224,9 +199,9 @@ async fn a_job_that_was_parked_is_followed_to_its_rest_once_its_person_brought_k
     let marked = UserChange { requires_byok: Some(true), ..UserChange::default() };
     world.ledger.change_user(&world.ann, &marked).await.unwrap().unwrap();
     for _ in 0..2 {
-        assert_eq!(Operations::new(&world.ledger).step_replay(&one).await.unwrap(), Stepped::Replayed);
+        assert_eq!(world.operations().step_replay(&one).await.unwrap(), Stepped::Replayed);
     }
-    let items = async || Operations::new(&world.ledger).replay_items(&one.operation_id, 0, 9).await.unwrap();
+    let items = async || world.operations().replay_items(&one.operation_id, 0, 9).await.unwrap();
     let with = JobId::from_text(items().await[0].job_id.clone());
     let NamedClaim::Granted { claimed, .. } =
         world.ledger.claim_with_keys(&with, &worker("w")).await.unwrap()
@@ -234,23 +209,22 @@ async fn a_job_that_was_parked_is_followed_to_its_rest_once_its_person_brought_k
         panic!("it waits for keys")
     };
     assert_eq!(
-        Operations::new(&world.ledger).step_replay(&one).await.unwrap(),
+        world.operations().step_replay(&one).await.unwrap(),
         Stepped::Done,
         "what was parked is waited for no more"
     );
-    let view =
-        async || Operations::new(&world.ledger).replay_operation(&one.operation_id).await.unwrap().unwrap();
+    let view = async || world.operations().replay_operation(&one.operation_id).await.unwrap().unwrap();
     let parked = view().await;
     assert_eq!((parked.parked, parked.unfinished()), (2, 0));
     let without = items().await.remove(1);
     for look in [true, false] {
-        Operations::new(&world.ledger).follow_replays(look).await.unwrap();
+        world.operations().follow_replays(look).await.unwrap();
         assert_eq!(view().await, parked, "one runs, and one waits");
     }
     world.ledger.complete(&completion(&claimed, Outcome::Kept, Results::default())).await.unwrap();
-    Operations::new(&world.ledger).follow_replays(false).await.unwrap();
+    world.operations().follow_replays(false).await.unwrap();
     assert_eq!(view().await, parked, "it is not looked at every time");
-    Operations::new(&world.ledger).follow_replays(true).await.unwrap();
+    world.operations().follow_replays(true).await.unwrap();
     let rested = view().await;
     assert_eq!((rested.parked, rested.completed, rested.died_again), (1, 1, 0));
     assert_eq!(items().await[1], without, "the other was not touched");

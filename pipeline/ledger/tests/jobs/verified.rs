@@ -1,16 +1,16 @@
 //! `verify` finds what was broken by hand, each check its own, and nothing in a database that only verbs wrote.
 
 use job::FailureCode;
-use ledger::{Operation, OperatorAction, Transition};
+use ledger::Operation;
 use operations::{CHECKS, Operations};
 
-use crate::world::World;
+use crate::world::{REPLAY, World, olga};
 
 /// Those checks that find something.
 async fn broken(world: &World) -> Vec<&'static str> {
     let mut broken = Vec::new();
     for check in &CHECKS {
-        let finding = Operations::new(&world.ledger).verify(check, 5).await.unwrap();
+        let finding = world.operations().verify(check, 5).await.unwrap();
         if !finding.offenders.is_empty() {
             broken.push(finding.name);
         }
@@ -37,22 +37,13 @@ async fn a_database_that_only_verbs_wrote_keeps_every_promise() {
 async fn the_totals_follow_a_job_that_dies_is_replayed_dies_again_and_is_settled() {
     let world = lived_in().await;
     let job = world.dead("again", FailureCode::InvalidJob).await;
-    let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "dead");
-    world
-        .ledger
-        .operate(&job, Operation::Replay { from_scratch: false }, &action, None)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    world.operate(&job, REPLAY).await.unwrap();
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "replayed");
     let run = world.claim(&job).await;
-    let transition =
-        Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&run.lease_token(), transition).await.unwrap();
+    world.fail(&run, FailureCode::InvalidJob).await;
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "dead again");
-    world.ledger.operate(&job, Operation::Discard, &action, None).await.unwrap().unwrap().unwrap();
+    world.operate(&job, Operation::Discard).await.unwrap();
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "settled");
 }
 
@@ -120,10 +111,9 @@ async fn a_recount_sets_totals_right_and_is_recorded_once() {
              delete from dead_letter_totals where code = 'invalid_job'",
         )
         .await;
-    let action = OperatorAction { operator: "olga".into(), reason: "a crash".into() };
-    assert!(Operations::new(&world.ledger).recount(&action).await.unwrap());
+    assert!(world.operations().recount(&olga()).await.unwrap());
     assert_eq!(broken(&world).await, Vec::<&str>::new());
-    assert!(!Operations::new(&world.ledger).recount(&action).await.unwrap(), "nothing is left to set right");
+    assert!(!world.operations().recount(&olga()).await.unwrap(), "nothing is left to set right");
     assert_eq!(world.count("select count(*) from operator_actions where action = 'recount'").await, 1);
 }
 
@@ -133,10 +123,9 @@ async fn of_two_recounts_at_once_the_second_finds_nothing_to_set_right() {
     world
         .run("update finalization_totals set jobs = jobs + 7 where status = 'completed' and stripe = 3")
         .await;
-    let action = OperatorAction { operator: "olga".into(), reason: "a crash".into() };
     let other = "select pg_advisory_xact_lock(x'007265636f756e74'::bigint); \
         update finalization_totals set jobs = jobs - 7 where status = 'completed' and stripe = 0";
-    let corrected = world.database.overtaken_by(other, Operations::new(&world.ledger).recount(&action)).await;
+    let corrected = world.database.overtaken_by(other, world.operations().recount(&olga())).await;
     assert!(!corrected.unwrap());
     assert_eq!(broken(&world).await, Vec::<&str>::new());
 }
@@ -153,8 +142,7 @@ async fn totals_whose_sum_is_right_are_right_however_their_stripes_share_it() {
         )
         .await;
     assert_eq!(broken(&world).await, Vec::<&str>::new());
-    let action = OperatorAction { operator: "olga".into(), reason: "a look".into() };
-    assert!(!Operations::new(&world.ledger).recount(&action).await.unwrap());
+    assert!(!world.operations().recount(&olga()).await.unwrap());
     assert_eq!(world.count("select count(*) from operator_actions").await, 0);
 }
 
@@ -168,7 +156,6 @@ async fn stripes_that_are_not_there_are_made_anew_and_count_again() {
         )
         .await;
     assert_eq!(broken(&world).await, ["totals_recount"]);
-    let action = OperatorAction { operator: "olga".into(), reason: "a crash".into() };
     world
         .run(
             "create function may_take_ten_minutes() returns trigger language plpgsql as $$ begin \
@@ -177,21 +164,20 @@ async fn stripes_that_are_not_there_are_made_anew_and_count_again() {
                  for each row execute function may_take_ten_minutes()",
         )
         .await;
-    assert!(Operations::new(&world.ledger).recount(&action).await.unwrap());
+    assert!(world.operations().recount(&olga()).await.unwrap());
     assert_eq!(broken(&world).await, Vec::<&str>::new());
     assert_eq!(world.count("select count(*) from finalization_totals").await, 32);
     world.run("drop trigger may_take_ten_minutes on finalization_totals").await;
     world.dead("another", FailureCode::InvalidJob).await;
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "it is counted wherever it falls");
-    assert!(!Operations::new(&world.ledger).recount(&action).await.unwrap());
+    assert!(!world.operations().recount(&olga()).await.unwrap());
 }
 
 #[tokio::test]
 async fn an_examination_sees_a_healthy_database_and_an_empty_one() {
     let world = lived_in().await;
-    let found = Operations::new(&world.ledger).examine().await.unwrap();
-    let server: String =
-        sqlx::query_scalar("select current_setting('server_version')").fetch_one(&world.pool).await.unwrap();
+    let found = world.operations().examine().await.unwrap();
+    let server: String = world.value("select current_setting('server_version')").await;
     assert_eq!(found.server, server);
     assert_eq!((found.missing_migrations.len(), found.unknown_migrations.len()), (0, 0));
     assert_eq!((found.without_owners, found.unwatched_leases), (0, 0));
@@ -201,7 +187,7 @@ async fn an_examination_sees_a_healthy_database_and_an_empty_one() {
              update finalization_jobs set reconcile_after_at = now() - interval '2 hours' where status = 'leased'",
         )
         .await;
-    let found = Operations::new(&world.ledger).examine().await.unwrap();
+    let found = world.operations().examine().await.unwrap();
     assert_eq!((found.without_owners, found.unwatched_leases), (1, 1));
     let empty = testbed::TestDatabase::empty().await;
     let ledger = ledger::Ledger::new(empty.options(), ledger::Settings::default());

@@ -4,15 +4,15 @@
 use std::time::Duration;
 
 use job::{FailureCode, JobId, Outcome};
-use ledger::{CreateOutcome, Operation, OperatorAction, Results, Transition};
-use operations::{CHECKS, Finding, Operations};
+use ledger::{CreateOutcome, Operation, Results};
+use operations::{CHECKS, Finding};
 use records::{ConversationId, UserId};
 use serde_json::json;
 use store::UserChange;
 
 use crate::{
     street::KEY,
-    world::{World, completion, talk},
+    world::{World, completion, olga, talk},
 };
 
 async fn complete(world: &World, job: &JobId) {
@@ -33,9 +33,7 @@ async fn again(world: &World, id: &ConversationId) -> JobId {
 
 async fn die(world: &World, job: &JobId) {
     let run = world.claim(job).await;
-    let transition =
-        Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&run.lease_token(), transition).await.unwrap();
+    world.fail(&run, FailureCode::InvalidJob).await;
 }
 
 async fn admitted_of(world: &World, user: &UserId, id: &str) -> JobId {
@@ -55,8 +53,7 @@ async fn crowded() -> World {
     completed(&world, "completed").await;
     completed(&world, "plain").await;
     let settled = world.dead("settled", FailureCode::NoContent).await;
-    let action = OperatorAction { operator: "olga".into(), reason: "nothing was said".into() };
-    world.ledger.operate(&settled, Operation::Discard, &action, None).await.unwrap().unwrap().unwrap();
+    world.operate(&settled, Operation::Discard).await.unwrap();
     world.dead("dead", FailureCode::InvalidJob).await;
     // Revisions after the first: one that lives, one that died, one that replaced the first, and one after a failure.
     again(&world, &completed(&world, "reprocessed").await).await;
@@ -92,7 +89,7 @@ async fn crowded() -> World {
 async fn found(world: &World, limit: i64) -> Vec<Finding> {
     let mut found = Vec::new();
     for check in &CHECKS {
-        let finding = Operations::new(&world.ledger).verify(check, limit).await.unwrap();
+        let finding = world.operations().verify(check, limit).await.unwrap();
         if !finding.offenders.is_empty() {
             found.push(finding);
         }
@@ -284,10 +281,9 @@ async fn a_recount_adds_what_is_missing_to_the_stripe_that_is_there() {
                  on conflict (code, settled, stripe) do update set jobs = dead_letter_totals.jobs + 5",
         )
         .await;
-    let action = OperatorAction { operator: "olga".into(), reason: "a crash".into() };
-    assert!(Operations::new(&world.ledger).recount(&action).await.unwrap());
+    assert!(world.operations().recount(&olga()).await.unwrap());
     assert_eq!(broken(&world).await, []);
-    assert!(!Operations::new(&world.ledger).recount(&action).await.unwrap());
+    assert!(!world.operations().recount(&olga()).await.unwrap());
     assert_eq!(world.count("select count(*) from operator_actions where action = 'recount'").await, 1);
 }
 
@@ -298,10 +294,8 @@ async fn a_session_that_stays_in_a_transaction_is_found() {
     let mut session = sqlx::ConnectOptions::connect(&options).await.unwrap();
     sqlx::raw_sql("begin; select 1").execute(&mut session).await.unwrap();
     let check = CHECKS.iter().find(|check| check.name == "sessions_hold_no_transaction").unwrap();
-    let found = async {
-        while Operations::new(&world.ledger).verify(check, 9).await.unwrap().offenders.len() != 1 {}
-    };
+    let found = async { while world.operations().verify(check, 9).await.unwrap().offenders.len() != 1 {} };
     tokio::time::timeout(Duration::from_secs(60), found).await.expect("it is found after some seconds");
     sqlx::raw_sql("rollback").execute(&mut session).await.unwrap();
-    assert!(Operations::new(&world.ledger).verify(check, 9).await.unwrap().offenders.is_empty());
+    assert!(world.operations().verify(check, 9).await.unwrap().offenders.is_empty());
 }

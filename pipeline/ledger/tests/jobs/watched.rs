@@ -12,7 +12,7 @@ async fn one_of_each(world: &World) -> [JobId; 4] {
     let queued = world.admitted("queued").await;
     let leased = world.claimed("leased").await;
     let parked = world.claimed("parked").await;
-    world.ledger.settle(&parked.lease_token(), Transition::Park).await.unwrap();
+    world.ledger.settle(&parked.lease_token(), Transition::Park, None).await.unwrap();
     let done = world.claimed("done").await;
     let completed = completion(&done, Outcome::Discarded, Results::default());
     world.ledger.complete(&completed).await.unwrap();
@@ -50,7 +50,7 @@ async fn a_page_is_as_long_as_was_asked_for() {
         let queued = world.admitted(&format!("{id} queued")).await;
         let leased = world.claimed(&format!("{id} leased")).await;
         let parked = world.claimed(&format!("{id} parked")).await;
-        world.ledger.settle(&parked.lease_token(), Transition::Park).await.unwrap();
+        world.ledger.settle(&parked.lease_token(), Transition::Park, None).await.unwrap();
         for job in [&queued, &leased.job.id, &parked.job.id] {
             world.age(job, Duration::days(60)).await;
         }

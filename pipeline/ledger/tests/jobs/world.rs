@@ -1,27 +1,34 @@
 //! A database with a person in it, and short ways to admit and to run jobs.
 
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use chrono::Duration;
 use futures::FutureExt;
-use job::{FailureCode, Job, JobId, Outcome, Queue, State, WorkerId};
+use job::{FailureCode, Job, JobId, Outcome, Queue, Refusal, State, WorkerId};
 use ledger::{
-    ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, JobClaims, JobView, LeaseToken, Ledger,
-    NewContent, NewConversation, Results, Same, Settings, Transition,
+    Answer, ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, JobClaims, JobView, LeaseToken,
+    Ledger, NewContent, NewConversation, Operation, OperatorAction, Results, Same, Settings, Transition,
 };
 use operations::{Operations, Process, RunCounts};
 use outbox::NewEndpoint;
 use records::{ConversationId, EventKind, Segment, Source, UserId, WebhookFormat};
 use secrecy::SecretString;
-use sqlx::PgPool;
-use testbed::TestDatabase;
+use testbed::{Behind, TestDatabase};
 
 /// A ledger over a database of its own, and a pool to look behind it.
 pub(crate) struct World {
     pub(crate) ledger: Ledger,
-    pub(crate) pool: PgPool,
+    behind: Behind,
     pub(crate) ann: UserId,
     pub(crate) database: TestDatabase,
+}
+
+impl Deref for World {
+    type Target = Behind;
+
+    fn deref(&self) -> &Behind {
+        &self.behind
+    }
 }
 
 impl World {
@@ -29,10 +36,10 @@ impl World {
     pub(crate) async fn new() -> Self {
         let database = TestDatabase::new().await;
         let ledger = Ledger::new(database.options(), Settings::default());
-        let pool = database.pool(4).await;
+        let behind = database.behind(4).await;
         let ann = UserId::new("ann");
         assert!(ledger.store().create_user(&ann, &Default::default()).await.unwrap());
-        Self { ledger, pool, ann, database }
+        Self { ledger, behind, ann, database }
     }
 
     /// A second process over the same database.
@@ -40,14 +47,9 @@ impl World {
         Ledger::new(self.database.options(), Settings::default())
     }
 
-    /// Runs statements as they are.
-    pub(crate) async fn run(&self, sql: &'static str) {
-        sqlx::raw_sql(sql).execute(&self.pool).await.unwrap();
-    }
-
-    /// One number out of the database.
-    pub(crate) async fn count(&self, sql: &'static str) -> i64 {
-        sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
+    /// What operators ask of it.
+    pub(crate) fn operations(&self) -> Operations {
+        Operations::new(&self.ledger)
     }
 
     /// An endpoint that asks for `events`.
@@ -89,7 +91,6 @@ impl World {
     pub(crate) async fn dead(&self, id: &str, code: FailureCode) -> JobId {
         let claimed = self.claimed(id).await;
         for _ in 0..6 {
-            let transition = Transition::Fail { code, retry_after: None, jitter_permille: 0 };
             let token = match self.job(&claimed.job.id).await.state {
                 State::DeadLetter { .. } => return claimed.job.id,
                 State::Leased(_) => {
@@ -100,9 +101,25 @@ impl World {
                     self.claim(&claimed.job.id).await.lease_token()
                 }
             };
-            self.ledger.settle(&token, transition).await.unwrap();
+            self.ledger.settle(&token, fail(code), None).await.unwrap();
         }
         panic!("{id} does not die");
+    }
+
+    /// A run fails.
+    pub(crate) async fn fail(&self, run: &Claimed, code: FailureCode) {
+        self.ledger.settle(&run.lease_token(), fail(code), None).await.unwrap();
+    }
+
+    /// A run is given back at once.
+    pub(crate) async fn release(&self, run: &Claimed) -> Answer {
+        let release = Transition::Release { delay: Duration::zero() };
+        self.ledger.settle(&run.lease_token(), release, None).await.unwrap()
+    }
+
+    /// What Olga, an operator, orders of a job.
+    pub(crate) async fn operate(&self, job: &JobId, operation: Operation) -> Result<Job, Refusal> {
+        operate(&self.ledger, job, operation).await
     }
 
     /// A granted claim of the job's present dispatch.
@@ -131,10 +148,7 @@ impl World {
 
     /// A process lives, and was seen now.
     pub(crate) async fn has_process(&self) {
-        Operations::new(&self.ledger)
-            .report_process(&process("host:1", 4), &RunCounts::default())
-            .await
-            .unwrap();
+        self.operations().report_process(&process("host:1", 4), &RunCounts::default()).await.unwrap();
     }
 
     /// Whether those who send deliveries were woken since the last time.
@@ -151,6 +165,23 @@ impl World {
     pub(crate) async fn claimed_ids(&self, queue: Queue) -> Vec<JobId> {
         ids(self.claims(queue).await)
     }
+}
+
+/// What Olga, an operator, orders of a job.
+pub(crate) async fn operate(ledger: &Ledger, job: &JobId, operation: Operation) -> Result<Job, Refusal> {
+    ledger.operate(job, operation, &olga(), None).await.unwrap().unwrap()
+}
+
+pub(crate) const REPLAY: Operation = Operation::Replay { from_scratch: false };
+
+/// An operator, and why she does it.
+pub(crate) fn olga() -> OperatorAction {
+    OperatorAction { operator: "olga".into(), reason: "fixed".into() }
+}
+
+/// A failure of that cause.
+pub(crate) const fn fail(code: FailureCode) -> Transition {
+    Transition::Fail { code, retry_after: None, jitter_permille: 0 }
 }
 
 /// A claim of the worker `w` for so many free slots, where no user has a share to keep to.

@@ -90,7 +90,7 @@ async fn of_two_who_end_a_conversation_at_once_one_admits_it() {
     let ended =
         [one.unwrap(), two.unwrap()].into_iter().filter(|ended| *ended == LiveAdmission::Ended).count();
     assert_eq!(ended, 1);
-    assert_eq!(world.one::<i64>("select count(*) from finalization_jobs").await, 1);
+    assert_eq!(world.value::<i64>("select count(*) from finalization_jobs").await, 1);
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn what_a_dead_process_left_is_due_after_the_grace_and_a_renewal_takes_it_
     assert_eq!(due().await, []);
     let left =
         "select string_agg(conversation_id || status, ',' order by conversation_id) from conversations";
-    assert_eq!(world.one::<String>(left).await, "c1processing,c3in_progress", "the empty stub was deleted");
+    assert_eq!(world.value::<String>(left).await, "c1processing,c3in_progress", "the empty stub was deleted");
 }
 
 #[tokio::test]

@@ -58,7 +58,7 @@ async fn two_sockets_that_open_at_once_open_one_conversation() {
     let (one, two) = (one.unwrap().unwrap(), two.unwrap().unwrap());
     assert_eq!(one.id, two.id);
     assert_ne!(one.epoch, two.epoch);
-    assert_eq!(world.one::<i64>("select count(*) from conversations").await, 1);
+    assert_eq!(world.value::<i64>("select count(*) from conversations").await, 1);
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn an_append_stores_what_is_new_and_what_has_grown_and_renews_the_conversa
         .await;
     let first = [said("s1", "Buy milk", 0.0)];
     assert_eq!(world.say(&live, &first, Some(3.0)).await, [Some(0)]);
-    assert!(world.one::<bool>(
+    assert!(world.value::<bool>(
         "select process_after between now() + interval '115 seconds' and now() + interval '120 seconds' \
              and last_activity_at > now() - interval '5 seconds' and last_append_at = last_activity_at \
              and started_at between now() - interval '8 seconds' and now() - interval '3 seconds' \
@@ -86,7 +86,7 @@ async fn an_append_stores_what_is_new_and_what_has_grown_and_renews_the_conversa
         assert_eq!(texts, [("Buy milk tomorrow.".to_owned(), 4.0), ("And bread.".to_owned(), 5.0)]);
     }
     let ends = "select extract(epoch from finished_at - started_at)::float8 from conversations";
-    assert_eq!(world.one::<f64>(ends).await, 5.0, "a repeat of the first append moves nothing");
+    assert_eq!(world.value::<f64>(ends).await, 5.0, "a repeat of the first append moves nothing");
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn an_empty_stub_goes_with_its_socket_and_words_and_pictures_stay() {
     let left: Vec<_> =
         left.iter().map(|live| (live.conversation_id.as_str(), live.live_process.as_deref())).collect();
     assert_eq!(left, [("c2", None), ("c3", None)]);
-    assert_eq!(world.one::<i64>("select count(*) from photos").await, 1);
+    assert_eq!(world.value::<i64>("select count(*) from photos").await, 1);
     let gone = world.ledger.store().close_live(&world.ann, &empty.id, empty.epoch).await.unwrap();
     assert_eq!(gone, Err(LiveLost::Ended));
 }
@@ -221,7 +221,7 @@ async fn of_two_sockets_that_store_a_line_at_the_same_moment_one_stores_it() {
         });
         let waiting = "select count(*) from pg_stat_activity \
              where datname = current_database() and wait_event_type = 'Lock'";
-        while world.one::<i64>(waiting).await < number as i64 + 1 {}
+        while world.value::<i64>(waiting).await < number as i64 + 1 {}
     }
     held.rollback().await.unwrap();
 
@@ -229,7 +229,7 @@ async fn of_two_sockets_that_store_a_line_at_the_same_moment_one_stores_it() {
     came.sort_by_key(|appended| *appended == Appended::Repeated);
     assert_eq!(came, [Appended::Stored(vec![Some(0)]), Appended::Repeated]);
     assert_eq!(
-        world.one::<i64>("select count(*) from transcript_segments where content = 'Call Tom.'").await,
+        world.value::<i64>("select count(*) from transcript_segments where content = 'Call Tom.'").await,
         1
     );
 }

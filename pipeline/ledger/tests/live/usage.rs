@@ -42,5 +42,5 @@ async fn the_counts_of_two_sockets_add_up_and_a_repeat_or_an_older_count_changes
     assert_eq!(page.speech, [all]);
     assert!(ledger.delete_conversation(ann, &second.id).await.unwrap());
     ledger.store().note_live_usage(ann, &second.id, second.epoch, &usage(10.0, None)).await.unwrap();
-    assert_eq!(world.one::<i64>("select count(*) from live_usage").await, 0, "nothing is left of it");
+    assert_eq!(world.value::<i64>("select count(*) from live_usage").await, 0, "nothing is left of it");
 }

@@ -1,16 +1,25 @@
 //! A database with a user in it, and short ways to open and to fill live conversations.
 
+use std::ops::Deref;
+
 use ledger::{Ledger, Settings};
 use records::{ConversationId, Segment, Source, UserId};
-use sqlx::PgPool;
 use store::{Appended, LiveConversation, NewLive};
-use testbed::TestDatabase;
+use testbed::{Behind, TestDatabase};
 
 pub(crate) struct World {
     pub(crate) ledger: Ledger,
-    pub(crate) pool: PgPool,
+    behind: Behind,
     pub(crate) ann: UserId,
     pub(crate) database: TestDatabase,
+}
+
+impl Deref for World {
+    type Target = Behind;
+
+    fn deref(&self) -> &Behind {
+        &self.behind
+    }
 }
 
 impl World {
@@ -21,10 +30,10 @@ impl World {
     pub(crate) async fn with(settings: Settings) -> Self {
         let database = TestDatabase::new().await;
         let ledger = Ledger::new(database.options(), settings);
-        let pool = database.pool(4).await;
+        let behind = database.behind(4).await;
         let ann = UserId::new("ann");
         assert!(ledger.store().create_user(&ann, &Default::default()).await.unwrap());
-        Self { ledger, pool, ann, database }
+        Self { ledger, behind, ann, database }
     }
 
     pub(crate) async fn open(&self, fresh: &str, device: Option<&str>) -> LiveConversation {
@@ -51,10 +60,6 @@ impl World {
         }
     }
 
-    pub(crate) async fn run(&self, sql: &str) {
-        self.database.run(sql).await;
-    }
-
     pub(crate) async fn texts(&self, id: &ConversationId) -> Vec<(String, f64)> {
         sqlx::query_as(
             "select content, end_seconds from transcript_segments where conversation_id = $1 order by position",
@@ -63,15 +68,6 @@ impl World {
         .fetch_all(&self.pool)
         .await
         .unwrap()
-    }
-
-    pub(crate) async fn one<T>(&self, sql: &'static str) -> T
-    where
-        (T,): for<'r> sqlx::FromRow<'r, sqlx::postgres::PgRow>,
-        T: Send + Unpin,
-    {
-        let (value,): (T,) = sqlx::query_as(sql).fetch_one(&self.pool).await.unwrap();
-        value
     }
 }
 

@@ -1,13 +1,11 @@
 //! What waits, and how the database is doing.
 
-use operations::Operations;
-
 use crate::world::World;
 
 #[tokio::test]
 async fn an_empty_service_shows_every_state_and_every_code_at_zero() {
     let world = World::new().await;
-    let backlog = Operations::new(&world.ledger).backlog().await.unwrap();
+    let backlog = world.operations().backlog().await.unwrap();
     assert_eq!(backlog.deliveries, [("due", 0), ("later", 0), ("paused", 0), ("sending", 0)]);
     assert_eq!(backlog.dead_letters.len(), job::FailureCode::ALL.len());
     assert!(backlog.dead_letters.iter().all(|(_, count)| *count == 0));
@@ -30,7 +28,7 @@ async fn deliveries_are_told_apart_by_what_they_wait_for() {
              ('ann', 'w', '5', 'webhook.test', 'sending', null, now() + interval '1 minute', now())",
         )
         .await;
-    let backlog = Operations::new(&world.ledger).backlog().await.unwrap();
+    let backlog = world.operations().backlog().await.unwrap();
     assert_eq!(backlog.deliveries, [("due", 2), ("later", 1), ("paused", 1), ("sending", 1)]);
 }
 
@@ -55,7 +53,7 @@ async fn leases_parked_jobs_and_unsettled_dead_letters_are_seen() {
                  null, null, null, null, null, null, 'model_timeout', now(), now())",
         )
         .await;
-    let backlog = Operations::new(&world.ledger).backlog().await.unwrap();
+    let backlog = world.operations().backlog().await.unwrap();
     let about = |age: f64, seconds: f64| age >= seconds && age < seconds + 30.0;
     assert_eq!((backlog.lease_holders, backlog.leases_overdue), (1, 1));
     assert!(about(backlog.oldest_lease_age, 90.0), "{backlog:?}");
@@ -67,7 +65,7 @@ async fn leases_parked_jobs_and_unsettled_dead_letters_are_seen() {
 #[tokio::test]
 async fn a_queues_backlog_is_what_could_run_and_what_runs_and_nothing_while_it_is_paused() {
     let world = World::new().await;
-    let backlog = async || Operations::new(&world.ledger).backlog().await.unwrap().queues;
+    let backlog = async || world.operations().backlog().await.unwrap().queues;
     assert_eq!(backlog().await, [("finalization", 0), ("creation", 0)]);
     world
         .run(
@@ -95,7 +93,7 @@ async fn a_queues_backlog_is_what_could_run_and_what_runs_and_nothing_while_it_i
 #[tokio::test]
 async fn the_databases_health_is_read_from_its_own_views() {
     let world = World::new().await;
-    let health = Operations::new(&world.ledger).health().await.unwrap();
+    let health = world.operations().health().await.unwrap();
     let names: Vec<&str> = health.tables.iter().map(|table| table.name.as_str()).collect();
     assert_eq!(names.len(), 7, "every busy table exists: {names:?}");
     let states: Vec<&str> = health.sessions.iter().map(|(state, _)| *state).collect();
@@ -111,9 +109,9 @@ async fn a_transaction_left_open_shows_with_its_age_and_with_what_vacuum_must_ke
         .execute(&mut *open)
         .await
         .unwrap();
-    let before = Operations::new(&world.ledger).health().await.unwrap();
+    let before = world.operations().health().await.unwrap();
     world.run("update users set name = 'Ann' where user_id = 'ann'").await;
-    let after = Operations::new(&world.ledger).health().await.unwrap();
+    let after = world.operations().health().await.unwrap();
     assert!(after.sessions.contains(&("waiting", 0)), "nobody waits for a lock: {after:?}");
     assert!(after.oldest_transaction_age > before.oldest_transaction_age, "{before:?} {after:?}");
     assert!(after.oldest_snapshot_age > 0, "the update came after the snapshot: {after:?}");

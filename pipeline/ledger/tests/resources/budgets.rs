@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use db::Error;
-use ledger::{AdmitRefusal, CreateOutcome, Ledger, NewContent, NewConversation, OperatorAction};
-use operations::{CHECKS, Operations};
+use ledger::{AdmitRefusal, CreateOutcome, Ledger, NewContent, NewConversation};
+use operations::CHECKS;
 use records::{Budget, ConversationId, OverBudget, Source, UserId};
 use store::{LimitsChange, UserChange};
 use tokio::sync::Barrier;
 
-use crate::world::{World, said};
+use crate::world::{World, olga, said};
 
 fn talk(id: &str, text: &str) -> NewConversation {
     let content = NewContent::Text {
@@ -52,7 +52,7 @@ async fn create(ledger: &Ledger, user: &UserId, new: NewConversation) -> Result<
 /// What `verify` says of what users store.
 async fn drift(world: &World) -> Vec<String> {
     let check = CHECKS.iter().find(|check| check.name == "usage_recounts").unwrap();
-    Operations::new(&world.ledger).verify(check, 10).await.unwrap().offenders
+    world.operations().verify(check, 10).await.unwrap().offenders
 }
 
 #[tokio::test]
@@ -249,8 +249,7 @@ async fn verify_finds_an_account_that_is_wrong_and_a_recount_sets_it_right() {
     world.run("delete from user_usage where user_id = 'bob'").await;
     let found = drift(&world).await;
     assert_eq!(found.len(), 2, "{found:?}");
-    let action = OperatorAction { operator: "olga".into(), reason: "a rolling update".into() };
-    assert!(Operations::new(&world.ledger).recount(&action).await.unwrap());
+    assert!(world.operations().recount(&olga()).await.unwrap());
     assert_eq!(drift(&world).await, Vec::<String>::new());
-    assert!(!Operations::new(&world.ledger).recount(&action).await.unwrap());
+    assert!(!world.operations().recount(&olga()).await.unwrap());
 }

@@ -7,13 +7,12 @@ use crate::world::World;
 /// All rows of the tables with a `user_id`, as text, but those of Ann's for which `mine` holds; it is asked for each
 /// table, and speaks of a row as `t`.
 pub(crate) async fn rows<'a>(world: &World, mine: impl Fn(&str) -> &'a str) -> String {
-    let tables: Vec<String> = sqlx::query_scalar(
-        "select table_name::text from information_schema.columns where table_schema = 'public' \
+    let tables: Vec<String> = world
+        .list(
+            "select table_name::text from information_schema.columns where table_schema = 'public' \
              and column_name = 'user_id' order by 1",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+        )
+        .await;
     let mut all = String::new();
     for table in tables {
         let mine = mine(&table);

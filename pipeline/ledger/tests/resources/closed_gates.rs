@@ -101,12 +101,7 @@ async fn a_closed_endpoint_moves_no_delivery_that_ended_or_is_under_way_whoever_
         )
         .await;
     assert_eq!(claim(&world.ledger).await.len(), 4, "those that are due elsewhere");
-    let rows: Vec<String> = sqlx::query_scalar(
-        "select delivery_id || ' ' || status from webhook_deliveries where user_id = 'ann' and endpoint_id = 'w' order by 1",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+    let rows: Vec<String> = world.list("select delivery_id || ' ' || status from webhook_deliveries where user_id = 'ann' and endpoint_id = 'w' order by 1").await;
     let ended = ["a", "b", "c", "d", "e"].map(|id| format!("{id} delivered"));
     let expected: Vec<String> =
         ended.into_iter().chain(["alive sending".to_owned(), "w_0 pending".to_owned()]).collect();
@@ -155,12 +150,7 @@ async fn a_sender_that_died_at_a_closed_endpoint_takes_no_other_delivery_of_it_a
         )
         .await;
     assert!(claim(&world.ledger).await.is_empty());
-    let rows: Vec<(String, String, Option<bool>)> = sqlx::query_as(
-        "select delivery_id, status, next_at < now() + interval '90 minutes' from webhook_deliveries order by 1",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+    let rows: Vec<(String, String, Option<bool>)> = world.rows("select delivery_id, status, next_at < now() + interval '90 minutes' from webhook_deliveries order by 1").await;
     let expected =
         [("w_0", "pending", Some(true)), ("w_1", "sending", None), ("w_2", "pending", Some(false))];
     assert_eq!(rows, expected.map(|(id, status, soon)| (id.to_owned(), status.to_owned(), soon)));

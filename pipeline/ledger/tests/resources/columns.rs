@@ -104,16 +104,11 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
 #[tokio::test]
 async fn everything_goes_with_what_it_belongs_to() {
     let world = World::new().await;
-    let keys: Vec<(String, String, String, String, bool)> = sqlx::query_as(
-        "select c.relname::text, a.attname::text, t.relname::text, first.attname::text, r.confdeltype = 'c' \
+    let keys: Vec<(String, String, String, String, bool)> = world.rows("select c.relname::text, a.attname::text, t.relname::text, first.attname::text, r.confdeltype = 'c' \
          from pg_constraint r join pg_class c on c.oid = r.conrelid join pg_class t on t.oid = r.confrelid \
          join pg_attribute a on a.attrelid = r.conrelid and a.attnum = r.conkey[cardinality(r.conkey)] \
          join pg_attribute first on first.attrelid = r.conrelid and first.attnum = r.conkey[1] \
-         where r.connamespace = 'public'::regnamespace and r.contype = 'f' order by 1, 2, 3",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+         where r.connamespace = 'public'::regnamespace and r.contype = 'f' order by 1, 2, 3").await;
     for (table, _, _, first, follows) in &keys {
         assert!(*follows, "{table}: nothing stays behind");
         assert!(["user_id", "operation_id"].contains(&first.as_str()), "{table}: of the same person");
@@ -126,15 +121,14 @@ async fn everything_goes_with_what_it_belongs_to() {
 #[tokio::test]
 async fn no_other_column_may_be_empty() {
     let world = World::new().await;
-    let columns: Vec<(String, String)> = sqlx::query_as(
-        "select c.relname::text, string_agg(a.attname, ' ' order by a.attnum) \
+    let columns: Vec<(String, String)> = world
+        .rows(
+            "select c.relname::text, string_agg(a.attname, ' ' order by a.attnum) \
          from pg_attribute a join pg_class c on c.oid = a.attrelid \
          where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relname not like '\\_sqlx%' \
              and a.attnum > 0 and not a.attisdropped and not a.attnotnull group by 1 order by 1",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+        )
+        .await;
     let columns: Vec<(&str, &str)> =
         columns.iter().map(|(table, names)| (table.as_str(), names.as_str())).collect();
     assert_eq!(columns, MAY_BE_EMPTY);

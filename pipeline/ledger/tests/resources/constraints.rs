@@ -71,17 +71,12 @@ async fn every_rule_refuses_the_row_that_breaks_it_and_nothing_else_does() {
 #[tokio::test]
 async fn no_rule_is_left_without_a_row_that_breaks_it() {
     let world = World::new().await;
-    let rules: Vec<(String, String)> = sqlx::query_as(
-        "select c.relname::text, r.conname::text from pg_constraint r join pg_class c on c.oid = r.conrelid \
+    let rules: Vec<(String, String)> = world.rows("select c.relname::text, r.conname::text from pg_constraint r join pg_class c on c.oid = r.conrelid \
              where r.connamespace = 'public'::regnamespace and r.contype in ('c', 'u', 'x') \
          union \
          select c.relname::text, i.relname::text from pg_index x join pg_class c on c.oid = x.indrelid \
              join pg_class i on i.oid = x.indexrelid \
-             where c.relnamespace = 'public'::regnamespace and x.indisunique and not x.indisprimary",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+             where c.relnamespace = 'public'::regnamespace and x.indisunique and not x.indisprimary").await;
     // What sqlx keeps of migrations is not ours.
     let rules: BTreeSet<_> = rules.into_iter().filter(|(table, _)| !table.starts_with("_sqlx")).collect();
     assert!(rules.len() > 50, "the rules were found");
@@ -93,14 +88,13 @@ async fn no_rule_is_left_without_a_row_that_breaks_it() {
 #[tokio::test]
 async fn nothing_is_there_twice() {
     let world = with_a_row_of_everything().await;
-    let tables: Vec<(String, Option<String>)> = sqlx::query_as(
-        "select c.relname::text, r.conname::text from pg_class c \
+    let tables: Vec<(String, Option<String>)> = world
+        .rows(
+            "select c.relname::text, r.conname::text from pg_class c \
          left join pg_constraint r on r.conrelid = c.oid and r.contype = 'p' \
          where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relname not like '\\_sqlx%'",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+        )
+        .await;
     assert!(tables.len() > 25, "the tables were found");
     for (table, key) in tables {
         let key = key.unwrap_or_else(|| panic!("{table} has no primary key"));
@@ -119,15 +113,10 @@ async fn nothing_belongs_to_what_is_not_there() {
              status, next_at, created_at) \
          select user_id, 's', 'm', message_id, 'Tasks', 'main', 'pending', now(), now() from chat_messages limit 1";
     world.run(of_a_message).await;
-    let keys: Vec<(String, String, String, bool)> = sqlx::query_as(
-        "select c.relname::text, r.conname::text, a.attname::text, a.atttypid = 'uuid'::regtype from pg_constraint r \
+    let keys: Vec<(String, String, String, bool)> = world.rows("select c.relname::text, r.conname::text, a.attname::text, a.atttypid = 'uuid'::regtype from pg_constraint r \
          join pg_class c on c.oid = r.conrelid \
          join pg_attribute a on a.attrelid = r.conrelid and a.attnum = r.conkey[cardinality(r.conkey)] \
-         where r.connamespace = 'public'::regnamespace and r.contype = 'f' order by 1, 2",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+         where r.connamespace = 'public'::regnamespace and r.contype = 'f' order by 1, 2").await;
     assert!(keys.len() > 15, "the keys were found");
     for (table, key, column, is_uuid) in &keys {
         let mut transaction = world.pool.begin().await.unwrap();

@@ -33,13 +33,12 @@ pub(crate) async fn make(world: &World, user: &UserId, items: &[&str], memories:
 
 /// (endpoint, event, what it is about, status, whether words are kept), in order.
 async fn events(world: &World) -> Vec<(String, String, String, String, bool)> {
-    sqlx::query_as(
-        "select endpoint_id, event, subject_id, status, body is not null from webhook_deliveries \
+    world
+        .rows(
+            "select endpoint_id, event, subject_id, status, body is not null from webhook_deliveries \
          where conversation_id is null order by 1, 2, 3",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap()
+        )
+        .await
 }
 
 #[tokio::test]

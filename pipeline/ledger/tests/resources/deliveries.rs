@@ -163,7 +163,7 @@ async fn an_end_whose_answer_was_not_heard_is_told_again_and_counts_once() {
         assert!(finish(&world, &claimed, outcome).await);
         let said = view(&world).await;
         let marks = "select consecutive_failures from webhook_endpoints";
-        let failures: i32 = sqlx::query_scalar(marks).fetch_one(&world.pool).await.unwrap();
+        let failures: i32 = world.value(marks).await;
         assert!(finish(&world, &claimed, outcome).await, "{outcome:?}");
         assert_eq!(view(&world).await, said);
         assert_eq!(sqlx::query_scalar::<_, i32>(marks).fetch_one(&world.pool).await.unwrap(), failures);

@@ -1,15 +1,13 @@
 //! What operators see of webhooks and repair of them: one endpoint's matters at a time, and never over its owner's head.
 
-use ledger::OperatorAction;
-use operations::{ActionFilter, DeliveryFilter, Enabled, Operations};
+use operations::{ActionFilter, DeliveryFilter, Enabled};
 use outbox::{DeliveryOutcome, DeliveryPolicy};
 use records::{Timestamp, UserId};
 
-use crate::{strangers::spared, world::World};
-
-pub(crate) fn olga() -> OperatorAction {
-    OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
-}
+use crate::{
+    strangers::spared,
+    world::{World, olga},
+};
 
 /// Ann's `w` and `v` and Bob's `w`, disabled for failing; each with deliveries of the same ids: given up an hour ago and
 /// nine days ago, cancelled, delivered, and waiting for the endpoint. What is recovered lies behind others.
@@ -43,21 +41,12 @@ async fn yesterday(world: &World) -> Timestamp {
 
 async fn recover(world: &World, limit: i64) -> Option<u64> {
     let (since, now) = (yesterday(world).await, world.ledger.db().now().await.unwrap());
-    Operations::new(&world.ledger)
-        .recover_deliveries(&world.ann, "w", since, now, limit, &olga())
-        .await
-        .unwrap()
+    world.operations().recover_deliveries(&world.ann, "w", since, now, limit, &olga()).await.unwrap()
 }
 
 async fn recorded(world: &World) -> Vec<String> {
     let all = ActionFilter { limit: 9, ..ActionFilter::default() };
-    Operations::new(&world.ledger)
-        .actions(&all)
-        .await
-        .unwrap()
-        .into_iter()
-        .map(|action| action.action)
-        .collect()
+    world.operations().actions(&all).await.unwrap().into_iter().map(|action| action.action).collect()
 }
 
 /// Ann's deliveries at `w` whose rows are these.
@@ -81,10 +70,8 @@ async fn what_one_endpoint_lost_since_a_moment_is_recovered_and_nothing_else() {
     assert_eq!(recorded(&world).await, ["recover_webhook"], "what recovers nothing is not recorded");
     let (since, now) = (yesterday(&world).await, world.ledger.db().now().await.unwrap());
     for (user, endpoint) in [(&world.ann, "nothing"), (&world.bob, "v")] {
-        let none = Operations::new(&world.ledger)
-            .recover_deliveries(user, endpoint, since, now, 9, &olga())
-            .await
-            .unwrap();
+        let none =
+            world.operations().recover_deliveries(user, endpoint, since, now, 9, &olga()).await.unwrap();
         assert_eq!(none, None);
     }
     let world = troubled().await;
@@ -121,7 +108,7 @@ async fn what_a_410_cancelled_is_recovered_but_not_what_was_about_a_conversation
              from (values ('cancelled'), ('exhausted')) d (status)",
         )
         .await;
-    Operations::new(&world.ledger).enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
+    world.operations().enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
     assert_eq!(recover(&world, 9).await, Some(2));
     let still = "select count(*) from webhook_deliveries where finished_at is not null and conversation_id = 'nowhere'";
     assert_eq!(world.count(still).await, 2);
@@ -151,10 +138,8 @@ async fn whoever_of_two_people_comes_first_what_is_recovered_is_ones_own() {
         let (one, other) = if ann_first { (&world.ann, &world.bob) } else { (&world.bob, &world.ann) };
         let (since, now) = (yesterday(&world).await, world.ledger.db().now().await.unwrap());
         for user in [one, other] {
-            let recovered = Operations::new(&world.ledger)
-                .recover_deliveries(user, "w", since, now, 9, &olga())
-                .await
-                .unwrap();
+            let recovered =
+                world.operations().recover_deliveries(user, "w", since, now, 9, &olga()).await.unwrap();
             assert_eq!(recovered, Some(2));
         }
     }
@@ -195,8 +180,7 @@ async fn an_endpoints_deliveries_are_shown_to_its_owner_and_to_operators_without
         let shown =
             world.ledger.outbox().deliveries(user, endpoint, &outbox::DeliveryPage::first(99)).await.unwrap();
         let filter = DeliveryFilter { limit: 99, ..DeliveryFilter::default() };
-        let lines =
-            Operations::new(&world.ledger).endpoint_deliveries(user, endpoint, &filter).await.unwrap();
+        let lines = world.operations().endpoint_deliveries(user, endpoint, &filter).await.unwrap();
         assert_eq!((shown.len(), lines.len()), (many, many));
     }
 }
@@ -209,10 +193,7 @@ async fn what_somebody_else_makes_due_meanwhile_is_left_to_them() {
     let since = yesterday(&world).await;
     let now = world.ledger.db().now().await.unwrap();
     let verb = async {
-        Operations::new(&world.ledger)
-            .recover_deliveries(&world.ann, "w", since, now, 9, &olga())
-            .await
-            .unwrap()
+        world.operations().recover_deliveries(&world.ann, "w", since, now, 9, &olga()).await.unwrap()
     };
     let done = world.database.overtaken_by(taken, verb).await;
     assert_eq!(done, Some(0));
@@ -238,10 +219,7 @@ async fn what_is_recovered_while_its_endpoint_is_switched_on_is_due() {
     let since = yesterday(&world).await;
     let now = world.ledger.db().now().await.unwrap();
     let verb = async {
-        Operations::new(&world.ledger)
-            .recover_deliveries(&world.ann, "w", since, now, 9, &olga())
-            .await
-            .unwrap()
+        world.operations().recover_deliveries(&world.ann, "w", since, now, 9, &olga()).await.unwrap()
     };
     let done = world.database.overtaken_by(on, verb).await;
     assert_eq!(done, Some(2));
@@ -251,16 +229,12 @@ async fn what_is_recovered_while_its_endpoint_is_switched_on_is_due() {
 #[tokio::test]
 async fn an_endpoint_is_enabled_with_what_waits_for_it_and_no_other_is() {
     let world = troubled().await;
-    let enable =
-        async || Operations::new(&world.ledger).enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
+    let enable = async || world.operations().enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
     assert_eq!(spared(&world, ALL_OF_W, enable()).await, Some(Enabled::Enabled));
     assert_eq!(of_w(&world, "due").await, ["waits"]);
     assert_eq!(enable().await, Some(Enabled::Already));
-    assert_eq!(Operations::new(&world.ledger).enable_endpoint(&world.bob, "v", &olga()).await.unwrap(), None);
-    assert_eq!(
-        Operations::new(&world.ledger).enable_endpoint(&world.ann, "nothing", &olga()).await.unwrap(),
-        None
-    );
+    assert_eq!(world.operations().enable_endpoint(&world.bob, "v", &olga()).await.unwrap(), None);
+    assert_eq!(world.operations().enable_endpoint(&world.ann, "nothing", &olga()).await.unwrap(), None);
     assert_eq!(recorded(&world).await, ["enable_webhook"]);
 }
 
@@ -268,12 +242,11 @@ async fn an_endpoint_is_enabled_with_what_waits_for_it_and_no_other_is() {
 async fn what_its_owner_switched_off_stays_off_also_when_that_happens_meanwhile() {
     let world = troubled().await;
     let off = "update webhook_endpoints set disabled_reason = 'by_owner' where user_id = 'ann' and endpoint_id = 'w'";
-    let verb =
-        async { Operations::new(&world.ledger).enable_endpoint(&world.ann, "w", &olga()).await.unwrap() };
+    let verb = async { world.operations().enable_endpoint(&world.ann, "w", &olga()).await.unwrap() };
     let done = world.database.overtaken_by(off, verb).await;
     assert_eq!(done, Some(Enabled::ByOwner));
     assert_eq!(
-        Operations::new(&world.ledger).enable_endpoint(&world.ann, "w", &olga()).await.unwrap(),
+        world.operations().enable_endpoint(&world.ann, "w", &olga()).await.unwrap(),
         Some(Enabled::ByOwner)
     );
     assert_eq!(world.count("select count(*) from webhook_endpoints where enabled").await, 0);
@@ -294,8 +267,7 @@ async fn endpoints_are_shown_with_what_waits_for_each() {
         )
         .await;
     let shown = async |user, endpoint| {
-        let views =
-            Operations::new(&world.ledger).endpoint_views(user, endpoint, 9).await.unwrap().into_iter();
+        let views = world.operations().endpoint_views(user, endpoint, 9).await.unwrap().into_iter();
         let mut shown: Vec<_> =
             views.map(|view| (view.user_id, view.endpoint_id, view.enabled, view.waiting)).collect();
         shown.sort();
@@ -321,11 +293,11 @@ async fn endpoints_that_their_owners_switched_off_hide_none_that_fails() {
              where user_id = 'ann'",
         )
         .await;
-    let views = Operations::new(&world.ledger).endpoint_views(None, None, 1).await.unwrap();
+    let views = world.operations().endpoint_views(None, None, 1).await.unwrap();
     let shown: Vec<&str> = views.iter().map(|view| view.user_id.as_str()).collect();
     assert_eq!(shown, ["bob"]);
     assert_eq!(
-        Operations::new(&world.ledger).endpoint_views(Some(&world.ann), None, 9).await.unwrap().len(),
+        world.operations().endpoint_views(Some(&world.ann), None, 9).await.unwrap().len(),
         2,
         "hers are hers"
     );
@@ -343,8 +315,7 @@ async fn what_was_given_up_is_listed_page_by_page_and_nothing_else_is() {
     let listed = async |user| {
         let (mut before, mut listed) = (None, Vec::new());
         loop {
-            let page =
-                Operations::new(&world.ledger).given_up_deliveries(user, before.clone(), 2).await.unwrap();
+            let page = world.operations().given_up_deliveries(user, before.clone(), 2).await.unwrap();
             let Some(last) = page.last() else { return listed };
             before = Some((last.finished_at, last.delivery_id.clone()));
             listed.extend(
@@ -364,9 +335,7 @@ async fn what_fails_again_while_others_are_recovered_is_not_followed() {
     world
         .run("update webhook_deliveries set finished_at = now() where delivery_id in ('lost', 'cancelled')")
         .await;
-    let again = Operations::new(&world.ledger)
-        .recover_deliveries(&world.ann, "w", since, begun, 9, &olga())
-        .await
-        .unwrap();
+    let again =
+        world.operations().recover_deliveries(&world.ann, "w", since, begun, 9, &olga()).await.unwrap();
     assert_eq!(again, Some(0));
 }

@@ -60,10 +60,7 @@ async fn at_the_brink() -> (World, ClaimedDelivery) {
 }
 
 async fn endpoint_row(world: &World) -> String {
-    sqlx::query_scalar("select to_jsonb(e)::text from webhook_endpoints e")
-        .fetch_one(&world.pool)
-        .await
-        .unwrap()
+    world.value("select to_jsonb(e)::text from webhook_endpoints e").await
 }
 
 #[tokio::test]
@@ -113,10 +110,7 @@ async fn what_is_cancelled_keeps_the_last_answer_and_a_try_without_one_has_none(
         let (world, claimed) = under_way().await;
         world.run("update webhook_deliveries set last_status = 500").await;
         finish(&world, &claimed, outcome).await;
-        let last: Option<i16> = sqlx::query_scalar("select last_status::smallint from webhook_deliveries")
-            .fetch_one(&world.pool)
-            .await
-            .unwrap();
+        let last: Option<i16> = world.value("select last_status::smallint from webhook_deliveries").await;
         assert_eq!(last, kept, "{outcome:?}");
     }
 }
@@ -196,7 +190,7 @@ async fn free_while_a_claim_moves(world: &World, kind: &str) -> (Vec<(String, St
     world.database.until_somebody_waits().await;
     let free =
         "select user_id, endpoint_id from webhook_endpoints order by 1, 2 for no key update skip locked";
-    let free = sqlx::query_as(free).fetch_all(&world.pool).await.unwrap();
+    let free = world.rows(free).await;
     sqlx::raw_sql("select pg_advisory_unlock(1)").execute(&mut other).await.unwrap();
     (free, claim.await.unwrap().len())
 }

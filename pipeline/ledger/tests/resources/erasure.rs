@@ -1,15 +1,13 @@
 //! `users delete`: everything of a user goes, in small steps, and nothing of anybody else's.
 
-use ledger::OperatorAction;
 use operations::{ActionFilter, CHECKS, ErasureStep, Operations};
 use records::UserId;
 use sqlx::AssertSqlSafe;
 
-use crate::{constraints::rows::SEED, world::World};
-
-fn action() -> OperatorAction {
-    OperatorAction { operator: "olga".into(), reason: "asked for by the user".into() }
-}
+use crate::{
+    constraints::rows::SEED,
+    world::{World, olga},
+};
 
 /// Ann has a row in every table, and nothing is wrong with any.
 async fn filled() -> World {
@@ -22,13 +20,12 @@ async fn filled() -> World {
 
 /// Every table with rows that name a user, read from the schema: a table that is added later is found as well.
 async fn tables(world: &World) -> Vec<String> {
-    let tables: Vec<String> = sqlx::query_scalar(
-        "select table_name::text from information_schema.columns \
+    let tables: Vec<String> = world
+        .list(
+            "select table_name::text from information_schema.columns \
          where table_schema = 'public' and column_name = 'user_id' order by 1",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+        )
+        .await;
     assert!(tables.len() >= 24, "the tables were found: {tables:?}");
     tables
 }
@@ -53,7 +50,7 @@ async fn tables_of(world: &World, user: &UserId) -> Vec<String> {
 /// Erases to the end, and answers how many steps it took.
 async fn erase(world: &World, user: &UserId) -> usize {
     for steps in 1..1_000 {
-        if Operations::new(&world.ledger).erase_some(user).await.unwrap() == ErasureStep::Done {
+        if world.operations().erase_some(user).await.unwrap() == ErasureStep::Done {
             return steps;
         }
     }
@@ -63,7 +60,7 @@ async fn erase(world: &World, user: &UserId) -> usize {
 async fn verified(world: &World) {
     for check in &CHECKS {
         assert_eq!(
-            Operations::new(&world.ledger).verify(check, 5).await.unwrap().offenders,
+            world.operations().verify(check, 5).await.unwrap().offenders,
             Vec::<String>::new(),
             "{}",
             check.name
@@ -76,7 +73,7 @@ async fn erasure_removes_the_user_from_every_table() {
     let world = filled().await;
     assert_eq!(tables_of(&world, &world.ann).await, tables(&world).await, "Ann has a row of everything");
 
-    let counts = Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    let counts = world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
     assert!(counts.contains(&("memories", 1)), "{counts:?}");
     erase(&world, &world.ann).await;
 
@@ -95,7 +92,7 @@ async fn erasure_leaves_other_users_alone() {
     let before = tables_of(&world, &world.ann).await;
     world.endpoint(&world.bob, "w").await;
     world.pending(&world.bob, "w", 3).await;
-    Operations::new(&world.ledger).begin_erasure(&world.bob, &action()).await.unwrap().unwrap();
+    world.operations().begin_erasure(&world.bob, &olga()).await.unwrap().unwrap();
     erase(&world, &world.bob).await;
     assert_eq!(tables_of(&world, &world.bob).await, Vec::<String>::new());
     assert_eq!(tables_of(&world, &world.ann).await, before);
@@ -106,8 +103,8 @@ async fn erasure_leaves_other_users_alone() {
 async fn erasure_of_an_unknown_user_does_nothing() {
     let world = World::new().await;
     let nobody = UserId::new("nobody");
-    assert_eq!(Operations::new(&world.ledger).user_rows(&nobody).await.unwrap(), None);
-    assert_eq!(Operations::new(&world.ledger).begin_erasure(&nobody, &action()).await.unwrap(), None);
+    assert_eq!(world.operations().user_rows(&nobody).await.unwrap(), None);
+    assert_eq!(world.operations().begin_erasure(&nobody, &olga()).await.unwrap(), None);
     assert_eq!(world.count("select count(*) from operator_actions").await, 0);
 }
 
@@ -115,7 +112,7 @@ async fn erasure_of_an_unknown_user_does_nothing() {
 async fn erasure_revokes_keys_and_stops_webhooks_at_once() {
     let world = filled().await;
     world.run("update webhook_deliveries set next_at = now() - interval '1 minute'").await;
-    Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
     assert_eq!(world.count("select count(*) from developer_keys where revoked_at is null").await, 0);
     let claims =
         world.ledger.outbox().claim_deliveries(10, &outbox::DeliveryPolicy::default(), None).await.unwrap();
@@ -130,19 +127,19 @@ async fn erasure_revokes_keys_and_stops_webhooks_at_once() {
 async fn erasure_goes_on_after_an_interruption_at_any_step() {
     let steps = {
         let world = filled().await;
-        Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+        world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
         erase(&world, &world.ann).await
     };
     assert!(steps > 10, "one table after the other: {steps}");
     let world = filled().await;
     // Each time as a new run of the command would: from the beginning, one step, and no further.
     for _ in 1..steps {
-        Operations::new(&world.other_process()).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+        Operations::new(&world.other_process()).begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
         let step = Operations::new(&world.other_process()).erase_some(&world.ann).await.unwrap();
         assert!(matches!(step, ErasureStep::Removed(_, 1..)), "{step:?}");
         verified(&world).await;
     }
-    Operations::new(&world.other_process()).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    Operations::new(&world.other_process()).begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
     assert_eq!(
         Operations::new(&world.other_process()).erase_some(&world.ann).await.unwrap(),
         ErasureStep::Done
@@ -161,11 +158,9 @@ async fn erasure_of_many_rows_takes_small_steps() {
              from generate_series(1, 5000) n",
         )
         .await;
-    Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
     let mut removed = Vec::new();
-    while let ErasureStep::Removed(table, rows) =
-        Operations::new(&world.ledger).erase_some(&world.ann).await.unwrap()
-    {
+    while let ErasureStep::Removed(table, rows) = world.operations().erase_some(&world.ann).await.unwrap() {
         assert!(rows <= 2_000, "{table}: {rows}");
         removed.push((table, rows));
     }
@@ -177,10 +172,10 @@ async fn erasure_of_many_rows_takes_small_steps() {
 #[tokio::test]
 async fn erasure_is_recorded_with_counts_and_without_words() {
     let world = filled().await;
-    Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
     erase(&world, &world.ann).await;
     let filter = ActionFilter { action: Some("delete_user".into()), limit: 9, ..ActionFilter::default() };
-    let actions = Operations::new(&world.ledger).actions(&filter).await.unwrap();
+    let actions = world.operations().actions(&filter).await.unwrap();
     let [action] = actions.as_slice() else { panic!("{actions:?}") };
     assert_eq!((action.operator.as_str(), action.subject.as_deref()), ("olga", Some("ann")));
     let detail = action.detail.as_deref().unwrap();
@@ -193,7 +188,7 @@ async fn erasure_is_recorded_with_counts_and_without_words() {
 #[tokio::test]
 async fn what_a_request_under_way_writes_late_goes_with_the_user() {
     let world = World::new().await;
-    Operations::new(&world.ledger).begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
     // A request that was let in before its key was revoked.
     let mut late = world.pool.begin().await.unwrap();
     sqlx::query(

@@ -1,10 +1,8 @@
 //! Folders: what they show, and managing them.
 
-use std::sync::Arc;
-
-use records::{ConversationId, FolderId, UserId};
+use records::{FolderId, UserId};
 use store::{ConversationChange, DeletedFolder, FolderChange, NewFolder};
-use tokio::sync::Barrier;
+use testbed::both_at_once;
 
 use crate::world::World;
 
@@ -100,30 +98,13 @@ async fn filing_into_a_folder_that_is_deleted_at_once_leaves_no_conversation_in_
     for round in 0..8 {
         let folder = format!("f{round}");
         world.ledger.store().create_folder(&world.ann, &new(&folder)).await.unwrap();
-        let start = Arc::new(Barrier::new(2));
-        let filing = {
-            let (start, ledger, ann, id) = (
-                Arc::clone(&start),
-                world.ledger.clone(),
-                world.ann.clone(),
-                ConversationId::new(id.as_str()),
-            );
-            let change = into(&folder);
-            tokio::spawn(async move {
-                start.wait().await;
-                ledger.store().change_conversation(&ann, &id, &change).await.unwrap()
-            })
-        };
-        let deleting = {
-            let (start, ledger, ann) = (Arc::clone(&start), other.clone(), world.ann.clone());
-            let folder = FolderId::new(&folder);
-            tokio::spawn(async move {
-                start.wait().await;
-                ledger.store().delete_folder(&ann, &folder).await.unwrap()
-            })
-        };
-        assert!(filing.await.unwrap());
-        assert!(matches!(deleting.await.unwrap(), DeletedFolder::Deleted { .. }));
+        let (ledger, ann, id, change) = (world.ledger.clone(), world.ann.clone(), id.clone(), into(&folder));
+        let filing = async move { ledger.store().change_conversation(&ann, &id, &change).await.unwrap() };
+        let (ledger, ann, folder) = (other.clone(), world.ann.clone(), FolderId::new(&folder));
+        let deleting = async move { ledger.store().delete_folder(&ann, &folder).await.unwrap() };
+        let (filed, deleted) = both_at_once(filing, deleting).await;
+        assert!(filed);
+        assert!(matches!(deleted, DeletedFolder::Deleted { .. }));
         assert_eq!(world.count("select count(*) from conversations where folder_id is not null").await, 0);
     }
 }

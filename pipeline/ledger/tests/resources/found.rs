@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use ledger::OperatorAction;
-use operations::{ActionFilter, IdKind, Operations};
+use operations::{ActionFilter, IdKind};
 use records::UserId;
 
-use crate::{constraints::rows::SEED, world::World};
+use crate::{
+    constraints::rows::SEED,
+    world::{World, olga},
+};
 
 #[tokio::test]
 async fn an_id_is_found_whole_or_by_at_least_four_characters_of_an_end() {
     let world = World::new().await;
-    let operations = Operations::new(&world.ledger);
+    let operations = world.operations();
     for id in ["abcd-1111", "abcd-2222"] {
         world.conversation(&world.ann, id, "completed", 0).await;
     }
@@ -33,7 +35,7 @@ async fn an_id_is_found_whole_or_by_at_least_four_characters_of_an_end() {
 #[tokio::test]
 async fn users_are_listed_in_pages_without_their_names() {
     let world = World::new().await;
-    let operations = Operations::new(&world.ledger);
+    let operations = world.operations();
     let first = operations.users(None, 1).await.unwrap();
     assert_eq!(first[0].user_id, "ann");
     let next = operations.users(Some("ann"), 9).await.unwrap();
@@ -44,11 +46,10 @@ async fn users_are_listed_in_pages_without_their_names() {
 #[tokio::test]
 async fn an_export_holds_everything_of_one_user_without_secrets_and_is_recorded() {
     let world = World::new().await;
-    let operations = Operations::new(&world.ledger);
+    let operations = world.operations();
     world.run(SEED).await;
-    let action = OperatorAction { operator: "olga".into(), reason: "asked for by the user".into() };
-    assert!(operations.begin_export(&world.ann, &action).await.unwrap());
-    assert!(!operations.begin_export(&UserId::new("nobody"), &action).await.unwrap());
+    assert!(operations.begin_export(&world.ann, &olga()).await.unwrap());
+    assert!(!operations.begin_export(&UserId::new("nobody"), &olga()).await.unwrap());
 
     let (mut tables, mut rows) = (BTreeSet::new(), Vec::new());
     let exported = operations.export_user(&world.ann, |table, row| {

@@ -1,13 +1,11 @@
 //! What the service says about itself.
 
-use operations::Operations;
-
 use crate::world::World;
 
 #[tokio::test]
 async fn an_empty_service_shows_all_five_statuses_and_no_age() {
     let world = World::new().await;
-    let gauges = Operations::new(&world.ledger).gauges().await.unwrap();
+    let gauges = world.operations().gauges().await.unwrap();
     let zeros = ["queued", "leased", "blocked_byok", "completed", "dead_letter"].map(|status| (status, 0));
     assert_eq!(gauges.jobs, zeros);
     let ages = [gauges.oldest_nonterminal_age, gauges.oldest_ready_age, gauges.oldest_pending_delivery_age];
@@ -36,7 +34,7 @@ macro_rules! failing {
 #[tokio::test]
 async fn the_events_of_one_endpoint_that_fails_are_late_only_where_those_of_many_users_fail() {
     let world = World::new().await;
-    let age = async || Operations::new(&world.ledger).gauges().await.unwrap().oldest_pending_delivery_age;
+    let age = async || world.operations().gauges().await.unwrap().oldest_pending_delivery_age;
     world.run(failing!("1, 4")).await;
     assert_eq!(age().await, 0.0, "four users' endpoints fail: that is theirs");
     world.run(failing!("5, 5")).await;
@@ -82,7 +80,7 @@ async fn gauges_count_the_living_from_rows_and_the_finished_from_totals() {
              values ('ann', 'w', 'delivered', 'webhook.test', 'delivered', now(), now() - interval '2 days')",
         )
         .await;
-    let gauges = Operations::new(&world.ledger).gauges().await.unwrap();
+    let gauges = world.operations().gauges().await.unwrap();
     assert_eq!(
         gauges.jobs,
         [("queued", 2), ("leased", 2), ("blocked_byok", 1), ("completed", 120), ("dead_letter", 0)]

@@ -1,11 +1,9 @@
 //! What a goal's numbers cannot be, judged with the row as it stands.
 
-use std::sync::Arc;
-
 use ledger::Ledger;
 use records::{Goal, GoalFault, GoalId, GoalType, UserId};
 use store::{GoalChange, GoalRefusal, NewGoal};
-use tokio::sync::Barrier;
+use testbed::both_at_once;
 
 use crate::world::World;
 
@@ -130,20 +128,9 @@ async fn a_goal_that_becomes_boolean_while_a_value_is_told_is_not_left_between_0
     }
     for round in 0..ROUNDS {
         let id = created(&world, &format!("g{round}"), GoalType::Scale, 10.0).await;
-        let start = Arc::new(Barrier::new(2));
-        let (first, second) = (Arc::clone(&start), start);
         let becoming = become_boolean(world.ledger.clone(), world.ann.clone(), id.clone());
         let telling = tell(other.clone(), world.ann.clone(), id.clone());
-        let becoming = tokio::spawn(async move {
-            first.wait().await;
-            becoming.await;
-        });
-        let telling = tokio::spawn(async move {
-            second.wait().await;
-            telling.await;
-        });
-        becoming.await.unwrap();
-        telling.await.unwrap();
+        both_at_once(becoming, telling).await;
         let goal = stored(&world, &id).await;
         let is_one = (GoalType::Boolean, 0.0);
         let is_other = (GoalType::Scale, 5.0);

@@ -1,11 +1,10 @@
 //! Goals: the rule of three, progress and history.
 
-use std::sync::Arc;
-
+use futures::future::BoxFuture;
 use ledger::Ledger;
 use records::{GoalId, GoalType, UserId};
 use store::{GoalChange, GoalFilter, GoalRefusal, NewGoal};
-use tokio::sync::Barrier;
+use testbed::at_once;
 
 use crate::world::World;
 
@@ -47,7 +46,9 @@ fn activation() -> GoalChange {
 #[tokio::test]
 async fn a_fourth_goal_deactivates_the_oldest_and_nobody_elses() {
     let world = World::new().await;
-    world.ledger.store().create_goal(&world.bob, &new("his")).await.unwrap();
+    for id in ["a", "b", "c"] {
+        world.ledger.store().create_goal(&world.bob, &new(id)).await.unwrap();
+    }
     with(&world, &["a", "b", "c"]).await;
     assert_eq!(active(&world).await, ["a", "b", "c"], "oldest first");
     with(&world, &["d"]).await;
@@ -57,8 +58,9 @@ async fn a_fourth_goal_deactivates_the_oldest_and_nobody_elses() {
     assert_eq!(ids, ["b", "c", "d", "a"], "active ones first");
     let page = GoalFilter { limit: 2, offset: 1, include_inactive: true };
     assert_eq!(world.ledger.store().goals(&world.ann, &page).await.unwrap()[1].id.as_str(), "d");
-    assert!(world.ledger.store().goal(&world.bob, &GoalId::new("his")).await.unwrap().unwrap().is_active);
-    assert_eq!(world.ledger.store().goal(&world.ann, &GoalId::new("his")).await.unwrap(), None);
+    let his = "select count(*) from goals where user_id = 'bob' and is_active and updated_at = created_at";
+    assert_eq!(world.count(his).await, 3);
+    assert_eq!(world.ledger.store().goal(&world.bob, &GoalId::new("d")).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -86,24 +88,6 @@ async fn activating_the_oldest_goal_deactivates_the_oldest_of_the_others() {
     assert_eq!(active(&world).await, ["a", "c", "d"], "a goal that is not there takes nobody's place");
 }
 
-/// Starts all at the same moment and waits for their ends.
-async fn at_once(verbs: Vec<std::pin::Pin<Box<dyn Future<Output = ()> + Send>>>) {
-    let start = Arc::new(Barrier::new(verbs.len()));
-    let tasks: Vec<_> = verbs
-        .into_iter()
-        .map(|verb| {
-            let start = Arc::clone(&start);
-            tokio::spawn(async move {
-                start.wait().await;
-                verb.await;
-            })
-        })
-        .collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
-}
-
 async fn create(ledger: Ledger, user: UserId, id: String) {
     ledger.store().create_goal(&user, &new(&id)).await.unwrap();
 }
@@ -121,12 +105,12 @@ async fn two_creators_and_an_activation_at_once_never_leave_four_active() {
         let ann = || world.ann.clone();
         let sleeping = world.ledger.store().goals(&world.ann, &all()).await.unwrap();
         let sleeping = sleeping.iter().find(|goal| !goal.is_active).unwrap().id.as_str().to_owned();
-        at_once(vec![
+        let verbs: [BoxFuture<'static, ()>; 3] = [
             Box::pin(create(world.ledger.clone(), ann(), format!("one{round}"))),
             Box::pin(create(other.clone(), ann(), format!("other{round}"))),
             Box::pin(activate(other.clone(), ann(), sleeping)),
-        ])
-        .await;
+        ];
+        at_once(verbs).await;
         assert_eq!(active(&world).await.len(), 3, "round {round}");
     }
 }
@@ -149,7 +133,8 @@ async fn a_change_leaves_what_it_does_not_name_and_can_take_the_unit_away() {
 #[tokio::test]
 async fn history_has_a_value_for_every_day_the_last_one_that_was_told() {
     let world = World::new().await;
-    with(&world, &["a"]).await;
+    with(&world, &["a", "b"]).await;
+    world.ledger.store().create_goal(&world.bob, &new("a")).await.unwrap();
     let id = GoalId::new("a");
     for value in [1.0, 2.5] {
         let goal = world.ledger.store().set_goal_progress(&world.ann, &id, value).await.unwrap().unwrap();
@@ -159,7 +144,10 @@ async fn history_has_a_value_for_every_day_the_last_one_that_was_told() {
         .run(
             "insert into goal_progress (user_id, goal_id, day, value, recorded_at) \
              select 'ann', 'a', (now() at time zone 'UTC')::date - n, n, now() - n * interval '1 day' \
-             from unnest(array[1, 29, 30]) n",
+             from unnest(array[1, 29, 30]) n; \
+             insert into goal_progress (user_id, goal_id, day, value, recorded_at) \
+             select user_id, goal_id, (now() at time zone 'UTC')::date, 99, now() from goals \
+             where (user_id, goal_id) <> ('ann', 'a')",
         )
         .await;
     let values = async |days| {
@@ -168,14 +156,15 @@ async fn history_has_a_value_for_every_day_the_last_one_that_was_told() {
     };
     assert_eq!(values(30).await, [2.5, 1.0, 29.0], "newest first, 30 days with today");
     assert_eq!(values(1).await, [2.5]);
-    assert_eq!(world.ledger.store().goal_history(&world.bob, &id, 30).await.unwrap(), None);
-    let strange = world.ledger.store().set_goal_progress(&world.bob, &id, 9.0).await.unwrap();
+    let hers = GoalId::new("b");
+    assert_eq!(world.ledger.store().goal_history(&world.bob, &hers, 30).await.unwrap(), None);
+    let strange = world.ledger.store().set_goal_progress(&world.bob, &hers, 9.0).await.unwrap();
     assert_eq!(strange, Err(GoalRefusal::NoGoal));
 
-    assert!(!world.ledger.store().delete_goal(&world.bob, &id).await.unwrap());
+    assert!(!world.ledger.store().delete_goal(&world.bob, &hers).await.unwrap());
     assert!(world.ledger.store().delete_goal(&world.ann, &id).await.unwrap());
     assert!(!world.ledger.store().delete_goal(&world.ann, &id).await.unwrap());
-    assert_eq!(world.count("select count(*) from goal_progress").await, 0);
+    assert_eq!(world.count("select count(*) from goal_progress").await, 2, "those of the others");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -188,11 +177,9 @@ async fn of_two_values_told_at_once_the_same_one_stays_in_the_goal_and_in_its_hi
     }
     for round in 0..ROUNDS {
         let value = round as f64;
-        at_once(vec![
-            Box::pin(tell(world.ledger.clone(), world.ann.clone(), value)),
-            Box::pin(tell(other.clone(), world.ann.clone(), value + 0.5)),
-        ])
-        .await;
+        let one = tell(world.ledger.clone(), world.ann.clone(), value);
+        let another = tell(other.clone(), world.ann.clone(), value + 0.5);
+        at_once([one, another]).await;
         let equal = "select count(*) from goals join goal_progress using (user_id, goal_id) \
                      where current_value = value";
         assert_eq!(world.count(equal).await, 1, "round {round}");

@@ -35,7 +35,6 @@ mod known_people;
 mod names;
 mod neighbours;
 mod objects;
-mod own_goals;
 mod own_items;
 mod own_memories;
 mod people;

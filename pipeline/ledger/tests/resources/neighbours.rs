@@ -4,7 +4,7 @@
 use ledger::{ItemChange, MemoryChange};
 use records::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId};
 use secrecy::SecretString;
-use store::{ConversationChange, DeletedFolder, FolderChange, GoalChange, NewFolder};
+use store::{ConversationChange, DeletedFolder, FolderChange, GoalChange, NewFolder, UserChange};
 
 use crate::{bystanders, world::World};
 
@@ -125,6 +125,9 @@ async fn what_is_said_of_a_goal_or_a_person_concerns_that_one_alone() {
             .is_some()
     );
     assert!(spared(&world, async { ledger.store().forget_person(ann, "x").await.unwrap() }).await);
+    let named = UserChange { name: Some(Some("Anna".into())), ..UserChange::default() };
+    let changed = async { ledger.change_user(ann, &named).await.unwrap() };
+    assert!(bystanders::spared(&world, |_| "true", changed).await.is_some());
 }
 
 #[tokio::test]

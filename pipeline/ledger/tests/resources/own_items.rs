@@ -1,11 +1,9 @@
 //! Action items that a person writes.
 
-use std::sync::Arc;
-
 use ledger::{ItemChange, NewActionItem};
 use records::{ActionItem, ActionItemId};
 use store::ItemFilter;
-use tokio::sync::Barrier;
+use testbed::at_once;
 
 use crate::world::{World, nine};
 
@@ -104,16 +102,11 @@ async fn of_two_that_complete_an_item_at_once_both_see_one_time() {
     for round in 0..8 {
         let id = ActionItemId::new(format!("i{round}"));
         world.ledger.create_action_items(&world.ann, &[new(id.as_str())]).await.unwrap();
-        let start = Arc::new(Barrier::new(2));
-        let tasks = [world.ledger.clone(), other.clone()].map(|ledger| {
-            let (start, id, ann) = (Arc::clone(&start), id.clone(), world.ann.clone());
-            tokio::spawn(async move {
-                start.wait().await;
-                ledger.change_action_item(&ann, &id, &completion(true)).await.unwrap().unwrap()
-            })
+        let changes = [world.ledger.clone(), other.clone()].map(|ledger| {
+            let (id, ann) = (id.clone(), world.ann.clone());
+            async move { ledger.change_action_item(&ann, &id, &completion(true)).await.unwrap().unwrap() }
         });
-        let [one, two] = tasks;
-        let (one, two) = (one.await.unwrap(), two.await.unwrap());
-        assert_eq!(one.completed_at, two.completed_at);
+        let changed = at_once(changes).await;
+        assert_eq!(changed[0].completed_at, changed[1].completed_at);
     }
 }

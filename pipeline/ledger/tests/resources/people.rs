@@ -66,10 +66,7 @@ async fn marking_a_person_parks_the_persons_queued_jobs_and_nobody_elses() {
     let mark = UserChange { requires_byok: Some(true), ..UserChange::default() };
     assert!(world.ledger.change_user(&world.ann, &mark).await.unwrap().unwrap().requires_byok);
     let jobs: Vec<(String, String, bool)> =
-        sqlx::query_as("select user_id, status, requires_keys from finalization_jobs order by user_id")
-            .fetch_all(&world.pool)
-            .await
-            .unwrap();
+        world.rows("select user_id, status, requires_keys from finalization_jobs order by user_id").await;
     assert_eq!(jobs[0], ("ann".into(), "blocked_byok".into(), true));
     assert_eq!(jobs[1], ("bob".into(), "queued".into(), false));
 }

@@ -4,34 +4,20 @@
 use ledger::{Ledger, Settings};
 use operations::Operations;
 use outbox::DeliveryPolicy;
-use sqlx::PgPool;
 use store::{ConversationFilter, DatePage, GoalFilter, ItemFilter, MemoryFilter};
 
 use crate::world::World;
 
-/// Scans of a table since the database was made: sequential ones, and those of one index.
-async fn scans(pool: &PgPool, table: &str, index: &str) -> (i64, i64) {
-    sqlx::query_as(
-        "select t.seq_scan, i.idx_scan from pg_stat_user_tables t join pg_stat_user_indexes i using (relid) \
-         where t.relname = $1 and i.indexrelname = $2",
-    )
-    .bind(table)
-    .bind(index)
-    .fetch_one(pool)
-    .await
-    .unwrap()
-}
-
 /// Runs a verb in a process of its own and asserts that it read `table` through `index`, and never whole. A
 /// session reports its counts when it ends at the latest, so the process's sessions are awaited to their end.
 async fn assert_uses(world: &World, table: &str, index: &str, verb: impl AsyncFnOnce(&Ledger)) {
-    let before = scans(&world.pool, table, index).await;
+    let before = world.scans(table, index).await;
     let options = world.database.options().application_name("verb");
     let process = Ledger::new(options, Settings::default());
     verb(&process).await;
     process.db().close().await;
     world.database.until_nobody_is("verb").await;
-    let after = scans(&world.pool, table, index).await;
+    let after = world.scans(table, index).await;
     assert!(after.1 > before.1, "{index} was not used");
     assert_eq!(after.0, before.0, "{table} was read whole");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use operations::{Operations, Pruned};
+use operations::Pruned;
 
 use crate::world::World;
 
@@ -46,10 +46,7 @@ async fn with_jobs() -> World {
 }
 
 async fn left(world: &World) -> Vec<String> {
-    sqlx::query_scalar("select job_id from finalization_jobs order by job_id")
-        .fetch_all(&world.pool)
-        .await
-        .unwrap()
+    world.list("select job_id from finalization_jobs order by job_id").await
 }
 
 #[tokio::test]
@@ -64,7 +61,7 @@ async fn a_dead_letter_that_nobody_settled_is_never_pruned() {
         8,
         "admissions outlive their jobs"
     );
-    let gauges = Operations::new(&world.ledger).gauges().await.unwrap();
+    let gauges = world.operations().gauges().await.unwrap();
     assert!(
         gauges.jobs.contains(&("completed", 1)) && gauges.jobs.contains(&("dead_letter", 1)),
         "totals follow"
@@ -81,8 +78,7 @@ async fn a_walk_past_dead_letters_that_stay_comes_to_those_that_go() {
     let world = with_jobs().await;
     let (mut after, mut found) = (None, Vec::new());
     for _ in 0..4 {
-        let walked =
-            Operations::new(&world.ledger).prune_dead_letters(MONTH, after.as_ref(), 1).await.unwrap();
+        let walked = world.operations().prune_dead_letters(MONTH, after.as_ref(), 1).await.unwrap();
         found.push(walked.found);
         after = walked.next;
     }
@@ -95,7 +91,7 @@ async fn a_dead_letter_that_died_anew_while_it_was_looked_at_stays() {
     let world = with_jobs().await;
     let died = "lock table finalization_admissions in access exclusive mode; \
         update finalization_jobs set finished_at = now() where job_id = 'superseded'";
-    let operations = Operations::new(&world.ledger);
+    let operations = world.operations();
     let verb = operations.prune_dead_letters(MONTH, None, 100);
     assert_eq!(world.database.overtaken_by(died, verb).await.unwrap().found, 1);
     assert_eq!(left(&world).await, ["alive", "done", "settled", "superseded", "young"]);
@@ -104,7 +100,7 @@ async fn a_dead_letter_that_died_anew_while_it_was_looked_at_stays() {
 #[tokio::test]
 async fn a_batch_is_bounded_and_passes_locked_rows_by() {
     let world = with_jobs().await;
-    assert_eq!(Operations::new(&world.ledger).prune(MONTH, 1).await.0.jobs, 1);
+    assert_eq!(world.operations().prune(MONTH, 1).await.0.jobs, 1);
     let mut holder = world.pool.begin().await.unwrap();
     let held: Vec<String> = sqlx::query_scalar(
         "select job_id from finalization_jobs where job_id in ('done', 'settled', 'bereft') for update",
@@ -117,46 +113,6 @@ async fn a_batch_is_bounded_and_passes_locked_rows_by() {
     let left = left(&world).await;
     assert!(held.len() == 2 && held.iter().all(|job| left.contains(job)), "one of each kind: {held:?}");
     assert_eq!(world.prune(MONTH, 100).await.jobs, 2);
-}
-
-#[tokio::test]
-async fn finished_deliveries_and_operator_actions_go_with_age() {
-    let world = World::new().await;
-    world.endpoint(&world.ann, "w").await;
-    world
-        .run(
-            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, finished_at, \
-                 occurred_at) \
-             select 'ann', 'w', name, 'webhook.test', status, next_at, \
-                 case when status <> 'pending' then at end, at \
-             from (select name, status, next_at::timestamptz, now() - make_interval(days => days) as at from (values \
-                 ('old', 'delivered', null, 40), ('young', 'delivered', null, 1), ('due', 'pending', 'now', 40), \
-                 ('parked', 'pending', 'infinity', 40), ('parked_young', 'pending', 'infinity', 1)) \
-                 v (name, status, next_at, days)) s; \
-             insert into operator_actions (user_id, action_id, action, operator, reason, created_at) \
-             values ('ann', 'a1', 'replay', 'op', 'why', now() - interval '40 days'), \
-                 ('ann', 'a2', 'replay', 'op', 'why', now()); \
-             update webhook_endpoints set enabled = false, disabled_reason = 'owner'",
-        )
-        .await;
-    // One of Bob's has the name of an old one; one that waited long ended yesterday.
-    world.endpoint(&world.bob, "w").await;
-    world
-        .run(
-            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, finished_at, \
-                 occurred_at) \
-             values ('bob', 'w', 'old', 'webhook.test', 'delivered', null, now(), now()), \
-                 ('ann', 'w', 'ended', 'webhook.test', 'delivered', 'infinity', now(), now() - interval '40 days')",
-        )
-        .await;
-    let pruned = world.prune(MONTH, 100).await;
-    assert_eq!(pruned, Pruned { jobs: 0, deliveries: 2, actions: 1, requests: 0 });
-    let left: Vec<String> =
-        sqlx::query_scalar("select delivery_id from webhook_deliveries order by user_id, delivery_id")
-            .fetch_all(&world.pool)
-            .await
-            .unwrap();
-    assert_eq!(left, ["due", "ended", "parked_young", "young", "old"]);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use operations::{Operations, Pruned};
+use operations::Pruned;
 
 use crate::{push_strangers::with_pushes, world::World};
 
@@ -50,8 +50,7 @@ async fn with_one_old_of_each() -> World {
 
 /// How many are left of each, and of how many of them the old one is.
 async fn left(world: &World) -> Vec<(String, i64, i64)> {
-    sqlx::query_as(
-        "select 'pushes', count(*), count(*) filter (where finished_at < now() - interval '30 days') from push_deliveries \
+    world.rows("select 'pushes', count(*), count(*) filter (where finished_at < now() - interval '30 days') from push_deliveries \
          union all select 'deliveries', count(*), count(*) filter (where finished_at < now() - interval '30 days') \
              from webhook_deliveries \
          union all select 'actions', count(*), count(*) filter (where created_at < now() - interval '30 days') \
@@ -63,11 +62,7 @@ async fn left(world: &World) -> Vec<(String, i64, i64)> {
          union all select 'minutes', count(*), count(*) filter (where minute < now() - interval '2 days') \
              from service_minutes \
          union all select 'processes', count(*), count(*) filter (where seen_at < now() - interval '1 day') \
-             from service_processes",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap()
+             from service_processes").await
 }
 
 fn rows(rows: [(&str, i64, i64); 7]) -> Vec<(String, i64, i64)> {
@@ -128,10 +123,7 @@ async fn of_bulk_replays_that_ended_long_ago_the_oldest_goes_alone_however_large
         .await;
     for expected in [["of day 40"].as_slice(), &[]] {
         world.prune(MONTH, 100).await;
-        let left: Vec<String> = sqlx::query_scalar("select operation_id from replay_operations")
-            .fetch_all(&world.pool)
-            .await
-            .unwrap();
+        let left: Vec<String> = world.list("select operation_id from replay_operations").await;
         assert_eq!(left, expected);
     }
 }
@@ -163,14 +155,15 @@ async fn what_waits_for_an_endpoint_that_nobody_enables_goes_when_it_is_old_and_
     let world = World::new().await;
     for (user, endpoint) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
         world.endpoint(user, endpoint).await;
-        world.pending(user, endpoint, 2).await;
+        world.pending(user, endpoint, 3).await;
     }
-    // What waits for an endpoint that is enabled waits for its turn.
+    // What waits for an endpoint that is enabled waits for its turn, and so does what is due.
     world
         .run(
             "update webhook_deliveries set next_at = 'infinity', occurred_at = now() - interval '40 days'; \
              update webhook_endpoints set enabled = false, disabled_reason = 'owner' \
-                 where user_id = 'ann' and endpoint_id = 'w'",
+                 where user_id = 'ann' and endpoint_id = 'w'; \
+             update webhook_deliveries set next_at = now() where delivery_id = 'w_2'",
         )
         .await;
     let mut holder = world
@@ -180,7 +173,7 @@ async fn what_waits_for_an_endpoint_that_nobody_enables_goes_when_it_is_old_and_
     assert_eq!(world.prune(MONTH, 100).await.deliveries, 1);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert_eq!(world.prune(MONTH, 100).await.deliveries, 1);
-    assert_eq!(world.count("select count(*) from webhook_deliveries").await, 4);
+    assert_eq!(world.count("select count(*) from webhook_deliveries").await, 7);
 }
 
 #[tokio::test]
@@ -199,7 +192,7 @@ async fn what_cannot_be_pruned_keeps_nothing_else_from_it() {
              create trigger forbid before delete on {table} for each row execute function forbid()"
         );
         sqlx::raw_sql(sqlx::AssertSqlSafe(forbid)).execute(&world.pool).await.unwrap();
-        let (_, ended) = Operations::new(&world.ledger).prune(MONTH, 100).await;
+        let (_, ended) = world.operations().prune(MONTH, 100).await;
         assert!(ended.is_err(), "{table}");
         let old: Vec<_> =
             left(&world).await.into_iter().filter(|(.., old)| *old > 0).map(|(name, ..)| name).collect();
@@ -224,25 +217,4 @@ async fn a_batch_of_deliveries_is_one_of_finished_and_parked_ones_together() {
         .await;
     assert_eq!(world.prune(MONTH, 3).await.deliveries, 3);
     assert_eq!(world.prune(MONTH, 3).await.deliveries, 1);
-}
-
-#[tokio::test]
-async fn of_two_minutes_of_one_process_and_two_processes_of_one_minute_the_old_one_goes() {
-    let world = World::new().await;
-    world
-        .run(
-            "insert into service_minutes (minute, process_id, lengths) \
-                 select date_trunc('minute', now()) - age, p, '{}' \
-                 from unnest(array['p', 'q']) p, unnest(array[interval '0', interval '50 hours']) age; \
-             insert into service_processes (process_id, version, roles, dispatch_mode, finalization_slots, \
-                     creation_slots, started_at, seen_at) \
-                 select p, '', '{}', '', 1, 1, now(), now() - age \
-                 from (values ('p', interval '0'), ('q', interval '25 hours')) t (p, age)",
-        )
-        .await;
-    world.prune(MONTH, 1).await;
-    assert_eq!(world.count("select count(*) from service_minutes").await, 3);
-    let living: Vec<String> =
-        sqlx::query_scalar("select process_id from service_processes").fetch_all(&world.pool).await.unwrap();
-    assert_eq!(living, ["p"]);
 }

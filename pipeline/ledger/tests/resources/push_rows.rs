@@ -29,13 +29,12 @@ async fn with_one_due() -> World {
 }
 
 async fn status(world: &World) -> (String, bool) {
-    sqlx::query_as(
-        "select status, next_at > now() is true from push_deliveries \
+    world
+        .row(
+            "select status, next_at > now() is true from push_deliveries \
          where user_id = 'ann' and subscription_id = 's' and delivery_id = 'd_0'",
-    )
-    .fetch_one(&world.pool)
-    .await
-    .unwrap()
+        )
+        .await
 }
 
 #[tokio::test]
@@ -154,12 +153,9 @@ async fn whoever_takes_pushes_back_holds_their_persons_subscriptions_before() {
             ledger.change_action_item(&ann, &ActionItemId::new("i"), &change).await.unwrap()
         });
         world.database.until_somebody_waits().await;
-        let free: Vec<String> = sqlx::query_scalar(
-            "select user_id || ' ' || subscription_id from push_subscriptions for update skip locked",
-        )
-        .fetch_all(&world.pool)
-        .await
-        .unwrap();
+        let free: Vec<String> = world
+            .list("select user_id || ' ' || subscription_id from push_subscriptions for update skip locked")
+            .await;
         assert_eq!(free, ["bob s"]);
         sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
         assert!(changed.await.unwrap().is_some());
@@ -191,12 +187,9 @@ async fn a_subscription_that_is_removed_meanwhile_is_written_nothing_and_hinders
     let removed = "delete from push_subscriptions where user_id = 'ann' and subscription_id = 's'";
     let verb = async { world.ledger.outbox().fire_reminders(9).await.unwrap() };
     assert_eq!(world.database.overtaken_by(removed, verb).await, 2);
-    let due: Vec<String> = sqlx::query_scalar(
-        "select user_id || ' ' || subscription_id from push_deliveries where notice = 'due' order by 1",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+    let due: Vec<String> = world
+        .list("select user_id || ' ' || subscription_id from push_deliveries where notice = 'due' order by 1")
+        .await;
     assert_eq!(due, ["ann r", "bob s"]);
 }
 

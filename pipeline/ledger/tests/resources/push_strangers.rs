@@ -229,13 +229,12 @@ async fn the_end_of_a_try_holds_its_subscription_before_its_push() {
         ledger.outbox().finish_push(&claimed, AGAIN, &PushPolicy::default()).await.unwrap()
     });
     world.database.until_somebody_waits().await;
-    let free: Vec<String> = sqlx::query_scalar(
-        "select user_id || ' ' || subscription_id from push_subscriptions order by 1 \
+    let free: Vec<String> = world
+        .list(
+            "select user_id || ' ' || subscription_id from push_subscriptions order by 1 \
          for no key update skip locked",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+        )
+        .await;
     assert_eq!(free, ["ann r", "bob s"]);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert!(verb.await.unwrap());

@@ -68,12 +68,9 @@ async fn what_got_through_is_not_recovered_because_somebody_elses_of_that_name_d
         )
         .await;
     assert_eq!(world.ledger.outbox().recover(&world.ann, "w", since(&world).await).await.unwrap(), Some(1));
-    let due: Vec<String> = sqlx::query_scalar(
-        "select user_id || ' ' || delivery_id from webhook_deliveries where status = 'pending'",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+    let due: Vec<String> = world
+        .list("select user_id || ' ' || delivery_id from webhook_deliveries where status = 'pending'")
+        .await;
     assert_eq!(due, ["ann a"], "nor is what ended after it began");
 }
 

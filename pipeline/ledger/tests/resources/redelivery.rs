@@ -1,14 +1,9 @@
 //! One delivery as an operator sees it, and one more round of tries that they ask for.
 
-use ledger::OperatorAction;
-use operations::{ActionFilter, DeliveryFilter, Operations, delivery_subject};
+use operations::{ActionFilter, DeliveryFilter, delivery_subject};
 use outbox::Redelivery;
 
-use crate::world::World;
-
-fn action() -> OperatorAction {
-    OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
-}
+use crate::world::{World, olga};
 
 /// Ann's endpoint with a delivery of each kind, made a minute apart.
 async fn with_deliveries() -> World {
@@ -31,17 +26,13 @@ async fn with_deliveries() -> World {
 async fn what_was_given_up_is_due_again_and_it_stands_in_the_audit_why() {
     let world = with_deliveries().await;
     let again = async |delivery: &str| {
-        Operations::new(&world.ledger)
-            .redeliver_for_operator(&world.ann, "w", delivery, &action())
-            .await
-            .unwrap()
+        world.operations().redeliver_for_operator(&world.ann, "w", delivery, &olga()).await.unwrap()
     };
     assert!(matches!(again("exhausted").await, Redelivery::Due(_)));
     assert_eq!(again("exhausted").await, Redelivery::UnderWay, "asked twice, it is due once");
     assert_eq!(again("pending").await, Redelivery::UnderWay);
     assert_eq!(again("nothing").await, Redelivery::Missing);
-    let line =
-        Operations::new(&world.ledger).delivery_line(&world.ann, "w", "exhausted").await.unwrap().unwrap();
+    let line = world.operations().delivery_line(&world.ann, "w", "exhausted").await.unwrap().unwrap();
     assert_eq!((line.status.as_str(), line.tries, line.epoch, line.parked), ("pending", 0, 11, false));
     let claimed = world.claim_deliveries(9).await;
     assert_eq!(claimed.len(), 1);
@@ -49,24 +40,19 @@ async fn what_was_given_up_is_due_again_and_it_stands_in_the_audit_why() {
     assert_eq!(delivery_subject("w", "exhausted"), "w/exhausted");
     let about = Some((world.ann.clone(), "w/exhausted".to_owned()));
     let filter = ActionFilter { about, limit: 9, ..ActionFilter::default() };
-    let actions = Operations::new(&world.ledger).actions(&filter).await.unwrap();
+    let actions = world.operations().actions(&filter).await.unwrap();
     assert_eq!(actions.len(), 1);
     assert_eq!((actions[0].action.as_str(), actions[0].operator.as_str()), ("redeliver_webhook", "olga"));
     assert_eq!(actions[0].reason, "their outage is over");
     let all = ActionFilter { limit: 9, ..ActionFilter::default() };
-    assert_eq!(
-        Operations::new(&world.ledger).actions(&all).await.unwrap().len(),
-        1,
-        "what was refused is not recorded"
-    );
+    assert_eq!(world.operations().actions(&all).await.unwrap().len(), 1, "what was refused is not recorded");
 }
 
 #[tokio::test]
 async fn an_endpoints_deliveries_are_read_page_by_page_and_by_their_status() {
     let world = with_deliveries().await;
     let page = async |filter: DeliveryFilter| {
-        let found =
-            Operations::new(&world.ledger).endpoint_deliveries(&world.ann, "w", &filter).await.unwrap();
+        let found = world.operations().endpoint_deliveries(&world.ann, "w", &filter).await.unwrap();
         let ids: Vec<String> = found.iter().map(|line| line.delivery_id.clone()).collect();
         (ids, found.last().map(|last| (last.created_at, last.delivery_id.clone())))
     };
@@ -77,11 +63,11 @@ async fn an_endpoints_deliveries_are_read_page_by_page_and_by_their_status() {
     let status = Some("exhausted".to_owned());
     let (given_up, _) = page(DeliveryFilter { status, limit: 3, ..DeliveryFilter::default() }).await;
     assert_eq!(given_up, ["exhausted"]);
-    let waiting =
-        Operations::new(&world.ledger).delivery_line(&world.ann, "w", "pending").await.unwrap().unwrap();
+    let waiting = world.operations().delivery_line(&world.ann, "w", "pending").await.unwrap().unwrap();
     assert!(waiting.parked && waiting.next_at.is_none(), "it waits for its endpoint");
     assert!(
-        Operations::new(&world.ledger)
+        world
+            .operations()
             .endpoint_deliveries(&world.bob, "w", &DeliveryFilter::default())
             .await
             .unwrap()
@@ -136,11 +122,7 @@ async fn what_is_made_due_waits_for_its_own_endpoint_and_for_no_other() {
         let change = outbox::EndpointChange { enabled: Some(false), ..Default::default() };
         world.ledger.outbox().change_endpoint(&world.ann, disabled, &change).await.unwrap().unwrap();
         world.ledger.outbox().redeliver(&world.ann, "w", "exhausted").await.unwrap();
-        let line = Operations::new(&world.ledger)
-            .delivery_line(&world.ann, "w", "exhausted")
-            .await
-            .unwrap()
-            .unwrap();
+        let line = world.operations().delivery_line(&world.ann, "w", "exhausted").await.unwrap().unwrap();
         assert_eq!(line.parked, parked, "{disabled} is disabled");
     }
 }

@@ -11,7 +11,7 @@ use outbox::{
 };
 use records::{ConversationId, Source, Timestamp, UserId};
 use secrecy::{ExposeSecret, SecretString};
-use tokio::sync::Barrier;
+use testbed::at_once;
 
 use crate::{push_marks::reminder, strangers::spared, world::World};
 
@@ -51,6 +51,14 @@ pub(crate) async fn complete(world: &World, task: &str, due_at: Timestamp) {
 
 pub(crate) async fn in_an_hour(world: &World) -> Timestamp {
     world.ledger.db().now().await.unwrap() + TimeDelta::hours(1)
+}
+
+/// Ann has subscribed, and has a task that is due in an hour.
+pub(crate) async fn dated() -> World {
+    let world = World::new().await;
+    subscribe(&world, &world.ann, "https://example.com/a").await;
+    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    world
 }
 
 async fn claim(world: &World) -> Vec<ClaimedPush> {
@@ -188,11 +196,9 @@ async fn nobody_is_reminded_of_what_is_done_dated_anew_or_deleted() {
         "update action_items set due_at = due_at + interval '1 day'",
         "delete from action_items",
     ] {
-        let world = World::new().await;
-        subscribe(&world, &world.ann, "https://example.com/a").await;
-        heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+        let world = dated().await;
         // Behind the ledger's back: even a writer that forgets the reminder causes no wrong one.
-        sqlx::query(change).execute(&world.pool).await.unwrap();
+        world.run(change).await;
         assert!(claim(&world).await.is_empty(), "{change}");
         world.run("update reminders set fire_at = now() - interval '1 second'").await;
         world.ledger.outbox().fire_reminders(9).await.unwrap();
@@ -203,9 +209,7 @@ async fn nobody_is_reminded_of_what_is_done_dated_anew_or_deleted() {
 
 #[tokio::test]
 async fn deleting_the_conversation_takes_its_reminders_along() {
-    let world = World::new().await;
-    subscribe(&world, &world.ann, "https://example.com/a").await;
-    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    let world = dated().await;
     assert!(world.ledger.delete_conversation(&world.ann, &ConversationId::new("c")).await.unwrap());
     assert_eq!(world.count("select count(*) from reminders").await, 0);
     assert_eq!(world.count("select count(*) from push_deliveries").await, 0);
@@ -213,9 +217,7 @@ async fn deleting_the_conversation_takes_its_reminders_along() {
 
 #[tokio::test]
 async fn a_failed_try_comes_back_later_and_after_the_last_no_more() {
-    let world = World::new().await;
-    subscribe(&world, &world.ann, "https://example.com/a").await;
-    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    let world = dated().await;
     for number in 1..=6 {
         let push = claim(&world).await.remove(0);
         assert_eq!(push.try_number, number);
@@ -229,9 +231,7 @@ async fn a_failed_try_comes_back_later_and_after_the_last_no_more() {
 
 #[tokio::test]
 async fn a_sender_that_died_is_followed_by_another_and_its_late_word_is_lost() {
-    let world = World::new().await;
-    subscribe(&world, &world.ann, "https://example.com/a").await;
-    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    let world = dated().await;
     let dead = claim(&world).await.remove(0);
     assert!(claim(&world).await.is_empty());
     world.run("update push_deliveries set sending_until = now() - interval '1 second'").await;
@@ -245,18 +245,14 @@ async fn a_sender_that_died_is_followed_by_another_and_its_late_word_is_lost() {
 async fn an_end_whose_answer_was_not_heard_is_told_again_and_counts_once() {
     let refused = DeliveryOutcome::Final { status: Some(400), error: "status" };
     for outcome in [DELIVERED, AGAIN, refused, DeliveryOutcome::Gone] {
-        let world = World::new().await;
-        subscribe(&world, &world.ann, "https://example.com/a").await;
-        heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+        let world = dated().await;
         let push = claim(&world).await.remove(0);
         assert!(finish(&world, &push, outcome).await);
         let there = spared(&world, "false", finish(&world, &push, outcome)).await;
         assert!(there, "{outcome:?}");
     }
     for outcome in [AGAIN, refused] {
-        let world = World::new().await;
-        subscribe(&world, &world.ann, "https://example.com/a").await;
-        heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+        let world = dated().await;
         let push = claim(&world).await.remove(0);
         world.run("update push_subscriptions set failing_since = now() - interval '5 days'").await;
         assert!(finish(&world, &push, outcome).await);
@@ -268,9 +264,7 @@ async fn an_end_whose_answer_was_not_heard_is_told_again_and_counts_once() {
 
 #[tokio::test]
 async fn the_end_of_another_try_is_not_taken_for_ones_own() {
-    let world = World::new().await;
-    subscribe(&world, &world.ann, "https://example.com/a").await;
-    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    let world = dated().await;
     let dead = claim(&world).await.remove(0);
     world.run("update push_deliveries set sending_until = now() - interval '1 second'").await;
     let next = claim(&world).await.remove(0);
@@ -312,9 +306,7 @@ async fn what_we_could_not_send_says_nothing_of_the_subscription() {
         DeliveryOutcome::Retry { status: None, error: "unreadable", retry_after: None, jitter_permille: 0 };
     let unconfigured = DeliveryOutcome::Final { status: None, error: "unconfigured" };
     for outcome in [unreadable, unconfigured] {
-        let world = World::new().await;
-        subscribe(&world, &world.ann, "https://example.com/a").await;
-        heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+        let world = dated().await;
         let push = claim(&world).await.remove(0);
         for failing_since in ["null", "now() - interval '6 days'"] {
             let then = format!(
@@ -418,25 +410,19 @@ async fn what_waits_for_a_full_person_is_looked_for_when_a_place_becomes_free() 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_many_processes_that_look_at_once_one_fires_and_one_sends() {
-    let world = World::new().await;
-    subscribe(&world, &world.ann, "https://example.com/a").await;
-    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    let world = dated().await;
     finish(&world, &claim(&world).await[0], DELIVERED).await;
     an_hour_later(&world).await;
-    let barrier = Arc::new(Barrier::new(4));
-    let looks: Vec<_> = (0..4)
-        .map(|_| {
-            let (ledger, meet) = (world.other_process(), Arc::clone(&barrier));
-            tokio::spawn(async move {
-                meet.wait().await;
-                let fired = ledger.outbox().fire_reminders(9).await.unwrap();
-                (fired, ledger.outbox().claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed.len())
-            })
-        })
-        .collect();
+    let looks = [0; 4].map(|_| {
+        let ledger = world.other_process();
+        async move {
+            let fired = ledger.outbox().fire_reminders(9).await.unwrap();
+            (fired, ledger.outbox().claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed.len())
+        }
+    });
+    let looks = at_once(looks).await;
     let (mut fired, mut sent) = (0, claim(&world).await.len());
-    for look in looks {
-        let (one, other) = look.await.unwrap();
+    for (one, other) in looks {
         fired += one;
         sent += other;
     }

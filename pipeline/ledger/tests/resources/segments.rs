@@ -1,11 +1,9 @@
 //! Appending words: order, repeats, limits and races.
 
-use std::sync::Arc;
-
 use ledger::{NewContent, NewConversation};
 use records::{ConversationId, Segment, Source};
 use store::AppendRefusal;
-use tokio::sync::Barrier;
+use testbed::at_once;
 
 use crate::world::{World, said};
 
@@ -107,21 +105,13 @@ async fn a_conversation_holds_so_many_segments_and_bytes_and_no_more() {
 async fn the_same_segment_sent_eight_times_at_once_is_stored_once() {
     let world = World::new().await;
     let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
-    let barrier = Arc::new(Barrier::new(8));
     let senders = (0..8).map(|n| {
-        let (ledger, user, id, barrier) =
-            (world.ledger.clone(), world.ann.clone(), id.clone(), barrier.clone());
-        tokio::spawn(async move {
-            let own = format!("own{n}");
-            let words = [said(Some("same"), "Anna", "Hello.", 0.0), said(Some(&own), "Tom", "Mine.", 1.0)];
-            barrier.wait().await;
-            ledger.store().append_segments(&user, &id, &words).await.unwrap().unwrap()
-        })
+        let (ledger, user, id) = (world.ledger.clone(), world.ann.clone(), id.clone());
+        let own = format!("own{n}");
+        let words = [said(Some("same"), "Anna", "Hello.", 0.0), said(Some(&own), "Tom", "Mine.", 1.0)];
+        async move { ledger.store().append_segments(&user, &id, &words).await.unwrap().unwrap() }
     });
-    let mut counts = Vec::new();
-    for sender in senders.collect::<Vec<_>>() {
-        counts.push(sender.await.unwrap());
-    }
+    let mut counts = at_once(senders).await;
     counts.sort_unstable();
     assert_eq!(counts, [2, 3, 4, 5, 6, 7, 8, 9], "one after the other, each adding its own");
     let segments = stored(&world, &id).await;

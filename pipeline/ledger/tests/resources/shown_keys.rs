@@ -50,12 +50,9 @@ async fn keys_that_are_shown_in_one_breath_are_each_their_owners() {
 async fn the_use_of_a_key_is_noted_at_that_key_alone() {
     let world = with_keys().await;
     owner(&world, 1).await.unwrap();
-    let used: Vec<String> = sqlx::query_scalar(
-        "select user_id || ' ' || key_id from developer_keys where last_used_at is not null",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+    let used: Vec<String> = world
+        .list("select user_id || ' ' || key_id from developer_keys where last_used_at is not null")
+        .await;
     assert_eq!(used, ["ann k"]);
 }
 

@@ -2,10 +2,7 @@
 //! one's own other things.
 
 use chrono::TimeDelta;
-use ledger::{ItemChange, MemoryChange};
 use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, EndpointChange, Redelivery};
-use records::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId};
-use store::{ConversationChange, UserChange};
 
 use crate::{bystanders, world::World};
 
@@ -252,71 +249,6 @@ async fn doing_a_delivery_once_more_concerns_that_delivery() {
 }
 
 #[tokio::test]
-async fn things_of_the_same_id_are_each_their_owners() {
-    let world = World::new().await;
-    for user in [&world.ann, &world.bob] {
-        world.conversation(user, "c", "completed", 0).await;
-        world.ledger.store().know_person(user, "p", "Tom").await.unwrap();
-        for statement in [
-            "insert into folders (user_id, folder_id, name, position, created_at, updated_at) \
-                 values ($1, 'f', 'F', 9, now(), now())",
-            "update conversations set folder_id = 'f' where user_id = $1",
-            "insert into action_items (user_id, action_item_id, description, created_at, updated_at) \
-                 values ($1, 'i', 'Do', now(), now())",
-            "insert into memories (user_id, memory_id, content, category, created_at, updated_at) \
-                 values ($1, 'm', 'Fact', 'core', now(), now())",
-            "insert into goals (user_id, goal_id, title, goal_type, target_value, current_value, min_value, max_value, \
-                 is_active, created_at, updated_at) values ($1, 'g', 'G', 'numeric', 9, 0, 0, 9, true, now(), now())",
-        ] {
-            sqlx::query(statement).bind(user.as_str()).execute(&world.pool).await.unwrap();
-        }
-    }
-    let (ledger, ann) = (&world.ledger, &world.ann);
-    let (item, memory, goal) = (ActionItemId::new("i"), MemoryId::new("m"), GoalId::new("g"));
-    let (folder, conversation) = (FolderId::new("f"), ConversationId::new("c"));
-    const MINE: &str = "true";
-    let named = UserChange { name: Some(Some("Anna".into())), ..UserChange::default() };
-    assert!(spared(&world, MINE, async { ledger.change_user(ann, &named).await.unwrap() }).await.is_some());
-    let titled = ConversationChange { title: Some("T".into()), ..ConversationChange::default() };
-    assert!(
-        spared(&world, MINE, async {
-            ledger.store().change_conversation(ann, &conversation, &titled).await.unwrap()
-        })
-        .await
-    );
-    let done = ItemChange { completed: Some(true), ..ItemChange::default() };
-    assert!(
-        spared(&world, MINE, async { ledger.change_action_item(ann, &item, &done).await.unwrap() })
-            .await
-            .is_some()
-    );
-    assert!(spared(&world, MINE, async { ledger.delete_action_item(ann, &item).await.unwrap() }).await);
-    let edited = MemoryChange { content: Some("Other".into()), ..MemoryChange::default() };
-    assert!(
-        spared(&world, MINE, async { ledger.change_memory(ann, &memory, &edited).await.unwrap() })
-            .await
-            .is_some()
-    );
-    assert!(spared(&world, MINE, async { ledger.delete_memory(ann, &memory).await.unwrap() }).await);
-    assert!(
-        spared(&world, MINE, async { ledger.store().set_goal_progress(ann, &goal, 3.0).await.unwrap() })
-            .await
-            .is_ok()
-    );
-    assert!(spared(&world, MINE, async { ledger.store().delete_goal(ann, &goal).await.unwrap() }).await);
-    assert!(
-        spared(&world, MINE, async { ledger.store().rename_person(ann, "p", "Tim").await.unwrap() })
-            .await
-            .is_some()
-    );
-    assert!(spared(&world, MINE, async { ledger.store().forget_person(ann, "p").await.unwrap() }).await);
-    spared(&world, MINE, async { ledger.store().delete_folder(ann, &folder).await.unwrap() }).await;
-    assert!(
-        spared(&world, MINE, async { ledger.delete_conversation(ann, &conversation).await.unwrap() }).await
-    );
-}
-
-#[tokio::test]
 async fn the_end_of_a_try_holds_its_endpoint_before_its_delivery() {
     let world = with_deliveries().await;
     let claimed = claim(&world).await;
@@ -326,12 +258,7 @@ async fn the_end_of_a_try_holds_its_endpoint_before_its_delivery() {
         ledger.outbox().finish_delivery(&claimed, AGAIN, &DeliveryPolicy::default()).await.unwrap()
     });
     world.database.until_somebody_waits().await;
-    let free: Vec<String> = sqlx::query_scalar(
-        "select user_id || ' ' || endpoint_id from webhook_endpoints order by 1 for no key update skip locked",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+    let free: Vec<String> = world.list("select user_id || ' ' || endpoint_id from webhook_endpoints order by 1 for no key update skip locked").await;
     assert_eq!(free, ["ann v", "bob w"]);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert!(verb.await.unwrap());

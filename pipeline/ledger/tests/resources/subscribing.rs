@@ -55,8 +55,7 @@ async fn a_browser_that_subscribes_again_is_reached_with_its_new_keys_and_is_sou
     world.run("update push_subscriptions set failing_since = now()").await;
     let again = browser("new", "newer").await;
     assert_eq!(again, first, "one subscription, and nothing fails");
-    let keys: Vec<(String, String)> =
-        sqlx::query_as("select p256dh, auth from push_subscriptions").fetch_all(&world.pool).await.unwrap();
+    let keys: Vec<(String, String)> = world.rows("select p256dh, auth from push_subscriptions").await;
     assert_eq!(keys, [("new".to_owned(), "newer".to_owned())]);
 }
 
@@ -71,7 +70,7 @@ async fn of_what_is_done_when_its_moment_comes_no_push_is_written() {
     ] {
         let world = with_pushes().await;
         // Behind the ledger's back: the reminder was forgotten.
-        sqlx::query(done).execute(&world.pool).await.unwrap();
+        world.run(done).await;
         world.run("update reminders set fire_at = now()").await;
         assert_eq!(world.ledger.outbox().fire_reminders(9).await.unwrap(), 2);
         assert_eq!(world.count(DUE).await, 1, "Bob's: {done}");

@@ -40,7 +40,7 @@ const OTHERS: &str = "select jsonb_agg(to_jsonb(p) order by user_id, delivery_id
 async fn what_is_done_or_dated_anew_takes_back_its_own_pushes_that_are_still_to_be_sent() {
     for done in [true, false] {
         let world = with_pushes().await;
-        let others = async || -> String { sqlx::query_scalar(OTHERS).fetch_one(&world.pool).await.unwrap() };
+        let others = async || -> String { world.value(OTHERS).await };
         let later = world.ledger.db().now().await.unwrap() + chrono::TimeDelta::hours(3);
         let change = match done {
             true => ItemChange { completed: Some(true), ..ItemChange::default() },

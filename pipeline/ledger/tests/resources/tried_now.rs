@@ -1,11 +1,10 @@
 //! Deliveries whose wait an operator ends.
 
-use operations::{ActionFilter, Operations, TriedNow};
+use operations::{ActionFilter, TriedNow};
 use outbox::DeliveryPolicy;
 
-use crate::desk_webhooks::olga;
 use crate::strangers::spared;
-use crate::world::World;
+use crate::world::{World, olga};
 
 /// Ann's `w` and `v` and Bob's `w` whose breakers are open; at each, deliveries that wait for an hour, one that is under way and one
 /// that was given up.
@@ -30,35 +29,27 @@ async fn back_again() -> World {
 }
 
 async fn due(world: &World) -> Vec<String> {
-    sqlx::query_scalar(
-        "select user_id || '/' || endpoint_id || '/' || delivery_id from webhook_deliveries \
+    world
+        .list(
+            "select user_id || '/' || endpoint_id || '/' || delivery_id from webhook_deliveries \
          where status = 'pending' and next_at <= now() order by 1",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap()
+        )
+        .await
 }
 
 async fn subjects(world: &World) -> Vec<Option<String>> {
     let filter =
         ActionFilter { action: Some("try_webhook_now".to_owned()), limit: 9, ..ActionFilter::default() };
-    Operations::new(&world.ledger)
-        .actions(&filter)
-        .await
-        .unwrap()
-        .into_iter()
-        .map(|action| action.subject)
-        .collect()
+    world.operations().actions(&filter).await.unwrap().into_iter().map(|action| action.subject).collect()
 }
 
 #[tokio::test]
 async fn all_that_wait_for_an_endpoint_that_is_back_are_due_at_once() {
     let world = back_again().await;
-    let try_now =
-        async { Operations::new(&world.ledger).try_endpoint_now(&world.ann, "w", &olga()).await.unwrap() };
+    let try_now = async { world.operations().try_endpoint_now(&world.ann, "w", &olga()).await.unwrap() };
     assert_eq!(spared(&world, "t ->> 'endpoint_id' = 'w'", try_now).await, Some(TriedNow::Due(3)));
     assert_eq!(due(&world).await, ["ann/w/first", "ann/w/second", "ann/w/third"]);
-    let again = Operations::new(&world.ledger).try_endpoint_now(&world.ann, "w", &olga()).await.unwrap();
+    let again = world.operations().try_endpoint_now(&world.ann, "w", &olga()).await.unwrap();
     assert_eq!(again, Some(TriedNow::Nothing), "asked twice, it is done once");
     assert_eq!(subjects(&world).await, [Some("w".to_owned())], "what did nothing is not recorded");
     let policy = DeliveryPolicy::default();
@@ -78,7 +69,7 @@ async fn all_that_wait_for_an_endpoint_that_is_back_are_due_at_once() {
 async fn one_delivery_passes_the_breaker_and_keeps_its_tries() {
     let world = back_again().await;
     let one = async |delivery| {
-        Operations::new(&world.ledger).try_delivery_now(&world.ann, "w", delivery, &olga()).await.unwrap()
+        world.operations().try_delivery_now(&world.ann, "w", delivery, &olga()).await.unwrap()
     };
     assert_eq!(one("second").await, Some(TriedNow::Due(1)));
     assert_eq!(due(&world).await, ["ann/w/second"]);
@@ -87,11 +78,11 @@ async fn one_delivery_passes_the_breaker_and_keeps_its_tries() {
     assert_eq!(one("lost").await, Some(TriedNow::Ended));
     assert_eq!(one("nothing").await, None);
     assert_eq!(subjects(&world).await, [Some("w/second".to_owned())]);
-    let line =
-        Operations::new(&world.ledger).delivery_line(&world.ann, "w", "second").await.unwrap().unwrap();
+    let line = world.operations().delivery_line(&world.ann, "w", "second").await.unwrap().unwrap();
     assert_eq!((line.status.as_str(), line.tries), ("pending", 4));
     assert_eq!(
-        Operations::new(&world.ledger)
+        world
+            .operations()
             .endpoint_views(None, Some("w"), 9)
             .await
             .unwrap()
@@ -107,8 +98,7 @@ async fn one_delivery_passes_the_breaker_and_keeps_its_tries() {
 async fn a_due_delivery_at_an_open_breaker_is_let_through() {
     let world = back_again().await;
     world.run("update webhook_deliveries set next_at = now() where delivery_id = 'first'").await;
-    let answer =
-        Operations::new(&world.ledger).try_delivery_now(&world.ann, "w", "first", &olga()).await.unwrap();
+    let answer = world.operations().try_delivery_now(&world.ann, "w", "first", &olga()).await.unwrap();
     assert_eq!(answer, Some(TriedNow::Due(1)));
 }
 
@@ -116,13 +106,9 @@ async fn a_due_delivery_at_an_open_breaker_is_let_through() {
 async fn nothing_is_tried_at_a_disabled_endpoint() {
     let world = back_again().await;
     world.run("update webhook_endpoints set enabled = false, disabled_reason = 'failing'").await;
-    let all = Operations::new(&world.ledger).try_endpoint_now(&world.ann, "w", &olga()).await.unwrap();
-    let one =
-        Operations::new(&world.ledger).try_delivery_now(&world.ann, "w", "first", &olga()).await.unwrap();
+    let all = world.operations().try_endpoint_now(&world.ann, "w", &olga()).await.unwrap();
+    let one = world.operations().try_delivery_now(&world.ann, "w", "first", &olga()).await.unwrap();
     assert_eq!((all, one), (Some(TriedNow::Disabled), Some(TriedNow::Disabled)));
-    assert_eq!(
-        Operations::new(&world.ledger).try_endpoint_now(&world.bob, "nothing", &olga()).await.unwrap(),
-        None
-    );
+    assert_eq!(world.operations().try_endpoint_now(&world.bob, "nothing", &olga()).await.unwrap(), None);
     assert!(due(&world).await.is_empty() && subjects(&world).await.is_empty());
 }

@@ -9,9 +9,8 @@ use records::{ActionItemId, EventKind, UserId};
 
 use crate::{
     created::make,
-    desk_webhooks::olga,
     reminders::{in_an_hour, subscribe},
-    world::World,
+    world::{World, olga},
 };
 
 /// Whether senders of webhooks were woken since the last time.
@@ -126,8 +125,8 @@ async fn by_an_endpoint_that_is_enabled() {
     assert!(change(&world.ann, Some(true)).await);
 
     world.run("update webhook_endpoints set enabled = false, disabled_reason = 'failing'").await;
-    Operations::new(&world.ledger).enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
+    world.operations().enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
     assert!(is_woken(&world));
-    Operations::new(&world.ledger).enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
+    world.operations().enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
     assert!(!is_woken(&world), "it is enabled already");
 }

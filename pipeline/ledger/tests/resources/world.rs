@@ -1,23 +1,30 @@
 //! A database with a person or two in it, and short ways to fill it.
 
-use std::time::Duration;
+use std::{ops::Deref, time::Duration};
 
-use ledger::{Ledger, Settings};
+use ledger::{Ledger, OperatorAction, Settings};
 use operations::{Operations, Pruned};
 use outbox::{ClaimedDelivery, DeliveryPolicy, NewEndpoint};
 use records::{ConversationId, EventKind, Segment, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
-use sqlx::PgPool;
 use store::UserChange;
-use testbed::TestDatabase;
+use testbed::{Behind, TestDatabase};
 
 /// A ledger over a database of its own, and a pool to look behind it.
 pub(crate) struct World {
     pub(crate) ledger: Ledger,
-    pub(crate) pool: PgPool,
+    behind: Behind,
     pub(crate) ann: UserId,
     pub(crate) bob: UserId,
     pub(crate) database: TestDatabase,
+}
+
+impl Deref for World {
+    type Target = Behind;
+
+    fn deref(&self) -> &Behind {
+        &self.behind
+    }
 }
 
 impl World {
@@ -25,24 +32,19 @@ impl World {
     pub(crate) async fn new() -> Self {
         let database = TestDatabase::new().await;
         let ledger = Ledger::new(database.options(), Settings::default());
-        let pool = database.pool(4).await;
+        let behind = database.behind(4).await;
         let (ann, bob) = (UserId::new("ann"), UserId::new("bob"));
         for user in [&ann, &bob] {
             let change =
                 UserChange { name: Some(Some(user.as_str().to_uppercase())), ..UserChange::default() };
             assert!(ledger.store().create_user(user, &change).await.unwrap());
         }
-        Self { ledger, pool, ann, bob, database }
+        Self { ledger, behind, ann, bob, database }
     }
 
-    /// Runs statements as they are.
-    pub(crate) async fn run(&self, sql: &'static str) {
-        sqlx::raw_sql(sql).execute(&self.pool).await.unwrap();
-    }
-
-    /// One number out of the database.
-    pub(crate) async fn count(&self, sql: &'static str) -> i64 {
-        sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
+    /// What operators ask of it.
+    pub(crate) fn operations(&self) -> Operations {
+        Operations::new(&self.ledger)
     }
 
     /// A conversation that began at 9:00 and was created `minute` minutes after.
@@ -118,12 +120,11 @@ impl World {
 
     /// A batch of everything that may go, and a walk past all dead letters, of which `jobs` counts what went, too.
     pub(crate) async fn prune(&self, age: Duration, batch: i64) -> Pruned {
-        let (mut pruned, ended) = Operations::new(&self.ledger).prune(age, batch).await;
+        let (mut pruned, ended) = self.operations().prune(age, batch).await;
         ended.unwrap();
         let mut after = None;
         loop {
-            let walked =
-                Operations::new(&self.ledger).prune_dead_letters(age, after.as_ref(), batch).await.unwrap();
+            let walked = self.operations().prune_dead_letters(age, after.as_ref(), batch).await.unwrap();
             pruned.jobs += walked.found;
             after = walked.next;
             if after.is_none() {
@@ -136,6 +137,11 @@ impl World {
     pub(crate) fn other_process(&self) -> Ledger {
         Ledger::new(self.database.options(), Settings::default())
     }
+}
+
+/// An operator, and why she does it.
+pub(crate) fn olga() -> OperatorAction {
+    OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
 }
 
 /// Minutes after 9:00 on a day in March.

@@ -7,7 +7,6 @@ use super::{ReplayChange, ReplayItem, ReplayView};
 use crate::Operations;
 
 impl Operations {
-    /// The newest operations.
     pub async fn replay_operations(&self, limit: i64) -> Result<Vec<ReplayView>, Error> {
         Ok(sqlx::query_as(include_str!("../../sql/replays/list.sql"))
             .bind(limit)
@@ -15,7 +14,6 @@ impl Operations {
             .await?)
     }
 
-    /// One operation.
     pub async fn replay_operation(&self, id: &str) -> Result<Option<ReplayView>, Error> {
         Ok(sqlx::query_as(include_str!("../../sql/replays/get.sql"))
             .bind(id)

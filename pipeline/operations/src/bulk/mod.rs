@@ -42,13 +42,10 @@ pub struct ReplayView {
     pub filter: String,
     /// Whether recorded outputs are dropped.
     pub from_scratch: bool,
-    /// Items a minute.
     pub per_minute: i32,
     /// Replayed jobs that may be unfinished at once.
     pub in_flight: i32,
-    /// Jobs on the list.
     pub items: i32,
-    /// Replayed so far.
     pub replayed: i32,
     /// Not replayed, because the job would not have it.
     pub refused: i32,
@@ -79,7 +76,6 @@ impl ReplayView {
     }
 }
 
-/// One job of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct ReplayItem {
     /// Its place on the list, from 1.
@@ -100,40 +96,7 @@ pub struct ReplayItem {
 pub enum ReplayChange {
     /// Stop for a while; jobs that were replayed go on.
     Pause,
-    /// Go on.
     Resume,
     /// Replay nothing more.
     Cancel,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_waits_and_what_is_under_way_is_what_the_counts_leave() {
-        let at = Timestamp::default();
-        let view = ReplayView {
-            operation_id: String::new(),
-            status: "running".to_owned(),
-            operator: "olga".to_owned(),
-            reason: String::new(),
-            filter: String::new(),
-            from_scratch: false,
-            per_minute: 60,
-            in_flight: 50,
-            items: 100,
-            replayed: 40,
-            refused: 7,
-            completed: 20,
-            died_again: 5,
-            parked: 2,
-            executor: None,
-            lease_until: at,
-            created_at: at,
-            updated_at: at,
-            finished_at: None,
-        };
-        assert_eq!((view.waiting(), view.unfinished()), (53, 13));
-    }
 }

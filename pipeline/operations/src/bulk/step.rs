@@ -23,10 +23,8 @@ pub struct ReplayTurn {
     pub epoch: i64,
 }
 
-/// What one step did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stepped {
-    /// An item was replayed.
     Replayed,
     /// An item was refused, and why is recorded.
     Refused,
@@ -54,7 +52,6 @@ struct OperationRow {
 }
 
 impl OperationRow {
-    /// The time between two items.
     fn pace(&self) -> TimeDelta {
         TimeDelta::minutes(1) / self.per_minute.max(1)
     }

@@ -46,12 +46,12 @@ pub(super) enum Passage {
 
 /// Endpoints and users that this claim looks past from now on.
 #[derive(Debug, Default)]
-pub(super) struct DueRow {
+pub(super) struct Passed {
     endpoints: HashSet<(String, String)>,
     users: HashSet<String>,
 }
 
-impl DueRow {
+impl Passed {
     /// (user ids, endpoint ids), for `unnest`.
     pub(super) fn columns(&self) -> (Vec<&str>, Vec<&str>) {
         self.endpoints.iter().map(|(user, endpoint)| (user.as_str(), endpoint.as_str())).unzip()
@@ -124,12 +124,12 @@ pub(super) async fn full(
     connection: &mut PgConnection,
     policy: &DeliveryPolicy,
     now: Timestamp,
-) -> Result<DueRow, Error> {
+) -> Result<Passed, Error> {
     let busy: Vec<Busy> = sqlx::query_as(include_str!("../../sql/deliveries/busy_endpoints.sql"))
         .bind(now)
         .fetch_all(connection)
         .await?;
-    let mut passed = DueRow::default();
+    let mut passed = Passed::default();
     for gate in busy.into_iter().map(|busy| busy.state.gate(busy.under_way, policy, now)) {
         // What is due at a closed one is cleared away instead.
         if gate.passage == Passage::Open(0) {
@@ -195,7 +195,7 @@ pub(super) fn deal<'a>(
     gates: &[Gate],
     wanted: i64,
     share: &mut Option<SenderLoad>,
-    passed: &mut DueRow,
+    passed: &mut Passed,
 ) -> Vec<&'a Due> {
     let mut capacity: HashMap<(&str, &str), i64> = gates
         .iter()
@@ -271,7 +271,7 @@ mod tests {
     fn a_full_endpoint_is_passed_by_and_the_rest_is_dealt_in_order() {
         let rows: Vec<Due> =
             (0..4).map(|n| due("full", n)).chain([due("free", 4), due("locked", 5)]).collect();
-        let mut passed = DueRow::default();
+        let mut passed = Passed::default();
         let dealt = deal(&rows, &[gate("full", 2), gate("free", 4)], 10, &mut None, &mut passed);
         let ids: Vec<_> = dealt.iter().map(|due| due.delivery_id.as_str()).collect();
         assert_eq!(ids, ["0", "1", "4"]);
@@ -292,7 +292,7 @@ mod tests {
             .iter()
             .map(|row| Gate { user_id: row.user_id.clone(), ..gate(&row.endpoint_id, 4) })
             .collect();
-        let (mut share, mut passed) = (Some(load), DueRow::default());
+        let (mut share, mut passed) = (Some(load), Passed::default());
         let dealt = deal(&rows, &gates, 16, &mut share, &mut passed);
         let of = |user: &&str| dealt.iter().filter(|row| row.user_id == **user).count();
         users.iter().map(of).collect()
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn no_more_is_dealt_than_wanted() {
         let rows: Vec<Due> = (0..4).map(|n| due("free", n)).collect();
-        let mut passed = DueRow::default();
+        let mut passed = Passed::default();
         assert_eq!(deal(&rows, &[gate("free", 4)], 3, &mut None, &mut passed).len(), 3);
         assert!(passed.columns().0.is_empty(), "an endpoint with capacity left is not passed by");
     }

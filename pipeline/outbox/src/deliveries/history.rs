@@ -10,7 +10,6 @@ use sqlx::types::{Json, JsonValue};
 /// Tries that a row keeps; the oldest goes when one more comes. A round has eleven.
 pub const TRIES_KEPT: i32 = 12;
 
-/// One try of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryTry {
     /// Its number in the round of tries: a redelivery begins with 1 again.

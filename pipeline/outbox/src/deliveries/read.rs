@@ -12,7 +12,6 @@ use crate::Outbox;
 /// What became of a request to deliver once more. Unless it is due, nothing was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Redelivery {
-    /// There is no such delivery.
     Missing,
     /// Its tries have not ended.
     UnderWay,
@@ -34,7 +33,6 @@ impl Outbox {
         Ok(seconds.map(wait))
     }
 
-    /// An endpoint's deliveries, newest first.
     pub async fn deliveries(
         &self,
         user: &UserId,

@@ -22,7 +22,6 @@ pub struct NewAppKey {
     pub sha256: [u8; 32],
 }
 
-/// A stored key.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct AppKey {
     #[sqlx(rename = "key_id")]

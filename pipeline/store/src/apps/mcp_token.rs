@@ -14,7 +14,6 @@ pub enum McpToken {
     Keep,
     /// It is forgotten.
     Remove,
-    /// It is replaced.
     Replace(SecretString),
 }
 

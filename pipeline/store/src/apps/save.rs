@@ -11,7 +11,6 @@ use crate::Store;
 /// How many apps a user may own.
 const MOST: i64 = 50;
 
-/// An app to be made.
 #[derive(Clone, Debug)]
 pub struct NewApp {
     pub id: String,
@@ -33,12 +32,10 @@ pub enum Stored {
     Stored(Box<App>),
     /// It was changed since it was read: nothing was stored.
     Changed,
-    /// It is gone.
     Gone,
 }
 
 impl Store {
-    /// Makes an app.
     pub async fn create_app(&self, owner: &UserId, new: &NewApp) -> Result<Result<App, TooManyApps>, Error> {
         let secret = self.db.secrets().seal(Context::app(owner.as_str(), &new.id), &new.secret)?;
         let token = self.sealed_token(owner, &new.id, &new.fields.mcp_token)?;

@@ -47,7 +47,6 @@ impl Store {
     }
 }
 
-/// The page's statement.
 pub(super) fn page(user: &UserId, filter: &ConversationFilter) -> QueryBuilder<Postgres> {
     let mut query = QueryBuilder::new("with page as materialized (select ");
     query.push(CONVERSATION_COLUMNS).push(" from conversations where ");

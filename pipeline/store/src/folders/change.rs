@@ -7,7 +7,6 @@ use sqlx::PgConnection;
 use super::FolderView;
 use crate::Store;
 
-/// A folder to be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewFolder {
     pub id: FolderId,
@@ -31,7 +30,6 @@ pub struct FolderChange {
     /// A rule in words for automatic filing; `Some(None)`: nothing is filed there by itself.
     pub description: Option<Option<String>>,
     pub color: Option<String>,
-    /// The name of an icon.
     pub icon: Option<String>,
     /// Its place.
     pub order: Option<i32>,
@@ -47,7 +45,6 @@ pub enum DeletedFolder {
     },
     /// It is one of those that every person begins with.
     System,
-    /// No such folder.
     Unknown,
 }
 

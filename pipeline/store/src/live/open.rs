@@ -36,7 +36,6 @@ pub struct LiveConversation {
     pub began_ago: Option<f64>,
     /// How long ago something was said in it, or it was made, in seconds.
     pub silent_for: f64,
-    /// It was there before.
     pub resumed: bool,
     /// It has pictures.
     pub pictured: bool,

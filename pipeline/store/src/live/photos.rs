@@ -13,7 +13,6 @@ const MOST_BYTES: i64 = 20 * 1_024 * 1_024;
 const DESCRIBED: i64 = 20;
 const DESCRIBED_BYTES: i64 = 6 * 1_024 * 1_024;
 
-/// A picture of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Photo {
     /// The id that its client gave it.

@@ -5,7 +5,6 @@ use records::Timestamp;
 
 use crate::Store;
 
-/// A live conversation.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct LiveView {
     pub user_id: String,
@@ -21,7 +20,6 @@ pub struct LiveView {
     pub last_activity_at: Timestamp,
     /// When it is processed if nothing more is said.
     pub process_after: Timestamp,
-    /// How many segments it has.
     pub segments: i64,
 }
 

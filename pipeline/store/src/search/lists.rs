@@ -8,17 +8,11 @@ use crate::{Store, items::ItemRow};
 /// A conversation in a list, without what was said.
 #[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
 pub struct ConversationLine {
-    /// Its id.
     pub conversation_id: String,
-    /// Its title.
     pub title: String,
-    /// Its overview.
     pub overview: String,
-    /// Its category.
     pub category: String,
-    /// When it began.
     pub started_at: Timestamp,
-    /// When it ended.
     pub finished_at: Timestamp,
 }
 
@@ -35,11 +29,8 @@ pub struct TaskFilter {
     pub completed_after: Option<Timestamp>,
     /// Done before this moment.
     pub completed_before: Option<Timestamp>,
-    /// Any of these words.
     pub words: Option<String>,
-    /// The language of the words.
     pub language: String,
-    /// At most this many.
     pub limit: i64,
 }
 

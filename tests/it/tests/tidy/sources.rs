@@ -80,7 +80,7 @@ const ASK_NOTHING: [&str; 5] = ["clone", "in_time", "policy", "shard", "waker"];
 /// Verbs that keep time themselves, and where in the ledger they do.
 const KEEP_TIME: [(&str, &str); 6] = [
     ("admit_abandoned", ".in_time(ledger.finalize_all("),
-    ("complete", ".in_time(ledger.complete_all("),
+    ("complete", ".in_time(completed)"),
     ("conversation", ".in_time(read)"),
     ("claim", ".in_time(self.claim_together("),
     ("prune", ".in_time(self.prune_jobs("),

@@ -142,12 +142,12 @@ impl Bench {
         id
     }
 
-    /// The same with a ledger that decides by other numbers.
-    pub(super) async fn deciding_by(policy: job::Policy) -> Self {
-        let mut bench = Self::new().await;
-        let settings = ledger::Settings { policy, ..ledger::Settings::default() };
-        bench.ledger = Ledger::new(bench.database.options(), settings);
-        bench
+    /// Admits `c1` with a key and has it run.
+    pub(super) async fn run_keyed(&self, setup: &Setup, with: &str) -> JobId {
+        let place = setup.reserve();
+        let (id, claimed) = self.keyed("c1", place.claimant()).await;
+        place.run(claimed.unwrap(), key(with));
+        id
     }
 }
 

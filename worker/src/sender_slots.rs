@@ -21,7 +21,7 @@ pub(crate) const YOUNG: Duration = Duration::from_millis(500);
 
 /// The slots of one kind of dispatcher in one process.
 #[derive(Clone)]
-pub(crate) struct Slots {
+pub(crate) struct SenderSlots {
     young: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
     /// (young tries, all tries) under way, by user.
@@ -30,7 +30,7 @@ pub(crate) struct Slots {
 
 /// A try that is counted as its user's until it ends.
 pub(crate) struct Counted {
-    slots: Slots,
+    slots: SenderSlots,
     user: String,
     is_young: bool,
 }
@@ -58,7 +58,7 @@ impl Drop for Counted {
     }
 }
 
-impl Slots {
+impl SenderSlots {
     pub(crate) fn new() -> Self {
         Self {
             young: Arc::new(Semaphore::new(SLOTS)),
@@ -130,7 +130,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_try_counts_as_its_users_until_it_ends_and_as_young_until_it_is_old() {
-        let slots = Slots::new();
+        let slots = SenderSlots::new();
         let mut free = slots.free().await.unwrap();
         let held = tokio::spawn({
             let (slots, slot) = (slots.clone(), free.split(1));
@@ -154,7 +154,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn silence_gives_its_slots_back_and_an_end_does_so_at_once() {
-        let slots = Slots::new();
+        let slots = SenderSlots::new();
         let mut all = slots.free().await.unwrap();
         assert_eq!(all.num_permits(), SLOTS);
         for _ in 0..SLOTS {
@@ -173,7 +173,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_full_waiting_room_keeps_the_old_in_their_slots() {
-        let slots = Slots::new();
+        let slots = SenderSlots::new();
         let room = Arc::clone(&slots.waiting).acquire_many_owned(WAITING_ROOM as u32).await.unwrap();
         let mut all = slots.free().await.unwrap();
         let slot = all.split(1);

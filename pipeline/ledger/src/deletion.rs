@@ -1,0 +1,75 @@
+//! The deletion of a conversation, which withdraws its job.
+
+use db::{Error, idempotency::forget_answers};
+use job::{Command, Timestamp};
+use outbox::reminders::lock_subscriptions;
+use records::{ConversationId, UserId};
+use sqlx::PgConnection;
+use store::budgets::refund;
+
+use crate::{Ledger, effects::Abort, retry_conflicts, row::live_job};
+
+impl Ledger {
+    /// Deletes a conversation with everything that hangs on it, and withdraws its live job, in one transaction
+    /// (DECISIONS §3, "delete a conversation"). `false`: no such conversation.
+    pub async fn delete_conversation(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+    ) -> Result<bool, Error> {
+        retry_conflicts!("deleting a conversation", self.try_delete(user, conversation))
+    }
+
+    async fn try_delete(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Abort> {
+        let (mut transaction, now) = self.db.begin().await?;
+        if let Some(live) = live_job(&mut transaction, user, conversation).await? {
+            // A refusal is a job that came to rest meanwhile: nothing to withdraw.
+            let _ = self.decide_and_write(&mut transaction, &live, Command::Withdraw, None, now).await?;
+        }
+        // Its items' pushes go with it.
+        lock_subscriptions(&mut transaction, user).await?;
+        let deleted: Option<i64> = sqlx::query_scalar(include_str!("../sql/conversations/delete.sql"))
+            .bind(user.as_str())
+            .bind(conversation.as_str())
+            .fetch_optional(&mut *transaction)
+            .await?;
+        let Some(bytes) = deleted else { return Ok(false) };
+        if live_job(&mut transaction, user, conversation).await?.is_some() {
+            return Err(Abort::Conflict); // admitted between our look and the deletion: withdraw that one, too
+        }
+        erase_traces(&mut transaction, user, conversation, now).await?;
+        refund(&mut transaction, user, bytes).await?;
+        transaction.commit().await?;
+        self.db.waker().job_settled();
+        Ok(true)
+    }
+}
+
+/// What is left of a deleted conversation outside the tables that follow it by foreign key: checkpoints,
+/// deliveries (undelivered ones go, the bodies of the others are erased), and the mark that it was deleted.
+async fn erase_traces(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    for statement in [
+        include_str!("../sql/conversations/forget_checkpoints.sql"),
+        include_str!("../sql/conversations/cancel_deliveries.sql"),
+        include_str!("../sql/conversations/erase_deliveries.sql"),
+    ] {
+        sqlx::query(statement)
+            .bind(user.as_str())
+            .bind(conversation.as_str())
+            .execute(&mut *connection)
+            .await?;
+    }
+    forget_answers(connection, user, &[conversation.as_str()]).await?;
+    sqlx::query(include_str!("../sql/conversations/note_deleted.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .bind(now)
+        .execute(connection)
+        .await
+        .map(drop)
+}
