@@ -1,4 +1,4 @@
-//! The embedded engine: rules, no model, no network, no key. The same talk always gives the same
+//! The embedded engine: rules and a small linear model, no network, no key. The same talk always gives the same
 //! answer, and its id says that it was no language model that spoke.
 
 mod apps;
@@ -12,6 +12,7 @@ mod hashing;
 mod items;
 mod judge;
 mod language;
+mod learned;
 mod lexicon;
 mod memories;
 mod overview;
@@ -53,7 +54,7 @@ const BUDGET_PER_BYTE: Duration = Duration::from_micros(100);
 /// How many key phrases a title is made of.
 const TOPICS: usize = 3;
 
-/// The deterministic engine that is always there. English is understood by rules; of other languages
+/// The deterministic engine that is always there. English is understood by rules and weights; of other languages
 /// it gives a title of key words, an extractive overview and, for some, a category, and it says that it
 /// did not read them for items: to the person at the end of the overview, to programs by [`ExtractItems::reads`].
 #[derive(Clone, Debug, Default)]
@@ -116,7 +117,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/13"
+        "embedded/14"
     }
 
     fn costs(&self) -> bool {

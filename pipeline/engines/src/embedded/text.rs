@@ -1,5 +1,6 @@
 //! From lines to sentences, words and stems.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use records::Talk;
@@ -91,6 +92,17 @@ fn push(sentences: &mut Vec<String>, piece: &str) {
 fn ends_with_abbreviation(text: &str) -> bool {
     let from = text.ceil_char_boundary(text.len().saturating_sub(12));
     text.get(from..).is_some_and(|end| ABBREVIATION.is_match(end))
+}
+
+/// Words with which a sentence begins and that say nothing.
+static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:and|but|so|oh|ah|well|ok|okay|right|yes|yeah|yep|no|also|then|um|uh|erm|er|sure|fine|listen|look|anyway|now|actually|honestly|by\s+the\s+way|apparently|plus|because|i\s+(?:think|guess|suppose|mean|reckon|believe)|you\s+know|what\s+about|how\s+about|speaking\s+of\s+which)\b[\s,:.]*)+",
+    )
+});
+/// `text` without the words at its beginning that say nothing.
+pub(super) fn without_opening(text: &str) -> Cow<'_, str> {
+    OPENING.replace(text, "")
 }
 
 /// The words of `text`, in lower case.

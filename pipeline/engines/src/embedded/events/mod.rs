@@ -17,9 +17,10 @@ use chrono::NaiveDate;
 use stages::EventDraft;
 
 use super::dates::{Found, Reference};
+use super::learned;
 use super::lexicon::is_event_noun;
 use super::pattern::Pattern;
-use super::text::{Sentence, content_stems, pattern};
+use super::text::{Sentence, capitalised, content_stems, first_words, pattern, without_opening};
 use phrase::Said;
 pub(super) use phrase::{last_person, last_thing};
 use pieces::pieces;
@@ -93,9 +94,9 @@ pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<
     let mut earlier = Earlier::default();
     let mut offer = None;
     let mut supposed = false;
-    for sentence in sentences {
+    for (sentence, odds) in sentences.iter().zip(learned::odds(sentences, learned::Named::Event)) {
         let dates = reference.find(&sentence.text);
-        let found = of_sentence(sentence, &dates, &earlier, reference);
+        let found = of_sentence(sentence, &dates, &earlier, odds, reference);
         if std::mem::replace(&mut supposed, !found.is_empty() && sentence.text.ends_with('?')) {
             events.correct(&sentence.text, &dates, reference);
         }
@@ -218,6 +219,7 @@ fn of_sentence(
     sentence: &Sentence<'_>,
     dates: &[Found],
     earlier: &Earlier<'_>,
+    odds: f32,
     reference: &Reference,
 ) -> Vec<(NaiveDate, bool, EventDraft)> {
     let text = sentence.text.as_str();
@@ -250,8 +252,10 @@ fn of_sentence(
             let here = text.get(..piece.start).and_then(nouns::happening_in);
             here.or_else(|| earlier.happening.as_ref().map(|(noun, _)| noun.clone()))
         };
-        let Some(title) =
-            answers::answer(earlier.text, &said, recalled).or_else(|| title(&said, asks, &before, recalled))
+        let Some(title) = answers::answer(earlier.text, &said, recalled)
+            .or_else(|| title(&said, asks, &before, recalled))
+            .filter(|_| odds > UNLIKELY)
+            .or_else(|| likely(words, reference).filter(|_| odds > LIKELY && !asks))
         else {
             continue;
         };
@@ -320,6 +324,39 @@ fn title(said: &Said<'_>, asks: bool, before: &str, recalled: impl Fn() -> Optio
                 || is_event_noun(&word)
         })
 }
+
+/// The odds from which a sentence has an event although no rule reads it, and below which it has none although one does.
+const LIKELY: f32 = 0.0;
+const UNLIKELY: f32 = -5.0;
+
+/// What most likely takes place, in words that no rule reads: all but the date.
+fn likely(words: &str, reference: &Reference) -> Option<String> {
+    let mut text = words.to_owned();
+    for date in reference.find(words).iter().rev() {
+        text = date.removed_from(&text);
+    }
+    let text = without_opening(&text);
+    let text = LED.replace(&text, "");
+    let title = SPACED.replace_all(&text, "$mark").into_owned();
+    let title = first_words(title.trim_matches(|c: char| !c.is_alphanumeric()), LONGEST);
+    (!content_stems(&title).is_empty() && !UNNAMED.is_match(&title)).then(|| capitalised(&title))
+}
+
+/// Where a date stood before a mark.
+static SPACED: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+(?P<mark>[,;:.])"));
+/// What somebody does, and no name of what takes place.
+static UNNAMED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:i|we|you|he|she|they|it|let|to|that|this|who|what|if|and|but|so|can|could|would|will|shall)\b",
+    )
+});
+/// Words of a title, at most.
+const LONGEST: usize = 10;
+static LED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:the|there's|there\s+is|it's|it\s+is|i've\s+got|we've\s+got|i\s+have|we\s+have|i'm|we're|you're|you've\s+got)\s+",
+    )
+});
 
 fn is_usable(date: &Found) -> bool {
     date.precise && !date.deadline

@@ -8,7 +8,7 @@ use super::{Found, WITHIN_REACH};
 use crate::embedded::dates::Reference;
 use crate::embedded::pattern::Pattern;
 use crate::embedded::same::Task;
-use crate::embedded::text::{Sentence, pattern};
+use crate::embedded::text::{Sentence, content_stems, pattern};
 
 /// The items so far. A long talk has many, so that only the latest are compared: one that comes up
 /// again after so many others is a new reminder of it, and completion compares once more.
@@ -43,6 +43,9 @@ enum Open {
 
 /// How many of the latest items a new one is compared with.
 const COMPARED: usize = 40;
+
+/// How many items back what is likely one may be the same once more.
+const REPEATED: usize = 6;
 
 /// "Will do", "on it", "leave it with me": the speaker takes on what was asked.
 static TAKES_ON: LazyLock<Pattern> = LazyLock::new(|| {
@@ -212,6 +215,17 @@ impl Kept {
     fn meant_by(&mut self, verb: &str) -> Option<&mut ItemDraft> {
         let same = |known: &&mut ItemDraft| verb == "do" || first_word(known).eq_ignore_ascii_case(verb);
         self.all.iter_mut().rev().take(WITHIN_REACH).find(same)
+    }
+
+    /// Whether one of the latest items is about all that `item` is about.
+    pub(super) fn has_said(&self, item: &ItemDraft) -> bool {
+        let (_, object) = item.description.split_once(' ').unwrap_or_default();
+        let about = content_stems(object);
+        let holds = |known: &ItemDraft| {
+            let known = content_stems(&known.description);
+            about.iter().all(|stem| known.contains(stem))
+        };
+        self.all.iter().rev().take(REPEATED).any(holds)
     }
 
     fn insert(&mut self, item: ItemDraft, speaker: Option<&str>) {

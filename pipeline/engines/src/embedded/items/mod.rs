@@ -9,6 +9,7 @@ mod deadlines;
 mod duties;
 mod filters;
 mod kept;
+mod likely;
 mod orders;
 mod paraphrases;
 mod requests;
@@ -27,6 +28,7 @@ use stages::ItemDraft;
 use super::clauses::{self, Clause};
 use super::dates::{Found as Date, Reference};
 use super::events::last_person;
+use super::learned;
 use super::lexicon::is_task_verb;
 use super::text::{Sentence, content_stems, pattern, words};
 use crate::embedded::pattern::Pattern;
@@ -69,11 +71,21 @@ enum Force {
 
 /// The action items of a talk, one per task, in the order in which they were first said.
 pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<ItemDraft> {
+    let read = read_by_rules(sentences, reference);
+    let rules: Vec<&str> = read.iter().map(|found| kind_of(found)).collect();
+    let odds = learned::tasks(sentences, &rules);
     let mut items = Kept::default();
     let mut things = Things::default();
-    for sentence in sentences {
+    for ((sentence, mut found), odds) in sentences.iter().zip(read).zip(odds) {
         items.heard(sentence, reference);
-        for item in of_sentence(sentence, &things, reference) {
+        if odds > CLEAR {
+            found.iter_mut().for_each(|found| found.proposed = false);
+        }
+        if found.is_empty() && odds > LIKELY {
+            let likely = likely_in(sentence, odds, &things, reference);
+            found.extend(likely.filter(|likely| !items.has_said(&likely.item)));
+        }
+        for item in found {
             items.add(item, sentence.speaker);
         }
         things.heard(&sentence.text);
@@ -81,13 +93,71 @@ pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<
     items.all
 }
 
+/// What the rules read in each sentence.
+pub(super) fn read_by_rules(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<Vec<Found>> {
+    let mut things = Things::default();
+    sentences
+        .iter()
+        .map(|sentence| {
+            let found = of_sentence(sentence, &things, reference);
+            things.heard(&sentence.text);
+            found
+        })
+        .collect()
+}
+
+/// What the rules read in a sentence, as it is weighed.
+pub(super) fn kind_of(found: &[Found]) -> &'static str {
+    match found {
+        [] => "none",
+        _ if found.iter().all(|found| found.proposed) => "proposed",
+        [first, ..] if first.item.due_at.is_some() => "dated",
+        _ => "found",
+    }
+}
+
 /// What `task` is called as a task, without its date; `None` when it says nothing to be done.
 pub(super) fn description_of(task: &str, reference: &Reference) -> Option<String> {
     wording::description(task, false, reference)
 }
 
+/// The odds from which a sentence has a task although no rule reads it: a verb of doing says it, or the whole of it does.
+const LIKELY: f32 = 0.2;
+const CLEAR: f32 = 1.2;
+
+/// "I would call him if I had his number", "I wish somebody would".
+static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bif\s+only\b|\b(?:would|could|should|might)(?:'ve|\s+have)\b",
+    )
+});
+/// What a speaker says of himself, which is no task as it stands.
+static OF_SPEAKERS: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:i'm|i\s+am|i\s+was|we're|we\s+are|he's|she's|he|she|you're)\b"));
+
+/// The task of a sentence that no rule reads.
+fn likely_in(sentence: &Sentence<'_>, odds: f32, objects: &Things, reference: &Reference) -> Option<Found> {
+    if UNREAL.is_match(&sentence.text) {
+        return None;
+    }
+    let (claim, worded) = likely::claim(&sentence.text, sentence.speaker);
+    if !worded && (odds < CLEAR || OF_SPEAKERS.is_match(&claim.task)) {
+        return None;
+    }
+    let task = match (REFERRING.is_match(&claim.task), objects.meant_by(&claim.task)) {
+        (true, Some(thing)) => {
+            REFERRING.replace(&claim.task, format!("${{verb}} {thing}${{next}}").as_str()).into_owned()
+        }
+        _ => claim.task,
+    };
+    let description = wording::description(&task, false, reference)?;
+    let due_at = reference.due(&sentence.text).map(|(_, moment)| moment);
+    let item = ItemDraft { description, owner: claim.owner, due_at, evidence: None };
+    Some(Found { item, refers: None, proposed: false, joint: false })
+}
+
 /// An item, and the verb of one that says "it" for its object.
-struct Found {
+pub(super) struct Found {
     item: ItemDraft,
     refers: Option<String>,
     /// Only proposed: an item when somebody takes it on.

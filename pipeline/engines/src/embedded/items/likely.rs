@@ -1,0 +1,88 @@
+//! Tasks in words that no rule reads, of sentences that most likely name one: what is to be done is taken from the verb on,
+//! and where no verb says it, the sentence is the task.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::{Claim, Force};
+use crate::embedded::lexicon::{Listed, WordList, base_of_gerund, base_of_participle, is_task_verb};
+use crate::embedded::pattern::Pattern;
+use crate::embedded::text::{pattern, without_opening};
+
+/// Words after which a verb in its base form says what is to be done.
+static LEADS: WordList = WordList::new(
+    "to will i'll we'll you'll he'll she'll they'll should must can could would gonna gotta let's please better i'd \
+    we'd you'd and don't somebody someone everybody everyone shall just",
+);
+/// Between those and the verb.
+static ADVERBS: WordList = WordList::new(
+    "just also really maybe perhaps probably quickly definitely still then please kindly first at least all both only \
+    always even finally actually either rather ever",
+);
+/// Verbs that carry a task together with their object.
+static LIGHT: WordList = WordList::new(
+    "get put make take do keep leave give have go come look set let pop drop sort stick stay nip see find turn hold bring try \
+    be pull push cover mind use throw knock swing stop remember deal arrange start tie fit join drive wear eat drink",
+);
+/// Before a gerund.
+static TO_DO: WordList = WordList::new(
+    "about of for mind needs need wants want on by try start keep is are 'm i'm we're you're he's she's they're worth \
+    without after before consider requires fancy",
+);
+
+/// "The carpet hasn't been ordered", "the bill is still not paid".
+static UNDONE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<what>.{3,60}?)\s*\b(?:(?:still\s+)?(?:hasn't|haven't|has\s+not|have\s+not)\s+(?:yet\s+)?(?:been\s+)?|(?:is|are|'s|isn't|aren't)\s+(?:still\s+)?(?:not\s+|to\s+be\s+|waiting\s+to\s+be\s+)?|(?:needs?|wants?|has|have|got|ought|supposed|due|must|should|to)\s+(?:to\s+)?(?:be\s+|get\s+)|(?:needs?|wants?)\s+)(?P<done>\p{L}+)\b(?P<rest>.*)$",
+    )
+});
+/// A speaker who takes it on.
+static MINE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:i'll|i\s+will|i\s+can|i\s+could|i'm|i\s+am|i\s+need|i\s+have\s+to|i've\s+(?:got\s+)?to|i've\s+still|i\s+still|i\s+must|i\s+should|i\s+ought|i\s+promised|i\s+want|i'd|let\s+me|on\s+me|with\s+me|to\s+me|i\s+owe|i\s+was\s+going|i\s+meant|i\s+forgot|i\s+haven't)\b",
+    )
+});
+
+/// The task that `sentence` most likely names, and whether a verb says it.
+pub(super) fn claim(sentence: &str, speaker: Option<&str>) -> (Claim, bool) {
+    let said = without_opening(sentence).into_owned();
+    let owner = MINE.is_match(&said).then(|| speaker.map(str::to_owned)).flatten();
+    let force = if owner.is_some() { Force::Commitment } else { Force::Request };
+    let action = action(&said);
+    let worded = action.is_some();
+    (Claim { task: action.unwrap_or(said), owner, force }, worded)
+}
+
+/// What is to be done, from its verb on.
+fn action(said: &str) -> Option<String> {
+    let words: Vec<Range<usize>> = WORD.find_iter(said).map(|word| word.range()).collect();
+    let bare =
+        |at: usize| words.get(at).and_then(|span| said.get(span.clone())).unwrap_or_default().to_lowercase();
+    let from = |at: usize| words.get(at).and_then(|span| said.get(span.start..)).unwrap_or_default();
+    let does = |verb: &str| is_task_verb(verb) || LIGHT.has(verb);
+    // The last word has no object.
+    let verbs = 0..words.len().saturating_sub(1);
+    // "Ring them", "could you ring them", "better just ring them".
+    let led = |at: usize| match at.checked_sub(1).map(bare) {
+        Some(adverb) if at > 1 && ADVERBS.has(&adverb) => LEADS.has(&bare(at - 2)),
+        Some(before) => LEADS.has(&before),
+        None => true,
+    };
+    if let Some(at) = verbs.clone().find(|at| led(*at) && does(&bare(*at))) {
+        return Some(from(at).to_owned());
+    }
+    if let Some(found) = UNDONE.captures(said) {
+        let done = found["done"].to_lowercase();
+        let verb = base_of_participle(&done).map(str::to_owned).or_else(|| base_of_gerund(&done));
+        if let Some(verb) = verb.filter(|verb| is_task_verb(verb)) {
+            return Some(format!("{verb} {}{}", &found["what"], &found["rest"]));
+        }
+    }
+    // "Would you mind turning it down", "I'm ringing the vet".
+    verbs.skip(1).filter(|at| TO_DO.has(&bare(at - 1))).find_map(|at| {
+        let verb = base_of_gerund(&bare(at)).filter(|verb| does(verb))?;
+        Some(format!("{verb} {}", from(at + 1)))
+    })
+}
+
+static WORD: LazyLock<Pattern> = LazyLock::new(|| pattern(r"[\p{L}\d][\p{L}\d'-]*"));
