@@ -3,6 +3,7 @@
 
 mod answers;
 mod happenings;
+mod likely;
 mod nouns;
 mod offers;
 mod others;
@@ -20,7 +21,7 @@ use super::dates::{Found, Reference};
 use super::learned;
 use super::lexicon::is_event_noun;
 use super::pattern::Pattern;
-use super::text::{Sentence, capitalised, content_stems, first_words, pattern, without_opening};
+use super::text::{Sentence, content_stems, pattern};
 use phrase::Said;
 pub(super) use phrase::{last_person, last_thing};
 use pieces::pieces;
@@ -254,8 +255,8 @@ fn of_sentence(
         };
         let Some(title) = answers::answer(earlier.text, &said, recalled)
             .or_else(|| title(&said, asks, &before, recalled))
-            .filter(|_| odds > UNLIKELY)
-            .or_else(|| likely(words, reference).filter(|_| odds > LIKELY && !asks))
+            .filter(|_| odds > likely::UNLIKELY)
+            .or_else(|| likely::title(words, reference).filter(|_| odds > likely::LIKELY && !asks))
         else {
             continue;
         };
@@ -324,39 +325,6 @@ fn title(said: &Said<'_>, asks: bool, before: &str, recalled: impl Fn() -> Optio
                 || is_event_noun(&word)
         })
 }
-
-/// The odds from which a sentence has an event although no rule reads it, and below which it has none although one does.
-const LIKELY: f32 = 0.0;
-const UNLIKELY: f32 = -5.0;
-
-/// What most likely takes place, in words that no rule reads: all but the date.
-fn likely(words: &str, reference: &Reference) -> Option<String> {
-    let mut text = words.to_owned();
-    for date in reference.find(words).iter().rev() {
-        text = date.removed_from(&text);
-    }
-    let text = without_opening(&text);
-    let text = LED.replace(&text, "");
-    let title = SPACED.replace_all(&text, "$mark").into_owned();
-    let title = first_words(title.trim_matches(|c: char| !c.is_alphanumeric()), LONGEST);
-    (!content_stems(&title).is_empty() && !UNNAMED.is_match(&title)).then(|| capitalised(&title))
-}
-
-/// Where a date stood before a mark.
-static SPACED: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+(?P<mark>[,;:.])"));
-/// What somebody does, and no name of what takes place.
-static UNNAMED: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:i|we|you|he|she|they|it|let|to|that|this|who|what|if|and|but|so|can|could|would|will|shall)\b",
-    )
-});
-/// Words of a title, at most.
-const LONGEST: usize = 10;
-static LED: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:the|there's|there\s+is|it's|it\s+is|i've\s+got|we've\s+got|i\s+have|we\s+have|i'm|we're|you're|you've\s+got)\s+",
-    )
-});
 
 fn is_usable(date: &Found) -> bool {
     date.precise && !date.deadline

@@ -4,10 +4,55 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::{Claim, Force};
+use stages::ItemDraft;
+
+use super::things::Things;
+use super::{Found, REFERRING, wording};
+use crate::embedded::dates::Reference;
 use crate::embedded::lexicon::{Listed, WordList, base_of_gerund, base_of_participle, is_task_verb};
 use crate::embedded::pattern::Pattern;
-use crate::embedded::text::{pattern, without_opening};
+use crate::embedded::text::{Sentence, pattern, without_opening};
+
+/// The odds from which a sentence has a task although no rule reads it: a verb of doing says it, or the whole of it does.
+pub(super) const LIKELY: f32 = 0.2;
+pub(super) const CLEAR: f32 = 1.2;
+
+/// "I would call him if I had his number", "I wish somebody would".
+static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bif\s+only\b|\b(?:would|could|should|might)(?:'ve|\s+have)\b",
+    )
+});
+/// What a speaker says of himself, which is no task as it stands.
+static OF_SPEAKERS: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:i'm|i\s+am|i\s+was|we're|we\s+are|he's|she's|he|she|you're)\b"));
+
+/// The task of a sentence that no rule reads.
+pub(super) fn task(
+    sentence: &Sentence<'_>,
+    odds: f32,
+    objects: &Things,
+    reference: &Reference,
+) -> Option<Found> {
+    if UNREAL.is_match(&sentence.text) {
+        return None;
+    }
+    let said = without_opening(&sentence.text);
+    let owner = MINE.is_match(&said).then(|| sentence.speaker.map(str::to_owned)).flatten();
+    let task = match action(&said) {
+        Some(action) => action,
+        None if odds < CLEAR || OF_SPEAKERS.is_match(&said) => return None,
+        None => said.into_owned(),
+    };
+    let task = match objects.meant_by(&task).filter(|_| REFERRING.is_match(&task)) {
+        Some(thing) => REFERRING.replace(&task, format!("${{verb}} {thing}${{next}}").as_str()).into_owned(),
+        None => task,
+    };
+    let description = wording::description(&task, false, reference)?;
+    let due_at = reference.due(&sentence.text).map(|(_, moment)| moment);
+    let item = ItemDraft { description, owner, due_at, evidence: None };
+    Some(Found { item, refers: None, proposed: false, joint: false })
+}
 
 /// Words after which a verb in its base form says what is to be done.
 static LEADS: WordList = WordList::new(
@@ -42,16 +87,6 @@ static MINE: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)\b(?:i'll|i\s+will|i\s+can|i\s+could|i'm|i\s+am|i\s+need|i\s+have\s+to|i've\s+(?:got\s+)?to|i've\s+still|i\s+still|i\s+must|i\s+should|i\s+ought|i\s+promised|i\s+want|i'd|let\s+me|on\s+me|with\s+me|to\s+me|i\s+owe|i\s+was\s+going|i\s+meant|i\s+forgot|i\s+haven't)\b",
     )
 });
-
-/// The task that `sentence` most likely names, and whether a verb says it.
-pub(super) fn claim(sentence: &str, speaker: Option<&str>) -> (Claim, bool) {
-    let said = without_opening(sentence).into_owned();
-    let owner = MINE.is_match(&said).then(|| speaker.map(str::to_owned)).flatten();
-    let force = if owner.is_some() { Force::Commitment } else { Force::Request };
-    let action = action(&said);
-    let worded = action.is_some();
-    (Claim { task: action.unwrap_or(said), owner, force }, worded)
-}
 
 /// What is to be done, from its verb on.
 fn action(said: &str) -> Option<String> {

@@ -35,7 +35,7 @@ use crate::embedded::pattern::Pattern;
 use contact::{ALONE, CONTACT, COURTESY, HELPS, INTRANSITIVE, PLEDGED, REPORTS, TO_PERSON};
 use kept::Kept;
 use orders::{HANDED_ON, OF_THE_MOMENT};
-use things::{Things, is_plural, thing_of};
+use things::{Things, object_of, thing_of};
 
 /// A task that a clause claims, before its date is found.
 #[derive(Clone, Debug)]
@@ -78,11 +78,11 @@ pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<
     let mut things = Things::default();
     for ((sentence, mut found), odds) in sentences.iter().zip(read).zip(odds) {
         items.heard(sentence, reference);
-        if odds > CLEAR {
+        if odds > likely::CLEAR {
             found.iter_mut().for_each(|found| found.proposed = false);
         }
-        if found.is_empty() && odds > LIKELY {
-            let likely = likely_in(sentence, odds, &things, reference);
+        if found.is_empty() && odds > likely::LIKELY {
+            let likely = likely::task(sentence, odds, &things, reference);
             found.extend(likely.filter(|likely| !items.has_said(&likely.item)));
         }
         for item in found {
@@ -119,41 +119,6 @@ pub(super) fn kind_of(found: &[Found]) -> &'static str {
 /// What `task` is called as a task, without its date; `None` when it says nothing to be done.
 pub(super) fn description_of(task: &str, reference: &Reference) -> Option<String> {
     wording::description(task, false, reference)
-}
-
-/// The odds from which a sentence has a task although no rule reads it: a verb of doing says it, or the whole of it does.
-const LIKELY: f32 = 0.2;
-const CLEAR: f32 = 1.2;
-
-/// "I would call him if I had his number", "I wish somebody would".
-static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bif\s+only\b|\b(?:would|could|should|might)(?:'ve|\s+have)\b",
-    )
-});
-/// What a speaker says of himself, which is no task as it stands.
-static OF_SPEAKERS: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)^(?:i'm|i\s+am|i\s+was|we're|we\s+are|he's|she's|he|she|you're)\b"));
-
-/// The task of a sentence that no rule reads.
-fn likely_in(sentence: &Sentence<'_>, odds: f32, objects: &Things, reference: &Reference) -> Option<Found> {
-    if UNREAL.is_match(&sentence.text) {
-        return None;
-    }
-    let (claim, worded) = likely::claim(&sentence.text, sentence.speaker);
-    if !worded && (odds < CLEAR || OF_SPEAKERS.is_match(&claim.task)) {
-        return None;
-    }
-    let task = match (REFERRING.is_match(&claim.task), objects.meant_by(&claim.task)) {
-        (true, Some(thing)) => {
-            REFERRING.replace(&claim.task, format!("${{verb}} {thing}${{next}}").as_str()).into_owned()
-        }
-        _ => claim.task,
-    };
-    let description = wording::description(&task, false, reference)?;
-    let due_at = reference.due(&sentence.text).map(|(_, moment)| moment);
-    let item = ItemDraft { description, owner: claim.owner, due_at, evidence: None };
-    Some(Found { item, refers: None, proposed: false, joint: false })
 }
 
 /// An item, and the verb of one that says "it" for its object.
@@ -291,29 +256,6 @@ fn joins(known: &mut Found, claim: &Claim, due: Option<&(Date, Timestamp)>, refe
     known.item.due_at = known.item.due_at.or(due.map(|(_, moment)| *moment));
     true
 }
-
-/// What `task` is done to, for the pronoun of `next`: of "take a picture of the meter" the picture.
-fn object_of(task: &str, next: &str) -> Option<String> {
-    let many = words(next).any(|word| matches!(word.as_str(), "them" | "those" | "these"));
-    let found = OBJECT.captures(task)?;
-    let (one, other) = (found["one"].trim(), found.name("other").map(|other| other.as_str().trim()));
-    let object = match other {
-        Some(other) if many => format!("{one} and {other}"),
-        _ if many == is_plural(one) => one.to_owned(),
-        _ => return None,
-    };
-    let bare = object.strip_prefix("a ").or_else(|| object.strip_prefix("an "));
-    let bare = bare.or_else(|| object.strip_prefix("some ")).map(|bare| format!("the {bare}"));
-    Some(bare.unwrap_or(object))
-}
-
-/// The object of a verb: a determiner, and up to three words to where the next phrase begins.
-static OBJECT: LazyLock<Pattern> = LazyLock::new(|| {
-    let noun = r"(?:the|an?|my|your|our|his|her|their|this|that|those|these|some|all\s+the|two|three|four|\d+)(?:\s+[\p{L}\d'-]+){1,3}?";
-    pattern(&format!(
-        r"(?i)^\p{{L}}+(?:\s+(?:up|out|in|down|off|back|over|away|together|me|us|you|him|her|them))?\s+(?P<one>{noun})(?:\s+and\s+(?P<other>{noun}))?(?:[,.]|$|\s+(?:of|on|in|at|for|from|to|with|by|under|over|before|after|until|that|which|who|and|about|into|onto|up|out|off|down|back|when|where|as|so|because|today|tomorrow|tonight|please)\b)"
-    ))
-});
 
 /// A finite verb that states something.
 static STATES: LazyLock<Pattern> = LazyLock::new(|| {

@@ -100,3 +100,26 @@ static SUBJECT: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)\b(?P<thing>(?:the|my|our|your|his|her|their|this|that)\s+(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+?)(?:'s\s|\s+(?:is|are|isn't|runs|expires|has|hasn't|doesn't|won't|broke|stopped|failed|leaks|ran|died|looks|smells|keeps|ends)\b)",
     )
 });
+
+/// What `task` is done to, for the pronoun of `next`: of "take a picture of the meter" the picture.
+pub(super) fn object_of(task: &str, next: &str) -> Option<String> {
+    let many = words(next).any(|word| matches!(word.as_str(), "them" | "those" | "these"));
+    let found = OBJECT.captures(task)?;
+    let (one, other) = (found["one"].trim(), found.name("other").map(|other| other.as_str().trim()));
+    let object = match other {
+        Some(other) if many => format!("{one} and {other}"),
+        _ if many == is_plural(one) => one.to_owned(),
+        _ => return None,
+    };
+    let bare = object.strip_prefix("a ").or_else(|| object.strip_prefix("an "));
+    let bare = bare.or_else(|| object.strip_prefix("some ")).map(|bare| format!("the {bare}"));
+    Some(bare.unwrap_or(object))
+}
+
+/// The object of a verb: a determiner, and up to three words to where the next phrase begins.
+static OBJECT: LazyLock<Pattern> = LazyLock::new(|| {
+    let noun = r"(?:the|an?|my|your|our|his|her|their|this|that|those|these|some|all\s+the|two|three|four|\d+)(?:\s+[\p{L}\d'-]+){1,3}?";
+    pattern(&format!(
+        r"(?i)^\p{{L}}+(?:\s+(?:up|out|in|down|off|back|over|away|together|me|us|you|him|her|them))?\s+(?P<one>{noun})(?:\s+and\s+(?P<other>{noun}))?(?:[,.]|$|\s+(?:of|on|in|at|for|from|to|with|by|under|over|before|after|until|that|which|who|and|about|into|onto|up|out|off|down|back|when|where|as|so|because|today|tomorrow|tonight|please)\b)"
+    ))
+});

@@ -4,6 +4,7 @@ mod answers;
 mod category;
 mod earlier;
 mod forms;
+mod likely;
 mod names;
 mod others;
 mod rules;
@@ -20,9 +21,8 @@ use super::learned;
 use super::lexicon::{Listed, WordList};
 use super::pattern::Pattern;
 use super::planted::heard;
-use super::reported::in_third_person;
 use super::same::known_facts;
-use super::text::{Sentence, capitalised, first_words, pattern, third_person, without_opening, words};
+use super::text::{Sentence, capitalised, first_words, pattern, third_person, words};
 pub(super) use category::category_of;
 use earlier::Earlier;
 use forms::Answer;
@@ -143,11 +143,11 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
             };
             found.extend(of_others(clause.text, meant, name));
         }
-        if odds > LIKELY
+        if odds > likely::LIKELY
             && found.len() == earlier.candidates
             && let Some(teller) = &teller
         {
-            let told = likely(&sentence.text, &teller.name, earlier.meant.as_deref());
+            let told = likely::fact(&sentence.text, &teller.name, earlier.meant.as_deref());
             found.extend(told.map(|found| teller.tells(found)));
         }
         earlier.remember(&heard, last_meant(&sentence.text, name));
@@ -155,38 +155,6 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
     }
     found
 }
-
-/// The odds from which a sentence states a lasting fact although no rule reads it.
-const LIKELY: f32 = -0.2;
-
-/// What a sentence states that most likely is a lasting fact, in words that no rule reads.
-fn likely(text: &str, name: &str, meant: Option<&str>) -> Option<Candidate> {
-    if DATED.is_match(text) || DOUBT.is_match(text) || MUST.is_match(text) {
-        return None;
-    }
-    let text = without_opening(text);
-    let told = if let Some(of) = OF_MINE.captures(&text) {
-        format!("{{n}}'s {}", &of["rest"])
-    } else if let (Some(of), Some(meant)) = (OF_ANOTHER.captures(&text), meant) {
-        format!("{meant} {}", in_full(&of["rest"]))
-    } else {
-        in_third_person(&capitalised(&restored(&text)), || "{n}".to_owned())?
-    };
-    let told = rest(&told)?;
-    let category = category_of(&told);
-    candidate(&told, name, category, OF_LIKELY)
-}
-
-/// The score of a fact that no rule reads.
-const OF_LIKELY: u8 = 5;
-/// What has to be done, and where somebody is, is no lasting fact.
-static MUST: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:have\s+to|has\s+to|need\s+to|needs\s+to|got\s+to|must|i'll|we'll|(?:is|are|'s|'re)\s+(?:in|at|on)\s+the)\b",
-    )
-});
-static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^(?:my|our)\s+(?P<rest>.+)$"));
-static OF_ANOTHER: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^(?:he|she)(?P<rest>(?:'s|\s)\s*.+)$"));
 
 /// Stands for the one who answers: of "ask your brother" the brother.
 const LISTENER: &str = "\u{1}";

@@ -1,0 +1,40 @@
+//! Events in words that no rule reads, of sentences that most likely name one.
+
+use std::sync::LazyLock;
+
+use crate::embedded::dates::Reference;
+use crate::embedded::pattern::Pattern;
+use crate::embedded::text::{capitalised, content_stems, first_words, pattern, without_opening};
+
+/// The odds from which a sentence has an event although no rule reads it, and below which it has none although one does.
+pub(super) const LIKELY: f32 = 0.0;
+pub(super) const UNLIKELY: f32 = -5.0;
+
+/// What most likely takes place, in words that no rule reads: all but the date.
+pub(super) fn title(words: &str, reference: &Reference) -> Option<String> {
+    let mut text = words.to_owned();
+    for date in reference.find(words).iter().rev() {
+        text = date.removed_from(&text);
+    }
+    let text = without_opening(&text);
+    let text = LED.replace(&text, "");
+    let title = SPACED.replace_all(&text, "$mark").into_owned();
+    let title = first_words(title.trim_matches(|c: char| !c.is_alphanumeric()), LONGEST);
+    (!content_stems(&title).is_empty() && !UNNAMED.is_match(&title)).then(|| capitalised(&title))
+}
+
+/// Where a date stood before a mark.
+static SPACED: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+(?P<mark>[,;:.])"));
+/// What somebody does, and no name of what takes place.
+static UNNAMED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:i|we|you|he|she|they|it|let|to|that|this|who|what|if|and|but|so|can|could|would|will|shall)\b",
+    )
+});
+/// Words of a title, at most.
+const LONGEST: usize = 10;
+static LED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:the|there's|there\s+is|it's|it\s+is|i've\s+got|we've\s+got|i\s+have|we\s+have|i'm|we're|you're|you've\s+got)\s+",
+    )
+});
