@@ -203,6 +203,7 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
                 near.round_trip.as_secs_f64() * 1e3
             ),
         ),
+        writes(found.writes),
         schema(found),
         settings(found),
         clock::clock(near.skew),
@@ -227,6 +228,19 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
 
 fn remark(name: &'static str, level: Level, words: String) -> Remark {
     Remark { name, level, words }
+}
+
+fn writes(accepts: bool) -> Remark {
+    match accepts {
+        true => remark("writes", Level::Fine, "are accepted".to_owned()),
+        false => remark(
+            "writes",
+            Level::Failure,
+            "are refused, so nothing is stored and nothing processed: the server is a standby, or \
+             default_transaction_read_only is on, which providers set when its disk is full"
+                .to_owned(),
+        ),
+    }
 }
 
 fn schema(found: &Examination) -> Remark {

@@ -30,7 +30,7 @@ use crate::{deadline::SuspectConnections, locate::Locator};
 pub use cursor::{After, Cursor, KeysetPage};
 pub use error::{Error, Trouble};
 pub use idempotency::{Repeat, RequestKey};
-pub use locate::Hosts;
+pub use locate::{Hosts, writes};
 pub use lock::lock_user;
 pub use migrate::{MIGRATOR, Migrated, applied};
 pub use secrets::{BadSecretsKey, Secrets};

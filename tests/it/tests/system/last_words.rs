@@ -162,6 +162,23 @@ async fn a_server_that_has_no_connection_left_says_so_and_what_to_do() {
     database.run(&format!("drop role {role}")).await;
 }
 
+/// As a provider leaves a database whose disk is full.
+#[tokio::test]
+async fn a_database_that_takes_no_writes_is_told_by_doctor() {
+    let database = TestDatabase::new().await;
+    let name = database.name();
+    database.run(&format!("alter database {name} set default_transaction_read_only = on")).await;
+
+    let (code, told, said) = ends(&database.url(), &["doctor", "--json"]);
+
+    assert_eq!(code, Some(1), "{said}");
+    let found = document(&told);
+    let checks = found["checks"].as_array().expect("a list");
+    let writes = checks.iter().find(|check| check["check"] == "writes").expect("they are looked at");
+    assert_eq!(writes["level"], "failure");
+    assert!(writes["words"].as_str().is_some_and(|words| words.contains("default_transaction_read_only")));
+}
+
 #[tokio::test]
 async fn what_is_not_there_is_named() {
     let database = TestDatabase::new().await;
