@@ -32,7 +32,7 @@ pub use error::{Error, Trouble};
 pub use idempotency::{Repeat, RequestKey};
 pub use locate::{Hosts, writes};
 pub use lock::lock_user;
-pub use migrate::{MIGRATOR, Migrated, applied};
+pub use migrate::{ENCODING, MIGRATOR, Migrated, applied, encoding};
 pub use secrets::{BadSecretsKey, Secrets};
 pub use shard::{Found, Shard};
 pub use turn::TurnLease;

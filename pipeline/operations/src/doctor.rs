@@ -1,6 +1,6 @@
 //! What a deployment looks like from inside its database: facts; what they mean is said by who asks.
 
-use db::{Error, MIGRATOR, applied, writes};
+use db::{Error, MIGRATOR, applied, encoding, writes};
 use job::Timestamp;
 use sqlx::PgConnection;
 
@@ -12,6 +12,8 @@ pub struct Examination {
     /// The database's clock.
     pub at: Timestamp,
     pub server: String,
+    /// How it stores texts.
+    pub encoding: String,
     /// It accepts writes.
     pub writes: bool,
     /// Migrations that this program knows and the database lacks.
@@ -64,6 +66,7 @@ impl Operations {
             server: sqlx::query_scalar(include_str!("../sql/doctor/server_version.sql"))
                 .fetch_one(&mut *connection)
                 .await?,
+            encoding: encoding(connection).await?,
             writes: writes(connection).await?,
             unknown_migrations: applied.iter().copied().filter(|version| !known.contains(version)).collect(),
             missing_migrations: missing,

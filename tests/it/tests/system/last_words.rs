@@ -162,6 +162,26 @@ async fn a_server_that_has_no_connection_left_says_so_and_what_to_do() {
     database.run(&format!("drop role {role}")).await;
 }
 
+/// As `initdb` makes it where no locale is set, in containers above all.
+#[tokio::test]
+async fn a_database_that_does_not_store_utf8_is_refused_before_anything_is_made() {
+    let database = TestDatabase::empty().await;
+    let name = format!("{}_ascii", database.name());
+    let made =
+        format!("create database {name} encoding 'SQL_ASCII' template template0 lc_collate 'C' lc_ctype 'C'");
+    database.run(&made).await;
+    let url = database.url().replace(database.name(), &name);
+
+    let (code, _, said) = ends(&url, &["migrate"]);
+
+    assert_eq!(code, Some(4), "{said}");
+    assert!(said.contains("as SQL_ASCII and not as UTF8: nothing was applied"), "{said}");
+    let (code, told, said) = ends(&url, &["doctor"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(told.contains("encoding") && told.contains("template template0"), "{told}");
+    database.run(&format!("drop database {name} with (force)")).await;
+}
+
 /// As a provider leaves a database whose disk is full.
 #[tokio::test]
 async fn a_database_that_takes_no_writes_is_told_by_doctor() {
