@@ -194,8 +194,8 @@ mod tests {
         let words = ["listen", "demo", "--roles", "worker", "--finalization-dispatch-mode", "cloud_tasks"];
         let limits =
             ["--user-conversations-per-day", "1", "--user-waiting-jobs", "1", "--rate-per-minute", "1"];
-        let cli = Cli::try_parse_from(words.into_iter().chain(limits)).expect("the words are right");
-        let Command::Demo(demo) = cli.command else { unreachable!("it is the demo") };
+        let cli = Cli::try_parse_from(words.into_iter().chain(limits));
+        let Ok(Cli { command: Command::Demo(demo), .. }) = cli else { unreachable!("it is the demo") };
 
         let config = prepare(demo.config);
 
