@@ -14,8 +14,11 @@ use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{Sentence, pattern, without_opening};
 
 /// The odds from which a sentence has a task although no rule reads it: a verb of doing says it, or the whole of it does.
-pub(super) const LIKELY: f32 = 0.2;
-pub(super) const CLEAR: f32 = 1.2;
+pub(super) const LIKELY: f32 = 0.0;
+pub(super) const CLEAR: f32 = 1.0;
+
+/// Words of a sentence that is a task as it stands, at most: longer ones tell a story.
+const LONGEST: usize = 12;
 
 /// "I would call him if I had his number", "I wish somebody would".
 static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
@@ -41,7 +44,9 @@ pub(super) fn task(
     let owner = MINE.is_match(&said).then(|| sentence.speaker.map(str::to_owned)).flatten();
     let task = match action(&said) {
         Some(action) => action,
-        None if odds < CLEAR || OF_SPEAKERS.is_match(&said) => return None,
+        None if odds < CLEAR || OF_SPEAKERS.is_match(&said) || said.split(' ').count() > LONGEST => {
+            return None;
+        }
         None => said.into_owned(),
     };
     let task = match objects.meant_by(&task).filter(|_| REFERRING.is_match(&task)) {

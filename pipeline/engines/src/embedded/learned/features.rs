@@ -1,6 +1,8 @@
 //! What of a sentence is weighed: its words, pairs and triples, the same with each word of content by its kind, how it
 //! begins, and how the sentences beside it begin.
 
+use std::collections::HashMap;
+
 use super::super::lexicon::{base_of_gerund, base_of_participle, is_person, is_stop_word, is_task_verb};
 use super::super::text::{Sentence, stem};
 use super::FEATURES;
@@ -12,12 +14,14 @@ pub(in crate::embedded) struct Read<'s> {
     asks: bool,
 }
 
+/// A word by its hashes.
+#[derive(Clone, Copy)]
 struct Word {
     /// As it is weighed by itself: in lower case, numbers and days as one.
-    text: String,
-    stem: String,
+    text: u64,
+    stem: u64,
     /// As it is weighed in its place: what carries content by its kind.
-    kind: String,
+    kind: u64,
 }
 
 /// Longer sentences are weighed up to here.
@@ -32,11 +36,13 @@ pub(in crate::embedded) fn read<'s>(sentences: &'s [Sentence<'_>]) -> Vec<Read<'
             speakers.push(name);
         }
     }
+    let mut known: HashMap<&str, Word> = HashMap::new();
+    let mut read_word = |token: &'s str| *known.entry(token).or_insert_with(|| word(token, &speakers));
     sentences
         .iter()
         .map(|sentence| Read {
             speaker: sentence.speaker,
-            words: tokens(&sentence.text).take(LONGEST).map(|token| word(token, &speakers)).collect(),
+            words: tokens(&sentence.text).take(LONGEST).map(&mut read_word).collect(),
             asks: sentence.text.ends_with('?'),
         })
         .collect()
@@ -84,22 +90,18 @@ const MONTHS: [&str; 11] = [
 
 fn word(token: &str, speakers: &[String]) -> Word {
     let lower = token.to_lowercase();
-    let same = |text: &str| Word { text: text.to_owned(), stem: text.to_owned(), kind: text.to_owned() };
-    if lower.starts_with(|c: char| c.is_numeric()) {
-        return same("#");
-    }
-    if DAYS.contains(&lower.as_str()) {
-        return same("~day");
-    }
-    if MONTHS.contains(&lower.as_str()) {
-        return same("~month");
-    }
-    if speakers.contains(&lower) {
-        return same("~who");
-    }
-    let stem = stem(&lower);
-    let kind = kind_of(&lower, token).unwrap_or(&lower).to_owned();
-    Word { text: lower, stem, kind }
+    let class = match lower.as_str() {
+        number if number.starts_with(|c: char| c.is_numeric()) => Some("#"),
+        day if DAYS.contains(&day) => Some("~day"),
+        month if MONTHS.contains(&month) => Some("~month"),
+        _ => speakers.contains(&lower).then_some("~who"),
+    };
+    let same = class.map(hash).map(|hash| Word { text: hash, stem: hash, kind: hash });
+    same.unwrap_or_else(|| Word {
+        text: hash(&lower),
+        stem: hash(&stem(&lower)),
+        kind: hash(kind_of(&lower, token).unwrap_or(&lower)),
+    })
 }
 
 /// The kind of a word that carries content; `None` of a word that does not, which is its own.
@@ -136,13 +138,12 @@ fn kind_of(lower: &str, token: &str) -> Option<&'static str> {
 
 /// The features of the sentence at `at`.
 pub(in crate::embedded) fn of(sentences: &[Read<'_>], at: usize) -> Vec<usize> {
-    let mut features = Features(Vec::with_capacity(200));
-    let Some(sentence) = sentences.get(at) else { return features.0 };
-    let words = &sentence.words;
-    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    let kinds: Vec<&str> = words.iter().map(|word| word.kind.as_str()).collect();
+    let Some(sentence) = sentences.get(at) else { return Vec::new() };
+    let mut features = Features(Vec::with_capacity(16 * sentence.words.len() + 40));
+    let texts: Vec<u64> = sentence.words.iter().map(|word| word.text).collect();
+    let kinds: Vec<u64> = sentence.words.iter().map(|word| word.kind).collect();
     features.add("always", &[]);
-    words.iter().for_each(|word| features.add("stem", &[&word.stem]));
+    sentence.words.iter().for_each(|word| features.add("stem", &[word.stem]));
     for (name, run) in [("w1", 1), ("w2", 2), ("w3", 3)] {
         texts.windows(run).for_each(|words| features.add(name, words));
     }
@@ -151,7 +152,7 @@ pub(in crate::embedded) fn of(sentences: &[Read<'_>], at: usize) -> Vec<usize> {
     }
     texts.windows(3).for_each(|words| {
         if let [one, _, other] = words {
-            features.add("skip", &[one, other]);
+            features.add("skip", &[*one, *other]);
         }
     });
     for run in 1..=3 {
@@ -159,7 +160,7 @@ pub(in crate::embedded) fn of(sentences: &[Read<'_>], at: usize) -> Vec<usize> {
         features.add("kinds", kinds.get(..run).unwrap_or(&kinds));
     }
     features.add("last", texts.last().map_or(&[], std::slice::from_ref));
-    features.add("length", &[["0", "1", "2", "3", "4", "5"].get(words.len() / 4).unwrap_or(&"more")]);
+    features.add("length", &[(sentence.words.len() / 4).min(6) as u64]);
     features.add(if sentence.asks { "asks" } else { "states" }, &[]);
     features.add(if sentence.speaker.is_some() { "spoken" } else { "written" }, &[]);
     let before = at.checked_sub(1).and_then(|before| sentences.get(before));
@@ -172,40 +173,44 @@ pub(in crate::embedded) fn of(sentences: &[Read<'_>], at: usize) -> Vec<usize> {
 pub(in crate::embedded) fn of_rule(sentences: &[Read<'_>], at: usize, rule: &str) -> Vec<usize> {
     let mut features = Features(Vec::with_capacity(4));
     let Some(sentence) = sentences.get(at) else { return features.0 };
-    let kinds: Vec<&str> = sentence.words.iter().take(2).map(|word| word.kind.as_str()).collect();
+    let kinds: Vec<u64> = sentence.words.iter().take(2).map(|word| word.kind).collect();
+    let rule = hash(rule);
     features.add("rule", &[rule]);
-    features.add("rule", &[rule, if sentence.asks { "asks" } else { "states" }]);
-    features.add("rule", &[rule, kinds.first().unwrap_or(&"")]);
+    features.add("rule", &[rule, hash(if sentence.asks { "asks" } else { "states" })]);
+    features.add("rule", &[&[rule], kinds.get(..1).unwrap_or_default()].concat());
     features.add("rule", &[&[rule], kinds.as_slice()].concat());
     features.0
+}
+
+/// FNV-1a.
+fn hash(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Features by their hashes.
 struct Features(Vec<usize>);
 
 impl Features {
-    /// FNV-1a of the parts.
-    fn add(&mut self, name: &str, parts: &[&str]) {
-        let bytes = std::iter::once(name).chain(parts.iter().copied());
-        let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, part| {
-            part.bytes()
-                .chain(std::iter::once(0))
-                .fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    fn add(&mut self, name: &str, parts: &[u64]) {
+        let mixed = parts.iter().fold(hash(name), |mixed, part| {
+            (mixed.rotate_left(23) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         });
-        self.0.push((hash ^ (hash >> 32)) as usize % FEATURES);
+        self.0.push((mixed >> 32) as usize % FEATURES);
     }
 
     /// How the sentence beside it begins, and whether another says it.
     fn beside(&mut self, name: &str, sentence: &Read<'_>, beside: Option<&Read<'_>>) {
-        let Some(beside) = beside else { return self.add(name, &["none"]) };
-        let who = if beside.speaker == sentence.speaker { "same" } else { "other" };
-        let texts: Vec<&str> = beside.words.iter().map(|word| word.text.as_str()).collect();
+        let Some(beside) = beside else { return self.add(name, &[]) };
+        let who = hash(if beside.speaker == sentence.speaker { "same" } else { "other" });
+        let texts: Vec<u64> = beside.words.iter().map(|word| word.text).collect();
         for word in texts.iter().take(5) {
-            self.add(name, &[who, word]);
+            self.add(name, &[who, *word]);
         }
-        self.add(name, &[who, "first", texts.first().unwrap_or(&"")]);
-        self.add(name, &[&[who, "first"], texts.get(..2).unwrap_or(&texts)].concat());
-        self.add(name, &[who, "length", ["0", "1", "2", "3"].get(texts.len() / 3).unwrap_or(&"more")]);
-        self.add(name, &[who, if beside.asks { "asks" } else { "states" }]);
+        let first = [who, hash("first")];
+        self.add(name, &[&first, texts.get(..1).unwrap_or_default()].concat());
+        self.add(name, &[&first, texts.get(..2).unwrap_or(&texts)].concat());
+        self.add(name, &[who, hash("length"), (texts.len() / 3).min(4) as u64]);
+        self.add(name, &[who, hash(if beside.asks { "asks" } else { "states" })]);
     }
 }
