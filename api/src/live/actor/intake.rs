@@ -8,6 +8,7 @@ use live::{
     Action, ClientFrame, ClientSegment, CloseCode, Event, Interim, ServerFrame, ServiceStatus, StatusFrame,
     Utterance,
 };
+use records::ConversationId;
 use speech::{Draft, Reason, Status, Undecodable};
 use store::{AssignedSpeaker, LiveLost, PhotoRefusal};
 use tokio::time::Instant;
@@ -29,8 +30,8 @@ const THE_USER: &str = "user";
 pub(super) enum Done {
     /// A picture was stored in this conversation.
     Pictured(String),
-    /// The conversation has ended: it is to be done in the next one.
-    Again(Todo),
+    /// This conversation has ended: it is to be done in the next one.
+    Again(Todo, ConversationId),
     /// Nothing that the machine has to know.
     Nothing,
 }
@@ -232,13 +233,14 @@ impl Actor {
 
     /// Something beside the machine's operations is done, or is to be done again: then the conversation has ended.
     pub(super) fn done(&mut self, done: Done) -> Vec<Action> {
-        let again = match done {
+        let (again, ended) = match done {
             Done::Nothing => return Vec::new(),
             Done::Pictured(id) => return self.on(Event::Pictured(id)),
-            Done::Again(again) => again,
+            Done::Again(again, ended) => (again, ended),
         };
         self.todo.push_front(again);
-        match self.current.take() {
+        // The machine may have opened another one meanwhile.
+        match self.current.take_if(|current| current.id == ended) {
             Some(ended) => self.on(Event::AdmittedElsewhere(ended.id.as_str().to_owned())),
             None => Vec::new(),
         }
@@ -253,11 +255,11 @@ impl Todo {
     async fn carry(self, operator: Arc<Operator>, current: Current) -> Done {
         match self {
             Self::Picture { id, base64 } => {
-                let conversation = current.id.as_str().to_owned();
+                let conversation = current.id.clone();
                 match operator.picture(current, id.clone(), base64.clone()).await {
-                    Some(Ok(())) => Done::Pictured(conversation),
+                    Some(Ok(())) => Done::Pictured(conversation.as_str().to_owned()),
                     Some(Err(PhotoRefusal::Lost(LiveLost::Ended))) => {
-                        Done::Again(Self::Picture { id, base64 })
+                        Done::Again(Self::Picture { id, base64 }, conversation)
                     }
                     Some(Err(_)) | None => Done::Nothing,
                 }
