@@ -25,6 +25,8 @@ use super::{
 const KEEP_ALIVE: usize = 2;
 /// Who said what was assigned to this is the user of the session.
 const THE_USER: &str = "user";
+/// Speakers whose names are given to what the engine recognizes later.
+const MOST_NAMED: usize = 1_000;
 
 /// What came of it.
 pub(super) enum Done {
@@ -32,6 +34,8 @@ pub(super) enum Done {
     Pictured(String),
     /// This conversation has ended: it is to be done in the next one.
     Again(Todo, ConversationId),
+    /// Who a speaker of this conversation is was stored: the speaker's number, and the person.
+    Assigned(ConversationId, i32, Option<String>),
     /// Nothing that the machine has to know.
     Nothing,
 }
@@ -224,9 +228,6 @@ impl Actor {
     pub(super) fn next_todo(&mut self) -> Option<BoxFuture<'static, Done>> {
         let current = self.current.clone()?;
         let todo = self.todo.pop_front()?;
-        if let Todo::Assign(assigned) = &todo {
-            self.speakers.insert(assigned.speaker_id, assigned.person_id.clone());
-        }
         let operator = Arc::clone(&self.operator);
         Some(Box::pin(async move { todo.carry(operator, current).await }))
     }
@@ -236,6 +237,10 @@ impl Actor {
         let (again, ended) = match done {
             Done::Nothing => return Vec::new(),
             Done::Pictured(id) => return self.on(Event::Pictured(id)),
+            Done::Assigned(id, speaker_id, person_id) => {
+                self.remember_speaker(&id, speaker_id, person_id);
+                return Vec::new();
+            }
             Done::Again(again, ended) => (again, ended),
         };
         self.todo.push_front(again);
@@ -243,6 +248,20 @@ impl Actor {
         match self.current.take_if(|current| current.id == ended) {
             Some(ended) => self.on(Event::AdmittedElsewhere(ended.id.as_str().to_owned())),
             None => Vec::new(),
+        }
+    }
+
+    /// What this speaker says from now on in this conversation is that person's.
+    fn remember_speaker(
+        &mut self,
+        conversation: &ConversationId,
+        speaker_id: i32,
+        person_id: Option<String>,
+    ) {
+        let is_current = self.current.as_ref().is_some_and(|current| current.id == *conversation);
+        let has_room = self.speakers.len() < MOST_NAMED || self.speakers.contains_key(&speaker_id);
+        if is_current && has_room {
+            self.speakers.insert(speaker_id, person_id);
         }
     }
 }
@@ -266,8 +285,13 @@ impl Todo {
             }
             // Speakers of another conversation are others.
             Self::Assign(assigned) => {
-                operator.assign(current, assigned).await;
-                Done::Nothing
+                let (conversation, speaker_id) = (current.id.clone(), assigned.speaker_id);
+                let person_id = assigned.person_id.clone();
+                match operator.assign(current, assigned).await {
+                    Some(Ok(true)) => Done::Assigned(conversation, speaker_id, person_id),
+                    // A person whom the user does not know, or a conversation that is over.
+                    Some(Ok(false) | Err(_)) | None => Done::Nothing,
+                }
             }
         }
     }
