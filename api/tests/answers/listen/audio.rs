@@ -87,6 +87,12 @@ async fn a_user_who_requires_keys_and_brings_none_sends_transcripts_and_no_audio
     let (setup, engine) = setup().await;
     setup.bench.run("update users set requires_byok = true").await;
     let mut line = setup.line("").await.ready().await;
+    line.say(&["Typed."], 0.0).await;
+    assert_eq!(
+        line.until("segments").await[0]["text"],
+        "Typed.",
+        "nothing else recognizes this session's speech"
+    );
     line.send_bytes(vec![0; 100]).await;
     let failed = line.until("service_status").await;
     assert_eq!((&failed["status"], &failed["reason"]), (&json!("stt_failed"), &json!("own_key_required")));
