@@ -67,7 +67,7 @@ pub(crate) struct Actor {
     pub(super) current: Option<Current>,
     pub(super) ear: Option<Ear>,
     pub(super) taken: Taken,
-    /// Whether the engine recognizes audio, and its name.
+    /// Whether the engine recognizes this session's audio, and its name.
     pub(super) engine: (bool, &'static str),
     pub(super) pictures: Pictures,
     /// Who speakers are, by their numbers.

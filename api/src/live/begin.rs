@@ -107,7 +107,7 @@ impl Actor {
             current: None,
             ear: None,
             taken,
-            engine: (can.audio, engine.name()),
+            engine: (can.audio && !audio_refused, engine.name()),
             pictures: Pictures::default(),
             speakers: HashMap::new(),
             todo: VecDeque::new(),

@@ -85,11 +85,16 @@ const PARAMETERS: &[Note] = &[
     ("sample_rate", "Samples per second.", "8000"),
     ("channels", "Two channels are two speakers.", "1"),
     ("source", "Where it comes from.", "\"phone\""),
-    ("client_device_id", "The capture device: its conversation is resumed.", ""),
+    (
+        "client_device_id",
+        "The capture device: its conversation is resumed, unless another one is asked for by its id.",
+        "",
+    ),
     ("client_platform", "The client's platform.", ""),
     (
         "client_conversation_id",
-        "A UUID: that conversation is resumed if it is in progress; else a new one gets this id if it is free.",
+        "A UUID: that conversation is resumed if it is in progress; else a new one gets this id if it is free. \
+         An id that was used before resumes what came after it on the `client_device_id`, if that is given.",
         "",
     ),
     ("custom_stt", "`enabled`: the client recognizes speech itself and sends transcripts.", "\"disabled\""),

@@ -5,6 +5,8 @@ use serde_json::Value;
 
 /// A recognizer of a client's own may send so many segments in one frame.
 const MOST_SEGMENTS: usize = 500;
+/// The numbers of speakers that can be named.
+const SPEAKERS: std::ops::RangeInclusive<i32> = 0..=65_535;
 /// Characters of a label, an id or a name.
 const LONGEST_LABEL: usize = 128;
 /// Later than any talk ends, also for clients that count from the unix epoch.
@@ -147,7 +149,8 @@ impl ClientFrame {
             }
             "speaker_assigned" => {
                 let Assigned { speaker_id, person_id, segment_ids } = read(text)?;
-                if !is_label(&person_id) || segment_ids.len() > MOST_SEGMENTS {
+                let are_ids = segment_ids.len() <= MOST_SEGMENTS && segment_ids.iter().all(|id| is_label(id));
+                if !SPEAKERS.contains(&speaker_id) || !is_label(&person_id) || !are_ids {
                     return Err(Malformed);
                 }
                 Self::SpeakerAssigned { speaker_id, person_id, segment_ids }

@@ -8,6 +8,7 @@ use live::{
     Action, ClientFrame, ClientSegment, CloseCode, Event, Interim, ServerFrame, ServiceStatus, StatusFrame,
     Utterance,
 };
+use records::ConversationId;
 use speech::{Draft, Reason, Status, Undecodable};
 use store::{AssignedSpeaker, LiveLost, PhotoRefusal};
 use tokio::time::Instant;
@@ -24,13 +25,17 @@ use super::{
 const KEEP_ALIVE: usize = 2;
 /// Who said what was assigned to this is the user of the session.
 const THE_USER: &str = "user";
+/// Speakers whose names are given to what the engine recognizes later.
+const MOST_NAMED: usize = 1_000;
 
 /// What came of it.
 pub(super) enum Done {
     /// A picture was stored in this conversation.
     Pictured(String),
-    /// The conversation has ended: it is to be done in the next one.
-    Again(Todo),
+    /// This conversation has ended: it is to be done in the next one.
+    Again(Todo, ConversationId),
+    /// Who a speaker of this conversation is was stored: the speaker's number, and the person.
+    Assigned(ConversationId, i32, Option<String>),
     /// Nothing that the machine has to know.
     Nothing,
 }
@@ -223,24 +228,40 @@ impl Actor {
     pub(super) fn next_todo(&mut self) -> Option<BoxFuture<'static, Done>> {
         let current = self.current.clone()?;
         let todo = self.todo.pop_front()?;
-        if let Todo::Assign(assigned) = &todo {
-            self.speakers.insert(assigned.speaker_id, assigned.person_id.clone());
-        }
         let operator = Arc::clone(&self.operator);
         Some(Box::pin(async move { todo.carry(operator, current).await }))
     }
 
     /// Something beside the machine's operations is done, or is to be done again: then the conversation has ended.
     pub(super) fn done(&mut self, done: Done) -> Vec<Action> {
-        let again = match done {
+        let (again, ended) = match done {
             Done::Nothing => return Vec::new(),
             Done::Pictured(id) => return self.on(Event::Pictured(id)),
-            Done::Again(again) => again,
+            Done::Assigned(id, speaker_id, person_id) => {
+                self.remember_speaker(&id, speaker_id, person_id);
+                return Vec::new();
+            }
+            Done::Again(again, ended) => (again, ended),
         };
         self.todo.push_front(again);
-        match self.current.take() {
+        // The machine may have opened another one meanwhile.
+        match self.current.take_if(|current| current.id == ended) {
             Some(ended) => self.on(Event::AdmittedElsewhere(ended.id.as_str().to_owned())),
             None => Vec::new(),
+        }
+    }
+
+    /// What this speaker says from now on in this conversation is that person's.
+    fn remember_speaker(
+        &mut self,
+        conversation: &ConversationId,
+        speaker_id: i32,
+        person_id: Option<String>,
+    ) {
+        let is_current = self.current.as_ref().is_some_and(|current| current.id == *conversation);
+        let has_room = self.speakers.len() < MOST_NAMED || self.speakers.contains_key(&speaker_id);
+        if is_current && has_room {
+            self.speakers.insert(speaker_id, person_id);
         }
     }
 }
@@ -253,19 +274,24 @@ impl Todo {
     async fn carry(self, operator: Arc<Operator>, current: Current) -> Done {
         match self {
             Self::Picture { id, base64 } => {
-                let conversation = current.id.as_str().to_owned();
+                let conversation = current.id.clone();
                 match operator.picture(current, id.clone(), base64.clone()).await {
-                    Some(Ok(())) => Done::Pictured(conversation),
+                    Some(Ok(())) => Done::Pictured(conversation.as_str().to_owned()),
                     Some(Err(PhotoRefusal::Lost(LiveLost::Ended))) => {
-                        Done::Again(Self::Picture { id, base64 })
+                        Done::Again(Self::Picture { id, base64 }, conversation)
                     }
                     Some(Err(_)) | None => Done::Nothing,
                 }
             }
             // Speakers of another conversation are others.
             Self::Assign(assigned) => {
-                operator.assign(current, assigned).await;
-                Done::Nothing
+                let (conversation, speaker_id) = (current.id.clone(), assigned.speaker_id);
+                let person_id = assigned.person_id.clone();
+                match operator.assign(current, assigned).await {
+                    Some(Ok(true)) => Done::Assigned(conversation, speaker_id, person_id),
+                    // A person whom the user does not know, or a conversation that is over.
+                    Some(Ok(false) | Err(_)) | None => Done::Nothing,
+                }
             }
         }
     }

@@ -87,6 +87,12 @@ async fn a_user_who_requires_keys_and_brings_none_sends_transcripts_and_no_audio
     let (setup, engine) = setup().await;
     setup.bench.run("update users set requires_byok = true").await;
     let mut line = setup.line("").await.ready().await;
+    line.say(&["Typed."], 0.0).await;
+    assert_eq!(
+        line.until("segments").await[0]["text"],
+        "Typed.",
+        "nothing else recognizes this session's speech"
+    );
     line.send_bytes(vec![0; 100]).await;
     let failed = line.until("service_status").await;
     assert_eq!((&failed["status"], &failed["reason"]), (&json!("stt_failed"), &json!("own_key_required")));
@@ -101,4 +107,23 @@ async fn a_user_who_requires_keys_and_brings_none_sends_transcripts_and_no_audio
     line.send_bytes(vec![128; 16_000]).await;
     assert_eq!(line.until("segments").await[0]["text"], "word0");
     assert_eq!(*engine.own_keys.lock().unwrap(), [true], "the key reaches the engine");
+}
+
+#[tokio::test]
+async fn what_a_named_speaker_says_later_is_that_persons_and_a_wrong_name_takes_nothing_back() {
+    let (setup, _) = setup().await;
+    let made = setup.bench.post("/v1/users/me/people", json!({ "name": "Maria" })).await;
+    let maria = made.body["id"].as_str().unwrap().to_owned();
+    let mut line = setup.line("codec=pcm16&sample_rate=16000").await.ready().await;
+    for person in [&maria, "unknown"] {
+        line.send(json!({ "type": "speaker_assigned", "speaker_id": 0, "person_id": person })).await;
+    }
+    // What is done after both, one after the other.
+    let picture =
+        json!({ "type": "image_chunk", "id": "p1", "index": 0, "total": 1, "data": "/9j/BwcHBwcH" });
+    line.send(picture).await;
+    setup.until(1, "select count(*) from photos").await;
+    line.send_bytes(vec![0; 40_000]).await;
+    let shown = line.until("segments").await;
+    assert_eq!((&shown[0]["text"], &shown[0]["person_id"]), (&json!("word0"), &json!(maria)));
 }

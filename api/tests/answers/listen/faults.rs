@@ -10,6 +10,7 @@ use job::{JobId, WorkerId};
 use ledger::Claimed;
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
 
 use super::line::Setup;
 use crate::bench::quick;
@@ -25,7 +26,7 @@ async fn a_database_that_drops_its_connections_loses_and_doubles_no_segment() {
     let said: Vec<String> = (0..12).map(|number| format!("This is line {number}.")).collect();
     for (number, text) in said.iter().enumerate() {
         let start = number as f64 * 40.0;
-        line.send(serde_json::json!({ "type": "suggested_transcript", "segments": [
+        line.send(json!({ "type": "suggested_transcript", "segments": [
             { "id": format!("line-{number}"), "text": text, "start": start, "end": start + 1.0 },
         ] }))
         .await;
@@ -37,8 +38,47 @@ async fn a_database_that_drops_its_connections_loses_and_doubles_no_segment() {
     }
     let id = setup.id_in_progress().await;
     assert_eq!(setup.texts(&id).await, said);
-    assert_eq!(setup.bench.post("/v1/conversations", serde_json::json!({})).await.status, 200);
+    assert_eq!(setup.bench.post("/v1/conversations", json!({})).await.status, 200);
     assert_eq!(setup.count("select count(*) from finalization_jobs").await, 1);
+}
+
+/// Every picture is refused as a full disk refuses it, and counted.
+const PICTURES_REFUSED: [&str; 3] = [
+    "create sequence pictures_tried",
+    "create function refuse_picture() returns trigger language plpgsql as $$ begin \
+     perform nextval('pictures_tried'); raise exception 'full' using errcode = '53100'; end $$",
+    "create trigger refuse_picture before insert on photos for each row execute function refuse_picture()",
+];
+
+#[tokio::test]
+async fn a_picture_that_was_kept_back_until_its_conversation_was_over_goes_into_the_next_and_ends_none() {
+    let setup = Setup::new().await;
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
+    line.say(&["First."], 0.0).await;
+    line.until("segments").await;
+    let first = setup.id_in_progress().await;
+    for statement in PICTURES_REFUSED {
+        setup.bench.run(statement).await;
+    }
+    let picture =
+        json!({ "type": "image_chunk", "id": "p1", "index": 0, "total": 1, "data": "/9j/BwcHBwcH" });
+    line.send(picture).await;
+    // After five refusals the next try is one and a half seconds away.
+    setup.until(5, "select case when is_called then last_value else 0 end from pictures_tried").await;
+    assert_eq!(setup.bench.post("/v1/conversations", json!({})).await.status, 200);
+    assert_eq!(line.until("memory_processing_started").await["memory"]["id"], first.as_str());
+    line.say(&["Second."], 100.0).await;
+    line.until("segments").await;
+    let second = setup.id_in_progress().await;
+    setup.bench.run("drop trigger refuse_picture on photos").await;
+    setup.until(1, "select count(*) from photos").await;
+    line.say(&["Third."], 102.0).await;
+    let shown = line.next().await.unwrap();
+    assert_eq!(shown[0]["text"], "Second. Third.", "the second is not said to be over: {shown}");
+    assert_eq!(setup.texts(&second).await, ["Second. Third."]);
+    let opened_once = "select count(*) from conversations c join photos p using (user_id, conversation_id) \
+         where c.status = 'in_progress' and c.live_epoch = 1";
+    assert_eq!(setup.count(opened_once).await, 1, "the picture is in the second, which was opened once");
 }
 
 /// Keyed runs that write down which jobs they are to wait for, and with which keys.

@@ -119,6 +119,25 @@ async fn a_client_that_comes_back_goes_on_and_its_older_socket_is_closed() {
 }
 
 #[tokio::test]
+async fn two_recordings_with_ids_of_their_own_are_two_conversations_whether_or_not_a_device_is_named() {
+    let setup = Setup::new().await;
+    for (number, device) in ["", "&client_device_id=ios_1"].into_iter().enumerate() {
+        let [one, two] = [1, 2].map(|which| format!("5a0a7b52-1d1c-4c1e-9d39-1d7a4a4f0{number}0{which}"));
+        let query = |id: &str| format!("custom_stt=enabled{device}&client_conversation_id={id}");
+        let mut first = setup.line(&query(&one)).await.ready().await;
+        first.say(&["The first recording."], 0.0).await;
+        first.until("segments").await;
+        let mut second = setup.line(&query(&two)).await.ready().await;
+        second.say(&["The second recording."], 0.0).await;
+        second.until("segments").await;
+        first.say(&["It goes on."], 2.0).await;
+        first.until("segments").await;
+        assert_eq!(setup.texts(&one).await, ["The first recording. It goes on."]);
+        assert_eq!(setup.texts(&two).await, ["The second recording."]);
+    }
+}
+
+#[tokio::test]
 async fn segments_with_ids_of_the_clients_own_are_stored_once_however_often_they_are_sent() {
     let setup = Setup::new().await;
     let said = |text: &str| {

@@ -76,6 +76,17 @@ impl Setup {
         sqlx::query_scalar(sql).fetch_one(&pool).await.unwrap()
     }
 
+    /// Waits until a query counts so many.
+    pub(super) async fn until(&self, many: i64, sql: &'static str) {
+        for _ in 0..500 {
+            if self.count(sql).await >= many {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("never {many}: {sql}");
+    }
+
     pub(super) async fn id_in_progress(&self) -> String {
         let pool = self.bench.database.pool(1).await;
         let newest = "select conversation_id from conversations where status = 'in_progress' \

@@ -128,6 +128,34 @@ async fn the_clients_own_id_is_taken_when_it_is_free_and_its_conversation_is_res
 }
 
 #[tokio::test]
+async fn a_free_id_begins_a_conversation_of_its_own_and_a_used_one_goes_on_with_its_devices() {
+    let world = World::new().await;
+    let wanted = async |id: &str, fresh: &str, device| {
+        let new = store::NewLive { wanted_id: Some(ConversationId::new(id)), ..new(fresh, device) };
+        world.ledger.store().open_live(&world.ann, &new).await.unwrap().unwrap()
+    };
+    let nobodys = world.spoken("c1", None).await;
+    let devices = world.spoken("c2", Some("a")).await;
+    assert_eq!(wanted("mine-1", "c3", None).await.id.as_str(), "mine-1", "another recording of no device");
+    assert_eq!(
+        wanted("mine-2", "c4", Some("a")).await.id.as_str(),
+        "mine-2",
+        "another recording of the device"
+    );
+    for (live, id) in [(&nobodys, "s2"), (&devices, "s3")] {
+        world.say(live, &[said(id, "I go on.", 60.0)], None).await;
+    }
+    world.run("update conversations set status = 'completed' where conversation_id like 'mine-%'").await;
+    let resumed = wanted("mine-2", "c5", Some("a")).await;
+    assert_eq!((resumed.id.as_str(), resumed.resumed), ("c2", true), "what came after it on the device");
+    assert_eq!(
+        wanted("mine-1", "c6", None).await.id.as_str(),
+        "c6",
+        "which of no device is its own is not known"
+    );
+}
+
+#[tokio::test]
 async fn an_empty_stub_goes_with_its_socket_and_words_and_pictures_stay() {
     let world = World::new().await;
     let empty = world.open("c1", Some("a")).await;

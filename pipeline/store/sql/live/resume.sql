@@ -1,11 +1,19 @@
--- Goes on with the user's newest live conversation, of this id or this device, that still waits for words.
+-- Goes on with the user's live conversation of the id $2 that still waits for words. Without an id: with the newest one of
+-- the device $3, or of none. A client whose id is used up goes on with the newest one of its device, if it names one.
 with found as (
     select conversation_id
     from conversations
     where user_id = $1
       and status = 'in_progress'
       and live_epoch is not null
-      and (conversation_id = $2 or client_device_id is not distinct from $3)
+      and case
+          when conversation_id = $2 then true
+          when $2::text is null then client_device_id is not distinct from $3
+          else client_device_id = $3 and (
+              exists (select from conversations u where u.user_id = $1 and u.conversation_id = $2)
+              or exists (select from deleted_conversations d where d.user_id = $1 and d.conversation_id = $2)
+          )
+      end
       and last_activity_at > $4::timestamptz - live_timeout * interval '1 second'
     order by conversation_id is not distinct from $2 desc, last_activity_at desc
     limit 1

@@ -11,9 +11,9 @@ use crate::Store;
 pub struct NewLive {
     /// The id of a stub that is made.
     pub fresh_id: ConversationId,
-    /// The client's own id: such a conversation is resumed, else the stub gets it if it is free.
+    /// The client's own id: its conversation is resumed, else a stub gets it if it is free.
     pub wanted_id: Option<ConversationId>,
-    /// The capture device: its conversation is resumed.
+    /// The capture device: its conversation is resumed where no id is wanted, or the one that is was used before.
     pub device_id: Option<String>,
     pub platform: Option<String>,
     /// A language code, or `multi`.
@@ -52,8 +52,8 @@ struct OpenedRow {
 }
 
 impl Store {
-    /// Resumes the user's live conversation of this device whose last activity is younger than its timeout, or makes a
-    /// stub. Either way the caller owns it: operations of sockets that opened it before are refused from now on. Two
+    /// Resumes the user's live conversation of this id or device whose last activity is younger than its timeout, or makes
+    /// a stub. Either way the caller owns it: operations of sockets that opened it before are refused from now on. Two
     /// opens of one user wait for each other, so that they open one conversation and not two. `None`: no such user, or one who is being deleted.
     pub async fn open_live(&self, user: &UserId, new: &NewLive) -> Result<Option<LiveConversation>, Error> {
         self.db.in_time(self.try_open_live(user, new)).await
@@ -64,7 +64,7 @@ impl Store {
         if !lock_user(&mut transaction, user).await? {
             return Ok(None);
         }
-        // The conversation that the client names, or the newest one of its device, is taken over.
+        // The conversation that the client names, else the newest one of its device, is taken over.
         let resumed: Option<OpenedRow> = sqlx::query_as(include_str!("../../sql/live/resume.sql"))
             .bind(user.as_str())
             .bind(new.wanted_id.as_ref().map(ConversationId::as_str))
