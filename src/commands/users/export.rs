@@ -5,7 +5,7 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, BufWriter, Write},
     os::unix::fs::OpenOptionsExt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -28,7 +28,7 @@ pub(super) struct Export {
     cause: Cause,
 }
 
-/// Writes the file. It holds what the user said: only its owner may read it.
+/// Writes the file. It holds what the user said: only its owner may read it, and a part of it is not left behind.
 ///
 /// # Errors
 /// When the database does not answer, there is no such user, or the file cannot be written.
@@ -40,6 +40,7 @@ pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool)
     let path = export.output.display().to_string();
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&export.output);
     let mut file = BufWriter::new(file.with_context(|| format!("creating {path}"))?);
+    let unfinished = Unfinished(&export.output);
     if !operations.begin_export(&user, &export.cause.action()).await? {
         return Err(nobody(&user).into());
     }
@@ -49,11 +50,33 @@ pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool)
         write_row(&mut file, table, &row)
     });
     written.await?.and_then(|()| finish(file)).with_context(|| format!("writing {path}"))?;
+    unfinished.keep();
     match as_json {
         true => print_json(&json!({ "id": user.as_str(), "file": path, "rows": rows })),
         false => say!("{rows} rows of {user} are in {path}"),
     }?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A file that was begun: removed when dropped, as a part of what is stored of a user is of no use to anybody, and the command
+/// could not be repeated.
+struct Unfinished<'a>(&'a Path);
+
+impl Unfinished<'_> {
+    fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_file(self.0) {
+            anstream::eprintln!(
+                "remove {} yourself, it holds a part of the export: {error}",
+                self.0.display()
+            );
+        }
+    }
 }
 
 fn write_row(file: &mut impl Write, table: &str, row: &Value) -> io::Result<()> {
