@@ -8,7 +8,7 @@ use reqwest::redirect::Policy;
 use crate::guard::{Guard, Reach};
 use crate::resolver::GuardedResolver;
 
-/// Until a connection (name, TCP, TLS) stands.
+/// Until a connection (TCP, TLS) stands.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Kept open per receiver: calls of one endpoint are few at a time (DECISIONS §6).
 const IDLE_PER_HOST: usize = 2;
