@@ -3,7 +3,7 @@
 mod environment;
 mod examples;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
@@ -13,7 +13,9 @@ use crate::{
         migrate, openapi, replays, secrets, users, verify, webhooks,
     },
     config::{Config, Setting, effective, is_setting},
-    demo, dev, serve,
+    demo, dev,
+    lifecycle::{Interruption, Lifecycle},
+    serve,
     telemetry::{DEFAULT_LOG, Logs},
     terminal::GLOBAL,
     traces::{SpanCounts, TraceSettings},
@@ -97,15 +99,21 @@ pub(crate) enum Command {
 }
 
 impl Cli {
-    /// Runs the command to its end. `spans` are counted where traces are on.
+    /// Runs the command to its end. `signals` are those of a command that runs until one, `spans` are counted where traces are
+    /// on.
     ///
     /// # Errors
     /// What the command could not do; `exit` knows its code.
-    pub(crate) async fn run(self, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
+    pub(crate) async fn run(
+        self,
+        signals: Option<Interruption>,
+        spans: Option<SpanCounts>,
+    ) -> anyhow::Result<ExitCode> {
+        let lifecycle = signals.map(Lifecycle::of).unwrap_or_default();
         match self.command {
             Command::Demo(demo) => demo::run(*demo).await,
-            Command::Dev(dev) => dev::run(*dev, spans).await,
-            Command::Serve(config) => serve::run(*config, spans).await,
+            Command::Dev(dev) => dev::run(*dev, lifecycle, spans).await,
+            Command::Serve(config) => serve::run(*config, lifecycle, spans).await,
             Command::Migrate(migrate) => migrate::run(*migrate).await,
             Command::Jobs(jobs) => jobs::run(jobs).await,
             Command::Replays(replays) => replays::run(replays).await,
@@ -147,6 +155,26 @@ impl Command {
             _ => None,
         }
     }
+}
+
+/// The commands that run until a signal asks them to stop.
+const SERVICES: [&str; 2] = ["serve", "dev"];
+
+/// Whether the words ask for one that runs until a signal: to be known before all of them are parsed.
+pub(crate) fn runs_until_a_signal() -> bool {
+    subcommand(std::env::args_os().skip(1)).is_some_and(|name| SERVICES.iter().any(|known| name == *known))
+}
+
+/// The first word that is neither an option nor the value of one.
+fn subcommand(mut words: impl Iterator<Item = OsString>) -> Option<OsString> {
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--config" | "--log" | "--log-format") => drop(words.next()),
+            Some(option) if option.starts_with('-') => {}
+            _ => return Some(word),
+        }
+    }
+    None
 }
 
 /// Parses the command line over the file's values.
@@ -231,5 +259,25 @@ fn plain(value: &toml::Value) -> String {
         toml::Value::String(text) => text.clone(),
         toml::Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_known_before_its_words_are_parsed() {
+        let named = |words: &[&str]| subcommand(words.iter().map(OsString::from));
+        for words in [
+            &["serve"][..],
+            &["--log", "dev", "serve", "--config", "a"],
+            &["--config=a", "--log-format", "json", "serve", "dev"],
+            &["-v", "serve"],
+        ] {
+            assert_eq!(named(words), Some("serve".into()), "{words:?}");
+        }
+        assert_eq!(named(&["help", "serve"]), Some("help".into()));
+        assert_eq!(named(&["--config", "serve"]), None);
     }
 }

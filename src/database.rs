@@ -5,9 +5,10 @@ mod list;
 
 use std::{borrow::Cow, io::ErrorKind, str::FromStr, time::Duration};
 
-use db::Hosts;
+use db::{Hosts, Trouble};
 use ledger::{Ledger, Shards};
 use sqlx::{ConnectOptions, Connection, postgres::PgConnectOptions};
+use tokio::time::Instant;
 
 use crate::exit::Exit;
 
@@ -132,29 +133,45 @@ pub(crate) fn shards_on_server_of(ledger: &Ledger, shards: &Shards) -> i64 {
     i64::try_from(shards.iter().filter(|other| is_there(&options(other))).count()).unwrap_or(i64::MAX)
 }
 
-/// How long a command waits for the server's first answer.
-const FIRST_ANSWER: Duration = Duration::from_secs(5);
+/// How long a command waits for the server's first session.
+const FIRST_SESSION: Duration = Duration::from_secs(5);
 
-/// Asks the server for a session, once: a pool would go on asking one that refuses, for seconds. Of other troubles the
-/// first statement says more.
+/// The time between two questions to a server that has no session to give.
+const AGAIN: Duration = Duration::from_millis(250);
+
+/// Asks the server for a session: a pool would ask one that refuses for longer, and not say why it did. Of other troubles
+/// the first statement says more.
 ///
 /// # Errors
-/// When no server listens at the address.
+/// When no server listens at the address, or it has no connection left in all that time.
 pub(crate) async fn is_there(options: &PgConnectOptions) -> anyhow::Result<()> {
-    let asked = tokio::time::timeout(FIRST_ANSWER, options.connect()).await;
-    match asked {
-        Ok(Ok(session)) => {
-            // The server notices by itself when this goes wrong.
-            let _ = session.close().await;
-            Ok(())
+    let begun = Instant::now();
+    loop {
+        let left = FIRST_SESSION.saturating_sub(begun.elapsed());
+        let Ok(asked) = tokio::time::timeout(left, options.connect()).await else { return Ok(()) };
+        let error = match asked {
+            Ok(session) => {
+                // The server notices by itself when this goes wrong.
+                let _ = session.close().await;
+                return Ok(());
+            }
+            Err(sqlx::Error::Io(refused)) if is_refusal(refused.kind()) => {
+                return Err(Exit::Unavailable(format!(
+                    "no PostgreSQL answers at {}: {}; is it up, and is its URL right?",
+                    display_address(&options.clone().into()),
+                    refused.kind()
+                ))
+                .into());
+            }
+            Err(error) => db::Error::from(error),
+        };
+        if error.trouble() != Some(Trouble::Connections) {
+            return Ok(());
         }
-        Ok(Err(sqlx::Error::Io(refused))) if is_refusal(refused.kind()) => Err(Exit::Unavailable(format!(
-            "no PostgreSQL answers at {}: {}; is it up, and is its URL right?",
-            display_address(&options.clone().into()),
-            refused.kind()
-        ))
-        .into()),
-        Ok(Err(_)) | Err(_) => Ok(()),
+        if begun.elapsed() + AGAIN >= FIRST_SESSION {
+            return Err(error.into());
+        }
+        tokio::time::sleep(AGAIN).await;
     }
 }
 

@@ -29,7 +29,7 @@ use self::{
 };
 use crate::{
     commands::{keys, migrate::bring_up_to_date},
-    config::Config,
+    config::{Config, Dispatch, Role},
     dev::durable_on_loopback,
     embedded::Private,
     lifecycle::{Interruption, Lifecycle},
@@ -87,9 +87,13 @@ pub(super) async fn run(demo: Demo) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!report.surprises.is_empty())))
 }
 
-/// The demo's own settings; all of them stand on the screen.
+/// The demo's own settings, whatever the shell has for a service: what can be seen of them stands on the screen.
 fn prepare(mut config: Config) -> Config {
+    config.roles = vec![Role::Api, Role::Worker, Role::Reconciler];
+    config.finalization_dispatch_mode = Dispatch::Postgres;
     durable_on_loopback(&mut config);
+    config.user_conversations_per_day = 0;
+    config.user_waiting_jobs = 0;
     config.addr = ([127, 0, 0, 1], 0).into();
     config.admin_addr = ([127, 0, 0, 1], 0).into();
     config.finalization_lease_seconds = 3;
@@ -176,4 +180,30 @@ async fn finish(client: &Client, screen: &Screen, sample: &Sample) -> anyhow::Re
     let conversation = client.conversation(&id).await?;
     let memories = client.memories(&id).await?;
     Ok(Card::new(sample, &conversation, memories, &poll, screen.stages_of(&id), elapsed))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    #[test]
+    fn what_a_shell_has_set_for_a_service_does_not_break_the_demo() {
+        let words = ["listen", "demo", "--roles", "worker", "--finalization-dispatch-mode", "cloud_tasks"];
+        let limits =
+            ["--user-conversations-per-day", "1", "--user-waiting-jobs", "1", "--rate-per-minute", "1"];
+        let cli = Cli::try_parse_from(words.into_iter().chain(limits));
+        let Ok(Cli { command: Command::Demo(demo), .. }) = cli else { unreachable!("it is the demo") };
+
+        let config = prepare(demo.config);
+
+        assert!(config.has(Role::Api) && config.has(Role::Worker) && config.has(Role::Reconciler));
+        assert_eq!(config.finalization_dispatch_mode, Dispatch::Postgres);
+        assert_eq!(
+            (config.user_conversations_per_day, config.user_waiting_jobs, config.rate_per_minute),
+            (0, 0, 0)
+        );
+    }
 }

@@ -45,13 +45,25 @@ const PERSON: &str = "me";
 ///
 /// # Errors
 /// When the private database cannot be started or an address cannot be listened on.
-pub(super) async fn run(dev: Dev, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
-    let private = match (dev.fresh, &dev.config.database_url) {
-        (true, _) => Some(Private::start(&format!("listen_dev_{}", std::process::id()), true).await?),
-        (false, None) => Some(Private::start("listen", false).await?),
-        (false, Some(_)) => None,
+pub(super) async fn run(
+    dev: Dev,
+    lifecycle: Lifecycle,
+    spans: Option<SpanCounts>,
+) -> anyhow::Result<ExitCode> {
+    let of_this_run = format!("listen_dev_{}", std::process::id());
+    let private = async {
+        Ok::<_, anyhow::Error>(match (dev.fresh, &dev.config.database_url) {
+            (true, _) => Some(Private::start(&of_this_run, true).await?),
+            (false, None) => Some(Private::start("listen", false).await?),
+            (false, Some(_)) => None,
+        })
     };
-    let stayed = stay(dev.config, private.as_ref(), dev.fresh, spans).await;
+    let Some(private) = lifecycle.soft.run_until_cancelled(private).await else {
+        tracing::info!("stopped");
+        return Ok(ExitCode::SUCCESS);
+    };
+    let private = private?;
+    let stayed = stay(dev.config, private.as_ref(), dev.fresh, &lifecycle, spans).await;
     let dropped = match only_for_this_run(private, dev.fresh) {
         Some(private) => private.drop_database().await.context("dropping the fresh database"),
         None => Ok(()),
@@ -68,6 +80,7 @@ async fn stay(
     mut config: Config,
     private: Option<&Private>,
     is_fresh: bool,
+    lifecycle: &Lifecycle,
     spans: Option<SpanCounts>,
 ) -> anyhow::Result<ExitCode> {
     durable_on_loopback(&mut config);
@@ -89,12 +102,19 @@ async fn stay(
     };
     let app = Arc::new(App::wire(config, addresses)?);
     app.show_spans(spans)?;
-    for ledger in app.shards.iter() {
-        bring_up_to_date(ledger).await?;
-    }
-    let lifecycle = Lifecycle::of_signals().context("listening for signals")?;
+    let migrated = async {
+        for ledger in app.shards.iter() {
+            bring_up_to_date(ledger).await?;
+        }
+        anyhow::Ok(())
+    };
+    let Some(migrated) = lifecycle.soft.run_until_cancelled(migrated).await else {
+        tracing::info!("stopped");
+        return Ok(ExitCode::SUCCESS);
+    };
+    migrated?;
     // First: where an address is taken, no user and no key are made.
-    let service = serve::start(&app, &lifecycle).await?;
+    let service = serve::start(&app, lifecycle).await?;
     let person = UserId::new(PERSON);
     let ledger = app.shards.of_user(&person);
     users::create(ledger, &person, &store::UserChange::default()).await?;
@@ -111,7 +131,7 @@ async fn stay(
         // The key could not be printed: this run is useless, and ends as any other.
         lifecycle.soft.cancel();
     }
-    let stopped = service.stopped(&app, &lifecycle).await;
+    let stopped = service.stopped(&app, lifecycle).await;
     shown.and(stopped).map(|()| ExitCode::SUCCESS)
 }
 

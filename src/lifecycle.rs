@@ -15,26 +15,18 @@ pub(crate) struct Lifecycle {
 }
 
 impl Lifecycle {
-    /// Listens for SIGTERM and SIGINT from now on.
-    ///
-    /// # Errors
-    /// When the signals cannot be listened for.
-    pub(crate) fn of_signals() -> std::io::Result<Self> {
+    /// Follows the signals, those that came before included.
+    pub(crate) fn of(mut signals: Interruption) -> Self {
         let lifecycle = Self::default();
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
         let told = lifecycle.clone();
         tokio::spawn(async move {
-            for token in [told.soft, told.hard] {
-                tokio::select! {
-                    _ = terminate.recv() => {}
-                    _ = interrupt.recv() => {}
-                }
-                tracing::info!(at_once = token.is_cancelled(), "asked to stop");
+            for (token, at_once) in [(told.soft, false), (told.hard, true)] {
+                signals.heard().await;
+                tracing::info!(at_once, "asked to stop");
                 token.cancel();
             }
         });
-        Ok(lifecycle)
+        lifecycle
     }
 
     /// The same for what is asked to stop so much later: at the latest when the second signal insists.
@@ -50,7 +42,7 @@ impl Lifecycle {
     }
 }
 
-/// The same signals, for a command that ends by itself and has to clear away before it ends otherwise.
+/// The signals SIGTERM and SIGINT, which end nothing by themselves from then on.
 #[derive(Debug)]
 pub(crate) struct Interruption {
     terminate: Signal,

@@ -42,6 +42,7 @@ mod wiring;
 
 use std::process::ExitCode;
 
+use lifecycle::Interruption;
 use mimalloc::MiMalloc;
 use traces::Export;
 
@@ -50,13 +51,21 @@ use traces::Export;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = match cli::parse() {
-        Ok(cli) => cli,
-        Err(refusal) => return exit::usage(&refusal),
-    };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return exit::report(&anyhow::Error::new(error).context("starting the runtime")),
+    };
+    // Before anything is read: a service may be asked to stop as soon as it was started.
+    let inside = runtime.enter();
+    let signals = cli::runs_until_a_signal().then(Interruption::listen).transpose();
+    drop(inside);
+    let signals = match signals {
+        Ok(signals) => signals,
+        Err(error) => return exit::report(&anyhow::Error::new(error).context("listening for signals")),
+    };
+    let cli = match cli::parse() {
+        Ok(cli) => cli,
+        Err(refusal) => return exit::usage(&refusal),
     };
     let command = &cli.command;
     let telemetry = telemetry::start(&cli.logs, command.default_log(), command.traces(), runtime.handle());
@@ -65,7 +74,7 @@ fn main() -> ExitCode {
         Err(error) => return exit::report(&error),
     };
     let spans = export.as_ref().map(Export::counts);
-    let ended = runtime.block_on(cli.run(spans));
+    let ended = runtime.block_on(cli.run(signals, spans));
     // The runtime is still there: the last spans go out on it.
     if let Some(export) = export {
         export.close();

@@ -43,16 +43,23 @@ const LONGEST_ADMIN_ANSWER: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// When the configuration cannot work, an address cannot be listened on, or a part cannot be started.
-pub(crate) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(
+    config: Config,
+    lifecycle: Lifecycle,
+    spans: Option<SpanCounts>,
+) -> anyhow::Result<ExitCode> {
     exit::refuse(&config.problems_of_service())?;
     let addresses = config.addresses()?;
     let app = Arc::new(App::wire(config, addresses)?);
     app.show_spans(spans)?;
     let are_several = app.shards.count() > 1;
     if are_several {
-        schema::refuse_others(&app.shards).await?;
+        lifecycle.soft.run_until_cancelled(schema::refuse_others(&app.shards)).await.transpose()?;
     }
-    let lifecycle = Lifecycle::of_signals().context("listening for signals")?;
+    if lifecycle.soft.is_cancelled() {
+        tracing::info!("stopped");
+        return Ok(ExitCode::SUCCESS);
+    }
     let service = start(&app, &lifecycle).await?;
     if !are_several {
         // Where there is one, a database that is silent keeps nobody from listening.

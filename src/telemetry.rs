@@ -134,7 +134,9 @@ impl Logs {
     }
 
     fn start(&self, filter: EnvFilter) {
+        // A line that cannot be written is lost: to complain of it on the same stderr would end the process.
         let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        let subscriber = subscriber.log_internal_errors(false);
         match self.shape() {
             Shape::Json => subscriber.json().flatten_event(true).with_span_list(false).init(),
             Shape::Human => {
@@ -145,7 +147,7 @@ impl Logs {
 
     fn start_with_traces(&self, filter: EnvFilter, export: &Export) {
         let registry = tracing_subscriber::registry().with(export.layer());
-        let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+        let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
         let shape = self.shape();
         match shape {
             Shape::Json => {

@@ -110,22 +110,10 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
         Verb::Show { id } => show(&find(&operations, &id).await?, as_json)?,
         Verb::Create(create) => create::run(&operations, create, as_json).await?,
         Verb::Install { user, id } => {
-            install(
-                &operations,
-                &ids::user(&operations, &user).await?,
-                &whole(&operations, &id).await?,
-                as_json,
-            )
-            .await?
+            install(&operations, &UserId::new(user), &whole(&operations, &id).await?, as_json).await?
         }
         Verb::Uninstall { user, id } => {
-            uninstall(
-                &operations,
-                &ids::user(&operations, &user).await?,
-                &whole(&operations, &id).await?,
-                as_json,
-            )
-            .await?
+            uninstall(&operations, &UserId::new(user), &whole(&operations, &id).await?, as_json).await?
         }
         Verb::Keys(keys) => keys::run(&operations, keys, as_json).await?,
         Verb::SwitchOff { id, cause } => {

@@ -107,7 +107,7 @@ fn cli(command: Command) -> String {
         "# The command line\n\n{}\n\n`serve`, `dev`, `demo` and `config` also take every setting of \
          [settings.md](settings.md) as a flag.\nCommands that read or change the database take `--database-url` and, for \
          one JSON document on stdout, `--json`; of a list it holds the cursor of the next page (`next`, for `--after`).\nAn id may \
-         be shortened to a unique beginning or end of at least four characters, except where a user is deleted.\nCommands that change jobs, queues, replays or webhooks, and the deletion \
+         be shortened to a unique beginning or end of at least four characters, but that of a user only where something is\nshown: a change, an order, an export and a deletion want the whole one.\nCommands that change jobs, queues, replays or webhooks, and the deletion \
          or export of a user, take a `--reason`, which is recorded \
          with\nthe operator's name (`--operator`, else `USER`). Nothing that a user said is ever printed; `users export` writes \
          it into a file.\nA list on a terminal leaves out what finds no room and says so; a pipe gets all columns and whole ids.\n\n\

@@ -10,7 +10,7 @@ mod tasks;
 use std::{process::ExitCode, time::Duration};
 
 use clap::Args;
-use db::Shard;
+use db::{ENCODING, Shard};
 use operations::{Examination, Operations, SealedSecrets, Workers};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -203,6 +203,8 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
                 near.round_trip.as_secs_f64() * 1e3
             ),
         ),
+        encoding(&found.encoding),
+        writes(found.writes),
         schema(found),
         settings(found),
         clock::clock(near.skew),
@@ -227,6 +229,33 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
 
 fn remark(name: &'static str, level: Level, words: String) -> Remark {
     Remark { name, level, words }
+}
+
+fn encoding(found: &str) -> Remark {
+    match found == ENCODING {
+        true => remark("encoding", Level::Fine, format!("texts are stored as {found}")),
+        false => remark(
+            "encoding",
+            Level::Failure,
+            format!(
+                "texts are stored as {found}, so some are refused and searches miss words: dump the database, and restore \
+                 it into one that was made with `create database … encoding 'UTF8' template template0`"
+            ),
+        ),
+    }
+}
+
+fn writes(accepts: bool) -> Remark {
+    match accepts {
+        true => remark("writes", Level::Fine, "are accepted".to_owned()),
+        false => remark(
+            "writes",
+            Level::Failure,
+            "are refused, so nothing is stored and nothing processed: the server is a standby, or \
+             default_transaction_read_only is on, which providers set when its disk is full"
+                .to_owned(),
+        ),
+    }
 }
 
 fn schema(found: &Examination) -> Remark {

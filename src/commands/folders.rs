@@ -104,7 +104,7 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
     match folders.verb {
         Verb::List { user } => list(&operations, &ids::user(&operations, &user).await?, json).await?,
         Verb::Create { user, name, look } => {
-            let user = ids::user(&operations, &user).await?;
+            let user = UserId::new(user);
             let made = operations.store().create_folder(&user, &look.of_new(name)).await?;
             tell(&made.ok_or_else(|| nobody(&user))?, json)?;
         }
@@ -126,7 +126,7 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
 }
 
 async fn whole(operations: &Operations, user: &str, id: &str) -> anyhow::Result<(UserId, String)> {
-    let user = ids::user(operations, user).await?;
+    let user = UserId::new(user);
     let id = ids::whole(operations, IdKind::Folder, Some(&user), id).await?;
     Ok((user, id))
 }

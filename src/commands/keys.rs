@@ -68,7 +68,7 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
     let operations = ids::place(&keys.common, IdKind::User, user).await?;
     match keys.verb {
         Verb::Create { user, name, scopes } => {
-            let user = ids::user(&operations, &user).await?;
+            let user = UserId::new(user);
             let (id, key) = create(&operations, &user, &name, &scopes_named(scopes)?).await?;
             let shown = match keys.common.json {
                 true => print_json(&json!({ "id": id, "key": key.expose_secret() })),
@@ -82,7 +82,7 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
             list(&operations, &ids::user(&operations, &user).await?, keys.common.json).await?
         }
         Verb::Revoke { user, id } => {
-            let user = ids::user(&operations, &user).await?;
+            let user = UserId::new(user);
             let id = ids::whole(&operations, IdKind::Key, Some(&user), &id).await?;
             if !operations.store().revoke_key(&user, &id).await? {
                 return Err(Exit::NotFound(format!("the person has no live key {id}")).into());

@@ -94,6 +94,11 @@ pub(crate) async fn bring_up_to_date(ledger: &Ledger) -> anyhow::Result<Schema> 
         Migrated::OtherShard(other) => {
             Err(Exit::Refused(other_words(ledger.db().shard(), other)).into())
         }
+        Migrated::OtherEncoding(found) => Err(Exit::Refused(format!(
+            "the database stores texts as {found} and not as UTF8: nothing was applied. Make another one: \
+             `create database … encoding 'UTF8' template template0`"
+        ))
+        .into()),
         Migrated::Parted { missing, unknown } => Err(Exit::Refused(format!(
             "the schema is of another line than this program: it lacks {} of its migrations (the first is {}) and has {} \
              that it does not know (the last is {}); nothing was applied. Run the `listen migrate` of a version that has all \

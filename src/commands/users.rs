@@ -115,7 +115,7 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
                 return Err(Exit::Usage(words.to_owned()).into());
             }
             let operations = of(&id).await?;
-            (ids::user(&operations, &id).await?, Some(change), operations)
+            (UserId::new(id), Some(change), operations)
         }
         Verb::List { paging } => {
             list::run(&common.chosen()?, &paging, users.common.json).await?;

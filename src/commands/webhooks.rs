@@ -90,7 +90,7 @@ struct Which {
 
 impl Which {
     async fn whole(self, operations: &Operations) -> anyhow::Result<Self> {
-        let user = ids::user(operations, &self.user).await?;
+        let user = UserId::new(self.user);
         let id = ids::whole(operations, IdKind::Endpoint, Some(&user), &self.id).await?;
         Ok(Self { user: user.to_string(), id })
     }
@@ -118,7 +118,9 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
         // It was printed above.
         Verb::List { .. } => {}
         Verb::Show { which, limit } => {
-            show(&operations, &which.whole(&operations).await?, limit, as_json).await?
+            let user = ids::user(&operations, &which.user).await?.to_string();
+            let which = Which { user, ..which }.whole(&operations).await?;
+            show(&operations, &which, limit, as_json).await?
         }
         Verb::Recover { which, since, cause } => {
             recover(&operations, &which.whole(&operations).await?, since, &cause, as_json).await?;

@@ -27,7 +27,8 @@ impl ChildProcess {
         let program = std::env::current_exe().context("finding this program")?;
         let mut child = Command::new(program)
             .args(["serve", "--roles", role, "--finalization-dispatch-mode", "postgres"])
-            .args(["--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"])
+            .args(["--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--rate-per-minute", "0"])
+            .args(["--user-conversations-per-day", "0", "--user-waiting-jobs", "0"])
             .args(["--log", "info", "--log-format", "json"])
             .args(more)
             .env("DATABASE_URL", private.url())

@@ -276,7 +276,7 @@ class Webhook(BaseModel):
     @field_validator("url")
     def may_be_called(cls, url):
         if not url.startswith("https://"):
-            raise ValueError("url must be an https URL of a public address")
+            raise ValueError("url must be an https URL of a public address, without user and password")
         return url
 
 

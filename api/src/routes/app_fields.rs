@@ -204,7 +204,7 @@ fn refuse_bad_url(
     may_call: &impl Fn(&str) -> bool,
 ) {
     if url.is_some_and(|url| !may_call(url)) {
-        let words = format!("{name} must be an https URL of a public address");
+        let words = format!("{name} must be an https URL of a public address, without user and password");
         let _: Option<()> = fields.report.at(name, |report| report.rule(&words));
     }
 }

@@ -163,7 +163,7 @@ fn read_web_push(
 fn address(fields: &mut Fields<'_>, name: &'static str, may_call: impl Fn(&str) -> bool) -> Option<String> {
     let url = fields.required(name, Text::between(1, 2_048))?;
     if !may_call(&url) {
-        let words = format!("{name} must be an https URL of a public address");
+        let words = format!("{name} must be an https URL of a public address, without user and password");
         return fields.report.at(name, |report| report.rule(&words));
     }
     Some(url)

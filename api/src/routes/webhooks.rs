@@ -255,7 +255,8 @@ fn once_each(mut events: Vec<EventKind>) -> Vec<EventKind> {
 
 pub(super) fn refuse_bad_url(fields: &mut Fields<'_>, url: Option<&str>, may_call: impl Fn(&str) -> bool) {
     if url.is_some_and(|url| !may_call(url)) {
-        let _: Option<()> =
-            fields.report.at("url", |report| report.rule("url must be an https URL of a public address"));
+        let _: Option<()> = fields.report.at("url", |report| {
+            report.rule("url must be an https URL of a public address, without user and password")
+        });
     }
 }

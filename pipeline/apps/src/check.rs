@@ -221,7 +221,7 @@ impl Checking<'_> {
         };
         url.set_fragment(None);
         if !(self.may_call)(url.as_str()) {
-            self.problem(location, "must be an https URL of a public address");
+            self.problem(location, "must be an https URL of a public address, without user and password");
             return None;
         }
         Some(url.into())

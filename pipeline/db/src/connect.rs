@@ -205,18 +205,20 @@ const RENEWALS: u32 = 2;
 /// How long a session is waited for.
 const ACQUIRING: Duration = Duration::from_secs(3);
 
-/// The bounds of every wait of a single statement. Behind a pooler that hands sessions on with every transaction they are the
+/// The bounds of every wait of a single statement, which sees what was committed: where the role or the database has another
+/// default, what comes at once would be refused as a conflict. Behind a pooler that hands sessions on with every transaction they are the
 /// role's to have (`alter role … set`).
 const SESSION: &str = "set lock_timeout = '2s'; set statement_timeout = '10s'; \
-    set idle_in_transaction_session_timeout = '5s'";
+    set idle_in_transaction_session_timeout = '5s'; set default_transaction_isolation = 'read committed'";
 
 /// How an operation begins, with the bounds of its waits, in one round trip.
-pub(crate) const BEGIN: &str = "begin; set local lock_timeout = '2s'; set local statement_timeout = '10s'; \
-    set local idle_in_transaction_session_timeout = '5s'";
+pub(crate) const BEGIN: &str = "begin isolation level read committed; set local lock_timeout = '2s'; \
+    set local statement_timeout = '10s'; set local idle_in_transaction_session_timeout = '5s'";
 
 /// The same for what may be lost with the server.
-const BEGIN_UNFLUSHED: &str = "begin; set local lock_timeout = '2s'; set local statement_timeout = '10s'; \
-    set local idle_in_transaction_session_timeout = '5s'; set local synchronous_commit = off";
+const BEGIN_UNFLUSHED: &str = "begin isolation level read committed; set local lock_timeout = '2s'; \
+    set local statement_timeout = '10s'; set local idle_in_transaction_session_timeout = '5s'; \
+    set local synchronous_commit = off";
 
 /// The same for what is only read, of one moment.
 const BEGIN_READING: &str = "begin isolation level repeatable read read only; set local lock_timeout = '2s'; \

@@ -226,7 +226,7 @@ fn trouble(error: &sqlx::Error) -> Option<Trouble> {
 }
 
 /// PostgreSQL's appendix A.
-fn of_code(code: &str) -> Option<Trouble> {
+pub(crate) fn of_code(code: &str) -> Option<Trouble> {
     match code {
         "28000" | "28P01" => Some(Trouble::Credentials),
         "3D000" => Some(Trouble::NoDatabase),

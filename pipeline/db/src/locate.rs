@@ -21,6 +21,7 @@ use tokio::{sync::Notify, time::timeout};
 use crate::{
     Db, Error, Shard,
     deadline::SuspectConnections,
+    error::{Trouble, of_code},
     owner::{self, Owner},
 };
 
@@ -301,8 +302,11 @@ async fn ask(host: &PgConnectOptions) -> Result<Asked, sqlx::Error> {
     Ok(Asked { session, writes })
 }
 
-/// As libpq asks for `target_session_attrs=read-write`.
-async fn writes(session: &mut PgConnection) -> Result<bool, sqlx::Error> {
+/// Whether the server accepts writes of this session, as libpq asks for `target_session_attrs=read-write`.
+///
+/// # Errors
+/// When it does not answer.
+pub async fn writes(session: &mut PgConnection) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar(include_str!("../sql/servers/writes.sql")).fetch_one(session).await
 }
 
@@ -333,7 +337,37 @@ fn reason(error: &sqlx::Error) -> String {
     match error {
         sqlx::Error::Io(error) => error.kind().to_string(),
         sqlx::Error::Tls(_) => "its certificate is not accepted".to_owned(),
-        sqlx::Error::Database(refusal) => format!("refused ({})", refusal.code().unwrap_or_default()),
+        sqlx::Error::Database(refusal) => refused(&refusal.code().unwrap_or_default()),
         _ => "no session".to_owned(),
+    }
+}
+
+/// What a refused session means, by its SQLSTATE.
+fn refused(code: &str) -> String {
+    let why = match (code, of_code(code)) {
+        (_, Some(Trouble::Connections)) => "it has no connection left: raise max_connections, or end some",
+        (_, Some(Trouble::Credentials)) => "it lets this user not in",
+        (_, Some(Trouble::NoDatabase)) => "it has no such database",
+        ("57P03", _) => "it is starting or stopping",
+        _ => "refused",
+    };
+    format!("{why} ({code})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_a_server_lets_no_session_in_is_said_in_words() {
+        for (code, words) in [
+            ("53300", "it has no connection left: raise max_connections, or end some (53300)"),
+            ("28P01", "it lets this user not in (28P01)"),
+            ("3D000", "it has no such database (3D000)"),
+            ("57P03", "it is starting or stopping (57P03)"),
+            ("XX000", "refused (XX000)"),
+        ] {
+            assert_eq!(refused(code), words);
+        }
     }
 }

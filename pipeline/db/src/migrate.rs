@@ -34,6 +34,17 @@ impl Db {
     }
 }
 
+/// How a database has to store texts. Others refuse some, or take letters for several.
+pub const ENCODING: &str = "UTF8";
+
+/// How the database stores texts.
+///
+/// # Errors
+/// When it does not answer.
+pub async fn encoding(session: &mut PgConnection) -> Result<String, sqlx::Error> {
+    sqlx::query_scalar(include_str!("../sql/servers/encoding.sql")).fetch_one(session).await
+}
+
 /// The state of the schema. Migrations are identified by their versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Migrated {
@@ -51,6 +62,8 @@ pub enum Migrated {
     },
     /// The database is another shard: nothing was done.
     OtherShard(Shard),
+    /// The database is empty, and stores texts in this encoding instead of [`ENCODING`]: nothing was done.
+    OtherEncoding(String),
 }
 
 /// The session that applies them ends with the pool, and its lock with it.
@@ -59,6 +72,12 @@ async fn apply_missing(shard: Shard, pool: &PgPool) -> Result<Migrated, sqlx::Er
     lock_migrations(&mut session).await?;
     if let Some(other) = shard::other(shard, &mut session).await? {
         return Ok(Migrated::OtherShard(other));
+    }
+    if applied(&mut session).await?.is_empty() {
+        let found = encoding(&mut session).await?;
+        if found != ENCODING {
+            return Ok(Migrated::OtherEncoding(found));
+        }
     }
     shard::make(shard, &mut session).await?;
     let applied = applied(&mut session).await?;

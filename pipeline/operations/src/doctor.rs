@@ -1,6 +1,6 @@
 //! What a deployment looks like from inside its database: facts; what they mean is said by who asks.
 
-use db::{Error, MIGRATOR, applied};
+use db::{Error, MIGRATOR, applied, encoding, writes};
 use job::Timestamp;
 use sqlx::PgConnection;
 
@@ -11,6 +11,10 @@ pub struct Examination {
     /// The database's clock.
     pub at: Timestamp,
     pub server: String,
+    /// How it stores texts.
+    pub encoding: String,
+    /// It accepts writes.
+    pub writes: bool,
     /// Migrations that this program knows and the database lacks.
     pub missing_migrations: Vec<i64>,
     /// Migrations that the database has and this program does not know: it is older than another one.
@@ -61,6 +65,8 @@ impl Operations {
             server: sqlx::query_scalar(include_str!("../sql/doctor/server_version.sql"))
                 .fetch_one(&mut *connection)
                 .await?,
+            encoding: encoding(connection).await?,
+            writes: writes(connection).await?,
             unknown_migrations: applied.iter().copied().filter(|version| !known.contains(version)).collect(),
             missing_migrations: missing,
             extensions: texts(connection, include_str!("../sql/doctor/extensions.sql")).await?,

@@ -141,6 +141,8 @@ pub(super) mod tests {
         Examination {
             at: at(0),
             server: "17".to_owned(),
+            encoding: "UTF8".to_owned(),
+            writes: true,
             missing_migrations: Vec::new(),
             unknown_migrations: Vec::new(),
             extensions: Vec::new(),

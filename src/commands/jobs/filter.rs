@@ -2,6 +2,7 @@
 
 use clap::Args;
 use operations::{JobFilter, Operations};
+use records::UserId;
 
 use crate::commands::{
     ids,
@@ -68,12 +69,26 @@ impl Which {
         status: Option<String>,
         limit: i64,
     ) -> anyhow::Result<JobFilter> {
+        let user = ids::any_user(operations, self.user.as_deref()).await?;
+        Ok(JobFilter { user, ..self.of_order(operations, status, limit).await? })
+    }
+
+    /// The same for an order: what it changes is never that of another user whose id begins or ends so.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub(crate) async fn of_order(
+        &self,
+        operations: &Operations,
+        status: Option<String>,
+        limit: i64,
+    ) -> anyhow::Result<JobFilter> {
         let now = operations.db().now().await?;
         let ago = |age: Option<chrono::Duration>| age.map(|age| now - age);
         Ok(JobFilter {
             status,
             code: self.code.clone(),
-            user: ids::any_user(operations, self.user.as_deref()).await?,
+            user: self.user.as_deref().map(UserId::new),
             generation: self.generation,
             since: ago(self.newer_than),
             until: ago(self.older_than),

@@ -114,7 +114,7 @@ pub(super) async fn run_many_now(
         return Err(Exit::Usage("name jobs, a filter, or --all".to_owned()).into());
     }
     let look = async |shard: &Operations| {
-        waiting(shard, which.filter(shard, Some("queued".to_owned()), 500).await?).await
+        waiting(shard, which.of_order(shard, Some("queued".to_owned()), 500).await?).await
     };
     let looks = each(shards, look).await?;
     let found = looks.of.iter().map(|(_, ids)| ids.len() as i64).sum();

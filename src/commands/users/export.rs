@@ -2,19 +2,23 @@
 
 use operations::Operations;
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, BufWriter, Write},
     os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::ExitCode,
 };
 
 use anyhow::Context;
 use clap::Args;
+use records::UserId;
 use serde_json::{Value, json};
 
 use super::nobody;
-use crate::commands::{consent::Cause, ids, stdout::say, table::print_json};
+use crate::{
+    commands::{consent::Cause, stdout::say, table::print_json},
+    exit::Exit,
+};
 
 /// The user, the file, the operator and the reason.
 #[derive(Args, Debug)]
@@ -28,29 +32,28 @@ pub(super) struct Export {
     cause: Cause,
 }
 
-/// Writes the file. It holds what the user said: only its owner may read it, and a part of it is not left behind.
+/// Writes the file. It holds what the user said: only its owner may read it.
 ///
 /// # Errors
 /// When the database does not answer, there is no such user, or the file cannot be written.
 pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool) -> anyhow::Result<ExitCode> {
-    let user = ids::user(operations, &export.id).await?;
+    let user = UserId::new(export.id.as_str());
     if operations.store().user(&user).await?.is_none() {
         return Err(nobody(&user).into());
     }
+    if export.output.as_os_str() == "-" {
+        let words = "an export goes into a file that only you may read, and not to stdout: name one";
+        return Err(Exit::Usage(words.to_owned()).into());
+    }
     let path = export.output.display().to_string();
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&export.output);
-    let mut file = BufWriter::new(file.with_context(|| format!("creating {path}"))?);
-    let unfinished = Unfinished(&export.output);
-    if !operations.begin_export(&user, &export.cause.action()).await? {
-        return Err(nobody(&user).into());
+    let file = BufWriter::new(file.with_context(|| format!("creating {path}"))?);
+    let written = write(operations, export, &user, file).await;
+    if written.is_err() {
+        // Half a file would be taken for a whole one, and keep the command from being repeated.
+        let _ = fs::remove_file(&export.output);
     }
-    let mut rows = 0_u64;
-    let written = operations.export_user(&user, |table, row| {
-        rows += 1;
-        write_row(&mut file, table, &row)
-    });
-    written.await?.and_then(|()| finish(file)).with_context(|| format!("writing {path}"))?;
-    unfinished.keep();
+    let rows = written?;
     match as_json {
         true => print_json(&json!({ "id": user.as_str(), "file": path, "rows": rows })),
         false => say!("{rows} rows of {user} are in {path}"),
@@ -58,25 +61,24 @@ pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool)
     Ok(ExitCode::SUCCESS)
 }
 
-/// A file that was begun: removed when dropped, as a part of what is stored of a user is of no use to anybody, and the command
-/// could not be repeated.
-struct Unfinished<'a>(&'a Path);
-
-impl Unfinished<'_> {
-    fn keep(self) {
-        std::mem::forget(self);
+/// Answers how many rows were written.
+async fn write(
+    operations: &Operations,
+    export: &Export,
+    user: &UserId,
+    mut file: BufWriter<File>,
+) -> anyhow::Result<u64> {
+    if !operations.begin_export(user, &export.cause.action()).await? {
+        return Err(nobody(user).into());
     }
-}
-
-impl Drop for Unfinished<'_> {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_file(self.0) {
-            anstream::eprintln!(
-                "remove {} yourself, it holds a part of the export: {error}",
-                self.0.display()
-            );
-        }
-    }
+    let mut rows = 0_u64;
+    let written = operations.export_user(user, |table, row| {
+        rows += 1;
+        write_row(&mut file, table, &row)
+    });
+    let written = written.await?.and_then(|()| finish(file));
+    written.with_context(|| format!("writing {}", export.output.display()))?;
+    Ok(rows)
 }
 
 fn write_row(file: &mut impl Write, table: &str, row: &Value) -> io::Result<()> {

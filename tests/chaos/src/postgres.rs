@@ -45,7 +45,9 @@ impl Postgres {
         let primary = Mutex::new("data".to_owned());
         let server = Self { bin: programs(), home, primary, kept: keep.is_some(), lent };
         let data = server.data();
-        server.run("initdb", &["-D", &data, "-U", "postgres", "-A", "trust", "--no-sync"]).await;
+        server
+            .run("initdb", &["-D", &data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"])
+            .await;
         server.start().await;
         server
     }

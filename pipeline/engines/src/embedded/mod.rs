@@ -261,3 +261,5 @@ fn describe_lines(talk: &Talk, folders: &[Folder], order: Option<DayOrder>) -> S
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod training;

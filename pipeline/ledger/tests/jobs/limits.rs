@@ -10,19 +10,27 @@ use store::ConversationFilter;
 use crate::world::World;
 
 /// Records the bounds of every writer of one of these tables.
-const NOTED: &str = "create table noted (at text, locks text, statements text, idling text); \
+const NOTED: &str = "create table noted (at text, locks text, statements text, idling text, isolation text); \
     create function note() returns trigger language plpgsql as $$ begin \
         insert into noted values (tg_table_name, current_setting('lock_timeout'), \
-            current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')); \
+            current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout'), \
+            current_setting('transaction_isolation')); \
         return null; end $$; \
     create trigger noted after insert or update on users for each statement execute function note(); \
     create trigger noted after insert or update on conversations for each statement execute function note(); \
     create trigger noted after insert or update on finalization_jobs for each statement execute function note()";
 
+/// The database has a default that is for others: under it, half of what comes at once would be refused as a conflict.
 #[tokio::test]
-async fn whatever_writes_is_bounded() {
-    let world = World::new().await;
+async fn whatever_writes_is_bounded_and_sees_what_was_committed() {
+    let mut world = World::new().await;
     world.run(NOTED).await;
+    let name = world.database.name();
+    world
+        .database
+        .run(&format!("alter database {name} set default_transaction_isolation = 'serializable'"))
+        .await;
+    world.ledger = Ledger::new(world.database.options(), Settings::default());
     // In a transaction; in one that reads the clock itself; in one of renewals; as one statement by keys; as one of any kind.
     world.ledger.change_user(&world.ann, &Default::default()).await.unwrap().unwrap();
     let id = world.deferred("c").await;
@@ -33,9 +41,10 @@ async fn whatever_writes_is_bounded() {
         ledger::LeaseToken { user_id: held.user_id, job_id: held.job.id.clone(), epoch: held.job.epoch };
     world.ledger.renew(&[token]).await.unwrap();
     world.ledger.defer(&world.ann, &job).await.unwrap();
-    let bounds: Vec<(String, String, String)> =
-        world.rows("select distinct locks, statements, idling from noted").await;
-    assert_eq!(bounds, [("2s".to_owned(), "10s".to_owned(), "5s".to_owned())]);
+    let bounds: Vec<(String, String, String, String)> =
+        world.rows("select distinct locks, statements, idling, isolation from noted").await;
+    let read = |text: &str| text.to_owned();
+    assert_eq!(bounds, [(read("2s"), read("10s"), read("5s"), read("read committed"))]);
     assert_eq!(world.count("select count(distinct at) from noted").await, 3);
 }
 

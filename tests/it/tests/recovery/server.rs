@@ -24,7 +24,10 @@ impl Server {
     /// An empty one that archives its log, running.
     pub(crate) fn start(name: &str) -> Self {
         let server = Self::nowhere(name);
-        server.run("initdb", &["-D", &server.data(), "-U", "postgres", "-A", "trust", "--no-sync"]);
+        server.run(
+            "initdb",
+            &["-D", &server.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"],
+        );
         server.up();
         server
     }

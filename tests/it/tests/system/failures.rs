@@ -1,16 +1,19 @@
 //! Workers that are killed, frozen, and asked to go in the middle of a run.
 
 use std::collections::BTreeSet;
+use std::process::Stdio;
 
 use reqwest::StatusCode;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::process::Command;
+use tokio::time::timeout;
 
 use crate::binary;
 use crate::client::{Client, page};
-use crate::process::{Process, until};
+use crate::process::{PATIENCE, Process, until};
 use crate::receiver::Receiver;
 use crate::world::{GARDEN, World};
 
@@ -99,6 +102,38 @@ async fn sigterm_releases_a_run_without_cost() {
     assert_eq!(world.client(&second).finished(&id).await["status"], "completed");
     let job = binary::the_job(&world.url);
     assert_eq!((&job["attempts"], &job["crashes"]), (&json!(0), &json!(0)), "{job}");
+}
+
+/// Its settings are a pipe: it waits in its first step for somebody who writes them.
+#[tokio::test]
+async fn a_process_that_is_asked_to_stop_in_its_first_step_ends_as_one_that_ran() {
+    let world = World::new().await;
+    let folder = testbed::empty_directory("early");
+    let settings = folder.join("settings.toml");
+    let made = Command::new("mkfifo").arg(&settings).status().await.expect("a pipe can be made");
+    assert!(made.success());
+    for service in ["serve", "dev"] {
+        let mut starting = Command::new(binary::path());
+        starting.arg("--config").arg(&settings).arg(service).env("DATABASE_URL", &world.url);
+        starting.envs([("LISTEN_ADDR", "127.0.0.1:0"), ("LISTEN_ADMIN_ADDR", "127.0.0.1:0")]);
+        let starting = starting.stderr(Stdio::piped()).kill_on_drop(true).spawn();
+        let starting = starting.expect("the program can be started");
+        let path = settings.clone();
+        // It is opened when the process opens it, too.
+        let written = tokio::task::spawn_blocking(move || std::fs::File::options().write(true).open(path));
+        let written = timeout(PATIENCE, written).await.expect("the settings are read in time");
+        let id = starting.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).expect("it runs");
+
+        kill_process(id, Signal::TERM).expect("a child can be signalled");
+
+        drop(written);
+        let ended = timeout(PATIENCE, starting.wait_with_output()).await.expect("it ends in time");
+        let ended = ended.expect("its end can be waited for");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(0), "{service}: {said}");
+        assert!(said.contains("asked to stop") && said.contains("\"stopped\""), "{service}: {said}");
+    }
+    std::fs::remove_dir_all(&folder).expect("it can be removed");
 }
 
 #[tokio::test]

@@ -1,13 +1,18 @@
 //! What commands do where stdout cannot be written to: they say so, once, and leave nothing behind that was never shown.
+//! What the service does where its log cannot be written: it goes on.
 
 use std::fs::File;
+use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 
+use reqwest::StatusCode;
+use rustix::process::{Pid, Signal, kill_process};
 use testbed::TestDatabase;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use crate::binary;
-use crate::process::PATIENCE;
+use crate::client::page;
+use crate::process::{PATIENCE, until};
 use crate::world::World;
 
 /// Exit code, and what was said on stderr.
@@ -49,6 +54,37 @@ async fn what_cannot_be_written_is_an_error_and_what_nobody_reads_is_none() {
         assert!(said.starts_with("error: writing ") && said.contains("No space left"), "{words:?}: {said}");
         let (code, said) = ends(&database.url(), words, unread());
         assert!(code != Some(101) && !said.contains("writing"), "{words:?}: {code:?} {said}");
+    }
+}
+
+/// A disk is full of its own log as a rule, and who reads a pipe may die: the service is for others.
+#[tokio::test]
+async fn a_service_whose_log_cannot_be_written_goes_on() {
+    let database = TestDatabase::new().await;
+    for log in [full(), unread()] {
+        // Where it listens cannot be read from its log.
+        let free = || TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        let (api, admin) = (free().expect("a free port"), free().expect("a free port"));
+        let mut serve = tokio::process::Command::new(binary::path());
+        serve.arg("serve").env("DATABASE_URL", database.url()).env("LISTEN_DATABASE_CONNECTIONS", "5");
+        serve.env("LISTEN_ADDR", api.to_string()).env("LISTEN_ADMIN_ADDR", admin.to_string());
+        let mut serve = serve.stderr(log).kill_on_drop(true).spawn().expect("the program can be started");
+        let admin = admin.to_string();
+        let is_ready = || {
+            let asked = Command::new(binary::path()).args(["healthcheck", "--admin-addr", &admin]).output();
+            asked.is_ok_and(|output| output.status.success())
+        };
+
+        until(async || is_ready()).await;
+
+        // What it does writes a line, and the process is still there.
+        let (status, _) = page(&format!("http://{api}/v1/dev/user/nothing")).await;
+        assert_eq!(status, StatusCode::NOT_FOUND);
+        assert!(is_ready());
+        let id = serve.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).expect("it still runs");
+        kill_process(id, Signal::TERM).expect("a child can be signalled");
+        let ended = tokio::time::timeout(PATIENCE, serve.wait()).await.expect("it ends in time");
+        assert_eq!(ended.expect("its end can be waited for").code(), Some(0));
     }
 }
 

@@ -6,7 +6,12 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::binary::{self, command, printed};
-use crate::world::World;
+use crate::process::Process;
+use crate::world::{GARDEN, World};
+
+/// The one job of the database becomes a dead letter of another user.
+const DIES_OF_ANOTHER: &str = "update finalization_jobs set user_id = 'annabella', status = 'dead_letter', \
+     outcome = null, attempts = 5, dead_code = 'model_unavailable', last_code = 'model_unavailable'";
 
 fn document(world: &World, words: &[&str]) -> Value {
     serde_json::from_str(&printed(&world.url, words)).expect("one document")
@@ -26,8 +31,58 @@ async fn an_id_is_accepted_by_a_unique_end_and_refused_with_its_candidates() {
     let said = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(said.contains("not unique") && said.contains("ada@one.example, ada@two.example"), "{said}");
-    let whole = command(&world.url, &["users", "delete", "ada@o", "--yes", "--reason", "a mistake"]);
-    assert_eq!(whole.status.code(), Some(3), "what cannot be undone wants the whole id");
+}
+
+/// The ids of users are names that people chose, and one may begin another: once `anna` is gone, `anna` is not `annabella`.
+#[tokio::test]
+async fn what_is_done_to_a_user_is_never_done_to_another_whose_id_begins_so() {
+    let world = World::new().await;
+    printed(&world.url, &["users", "create", "--id", "annabella"]);
+    let file = std::env::temp_dir().join(format!("listen-export-none-{}.jsonl", std::process::id()));
+    let name = file.display().to_string();
+    let because = ["--reason", "a mistake"];
+    for words in [
+        &["users", "delete", "anna", "--yes"][..],
+        &["users", "export", "anna", "--output", &name],
+        &["webhooks", "enable", "none", "--user", "anna"],
+    ] {
+        let ended = command(&world.url, &[words, &because].concat());
+        assert_eq!(ended.status.code(), Some(3), "{words:?}: {}", String::from_utf8_lossy(&ended.stderr));
+    }
+    for words in [
+        &["users", "set", "anna", "--name", "Anna"][..],
+        &["keys", "create", "--user", "anna"],
+        &["keys", "revoke", "--user", "anna", "none"],
+        &["folders", "create", "--user", "anna", "House"],
+        &["apps", "install", "--user", "anna", "none"],
+    ] {
+        let ended = command(&world.url, words);
+        assert_eq!(ended.status.code(), Some(3), "{words:?}: {}", String::from_utf8_lossy(&ended.stderr));
+    }
+    assert!(!file.exists(), "what was not exported leaves no file");
+    assert_eq!(world.count("select count(*) from operator_actions").await, 0);
+    assert_eq!(world.count("select count(*) from developer_keys where user_id = 'annabella'").await, 0);
+    assert_eq!(command(&world.url, &["keys", "list", "--user", "anna"]).status.code(), Some(0), "it shows");
+}
+
+#[tokio::test]
+async fn orders_of_jobs_go_to_the_user_who_is_named_and_to_no_other() {
+    let world = World::new().await;
+    printed(&world.url, &["users", "create", "--id", "annabella"]);
+    let process = Process::serve(&world.url, &[]).await;
+    let client = world.client(&process);
+    client.finished(&client.admit(GARDEN).await).await;
+    world.run(DIES_OF_ANOTHER).await;
+    for verb in ["replay", "dismiss"] {
+        let ordered = |user: &str| {
+            let words = ["jobs", verb, "--user", user, "--dry-run", "--reason", "a mistake"];
+            let output = command(&world.url, &words);
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            text(&output.stdout) + &text(&output.stderr)
+        };
+        assert!(ordered("anna").contains("0 dead letters"), "{verb}: {}", ordered("anna"));
+        assert!(ordered("annabella").contains("1 dead letter"), "{verb}: {}", ordered("annabella"));
+    }
 }
 
 #[tokio::test]
@@ -84,6 +139,9 @@ async fn an_export_is_a_file_for_its_owner_alone_and_overwrites_none() {
     assert!(text.contains("developer_keys") && !text.contains("key_sha256"), "{text}");
     assert_eq!(std::fs::metadata(&file).expect("the file is there").permissions().mode() & 0o777, 0o600);
     assert_eq!(command(&world.url, &words).status.code(), Some(1), "it is not overwritten");
+    assert_eq!(std::fs::read_to_string(&file).expect("the file is there"), text, "nor taken away");
+    let to_stdout = ["users", "export", "u1", "--output", "-", "--reason", "asked for"];
+    assert_eq!(command(&world.url, &to_stdout).status.code(), Some(2), "what only one may read is not piped");
     assert_eq!(world.count("select count(*) from operator_actions where action = 'export_user'").await, 1);
     std::fs::remove_file(&file).expect("it can be removed");
 

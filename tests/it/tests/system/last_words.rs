@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use sqlx::ConnectOptions;
 use testbed::TestDatabase;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::ChildStderr;
@@ -133,6 +134,69 @@ async fn a_database_that_is_away_may_be_asked_again_and_one_that_is_not_there_is
     assert_eq!(code, Some(1), "asking again would not help: {said}");
     assert!(said.contains("\"listen_of_nobody\" does not exist (SQLSTATE 3D000)"), "{said}");
     assert!(said.contains("create it, or check the name"), "{said}");
+}
+
+/// A server lets as many sessions in for a role as for all: none, here.
+#[tokio::test]
+async fn a_server_that_has_no_connection_left_says_so_and_what_to_do() {
+    let database = TestDatabase::new().await;
+    let role = format!("{}_full", database.name());
+    database.run(&format!("create role {role} login connection limit 0")).await;
+    let url = database.options().username(&role).to_url_lossy().to_string();
+
+    for words in [&["jobs", "list"][..], &["doctor"]] {
+        let (code, _, said) = ends(&url, words);
+        assert_eq!(code, Some(69), "{words:?}: {said}");
+        assert!(
+            said.contains("too many connections for role") && said.contains("(SQLSTATE 53300)"),
+            "{said}"
+        );
+        assert!(
+            said.contains("the server has no connection left: raise max_connections, or end some"),
+            "{said}"
+        );
+    }
+    let (code, told, said) = ends(&url, &["doctor", "--shards", "2"]);
+    assert_eq!(code, Some(1), "{told}{said}");
+    assert!(told.contains("it has no connection left: raise max_connections, or end some (53300)"), "{told}");
+    database.run(&format!("drop role {role}")).await;
+}
+
+/// As `initdb` makes it where no locale is set, in containers above all.
+#[tokio::test]
+async fn a_database_that_does_not_store_utf8_is_refused_before_anything_is_made() {
+    let database = TestDatabase::empty().await;
+    let name = format!("{}_ascii", database.name());
+    let made =
+        format!("create database {name} encoding 'SQL_ASCII' template template0 lc_collate 'C' lc_ctype 'C'");
+    database.run(&made).await;
+    let url = database.url().replace(database.name(), &name);
+
+    let (code, _, said) = ends(&url, &["migrate"]);
+
+    assert_eq!(code, Some(4), "{said}");
+    assert!(said.contains("as SQL_ASCII and not as UTF8: nothing was applied"), "{said}");
+    let (code, told, said) = ends(&url, &["doctor"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(told.contains("encoding") && told.contains("template template0"), "{told}");
+    database.run(&format!("drop database {name} with (force)")).await;
+}
+
+/// As a provider leaves a database whose disk is full.
+#[tokio::test]
+async fn a_database_that_takes_no_writes_is_told_by_doctor() {
+    let database = TestDatabase::new().await;
+    let name = database.name();
+    database.run(&format!("alter database {name} set default_transaction_read_only = on")).await;
+
+    let (code, told, said) = ends(&database.url(), &["doctor", "--json"]);
+
+    assert_eq!(code, Some(1), "{said}");
+    let found = document(&told);
+    let checks = found["checks"].as_array().expect("a list");
+    let writes = checks.iter().find(|check| check["check"] == "writes").expect("they are looked at");
+    assert_eq!(writes["level"], "failure");
+    assert!(writes["words"].as_str().is_some_and(|words| words.contains("default_transaction_read_only")));
 }
 
 #[tokio::test]

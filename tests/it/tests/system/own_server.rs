@@ -24,7 +24,7 @@ impl OwnServer {
             std::os::unix::fs::chown(&home, Some(uid), Some(gid)).expect("root may give it away");
         }
         let server = Self { bin: programs(), home, lent };
-        server.run("initdb", &["-D", &server.data(), "-U", "postgres", "-A", "trust"]);
+        server.run("initdb", &["-D", &server.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8"]);
         server.up();
         server
     }

@@ -6,7 +6,7 @@ use super::super::text::{Sentence, stem};
 use super::FEATURES;
 
 /// A sentence as far as it is weighed.
-pub(super) struct Read<'s> {
+pub(in crate::embedded) struct Read<'s> {
     speaker: Option<&'s str>,
     words: Vec<Word>,
     asks: bool,
@@ -24,7 +24,7 @@ struct Word {
 const LONGEST: usize = 60;
 
 /// Reads `sentences`.
-pub(super) fn read<'s>(sentences: &'s [Sentence<'_>]) -> Vec<Read<'s>> {
+pub(in crate::embedded) fn read<'s>(sentences: &'s [Sentence<'_>]) -> Vec<Read<'s>> {
     let mut speakers: Vec<String> = Vec::new();
     for speaker in sentences.iter().filter_map(|sentence| sentence.speaker) {
         let name = speaker.to_lowercase();
@@ -116,7 +116,7 @@ fn kind_of(lower: &str, token: &str) -> Option<&'static str> {
     if lower.ends_with("ing") && base_of_gerund(lower).is_some_and(|base| is_task_verb(&base)) {
         return Some("~doing");
     }
-    if base_of_participle(lower).is_some_and(|base| is_task_verb(&base)) {
+    if base_of_participle(lower).is_some_and(is_task_verb) {
         return Some("~done");
     }
     Some(if lower.ends_with("ing") {
@@ -135,7 +135,7 @@ fn kind_of(lower: &str, token: &str) -> Option<&'static str> {
 }
 
 /// The features of the sentence at `at`.
-pub(super) fn of(sentences: &[Read<'_>], at: usize) -> Vec<usize> {
+pub(in crate::embedded) fn of(sentences: &[Read<'_>], at: usize) -> Vec<usize> {
     let mut features = Features(Vec::with_capacity(200));
     let Some(sentence) = sentences.get(at) else { return features.0 };
     let words = &sentence.words;
@@ -169,7 +169,7 @@ pub(super) fn of(sentences: &[Read<'_>], at: usize) -> Vec<usize> {
 }
 
 /// What `rule` reads in the sentence at `at`, with how that begins.
-pub(super) fn of_rule(sentences: &[Read<'_>], at: usize, rule: &str) -> Vec<usize> {
+pub(in crate::embedded) fn of_rule(sentences: &[Read<'_>], at: usize, rule: &str) -> Vec<usize> {
     let mut features = Features(Vec::with_capacity(4));
     let Some(sentence) = sentences.get(at) else { return features.0 };
     let kinds: Vec<&str> = sentence.words.iter().take(2).map(|word| word.kind.as_str()).collect();

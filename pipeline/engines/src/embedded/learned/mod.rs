@@ -3,20 +3,18 @@
 //! Rules find what they were written for. How people put the rest has no end of forms, so a linear model weighs the words
 //! of a sentence, their order, and the sentences beside it. It was trained on the sentences of `corpus/taught`, and its
 //! weights stand in `model/weights.bin`: signed bytes, one for each label of each hashed feature, of which
-//! the sum in [`UNIT`]s is the logarithm of the odds. `training` makes them; a test holds that they are made of those sentences.
+//! the sum in [`UNIT`]s is the logarithm of the odds. The module `training` makes them, and a test holds that they are made of those sentences.
 
-mod features;
-#[cfg(test)]
-mod training;
+pub(super) mod features;
 
 use super::text::Sentence;
 
 /// How many features there are: as many as their hashes tell apart.
-const FEATURES: usize = 1 << 16;
+pub(super) const FEATURES: usize = 1 << 16;
 /// What a sentence may name, in the order of the weights.
-const LABELS: usize = 3;
+pub(super) const LABELS: usize = 3;
 /// A weight of one.
-const UNIT: f32 = 1.0 / 32.0;
+pub(super) const UNIT: f32 = 1.0 / 32.0;
 
 static WEIGHTS: &[u8] = include_bytes!("../../../model/weights.bin");
 

@@ -1,14 +1,16 @@
 //! How the weights are made: logistic regression by AdaGrad over the sentences of `corpus/taught`, in a fixed order.
 
+#![allow(clippy::unwrap_used, clippy::cast_precision_loss, reason = "tests")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use records::{Line, Talk};
 
-use super::super::dates::{DayOrder, Reference};
-use super::super::items;
-use super::super::text::{Sentence, sentences};
-use super::{FEATURES, LABELS, UNIT, features};
+use super::dates::{DayOrder, Reference};
+use super::items;
+use super::learned::{FEATURES, LABELS, UNIT, features};
+use super::text::{Sentence, sentences};
 
 /// How often each sentence is looked at. More rounds learn the sentences by heart.
 const ROUNDS: usize = 4;
@@ -46,7 +48,7 @@ fn conversation(text: &str) -> Vec<Example> {
         lines.push(Line { speaker, text: said.to_owned(), is_user: false });
         labels.push(["T", "E", "M"].map(|name| names.contains(name)));
     }
-    let talk = Talk { lines, ..super::super::tests::talk("") };
+    let talk = Talk { lines, ..super::tests::talk("") };
     let all: Vec<Sentence<'_>> = sentences(&talk);
     let read = features::read(&all);
     let rules = items::read_by_rules(&all, &Reference::of(&talk, DayOrder::default()));

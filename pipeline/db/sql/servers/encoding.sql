@@ -1,0 +1,2 @@
+-- How the database stores texts.
+select current_setting('server_encoding')
