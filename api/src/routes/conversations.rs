@@ -158,7 +158,8 @@ async fn one(
     if with_photos {
         caller.account.has_room()?;
         let view = find(&state, &caller.user, &id, with_transcript).await?;
-        let photos = state.ledger.store().photos(&caller.user, &id).await?;
+        let reserve = |bytes| caller.account.hold_for_answer(bytes);
+        let photos = state.ledger.store().photos_within(&caller.user, &id, reserve).await??;
         let shape = shapes::conversation_with_photos(&view, with_transcript, &photos);
         return Ok(tagged::answer_json(&asked, caller.account.json(&shape)?));
     }

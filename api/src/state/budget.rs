@@ -1,7 +1,7 @@
 //! Bounds the memory that request bodies and unsent answers take (`LISTEN_MEMORY_BUDGET`), in all and for one user.
 //!
 //! A body is reserved for as it arrives and until its request is done; the JSON values that are made of it while they are
-//! parsed; the transcripts of a page before they are loaded; an answer until its last byte is written to the socket or its
+//! parsed; the transcripts of a page and the pictures of a conversation before they are loaded; an answer until its last byte is written to the socket or its
 //! connection is closed. What does not fit is refused with 503 and never waited for: a request that waits holds memory, too.
 
 use std::{

@@ -114,6 +114,34 @@ async fn unread_answers_of_one_user_are_bounded_and_other_users_are_served() {
 }
 
 #[tokio::test]
+async fn pictures_for_which_there_is_no_room_are_not_loaded() {
+    let (bench, registry) = bench().await;
+    say(&bench, "ann", 1, 40 * 1_024).await;
+    bench
+        .run(
+            "insert into photos (user_id, conversation_id, photo_id, base64) \
+                 select 'ann', 'ann-1', 'p' || n, repeat('x', 30 * 1024) from generate_series(1, 4) n",
+        )
+        .await;
+    let path = format!("{P}/conversations/ann-1");
+    let shown = bench.get(&format!("{path}?include_photos=true")).await;
+    assert_eq!(shown.body["photos"].as_array().map(Vec::len), Some(4));
+    let mut unsent = Vec::new();
+    for _ in 0..4 {
+        unsent.push(unread(&bench, &bench.key, "GET", &format!("{path}?include_transcript=true")).await);
+    }
+    assert!(held(&registry) > 160e3 && held(&registry) < 200e3, "{}", held(&registry));
+    // To load them would fail from here on.
+    bench.run("alter table photos rename column description to gone").await;
+    let refused = unread(&bench, &bench.key, "GET", &format!("{path}?include_photos=true")).await;
+    assert!(is_overloaded(refused).await);
+    drop(unsent);
+    let failed = unread(&bench, &bench.key, "GET", &format!("{path}?include_photos=true")).await;
+    assert!(failed.status().is_server_error() && !is_overloaded(failed).await, "with room they are loaded");
+    assert_eq!(held(&registry), 0.0);
+}
+
+#[tokio::test]
 async fn all_users_together_hold_no_more_than_the_budget() {
     let (bench, registry) = bench().await;
     let mut answers = Vec::new();

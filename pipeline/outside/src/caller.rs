@@ -12,6 +12,7 @@ use crate::clients::{CannotSend, Clients};
 use crate::guard::{Guard, Reach};
 use crate::lookup::{Lookup, SystemLookup};
 use crate::names::Names;
+use crate::resolver::reaching;
 use crate::sender::{header_map, is_refused_address};
 
 /// The longest header that is kept.
@@ -96,8 +97,7 @@ impl Caller {
     /// # Errors
     /// [`CannotSend`].
     pub fn with_lookup(guard: Guard, lookup: Arc<dyn Lookup>) -> Result<Self, CannotSend> {
-        let names = Names::new(lookup);
-        Ok(Self { clients: Clients::new(&guard, &names, None)?, guard, names })
+        Ok(Self { names: Names::new(lookup), clients: Clients::new(&guard, None)?, guard })
     }
 
     /// Calls once, never twice, for `user`, whose names share a bounded part of the look-ups.
@@ -122,20 +122,17 @@ impl Caller {
             return Heard::Refused;
         };
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        if let Some(name) = call.url.domain()
-            && let Err(error) = self.names.find(user, name).await
-        {
-            return match error.kind() {
-                io::ErrorKind::TimedOut => Heard::Timeout,
-                _ => Heard::Unreachable,
-            };
-        }
+        let found = match self.names.of(user, &call.url).await {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => return Heard::Timeout,
+            Err(_) => return Heard::Unreachable,
+        };
         let request = self.clients.of(reach).request(method(call.verb), call.url).headers(headers);
         let request = match call.body {
             Some(body) => request.body(body),
             None => request,
         };
-        match request.send().await {
+        match reaching(found, request.send()).await {
             Ok(response) => {
                 *value = header_of(&response, kept);
                 read(response, call.max_bytes).await

@@ -1,4 +1,4 @@
-//! The clients that all guarded calls share: no redirects, no proxy, a resolver of our own.
+//! The clients that all guarded calls share: no redirects, no proxy, a resolver that looks nothing up.
 
 use std::time::Duration;
 
@@ -6,10 +6,9 @@ use reqwest::Client;
 use reqwest::redirect::Policy;
 
 use crate::guard::{Guard, Reach};
-use crate::names::Names;
 use crate::resolver::GuardedResolver;
 
-/// Until a connection (name, TCP, TLS) stands.
+/// Until a connection (TCP, TLS) stands.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Kept open per receiver: calls of one endpoint are few at a time (DECISIONS §6).
 const IDLE_PER_HOST: usize = 2;
@@ -28,9 +27,9 @@ pub(crate) struct Clients {
 
 impl Clients {
     /// Clients whose calls end after `timeout`, where there is one.
-    pub(crate) fn new(guard: &Guard, names: &Names, timeout: Option<Duration>) -> Result<Self, CannotSend> {
+    pub(crate) fn new(guard: &Guard, timeout: Option<Duration>) -> Result<Self, CannotSend> {
         let client = |reach| {
-            let resolver = GuardedResolver { guard: guard.clone(), reach, names: names.clone() };
+            let resolver = GuardedResolver { guard: guard.clone(), reach };
             let builder = Client::builder()
                 .dns_resolver(resolver)
                 .redirect(Policy::none())

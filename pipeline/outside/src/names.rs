@@ -1,11 +1,12 @@
 //! Resolves names with a time limit and in bounded numbers, once for all who ask for the same name, and remembers the answers for
-//! a short while. A slow name server costs its own user's calls their time, and other users' calls nothing.
+//! a short while. A slow name server costs its own user's calls their time, and other users' calls nothing: a look-up is shared
+//! once it runs, and each user waits for a place of the user's own until then.
 
 use std::{
     collections::HashMap,
     io,
     net::IpAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -13,8 +14,9 @@ use futures::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
+use reqwest::Url;
 use tokio::{
-    sync::Semaphore,
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout},
 };
 
@@ -40,23 +42,31 @@ pub(crate) struct Names(Arc<Inner>);
 
 struct Inner {
     lookup: Arc<dyn Lookup>,
-    at_once: Semaphore,
+    at_once: Arc<Semaphore>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     names: HashMap<String, Known>,
-    /// Of users with look-ups under way.
+    /// Of users with look-ups under way, or waiting for a place.
     users: HashMap<String, Arc<Semaphore>>,
 }
 
+#[derive(Clone)]
 enum Known {
     Running(Shared<BoxFuture<'static, Found>>),
     Answered { found: Found, until: Instant },
 }
 
 impl Known {
+    async fn found(self) -> Found {
+        match self {
+            Self::Running(running) => running.await,
+            Self::Answered { found, .. } => found,
+        }
+    }
+
     /// A look-up that panicked has ended without an answer.
     fn is_current(&self, now: Instant) -> bool {
         match self {
@@ -74,37 +84,74 @@ impl std::fmt::Debug for Names {
 
 impl Names {
     pub(crate) fn new(lookup: Arc<dyn Lookup>) -> Self {
-        Self(Arc::new(Inner { lookup, at_once: Semaphore::new(AT_ONCE), state: Mutex::default() }))
+        Self(Arc::new(Inner { lookup, at_once: Semaphore::new(AT_ONCE).into(), state: Mutex::default() }))
+    }
+
+    /// The addresses of `url`'s host, for a call of `user`'s; none where they stand in it.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub(crate) async fn of(&self, user: &str, url: &Url) -> io::Result<Arc<[IpAddr]>> {
+        match url.domain() {
+            Some(name) => self.find(user, name).await,
+            None => Ok(Arc::default()),
+        }
     }
 
     /// The addresses of `name`, for a call of `user`'s. Addresses are remembered, not whether they may be called.
     ///
     /// # Errors
     /// What the look-up says; [`io::ErrorKind::TimedOut`] after three seconds.
-    pub(crate) async fn find(&self, user: &str, name: &str) -> io::Result<Arc<[IpAddr]>> {
-        let found = match self.known_or_begun(user, name) {
-            Known::Answered { found, .. } => found,
-            Known::Running(running) => {
-                timeout(TIME_LIMIT, running).await.unwrap_or(Err(io::ErrorKind::TimedOut))
+    async fn find(&self, user: &str, name: &str) -> io::Result<Arc<[IpAddr]>> {
+        let found = async {
+            let known = self.0.known(name);
+            match known {
+                Some(known) => known.found().await,
+                None => {
+                    let places = self.0.places(user).await?;
+                    self.0.known_or_begun(name, places).found().await
+                }
             }
         };
+        let found = timeout(TIME_LIMIT, found).await.unwrap_or(Err(io::ErrorKind::TimedOut));
         found.map_err(io::Error::from)
     }
+}
 
-    fn known_or_begun(&self, user: &str, name: &str) -> Known {
+/// One of a user's, and one of all; the look-up gives them back.
+type Places = (OwnedSemaphorePermit, OwnedSemaphorePermit);
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known(&self, name: &str) -> Option<Known> {
+        self.state().known(name, Instant::now())
+    }
+
+    async fn places(&self, user: &str) -> Result<Places, io::ErrorKind> {
+        let of_user = {
+            let mut state = self.state();
+            state.users.retain(|_, of_user| Arc::strong_count(of_user) > 1);
+            let of_user =
+                state.users.entry(user.to_owned()).or_insert_with(|| Semaphore::new(PER_USER).into());
+            Arc::clone(of_user)
+        };
+        let closed = |_| io::ErrorKind::Other;
+        let of_user = of_user.acquire_owned().await.map_err(closed)?;
+        Ok((of_user, Arc::clone(&self.at_once).acquire_owned().await.map_err(closed)?))
+    }
+
+    /// What has become known since, or a look-up in these places.
+    fn known_or_begun(self: &Arc<Self>, name: &str, places: Places) -> Known {
         let now = Instant::now();
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match state.names.get(name).filter(|known| known.is_current(now)) {
-            Some(Known::Running(running)) => return Known::Running(running.clone()),
-            Some(Known::Answered { found, until }) => {
-                return Known::Answered { found: found.clone(), until: *until };
-            }
-            None => {}
+        let mut state = self.state();
+        if let Some(known) = state.known(name, now) {
+            return known;
         }
-        state.users.retain(|_, of_user| Arc::strong_count(of_user) > 1);
-        let of_user = state.users.entry(user.to_owned()).or_insert_with(|| Semaphore::new(PER_USER).into());
-        let lookup = tokio::spawn(Arc::clone(&self.0).look_up(Arc::clone(of_user), name.to_owned()));
-        // A task of its own: it ends, and frees its place, whatever becomes of those who wait for it.
+        let lookup = tokio::spawn(Arc::clone(self).look_up(places, name.to_owned()));
+        // A task of its own: it ends, and frees its places, whatever becomes of those who wait for it.
         let running = async { lookup.await.unwrap_or(Err(io::ErrorKind::Other)) }.boxed().shared();
         if state.names.len() >= REMEMBERED {
             state.names.retain(|_, known| matches!(known, Known::Running(_)) && known.is_current(now));
@@ -112,28 +159,19 @@ impl Names {
         state.names.insert(name.to_owned(), Known::Running(running.clone()));
         Known::Running(running)
     }
+
+    async fn look_up(self: Arc<Self>, _until_known: Places, name: String) -> Found {
+        let found = self.lookup.lookup(&name).await.map(Arc::from).map_err(|error| error.kind());
+        let lasts = if found.is_ok() { FOUND_FOR } else { MISSING_FOR };
+        let until = Instant::now() + lasts;
+        self.state().names.insert(name, Known::Answered { found: found.clone(), until });
+        found
+    }
 }
 
-impl Inner {
-    async fn look_up(self: Arc<Self>, of_user: Arc<Semaphore>, name: String) -> Found {
-        let places = async { (of_user.acquire().await, self.at_once.acquire().await) };
-        let (found, is_answer) = match timeout(TIME_LIMIT, places).await {
-            Ok(_places) => {
-                let found = self.lookup.lookup(&name).await;
-                (found.map(Arc::from).map_err(|error| error.kind()), true)
-            }
-            // No look-up was made.
-            Err(_) => (Err(io::ErrorKind::TimedOut), false),
-        };
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_answer {
-            let lasts = if found.is_ok() { FOUND_FOR } else { MISSING_FOR };
-            let until = Instant::now() + lasts;
-            state.names.insert(name, Known::Answered { found: found.clone(), until });
-        } else {
-            state.names.remove(&name);
-        }
-        found
+impl State {
+    fn known(&self, name: &str, now: Instant) -> Option<Known> {
+        self.names.get(name).filter(|known| known.is_current(now)).cloned()
     }
 }
 
@@ -211,6 +249,29 @@ mod tests {
         let state = names.0.state.lock().unwrap();
         let running = state.names.values().filter(|known| matches!(known, Known::Running(_))).count();
         assert_eq!(running, 0, "what never had its turn is forgotten");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_name_that_waits_behind_slow_ones_of_a_user_is_found_by_another_at_once_and_then_by_both() {
+        let (server, names) = names();
+        let ask = |name: &'static str| {
+            let names = names.clone();
+            tokio::spawn(async move { kind(&names, "ann", name).await })
+        };
+        let slow = ["slow.one", "slow.two"].map(ask);
+        tokio::task::yield_now().await;
+        let anns = ask("hooks.example");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(server.asked.load(Ordering::SeqCst), PER_USER, "ann's other name waits for a place");
+        let began = Instant::now();
+        assert_eq!(kind(&names, "bob", "hooks.example").await, Ok(1));
+        assert!(began.elapsed() < Duration::from_millis(50), "{:?}", began.elapsed());
+        assert_eq!(kind(&names, "ann", "hooks.example").await, Ok(1), "what bob found is ann's, too");
+        assert_eq!(server.asked.load(Ordering::SeqCst), PER_USER + 1);
+        assert_eq!(anns.await.unwrap(), Err(io::ErrorKind::TimedOut), "it had no place in time");
+        for asked in slow {
+            assert_eq!(asked.await.unwrap(), Err(io::ErrorKind::TimedOut));
+        }
     }
 
     #[tokio::test(start_paused = true)]

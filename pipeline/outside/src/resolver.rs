@@ -1,14 +1,24 @@
-//! Resolves names for a [`crate::Sender`] and keeps the addresses that its guard permits.
+//! Tells a client the addresses that its caller found for a name, and of them those that the guard permits.
 
+use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::{fmt, io};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use crate::{
-    guard::{Guard, Reach},
-    names::Names,
-};
+use crate::guard::{Guard, Reach};
+
+tokio::task_local! {
+    /// The addresses of the name that is called. A resolver sees a name, but not for whom: it could look it up only at the cost
+    /// of other users.
+    static FOUND: Arc<[IpAddr]>;
+}
+
+/// Makes `call`, which connects to some of the addresses `found` for its name.
+pub(crate) async fn reaching<T>(found: Arc<[IpAddr]>, call: impl Future<Output = T>) -> T {
+    FOUND.scope(found, call).await
+}
 
 /// The error that stands in a failed call's chain when every address of a name was refused.
 #[derive(Clone, Copy, Debug)]
@@ -20,14 +30,13 @@ impl fmt::Display for NoPermittedAddress {
     }
 }
 
-impl std::error::Error for NoPermittedAddress {}
+impl Error for NoPermittedAddress {}
 
 /// A resolver for one scheme. The connection is made to the very addresses judged here, so a name whose
 /// answer changes from look-up to look-up cannot slip through.
 pub(crate) struct GuardedResolver {
     pub(crate) guard: Guard,
     pub(crate) reach: Reach,
-    pub(crate) names: Names,
 }
 
 impl GuardedResolver {
@@ -42,25 +51,24 @@ impl GuardedResolver {
         }
         found
     }
+
+    fn addresses(&self, found: &[IpAddr]) -> Result<Addrs, Box<dyn Error + Send + Sync>> {
+        if found.is_empty() {
+            return Err(io::Error::from(io::ErrorKind::NotFound).into());
+        }
+        let chosen = Self::choose(&self.guard, self.reach, found.to_vec());
+        if chosen.is_empty() {
+            return Err(NoPermittedAddress.into());
+        }
+        // Port 0 stands for the port of the URL.
+        Ok(Box::new(chosen.into_iter().map(|address| SocketAddr::new(address, 0))))
+    }
 }
 
 impl Resolve for GuardedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let (guard, reach, names) = (self.guard.clone(), self.reach, self.names.clone());
-        Box::pin(async move {
-            // The sender has just resolved it: this is what it found.
-            let found = names.find("", name.as_str()).await?;
-            if found.is_empty() {
-                return Err(io::Error::from(io::ErrorKind::NotFound).into());
-            }
-            let chosen = Self::choose(&guard, reach, found.to_vec());
-            if chosen.is_empty() {
-                return Err(NoPermittedAddress.into());
-            }
-            // Port 0 stands for the port of the URL.
-            let addresses: Addrs = Box::new(chosen.into_iter().map(|address| SocketAddr::new(address, 0)));
-            Ok(addresses)
-        })
+    fn resolve(&self, _: Name) -> Resolving {
+        let addresses = FOUND.try_with(|found| self.addresses(found));
+        Box::pin(async { addresses.unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::NotFound).into())) })
     }
 }
 
@@ -69,6 +77,21 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_call_is_told_what_it_found_and_no_other_is() {
+        let resolver = GuardedResolver { guard: Guard::new(Vec::new()), reach: Reach::Https };
+        let resolved =
+            || async { resolver.resolve("hooks.example".parse().unwrap()).await.map(Iterator::collect) };
+        let found = |address: [u8; 4]| Arc::from([IpAddr::from(address)]);
+        let (one, other) = tokio::join!(
+            reaching(found([8, 8, 8, 8]), resolved()),
+            reaching(found([9, 9, 9, 9]), resolved()),
+        );
+        let expected = |address: [u8; 4]| vec![SocketAddr::from((address, 0))];
+        assert_eq!((one.unwrap(), other.unwrap()), (expected([8, 8, 8, 8]), expected([9, 9, 9, 9])));
+        assert!(resolved().await.is_err(), "it looks nothing up");
+    }
 
     #[test]
     fn over_https_the_public_addresses_of_a_name_are_kept_and_over_http_one_stranger_refuses_it() {

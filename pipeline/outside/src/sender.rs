@@ -13,7 +13,7 @@ use crate::clients::{CannotSend, Clients};
 use crate::guard::{Guard, Reach};
 use crate::lookup::{Lookup, SystemLookup};
 use crate::names::Names;
-use crate::resolver::NoPermittedAddress;
+use crate::resolver::{NoPermittedAddress, reaching};
 use crate::retry_after::retry_after;
 
 /// The whole call, the reading of the answer included.
@@ -58,8 +58,7 @@ impl Sender {
 
     /// The same with another resolver.
     pub fn with_lookup(guard: Guard, lookup: Arc<dyn Lookup>) -> Result<Self, CannotSend> {
-        let names = Names::new(lookup);
-        Ok(Self { clients: Clients::new(&guard, &names, Some(TOTAL_TIMEOUT))?, guard, names })
+        Ok(Self { names: Names::new(lookup), clients: Clients::new(&guard, Some(TOTAL_TIMEOUT))?, guard })
     }
 
     /// Posts `body` once, never twice, for `user`, whose names share a bounded part of the look-ups. `now` is what a date in
@@ -78,15 +77,13 @@ impl Sender {
         else {
             return Answer::Refused;
         };
-        if let Some(name) = url.domain()
-            && let Err(error) = self.names.find(user, name).await
-        {
-            return match error.kind() {
-                io::ErrorKind::TimedOut => Answer::Timeout,
-                _ => Answer::Unreachable,
-            };
-        }
-        match self.clients.of(reach).post(url.clone()).headers(headers).body(body).send().await {
+        let found = match self.names.of(user, url).await {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => return Answer::Timeout,
+            Err(_) => return Answer::Unreachable,
+        };
+        let request = self.clients.of(reach).post(url.clone()).headers(headers).body(body);
+        match reaching(found, request.send()).await {
             Ok(response) => {
                 let answer = status_of(&response, now);
                 read_to_limit(response).await;

@@ -151,15 +151,14 @@ async fn start(
             in_flight: replay.in_flight,
         };
         if let Started::Running(view) = begin(operations, &order, &replay.cause).await? {
-            if !replay.detach {
-                anstream::eprintln!(
-                    "{}replay {} of {}; it goes on without this command: `listen replays watch {}`",
-                    label(operations),
-                    view.operation_id,
-                    several(view.items.into(), "job", "jobs"),
-                    view.operation_id
-                );
-            }
+            // At once: the next shard may fail, and this one's replay goes on.
+            anstream::eprintln!(
+                "{}replay {} of {}; it goes on without this command: `listen replays watch {}`",
+                label(operations),
+                view.operation_id,
+                several(view.items.into(), "job", "jobs"),
+                view.operation_id
+            );
             begun.push((operations, view));
         }
     }

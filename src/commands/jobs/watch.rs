@@ -13,8 +13,9 @@ use serde_json::json;
 use super::{no_job, show};
 use crate::commands::{
     outage::Outage,
+    over_shards::each,
     stdout::{plain, say, unread},
-    table::{print_line, there},
+    table::print_line,
     times::time,
 };
 
@@ -45,14 +46,12 @@ pub(super) async fn job(
     until_ended(watch_job(operations, watch, id, as_json)).await
 }
 
-/// Watches the queues, over all of the shards.
+/// Watches the queues, over all of the shards that answer.
 ///
 /// # Errors
-/// As [`until_ended`].
+/// As [`until_ended`], and when no shard answers.
 pub(super) async fn queues(shards: &[Operations], watch: &Watch, as_json: bool) -> anyhow::Result<()> {
-    for shard in shards {
-        there(shard).await?;
-    }
+    each(shards, async |_| Ok(())).await?;
     until_ended(queues::watch(shards, watch, as_json)).await
 }
 

@@ -50,7 +50,7 @@ reads! { db, store, outbox, ledger, operations, about:
     store.conversations_within(&about.user, &ConversationFilter::default(), |_| Ok::<(), ()>(()));
     store.conversation(&about.user, &conversation(&about.user), true);
     store.in_progress(&about.user); store.list_live(None, 9); store.parked_jobs(&about.user, 9);
-    store.photos(&about.user, &conversation(&about.user)); store.undescribed_photos(&about.user, &conversation(&about.user));
+    store.photos_within(&about.user, &conversation(&about.user), |_| Ok::<(), ()>(())); store.undescribed_photos(&about.user, &conversation(&about.user));
     store.photo_descriptions(&about.user, &conversation(&about.user)); store.due_live(std::time::Duration::ZERO, None, 9);
     store.action_items(&about.user, &ItemFilter::default());
     store.action_items_named(&about.user, &["i".to_owned()]);

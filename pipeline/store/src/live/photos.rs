@@ -2,6 +2,7 @@
 
 use db::Error;
 use records::{ConversationId, Timestamp, UserId};
+use sqlx::PgConnection;
 
 use super::{LiveLost, hold};
 use crate::{Store, budgets::Charge};
@@ -52,11 +53,7 @@ impl Store {
                 if let Err(lost) = hold(&mut transaction, user, conversation, epoch).await? {
                     return Ok(Err(PhotoRefusal::Lost(lost)));
                 }
-                let (stored, bytes): (i64, i64) = sqlx::query_as(include_str!("../../sql/photos/held.sql"))
-                    .bind(user.as_str())
-                    .bind(conversation.as_str())
-                    .fetch_one(&mut *transaction)
-                    .await?;
+                let (stored, bytes) = held(&mut transaction, user, conversation).await?;
                 if stored >= MOST || bytes + base64.len() as i64 > MOST_BYTES {
                     return Ok(Err(PhotoRefusal::TooMany));
                 }
@@ -87,13 +84,27 @@ impl Store {
             .await
     }
 
-    /// The pictures of a conversation, oldest first.
-    pub async fn photos(&self, user: &UserId, conversation: &ConversationId) -> Result<Vec<Photo>, Error> {
-        Ok(sqlx::query_as(include_str!("../../sql/photos/list.sql"))
+    /// The pictures of a conversation, oldest first; `reserve` is asked for the memory that they take before they are loaded.
+    /// Returns its refusal.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn photos_within<R>(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        reserve: impl FnOnce(usize) -> Result<(), R>,
+    ) -> Result<Result<Vec<Photo>, R>, Error> {
+        let mut snapshot = self.db.begin_reading().await?;
+        let (_, bytes) = held(&mut snapshot, user, conversation).await?;
+        if let Err(refused) = reserve(usize::try_from(bytes).unwrap_or(usize::MAX)) {
+            return Ok(Err(refused));
+        }
+        Ok(Ok(sqlx::query_as(include_str!("../../sql/photos/list.sql"))
             .bind(user.as_str())
             .bind(conversation.as_str())
-            .fetch_all(self.db.pool())
-            .await?)
+            .fetch_all(&mut *snapshot)
+            .await?))
     }
 
     /// The oldest pictures of a conversation that have no description, at most 20 and 6 MiB: ids and base64, oldest first.
@@ -123,4 +134,17 @@ impl Store {
             .fetch_all(self.db.pool())
             .await?)
     }
+}
+
+/// How many pictures a conversation has, and the bytes of their base64.
+async fn held(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<(i64, i64), Error> {
+    Ok(sqlx::query_as(include_str!("../../sql/photos/held.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_one(connection)
+        .await?)
 }

@@ -3,18 +3,21 @@
 
 use std::{io::IsTerminal, time::Duration};
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, stream};
 use operations::{Operations, Overview};
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::Watch;
-use crate::commands::{
-    outage::Outage,
-    over_shards::AT_ONCE,
-    stdout::say,
-    table::print_line,
-    times::{ago, time},
+use crate::{
+    commands::{
+        outage::Outage,
+        over_shards::{AT_ONCE, label},
+        stdout::say,
+        table::print_line,
+        times::{ago, time},
+    },
+    exit::Exit,
 };
 
 /// How often a line is written although no count changed, while a ready job waits and lines cannot be rewritten.
@@ -38,43 +41,102 @@ struct Told {
     at: Instant,
 }
 
+impl Told {
+    /// Something else was written below it.
+    fn outdated(self) -> Self {
+        Self { counts: Vec::new(), ..self }
+    }
+}
+
+/// What one look saw.
+struct Look<'a> {
+    /// Over the shards that answered.
+    sum: Overview,
+    away: Vec<(&'a Operations, db::Error)>,
+}
+
+impl Look<'_> {
+    /// The numbers of the shards that did not answer.
+    fn without(&self) -> Vec<u16> {
+        self.away.iter().map(|(shard, _)| shard.db().shard().number).collect()
+    }
+}
+
 /// Looks until it has looked often enough.
 ///
 /// # Errors
-/// When the database does not answer, or no longer does.
+/// When the database does not answer, or no longer does; at the end, when a shard did not answer the last look.
 pub(super) async fn watch(shards: &[Operations], watch: &Watch, as_json: bool) -> anyhow::Result<()> {
     let rewrites = !as_json && std::io::stdout().is_terminal();
     let mut outage = Outage::default();
     let mut last: Option<Told> = None;
-    for look in 1.. {
-        match outage.retry(sum_of(shards).await)? {
-            Some(overview) => {
-                let counts: Vec<i64> = overview.gauges.jobs.iter().map(|(_, count)| *count).collect();
-                let line = line(last.as_ref(), &counts, overview.gauges.oldest_ready_age, rewrites);
+    let mut without = Vec::new();
+    for number in 1.. {
+        match outage.retry(look(shards).await)? {
+            Some(look) => {
+                if look.without() != without {
+                    without = look.without();
+                    tell_missing(&look, as_json)?;
+                    last = last.map(Told::outdated);
+                }
+                let gauges = &look.sum.gauges;
+                let counts: Vec<i64> = gauges.jobs.iter().map(|(_, count)| *count).collect();
+                let line = line(last.as_ref(), &counts, gauges.oldest_ready_age, rewrites);
                 if line != Line::None {
-                    tell(&overview, line, last.is_none(), as_json)?;
+                    tell(&look.sum, &without, line, last.is_none(), as_json)?;
                     last = Some(Told { counts, at: Instant::now() });
                 }
             }
             // What is said of the outage stands below the last line now.
-            None => last = last.map(|told| Told { counts: Vec::new(), ..told }),
+            None => last = last.map(Told::outdated),
         }
-        if !watch.wait(look).await {
+        if !watch.wait(number).await {
             break;
         }
     }
-    Ok(())
+    match without.is_empty() {
+        true => Ok(()),
+        false => {
+            Err(Exit::Unavailable(format!("not every shard answered: nothing of {}", named(&without))).into())
+        }
+    }
 }
 
-/// The overview of all shards: a sum that lacks one would look like jobs that went away.
-async fn sum_of(shards: &[Operations]) -> Result<Overview, db::Error> {
+/// The overview of all shards that answer; fails when none does.
+async fn look(shards: &[Operations]) -> Result<Look<'_>, db::Error> {
     let looks = shards.iter().map(async |shard| shard.overview().await);
-    let looks: Vec<Overview> = stream::iter(looks).buffered(AT_ONCE).try_collect().await?;
-    let sum = looks.into_iter().reduce(|mut sum, look| {
-        sum.add(&look);
-        sum
-    });
-    sum.ok_or(db::Error::Contended { doing: "reading the overview" })
+    let looks: Vec<Result<Overview, db::Error>> = stream::iter(looks).buffered(AT_ONCE).collect().await;
+    let (mut sum, mut away) = (None::<Overview>, Vec::new());
+    for (shard, look) in shards.iter().zip(looks) {
+        match (look, &mut sum) {
+            (Ok(look), Some(sum)) => sum.add(&look),
+            (Ok(look), None) => sum = Some(look),
+            (Err(error), _) if error.is_passing() => away.push((shard, error)),
+            (Err(error), _) => return Err(error),
+        }
+    }
+    match sum {
+        Some(sum) => Ok(Look { sum, away }),
+        None => {
+            Err(away.pop().map_or(db::Error::Contended { doing: "reading the overview" }, |(_, error)| error))
+        }
+    }
+}
+
+fn named(shards: &[u16]) -> String {
+    shards.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Whose jobs are not in the sum from here on: else they would look like jobs that went away.
+fn tell_missing(look: &Look<'_>, as_json: bool) -> anyhow::Result<()> {
+    for (shard, error) in &look.away {
+        anstream::eprintln!("{}{error}: the sum is without it", label(shard));
+    }
+    match look.without().as_slice() {
+        _ if as_json => Ok(()),
+        [] => say!("with all shards:"),
+        without => say!("without shard {}:", named(without)),
+    }
 }
 
 fn line(last: Option<&Told>, counts: &[i64], oldest_ready: f64, rewrites: bool) -> Line {
@@ -88,13 +150,13 @@ fn line(last: Option<&Told>, counts: &[i64], oldest_ready: f64, rewrites: bool) 
     }
 }
 
-fn tell(overview: &Overview, line: Line, first: bool, as_json: bool) -> anyhow::Result<()> {
+fn tell(overview: &Overview, without: &[u16], line: Line, first: bool, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let jobs: serde_json::Map<String, serde_json::Value> =
             overview.gauges.jobs.iter().map(|(status, count)| ((*status).to_owned(), json!(count))).collect();
         return print_line(&json!({
             "at": time(overview.at), "jobs": jobs, "living_processes": overview.living,
-            "oldest_ready_age_seconds": overview.gauges.oldest_ready_age,
+            "oldest_ready_age_seconds": overview.gauges.oldest_ready_age, "without_shards": without,
         }));
     }
     if first {

@@ -25,8 +25,12 @@ async fn a_bulk_replay_outlives_the_process_that_works_on_it() {
     assert_eq!((&preview["jobs"], &preview["codes"]["model_rejected"]), (&json!(DEAD), &json!(DEAD)));
 
     let words = ["jobs", "replay", "--all", "--rate", "60", "--in-flight", "2", "--detach", "--yes"];
-    let started = listed(&world, &[&words[..], &["--reason", "the model is back"]].concat());
+    let words = [&words[..], &["--reason", "the model is back", "--json"]].concat();
+    let begun = binary::command(&world.url, &words);
+    let started: Value = serde_json::from_slice(&begun.stdout).expect("one document");
     let id = started["replay_id"].as_str().expect("a replay has an id").to_owned();
+    let said = String::from_utf8_lossy(&begun.stderr);
+    assert!(said.contains(&format!("`listen replays watch {id}`")), "named as soon as it began: {said}");
     let under_way = until(&world, &id, |replay| replay["replayed"].as_i64() >= Some(2)).await;
     let executor = under_way["executor"].as_str().expect("somebody works on it").to_owned();
     let place = processes.iter().position(|process| executor.contains(&format!(":{}-", process.id())));

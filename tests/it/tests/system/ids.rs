@@ -143,5 +143,13 @@ async fn an_export_is_a_file_for_its_owner_alone_and_overwrites_none() {
     let to_stdout = ["users", "export", "u1", "--output", "-", "--reason", "asked for"];
     assert_eq!(command(&world.url, &to_stdout).status.code(), Some(2), "what only one may read is not piped");
     assert_eq!(world.count("select count(*) from operator_actions where action = 'export_user'").await, 1);
+    std::fs::remove_file(&file).expect("it can be removed");
+
+    world.run("alter table memories rename to away").await;
+    let failed = command(&world.url, &words);
+    assert!(!failed.status.success() && !file.exists(), "a part of it was left: {failed:?}");
+    world.run("alter table away rename to memories").await;
+    let repeated = document(&world, &[&words[..], &["--json"]].concat());
+    assert!(repeated["rows"].as_u64() > Some(0), "{repeated}");
     std::fs::remove_file(file).expect("it can be removed");
 }

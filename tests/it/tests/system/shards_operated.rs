@@ -175,6 +175,14 @@ async fn what_of_a_list_cannot_be_read_is_named_and_doctor_looks_at_every_shard(
     let paused = installation.command(&[&["jobs", "pause"][..], &CAUSE].concat());
     let said = String::from_utf8_lossy(&paused.stdout).into_owned();
     assert_eq!((paused.status.code(), said.lines().count()), (AWAY, 2), "{said}");
+    let watched = installation.command(&["jobs", "watch", "--looks", "1", "--json"]);
+    let sum: Value = serde_json::from_slice(&watched.stdout).expect("the sum of what answers");
+    let completed = users.iter().filter(|user| user.shard < 2).count();
+    assert_eq!((&sum["jobs"]["completed"], &sum["without_shards"]), (&json!(completed), &json!([2, 3])));
+    assert_eq!(watched.status.code(), AWAY);
+    let watched = installation.command(&["jobs", "watch", "--looks", "2"]);
+    let lines = String::from_utf8_lossy(&watched.stdout).into_owned();
+    assert!(lines.starts_with("without shard 2, 3:\n") && lines.lines().count() == 3, "{lines}");
     let broken = installation.command(&["doctor", "--json"]);
     let checks: Value = serde_json::from_slice(&broken.stdout).expect("a document");
     assert_eq!((broken.status.code(), shards(&checks, "failure")), (Some(1), [2, 3].into()), "{checks}");
