@@ -25,7 +25,7 @@ pub(super) fn title(words: &str, reference: &Reference) -> Option<String> {
 
 /// Where a date stood before a mark.
 static SPACED: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+(?P<mark>[,;:.])"));
-/// What somebody does, and no name of what takes place.
+/// How a clause begins that says what a speaker does: it is not the name of an event.
 static UNNAMED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?:i|we|you|he|she|they|it|let|to|that|this|who|what|if|and|but|so|can|could|would|will|shall)\b",

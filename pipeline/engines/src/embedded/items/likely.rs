@@ -14,16 +14,16 @@ use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{Sentence, pattern, without_opening};
 
 /// The odds from which a sentence has a task although no rule reads it: a verb of doing says it, or the whole of it does.
-pub(super) const LIKELY: f32 = 0.0;
-pub(super) const CLEAR: f32 = 1.0;
+pub(super) const LIKELY: f32 = 0.6;
+pub(super) const CLEAR: f32 = 1.5;
 
 /// Words of a sentence that is a task as it stands, at most: longer ones tell a story.
 const LONGEST: usize = 12;
 
-/// "I would call him if I had his number", "I wish somebody would".
+/// What may never be ("I would call him if I had his number"), what was decided, and what somebody prefers.
 static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bif\s+only\b|\b(?:would|could|should|might)(?:'ve|\s+have)\b",
+        r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bif\s+only\b|\bdecided\b|\bprefer\b|\b(?:would|could|should|might)(?:'ve|\s+have)\b",
     )
 });
 /// What a speaker says of himself, which is no task as it stands.

@@ -32,7 +32,7 @@ pub(super) fn fact(text: &str, name: &str, meant: Option<&str>) -> Option<Candid
 
 /// The score of a fact that no rule reads.
 const OF_LIKELY: u8 = 5;
-/// What has to be done, and where somebody is, is no lasting fact.
+/// Obligations and places of the moment do not last.
 static MUST: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:have\s+to|has\s+to|need\s+to|needs\s+to|got\s+to|must|i'll|we'll|(?:is|are|'s|'re)\s+(?:in|at|on)\s+the)\b",
