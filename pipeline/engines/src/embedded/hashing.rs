@@ -32,7 +32,7 @@ pub(super) fn embedding(text: &str) -> Embedding {
 }
 
 fn add(vector: &mut [f32], kind: &str, feature: &str, weight: f32) {
-    let hash = fnv1a(kind.bytes().chain([0]).chain(feature.bytes()));
+    let hash = mixed(fnv1a(kind.bytes().chain([0]).chain(feature.bytes())));
     let sign = if hash >> 63 == 0 { 1.0 } else { -1.0 };
     let slots = vector.len() as u64;
     let slot = usize::try_from((hash & (u64::MAX >> 1)) % slots).unwrap_or(0);
@@ -41,11 +41,14 @@ fn add(vector: &mut [f32], kind: &str, feature: &str, weight: f32) {
     }
 }
 
-/// FNV-1a, 64 bits, with a final mix: stable across builds and machines, because vectors are stored.
-fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+/// FNV-1a, 64 bits.
+pub(super) fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// A final mix: stable across builds and machines, because vectors are stored.
+fn mixed(hash: u64) -> u64 {
     let mixed = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     mixed ^ (mixed >> 33)
 }

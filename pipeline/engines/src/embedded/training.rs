@@ -18,11 +18,22 @@ const ROUNDS: usize = 4;
 const STEP: f32 = 0.05;
 
 /// The features of a sentence, and what it names.
-pub(super) struct Example {
-    pub(super) features: Vec<usize>,
+struct Example {
+    features: Vec<usize>,
     /// What the rules read of tasks.
-    pub(super) of_rules: Vec<usize>,
-    pub(super) names: [bool; LABELS],
+    of_rules: Vec<usize>,
+    names: [bool; LABELS],
+}
+
+impl Example {
+    /// What is weighed for a label: what rules read of tasks, for tasks alone.
+    fn features(&self, label: usize) -> impl Iterator<Item = usize> {
+        self.features.iter().chain(self.of_rules.iter().filter(move |_| label == 0)).copied()
+    }
+
+    fn sum(&self, weights: &[[f32; LABELS]], label: usize) -> f32 {
+        self.features(label).map(|feature| weights[feature][label]).sum()
+    }
 }
 
 fn root() -> PathBuf {
@@ -30,7 +41,7 @@ fn root() -> PathBuf {
 }
 
 /// The labelled conversations: lines of letters (T, E, M, or - for none), and what is said.
-pub(super) fn conversations() -> Vec<Vec<Example>> {
+fn conversations() -> Vec<Vec<Example>> {
     let mut files: Vec<PathBuf> =
         fs::read_dir(root().join("corpus/taught")).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -51,14 +62,14 @@ fn conversation(text: &str) -> Vec<Example> {
     let talk = Talk { lines, ..super::tests::talk("") };
     let all: Vec<Sentence<'_>> = sentences(&talk);
     let read = features::read(&all);
-    let rules = items::read_by_rules(&all, &Reference::of(&talk, DayOrder::default()));
+    let rules = items::kinds(&all, &Reference::of(&talk, DayOrder::default()));
     let example = |at: usize, sentence: &Sentence<'_>| {
         let alone = all.iter().filter(|other| other.line == sentence.line).count() == 1;
         let names = labels[sentence.line];
         // Which part of a line names it, the label does not say.
         (alone || names == [false; LABELS]).then(|| Example {
             features: features::of(&read, at),
-            of_rules: features::of_rule(&read, at, items::kind_of(&rules[at])),
+            of_rules: features::of_rule(&read, at, rules[at]),
             names,
         })
     };
@@ -66,7 +77,7 @@ fn conversation(text: &str) -> Vec<Example> {
 }
 
 /// The weights that `examples` teach.
-pub(super) fn trained<'e>(examples: impl Iterator<Item = &'e Example>) -> Vec<[f32; LABELS]> {
+fn trained<'e>(examples: impl Iterator<Item = &'e Example>) -> Vec<[f32; LABELS]> {
     let examples: Vec<&Example> = examples.collect();
     let mut order: Vec<usize> = (0..examples.len()).collect();
     let mut weights = vec![[0.0_f32; LABELS]; FEATURES];
@@ -80,14 +91,12 @@ pub(super) fn trained<'e>(examples: impl Iterator<Item = &'e Example>) -> Vec<[f
         for &at in &order {
             let example = examples[at];
             for label in 0..LABELS {
-                let features =
-                    || example.features.iter().chain(example.of_rules.iter().filter(|_| label == 0));
-                let sum: f32 = features().map(|feature| weights[*feature][label]).sum();
+                let sum = example.sum(&weights, label);
                 let truth = if example.names[label] { 1.0 } else { 0.0 };
                 let error = 1.0 / (1.0 + (-sum).exp()) - truth;
-                for feature in features() {
-                    squares[*feature][label] += error * error;
-                    weights[*feature][label] -= STEP * error / squares[*feature][label].sqrt();
+                for feature in example.features(label) {
+                    squares[feature][label] += error * error;
+                    weights[feature][label] -= STEP * error / squares[feature][label].sqrt();
                 }
             }
         }
@@ -132,10 +141,8 @@ fn report() {
         let train = conversations.iter().enumerate().filter(|(at, _)| kept(at)).flat_map(|(_, all)| all);
         let weights = trained(train);
         for example in conversations.iter().enumerate().filter(|(at, _)| !kept(at)).flat_map(|(_, all)| all) {
-            for label in 0..LABELS {
-                let features = example.features.iter().chain(example.of_rules.iter().filter(|_| label == 0));
-                let sum = features.map(|feature| weights[*feature][label]).sum();
-                scored[label].push((sum, example.names[label]));
+            for (label, scored) in scored.iter_mut().enumerate() {
+                scored.push((example.sum(&weights, label), example.names[label]));
             }
         }
     }

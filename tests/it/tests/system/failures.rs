@@ -104,7 +104,7 @@ async fn sigterm_releases_a_run_without_cost() {
     assert_eq!((&job["attempts"], &job["crashes"]), (&json!(0), &json!(0)), "{job}");
 }
 
-/// Its settings are a pipe: it waits in its first step for somebody who writes them.
+/// Its settings file is a pipe, so that it blocks in its first step until the test writes to it.
 #[tokio::test]
 async fn a_process_that_is_asked_to_stop_in_its_first_step_ends_as_one_that_ran() {
     let world = World::new().await;

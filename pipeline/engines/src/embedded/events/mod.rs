@@ -10,6 +10,7 @@ mod others;
 mod phrase;
 mod pieces;
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -18,7 +19,7 @@ use chrono::NaiveDate;
 use stages::EventDraft;
 
 use super::dates::{Found, Reference};
-use super::learned;
+use super::learned::{Named, Weighed};
 use super::lexicon::is_event_noun;
 use super::pattern::Pattern;
 use super::text::{Sentence, content_stems, pattern};
@@ -95,9 +96,11 @@ pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<
     let mut earlier = Earlier::default();
     let mut offer = None;
     let mut supposed = false;
-    for (sentence, odds) in sentences.iter().zip(learned::odds(sentences, learned::Named::Event)) {
+    let weighed = Weighed::of(sentences);
+    for (at, sentence) in sentences.iter().enumerate() {
         let dates = reference.find(&sentence.text);
-        let found = of_sentence(sentence, &dates, &earlier, odds, reference);
+        let odds = LazyCell::new(|| weighed.odds(at, Named::Event));
+        let found = of_sentence(sentence, &dates, &earlier, || *odds, reference);
         if std::mem::replace(&mut supposed, !found.is_empty() && sentence.text.ends_with('?')) {
             events.correct(&sentence.text, &dates, reference);
         }
@@ -220,7 +223,7 @@ fn of_sentence(
     sentence: &Sentence<'_>,
     dates: &[Found],
     earlier: &Earlier<'_>,
-    odds: f32,
+    odds: impl Fn() -> f32,
     reference: &Reference,
 ) -> Vec<(NaiveDate, bool, EventDraft)> {
     let text = sentence.text.as_str();
@@ -255,8 +258,11 @@ fn of_sentence(
         };
         let Some(title) = answers::answer(earlier.text, &said, recalled)
             .or_else(|| title(&said, asks, &before, recalled))
-            .filter(|_| odds > likely::UNLIKELY)
-            .or_else(|| likely::title(words, reference).filter(|_| odds > likely::LIKELY && !asks))
+            .filter(|_| odds() > likely::UNLIKELY)
+            .or_else(|| {
+                let likely = !asks && odds() > likely::LIKELY;
+                likely.then(|| likely::title(words, reference)).flatten()
+            })
         else {
             continue;
         };

@@ -20,7 +20,7 @@ pub(super) const CLEAR: f32 = 1.5;
 /// Words of a sentence that is a task as it stands, at most: longer ones tell a story.
 const LONGEST: usize = 12;
 
-/// What may never be ("I would call him if I had his number"), what was decided, and what somebody prefers.
+/// Hypotheses ("I would call him if I had his number"), decisions and preferences are no tasks.
 static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bif\s+only\b|\bdecided\b|\bprefer\b|\b(?:would|could|should|might)(?:'ve|\s+have)\b",

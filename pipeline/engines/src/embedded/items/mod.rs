@@ -28,7 +28,7 @@ use stages::ItemDraft;
 use super::clauses::{self, Clause};
 use super::dates::{Found as Date, Reference};
 use super::events::last_person;
-use super::learned;
+use super::learned::Weighed;
 use super::lexicon::is_task_verb;
 use super::text::{Sentence, content_stems, pattern, words};
 use crate::embedded::pattern::Pattern;
@@ -71,43 +71,43 @@ enum Force {
 
 /// The action items of a talk, one per task, in the order in which they were first said.
 pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<ItemDraft> {
-    let read = read_by_rules(sentences, reference);
-    let rules: Vec<&str> = read.iter().map(|found| kind_of(found)).collect();
-    let odds = learned::tasks(sentences, &rules);
+    let weighed = Weighed::of(sentences);
     let mut items = Kept::default();
     let mut things = Things::default();
-    for ((sentence, mut found), odds) in sentences.iter().zip(read).zip(odds) {
+    for (at, sentence) in sentences.iter().enumerate() {
         items.heard(sentence, reference);
-        if odds > likely::CLEAR {
-            found.iter_mut().for_each(|found| found.proposed = false);
+        let mut found = of_sentence(sentence, &things, reference);
+        // What the rules are sure of needs no weighing.
+        if found.is_empty() || found.iter().any(|found| found.proposed) {
+            let odds = weighed.odds_of_task(at, kind_of(&found));
+            if odds > likely::CLEAR {
+                found.iter_mut().for_each(|found| found.proposed = false);
+            }
+            if found.is_empty() && odds > likely::LIKELY {
+                let likely = likely::task(sentence, odds, &things, reference);
+                found.extend(likely.filter(|likely| !items.has_said(&likely.item)));
+            }
         }
-        if found.is_empty() && odds > likely::LIKELY {
-            let likely = likely::task(sentence, odds, &things, reference);
-            found.extend(likely.filter(|likely| !items.has_said(&likely.item)));
-        }
-        for item in found {
-            items.add(item, sentence.speaker);
-        }
+        found.into_iter().for_each(|item| items.add(item, sentence.speaker));
         things.heard(&sentence.text);
     }
     items.all
 }
 
-/// What the rules read in each sentence.
-pub(super) fn read_by_rules(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<Vec<Found>> {
+/// What the rules read in each sentence, as it is weighed.
+#[cfg(test)]
+pub(super) fn kinds(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<&'static str> {
     let mut things = Things::default();
-    sentences
-        .iter()
-        .map(|sentence| {
-            let found = of_sentence(sentence, &things, reference);
-            things.heard(&sentence.text);
-            found
-        })
-        .collect()
+    let kind = |sentence: &Sentence<'_>| {
+        let kind = kind_of(&of_sentence(sentence, &things, reference));
+        things.heard(&sentence.text);
+        kind
+    };
+    sentences.iter().map(kind).collect()
 }
 
 /// What the rules read in a sentence, as it is weighed.
-pub(super) fn kind_of(found: &[Found]) -> &'static str {
+fn kind_of(found: &[Found]) -> &'static str {
     match found {
         [] => "none",
         _ if found.iter().all(|found| found.proposed) => "proposed",
@@ -122,7 +122,7 @@ pub(super) fn description_of(task: &str, reference: &Reference) -> Option<String
 }
 
 /// An item, and the verb of one that says "it" for its object.
-pub(super) struct Found {
+struct Found {
     item: ItemDraft,
     refers: Option<String>,
     /// Only proposed: an item when somebody takes it on.

@@ -3,13 +3,14 @@
 
 use std::collections::HashMap;
 
+use super::super::hashing::fnv1a;
 use super::super::lexicon::{base_of_gerund, base_of_participle, is_person, is_stop_word, is_task_verb};
 use super::super::text::{Sentence, stem};
 use super::FEATURES;
 
 /// A sentence as far as it is weighed.
-pub(in crate::embedded) struct Read<'s> {
-    speaker: Option<&'s str>,
+pub(in crate::embedded) struct Read<'t> {
+    speaker: Option<&'t str>,
     words: Vec<Word>,
     asks: bool,
 }
@@ -27,17 +28,20 @@ struct Word {
 /// Longer sentences are weighed up to here.
 const LONGEST: usize = 60;
 
+/// Names of more speakers are words like others.
+const SPEAKERS: usize = 40;
+
 /// Reads `sentences`.
-pub(in crate::embedded) fn read<'s>(sentences: &'s [Sentence<'_>]) -> Vec<Read<'s>> {
+pub(in crate::embedded) fn read<'t>(sentences: &[Sentence<'t>]) -> Vec<Read<'t>> {
     let mut speakers: Vec<String> = Vec::new();
     for speaker in sentences.iter().filter_map(|sentence| sentence.speaker) {
         let name = speaker.to_lowercase();
-        if speakers.len() < 40 && !speakers.contains(&name) {
+        if speakers.len() < SPEAKERS && !speakers.contains(&name) {
             speakers.push(name);
         }
     }
     let mut known: HashMap<&str, Word> = HashMap::new();
-    let mut read_word = |token: &'s str| *known.entry(token).or_insert_with(|| word(token, &speakers));
+    let mut read_word = |token| *known.entry(token).or_insert_with(|| word(token, &speakers));
     sentences
         .iter()
         .map(|sentence| Read {
@@ -182,10 +186,8 @@ pub(in crate::embedded) fn of_rule(sentences: &[Read<'_>], at: usize, rule: &str
     features.0
 }
 
-/// FNV-1a.
 fn hash(text: &str) -> u64 {
-    text.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    fnv1a(text.bytes())
 }
 
 /// Features by their hashes.

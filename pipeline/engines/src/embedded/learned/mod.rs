@@ -3,7 +3,8 @@
 //! Rules find what they were written for. How people put the rest has no end of forms, so a linear model weighs the words
 //! of a sentence, their order, and the sentences beside it. It was trained on the sentences of `corpus/taught`, and its
 //! weights stand in `model/weights.bin`: signed bytes, one for each label of each hashed feature, of which
-//! the sum in [`UNIT`]s is the logarithm of the odds. The module `training` makes them, and a test holds that they are made of those sentences.
+//! the sum in [`UNIT`]s is the logarithm of the odds. The module `training` makes them, and a test
+//! checks that they are what those sentences give.
 
 pub(super) mod features;
 
@@ -26,28 +27,27 @@ pub(super) enum Named {
     Fact,
 }
 
-/// The logarithm of the odds that each of `sentences` names a task: above 0 it is more likely than not. `rules` tells what
-/// rules read in each.
-pub(super) fn tasks(sentences: &[Sentence<'_>], rules: &[&str]) -> Vec<f32> {
-    let read = features::read(sentences);
-    let of = |(at, rule)| {
-        let mut features = features::of(&read, at);
-        features.extend(features::of_rule(&read, at, rule));
-        sum(&features, Named::Task)
-    };
-    rules.iter().copied().enumerate().map(of).collect()
-}
+/// The sentences of a talk, read to be weighed.
+pub(super) struct Weighed<'t>(Vec<features::Read<'t>>);
 
-/// The same of events and facts.
-pub(super) fn odds(sentences: &[Sentence<'_>], named: Named) -> Vec<f32> {
-    let read = features::read(sentences);
-    (0..read.len()).map(|at| sum(&features::of(&read, at), named)).collect()
+impl<'t> Weighed<'t> {
+    pub(super) fn of(sentences: &[Sentence<'t>]) -> Self {
+        Self(features::read(sentences))
+    }
+
+    /// The logarithm of the odds that the sentence at `at` names something: above 0 it is more likely than not.
+    pub(super) fn odds(&self, at: usize, named: Named) -> f32 {
+        sum(&features::of(&self.0, at), named)
+    }
+
+    /// That it names a task, where the rules read `rule` in it.
+    pub(super) fn odds_of_task(&self, at: usize, rule: &str) -> f32 {
+        self.odds(at, Named::Task) + sum(&features::of_rule(&self.0, at, rule), Named::Task)
+    }
 }
 
 fn sum(features: &[usize], named: Named) -> f32 {
     let weight =
         |feature: &usize| WEIGHTS.get(feature * LABELS + named as usize).map_or(0, |byte| byte.cast_signed());
-    let sum: i32 = features.iter().map(|feature| i32::from(weight(feature))).sum();
-    let most = i32::from(i16::MAX);
-    f32::from(i16::try_from(sum.clamp(-most, most)).unwrap_or_default()) * UNIT
+    features.iter().map(|feature| f32::from(weight(feature))).sum::<f32>() * UNIT
 }

@@ -17,7 +17,7 @@ use stages::MemoryDraft;
 
 use super::capitals::restored;
 use super::clauses::{self, Clause};
-use super::learned;
+use super::learned::{Named, Weighed};
 use super::lexicon::{Listed, WordList};
 use super::pattern::Pattern;
 use super::planted::heard;
@@ -88,8 +88,8 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     let mut earlier = Earlier::default();
     let sentences = heard(talk);
-    let odds = learned::odds(&sentences, learned::Named::Fact);
-    for (sentence, odds) in sentences.into_iter().zip(odds) {
+    let weighed = Weighed::of(&sentences);
+    for (at, sentence) in sentences.into_iter().enumerate() {
         if found.len() >= CANDIDATES {
             break;
         }
@@ -143,9 +143,9 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
             };
             found.extend(of_others(clause.text, meant, name));
         }
-        if odds > likely::LIKELY
-            && found.len() == earlier.candidates
+        if found.len() == earlier.candidates
             && let Some(teller) = &teller
+            && weighed.odds(at, Named::Fact) > likely::LIKELY
         {
             let told = likely::fact(&sentence.text, &teller.name, earlier.meant.as_deref());
             found.extend(told.map(|found| teller.tells(found)));
