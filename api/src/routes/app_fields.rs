@@ -55,7 +55,11 @@ const fn notes(visibility: &'static str) -> [Note; 11] {
             "An MCP server (streamable HTTP) whose tools it lends, beside those of its manifest. They are listed by every save.",
             "",
         ),
-        ("mcp_token", "Sent to that server as bearer token. Never shown again.", ""),
+        (
+            "mcp_token",
+            "Sent to that server as bearer token. Never shown again; a change of `mcp_url` to another host or port needs it anew, or null.",
+            "",
+        ),
     ]
 }
 

@@ -26,14 +26,18 @@ use crate::{
     AppsMode, Error, Reply, Scope,
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
-    error::Code,
+    error::{Code, Problem},
     middleware::Creating,
     read::{Body, Bool, Fields, Note, Page, Query, Text, object, page, query},
     shapes,
-    state::AppState,
+    state::{AppState, Wait},
 };
 
 pub(super) const KIND: &str = "App";
+
+/// What is said where a token would go to another server than it was given for.
+const OTHER_SERVER: &str =
+    "mcp_url names another server than the stored token is for: send mcp_token, too, or null for none";
 
 const ALL: &str = "/v1/apps";
 const ONE: &str = "/v1/apps/{app_id}";
@@ -48,6 +52,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
                 "The manifest is fetched and checked before anything is stored: everything that is wrong with it is answered \
                  at once, with 422 at `manifest_url`, or at `mcp_url` for the tools of its MCP server.",
             )
+            .waits(Wait::AppServers)
             .creates(again)
             .body(
                 "NewApp",
@@ -82,6 +87,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .not_found(KIND),
         Endpoint::patch(ONE, Scope::AppsWrite, change)
             .named("update_app", "Change an app")
+            .waits(Wait::AppServers)
             .says("At least one field. Whatever it is, the manifest is fetched anew; where that fails, nothing changes.")
             .body(
                 "AppChange",
@@ -100,6 +106,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .not_found(KIND),
         Endpoint::post("/v1/apps/{app_id}/refresh-manifest", Scope::AppsWrite, refresh)
             .named("refresh_app_manifest", "Fetch the manifest of an app")
+            .waits(Wait::AppServers)
             .says("What saving does, without a change.")
             .can_refuse()
             .answers(Answer::one::<shapes::App>("As it is now."))
@@ -108,6 +115,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .conflict("The app was changed by another request meanwhile"),
         Endpoint::post("/v1/apps/enable", Scope::AppsWrite, enable)
             .named("enable_app", "Install an app")
+            .waits(Wait::AppServers)
             .says(
                 "For the user who asks. `uses` and `sends_to` of the app say what it gets. Doing so again changes nothing.",
             )
@@ -296,7 +304,16 @@ async fn save(
         McpToken::Replace(token) => Some(token.clone()),
         McpToken::Remove => None,
         McpToken::Keep if fields.mcp_url.is_none() => None,
-        McpToken::Keep => state.ledger.store().app_mcp_token(user, &app.id).await?,
+        McpToken::Keep => {
+            let token = state.ledger.store().app_mcp_token(user, &app.id).await?;
+            let origin = |fields: &AppFields| fields.mcp_url.as_deref().and_then(apps::origin);
+            // A token that is never shown again must not be shown to another server, either.
+            if token.is_some() && origin(&fields) != origin(&app.fields) {
+                let place = ["body", "mcp_token"].map(Into::into).into();
+                return Err(Error::Invalid(vec![Problem::rule(place, OTHER_SERVER)]));
+            }
+            token
+        }
     };
     let manifest = fetch(state, user, &fields, token.as_ref(), saved).await?;
     let stored =

@@ -19,10 +19,15 @@ pub(crate) enum Wait {
     Turn,
     /// A run that a task queue delivers.
     Run,
+    /// Two answers of an app's servers at most, one after the other: its manifest, and the tools of its MCP server.
+    AppServers,
 }
 
 /// How long a turn of the assistant takes at most.
 const TURN: Duration = Duration::from_secs(120);
+
+/// How long an app's server may take to answer when an app is saved or installed.
+const APP_SERVER: Duration = Duration::from_secs(10);
 
 impl Wait {
     /// The time after which a request is given up.
@@ -33,6 +38,7 @@ impl Wait {
                 Self::Job => settings.create_wait,
                 Self::Turn => TURN,
                 Self::Run => settings.run_timeout,
+                Self::AppServers => 2 * APP_SERVER,
             }
     }
 }

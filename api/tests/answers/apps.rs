@@ -4,6 +4,7 @@ use std::sync::{
     Arc, Mutex,
     atomic::{AtomicBool, Ordering},
 };
+use std::time::Duration;
 
 use api::{AppServers, AppsMode, NoManifest, NoMcpTools, Scope, Settings};
 use axum::http::Method;
@@ -21,6 +22,8 @@ pub(crate) struct Servers {
     mcp: Mutex<Result<Value, NoMcpTools>>,
     tokens: Mutex<Vec<Option<String>>>,
     is_set_up: AtomicBool,
+    /// How long each takes.
+    takes: Mutex<Duration>,
 }
 
 impl Servers {
@@ -31,18 +34,26 @@ impl Servers {
             mcp: Mutex::new(Ok(json!([]))),
             tokens: Mutex::default(),
             is_set_up: AtomicBool::new(true),
+            takes: Mutex::default(),
         })
     }
 
     pub(crate) fn answer(&self, manifest: Result<Value, NoManifest>) {
         *self.manifest.lock().unwrap() = manifest;
     }
+
+    pub(crate) fn take(&self, time: Duration) {
+        *self.takes.lock().unwrap() = time;
+    }
 }
 
 impl AppServers for Servers {
     fn manifest<'a>(&'a self, _: &'a UserId, _: &'a str) -> BoxFuture<'a, Result<Vec<u8>, NoManifest>> {
-        let answer = self.manifest.lock().unwrap().clone();
-        Box::pin(ready(answer.map(|manifest| manifest.to_string().into_bytes())))
+        let (answer, takes) = (self.manifest.lock().unwrap().clone(), *self.takes.lock().unwrap());
+        Box::pin(async move {
+            tokio::time::sleep(takes).await;
+            answer.map(|manifest| manifest.to_string().into_bytes())
+        })
     }
 
     fn mcp_tools<'a>(
@@ -406,6 +417,18 @@ async fn tools_of_an_mcp_server_are_listed_by_every_save_and_its_token_is_never_
     let refresh = bench.bare_post(&bench.key, &format!("{one}/refresh-manifest")).await;
     assert_eq!((refresh.status.as_u16(), refresh.kinds()[0].1), (422, &json!(["path", "app_id"])));
     assert_eq!(names(&bench.get(&one).await), ["add_task", "find_note"], "what is refused changes nothing");
+    let asked = servers.tokens.lock().unwrap().len();
+    for other in
+        ["https://other.example/mcp", "https://mcp.example:8443/mcp", "https://mcp.example.evil.example/"]
+    {
+        let moved = bench.patch(&one, json!({ "mcp_url": other })).await;
+        assert_eq!(
+            (moved.status.as_u16(), moved.kinds()[0].1),
+            (422, &json!(["body", "mcp_token"])),
+            "{other}"
+        );
+    }
+    assert_eq!(servers.tokens.lock().unwrap().len(), asked, "no other server was asked");
     let own = bench.patch(&one, json!({ "mcp_url": null })).await;
     assert_eq!((names(&own), &own.body["mcp_url"]), (vec!["add_task".to_owned()], &json!(null)));
     *servers.mcp.lock().unwrap() = listed("add_note");

@@ -3,14 +3,20 @@
 use std::time::Duration;
 
 use api::Settings;
-use axum::{body::Body, http::Request};
+use axum::{
+    body::Body,
+    http::{Method, Request},
+};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
 
-use crate::bench::{Bench, P, quick};
+use crate::{
+    apps,
+    bench::{Bench, P, quick},
+};
 
 /// Too short to wait for in a test, long enough that what is sent at once arrives.
 fn impatient() -> Settings {
@@ -54,4 +60,22 @@ async fn a_client_that_stops_in_its_body_is_answered_and_hung_up_on() {
     assert!(said.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{said}");
     assert!(said.contains("\r\nconnection: close\r\n"), "{said}");
     assert!(said.contains(r#"{"detail":"Request body took too long","code":"body_too_slow","#), "{said}");
+}
+
+#[tokio::test]
+async fn a_server_of_an_app_may_take_longer_than_a_database() {
+    let servers = apps::Servers::new();
+    let settings = Settings { database_wait: Duration::from_secs(2), ..apps::settings(&servers) };
+    let bench = Bench::with(settings).await;
+    servers.take(Duration::from_secs(3));
+    let new = json!({
+        "name": "Tasks", "home_url": "https://tasks.example", "manifest_url": "https://tasks.example/tools.json",
+    });
+    let made = bench.post("/v1/apps", new).await;
+    assert_eq!(made.status, 200, "{made:?}");
+    let one = format!("/v1/apps/{}", made.body["id"].as_str().unwrap());
+    let changed = bench.ask(&bench.key, Method::PATCH, &one, Some(json!({ "name": "Slow" }))).await;
+    assert_eq!(changed.status, 200, "{changed:?}");
+    let refreshed = bench.ask(&bench.key, Method::POST, &format!("{one}/refresh-manifest"), None).await;
+    assert_eq!(refreshed.status, 200, "{refreshed:?}");
 }
