@@ -19,6 +19,7 @@ use crate::{
     caller::Caller,
     completion::run_to_completion,
     ids::Ids,
+    read::in_calendar,
     shapes::{self, SearchResult, Time, moment},
     state::AppState,
 };
@@ -95,8 +96,8 @@ impl UserData {
         let query = SearchQuery {
             words: clean(arguments, "query").unwrap_or_default(),
             language: self.language.clone(),
-            start: at(arguments, "start_date"),
-            end: at(arguments, "end_date"),
+            start: at(arguments, "start_date")?,
+            end: at(arguments, "end_date")?,
             limit: limit(arguments, 10),
             conversations: wants("conversation"),
             memories: wants("memory") && self.may_read.memories,
@@ -151,7 +152,7 @@ impl UserData {
     }
 
     async fn list_conversations(&self, arguments: &Value) -> Done {
-        let (start, end) = (at(arguments, "start_date"), at(arguments, "end_date"));
+        let (start, end) = (at(arguments, "start_date")?, at(arguments, "end_date")?);
         let found =
             self.ledger.store().conversations_between(&self.user, start, end, limit(arguments, 25)).await;
         let found = found.map_err(broken)?;
@@ -174,10 +175,10 @@ impl UserData {
     async fn list_action_items(&self, arguments: &Value) -> Done {
         let filter = TaskFilter {
             completed: arguments.get("completed").and_then(Value::as_bool),
-            due_after: at(arguments, "due_after"),
-            due_before: at(arguments, "due_before"),
-            completed_after: at(arguments, "completed_after"),
-            completed_before: at(arguments, "completed_before"),
+            due_after: at(arguments, "due_after")?,
+            due_before: at(arguments, "due_before")?,
+            completed_after: at(arguments, "completed_after")?,
+            completed_before: at(arguments, "completed_before")?,
             words: clean(arguments, "query").filter(|words| !words.trim().is_empty()),
             language: self.language.clone(),
             limit: limit(arguments, 50),
@@ -194,7 +195,7 @@ impl UserData {
             id: ActionItemId::new(self.ids.fresh().to_string()),
             description: required(arguments, "description")?,
             completed: false,
-            due_at: at(arguments, "due_at"),
+            due_at: at(arguments, "due_at")?,
         };
         let made = self.ledger.create_action_items(&self.user, &[new]).await.map_err(broken)?;
         one_item(made.first())
@@ -207,7 +208,7 @@ impl UserData {
                 None => None,
             },
             completed: arguments.get("completed").and_then(Value::as_bool),
-            due_at: arguments.get("due_at").map(|_| at(arguments, "due_at")),
+            due_at: arguments.get("due_at").map(|_| at(arguments, "due_at")).transpose()?,
         };
         if change == ItemChange::default() {
             return Err(ToolFailure("Nothing was said to be changed.".to_owned()));
@@ -360,12 +361,23 @@ fn required(arguments: &Value, name: &str) -> Result<String, ToolFailure> {
     if text.is_empty() { Err(ToolFailure(format!("{name} must not be blank."))) } else { Ok(text) }
 }
 
-fn at(arguments: &Value, name: &str) -> Option<Timestamp> {
-    DateTime::parse_from_rfc3339(arguments.get(name)?.as_str()?).ok().map(|at| at.to_utc())
+/// A moment, where one is given. One that cannot be read is a failure: as none, it would take a date away.
+fn at(arguments: &Value, name: &str) -> Result<Option<Timestamp>, ToolFailure> {
+    let Some(text) = arguments.get(name).and_then(Value::as_str) else { return Ok(None) };
+    let read = DateTime::parse_from_rfc3339(text).ok().map(|at| at.to_utc());
+    match read.filter(|at| in_calendar(*at)) {
+        Some(at) => Ok(Some(at)),
+        None => Err(ToolFailure(format!(
+            "{name} must be a moment of RFC 3339, within the years 1 to 9999 in UTC."
+        ))),
+    }
 }
 
+/// A whole number, also where it is written `5.0`.
 fn limit(arguments: &Value, default: i64) -> i64 {
-    arguments.get("limit").and_then(Value::as_i64).unwrap_or(default)
+    let limit = arguments.get("limit");
+    let whole = |limit: &Value| limit.as_i64().or_else(|| limit.as_f64().map(|limit| limit as i64));
+    limit.and_then(whole).unwrap_or(default)
 }
 
 /// What the database said goes to the log, and to no engine.

@@ -28,7 +28,9 @@ pub(super) fn layer(origins: &[String]) -> CorsLayer {
     let listed: Vec<HeaderValue> =
         origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()).collect();
     let allowed = move |origin: &HeaderValue, request: &Parts| {
-        request.uri.path().starts_with("/v1/") && listed.contains(origin)
+        let path = request.uri.path();
+        let is_interface = ["/v1/", "/v2/"].iter().any(|begin| path.starts_with(begin)) || path == "/mcp";
+        is_interface && listed.contains(origin)
     };
     CorsLayer::new()
         .allow_origin(AllowOrigin::predicate(allowed))
@@ -38,6 +40,10 @@ pub(super) fn layer(origins: &[String]) -> CorsLayer {
             header::CONTENT_TYPE,
             header::IF_NONE_MATCH,
             HeaderName::from_static("idempotency-key"),
+            HeaderName::from_static("mcp-method"),
+            HeaderName::from_static("mcp-name"),
+            HeaderName::from_static("mcp-protocol-version"),
+            HeaderName::from_static("mcp-session-id"),
             HeaderName::from_static("traceparent"),
             HeaderName::from_static("x-byok-openai"),
             HeaderName::from_static("x-request-id"),

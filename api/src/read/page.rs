@@ -5,7 +5,7 @@ use db::After;
 use records::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Fields, Int, Moment, Report, Take};
+use super::{Fields, Int, Moment, Report, Take, in_calendar};
 
 /// A window of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,8 @@ impl Cursor {
     fn read(text: &str) -> Option<After> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         let mut parts = std::str::from_utf8(&bytes).ok()?.splitn(3, '.');
-        let created_at = Timestamp::from_timestamp_micros(parts.next()?.parse().ok()?)?;
+        let created_at =
+            Timestamp::from_timestamp_micros(parts.next()?.parse().ok()?).filter(|at| in_calendar(*at))?;
         let position = parts.next()?.parse().ok()?;
         let id = parts.next().filter(|id| !id.is_empty() && !id.contains('\0'))?.to_owned();
         Some(After { created_at, position, id })
@@ -83,9 +84,11 @@ mod tests {
         for id in ["a", "goal_1.2", "ä"] {
             assert_eq!(Cursor::read(&cursor_of(&after(id))), Some(after(id)));
         }
-        for wrong in
-            ["", "x", "!", "MQ", "MS4y", "MS4yLg", &URL_SAFE_NO_PAD.encode("9223372036854775807.0.a")]
-        {
+        // The last three lie beyond what chrono, PostgreSQL and the calendar of clients have.
+        let made_up = ["9223372036854775807.0.a", "-8000000000000000000.0.a", "253402300800000000.0.a"];
+        let made_up = made_up.map(|text| URL_SAFE_NO_PAD.encode(text));
+        let broken = ["", "x", "!", "MQ", "MS4y", "MS4yLg"];
+        for wrong in broken.into_iter().chain(made_up.iter().map(String::as_str)) {
             assert_eq!(Cursor::read(wrong), None, "{wrong}");
         }
     }

@@ -76,6 +76,14 @@ async fn a_listed_origin_may_call_from_a_browser_and_no_other() {
     );
     let strange = raw(&bench, preflight("https://evil.example", path())).await;
     assert_eq!(header(&strange, "access-control-allow-origin"), "");
+    for path in ["/v1/apps", "/v2/messages", "/mcp"] {
+        let allowed = raw(&bench, preflight("https://app.example", path.to_owned())).await;
+        assert_eq!(header(&allowed, "access-control-allow-origin"), "https://app.example", "{path}");
+        let headers = header(&allowed, "access-control-allow-headers");
+        for sent in ["mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id"] {
+            assert!(headers.split(',').any(|header| header == sent), "{path}, {sent}: {headers}");
+        }
+    }
     let page = raw(&bench, preflight("https://app.example", "/docs".to_owned())).await;
     assert_eq!(header(&page, "access-control-allow-origin"), "", "the interface alone");
 }

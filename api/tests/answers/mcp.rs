@@ -105,3 +105,37 @@ async fn unknown_methods_and_tools_are_errors_and_notifications_are_accepted() {
         assert_eq!((answer.status.as_u16(), answer.header("allow")), (405, "POST"), "{answer:?}");
     }
 }
+
+#[tokio::test]
+async fn a_moment_outside_of_the_calendar_is_a_failure_and_takes_no_date_away() {
+    let bench = Bench::new().await;
+    let call = async |name: &str, arguments: Value| {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } });
+        post(&bench, &[], &call.to_string()).await.body["result"].clone()
+    };
+    let made =
+        call("create_action_item", json!({ "description": "Call Tom", "due_at": "2026-12-01T09:00:00Z" }))
+            .await;
+    let id = made["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned();
+    for outside in ["0000-01-01T00:00:00Z", "9999-12-31T23:00:00-05:00", "0001-01-01T00:00:00+01:00"] {
+        for (name, arguments) in [
+            ("create_action_item", json!({ "description": "x", "due_at": outside })),
+            ("update_action_item", json!({ "id": id, "due_at": outside })),
+            ("list_action_items", json!({ "due_after": outside })),
+            ("search", json!({ "query": "Tom", "end_date": outside })),
+            ("list_conversations", json!({ "start_date": outside })),
+        ] {
+            let refused = call(name, arguments).await;
+            assert_eq!(refused["isError"], true, "{name}, {outside}: {refused}");
+        }
+    }
+    let kept = call("list_action_items", json!({ "limit": 1.0 })).await;
+    let items = kept["structuredContent"]["action_items"].as_array().unwrap_or_else(|| panic!("{kept}"));
+    assert_eq!(items.len(), 1);
+    assert!(items[0]["due_at"].as_str().unwrap().starts_with("2026-12-01T09:00:00"), "{kept}");
+    let cleared = call("update_action_item", json!({ "id": id, "due_at": null })).await;
+    assert_eq!(cleared["structuredContent"]["due_at"], Value::Null, "{cleared}");
+    call("create_action_item", json!({ "description": "Call Ann" })).await;
+    let one = call("list_action_items", json!({ "limit": 1.0 })).await;
+    assert_eq!(one["structuredContent"]["action_items"].as_array().map(Vec::len), Some(1), "{one}");
+}
