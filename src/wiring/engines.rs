@@ -60,6 +60,7 @@ pub(super) fn engines(
     )
     .context("setting up the OpenAI-compatible engine")?
     .following_prompts(config.apps.are_on())
+    .with_day_order(order)
     .seeing_with(config.openai_vision_model.as_deref());
     let (embeds, asked) = (config.openai_embed_model.is_some(), openai.clone());
     let assistant = AssistantEngines {

@@ -25,6 +25,8 @@ use std::sync::Arc;
 use secrecy::SecretString;
 use upstream::Patience;
 
+use crate::DayOrder;
+
 use line::Line;
 use manner::Manners;
 use prompt::Marks;
@@ -101,6 +103,8 @@ pub struct OpenAi {
     ways: Arc<assistant::Ways>,
     marks: Marks,
     follows_prompts: bool,
+    /// How the rules that choose tools for a server without them read dates.
+    order: DayOrder,
     /// The model that sees, and the id under which its descriptions are kept.
     sight: Option<(Arc<str>, Arc<str>)>,
 }
@@ -126,6 +130,7 @@ impl OpenAi {
             ways: Arc::default(),
             marks: Marks::new(chance),
             follows_prompts: true,
+            order: DayOrder::default(),
             sight: None,
         })
     }
@@ -134,6 +139,12 @@ impl OpenAi {
     #[must_use]
     pub fn following_prompts(self, follows_prompts: bool) -> Self {
         Self { follows_prompts, ..self }
+    }
+
+    /// The same engine, which reads `3/4` in messages to the assistant in that order, where the model takes no tools.
+    #[must_use]
+    pub fn with_day_order(self, order: DayOrder) -> Self {
+        Self { order, ..self }
     }
 
     /// The same engine, which describes pictures by `model` of the same server, or none.

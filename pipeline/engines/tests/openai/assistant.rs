@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use assistant::{
-    AppTool, AppTools, Context, DataTool, Event, Hold, Journal, Limits, Listener, Output, Ports, Reply,
-    ReplyStatus, ToolFailure, Toolbox, Trouble, Turn,
+    AppTool, AppTools, Context, DataTool, Event, Hold, Journal, Limits, Listener, Output, Past, Ports, Reply,
+    ReplyStatus, Speaker, ToolFailure, Toolbox, Trouble, Turn,
 };
-use engines::{OpenAi, OpenAiConfig, Patience};
+use engines::{DayOrder, OpenAi, OpenAiConfig, Patience};
 use futures::future::{BoxFuture, FutureExt, ready};
 use mock_model::{Fault, Kind, Manners, Mock, Options, Streaming, Turn as Says};
 use secrecy::SecretString;
@@ -80,6 +80,10 @@ fn engine(mock: &Mock) -> (OpenAi, Arc<Counts>) {
 }
 
 async fn ask(engine: OpenAi, question: &str) -> (Reply, Arc<World>) {
+    ask_after(engine, Vec::new(), question).await
+}
+
+async fn ask_after(engine: OpenAi, history: Vec<Past>, question: &str) -> (Reply, Arc<World>) {
     let world = Arc::new(World::default());
     let turn = Turn {
         context: Context {
@@ -88,7 +92,7 @@ async fn ask(engine: OpenAi, question: &str) -> (Reply, Arc<World>) {
             user_name: None,
             is_first: false,
         },
-        history: Vec::new(),
+        history,
         question: question.to_owned(),
         ports: Ports {
             engine: Arc::new(engine),
@@ -178,6 +182,44 @@ async fn results_stand_between_marks_that_they_cannot_know() {
     let called = messages.iter().find(|message| message["tool_calls"].is_array()).unwrap();
     for (call, result) in called["tool_calls"].as_array().unwrap().iter().zip(answered) {
         assert_eq!(call["id"], result["tool_call_id"]);
+    }
+}
+
+#[tokio::test]
+async fn earlier_messages_are_sent_in_turns_that_begin_with_the_user() {
+    let mock = Mock::start(Options::default()).await.unwrap();
+    mock.turns([Says::says("Fine.")]);
+    let past = |speaker, text: &str| Past { speaker, text: text.to_owned(), apps: Vec::new() };
+    // A reply that lost its question, a question whose reply was empty, and an app's message.
+    let history = vec![
+        past(Speaker::Assistant, "lost"),
+        past(Speaker::Human, "one"),
+        past(Speaker::Human, "two"),
+        past(Speaker::Assistant, "three"),
+        past(Speaker::App, "four"),
+    ];
+    ask_after(engine(&mock).0, history, "five").await;
+    let calls = mock.calls();
+    let sent = calls[0].body["messages"].as_array().unwrap();
+    let text = |message: &Value| message["content"].as_str().unwrap().to_owned();
+    let roles: Vec<&str> = sent.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "user"]);
+    assert_eq!(text(&sent[1]), "one\n\ntwo");
+    assert!(text(&sent[3]).contains("four\n</data") && text(&sent[3]).ends_with("\n\nfive"), "{}", sent[3]);
+}
+
+#[tokio::test]
+async fn the_rules_beside_a_server_without_tools_read_dates_in_the_order_of_the_settings() {
+    for (order, day) in [(DayOrder::MonthFirst, "2027-03-04"), (DayOrder::DayFirst, "2027-04-03")] {
+        let manners = Manners { no_tools: true, ..Manners::default() };
+        let mock = Mock::start(Options { manners, ..Options::default() }).await.unwrap();
+        mock.turns([Says::says("Noted.")]);
+        let asked = "Add a task: call Tom on 3/4/2027";
+        let (_, world) = ask(engine(&mock).0.with_day_order(order), asked).await;
+        let calls = world.calls.lock().unwrap();
+        let (name, arguments) = &calls[0];
+        assert_eq!(name, "create_action_item");
+        assert!(arguments["due_at"].to_string().contains(day), "{order:?}: {arguments}");
     }
 }
 

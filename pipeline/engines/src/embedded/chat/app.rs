@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use assistant::{AppTool, Call, Offered, Origin, Step};
 use serde_json::{Map, Value, json};
 
-use super::words::stems;
+use super::words::{figure, stems};
 use super::{Turn, answer, failed};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{pattern, words};
@@ -18,7 +18,7 @@ static RECALL: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 static HASH: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?:^|[\s(])(?P<value>[#@][\p{L}\p{N}_.-]+)"));
-static NUMBER: LazyLock<Pattern> = LazyLock::new(|| pattern(r"-?\b\d+(?:[.,]\d+)?\b"));
+static NUMBER: LazyLock<Pattern> = LazyLock::new(|| pattern(r"-?\b\d+(?:[.,]\d+)*\b"));
 static PLACE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"\b(?:in|for|at|of|near|to|from)\s+(?:the\s+)?(?P<value>\p{Lu}[\p{L}'-]*(?:\s+(?:(?:de|da|la|am|an der|upon)\s+)?\p{Lu}[\p{L}'-]*)*)",
@@ -162,7 +162,8 @@ fn arguments(turn: &Turn<'_>, tool: &AppTool) -> Result<Value, Vec<String>> {
         .and_then(Value::as_array)
         .map(|names| names.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
-    let mut found = Found { turn, tool, quoted: turn.message.quoted.clone(), numbers: numbers(turn) };
+    let mut found =
+        Found { turn, tool, quoted: turn.message.quoted.clone(), numbers: numbers(&turn.message.text) };
     let mut arguments = Map::new();
     let mut missing = Vec::new();
     // What can be recognized by its form takes its words before what takes any.
@@ -225,9 +226,8 @@ impl Form {
     }
 }
 
-fn numbers(turn: &Turn<'_>) -> Vec<f64> {
-    let text = &turn.message.text;
-    NUMBER.find_iter(text).filter_map(|found| found.as_str().replace(',', ".").parse().ok()).collect()
+fn numbers(text: &str) -> Vec<f64> {
+    NUMBER.find_iter(text).filter_map(|found| figure(found.as_str())).collect()
 }
 
 /// What the message still holds for parameters.
@@ -292,11 +292,23 @@ impl Found<'_> {
         if required.is_some_and(|required| required.len() > 1) {
             return None;
         }
-        let app = self.tool.app_name.to_lowercase();
-        let lower = text.to_lowercase();
-        let at = lower.find(&app)? + app.len();
-        behind(text.get(at..)?)
+        behind(text.get(end_of(&self.tool.app_name, text)?..)?)
     }
+}
+
+/// Where `name` ends in `text`, whatever the case of its letters: a lower-cased copy may be longer or shorter than the text.
+fn end_of(name: &str, text: &str) -> Option<usize> {
+    let name: String = name.chars().flat_map(char::to_lowercase).collect();
+    text.char_indices().find_map(|(begin, _)| {
+        let mut left = name.as_str();
+        for (at, letter) in text.get(begin..)?.char_indices() {
+            left = left.strip_prefix(&*letter.to_lowercase().collect::<String>())?;
+            if left.is_empty() {
+                return Some(begin + at + letter.len_utf8());
+            }
+        }
+        None
+    })
 }
 
 #[cfg(test)]
@@ -329,6 +341,26 @@ mod tests {
             "add_task \"call Tom\"",
         ] {
             assert!(is_named(its), "{its}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_with_their_thousands() {
+        assert_eq!(numbers("Pay 1,200 with Bank, or 12,345.50, 1,5 and -3."), [1_200.0, 12_345.5, 1.5, -3.0]);
+        assert_eq!(numbers("from 10.0.0.1 at 5, 6"), [5.0, 6.0], "an address is no number");
+    }
+
+    #[test]
+    fn what_stands_behind_a_name_is_cut_at_the_text_itself() {
+        for (name, text, rest) in [
+            ("Notes", "tell NOTES milk", Some(" milk")),
+            ("Notes", "İİ, tell notes milk", Some(" milk")),
+            ("Notes", "ẞ K tell Notes ärger", Some(" ärger")),
+            ("Σας", "tell ΣΑΣ hi", None),
+            ("İş", "tell İŞ hi", Some(" hi")),
+            ("Notes", "tell note", None),
+        ] {
+            assert_eq!(end_of(name, text).map(|at| &text[at..]), rest, "{text}");
         }
     }
 

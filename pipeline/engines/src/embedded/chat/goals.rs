@@ -6,13 +6,12 @@ use std::sync::LazyLock;
 use assistant::{DataTool, Step};
 use serde_json::{Value, json};
 
-use super::words::{best, share, stems};
+use super::words::{best, figure, share, stems};
 use super::{Turn, answer, failed, listed, quoting, text};
 use crate::embedded::dates::number;
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
 
-static THOUSANDS: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$"));
 static GOALS: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\bgoals?\b"));
 /// "Set my book goal to 8", "update the goal reading to 8 of 12".
 static SET: LazyLock<Pattern> = LazyLock::new(|| {
@@ -94,7 +93,7 @@ enum Change {
 
 fn change(bare: &str) -> Option<(String, Change)> {
     if let Some(found) = SET.captures(bare).or_else(|| SET_NAMED.captures(bare)) {
-        return Some((found["which"].to_owned(), Change::To(value(&found["value"])?)));
+        return Some((found["which"].to_owned(), Change::To(figure(&found["value"])?)));
     }
     if let Some(found) = ADD.captures(bare) {
         let more = counted(&found["value"])?;
@@ -111,18 +110,9 @@ fn change(bare: &str) -> Option<(String, Change)> {
     Some((which.as_str().to_owned(), Change::Reached))
 }
 
-/// "1,200" is a thousand and more, "1,5" one and a half.
-fn value(text: &str) -> Option<f64> {
-    let text = text.trim_end_matches(['.', ',']);
-    if THOUSANDS.is_match(text) {
-        return text.replace(',', "").parse().ok();
-    }
-    text.replace(',', ".").parse().ok()
-}
-
 /// In digits or in words.
 fn counted(text: &str) -> Option<f64> {
-    value(text).or_else(|| number(&text.to_lowercase()).map(|count| count as f64))
+    figure(text).or_else(|| number(&text.to_lowercase()).map(|count| count as f64))
 }
 
 /// Whether one of the goals has at least half of the words.
@@ -203,17 +193,19 @@ mod tests {
 
     #[test]
     fn a_figure_is_read_as_people_write_it() {
-        for (text, figure) in [
+        for (text, read) in [
             ("8", 8.0),
             ("1,200", 1_200.0),
             ("12,345.5", 12_345.5),
             ("1,5", 1.5),
             ("2.5", 2.5),
             ("900.", 900.0),
+            ("-1,200", -1_200.0),
+            ("1,234,567", 1_234_567.0),
         ] {
-            assert_eq!(value(text), Some(figure), "{text}");
+            assert_eq!(figure(text), Some(read), "{text}");
         }
-        assert_eq!(value("1,2,3"), None);
+        assert_eq!(figure("1,2,3"), None);
         assert_eq!(counted("two"), Some(2.0));
         assert_eq!(counted("milk"), None);
     }

@@ -52,8 +52,8 @@ impl Converse for Embedded {
 }
 
 /// What the rules do with a round, where a model only words the answer.
-pub(crate) fn chosen(round: Round<'_>) -> Step {
-    step(&Turn::of(round, DayOrder::default()))
+pub(crate) fn chosen(round: Round<'_>, order: DayOrder) -> Step {
+    step(&Turn::of(round, order))
 }
 
 /// A round, and the message that it is about.

@@ -15,6 +15,7 @@ use crate::embedded::dates::{DayOrder, Reference};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{content_stems, pattern};
 
+static THOUSANDS: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$"));
 static SPACES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+"));
 static QUOTED: LazyLock<Pattern> = LazyLock::new(|| pattern(r#""([^"]{1,4000})""#));
 /// What a message may begin with before it says what it wants.
@@ -181,6 +182,15 @@ pub(super) fn week_of(date: NaiveDate) -> NaiveDate {
 /// RFC 3339, as tools take it.
 pub(super) fn stamp(at: Timestamp) -> String {
     at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// "1,200" is a thousand and more, "1,5" one and a half.
+pub(super) fn figure(text: &str) -> Option<f64> {
+    let text = text.trim_end_matches(['.', ',']);
+    if THOUSANDS.is_match(text) {
+        return text.replace(',', "").parse().ok();
+    }
+    text.replace(',', ".").parse().ok()
 }
 
 /// "1 task", "2 tasks".

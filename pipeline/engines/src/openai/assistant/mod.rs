@@ -50,7 +50,7 @@ impl OpenAi {
             Asked::WithoutTools(way) => way,
         };
         // The server takes no tools: the rules choose them, and the model words what they found.
-        let (draft, quotes) = match embedded::chosen(round) {
+        let (draft, quotes) = match embedded::chosen(round, self.order) {
             Step::Answer { text, quotes } => (text, quotes),
             calls => return Ok(calls),
         };

@@ -77,25 +77,17 @@ impl Request<'_> {
             context.zone
         );
         let mut messages = vec![json!({"role": "system", "content": told})];
-        if self.way.history {
-            messages.extend(self.round.history.iter().map(|past| match past.speaker {
-                Speaker::Human => json!({"role": "user", "content": past.text}),
-                Speaker::Assistant => json!({"role": "assistant", "content": past.text}),
-                Speaker::App => {
-                    let text = format!("A message that an app sent to me:\n{}", self.marked(&past.text));
-                    json!({"role": "user", "content": text})
-                }
-            }));
-        }
+        let mut said = if self.way.history { self.history() } else { Vec::new() };
         let exchanges = || self.round.rounds.iter().flatten();
         if let Some(draft) = self.draft {
             let results: Vec<String> = exchanges().map(result_of).collect();
             let data = format!("{}\nDraft:\n{draft}", results.join("\n"));
-            let text = format!("{}\n\n{WORDING}\n{}", self.round.question, self.marked(&data));
-            messages.push(json!({"role": "user", "content": text}));
+            said.push(("user", format!("{}\n\n{WORDING}\n{}", self.round.question, self.marked(&data))));
+            messages.extend(in_turns(said));
             return messages;
         }
-        messages.push(json!({"role": "user", "content": self.round.question}));
+        said.push(("user", self.round.question.to_owned()));
+        messages.extend(in_turns(said));
         for (number, exchanges) in self.round.rounds.iter().enumerate() {
             // Ids that a server gave twice would answer the wrong call.
             let id = |at: usize| format!("call_{number}_{at}");
@@ -113,11 +105,39 @@ impl Request<'_> {
         messages
     }
 
+    /// Earlier messages with their roles.
+    fn history(&self) -> Vec<(&'static str, String)> {
+        let said = self.round.history.iter().map(|past| match past.speaker {
+            Speaker::Human => ("user", past.text.clone()),
+            Speaker::Assistant => ("assistant", past.text.clone()),
+            Speaker::App => {
+                ("user", format!("A message that an app sent to me:\n{}", self.marked(&past.text)))
+            }
+        });
+        said.collect()
+    }
+
     /// Text of others between marks that it cannot know.
     fn marked(&self, text: &str) -> String {
         let mark = self.engine.marks.of_text(text);
         format!("<data {mark}>\n{text}\n</data {mark}>")
     }
+}
+
+/// Messages of the user and the assistant in turn, the user's first, as templates of some models demand: neighbours of one role
+/// become one message. A reply that stands before everything has lost its question, and goes.
+fn in_turns(said: Vec<(&'static str, String)>) -> impl Iterator<Item = Value> {
+    let mut turns: Vec<(&str, String)> = Vec::new();
+    for (role, text) in said.into_iter().skip_while(|(role, _)| *role == "assistant") {
+        match turns.last_mut().filter(|(last, _)| *last == role) {
+            Some((_, before)) => {
+                before.push_str("\n\n");
+                before.push_str(&text);
+            }
+            None => turns.push((role, text)),
+        }
+    }
+    turns.into_iter().map(|(role, text)| json!({"role": role, "content": text}))
 }
 
 fn result_of(exchange: &Exchange) -> String {

@@ -34,7 +34,7 @@ impl Way {
             Some(Field::Limit) => older,
             Some(Field::Temperature) => cooler,
             Some(Field::Length) => shorter,
-            Some(Field::Format) | None => older.or(without_tools).or(cooler),
+            Some(Field::Format) | None => older.or(without_tools).or(cooler).or(shorter),
         }
     }
 }
@@ -71,5 +71,21 @@ impl Ways {
                 "the assistant asks the model server in another way from now on"
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_refuses_without_a_word_is_asked_without_history_last() {
+        let mut way = Way::NEWEST;
+        let mut tried = 0;
+        while let Some(next) = way.after(None) {
+            assert!(way.history, "history goes last");
+            (way, tried) = (next, tried + 1);
+        }
+        assert_eq!((way.history, way.tools, way.temperature, tried), (false, false, false, 4));
     }
 }
