@@ -74,10 +74,10 @@ fn result(body: &[u8]) -> Answered {
         ["result", "message"].into_iter().find_map(|name| fields.get(name).filter(|value| !value.is_null()));
     match said {
         Some(Value::String(text)) => Answered::Result(visible(text)),
-        Some(other) => Answered::Result(other.to_string()),
+        Some(other) => Answered::Result(visible(&other.to_string())),
         None => match error_text(body) {
             Some(text) => Answered::AppError { text, setup_url: None },
-            None => Answered::Result(text.to_owned()),
+            None => Answered::Result(visible(text)),
         },
     }
 }
@@ -91,7 +91,7 @@ fn error_text(body: &[u8]) -> Option<String> {
 
 /// A result as it may be shown: lines and tabs stay, other control characters and those that turn the direction of what stands behind
 /// them go.
-fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     let turns = |letter: char| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}');
     let stays = |letter: &char| matches!(letter, '\n' | '\t') || !(letter.is_control() || turns(*letter));
     text.chars().filter(stays).collect()
@@ -212,6 +212,8 @@ mod tests {
         }
         let hidden = json!({ "result": "a\u{0}\u{1b}[31mb\u{202e}c\r\n\td" }).to_string();
         assert_eq!(read(200, &hidden), result("a[31mbc\n\td"));
+        assert_eq!(read(200, "{\"result\": [\"a\u{202e}b\"]}"), result(r#"["ab"]"#));
+        assert_eq!(read(200, "{\"other\": \"a\u{202e}b\"}"), result(r#"{"other": "ab"}"#));
         assert_eq!(read(200, r#"{"other": 1}"#), result(r#"{"other": 1}"#));
         assert_eq!(
             read_answer(&tool(true), 200, &[0xff, 0xfe], None),

@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{Answered, ToolFailure, answer::fit};
+use crate::{
+    Answered, ToolFailure,
+    answer::{fit, visible},
+};
 
 /// The version that is asked for; the server answers with the one that it speaks.
 pub const PROTOCOL_VERSION: &str = "2025-06-18";
@@ -120,7 +123,7 @@ pub fn answered(response: Option<Response>) -> Answered {
     };
     match result.get("isError") {
         Some(Value::Bool(true)) => Answered::AppError { text: or_error(fit(&text)), setup_url: None },
-        _ => Answered::Result(text),
+        _ => Answered::Result(visible(&text)),
     }
 }
 
@@ -174,6 +177,10 @@ mod tests {
         ]);
         let joined = "one\ntwo\nhttps://a.example/".to_owned();
         assert_eq!(read(&of(&json!({ "content": parts }))), Answered::Result(joined));
+        let hidden = json!({ "content": [{ "type": "text", "text": "a\u{0}\u{1b}[31mb\u{202e}c\n\td" }] });
+        assert_eq!(read(&of(&hidden)), Answered::Result("a[31mbc\n\td".to_owned()));
+        let structured = json!({ "content": [], "structuredContent": { "\u{202e}n": "\u{2066}1" } });
+        assert_eq!(read(&of(&structured)), Answered::Result("{\"n\":\"1\"}".to_owned()));
         let structured = json!({ "content": [], "structuredContent": { "n": 1 } });
         assert_eq!(read(&of(&structured)), Answered::Result("{\"n\":1}".to_owned()));
         assert_eq!(read(&of(&json!({ "content": [] }))), Answered::Result(String::new()));
