@@ -78,9 +78,10 @@ pub(crate) fn with_cloud_tasks(mut env: Env) -> Env {
 
 fn config_map(path: &str) -> Env {
     let file = &documents(path)[0];
-    let literals = file["configMapGenerator"][0]["literals"].as_vec().expect("settings are literals");
-    literals
-        .iter()
+    let maps = file["configMapGenerator"].as_vec().expect("settings are made into maps");
+    let literals = |map: &Yaml| map["literals"].as_vec().cloned().expect("settings are literals");
+    maps.iter()
+        .flat_map(literals)
         .map(|literal| {
             let (name, value) = literal.as_str().expect("text").split_once('=').expect("NAME=VALUE");
             (name.to_owned(), value.to_owned())

@@ -30,6 +30,47 @@ fn the_version_is_that_of_the_program_everywhere() {
 }
 
 #[test]
+fn what_migrates_is_told_the_same_of_the_database_and_its_shards_as_what_serves() {
+    let migrate = document("deploy/kubernetes/base/migrate.yaml", "Job");
+    let of = |workload: &Yaml| pod(workload)["containers"][0].clone();
+    let named = |entry: &Yaml, from: &str| entry[from]["name"].as_str().map(str::to_owned);
+    for serves in deployments().iter().map(of) {
+        for from in ["configMapRef", "secretRef"] {
+            let sources = |container: &Yaml| -> Vec<String> {
+                let all = container["envFrom"].as_vec().into_iter().flatten();
+                all.filter_map(|entry| named(entry, from))
+                    .filter(|name| name != "listen" || from == "secretRef")
+                    .collect()
+            };
+            assert_eq!(sources(&of(&migrate)), sources(&serves), "{from}");
+            assert!(!sources(&serves).is_empty(), "{from}");
+        }
+    }
+    let job = document("deploy/cloud-run/job.yaml", "Job");
+    let job = job["spec"]["template"]["spec"]["template"]["spec"]["containers"][0]["env"].clone();
+    let serves = document("deploy/cloud-run/service.yaml", "Service");
+    let serves = pod(&serves)["containers"][0]["env"].clone();
+    for name in ["DATABASE_URL", "LISTEN_SHARDS", "LISTEN_SHARD_URLS"] {
+        let told = |env: &Yaml| {
+            env.as_vec().into_iter().flatten().find(|entry| text(&entry["name"]) == name).cloned()
+        };
+        assert_eq!(told(&job), told(&serves), "{name}");
+    }
+}
+
+#[test]
+fn an_image_that_is_built_here_takes_no_secret_and_no_build_along() {
+    let (left_out, ignored) = (read(".dockerignore"), read(".gitignore"));
+    let is_path = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    for path in ignored.lines().filter(is_path).chain(["/.git"]) {
+        assert!(
+            left_out.lines().any(|line| line.trim_start_matches("**/") == path.trim_start_matches('/')),
+            "{path}"
+        );
+    }
+}
+
+#[test]
 fn every_pod_runs_as_nobody_in_particular_and_may_write_nothing() {
     let migrate = document("deploy/kubernetes/base/migrate.yaml", "Job");
     for workload in deployments().iter().chain([&migrate]) {
