@@ -18,6 +18,7 @@ mod codec;
 mod deepgram;
 mod engine;
 mod health;
+mod held;
 mod listener;
 mod meters;
 mod openai;

@@ -22,6 +22,7 @@ use self::connect::Address;
 use self::tape::Tape;
 use self::task::Task;
 use crate::health::Answers;
+use crate::held::{self, Held};
 use crate::listener::{Frame, Listener};
 use crate::meters::{Calls, Counter};
 use crate::utterance::BEFORE;
@@ -38,6 +39,7 @@ pub(crate) struct Deepgram {
     address: Address,
     line: Line,
     answers: Answers,
+    held: Arc<Held>,
     meter: Arc<dyn Meter>,
 }
 
@@ -49,7 +51,8 @@ impl Deepgram {
     ) -> Result<Self, BadSettings> {
         let patience = Patience { deadline: CONNECT, retries: 0, ..Patience::default() };
         let line = Line::new(patience, Arc::new(Calls(Arc::clone(&meter))), chance);
-        Ok(Self { address: Address::new(settings)?, line, answers: Answers::default(), meter })
+        let held = Held::new(held::MOST);
+        Ok(Self { address: Address::new(settings)?, line, answers: Answers::default(), held, meter })
     }
 }
 
@@ -67,8 +70,10 @@ impl Engine for Deepgram {
             return Err(BadKey);
         }
         let (events, receiver) = channel();
-        let shared =
-            Arc::new(Shared { tape: Mutex::new(Tape::new(session.channels)), changed: Notify::new() });
+        let shared = Arc::new(Shared {
+            tape: Mutex::new(Tape::new(session.channels, &self.held)),
+            changed: Notify::new(),
+        });
         let counter = Counter::new(Arc::clone(&self.meter));
         let task = Task {
             url: self.address.of(&session),

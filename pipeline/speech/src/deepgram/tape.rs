@@ -1,10 +1,13 @@
-//! The audio of a session that is not final yet, kept to be sent again after a lost connection: 60 s at most.
+//! The audio of a session that is not final yet, kept to be sent again after a lost connection: 60 s at most, and less where all
+//! sessions together keep too much ([`Held`]).
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
 use super::timeline::Timeline;
+use crate::held::{Held, Share};
 use crate::{Gap, RATE, Reason, seconds};
 
 /// What is kept: 60 s.
@@ -51,8 +54,8 @@ pub(super) struct Tape {
     items: VecDeque<Item>,
     /// Items that were sent over this connection; they stand first.
     sent: usize,
-    /// Samples of each track that are kept.
-    held: u64,
+    /// What is kept.
+    held: Share,
     /// Kept no more, but sent and not final: lost if this connection is.
     forgotten: Vec<(u64, u64)>,
     lost: Vec<Gap>,
@@ -60,12 +63,13 @@ pub(super) struct Tape {
 }
 
 impl Tape {
-    pub(super) fn new(tracks: u8) -> Self {
+    pub(super) fn new(tracks: u8, held: &Arc<Held>) -> Self {
+        let tracks = usize::from(tracks.clamp(1, 2));
         Self {
-            tracks: usize::from(tracks.clamp(1, 2)),
+            tracks,
             items: VecDeque::new(),
             sent: 0,
-            held: 0,
+            held: held.share(tracks),
             forgotten: Vec::new(),
             lost: Vec::new(),
             closed: false,
@@ -75,7 +79,7 @@ impl Tape {
     /// Adds the session's samples from `at` on, of all tracks in turn.
     pub(super) fn record(&mut self, at: u64, frame: &[i16], now: Instant) {
         let length = (frame.len() / self.tracks) as u64;
-        self.held += length;
+        self.held.add(length);
         let unsent = self.items.len() > self.sent;
         match self.items.back_mut().filter(|_| unsent) {
             Some(Item::Audio { at: begin, samples, heard })
@@ -85,9 +89,15 @@ impl Tape {
                 samples.extend_from_slice(frame);
                 *heard = now;
             }
-            _ => self.items.push_back(Item::Audio { at, samples: frame.to_vec(), heard: now }),
+            _ => {
+                // What grew by doubling holds up to twice of what counts.
+                if let Some(Item::Audio { samples, .. }) = self.items.back_mut() {
+                    samples.shrink_to_fit();
+                }
+                self.items.push_back(Item::Audio { at, samples: frame.to_vec(), heard: now });
+            }
         }
-        while self.held > MOST && self.drop_oldest() {}
+        while (self.held.samples() > MOST || self.held.is_over()) && self.drop_oldest() {}
     }
 
     /// Speech ended: what was said until now shall become final.
@@ -130,7 +140,7 @@ impl Tape {
                 Some(Item::Audio { at, samples, heard }) if *at < to && self.sent > 0 => {
                     let length = (samples.len() / self.tracks) as u64;
                     let part = length.min(to - *at);
-                    self.held -= part;
+                    self.held.remove(part);
                     settled.heard = Some(*heard);
                     if part < length {
                         samples.drain(..usize::try_from(part).unwrap_or(0) * self.tracks);
@@ -175,7 +185,7 @@ impl Tape {
 
     /// Nothing is left to send or to become final, a remainder that holds no word apart.
     pub(super) fn is_idle(&self) -> bool {
-        self.items.len() == self.sent && self.held < u64::from(RATE)
+        self.items.len() == self.sent && self.held.samples() < u64::from(RATE)
     }
 
     /// Something waits that this connection was not sent.
@@ -206,7 +216,7 @@ impl Tape {
             match item {
                 Item::Audio { at, samples, .. } => {
                     let length = (samples.len() / self.tracks) as u64;
-                    self.held -= length;
+                    self.held.remove(length);
                     self.lose(at, at + length, reason);
                 }
                 Item::Pause => (),
@@ -240,7 +250,7 @@ impl Tape {
         };
         let Some(Item::Audio { at, samples, .. }) = self.items.remove(oldest) else { return false };
         let length = (samples.len() / self.tracks) as u64;
-        self.held -= length;
+        self.held.remove(length);
         if oldest < self.sent {
             self.sent -= 1;
             match self.forgotten.last_mut().filter(|(_, end)| *end == at) {

@@ -33,7 +33,7 @@ fn sent(tape: &mut Tape) -> Vec<u64> {
 
 #[tokio::test]
 async fn a_lost_connection_is_followed_by_what_was_not_final_and_no_more() {
-    let mut tape = Tape::new(1);
+    let mut tape = Tape::new(1, &Held::new(usize::MAX));
     record(&mut tape, 0..5);
     assert_eq!(sent(&mut tape), [0, 1, 2, 3, 4]);
     tape.settle(2 * SECOND + SECOND / 2);
@@ -49,7 +49,7 @@ async fn a_lost_connection_is_followed_by_what_was_not_final_and_no_more() {
 
 #[tokio::test]
 async fn a_flush_is_settled_with_the_audio_before_it() {
-    let mut tape = Tape::new(1);
+    let mut tape = Tape::new(1, &Held::new(usize::MAX));
     tape.flush();
     assert_eq!(tape.settle(0).flushed, 1, "nothing was said");
     record(&mut tape, 0..2);
@@ -70,7 +70,7 @@ async fn a_flush_is_settled_with_the_audio_before_it() {
 
 #[tokio::test]
 async fn a_minute_is_kept_and_what_was_not_sent_is_lost_at_once() {
-    let mut tape = Tape::new(1);
+    let mut tape = Tape::new(1, &Held::new(usize::MAX));
     record(&mut tape, 0..70);
     assert_eq!(tape.take_lost(), [Gap { start: 0.0, end: 10.0, reason: Reason::Overloaded }]);
     assert_eq!(sent(&mut tape), (10..70).collect::<Vec<_>>());
@@ -78,7 +78,7 @@ async fn a_minute_is_kept_and_what_was_not_sent_is_lost_at_once() {
 
 #[tokio::test]
 async fn what_was_sent_and_is_kept_no_more_is_lost_with_its_connection_alone() {
-    let mut tape = Tape::new(1);
+    let mut tape = Tape::new(1, &Held::new(usize::MAX));
     record(&mut tape, 0..60);
     sent(&mut tape);
     record(&mut tape, 60..65);
@@ -95,7 +95,7 @@ async fn what_was_sent_and_is_kept_no_more_is_lost_with_its_connection_alone() {
 proptest! {
     #[test]
     fn every_second_is_final_or_lost_or_kept(steps in prop::collection::vec((0_u8..6, 1_u64..20), 1..60)) {
-        let mut tape = Tape::new(2);
+        let mut tape = Tape::new(2, &Held::new(usize::MAX));
         let (mut clock, mut is_final) = (0_u64, 0_u64);
         let mut lost = Vec::new();
         let mut timeline = Timeline::default();
@@ -116,7 +116,7 @@ proptest! {
                 4 => tape.rewind(),
                 _ => { tape.give_up(false, Reason::Timeout); }
             }
-            prop_assert!(tape.held <= MOST);
+            prop_assert!(tape.held.samples() <= MOST);
             let gaps = tape.take_lost();
             lost.extend(gaps.iter().map(|gap| gap.end - gap.start));
             prop_assert!(gaps.iter().all(|gap| gap.start < gap.end));
@@ -124,7 +124,7 @@ proptest! {
         tape.give_up(true, Reason::Timeout);
         tape.rewind();
         lost.extend(tape.take_lost().iter().map(|gap| gap.end - gap.start));
-        prop_assert_eq!(tape.held, 0);
+        prop_assert_eq!(tape.held.samples(), 0);
         let lost: f64 = lost.iter().sum();
         prop_assert!(lost <= seconds(clock * SECOND) + 1e-6, "nothing is lost twice: {} of {}", lost, clock);
     }

@@ -1,17 +1,19 @@
 //! Utterances that wait for their turn: in order, 60 s of audio at most. When recognition is slow, neighbours
-//! become one longer utterance; when more would wait than is kept, the oldest is given up.
+//! become one longer utterance; when more would wait than is kept, here or in all sessions together ([`Held`]), the oldest is
+//! given up.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::held::{Held, Share};
 use crate::utterance::{LONGEST, Utterance};
 use crate::{Gap, RATE, Reason, seconds};
 
 /// Audio of one session that waits or is being recognized: 60 s.
-const MOST: usize = 60 * RATE as usize;
+const MOST: u64 = 60 * RATE as u64;
 /// Utterances with a longer pause between them stay apart: a recognizer invents words on silence. 2 s.
 const LONGEST_PAUSE: u64 = 2 * RATE as u64;
 
@@ -31,14 +33,12 @@ pub(super) struct Waiting {
     pub(super) since: Instant,
 }
 
-#[derive(Default)]
 struct Queue {
     waiting: VecDeque<Entry>,
     lost: VecDeque<Gap>,
-    /// Samples that wait.
-    held: usize,
-    /// Samples of the utterance that was taken last.
-    taken: usize,
+    /// Samples that wait, and those of the utterance that was taken last.
+    held: Share,
+    taken: u64,
     closed: bool,
 }
 
@@ -48,7 +48,6 @@ enum Entry {
 }
 
 /// Shared by the recognizer, which fills it, and the session's task, which works it off.
-#[derive(Default)]
 pub(super) struct Backlog {
     queue: Mutex<Queue>,
     changed: Notify,
@@ -57,20 +56,33 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
+    /// An empty one, which counts what it keeps in `held`.
+    pub(super) fn new(held: &Arc<Held>) -> Self {
+        let queue = Queue {
+            waiting: VecDeque::new(),
+            lost: VecDeque::new(),
+            held: held.share(1),
+            taken: 0,
+            closed: false,
+        };
+        Self { queue: Mutex::new(queue), changed: Notify::new(), closing: Notify::new() }
+    }
+
     /// Adds an utterance that ended now; returns what had to be given up for it.
-    pub(super) fn push(&self, utterance: Utterance, now: Instant) -> Vec<Gap> {
+    pub(super) fn push(&self, mut utterance: Utterance, now: Instant) -> Vec<Gap> {
+        utterance.samples.shrink_to_fit();
         let mut queue = self.locked();
-        queue.held += utterance.samples.len();
+        queue.held.add(utterance.samples.len() as u64);
         match queue.waiting.back_mut() {
             Some(Entry::Utterance(last)) if may_join(&last.utterance, &utterance) => {
                 let pause = usize::try_from(utterance.start - last.utterance.end()).unwrap_or(0);
                 join(&mut last.utterance, utterance, pause);
-                queue.held += pause;
+                queue.held.add(pause as u64);
             }
             _ => queue.waiting.push_back(Entry::Utterance(Waiting { utterance, since: now })),
         }
         let mut given_up = Vec::new();
-        while queue.held + queue.taken > MOST
+        while (queue.held.samples() > MOST || queue.held.is_over())
             && let Some(oldest) = queue.drop_oldest()
         {
             let gap = gap(&oldest, Reason::Overloaded);
@@ -107,15 +119,15 @@ impl Backlog {
         loop {
             {
                 let mut queue = self.locked();
-                queue.taken = 0;
+                let taken = std::mem::take(&mut queue.taken);
+                queue.held.remove(taken);
                 if let Some(gap) = queue.lost.pop_front() {
                     return Some(Work::Lost(gap));
                 }
                 match queue.waiting.pop_front() {
                     Some(Entry::Flush) => return Some(Work::Flushed),
                     Some(Entry::Utterance(waiting)) => {
-                        queue.taken = waiting.utterance.samples.len();
-                        queue.held -= queue.taken;
+                        queue.taken = waiting.utterance.samples.len() as u64;
                         return Some(Work::Recognize(waiting));
                     }
                     None if queue.closed => return None,
@@ -135,7 +147,7 @@ impl Queue {
     fn drop_oldest(&mut self) -> Option<Utterance> {
         let at = self.waiting.iter().position(|entry| matches!(entry, Entry::Utterance(_)))?;
         let Some(Entry::Utterance(Waiting { utterance, .. })) = self.waiting.remove(at) else { return None };
-        self.held -= utterance.samples.len();
+        self.held.remove(utterance.samples.len() as u64);
         Some(utterance)
     }
 }
@@ -151,6 +163,7 @@ fn may_join(last: &Utterance, next: &Utterance) -> bool {
 }
 
 fn join(last: &mut Utterance, next: Utterance, pause: usize) {
+    last.samples.reserve_exact(pause + next.samples.len());
     last.samples.resize(last.samples.len() + pause, 0);
     last.samples.extend(next.samples);
     last.voiced += next.voiced;
@@ -180,7 +193,7 @@ mod tests {
 
     #[tokio::test]
     async fn neighbours_join_while_they_wait_and_far_ones_do_not() {
-        let backlog = Backlog::default();
+        let backlog = Backlog::new(&Held::new(usize::MAX));
         backlog.push(utterance(0, 4), Instant::now());
         backlog.push(utterance(5, 4), Instant::now());
         backlog.push(utterance(20, 4), Instant::now());
@@ -194,7 +207,7 @@ mod tests {
 
     #[tokio::test]
     async fn joined_utterances_are_no_longer_than_the_longest() {
-        let backlog = Backlog::default();
+        let backlog = Backlog::new(&Held::new(usize::MAX));
         for start in [0, 10, 20, 30, 40] {
             backlog.push(utterance(start, 10), Instant::now());
         }
@@ -205,7 +218,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_minute_is_kept_and_the_oldest_is_given_up_with_a_report() {
-        let backlog = Backlog::default();
+        let backlog = Backlog::new(&Held::new(usize::MAX));
         backlog.push(utterance(0, 20), Instant::now());
         let Some(Work::Recognize(_taken)) = next(&backlog) else { panic!("the first") };
         let mut given_up = Vec::new();
@@ -220,8 +233,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn sessions_that_keep_too_much_together_give_up_the_oldest_of_who_hears() {
+        let held = Held::new(30 * RATE as usize * 2);
+        let (one, two) = (Backlog::new(&held), Backlog::new(&held));
+        assert!(one.push(utterance(0, 10), Instant::now()).is_empty());
+        assert!(two.push(utterance(0, 10), Instant::now()).is_empty());
+        assert!(two.push(utterance(30, 10), Instant::now()).is_empty());
+        let lost = Gap { start: 0.0, end: 10.0, reason: Reason::Overloaded };
+        assert_eq!(two.push(utterance(60, 10), Instant::now()), [lost], "its own, and the oldest");
+        let Some(Work::Recognize(_taken)) = next(&one) else { panic!("the other keeps its own") };
+        assert_eq!(two.push(utterance(90, 1), Instant::now()).len(), 1, "what is being recognized counts");
+        drop(one);
+        assert!(two.push(utterance(120, 10), Instant::now()).is_empty());
+    }
+
+    #[tokio::test]
     async fn a_flush_is_reported_behind_what_was_heard_before_it() {
-        let backlog = Backlog::default();
+        let backlog = Backlog::new(&Held::new(usize::MAX));
         backlog.push(utterance(0, 1), Instant::now());
         backlog.flush();
         backlog.push(utterance(1, 1), Instant::now());

@@ -18,6 +18,7 @@ use self::backlog::Backlog;
 use self::server::Server;
 use self::session::Task;
 use crate::health::Answers;
+use crate::held::{self, Held};
 use crate::listener::Listener;
 use crate::meters::{Calls, Counter};
 use crate::utterance::Cutter;
@@ -39,6 +40,7 @@ pub(crate) struct OpenAi {
     line: Line,
     answers: Answers,
     requests: Arc<Semaphore>,
+    held: Arc<Held>,
     meter: Arc<dyn Meter>,
 }
 
@@ -55,7 +57,7 @@ impl OpenAi {
         let patience = Patience { deadline: DEADLINE, ..Patience::default() };
         let line = Line::new(patience, Arc::new(Calls(Arc::clone(&meter))), chance);
         let requests = Arc::new(Semaphore::new(settings.concurrency.min(Semaphore::MAX_PERMITS)));
-        Ok(Self { server, line, answers: Answers::default(), requests, meter })
+        Ok(Self { server, line, answers: Answers::default(), requests, held: Held::new(held::MOST), meter })
     }
 }
 
@@ -74,7 +76,7 @@ impl Engine for OpenAi {
             None => self.server.clone(),
         };
         let (events, receiver) = channel();
-        let (backlog, counter) = (Arc::new(Backlog::default()), Counter::new(Arc::clone(&self.meter)));
+        let (backlog, counter) = (Arc::new(Backlog::new(&self.held)), Counter::new(Arc::clone(&self.meter)));
         let task = Task {
             server,
             line: self.line.clone(),
