@@ -21,7 +21,7 @@ use secrecy::SecretString;
 use store::Budgets;
 
 pub(crate) use self::{
-    apps::{AppsConfig, secrets},
+    apps::{Apps, AppsConfig, secrets},
     door::{BadDoor, Door},
     effective::{Setting, effective, is_setting},
     limits::range,
@@ -134,7 +134,8 @@ pub(crate) struct Config {
     /// Conversations that a user may create per UTC day, unless set for the user; 429 beyond; 0 is no limit.
     #[arg(long, env = "LISTEN_USER_CONVERSATIONS_PER_DAY", default_value_t = 100_000, value_name = "N")]
     pub(crate) user_conversations_per_day: u32,
-    /// Bytes of text and pictures that a user may have stored, unless set for the user; 422 beyond; 0 is no limit.
+    /// Bytes of text and pictures of conversations that a user may have stored, unless set for the user; 422 beyond; 0 is no limit.
+    /// Chat messages, memories and action items do not count.
     #[arg(long, env = "LISTEN_USER_BYTES", default_value = "10GiB", value_name = "SIZE")]
     pub(crate) user_bytes: Size,
     /// Jobs of a user that may wait or run, unless set for the user; 429 beyond; 0 is no limit.

@@ -48,7 +48,7 @@ enum Verb {
         id: String,
     },
     /// Make an app for a user; prints its id and its signing secret, which is not shown again.
-    Create(create::Create),
+    Create(Box<create::Create>),
     /// Install an app for a user. What the app asks of its users itself is not checked.
     Install {
         /// Whose.
@@ -108,7 +108,7 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
         // It was printed above.
         Verb::List { .. } => {}
         Verb::Show { id } => show(&find(&operations, &id).await?, as_json)?,
-        Verb::Create(create) => create::run(&operations, create, as_json).await?,
+        Verb::Create(create) => create::run(&operations, *create, as_json).await?,
         Verb::Install { user, id } => {
             install(&operations, &UserId::new(user), &whole(&operations, &id).await?, as_json).await?
         }
@@ -139,7 +139,7 @@ async fn list(
     let limit = paging.rows()?;
     let read = async |shard: &Operations| {
         let user = ids::any_user(shard, user).await?;
-        let found = shard.operator_apps(user.as_ref(), None, limit).await?;
+        let found = shard.operator_apps(user.as_ref(), None, None, limit).await?;
         if let Some(user) = user.filter(|_| found.is_empty()) {
             must_exist(shard, &user).await?;
         }
@@ -197,7 +197,7 @@ pub(crate) const TOOLS: [Column; 4] =
 /// When no app has this id.
 async fn find(operations: &Operations, id: &str) -> anyhow::Result<OperatorApp> {
     let id = whole(operations, id).await?;
-    operations.operator_apps(None, Some(&id), 1).await?.pop().ok_or_else(|| unknown(&id).into())
+    operations.operator_apps(None, Some(&id), None, 1).await?.pop().ok_or_else(|| unknown(&id).into())
 }
 
 async fn whole(operations: &Operations, id: &str) -> anyhow::Result<String> {

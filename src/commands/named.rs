@@ -8,6 +8,21 @@ pub(super) fn name(words: &str) -> Result<String, String> {
     bounded(words, 1, 100)
 }
 
+/// What a thing is for.
+pub(super) fn description(words: &str) -> Result<String, String> {
+    bounded(words, 0, 1_000)
+}
+
+/// A prompt of an app.
+pub(super) fn prompt(words: &str) -> Result<String, String> {
+    bounded(words, 1, 4_000)
+}
+
+/// An address, whose parts are looked at elsewhere.
+pub(super) fn url(words: &str) -> Result<String, String> {
+    bounded(words, 1, 2_048)
+}
+
 /// Words of `min` to `max` characters, without the blanks around them.
 pub(super) fn bounded(words: &str, min: usize, max: usize) -> Result<String, String> {
     let words = words.trim();

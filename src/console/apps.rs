@@ -18,19 +18,21 @@ use super::{
     confirm::Confirm,
     fault::{Fault, Undone},
     page::{Frame, render},
+    paging::{cut, read_place, write_place},
     typed::{Path, Query},
     visitor::Visitor,
     words::{Moment, query},
 };
 
 /// Apps on a page.
-const PAGE: i64 = 200;
+const PAGE: usize = 50;
 
-/// Whose, and what was just done.
+/// Whose, from which place on, and what was just done.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Which {
     user: String,
+    before: String,
     done: Option<String>,
 }
 
@@ -40,6 +42,7 @@ struct Page {
     frame: Frame,
     which: Which,
     apps: Vec<Line>,
+    next: Option<String>,
 }
 
 struct Line {
@@ -92,10 +95,14 @@ pub(super) async fn list(
     let operations = &console.operations;
     let user = Some(which.user.trim()).filter(|user| !user.is_empty()).map(UserId::new);
     let now = operations.db().in_time(operations.db().now()).await?;
-    let found = operations.db().in_time(operations.operator_apps(user.as_ref(), None, PAGE)).await?;
+    let before = read_place(which.before.trim())?;
+    let listed = operations.operator_apps(user.as_ref(), None, before.as_ref(), PAGE as i64 + 1);
+    let mut found = operations.db().in_time(listed).await?;
+    let next = cut(&mut found, PAGE)
+        .map(|last| query(&[("user", &which.user), ("before", &write_place(last.created_at, &last.id))]));
     let frame = Frame::of(visitor, "apps", "Apps").after(which.done.as_deref());
     let apps = found.into_iter().map(|app| Line::new(app, now)).collect();
-    Ok(render(&Page { frame, which, apps }))
+    Ok(render(&Page { frame, which, apps, next }))
 }
 
 /// `GET /console/apps/{id}/{change}`.

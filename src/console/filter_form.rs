@@ -72,6 +72,7 @@ impl FilterForm {
             since: moment("newer than", &self.newer_than, &self.since, now)?,
             until: moment("older than", &self.older_than, &self.until, now)?,
             unsettled: !self.unsettled.is_empty(),
+            waits_at: None,
             after: text(&self.after).map(|place| read_place(&place)).transpose()?,
             limit,
         })

@@ -14,7 +14,7 @@ use super::{
     confirm::Confirm,
     fault::{Fault, Undone},
     filter_form::FilterForm,
-    job::{read, waits},
+    job::read,
     one::granted,
     typed::{Path, Query},
     visitor::Visitor,
@@ -105,7 +105,7 @@ pub(super) async fn ask_many(
     let operations = &console.operations;
     let filter = queued(&form, operations.db().in_time(operations.db().now()).await?)?;
     let form = form.fixed(&filter);
-    let found = console.in_time(waiting(operations, filter)).await?;
+    let (found, more) = console.in_time(waiting(operations, filter)).await?;
     if found.is_empty() {
         return Err(Fault::Missing(
             "No job that is found waits for a moment: nothing is to be hurried.".to_owned(),
@@ -113,12 +113,18 @@ pub(super) async fn ask_many(
     }
     let several = if found.len() == 1 { "waiting job" } else { "waiting jobs" };
     let title = format!("Run {} {several} now?", count(found.len() as i64));
+    let rest = more.then(|| {
+        "More wait than are taken at once: the same form finds the older ones afterwards.".to_owned()
+    });
     Ok(Confirm {
-        sentences: vec![
+        sentences: [
             "Their waits end now, each under its next generation. Attempts are kept, and a model server is asked even \
              where its circuit is open."
                 .to_owned(),
-        ],
+        ]
+        .into_iter()
+        .chain(rest)
+        .collect(),
         action: "/console/run-now".to_owned(),
         hidden: form.pairs().into_iter().map(|(name, value)| (name, value.to_owned())).collect(),
         button: "Run now",
@@ -134,7 +140,7 @@ pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting)
     let form = FilterForm::of(acting.fields());
     let filter = queued(&form, operations.db().in_time(operations.db().now()).await?)?;
     let words = format!("waiting jobs, {}", form.words("all"));
-    let found = console.in_time(waiting(operations, filter)).await?;
+    let (found, _) = console.in_time(waiting(operations, filter)).await?;
     if found.is_empty() {
         return Ok(Redirect::to("/console/jobs?status=queued&done=unchanged"));
     }
@@ -151,11 +157,12 @@ pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting)
 
 fn queued(form: &FilterForm, now: Timestamp) -> Result<JobFilter, Fault> {
     let filter = form.filter(now, AT_ONCE)?;
-    Ok(JobFilter { status: Some("queued".to_owned()), after: None, ..filter })
+    Ok(JobFilter { status: Some("queued".to_owned()), waits_at: Some(now), after: None, ..filter })
 }
 
-/// The waiting ones among the newest queued jobs that `filter` finds.
-async fn waiting(operations: &Operations, filter: JobFilter) -> Result<Vec<JobId>, Fault> {
-    let (now, page) = (operations.db().now().await?, operations.jobs_page(&filter).await?);
-    Ok(page.jobs.into_iter().map(|view| view.job).filter(|job| waits(job, now)).map(|job| job.id).collect())
+/// The newest waiting jobs that `filter` finds, and whether there are more.
+async fn waiting(operations: &Operations, filter: JobFilter) -> Result<(Vec<JobId>, bool), Fault> {
+    let page = operations.jobs_page(&filter).await?;
+    let more = page.next.is_some();
+    Ok((page.jobs.into_iter().map(|view| view.job.id).collect(), more))
 }

@@ -32,17 +32,20 @@ pub struct OperatorApp {
 }
 
 impl Operations {
-    /// Apps of one user or of all, newest first.
+    /// Apps of one user or of all, newest first, from behind a place on.
     pub async fn operator_apps(
         &self,
         user: Option<&UserId>,
         id: Option<&str>,
+        before: Option<&(Timestamp, String)>,
         limit: i64,
     ) -> Result<Vec<OperatorApp>, Error> {
         Ok(sqlx::query_as(include_str!("../sql/apps/operator_list.sql"))
             .bind(user.map(UserId::as_str))
             .bind(id)
             .bind(limit)
+            .bind(before.map(|(at, _)| at))
+            .bind(before.map(|(_, id)| id))
             .fetch_all(self.db.pool())
             .await?)
     }

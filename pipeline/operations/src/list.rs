@@ -28,6 +28,8 @@ pub struct JobFilter {
     pub until: Option<Timestamp>,
     /// Leave out dead letters that an operator settled.
     pub unsettled: bool,
+    /// Queued jobs alone whose time comes after this moment.
+    pub waits_at: Option<Timestamp>,
     /// Keyset: what comes after this place.
     pub after: Option<JobCursor>,
     pub limit: i64,
@@ -139,6 +141,9 @@ impl JobFilter {
         }
         if self.unsettled {
             query.push(" and settled_at is null");
+        }
+        if let Some(now) = self.waits_at {
+            query.push(" and status = 'queued' and ready_at > ").push_bind(now);
         }
     }
 }

@@ -21,6 +21,7 @@ use super::super::{
 };
 use crate::{
     app_servers::Servers,
+    config::Apps,
     exit::Exit,
     process::{chance, install_crypto},
 };
@@ -43,32 +44,38 @@ pub(super) struct Create {
     #[arg(value_parser = named::name)]
     name: String,
     /// What it is for.
-    #[arg(long, default_value = "", value_name = "WORDS")]
+    #[arg(long, default_value = "", value_name = "WORDS", value_parser = named::description)]
     description: String,
     /// Who sees it and may install it.
     #[arg(long, default_value = "private", value_name = "WHO")]
     visibility: Visibility,
     /// What paths of its manifest are resolved against.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = named::url)]
     home_url: Option<String>,
     /// Where its manifest is, such as https://example.com/.well-known/service-tools.json.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = named::url)]
     manifest_url: Option<String>,
     /// Where its users' conversations are posted.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = named::url)]
     webhook_url: Option<String>,
     /// Where a user connects to it.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = named::url)]
     setup_url: Option<String>,
+    /// Asked with `?uid=` before it is installed: it must answer `{"is_setup_completed": true}`.
+    #[arg(long, value_name = "URL", value_parser = named::url)]
+    setup_completed_url: Option<String>,
     /// The prompt of a summary that it writes of every conversation.
-    #[arg(long, value_name = "WORDS")]
+    #[arg(long, value_name = "WORDS", value_parser = named::prompt)]
     summary_prompt: Option<String>,
     /// An MCP server (streamable HTTP) whose tools it lends.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = named::url)]
     mcp_url: Option<String>,
     /// A file with the bearer token for that server; `-` is the standard input.
     #[arg(long, value_name = "FILE", requires = "mcp_url")]
     mcp_token_file: Option<PathBuf>,
+    /// Who may make apps here, as the service is set.
+    #[arg(long, env = "LISTEN_APPS", default_value = "private", value_name = "WHO")]
+    apps: Apps,
     /// Addresses that URLs may reach besides public ones.
     #[arg(long, env = "LISTEN_ALLOW_OUTGOING", value_delimiter = ',', value_name = "CIDR,…")]
     allow_outgoing: Vec<IpNet>,
@@ -80,12 +87,19 @@ pub(super) struct Create {
 /// When the database does not answer, there is no such user, or the app or its manifest cannot be taken.
 pub(super) async fn run(ledger: &Ledger, create: Create, as_json: bool) -> anyhow::Result<()> {
     install_crypto();
+    create.may_be_made(ledger)?;
     let owner = UserId::new(&create.user);
     must_exist(ledger, &owner).await?;
     let guard = Guard::new(create.allow_outgoing.clone());
     let mut fields = create.fields();
-    let urls =
-        [&fields.home_url, &fields.manifest_url, &fields.webhook_url, &fields.setup_url, &fields.mcp_url];
+    let urls = [
+        &fields.home_url,
+        &fields.manifest_url,
+        &fields.webhook_url,
+        &fields.setup_url,
+        &fields.setup_completed_url,
+        &fields.mcp_url,
+    ];
     for url in urls.into_iter().flatten() {
         guard.check_url(url).map_err(|why| Exit::Usage(format!("{url}: {why}")))?;
     }
@@ -101,12 +115,21 @@ pub(super) async fn run(ledger: &Ledger, create: Create, as_json: bool) -> anyho
     let new = NewApp { id, fields, manifest, secret };
     let made = ledger.store().create_app(&owner, &new).await?;
     let made = made.map_err(|TooManyApps| Exit::Refused(format!("{owner} has 50 apps already")))?;
-    match as_json {
+    let shown = match as_json {
         true => print_json(&json!({ "app": made.id, "secret": new.secret.expose_secret() })),
-        false => {
-            say!("{}", made.id)?;
-            field("secret", new.secret.expose_secret())
-        }
+        false => say!("{}", made.id).and_then(|()| field("secret", new.secret.expose_secret())),
+    };
+    match shown {
+        Ok(()) => Ok(()),
+        Err(error) => Err(error.context(unseen(ledger, &owner, &made.id).await)),
+    }
+}
+
+/// Without its secret an app is useless to its server: it is deleted. Reports the outcome.
+async fn unseen(ledger: &Ledger, owner: &UserId, id: &str) -> String {
+    match ledger.store().delete_app(owner, id).await {
+        Ok(_) => format!("the secret of the app {id} could not be shown, and the app was deleted again"),
+        Err(_) => format!("the secret of the app {id} could not be shown, and the app is there"),
     }
 }
 
@@ -120,6 +143,21 @@ fn refused(not: NotOffered) -> Exit {
 }
 
 impl Create {
+    /// Refuses what the service would refuse.
+    fn may_be_made(&self, ledger: &Ledger) -> Result<(), Exit> {
+        let refused = match (self.apps, self.visibility) {
+            (Apps::Off, _) => "apps are switched off on this instance (LISTEN_APPS=off)",
+            (Apps::Private, Visibility::Public) => {
+                "public apps are not allowed on this instance: LISTEN_APPS=public allows them"
+            }
+            (Apps::Public, Visibility::Public) if !ledger.db().shard().is_only() => {
+                "with several shards, users make apps for themselves alone"
+            }
+            _ => return Ok(()),
+        };
+        Err(Exit::Refused(refused.to_owned()))
+    }
+
     fn fields(&self) -> AppFields {
         AppFields {
             name: self.name.clone(),
@@ -132,7 +170,7 @@ impl Create {
             manifest_url: self.manifest_url.clone(),
             webhook_url: self.webhook_url.clone(),
             setup_url: self.setup_url.clone(),
-            setup_completed_url: None,
+            setup_completed_url: self.setup_completed_url.clone(),
             summary_prompt: self.summary_prompt.clone(),
             mcp_url: self.mcp_url.clone(),
             ..AppFields::default()

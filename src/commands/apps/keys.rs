@@ -58,6 +58,14 @@ impl Keys {
     }
 }
 
+/// A key that was never shown is useless, and lives: it is revoked. Reports the outcome.
+async fn unseen(operations: &Operations, owner: &UserId, app: &str, id: &str) -> String {
+    match operations.store().revoke_app_key(owner, app, id).await {
+        Ok(_) => format!("the key {id} could not be shown and was revoked again"),
+        Err(_) => format!("the key {id} could not be shown and lives: `listen apps keys revoke` ends it"),
+    }
+}
+
 /// Which key, and whether it lives.
 pub(crate) const COLUMNS: [Column; 6] =
     [id("id", 0), text("label", 2), word("key", 3), word("state", 1), word("last used", 4), word("age", 5)];
@@ -81,9 +89,13 @@ pub(super) async fn run(operations: &Operations, keys: Keys, as_json: bool) -> a
                         AppKeyRefusal::TooMany => Exit::Refused(format!("{app} has 20 live keys already")),
                     },
                 )?;
-            match as_json {
+            let shown = match as_json {
                 true => print_json(&json!({ "id": made.id, "key": text.plaintext.expose_secret() })),
                 false => say!("{}", text.plaintext.expose_secret()),
+            };
+            match shown {
+                Ok(()) => Ok(()),
+                Err(error) => Err(error.context(unseen(operations, &owner, &app, &made.id).await)),
             }
         }
         Verb::List { app } => {

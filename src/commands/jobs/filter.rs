@@ -93,6 +93,7 @@ impl Which {
             since: ago(self.newer_than),
             until: ago(self.older_than),
             unsettled: false,
+            waits_at: None,
             after: None,
             limit,
         })

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use job::{Command, Job, JobId, Policy, Refusal, State};
+use job::{Command, Job, JobId, Policy, Refusal};
 use ledger::{Operation, OperatorAction};
 use operations::{JobFilter, Operations, OrderOfMany};
 use serde_json::json;
@@ -172,12 +172,12 @@ pub(super) async fn cancel(jobs: &Named, order: &Cancel, as_json: bool) -> anyho
 }
 
 /// The ids of queued jobs whose time has not come: oldest last, as they are listed.
-async fn waiting(operations: &Operations, mut filter: JobFilter) -> anyhow::Result<Vec<String>> {
-    let (now, mut found) = (operations.db().now().await?, Vec::new());
+async fn waiting(operations: &Operations, filter: JobFilter) -> anyhow::Result<Vec<String>> {
+    let now = operations.db().now().await?;
+    let (mut filter, mut found) = (JobFilter { waits_at: Some(now), ..filter }, Vec::new());
     loop {
         let page = operations.jobs_page(&filter).await?;
-        let waits = |job: &Job| matches!(job.state, State::Queued { ready_at } if ready_at > now);
-        found.extend(page.jobs.iter().filter(|view| waits(&view.job)).map(|view| view.job.id.to_string()));
+        found.extend(page.jobs.iter().map(|view| view.job.id.to_string()));
         match page.next {
             Some(next) => filter.after = Some(next),
             None => return Ok(found),

@@ -38,3 +38,30 @@ async fn an_app_is_shown_without_what_stands_behind_its_hosts_and_switched_off_b
     let fields = [("token", ask.token()), ("reason", "it is fine again")];
     assert_eq!(world.post(missing, &fields, olga).await.status, StatusCode::NOT_FOUND);
 }
+
+#[tokio::test]
+async fn apps_behind_the_first_page_are_found_on_the_next_one() {
+    let world = World::with_keys().await;
+    assert!(world.ledger.store().create_user(&UserId::new("bob"), &Default::default()).await.unwrap());
+    for number in 0..51 {
+        let fields = AppFields { name: format!("Writer {number}."), ..AppFields::default() };
+        let secret = SecretString::from("whsec_c2VjcmV0");
+        let new = NewApp { id: format!("app-{number}"), fields, manifest: None, secret };
+        let owner = if number < 50 { "ann" } else { "bob" };
+        world.ledger.store().create_app(&UserId::new(owner), &new).await.unwrap().unwrap();
+    }
+    // Of one moment, so that their ids alone put them in order.
+    world.run("update apps set created_at = now()").await;
+    let ron = world.cookie("ron's").await;
+    let ron = Who { cookie: &ron, ..Who::default() };
+    let first = world.get("/console/apps", ron).await.text;
+    let (_, link) = first.split_once("rel=\"next\" href=\"").unwrap();
+    let next = world.get(&link.split_once('"').unwrap().0.replace("&amp;", "&"), ron).await.text;
+    for number in 0..51 {
+        let name = format!(">Writer {number}.<");
+        assert!(first.contains(&name) != next.contains(&name), "{name}");
+    }
+    assert!(!next.contains("rel=\"next\""), "that was all");
+    assert!(!world.get("/console/apps?user=bob", ron).await.text.contains("rel=\"next\""));
+    assert_eq!(world.get("/console/apps?before=x", ron).await.status, StatusCode::UNPROCESSABLE_ENTITY);
+}

@@ -70,7 +70,7 @@ reads! { db, store, outbox, ledger, operations, about:
     ledger.poll(&about.user, &conversation(&about.user));
     store.apps(&about.user, &AppFilter { limit: 9, ..AppFilter::default() }); store.app(&about.user, "a");
     store.installed_apps(&about.user); store.installed_app(&about.user, "a"); store.app_keys(&about.user, "a"); store.app_mcp_token(&about.user, "a");
-    operations.operator_apps(None, None, 9); operations.model_servers(); store.location(&about.user); operations.sealed_secrets();
+    operations.operator_apps(None, None, None, 9); operations.model_servers(); store.location(&about.user); operations.sealed_secrets();
     ledger.run_input(&about.claimed);
     ledger.recall(&about.claimed.lease_token(), &CheckpointKey { stage: "describe", version: 1, digest: [7; 32] });
     db.repeat_of(&about.name);

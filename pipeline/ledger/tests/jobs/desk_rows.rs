@@ -258,6 +258,10 @@ async fn jobs_are_listed_by_every_filter_alone() {
     assert_eq!(listed(unsettled).await.len(), 2, "what has not ended is not settled");
     let five = world.operations().jobs_page(&JobFilter { limit: 5, ..all() }).await.unwrap();
     assert_eq!((five.jobs.len(), five.next), (5, None), "there is nothing behind the fifth of five");
+    let ready = world.admitted("ready").await;
+    let now = world.ledger.db().now().await.unwrap();
+    let waiting = listed(JobFilter { waits_at: Some(now), ..status("queued") }).await;
+    assert!(waiting.len() == 2 && !waiting.contains(&ready), "what is due waits for nothing: {waiting:?}");
 }
 
 #[tokio::test]

@@ -76,6 +76,33 @@ async fn prompts_of_apps_are_followed_and_stop_while_apps_are_off() {
     }
 }
 
+#[tokio::test]
+async fn an_app_that_the_service_would_refuse_is_not_made_on_the_command_line_either() {
+    let world = World::new().await;
+    let (long, prompt) = ("d".repeat(1_001), "p".repeat(4_001));
+    let url = format!("https://apps.example/{}", "u".repeat(2_048));
+    for (words, code) in [
+        (["--description", &long], 2),
+        (["--summary-prompt", &prompt], 2),
+        (["--summary-prompt", "  "], 2),
+        (["--webhook-url", &url], 2),
+        (["--setup-completed-url", "http://10.0.0.1/"], 2),
+        (["--visibility", "public"], 4),
+        (["--apps", "off"], 4),
+    ] {
+        let create = [&["apps", "create", "--user", "u1", "Tasks"], &words[..]].concat();
+        let output = command(&world.url, &create);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{}: {said}", words[0]);
+    }
+    assert_eq!(world.count("select count(*) from apps").await, 0);
+    let asked = ["--setup-completed-url", "https://apps.example/done", "--apps", "public"];
+    let public = ["--visibility", "public", "--description", "It notes", "--summary-prompt", "Note", "Tasks"];
+    made(&world, &[&asked[..], &public[..]].concat());
+    let kept = "select count(*) from apps where setup_completed_url = 'https://apps.example/done'";
+    assert_eq!(world.count(kept).await, 1);
+}
+
 /// A file that goes away with the temporary folder of the test's process.
 fn tempfile() -> (String, std::fs::File) {
     let path = std::env::temp_dir().join(format!("listen-mcp-token-{}", std::process::id()));

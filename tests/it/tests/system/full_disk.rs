@@ -119,3 +119,26 @@ async fn a_key_that_could_not_be_shown_is_revoked_again() {
     let revoked = "select count(*) from developer_keys where name = 'unseen' and revoked_at is not null";
     assert_eq!((world.count(live).await, world.count(revoked).await), (0, 1));
 }
+
+#[tokio::test]
+async fn no_secret_of_an_app_lives_that_could_not_be_shown() {
+    let world = World::new().await;
+
+    let (code, said) = ends(&world.url, &["apps", "create", "--user", "u1", "Unseen"], full());
+
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("could not be shown, and the app was deleted again"), "{said}");
+    assert_eq!(world.count("select count(*) from apps").await, 0);
+
+    let mut create = Command::new(binary::path());
+    let made =
+        create.args(["apps", "create", "--user", "u1", "Seen"]).env("DATABASE_URL", &world.url).output();
+    let made = String::from_utf8(made.expect("the program can be run").stdout).expect("it is text");
+    let id = made.lines().next().expect("the app is made");
+    let (code, said) = ends(&world.url, &["apps", "keys", "create", id], full());
+
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("could not be shown and was revoked again"), "{said}");
+    assert_eq!(world.count("select count(*) from app_keys where revoked_at is null").await, 0);
+    assert_eq!(world.count("select count(*) from app_keys").await, 1);
+}
