@@ -91,7 +91,10 @@ async fn page(operations: &Operations, frame: Frame, request: FilterForm) -> Res
         next: page.next.as_ref().map(|place| request.query_behind(place)),
         is_first: request.after.is_empty(),
         replay: (filter.is_dead() && !page.jobs.is_empty()).then(|| request.query()),
-        run_now: page.jobs.iter().any(|view| waits(&view.job, now)).then(|| request.query()),
+        // Those that wait may stand behind a whole page of those that are due.
+        run_now: (page.jobs.iter().any(|view| waits(&view.job, now))
+            || request.status == "queued" && page.next.is_some())
+        .then(|| request.query()),
         filter: request,
     })
 }

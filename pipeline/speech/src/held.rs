@@ -52,6 +52,12 @@ impl Share {
         self.held.bytes.fetch_sub(self.bytes(samples), Ordering::Relaxed);
     }
 
+    /// It keeps so many from now on.
+    pub(crate) fn set(&mut self, samples: u64) {
+        self.remove(self.samples);
+        self.add(samples);
+    }
+
     /// Whether all sessions together keep more than they may. Who hears speech then gives up the oldest that it keeps.
     pub(crate) fn is_over(&self) -> bool {
         self.held.bytes.load(Ordering::Relaxed) > self.held.most
@@ -84,6 +90,8 @@ mod tests {
         one.remove(101);
         assert_eq!((one.samples(), one.is_over()), (200, false));
         two.add(1_000);
+        two.set(150);
+        assert_eq!((two.samples(), two.is_over()), (150, false));
         drop(two);
         assert!(!one.is_over());
         drop(one);

@@ -99,6 +99,11 @@ impl Cutter {
         self.cut(&cut)
     }
 
+    /// Samples that are kept of what is being said, or of the silence before it.
+    pub(crate) fn samples(&self) -> usize {
+        self.before.len() + self.open.as_ref().map_or(0, |open| open.samples.len())
+    }
+
     /// Ends the utterance under way; what follows without a pause begins another.
     pub(crate) fn flush(&mut self) -> Option<Utterance> {
         let open = self.open.as_ref()?;

@@ -92,6 +92,19 @@ async fn what_was_sent_and_is_kept_no_more_is_lost_with_its_connection_alone() {
     assert_eq!(tape.take_lost(), [], "it became final after all");
 }
 
+#[tokio::test]
+async fn where_all_sessions_keep_too_much_the_oldest_goes() {
+    let held = Held::new(20 * RATE as usize * 2);
+    let (mut one, mut two) = (Tape::new(1, &held), Tape::new(1, &held));
+    record(&mut one, 0..10);
+    record(&mut two, 0..15);
+    assert_eq!(one.take_lost(), [], "it has heard nothing since");
+    assert_eq!(two.take_lost(), [Gap { start: 0.0, end: 5.0, reason: Reason::Overloaded }]);
+    drop(one);
+    record(&mut two, 15..25);
+    assert_eq!(two.take_lost(), []);
+}
+
 proptest! {
     #[test]
     fn every_second_is_final_or_lost_or_kept(steps in prop::collection::vec((0_u8..6, 1_u64..20), 1..60)) {

@@ -18,7 +18,7 @@ use self::backlog::Backlog;
 use self::server::Server;
 use self::session::Task;
 use crate::health::Answers;
-use crate::held::{self, Held};
+use crate::held::{self, Held, Share};
 use crate::listener::Listener;
 use crate::meters::{Calls, Counter};
 use crate::utterance::Cutter;
@@ -91,7 +91,8 @@ impl Engine for OpenAi {
         };
         tokio::spawn(task.run());
         let cutters = (0..u16::from(session.channels)).map(Cutter::new).collect();
-        Ok((Box::new(Ear { listener: Listener::new(session.channels), cutters, backlog, counter }), receiver))
+        let (listener, open) = (Listener::new(session.channels), self.held.share(1));
+        Ok((Box::new(Ear { listener, cutters, open, backlog, counter }), receiver))
     }
 
     fn server(&self) -> Option<ServerHealth> {
@@ -107,6 +108,8 @@ impl Engine for OpenAi {
 struct Ear {
     listener: Listener,
     cutters: Vec<Cutter>,
+    /// Counts what is in them.
+    open: Share,
     backlog: Arc<Backlog>,
     counter: Counter,
 }
@@ -119,6 +122,7 @@ impl Recognizer for Ear {
                 ended.extend(cutter.take(frame.at, samples, judged));
             }
         });
+        self.open.set(self.cutters.iter().map(|cutter| cutter.samples() as u64).sum());
         for utterance in ended {
             self.push(utterance);
         }
