@@ -7,7 +7,8 @@ use futures::FutureExt;
 use job::{FailureCode, Job, JobId, Outcome, Queue, Refusal, State, WorkerId};
 use ledger::{
     Answer, ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, JobClaims, JobView, LeaseToken,
-    Ledger, NewContent, NewConversation, Operation, OperatorAction, Results, Same, Settings, Transition,
+    Ledger, NamedClaim, NewContent, NewConversation, Operation, OperatorAction, Results, Same, Settings,
+    Transition,
 };
 use operations::{Operations, Process, RunCounts};
 use outbox::NewEndpoint;
@@ -126,7 +127,7 @@ impl World {
     pub(crate) async fn claim(&self, job: &JobId) -> Claimed {
         let generation = self.job(job).await.generation;
         let (answer, claimed) =
-            self.ledger.claim_delivery(job, generation, &worker("w")).await.unwrap().parts();
+            parts(self.ledger.claim_delivery(job, generation, &worker("w")).await.unwrap());
         assert_eq!(answer, "claimed");
         claimed.unwrap()
     }
@@ -182,6 +183,15 @@ pub(crate) fn olga() -> OperatorAction {
 /// A failure of that cause.
 pub(crate) const fn fail(code: FailureCode) -> Transition {
     Transition::Fail { code, retry_after: None, jitter_permille: 0 }
+}
+
+/// The name of what came of a claim, and the run when it was granted.
+pub(crate) fn parts(claim: NamedClaim) -> (&'static str, Option<Claimed>) {
+    let answer = claim.answer();
+    match claim {
+        NamedClaim::Granted { claimed, .. } => (answer, Some(*claimed)),
+        _ => (answer, None),
+    }
 }
 
 /// A claim of the worker `w` for so many free slots, where no user has a share to keep to.
