@@ -14,33 +14,27 @@ use operations::{Operations, Process, RunCounts};
 use outbox::NewEndpoint;
 use records::{ConversationId, EventKind, Segment, Source, UserId, WebhookFormat};
 use secrecy::SecretString;
-use testbed::{Behind, TestDatabase};
+use testbed::TestDatabase;
 
-/// A ledger over a database of its own, and a pool to look behind it.
+use crate::begun::Begun;
+
 pub(crate) struct World {
-    pub(crate) ledger: Ledger,
-    behind: Behind,
-    pub(crate) ann: UserId,
-    pub(crate) database: TestDatabase,
+    pub(crate) begun: Begun,
 }
 
 impl Deref for World {
-    type Target = Behind;
+    type Target = Begun;
 
-    fn deref(&self) -> &Behind {
-        &self.behind
+    fn deref(&self) -> &Begun {
+        &self.begun
     }
 }
 
 impl World {
     /// One person, Ann.
     pub(crate) async fn new() -> Self {
-        let database = TestDatabase::new().await;
-        let ledger = Ledger::new(database.options(), Settings::default());
-        let behind = database.behind(4).await;
-        let ann = UserId::new("ann");
-        assert!(ledger.store().create_user(&ann, &Default::default()).await.unwrap());
-        Self { ledger, behind, ann, database }
+        let ledger = |database: &TestDatabase| Ledger::new(database.options(), Settings::default());
+        Self { begun: Begun::with(ledger, &Default::default()).await }
     }
 
     /// A second process over the same database.
