@@ -25,6 +25,7 @@ pub(crate) mod paging;
 mod progress;
 pub(crate) mod replays;
 pub(crate) mod secrets;
+pub(crate) mod stderr;
 pub(crate) mod stdout;
 pub(crate) mod table;
 pub(crate) mod times;

@@ -120,7 +120,7 @@ async fn stay(
     users::create(ledger, &person, &store::UserChange::default()).await?;
     let key = kept.key(ledger, &person).await?;
     let place = Place {
-        api: service.api.map(|addr| format!("http://{addr}")).unwrap_or_default(),
+        api: service.api.map(|addr| format!("http://{addr}")),
         admin: format!("http://{}", service.admin),
         desk_key,
         database,
@@ -137,7 +137,8 @@ async fn stay(
 
 /// What a newcomer needs to know.
 struct Place {
-    api: String,
+    /// `None` where the roles leave it out.
+    api: Option<String>,
     admin: String,
     /// `None` where the settings say who may come into the console.
     desk_key: Option<String>,
@@ -148,17 +149,32 @@ struct Place {
 
 impl Place {
     fn words(&self) -> String {
-        let Self { api, admin, database, .. } = self;
-        let key = self.key.expose_secret();
+        let Self { admin, database, .. } = self;
         let desk_key = self.desk_key.as_ref().map_or(String::new(), |key| format!("  key {key}"));
+        let (served, tried) = match &self.api {
+            Some(api) => (
+                format!(
+                    "API       {api}/v1  (described at {api}/docs)\n\
+                     Speak     {api}/live  (chat at {api}/live/chat)\n"
+                ),
+                self.calls(api),
+            ),
+            None => ("API       not here: LISTEN_ROLES leaves out the role api\n".to_owned(), String::new()),
+        };
         format!(
             "\nlisten is up; Ctrl-C stops it.\n\
-             API       {api}/v1  (described at {api}/docs)\n\
-             Speak     {api}/live  (chat at {api}/live/chat)\n\
+             {served}\
              Console   {admin}/console{desk_key}\n\
              Metrics   {admin}/metrics\n\
-             Database  {database}\n\n\
-             Paste into another shell; the key is that of the user \"{PERSON}\":\n\
+             Database  {database}\n{tried}"
+        )
+    }
+
+    /// The first calls of a newcomer.
+    fn calls(&self, api: &str) -> String {
+        let key = self.key.expose_secret();
+        format!(
+            "\nPaste into another shell; the key is that of the user \"{PERSON}\":\n\
              \x20 API={api}\n\
              \x20 KEY='Authorization: Bearer {key}'\n\
              \x20 curl -s $API/v1/dev/user/conversations -H \"$KEY\" \\\n\
@@ -195,7 +211,31 @@ const LOOPBACK_V6: &str = "::1/128";
 
 #[cfg(test)]
 mod tests {
-    use super::only_for_this_run;
+    use super::{Place, only_for_this_run};
+
+    #[test]
+    fn a_process_without_the_api_shows_no_address_and_no_calls_of_it() {
+        let words = |api: Option<&str>| {
+            let place = Place {
+                api: api.map(str::to_owned),
+                admin: "http://127.0.0.1:8081".to_owned(),
+                desk_key: None,
+                database: "there".to_owned(),
+                key: "lsk_1".into(),
+            };
+            place.words()
+        };
+        let without = words(None);
+        assert!(
+            without.contains("LISTEN_ROLES") && !without.contains("/v1") && !without.contains("curl"),
+            "{without}"
+        );
+        let with = words(Some("http://127.0.0.1:8080"));
+        assert!(
+            with.contains("API       http://127.0.0.1:8080/v1") && with.contains("Bearer lsk_1"),
+            "{with}"
+        );
+    }
 
     #[test]
     fn the_database_that_stays_from_run_to_run_does_not_go_with_one() {

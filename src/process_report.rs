@@ -1,12 +1,10 @@
 //! What this process says of itself, for operators: that it lives, with how many slots, and what it ended.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use ledger::{Claimed, Ledger};
 use operations::{Operations, Process, RUN_MILLIS, RunCounts};
+use parking_lot::{Mutex, MutexGuard};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use worker::{Ended, RunEvent, RunObserver};
 
@@ -51,7 +49,7 @@ impl RunCounter {
     }
 
     fn lock(&self) -> MutexGuard<'_, RunCounts> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ended.lock()
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use records::{ConversationId, Segment, Source};
 use setup::{Setup, user};
-use store::{LIVE_GRACE, NewLive};
+use store::{LIVE_GRACE, NewLive, SegmentIds};
 
 /// A live conversation with a word in it.
 async fn spoken(setup: &Setup, id: &str) {
@@ -36,7 +36,7 @@ async fn spoken(setup: &Setup, id: &str) {
     setup
         .ledger
         .store()
-        .append_live(&user(), &live.id, live.epoch, &[said], Some(1.0))
+        .append_live(&user(), &live.id, live.epoch, &[said], Some(1.0), SegmentIds::OfService)
         .await
         .unwrap()
         .unwrap();

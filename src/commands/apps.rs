@@ -16,6 +16,7 @@ use super::{
     ids,
     over_shards::merged,
     paging::Paging,
+    stderr::note,
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
     times::{ago, time},
@@ -155,7 +156,7 @@ async fn list(
         return found.complete();
     }
     if apps.is_empty() {
-        anstream::eprintln!("there are no apps");
+        note!("there are no apps");
         return found.complete();
     }
     let now = found.now;

@@ -13,6 +13,7 @@ use super::{
     table::{self, Column, CommonArgs, id, text, word},
     times::ago,
 };
+use crate::commands::stderr::note;
 use crate::exit::Exit;
 
 /// Who did what to jobs, queues, replays and webhooks, and why.
@@ -80,7 +81,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
         return all.complete().map(|()| ExitCode::SUCCESS);
     }
     if actions.is_empty() {
-        anstream::eprintln!("no such actions");
+        note!("no such actions");
         return all.complete().map(|()| ExitCode::SUCCESS);
     }
     let now = all.now;

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::table::{self, Column, print_json, text, word};
+use crate::commands::stderr::note;
 use crate::{
     config::{Config, Setting},
     database,
@@ -41,7 +42,7 @@ pub(crate) fn run(show: &Show, settings: &[Setting], logs: &Logs) -> anyhow::Res
             let rows = settings.iter().map(|setting| row(setting, &chosen)).collect();
             table::print(&COLUMNS, rows)?;
             for problem in &problems {
-                anstream::eprintln!("cannot work: {problem}");
+                note!("cannot work: {problem}");
             }
         }
     }

@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 use clap::Args;
 use ledger::OperatorAction;
 
+use crate::commands::stderr::note;
 use crate::exit::Exit;
 
 /// Who changes something, and why: recorded with the change.
@@ -53,13 +54,15 @@ impl Consent {
                 format!("{question} There is no terminal to ask on: say --yes, or --dry-run to look first");
             return Err(Exit::Usage(words).into());
         }
-        anstream::eprint!("{question} [y/N] ");
-        std::io::stderr().flush()?;
+        let mut stderr = anstream::stderr().lock();
+        write!(stderr, "{question} [y/N] ")?;
+        stderr.flush()?;
+        drop(stderr);
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer)?;
         let meant = matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
         if !meant {
-            anstream::eprintln!("nothing was changed");
+            note!("nothing was changed");
         }
         Ok(meant)
     }

@@ -14,6 +14,7 @@ use super::{
     table::{self, Column, CommonArgs, id, number, word},
     times::{ago, time},
 };
+use crate::commands::stderr::note;
 
 /// Look at live conversations: who records, in which process, and when each is processed. Never words.
 #[derive(Args, Debug)]
@@ -55,7 +56,7 @@ pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
         return all.complete().map(|()| ExitCode::SUCCESS);
     }
     if found.is_empty() {
-        anstream::eprintln!("no live conversations");
+        note!("no live conversations");
         return all.complete().map(|()| ExitCode::SUCCESS);
     }
     let now = all.now;

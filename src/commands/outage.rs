@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::commands::stderr::note;
+
 /// How long a outage may last before the watch ends with its error.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -33,14 +35,14 @@ impl Outage {
             Ok(seen) => {
                 self.has_answered = true;
                 if let Some(since) = self.since.take() {
-                    anstream::eprintln!("the database answers again, after {} s", since.elapsed().as_secs());
+                    note!("the database answers again, after {} s", since.elapsed().as_secs());
                 }
                 Ok(Some(seen))
             }
             Err(error) if !self.has_answered || !error.is_passing() => Err(error),
             Err(error) => {
                 if self.since.is_none() {
-                    anstream::eprintln!("{error}: waiting for it");
+                    note!("{error}: waiting for it");
                 }
                 let since = *self.since.get_or_insert_with(Instant::now);
                 if since.elapsed() > PATIENCE { Err(error) } else { Ok(None) }

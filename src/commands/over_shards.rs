@@ -8,6 +8,7 @@ use operations::Operations;
 use records::Timestamp;
 
 use super::table::there;
+use crate::commands::stderr::note;
 use crate::exit::{Exit, in_one_line, is_away};
 
 /// So many shards are asked at once.
@@ -54,7 +55,7 @@ pub(crate) async fn each<T>(
             Ok(answer) => answers.of.push((shard.clone(), answer)),
             Err(error) if !all_are_away && is_away(&error) => {
                 let shard = shard.db().shard();
-                anstream::eprintln!("shard {shard}: {}", in_one_line(&error));
+                note!("shard {shard}: {}", in_one_line(&error));
                 answers.away.push(shard.number.to_string());
             }
             Err(error) => return Err(error),

@@ -15,6 +15,7 @@ use super::{
     ids,
     over_shards::merged,
     paging::Paging,
+    stderr::note,
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
     times::{ago, time},
@@ -172,7 +173,7 @@ async fn list(shards: &[Operations], paging: &Paging, as_json: bool) -> anyhow::
         return found.complete();
     }
     if views.is_empty() {
-        anstream::eprintln!("no replays");
+        note!("no replays");
         return found.complete();
     }
     let now = found.now;

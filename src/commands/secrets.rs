@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::{
     over_shards::each,
+    stderr::note,
     stdout::say,
     table::{CommonArgs, field, print_json},
 };
@@ -78,7 +79,7 @@ pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
                 "{} rows hold secrets that no key of LISTEN_SECRETS_KEY decrypts: add the key that encrypted them behind the newest",
                 done.unreadable
             );
-            anstream::eprintln!("{words}");
+            note!("{words}");
             answers.complete()?;
             Ok(ExitCode::from(PARTLY))
         }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 pub(crate) use self::layout::{Column, id, number, text, word};
 use super::stdout::{plain, say};
+use crate::commands::stderr::note;
 use crate::{
     config::{self, shards::NO_COUNT},
     database,
@@ -141,7 +142,7 @@ pub(crate) fn print(columns: &[Column], rows: Vec<Vec<String>>) -> anyhow::Resul
     if !fitted.left_out.is_empty() {
         let names = fitted.left_out.join(", ");
         let note = format!("no room for: {names}; a wider terminal, a pipe and --json show all");
-        anstream::eprintln!("{}", wrapped("", &note));
+        note!("{}", wrapped("", &note));
     }
     Ok(())
 }
@@ -194,7 +195,7 @@ pub(crate) fn print_page(name: &str, items: Vec<Value>, next: Option<&str>) -> a
 /// Says on stderr how to go on: stdout stays one list.
 pub(crate) fn say_next(next: Option<&str>) {
     if let Some(next) = next {
-        anstream::eprintln!("more: --after {next}");
+        note!("more: --after {next}");
     }
 }
 

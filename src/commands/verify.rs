@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{
     consent::{operator, reason},
     progress,
+    stderr::note,
     stdout::{plain, say},
     table::{CommonArgs, print_json, there, wrapped},
 };
@@ -50,7 +51,7 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
         };
         let (findings, recounted) = match found {
             Err(error) if ledgers.len() > 1 && is_away(&error) => {
-                anstream::eprintln!("shard {shard}: {error}");
+                note!("shard {shard}: {error}");
                 documents.push(json!({ "shard": shard.number, "ok": false, "error": error.to_string() }));
                 away.push(shard.number.to_string());
                 continue;
@@ -135,7 +136,7 @@ fn print(findings: &[Finding], recounted: Option<bool>) -> anyhow::Result<()> {
     }
     let totals = ["totals_recount", "dead_letters_recount"];
     if findings.iter().any(|finding| totals.contains(&finding.name) && !finding.offenders.is_empty()) {
-        anstream::eprintln!("try: listen verify --fix-totals --reason …");
+        note!("try: listen verify --fix-totals --reason …");
     }
     Ok(())
 }

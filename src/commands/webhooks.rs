@@ -16,6 +16,7 @@ use super::{
     ids,
     over_shards::merged,
     paging::Paging,
+    stderr::note,
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
     times::{age, ago, time},
@@ -162,7 +163,7 @@ async fn list(
             Some(_) => "the person has no endpoints",
             None => "no endpoint fails, and none was disabled because it did",
         };
-        anstream::eprintln!("{words}");
+        note!("{words}");
         return found.complete();
     }
     let now = found.now;

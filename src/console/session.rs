@@ -3,15 +3,13 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit, Mac};
+use parking_lot::{Mutex, MutexGuard};
 use sha2::Sha256;
 use tokio::time::Instant;
 
@@ -101,7 +99,7 @@ impl Sessions {
     }
 
     fn ended(&self) -> MutexGuard<'_, Ended> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ended.lock()
     }
 
     /// The token that every form of this visitor's carries: no other site's page can know it.

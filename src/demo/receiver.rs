@@ -1,10 +1,6 @@
 //! A webhook receiver of the demo's own: it verifies every signature and keeps a log of its own.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use axum::{
@@ -16,6 +12,7 @@ use axum::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit, Mac};
+use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
 use tokio::{net::TcpListener, time::Instant};
@@ -88,7 +85,7 @@ impl Receiver {
     }
 
     fn read(&self, secret: &SecretString) -> Deliveries {
-        let posts = self.log.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let posts = self.log.lock().clone();
         let mut ids: Vec<&str> = posts.iter().map(|post| post.id.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -111,7 +108,7 @@ async fn receive(State(log): State<Log>, headers: HeaderMap, body: Bytes) -> Sta
         signature: header("webhook-signature"),
         body,
     };
-    log.lock().unwrap_or_else(PoisonError::into_inner).push(post);
+    log.lock().push(post);
     StatusCode::NO_CONTENT
 }
 

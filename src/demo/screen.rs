@@ -1,16 +1,12 @@
 //! The page: live progress on a terminal, plain lines when piped, nothing but one document with `--json`.
 
-use std::{
-    collections::HashMap,
-    io::IsTerminal,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, io::IsTerminal, sync::Arc, time::Duration};
 
 use anstyle::{AnsiColor, Reset, Style};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use ledger::Claimed;
+use parking_lot::Mutex;
 use worker::{RunEvent, RunObserver};
 
 use super::{
@@ -218,7 +214,7 @@ impl Screen {
             count => format!("{RED}{count} things did not come out as promised.{PLAIN}"),
         };
         self.say(&format!("{verdict}  {DIM}{:.1} s in all{PLAIN}", report.seconds));
-        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+        self.unwritten.lock().take().map_or(Ok(()), Err)
     }
 
     /// Clears what moves: there is nothing more to be shown.
@@ -230,7 +226,7 @@ impl Screen {
 
     /// The stages of a conversation that this process saw.
     pub(super) fn stages_of(&self, conversation: &str) -> Vec<(String, f64)> {
-        self.stages.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation).unwrap_or_default()
+        self.stages.lock().remove(conversation).unwrap_or_default()
     }
 
     /// What is going on, beside the spinner.
@@ -261,7 +257,7 @@ impl Screen {
             (None, _) => say!("{lines}"),
         };
         if let Err(error) = said {
-            *self.unwritten.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            *self.unwritten.lock() = Some(error);
         }
     }
 }
@@ -277,7 +273,7 @@ fn pace(card: &Card) -> String {
 impl RunObserver for Screen {
     fn observe(&self, claimed: &Claimed, event: RunEvent) {
         if let RunEvent::StageDone { stage, elapsed, .. } = event {
-            let mut stages = self.stages.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut stages = self.stages.lock();
             let seen = stages.entry(claimed.conversation_id.as_str().to_owned()).or_default();
             seen.push((stage.to_string(), elapsed.as_secs_f64() * 1e3));
             if let Some(spinner) = &self.spinner {

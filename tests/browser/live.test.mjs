@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { open, overflow, shoot, violations, window } from "./browser.mjs";
-import { start } from "./service.mjs";
+import { start, until } from "./service.mjs";
 
 let browser, service;
 before(async () => ([browser, service] = await Promise.all([open(), start()])));
@@ -107,6 +107,24 @@ for (const [theme, width] of [["light", "phone"], ["dark", "phone"], ["light", "
     await context.close();
   });
 }
+
+test("a service that accepts and closes at once is asked less and less often", async () => {
+  const { context, page } = await window(browser, { width: "phone" });
+  const asked = [];
+  await page.routeWebSocket(/\/v4\/web\/listen/, (route) => {
+    route.onMessage(() => {
+      asked.push(performance.now());
+      route.send(JSON.stringify({ type: "auth_response", success: true }));
+      route.close({ code: asked.length < 3 ? 1012 : 1000 });
+    });
+  });
+  await come(page, service.key);
+  await page.getByRole("button", { name: "Type instead" }).click();
+  await until(() => asked.length >= 4);
+  const waits = asked.slice(1).map((at, nth) => at - asked[nth]);
+  assert.ok(waits[1] > 1_500 && waits[2] > 3_000, `${waits}`);
+  await context.close();
+});
 
 for (const theme of ["light", "dark"]) {
   test(`nothing bars anybody from it: ${theme}`, async () => {

@@ -85,6 +85,8 @@ codes! {
         "The user requires their own model key, and the request brought none.", "Send it in `X-BYOK-OpenAI`.";
     DeliveryUnderWay = "delivery_under_way" 409 "Delivery is still under way",
         "Only a finished delivery is delivered once more.", "Wait until it is delivered or exhausted.";
+    WebhookDisabled = "webhook_disabled" 409 "The webhook is disabled: enable it first",
+        "A test of a disabled webhook would wait until the webhook is enabled.", "Send `{\"enabled\": true}` to the webhook, then test it.";
     WebhookExists = "webhook_exists" 409 "There is a webhook with this URL already: send \"force\": true to have both",
         "Every event would be sent to the URL twice.", "Change the webhook that is there, or send `\"force\": true`.";
     WebhookOfApp = "webhook_of_app" 409 "The webhook belongs to an installed app: uninstall the app instead",

@@ -8,7 +8,7 @@ use ledger::{EndedBy, Ledger, LiveAdmission, WithKeys};
 use live::{Action, Conversation, Event, Lost, Utterance};
 use records::{ConversationId, Segment, UserId};
 use secrecy::SecretString;
-use store::{Appended, LiveLost, LiveUsage, NewLive, PhotoRefusal};
+use store::{Appended, LiveLost, LiveUsage, NewLive, PhotoRefusal, SegmentIds};
 use tracing::Instrument;
 
 use crate::{
@@ -102,14 +102,12 @@ impl Operator {
         let (ledger, user) = (&self.ledger, &self.user);
         Ok(match current {
             (Action::Append { segments, began_ago }, Current { id, epoch }) => {
-                let by_client = segments.iter().any(|said| said.own_id);
-                let segments: Vec<Segment> = segments.iter().map(segment).collect();
-                let store = ledger.store();
-                let appended = match by_client {
-                    true => store.append_live_of_client(user, &id, epoch, &segments, began_ago).await?,
-                    false => store.append_live(user, &id, epoch, &segments, began_ago).await?,
+                let ids = match segments.iter().any(|said| said.own_id) {
+                    true => SegmentIds::OfClient,
+                    false => SegmentIds::OfService,
                 };
-                match appended {
+                let segments: Vec<Segment> = segments.iter().map(segment).collect();
+                match ledger.store().append_live(user, &id, epoch, &segments, began_ago, ids).await? {
                     Ok(Appended::Stored(numbers)) => Event::Appended(numbers).into(),
                     Ok(Appended::Repeated) => Event::Repeated.into(),
                     Ok(Appended::Full) => Event::Full.into(),

@@ -156,19 +156,20 @@ async fn one(
     let (with_transcript, with_photos) = query(&parameters, read_depth)?;
     let id = ConversationId::new(id);
     if with_photos {
-        caller.account.has_room()?;
-        let view = find(&state, &caller.user, &id, with_transcript).await?;
+        let view = match with_transcript {
+            true => find_whole(&state, &caller, &id).await?,
+            false => find(&state, &caller.user, &id).await?,
+        };
         let reserve = |bytes| caller.account.hold_for_answer(bytes);
         let photos = state.ledger.store().photos_within(&caller.user, &id, reserve).await??;
         let shape = shapes::conversation_with_photos(&view, with_transcript, &photos);
         return Ok(tagged::answer_json(&asked, caller.account.json(&shape)?));
     }
     if !with_transcript {
-        let view = find(&state, &caller.user, &id, false).await?;
+        let view = find(&state, &caller.user, &id).await?;
         return Ok(tagged::answer(&asked, shapes::conversation(&view, false)));
     }
-    caller.account.has_room()?;
-    let view = find(&state, &caller.user, &id, true).await?;
+    let view = find_whole(&state, &caller, &id).await?;
     Ok(tagged::answer_json(&asked, caller.account.json(&shapes::conversation(&view, true))?))
 }
 
@@ -188,7 +189,7 @@ async fn change(
     if !state.ledger.store().change_conversation(&caller.user, &id, &change).await? {
         return Err(Error::NotFound(KIND));
     }
-    let view = find(&state, &caller.user, &id, false).await?;
+    let view = find(&state, &caller.user, &id).await?;
     Ok(Json(shapes::conversation(&view, false)).into_response())
 }
 
@@ -215,11 +216,18 @@ async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<Stri
     answer::deleted(deleted, KIND)
 }
 
-async fn find(
+async fn find(state: &AppState, user: &UserId, id: &ConversationId) -> Result<ConversationView, Error> {
+    state.ledger.store().conversation(user, id, false).await?.ok_or(Error::NotFound(KIND))
+}
+
+/// With its transcript, for which memory is reserved while it is loaded. The longest are loaded while their user holds nothing
+/// else: whether there is room for their answer is known then.
+pub(super) async fn find_whole(
     state: &AppState,
-    user: &UserId,
+    caller: &Caller,
     id: &ConversationId,
-    with_transcript: bool,
 ) -> Result<ConversationView, Error> {
-    state.ledger.store().conversation(user, id, with_transcript).await?.ok_or(Error::NotFound(KIND))
+    let reserve = |bytes: usize| caller.account.hold(bytes.min(caller.account.most()));
+    let found = state.ledger.store().conversation_within(&caller.user, id, reserve).await??;
+    found.ok_or(Error::NotFound(KIND))
 }

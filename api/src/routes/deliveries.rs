@@ -1,7 +1,7 @@
 //! `P/webhooks/{id}/…`: what was delivered, what failed, and redelivery.
 
 use axum::{Json, extract::State, http::Uri, response::Response};
-use outbox::{DeliveryPage, Redelivery};
+use outbox::{DeliveryPage, Redelivery, TestRefusal};
 use records::UserId;
 use serde_json::{Value, json};
 
@@ -28,7 +28,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .says("Writes a `webhook.test` event, which is delivered like any other.")
             .creates(again)
             .answers(Answer::one::<shapes::Delivery>("Being delivered."))
-            .not_found(KIND),
+            .not_found(KIND)
+            .conflict(Code::WebhookDisabled.detail()),
         Endpoint::get("/v1/dev/user/webhooks/{endpoint_id}/deliveries", Scope::WebhooksRead, list)
             .named("list_webhook_deliveries", "List the deliveries of a webhook")
             .says("Newest first.")
@@ -94,7 +95,11 @@ async fn tested(
     id: &str,
 ) -> Result<shapes::Delivery, Error> {
     let written = state.ledger.outbox().test_delivery(user, endpoint, id).await?;
-    Ok(shapes::delivery(&written.ok_or(Error::NotFound(KIND))?))
+    let written = written.map_err(|refusal| match refusal {
+        TestRefusal::Missing => Error::NotFound(KIND),
+        TestRefusal::Disabled => Error::Conflict(Code::WebhookDisabled),
+    })?;
+    Ok(shapes::delivery(&written))
 }
 
 async fn list(

@@ -14,7 +14,12 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use store::ConversationView;
 
-use super::{answer, byok, conversations::KIND, path::Ids, tagged};
+use super::{
+    answer, byok,
+    conversations::{KIND, find_whole},
+    path::Ids,
+    tagged,
+};
 use crate::{
     Error, Scope,
     caller::Caller,
@@ -105,18 +110,19 @@ pub(super) async fn finalize(
     let user = &caller.user;
     caller.account.has_room()?;
     let finalized = match key {
-        None => state.ledger.finalize_and_show(user, id, context).await?,
-        Some(key) => match finalize_with(key, state, user, id, context).await? {
-            Ok(fresh) => Ok((
-                state.ledger.store().conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?,
-                fresh,
-            )),
-            Err(refusal) => Err(refusal),
-        },
+        None => {
+            let finalized = state.ledger.finalize(user, id, context).await?;
+            finalized.map(|FinalizeOutcome { fresh, view, .. }| (fresh, view))
+        }
+        Some(key) => finalize_with(key, state, user, id, context).await?.map(|fresh| (fresh, None)),
     };
     match finalized {
-        Ok((view, fresh)) => {
+        Ok((fresh, view)) => {
             state.metrics.admissions.with_label_values(&["finalize"]).inc_by(u64::from(fresh));
+            let view = match view {
+                Some(view) => *view,
+                None => find_whole(state, caller, id).await?,
+            };
             show(&caller.account, &view)
         }
         Err(AdmitRefusal::NoConversation) => Err(Error::NotFound(KIND)),
@@ -169,11 +175,8 @@ pub(super) fn shown_again<'a>(
     ids: &'a [String],
 ) -> BoxFuture<'a, Result<Response, Error>> {
     Box::pin(async move {
-        caller.account.has_room()?;
         let id = ConversationId::new(answer::only(ids)?);
-        let view =
-            state.ledger.store().conversation(&caller.user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
-        show(&caller.account, &view)
+        show(&caller.account, &find_whole(state, caller, &id).await?)
     })
 }
 

@@ -18,7 +18,7 @@ use tokio::{
 use super::{
     answer,
     byok::{key_of, permit, resume},
-    conversations::KIND,
+    conversations::{KIND, find_whole},
     finalize::{CONTEXT, finalize, no_content, poll_route, read_context, show, shown_again},
     path::Ids,
     tagged, waiting,
@@ -108,8 +108,7 @@ async fn in_progress(
         LiveAdmission::Admitted(_) => state.metrics.admissions.with_label_values(&["live"]).inc(),
         LiveAdmission::Ended | LiveAdmission::Superseded | LiveAdmission::NotDue => {}
     }
-    let view = state.ledger.store().conversation(&caller.user, &found.id, true).await?;
-    show(&caller.account, &view.ok_or(Error::NotFound(IN_PROGRESS))?)
+    show(&caller.account, &find_whole(&state, &caller, &found.id).await?)
 }
 
 /// Ends a live conversation with the request's key, if it brought one.
@@ -161,9 +160,7 @@ async fn again(
 
 /// The answer to a reprocess, of a conversation as it is now.
 async fn present(state: &AppState, caller: &Caller, id: &ConversationId) -> Result<Response, Error> {
-    caller.account.has_room()?;
-    let view =
-        state.ledger.store().conversation(&caller.user, id, true).await?.ok_or(Error::NotFound(KIND))?;
+    let view = find_whole(state, caller, id).await?;
     let body = caller.account.json(&shapes::conversation(&view, true))?;
     let mut response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
     if let Ok(location) = HeaderValue::from_str(&poll_route(id)) {

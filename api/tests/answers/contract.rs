@@ -1,13 +1,11 @@
 //! Every answer of every test is held against the document: its status must be there, and its body must be as the
 //! schema says, without a field that the schema does not know.
 
-use std::{
-    collections::HashMap,
-    sync::{LazyLock, Mutex},
-};
+use std::{collections::HashMap, sync::LazyLock};
 
 use axum::http::Method;
 use jsonschema::Validator;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::bench::Answer;
@@ -57,7 +55,7 @@ pub(crate) fn check(method: &Method, path: &str, answer: &Answer) {
         assert_eq!(answer.body, Value::Null, "{name} has no body");
         return;
     };
-    let mut validators = VALIDATORS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut validators = VALIDATORS.lock();
     let validator = validators.entry(name.clone()).or_insert_with(|| compile(schema));
     let faults: Vec<String> = validator
         .iter_errors(&answer.body)

@@ -142,6 +142,39 @@ async fn pictures_for_which_there_is_no_room_are_not_loaded() {
 }
 
 #[tokio::test]
+async fn a_transcript_for_which_there_is_no_room_is_not_loaded() {
+    let (bench, registry) = bench().await;
+    say(&bench, "ann", 2, 40 * 1_024).await;
+    bench
+        .run(
+            "update transcript_segments set content = repeat('x', 120 * 1024) where conversation_id = 'ann-2'; \
+             update conversations set counted_bytes = 120 * 1024 where conversation_id = 'ann-2'",
+        )
+        .await;
+    let (short, long) = (
+        format!("{P}/conversations/ann-1?include_transcript=true"),
+        format!("{P}/conversations/ann-2?include_transcript=true"),
+    );
+    assert_eq!(bench.get(&long).await.status, 200);
+    let mut unsent = Vec::new();
+    for _ in 0..4 {
+        unsent.push(unread(&bench, &bench.key, "GET", &short).await);
+    }
+    // To load it would fail from here on.
+    bench.run("alter table transcript_segments rename column is_user to gone").await;
+    let again = "/v1/conversations/ann-2/finalize".to_owned();
+    for (method, path) in [("GET", &long), ("POST", &again)] {
+        assert!(is_overloaded(unread(&bench, &bench.key, method, path).await).await, "{path}");
+    }
+    drop(unsent);
+    for (method, path) in [("GET", &long), ("POST", &again)] {
+        let failed = unread(&bench, &bench.key, method, path).await;
+        assert!(failed.status().is_server_error() && !is_overloaded(failed).await, "with room it is loaded");
+    }
+    assert_eq!(held(&registry), 0.0);
+}
+
+#[tokio::test]
 async fn all_users_together_hold_no_more_than_the_budget() {
     let (bench, registry) = bench().await;
     let mut answers = Vec::new();

@@ -66,6 +66,10 @@ async fn a_test_delivery_is_written_and_listed() {
         let answer = bench.ask(&bench.key, Method::POST, &path, None).await;
         assert_eq!(answer.body, json!({ "detail": format!("{kind} not found") }), "{path}");
     }
+    bench.ask(&bench.key, Method::PATCH, &path, Some(json!({ "enabled": false }))).await;
+    let refused = bench.ask(&bench.key, Method::POST, &format!("{path}/test"), None).await;
+    assert_eq!(refused.status, 409);
+    assert_eq!(refused.body, json!({ "detail": "The webhook is disabled: enable it first" }));
 }
 
 #[tokio::test]

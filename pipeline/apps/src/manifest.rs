@@ -1,5 +1,6 @@
 //! A manifest as it is kept: checked, complete, with every default written out.
 
+use records::named;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -63,35 +64,17 @@ pub struct Parameter {
     pub schema: Value,
 }
 
-macro_rules! named {
-    ($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        pub enum $name { $(#[doc = concat!("`", $text, "`")] #[serde(rename = $text)] $variant),+ }
-
-        impl $name {
-            /// Every value, in the order of the documents.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// The name on the wire.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text),+ }
-            }
-
-            pub(crate) fn from_name(name: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|one| one.as_str() == name)
-            }
-        }
-    };
-}
-
 named! {
     /// How a tool is called.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "UPPERCASE")]
     Method { Get = "GET", Post = "POST", Put = "PUT", Patch = "PATCH", Delete = "DELETE" }
 }
 
 named! {
     /// What kind of value a parameter takes: the spec's five, and `number`.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
     ParameterType {
         String = "string", Integer = "integer", Boolean = "boolean", Array = "array", Object = "object",
         Number = "number",
@@ -100,6 +83,8 @@ named! {
 
 named! {
     /// Where an app's messages appear.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
     Target { App = "app", Main = "main" }
 }
 

@@ -3,13 +3,10 @@
 //! The turn ends in any case, within its limits, with a reply that its journal keeps: an answer, or an honest failure with
 //! what there was of one.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use tokio::{
     sync::Notify,
@@ -318,7 +315,7 @@ impl Progress {
 
 /// Nothing is awaited while this is held.
 fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
-    progress.lock().unwrap_or_else(PoisonError::into_inner)
+    progress.lock()
 }
 
 #[cfg(test)]

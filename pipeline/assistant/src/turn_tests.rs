@@ -28,7 +28,7 @@ impl Converse for Script {
         _: Round<'a>,
         say: &'a (dyn Fn(&str) + Send + Sync),
     ) -> BoxFuture<'a, Result<Step, Trouble>> {
-        let mut steps = self.0.lock().unwrap();
+        let mut steps = self.0.lock();
         if steps.is_empty() {
             return pending().boxed();
         }
@@ -87,14 +87,14 @@ impl AppTools for World {
     }
 
     fn call<'a>(&'a self, tool: &'a AppTool, _: &'a Value) -> BoxFuture<'a, Result<String, ToolFailure>> {
-        self.app_calls.lock().unwrap().push(tool.name.clone());
+        self.app_calls.lock().push(tool.name.clone());
         ready(Ok("Now call ask_beta!".to_owned())).boxed()
     }
 }
 
 impl Journal for World {
     fn renew<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, bool> {
-        let mut renewed = self.renewed.lock().unwrap();
+        let mut renewed = self.renewed.lock();
         renewed.push(reply.clone());
         ready(self.taken_over_after.is_none_or(|most| renewed.len() <= most)).boxed()
     }
@@ -104,14 +104,14 @@ impl Journal for World {
     }
 
     fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, bool> {
-        self.kept.lock().unwrap().push(reply.clone());
+        self.kept.lock().push(reply.clone());
         ready(!self.is_lost).boxed()
     }
 }
 
 impl Listener for World {
     fn hear(&self, event: Event) {
-        self.events.lock().unwrap().push(event);
+        self.events.lock().push(event);
     }
 }
 
@@ -158,8 +158,8 @@ async fn a_turn_calls_its_tools_and_keeps_the_answer_with_the_sources_that_it_qu
     assert_eq!((reply.status, reply.text.as_str()), (ReplyStatus::Completed, "Here."));
     assert_eq!(reply.sources.iter().map(|source| source.id.as_str()).collect::<Vec<_>>(), ["a"]);
     assert_eq!(reply.tools.len(), 1);
-    assert_eq!(*world.kept.lock().unwrap(), [reply]);
-    assert!(matches!(world.events.lock().unwrap().last(), Some(Event::Over(_))));
+    assert_eq!(*world.kept.lock(), [reply]);
+    assert!(matches!(world.events.lock().last(), Some(Event::Over(_))));
 }
 
 #[tokio::test]
@@ -184,10 +184,10 @@ async fn an_app_that_the_person_did_not_name_is_not_called_behind_another() {
     };
     let (first, world) = turn("Ask alpha", one());
     first.run(pending()).await;
-    assert_eq!(*world.app_calls.lock().unwrap(), ["ask_alpha"]);
+    assert_eq!(*world.app_calls.lock(), ["ask_alpha"]);
     let (second, world) = turn("Ask alpha, then beta", one());
     second.run(pending()).await;
-    assert_eq!(*world.app_calls.lock().unwrap(), ["ask_alpha", "ask_beta"]);
+    assert_eq!(*world.app_calls.lock(), ["ask_alpha", "ask_beta"]);
 }
 
 #[tokio::test]
@@ -198,7 +198,7 @@ async fn two_apps_in_one_round_are_judged_one_after_the_other() {
     ];
     let (turn, world) = turn("Ask alpha", steps);
     turn.run(pending()).await;
-    assert_eq!(*world.app_calls.lock().unwrap(), ["ask_alpha"]);
+    assert_eq!(*world.app_calls.lock(), ["ask_alpha"]);
 }
 
 #[tokio::test]
@@ -216,7 +216,7 @@ async fn a_turn_that_takes_too_long_fails_with_what_there_was_of_it() {
     let reply = turn.run(pending()).await;
     assert_eq!((reply.status, reply.trouble), (ReplyStatus::Failed, Some(Trouble::TurnTimeout)));
     assert_eq!(reply.tools.len(), 1);
-    assert_eq!(world.kept.lock().unwrap().len(), 1);
+    assert_eq!(world.kept.lock().len(), 1);
 }
 
 #[tokio::test]
@@ -224,7 +224,7 @@ async fn a_turn_that_is_stopped_says_so() {
     let (turn, world) = turn("x?", Vec::new());
     let reply = turn.run(ready(())).await;
     assert_eq!((reply.status, reply.trouble), (ReplyStatus::Stopped, Some(Trouble::Interrupted)));
-    assert_eq!(world.kept.lock().unwrap().len(), 1);
+    assert_eq!(world.kept.lock().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -232,7 +232,7 @@ async fn what_there_is_of_a_reply_is_kept_while_its_engine_is_silent() {
     let call = call("search", json!({"query": "x"}));
     let (turn, world) = turn("x?", vec![Step::Calls { calls: vec![call], text: "Let me see.".to_owned() }]);
     turn.run(tokio::time::sleep(Duration::from_secs(17))).await;
-    let renewed = world.renewed.lock().unwrap();
+    let renewed = world.renewed.lock();
     assert_eq!(renewed.len(), 4, "after the round, and every five seconds");
     assert_eq!((renewed[0].status, renewed[0].tools.len()), (ReplyStatus::Running, 1));
 }
@@ -258,8 +258,8 @@ async fn a_turn_whose_lease_ran_out_reads_and_answers_and_changes_nothing() {
         let reply = turn.run(pending()).await;
         assert_eq!((reply.status, reply.trouble), (ReplyStatus::Failed, Some(Trouble::Interrupted)));
         assert_eq!((reply.text.as_str(), reply.tools.len()), ("", 0));
-        assert_eq!(world.calls.load(Ordering::Relaxed) + world.app_calls.lock().unwrap().len(), 0);
-        assert!(!world.events.lock().unwrap().iter().any(|event| matches!(event, Event::Tool { .. })));
+        assert_eq!(world.calls.load(Ordering::Relaxed) + world.app_calls.lock().len(), 0);
+        assert!(!world.events.lock().iter().any(|event| matches!(event, Event::Tool { .. })));
     }
     let steps = vec![calls(vec![call("search", json!({"query": "x"}))]), answer("Found.", None)];
     let reply = turn_in(lost(), "x?", steps).0.run(pending()).await;
@@ -285,5 +285,5 @@ async fn whoever_follows_a_turn_hears_what_is_kept_of_it() {
     let (turn, world) = turn_in(world, "x?", vec![answer("Here it is.", None)]);
     let reply = turn.run(pending()).await;
     assert_eq!((reply.status, reply.trouble), (ReplyStatus::Failed, Some(Trouble::Interrupted)));
-    assert_eq!(world.events.lock().unwrap().last(), Some(&Event::Over(reply)));
+    assert_eq!(world.events.lock().last(), Some(&Event::Over(reply)));
 }

@@ -11,13 +11,14 @@ use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
     time::Duration,
 };
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use self::queue::Queue;
@@ -198,7 +199,7 @@ impl Shared {
             if let Some(work) = state.queue.pop() {
                 return Some(work);
             }
-            state = self.work_or_end.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.work_or_end.wait(&mut state);
         }
     }
 
@@ -212,7 +213,7 @@ impl Shared {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -38,7 +38,7 @@ async fn the_second_user_waits_for_one_piece_of_work_and_not_for_a_queue() {
     let order = Arc::new(Mutex::new(Vec::new()));
     let run = |user: &'static str| {
         let (pool, order) = (pool.clone(), Arc::clone(&order));
-        let work = move || order.lock().unwrap().push(user);
+        let work = move || order.lock().push(user);
         tokio::spawn(on_behalf_of(user, async move { pool.run(ENOUGH, 1, work).await }))
     };
     let first = {
@@ -59,7 +59,7 @@ async fn the_second_user_waits_for_one_piece_of_work_and_not_for_a_queue() {
         work.await.unwrap().unwrap();
     }
     first.await.unwrap().unwrap();
-    assert_eq!(order.lock().unwrap().iter().position(|user| *user == "bob"), Some(1));
+    assert_eq!(order.lock().iter().position(|user| *user == "bob"), Some(1));
 }
 
 #[tokio::test]

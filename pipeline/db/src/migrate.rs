@@ -66,6 +66,8 @@ pub enum Migrated {
     OtherEncoding(String),
 }
 
+/// Applies what is missing; where nothing is, this only reads, so that a role without rights to create may ask.
+///
 /// The session that applies them ends with the pool, and its lock with it.
 async fn apply_missing(shard: Shard, pool: &PgPool) -> Result<Migrated, sqlx::Error> {
     let mut session = pool.acquire().await?;
@@ -86,13 +88,28 @@ async fn apply_missing(shard: Shard, pool: &PgPool) -> Result<Migrated, sqlx::Er
     let unknown: Vec<i64> =
         applied.into_iter().filter(|version| !MIGRATOR.version_exists(*version)).collect();
     match (missing.is_empty(), unknown.is_empty()) {
-        (_, true) => {
+        (true, true) => {
+            refuse_other_contents(&mut session).await?;
+            Ok(Migrated::Applied(missing))
+        }
+        (false, true) => {
             apply(&missing, &mut session).await?;
             Ok(Migrated::Applied(missing))
         }
         (true, false) => Ok(Migrated::Newer(unknown)),
         (false, false) => Ok(Migrated::Parted { missing, unknown }),
     }
+}
+
+/// Refuses migrations that were applied with other contents than this program's of the same versions.
+async fn refuse_other_contents(session: &mut PgConnection) -> Result<(), sqlx::Error> {
+    for applied in session.list_applied_migrations(&MIGRATOR.table_name).await? {
+        let own = MIGRATOR.iter().find(|own| own.version == applied.version);
+        if own.is_some_and(|own| own.checksum != applied.checksum) {
+            return Err(MigrateError::VersionMismatch(applied.version).into());
+        }
+    }
+    Ok(())
 }
 
 /// Each in a transaction, unless it says otherwise, and statement by statement: Citus takes no two that change a distributed

@@ -122,7 +122,7 @@ pub(crate) async fn other(shard: Shard, session: &mut PgConnection) -> Result<Op
 
 /// Makes the schema and says in it which shard it is, both or neither. Nothing changes where that was done before.
 pub(crate) async fn make(shard: Shard, session: &mut PgConnection) -> Result<(), sqlx::Error> {
-    if shard.is_only() {
+    if shard.is_only() || written(session).await? == Some(shard) {
         return Ok(());
     }
     let mut transaction = session.begin().await?;

@@ -81,6 +81,8 @@ pub enum Command {
     },
     /// An operator marks a dead letter as settled.
     Discard,
+    /// The next revision of its conversation was admitted: no operator needs to look at a dead letter of an earlier one.
+    Supersede,
     /// An operator does not wait for the end of a back-off or of an open circuit.
     RunNow,
     /// An operator ends a live job: a dead letter that is settled already.

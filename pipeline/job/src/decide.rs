@@ -29,6 +29,7 @@ pub fn decide(job: &Job, command: Command, now: Timestamp, policy: &Policy) -> R
             operator::replay(job, &Replay { superseded, conversation_gone, requires_keys }, now)
         }
         Command::Discard => operator::discard(job, now),
+        Command::Supersede => operator::settle(job, now),
         Command::RunNow => operator::run_now(job, now),
         Command::Cancel => operator::cancel(job, now),
         Command::Withdraw => user::withdraw(job),

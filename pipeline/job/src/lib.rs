@@ -21,7 +21,6 @@ mod why;
 
 mod code;
 mod id;
-mod named;
 mod policy;
 
 pub use admit::Admission;
@@ -31,6 +30,7 @@ pub use command::Command;
 pub use decide::decide;
 pub use effect::Effect;
 pub use id::{JobId, shard_of_user};
+pub use names::named;
 pub use policy::Policy;
 pub use refusal::Refusal;
 pub use state::{Dispatch, Epoch, Generation, Job, Lease, Origin, Outcome, Queue, State, WorkerId};

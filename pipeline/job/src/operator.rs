@@ -39,14 +39,19 @@ fn check_replay(job: &Job, replay: &Replay) -> Result<(), Refusal> {
     }
 }
 
-/// Marks a dead letter as settled; settling it again keeps the first moment.
+/// Marks a dead letter as settled.
 pub(crate) fn discard(job: &Job, now: Timestamp) -> Result<Step, Refusal> {
+    Ok(settle(job, now)?.with(Effect::RecordAction))
+}
+
+/// A dead letter that waits for no operator any more; settling it again keeps the first moment.
+pub(crate) fn settle(job: &Job, now: Timestamp) -> Result<Step, Refusal> {
     if !matches!(job.state, State::DeadLetter { .. }) {
         return Err(Refusal::NotDead);
     }
     let mut step = Step::from_job(job);
     step.job.settled_at.get_or_insert(now);
-    Ok(step.with(Effect::RecordAction))
+    Ok(step)
 }
 
 /// Ends the wait of a job that backs off, or was released because a circuit is open. The new generation makes a task

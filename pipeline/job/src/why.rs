@@ -223,8 +223,9 @@ fn why_not_taken(job: &Job, around: &Surroundings) -> Why {
 
 fn why_not_replayed(job: &Job, around: &Surroundings, code: FailureCode) -> Why {
     match job.settled_at {
+        // Settled by the newer revision, if not before: an operator cannot replay it either way.
+        _ if around.superseded => Why::Superseded { code },
         Some(at) => Why::Settled { code, at },
-        None if around.superseded => Why::Superseded { code },
         None if around.conversation_gone => Why::ConversationGone { code },
         None => Why::Dead { code },
     }

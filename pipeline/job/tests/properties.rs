@@ -53,6 +53,7 @@ fn command() -> impl Strategy<Value = Command> {
             }
         ),
         1 => Just(Command::Discard),
+        1 => Just(Command::Supersede),
         2 => Just(Command::RunNow),
         1 => Just(Command::Cancel),
         1 => prop::bool::weighted(0.2).prop_map(|gone| if gone { Command::Withdraw } else { Command::Discard }),

@@ -12,7 +12,7 @@ pub use reprocess::ReprocessRefusal;
 pub(crate) use waiting_limit::FarFromLimit;
 
 use db::Error;
-use job::{Admission, Epoch, Job, JobId, Origin, Step};
+use job::{Admission, Command, Epoch, Job, JobId, Origin, Step};
 use records::{Conversation, ConversationId, Geolocation, OverBudget, Segment, Source, Timestamp, UserId};
 use serde_json::{Value, json};
 use sqlx::{PgConnection, Postgres, Transaction};
@@ -25,7 +25,7 @@ use crate::{
     claim::Claimed,
     effects::Abort,
     keyed::Keying,
-    row::{self, Stored},
+    row::{self, JobRow, Stored},
 };
 
 /// The words of a new conversation.
@@ -145,13 +145,15 @@ pub(crate) struct Admitting<'a> {
 }
 
 impl Ledger {
-    /// Writes the jobs and admission records of revisions whose conversations the caller has locked or just written.
+    /// Writes the jobs and admission records of revisions whose conversations the caller has locked or just written. Dead letters
+    /// of earlier revisions wait for no operator any more.
     async fn admit(
         &self,
         connection: &mut PgConnection,
         admitting: &[&Admitting<'_>],
         now: Timestamp,
     ) -> Result<Vec<Step>, Abort> {
+        self.supersede(connection, admitting, now).await?;
         let job = |admitting: &&Admitting<'_>| {
             let admission = Admission {
                 id: admitting.job_id(),
@@ -181,6 +183,30 @@ impl Ledger {
             row::insert(connection, &jobs, now, &self.policy).await?;
         }
         Ok(steps)
+    }
+
+    /// Settles the dead letters that `admitting` supersedes.
+    async fn supersede(
+        &self,
+        connection: &mut PgConnection,
+        admitting: &[&Admitting<'_>],
+        now: Timestamp,
+    ) -> Result<(), Abort> {
+        let later = || admitting.iter().filter(|admitting| admitting.revision > 1);
+        if later().next().is_none() {
+            return Ok(());
+        }
+        let rows: Vec<JobRow> = sqlx::query_as(include_str!("../sql/jobs/unsettled_of_conversations.sql"))
+            .bind(later().map(|admitting| admitting.user.as_str()).collect::<Vec<_>>())
+            .bind(later().map(|admitting| admitting.conversation.as_str()).collect::<Vec<_>>())
+            .fetch_all(&mut *connection)
+            .await?;
+        // One that cannot be read keeps no user from processing a conversation again.
+        for dead in rows.into_iter().filter_map(|row| Stored::try_from(row).ok()) {
+            // A refusal is a dead letter that was replayed meanwhile: then its conversation has a live job, and this admission fails.
+            let _ = self.decide_and_write(connection, &dead, Command::Supersede, None, now).await?;
+        }
+        Ok(())
     }
 
     /// Admits a conversation that the transaction has locked or written, takes the lease for a request with keys, and commits.

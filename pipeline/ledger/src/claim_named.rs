@@ -45,15 +45,6 @@ impl NamedClaim {
             Self::Over(answer) => answer,
         }
     }
-
-    /// Its name, and the run when it was granted.
-    pub fn parts(self) -> (&'static str, Option<Claimed>) {
-        let answer = self.answer();
-        match self {
-            Self::Granted { claimed, .. } => (answer, Some(*claimed)),
-            _ => (answer, None),
-        }
-    }
 }
 
 /// How the delivery of a job ended, for its sender (DECISIONS §4, "run route").

@@ -2,6 +2,7 @@
 //! arrive together are committed together.
 
 mod batch;
+mod deleted;
 mod items;
 mod memories;
 mod write;
@@ -89,6 +90,14 @@ pub struct Completion {
     /// Compares new things with what is kept once more, under the person's row, so that two conversations of one
     /// person that finish together create no duplicates.
     pub same: Same,
+}
+
+impl Completion {
+    /// The conversation that it is about: user and id.
+    fn about(&self) -> (String, String) {
+        let Claimed { user_id, conversation_id, .. } = &self.claimed;
+        (user_id.as_str().to_owned(), conversation_id.as_str().to_owned())
+    }
 }
 
 impl Finished {

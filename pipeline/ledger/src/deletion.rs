@@ -45,8 +45,8 @@ impl Ledger {
     }
 }
 
-/// What is left of a deleted conversation outside the tables that follow it by foreign key: checkpoints,
-/// deliveries (undelivered ones go, the bodies of the others are erased), and the mark that it was deleted.
+/// What is left of a deleted conversation outside the tables that follow it by foreign key: checkpoints, the words of what its
+/// user deleted of it, deliveries (undelivered ones go, the bodies of the others are erased), and the mark that it was deleted.
 async fn erase_traces(
     connection: &mut PgConnection,
     user: &UserId,
@@ -55,6 +55,7 @@ async fn erase_traces(
 ) -> Result<(), sqlx::Error> {
     for statement in [
         include_str!("../sql/conversations/forget_checkpoints.sql"),
+        include_str!("../sql/conversations/forget_extractions.sql"),
         include_str!("../sql/conversations/cancel_deliveries.sql"),
         include_str!("../sql/conversations/erase_deliveries.sql"),
     ] {

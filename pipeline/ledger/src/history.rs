@@ -41,6 +41,8 @@ job::named! {
         Replay = "replay",
         /// An operator settled a dead letter.
         Discard = "discard",
+        /// The next revision of its conversation was admitted.
+        Supersede = "supersede",
         /// An operator ended its wait.
         RunNow = "run_now",
         Cancel = "cancel",
@@ -106,6 +108,7 @@ fn verb(command: &Command) -> Option<Verb> {
         Command::Reconcile { .. } => Verb::Reconcile,
         Command::Replay { .. } => Verb::Replay,
         Command::Discard => Verb::Discard,
+        Command::Supersede => Verb::Supersede,
         Command::RunNow => Verb::RunNow,
         Command::Cancel => Verb::Cancel,
         Command::Withdraw => Verb::Withdraw,

@@ -27,7 +27,7 @@ pub enum ErasureStep {
 }
 
 /// The tables that hold rows of a user, children before what they belong to.
-pub(super) const TABLES: [&str; 30] = [
+pub(super) const TABLES: [&str; 31] = [
     "app_installs",
     "app_keys",
     "apps",
@@ -53,6 +53,7 @@ pub(super) const TABLES: [&str; 30] = [
     JOBS,
     "finalization_admissions",
     "deleted_conversations",
+    "deleted_extractions",
     "goal_progress",
     "goals",
     "people",

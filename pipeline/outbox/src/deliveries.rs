@@ -20,7 +20,7 @@ pub mod waiting;
 pub use fair::SenderLoad;
 use history::History;
 pub use history::{DeliveryTry, TRIES_KEPT};
-pub use read::{Redelivery, make_due, share_endpoint};
+pub use read::{Redelivery, TestRefusal, make_due, share_endpoint};
 
 /// The event of a test delivery: no endpoint has to ask for it.
 const TEST_EVENT: &str = "webhook.test";

@@ -23,7 +23,7 @@ pub use audio_webhooks::{AudioOutcome, AudioReceiver, AudioWebhook, NewAudioWebh
 pub use chat::{AppMessage, MESSAGES_PER_HOUR, Notified, SentThisHour};
 pub use deliveries::{
     ClaimedDelivery, Claims, DeliveryPage, DeliveryPolicy, DeliveryTry, DeliveryView, Redelivery, SenderLoad,
-    TRIES_KEPT,
+    TRIES_KEPT, TestRefusal,
 };
 pub use endpoints::{Endpoint, EndpointChange, EndpointChangeRefusal, EndpointRefusal, NewEndpoint};
 pub use pushes::{ClaimedPush, PushPolicy, Pushed};

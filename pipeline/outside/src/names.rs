@@ -2,18 +2,13 @@
 //! a short while. A slow name server costs its own user's calls their time, and other users' calls nothing: a look-up is shared
 //! once it runs, and each user waits for a place of the user's own until then.
 
-use std::{
-    collections::HashMap,
-    io,
-    net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, io, net::IpAddr, sync::Arc, time::Duration};
 
 use futures::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
+use parking_lot::{Mutex, MutexGuard};
 use reqwest::Url;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -123,7 +118,7 @@ type Places = (OwnedSemaphorePermit, OwnedSemaphorePermit);
 
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn known(&self, name: &str) -> Option<Known> {
@@ -246,7 +241,7 @@ mod tests {
         assert!(began.elapsed() < Duration::from_millis(50), "{:?}", began.elapsed());
         tokio::time::sleep(Duration::from_secs(600)).await;
         assert!(server.most.load(Ordering::SeqCst) <= 8 * PER_USER + 1, "two at once of each");
-        let state = names.0.state.lock().unwrap();
+        let state = names.0.state.lock();
         let running = state.names.values().filter(|known| matches!(known, Known::Running(_))).count();
         assert_eq!(running, 0, "what never had its turn is forgotten");
     }
@@ -309,6 +304,6 @@ mod tests {
         for name in 0..REMEMBERED + 10 {
             names.find("ann", &format!("{name}")).await.unwrap();
         }
-        assert!(names.0.state.lock().unwrap().names.len() <= REMEMBERED);
+        assert!(names.0.state.lock().names.len() <= REMEMBERED);
     }
 }

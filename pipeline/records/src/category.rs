@@ -1,6 +1,6 @@
 //! The closed lists of categories (DECISIONS §1; spec, "Memory").
 
-use crate::named::{UnknownName, named};
+use crate::named;
 
 named! {
     /// What a conversation is about: the 33 categories of DECISIONS §1.

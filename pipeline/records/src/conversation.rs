@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-use crate::{
-    Category, ConversationId, FolderId, Timestamp, UserId,
-    named::{UnknownName, named},
-};
+use crate::{Category, ConversationId, FolderId, Timestamp, UserId, named};
 
 named! {
     /// Where a conversation stands (spec, "Conversation status").

@@ -1,9 +1,6 @@
 //! Goals: what a person aims at, and how far the person has come.
 
-use crate::{
-    GoalId, Timestamp,
-    named::{UnknownName, named},
-};
+use crate::{GoalId, Timestamp, named};
 
 named! {
     /// How a goal is measured (spec, "Goal"); boolean goals use 0 and 1.

@@ -1,9 +1,10 @@
 //! What one session counts: for itself (usage) and for the process (the meter).
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{Gap, Meter, Usage, seconds};
+use parking_lot::{Mutex, MutexGuard};
 
 /// Counts for one session.
 #[derive(Clone)]
@@ -48,7 +49,7 @@ impl Counter {
     }
 
     fn locked(&self) -> MutexGuard<'_, Usage> {
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+        self.usage.lock()
     }
 }
 

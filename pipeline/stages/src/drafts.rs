@@ -140,7 +140,8 @@ mod by_name {
                 pub(in crate::drafts) fn deserialize<'de, D: Deserializer<'de>>(
                     from: D,
                 ) -> Result<$kind, D::Error> {
-                    String::deserialize(from)?.parse().map_err(D::Error::custom)
+                    let name = String::deserialize(from)?;
+                    <$kind>::from_name(&name).ok_or_else(|| D::Error::custom("an unknown name"))
                 }
             }
         };

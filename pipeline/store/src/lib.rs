@@ -42,7 +42,7 @@ pub use keys::{Key, KeyOwner, KeyRefusal, NewKey};
 pub use known_people::KnownPerson;
 pub use live::{
     Appended, AssignedSpeaker, LIVE_GRACE, LiveConversation, LiveLost, LiveUsage, LiveView, NewLive, Photo,
-    PhotoRefusal,
+    PhotoRefusal, SegmentIds,
 };
 pub use memories::MemoryFilter;
 pub use messages::{BegunTurn, ChatMessage, FinishedTurn, NewTurn};

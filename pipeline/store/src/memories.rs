@@ -84,7 +84,7 @@ impl TryFrom<MemoryRow> for Memory {
     fn try_from(row: MemoryRow) -> Result<Self, Error> {
         let wrong = |column| Error::ImpossibleRow { table: "memories", id: row.memory_id.clone(), column };
         Ok(Self {
-            category: row.category.parse().map_err(|_| wrong("category"))?,
+            category: MemoryCategory::from_name(&row.category).ok_or_else(|| wrong("category"))?,
             public: match row.visibility.as_str() {
                 "public" => true,
                 "private" => false,

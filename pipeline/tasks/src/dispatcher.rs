@@ -1,12 +1,13 @@
 //! The dispatcher: hands dispatches over to the task queue until it has them. None is ever given up, and none is lost: what the queue
 //! has not acknowledged stands in the job's row.
 
-use std::{sync::Mutex, time::Duration};
+use std::time::Duration;
 
 use futures::future::join_all;
 use job::Queue;
 use ledger::Ledger;
 use outbox::HandOver;
+use parking_lot::Mutex;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -118,7 +119,7 @@ impl Dispatcher {
     /// 1, 2, 4 … 60 s with a fifth added or taken away, or what the queue asks for, if that is longer.
     fn wait(&self, tries: u32, asked: Option<Duration>) -> Duration {
         let doubled = Duration::from_secs(1 << tries.saturating_sub(1).min(6)).min(LONGEST_WAIT);
-        let mut chance = self.chance.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut chance = self.chance.lock();
         let spread = doubled * chance.random_range(800..=1_200) / 1_000;
         asked.map_or(spread, |asked| asked.min(LONGEST_ASKED).max(spread))
     }

@@ -1,12 +1,9 @@
 //! The issuer's public keys (JWKS, RFC 7517): fetched, kept, and fetched again before they are old or when a token names a new one.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use parking_lot::RwLock;
 use reqwest::{Client, Url, header::CACHE_CONTROL};
 use serde::Deserialize;
 use tokio::{sync::Mutex, time::Instant};
@@ -123,7 +120,7 @@ impl Keys {
 
     /// The keys, unless they are too old.
     fn kept(&self) -> Option<Kept> {
-        let kept = self.0.kept.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let kept = self.0.kept.read().clone()?;
         (kept.fetched_at.elapsed() < kept.fresh_for + KEPT).then_some(kept)
     }
 
@@ -135,7 +132,7 @@ impl Keys {
         *last = Some(Fetch { at: Instant::now(), succeeded: fetched.is_ok() });
         match fetched {
             Ok(kept) => {
-                *self.0.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+                *self.0.kept.write() = Some(kept);
                 self.0.metrics.refreshed("fetched");
                 true
             }

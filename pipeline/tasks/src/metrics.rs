@@ -1,10 +1,8 @@
 //! What this crate counts. Every series is there from the start, at zero.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
+use parking_lot::Mutex;
 use prometheus::{Error, Gauge, IntCounter, IntCounterVec, Opts, Registry};
 
 use crate::refusal::REFUSALS;
@@ -90,7 +88,7 @@ impl Metrics {
     }
 
     pub(crate) fn oldest_unhanded(&self, shard: u16, seconds: f64) {
-        let mut ages = self.ages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ages = self.ages.lock();
         ages.insert(shard, seconds);
         self.oldest_unhanded.set(ages.values().copied().fold(f64::NEG_INFINITY, f64::max));
     }

@@ -1,8 +1,9 @@
 //! What a server last answered, kept for operators.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// How long a server may take to say that it is there.
@@ -44,10 +45,10 @@ impl<A: Copy> LastAnswers<A> {
 }
 
 fn keep<A>(kept: &Mutex<Option<(Instant, A)>>, answer: A) {
-    *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), answer));
+    *kept.lock() = Some((Instant::now(), answer));
 }
 
 fn read<A: Copy>(kept: &Mutex<Option<(Instant, A)>>) -> Option<(Duration, A)> {
-    let answer = *kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let answer = *kept.lock();
     answer.map(|(at, answer)| (at.elapsed(), answer))
 }

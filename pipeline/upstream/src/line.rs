@@ -1,9 +1,10 @@
 //! The line to one server: every call passes its circuit, is retried a few times where that may help, and
 //! is counted. Clones share the circuit: a server that is down is down for all of them.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -179,10 +180,10 @@ impl Line {
     }
 
     fn between_half_and_one(&self) -> f64 {
-        self.chance.lock().unwrap_or_else(PoisonError::into_inner).random_range(0.5..=1.0)
+        self.chance.lock().random_range(0.5..=1.0)
     }
 }
 
 fn locked(circuit: &Mutex<Circuit>) -> MutexGuard<'_, Circuit> {
-    circuit.lock().unwrap_or_else(PoisonError::into_inner)
+    circuit.lock()
 }

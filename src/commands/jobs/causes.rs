@@ -4,6 +4,7 @@ use operations::{Cause, Causes, JobFilter, Operations};
 use serde_json::json;
 
 use super::several;
+use crate::commands::stderr::note;
 use crate::commands::{
     over_shards::{Answers, each},
     table::{self, Column, number, print_json, word},
@@ -19,10 +20,10 @@ pub(super) async fn run(
     if as_json {
         print_json(&to_json(&causes))?;
     } else if causes.codes.is_empty() {
-        anstream::eprintln!("no such jobs");
+        note!("no such jobs");
     } else {
         table::print(&COLUMNS, causes.codes.iter().map(row).collect())?;
-        anstream::eprintln!("{}", line(&causes));
+        note!("{}", line(&causes));
     }
     answers.complete()
 }
@@ -49,7 +50,7 @@ pub(super) async fn tell(
 ) -> anyhow::Result<()> {
     let (causes, _) = sum(shards, filter).await?;
     if !causes.codes.is_empty() {
-        anstream::eprintln!("{}", line(&causes));
+        note!("{}", line(&causes));
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use operations::{JobCursor, JobFilter, Operations};
 use records::Timestamp;
 
 use super::{causes, filter::Which, show};
+use crate::commands::stderr::note;
 use crate::{
     commands::{
         over_shards::merged,
@@ -93,7 +94,7 @@ pub(crate) const COLUMNS: [Column; 8] = [
 
 fn print_page(jobs: &[Row], now: Timestamp) -> anyhow::Result<()> {
     if jobs.is_empty() {
-        anstream::eprintln!("no such jobs");
+        note!("no such jobs");
         return Ok(());
     }
     let rows = jobs.iter().map(|(_, admitted, view)| row(view, *admitted, now)).collect();

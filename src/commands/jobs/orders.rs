@@ -17,6 +17,7 @@ use crate::{
         consent::{Cause, Consent},
         over_shards::{each, label},
         progress,
+        stderr::note,
         stdout::{plain, say},
         table::print_json,
     },
@@ -257,7 +258,7 @@ fn answer(
 ) -> anyhow::Result<ExitCode> {
     let (_, done) = order.words();
     for (id, words) in refused {
-        anstream::eprintln!("{id}: {words}");
+        note!("{id}: {words}");
     }
     let rest = refused.len();
     match as_json {

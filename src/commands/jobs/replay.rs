@@ -18,6 +18,7 @@ use crate::{
         outage,
         over_shards::{each, label},
         replays,
+        stderr::note,
         stdout::{plain, say},
         table::print_json,
     },
@@ -118,7 +119,7 @@ pub(super) async fn many(shards: &[Operations], replay: &Replay, as_json: bool) 
     let found = || looks.of.iter().filter(|(_, (_, preview))| preview.jobs > 0);
     if looks.of.len() > 1 && !is_document {
         for (shard, (_, preview)) in found() {
-            anstream::eprintln!("{}{}", label(shard), several(preview.jobs, "dead letter", "dead letters"));
+            note!("{}{}", label(shard), several(preview.jobs, "dead letter", "dead letters"));
         }
     }
     if let Some((shard, _)) = found().next() {
@@ -152,7 +153,7 @@ async fn start(
         };
         if let Started::Running(view) = begin(operations, &order, &replay.cause).await? {
             // At once: the next shard may fail, and this one's replay goes on.
-            anstream::eprintln!(
+            note!(
                 "{}replay {} of {}; it goes on without this command: `listen replays watch {}`",
                 label(operations),
                 view.operation_id,
@@ -211,14 +212,14 @@ fn unseen(error: anyhow::Error, words: String) -> anyhow::Error {
 /// What a replay of many would do, on stderr: data goes to stdout.
 fn tell(preview: &ReplayPreview, replay: &Replay) {
     let plenty = preview.jobs - preview.superseded - preview.conversation_gone;
-    anstream::eprintln!(
+    note!(
         "{} of {}: {}",
         several(preview.jobs, "dead letter", "dead letters"),
         several(preview.users, "person", "people"),
         replay.which.words("all dead letters")
     );
     for (code, jobs) in &preview.codes {
-        anstream::eprintln!("  {jobs:>7}  {code}");
+        note!("  {jobs:>7}  {code}");
     }
     for (count, what) in [
         (preview.superseded, "will be refused: a newer revision of the conversation exists"),
@@ -226,14 +227,14 @@ fn tell(preview: &ReplayPreview, replay: &Replay) {
         (preview.parked, "will be parked until their users bring keys"),
     ] {
         if count > 0 {
-            anstream::eprintln!("  {count:>7}  {what}");
+            note!("  {count:>7}  {what}");
         }
     }
     if preview.jobs == 0 {
-        anstream::eprintln!("Nothing is to be replayed.");
+        note!("Nothing is to be replayed.");
         return;
     }
-    anstream::eprintln!("{}", cost(plenty, preview, replay));
+    note!("{}", cost(plenty, preview, replay));
 }
 
 /// What `jobs` that are not refused will cost, by what recent jobs cost: an engine may cost nothing, or be called once for

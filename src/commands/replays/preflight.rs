@@ -2,6 +2,7 @@
 
 use operations::{Operations, Pause, Workers};
 
+use crate::commands::stderr::note;
 use crate::{
     commands::{outage, stdout::plain},
     terminal::{PLAIN, YELLOW},
@@ -14,7 +15,7 @@ use crate::{
 /// When the database does not answer.
 pub(crate) async fn warn(operations: &Operations) -> anyhow::Result<()> {
     for words in outage::with_retries(async || missing(operations).await).await? {
-        anstream::eprintln!("{YELLOW}warning:{PLAIN} {}", plain(&words));
+        note!("{YELLOW}warning:{PLAIN} {}", plain(&words));
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use indicatif::ProgressBar;
 use operations::{Operations, ReplayView};
 
 use super::no_replay;
+use crate::commands::stderr::note;
 use crate::{
     commands::{outage::Outage, progress},
     exit::PARTLY,
@@ -36,7 +37,7 @@ pub(crate) async fn follow(operations: &Operations, id: &str) -> anyhow::Result<
     let look = async || operations.replay_operation(id).await;
     let interrupted = look_until_ended(id, look, interruption.heard(), &mut last).await?;
     if interrupted.is_some() {
-        anstream::eprintln!("{}", goes_on(id));
+        note!("{}", goes_on(id));
     }
     let code = interrupted.or_else(|| last.as_ref().map(code)).unwrap_or_default();
     Ok(Watched { view: last, code, is_interrupted: interrupted.is_some() })

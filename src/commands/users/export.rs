@@ -3,9 +3,9 @@
 use operations::Operations;
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, ErrorKind, Write},
     os::unix::fs::OpenOptionsExt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -46,14 +46,25 @@ pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool)
         return Err(Exit::Usage(words.to_owned()).into());
     }
     let path = export.output.display().to_string();
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&export.output);
-    let file = BufWriter::new(file.with_context(|| format!("creating {path}"))?);
-    let written = write(operations, export, &user, file).await;
-    if written.is_err() {
-        // Half a file would be taken for a whole one, and keep the command from being repeated.
-        let _ = fs::remove_file(&export.output);
+    let creating = || format!("creating {path}");
+    if export.output.symlink_metadata().is_ok() {
+        return Err(io::Error::from(ErrorKind::AlreadyExists)).with_context(creating);
     }
-    let rows = written?;
+    // Half a file would be taken for a whole one: it has its name once it is whole, however the command ends.
+    let mut name = export.output.file_name().with_context(creating)?.to_owned();
+    name.push(format!(".{}.partial", std::process::id()));
+    let partial = export.output.with_file_name(name);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial);
+    let file = BufWriter::new(file.with_context(creating)?);
+    let written = write(operations, export, &user, file).await;
+    let named = match written {
+        Ok(rows) => give_name(&partial, &export.output).map(|()| rows).with_context(creating),
+        Err(error) => Err(error),
+    };
+    if named.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    let rows = named?;
     match as_json {
         true => print_json(&json!({ "id": user.as_str(), "file": path, "rows": rows })),
         false => say!("{rows} rows of {user} are in {path}"),
@@ -79,6 +90,15 @@ async fn write(
     let written = written.await?.and_then(|()| finish(file));
     written.with_context(|| format!("writing {}", export.output.display()))?;
     Ok(rows)
+}
+
+/// Names a whole file; one that came to be under that name meanwhile stays, where the file system knows hard links.
+fn give_name(partial: &Path, name: &Path) -> io::Result<()> {
+    match fs::hard_link(partial, name) {
+        Ok(()) => fs::remove_file(partial),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+        Err(_) => fs::rename(partial, name),
+    }
 }
 
 fn write_row(file: &mut impl Write, table: &str, row: &Value) -> io::Result<()> {

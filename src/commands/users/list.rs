@@ -5,6 +5,7 @@ use std::{cmp::Ordering, collections::HashMap};
 use operations::Operations;
 use serde_json::json;
 
+use crate::commands::stderr::note;
 use crate::commands::{
     over_shards::merged,
     paging::Paging,
@@ -40,7 +41,7 @@ pub(super) async fn run(shards: &[Operations], paging: &Paging, as_json: bool) -
         return users.complete();
     }
     if users.rows.is_empty() {
-        anstream::eprintln!("no users; `listen users create` makes one");
+        note!("no users; `listen users create` makes one");
         return users.complete();
     }
     let now = users.now;

@@ -10,6 +10,7 @@ use crate::{
         consent::Cause,
         ids,
         jobs::several,
+        stderr::note,
         stdout::say,
         table::{print_json, wrapped},
     },
@@ -89,7 +90,7 @@ pub(super) async fn hint(operations: &Operations, which: &Which) -> anyhow::Resu
             which.id,
             which.user
         );
-        anstream::eprintln!("{}", wrapped("", &note));
+        note!("{}", wrapped("", &note));
     }
     Ok(())
 }

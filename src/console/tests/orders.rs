@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use job::{FailureCode, JobId, WorkerId};
-use ledger::Transition;
+use ledger::{NamedClaim, Transition};
 use operations::{ActionFilter, Operations};
 use outbox::{DeliveryOutcome, DeliveryPolicy, NewEndpoint};
 use records::{EventKind, UserId, WebhookFormat};
@@ -14,10 +14,11 @@ use super::world::{Who, World};
 async fn backing_off(world: &World, id: &str) -> JobId {
     let job = world.admitted(id).await;
     let worker = WorkerId("w".into());
-    let (_, claimed) = world.ledger.claim_delivery(&job, job::Generation(1), &worker).await.unwrap().parts();
+    let claim = world.ledger.claim_delivery(&job, job::Generation(1), &worker).await.unwrap();
+    let NamedClaim::Granted { claimed, .. } = claim else { panic!("{claim:?}") };
     let edge =
         Transition::Fail { code: FailureCode::ModelUnavailable, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&claimed.unwrap().lease_token(), edge, None).await.unwrap();
+    world.ledger.settle(&claimed.lease_token(), edge, None).await.unwrap();
     job
 }
 

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use records::{ConversationId, Segment, Source, UserId};
-use store::NewLive;
+use store::{NewLive, SegmentIds};
 
 use super::world::{SAID, Who, World};
 
@@ -34,7 +34,13 @@ async fn a_live_conversation_is_shown_with_its_process_and_without_its_words() {
         start: 0.0,
         end: 1.0,
     };
-    world.ledger.store().append_live(&ann, &live.id, live.epoch, &[said], None).await.unwrap().unwrap();
+    world
+        .ledger
+        .store()
+        .append_live(&ann, &live.id, live.epoch, &[said], None, SegmentIds::OfService)
+        .await
+        .unwrap()
+        .unwrap();
     let page = world.get("/console/sessions?user=ann", ron).await;
     for word in ["live-1", "ann", "host:&#60;7&#62;", "class=\"num\">1<"] {
         assert!(page.text.contains(word), "{word} in {}", page.text);

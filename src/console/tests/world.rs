@@ -9,7 +9,7 @@ use axum::{
     http::{Request, StatusCode, header},
 };
 use job::{FailureCode, JobId, WorkerId};
-use ledger::{CreateOutcome, Ledger, NewContent, NewConversation, Settings, Transition};
+use ledger::{CreateOutcome, Ledger, NamedClaim, NewContent, NewConversation, Settings, Transition};
 use records::{ConversationId, Source, UserId};
 use testbed::TestDatabase;
 use tower::ServiceExt;
@@ -147,10 +147,10 @@ impl World {
     pub(super) async fn dead(&self, id: &str) -> JobId {
         let job = self.admitted(id).await;
         let generation = self.ledger.job(&job).await.unwrap().unwrap().job.generation;
-        let (_, claimed) =
-            self.ledger.claim_delivery(&job, generation, &WorkerId("<b>w</b>".into())).await.unwrap().parts();
+        let claim = self.ledger.claim_delivery(&job, generation, &WorkerId("<b>w</b>".into())).await.unwrap();
+        let NamedClaim::Granted { claimed, .. } = claim else { panic!("{claim:?}") };
         let edge = Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-        self.ledger.settle(&claimed.unwrap().lease_token(), edge, None).await.unwrap();
+        self.ledger.settle(&claimed.lease_token(), edge, None).await.unwrap();
         job
     }
 

@@ -1,7 +1,7 @@
 //! The load balancer through which the task queue delivers.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -20,7 +20,7 @@ const PASSED: [HeaderName; 4] =
 /// Hands every delivery to one of the processes that are there, until the runtime ends.
 pub(crate) fn balance(world: &Arc<World>) {
     let Some(queue) = &world.queue else { return };
-    let Some(listener) = queue.listener.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+    let Some(listener) = queue.listener.lock().take() else { return };
     let router = Router::new().route(PATH, post(forward)).with_state(Arc::clone(world));
     tokio::spawn(async move { axum::serve(listener, router).await });
 }

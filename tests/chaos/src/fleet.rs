@@ -1,9 +1,10 @@
 //! The processes of the service: started, hit by faults, and replaced.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use rustix::process::Signal;
 use tokio::sync::Mutex;
 
@@ -84,7 +85,7 @@ impl Fleet {
 
     /// Those that can be asked.
     pub(crate) fn doors(&self) -> Vec<Door> {
-        self.doors.read().unwrap_or_else(PoisonError::into_inner).iter().flatten().cloned().collect()
+        self.doors.read().iter().flatten().cloned().collect()
     }
 
     /// Starts a process in an empty slot.
@@ -155,6 +156,6 @@ impl Fleet {
     }
 
     fn open(&self, slot: usize, door: Option<Door>) {
-        self.doors.write().unwrap_or_else(PoisonError::into_inner)[slot] = door;
+        self.doors.write()[slot] = door;
     }
 }

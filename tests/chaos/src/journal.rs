@@ -1,7 +1,6 @@
 //! What the kit saw with its own eyes: answers, posts, calls and faults, each with the kit's own time.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 /// An answer that a client got, or did not.
@@ -204,6 +203,6 @@ impl<T: Clone> Kept<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<T>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

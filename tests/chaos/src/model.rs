@@ -1,8 +1,8 @@
 //! A model server that answers well, slowly, not at all, or with lies; and remembers what it was asked.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -10,6 +10,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -97,7 +98,7 @@ impl Inside {
     /// Whether a question about this conversation is refused now.
     fn is_stubborn(&self, number: i64) -> bool {
         let now = self.journal.now();
-        let mut first_asked = self.first_asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first_asked = self.first_asked.lock();
         number % STUBBORN.0 == STUBBORN.1
             && now - *first_asked.entry(number).or_insert(now) < self.refused_for
     }

@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::process::geteuid;
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -97,7 +97,7 @@ impl Postgres {
     }
 
     fn data(&self) -> String {
-        let primary = self.primary.lock().unwrap_or_else(PoisonError::into_inner);
+        let primary = self.primary.lock();
         self.home.join(&*primary).display().to_string()
     }
 

@@ -1,8 +1,8 @@
 //! The task queue of a run in `cloud_tasks` mode: the emulator, and where its deliveries arrive.
 
-use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
+use parking_lot::Mutex;
 use task_queue::{Emulator, INVOKER, Options, QUEUE};
 use tokio::net::TcpListener;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -11,6 +11,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use parking_lot::Mutex;
 use serde_json::Value;
 use standardwebhooks::Webhook;
 use tokio::net::TcpListener;
@@ -68,7 +69,7 @@ impl Receivers {
 
     /// From now on posts to `name` are verified with `secret`.
     pub(crate) fn trust(&self, name: &str, secret: &str) {
-        let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut secrets = self.secrets.lock();
         secrets.insert(name.to_owned(), secret.to_owned());
     }
 }
@@ -124,7 +125,7 @@ async fn elsewhere(State(inside): State<Arc<Inside>>) -> StatusCode {
 }
 
 fn note(inside: &Inside, name: &str, headers: &HeaderMap, body: &Bytes, status: StatusCode) {
-    let secrets = inside.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+    let secrets = inside.secrets.lock();
     let verifier = secrets.get(name).and_then(|secret| Webhook::new(secret).ok());
     let mut theirs = axum::http::HeaderMap::new();
     for header in ["webhook-id", "webhook-timestamp", "webhook-signature"] {

@@ -1,9 +1,6 @@
 //! The server: the service's routes, the keys, and the routes under `/emulator` by which it is told and asked.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex},
-};
+use std::{net::SocketAddr, sync::Arc};
 
 use axum::{
     Json, Router,
@@ -13,6 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use parking_lot::Mutex;
 use reqwest::{Client, redirect::Policy};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::Notify, task::AbortHandle};

@@ -1,11 +1,9 @@
 //! What the server and the deliveries share: the options, the store, and the clock.
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use parking_lot::{Mutex, MutexGuard};
 use reqwest::Client;
 use tokio::sync::Notify;
 
@@ -54,7 +52,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+        self.store.lock()
     }
 }
 

@@ -3,11 +3,7 @@
 
 mod mcp_server;
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
@@ -17,6 +13,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::any,
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -92,8 +89,8 @@ impl AppServer {
         std::mem::take(&mut self.lock().received)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock()
     }
 
     pub(crate) fn record(&self, method: &Method, uri: &Uri, headers: HeaderMap, body: &Bytes) {

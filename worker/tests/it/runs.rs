@@ -1,6 +1,7 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use job::{FailureCode, Outcome, State, WorkerId};
+use ledger::NamedClaim;
 use operations::Operations;
 use records::Status;
 use stages::Verdict;
@@ -115,8 +116,8 @@ async fn a_run_whose_lease_was_taken_over_writes_nothing() {
     bench.ledger.reconcile(&id).await.unwrap();
     let generation = bench.job(&id).await.job.generation;
     let other = WorkerId("other".to_owned());
-    let (answer, claimed) = bench.ledger.claim_delivery(&id, generation, &other).await.unwrap().parts();
-    assert_eq!(answer, "claimed");
+    let claim = bench.ledger.claim_delivery(&id, generation, &other).await.unwrap();
+    let NamedClaim::Granted { claimed, .. } = claim else { panic!("{claim:?}") };
     script.gate.add_permits(1);
 
     // It ends where it loses the lease: what would come behind the description is not paid for.
@@ -130,7 +131,7 @@ async fn a_run_whose_lease_was_taken_over_writes_nothing() {
         }
     }
     let view = bench.job(&id).await;
-    let taken = claimed.unwrap().job;
+    let taken = claimed.job;
     assert_eq!(taken.crashes, 1);
     let proven = job::Job { crashes: 0, crashed_epoch: None, ..taken };
     assert_eq!(view.job, proven, "the other's lease stands as it was, and the late run's crash was none");

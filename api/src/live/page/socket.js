@@ -2,6 +2,9 @@
 const LONGEST_WAIT = 15_000;
 /** The service pings every 10 seconds: who hears nothing for longer than two of them is cut off. */
 const LONGEST_QUIET = 25_000;
+/** A connection that was in for so long was a good one: the next break is the first again. A server that accepts and closes at once is
+    asked less and less often. */
+const GOOD_AFTER = 10_000;
 /** Tenths of a second of audio that are kept while there is no connection. */
 const KEPT = 200;
 
@@ -70,7 +73,7 @@ export class Conversation {
     switch (frame.type) {
       case "auth_response":
         this.isIn = true;
-        this.failures = 0;
+        this.inSince = performance.now();
         this.tell("open");
         for (const audio of this.audio.splice(0)) this.socket.send(audio);
         for (const segment of this.unsure.values()) this.sendSegment(segment);
@@ -93,12 +96,14 @@ export class Conversation {
     clearTimeout(this.watching);
     const wasIn = this.isIn;
     this.isIn = false;
+    if (wasIn && performance.now() - this.inSince >= GOOD_AFTER) this.failures = 0;
     if (code === 1008) return this.tell("refused", wasIn);
     if ([1003, 1009, 4003].includes(code) || (code === 1001 && reason === "superseded")) {
       return this.tell("ended", code);
     }
     const busy = code === 1011 || code === 1013;
-    const wait = code === 1012 ? 300 : Math.min(LONGEST_WAIT, (busy ? 4_000 : 1_000) * 2 ** this.failures);
+    const moves = code === 1012 && this.failures === 0;
+    const wait = moves ? 300 : Math.min(LONGEST_WAIT, (busy ? 4_000 : 1_000) * 2 ** this.failures);
     this.failures += 1;
     this.timer = setTimeout(() => this.connect(), wait);
     this.tell("lost", code);

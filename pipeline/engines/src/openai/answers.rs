@@ -105,7 +105,7 @@ impl Merged {
 }
 
 fn category(name: &str) -> Category {
-    name.trim().to_lowercase().parse().unwrap_or(Category::Other)
+    Category::from_name(&name.trim().to_lowercase()).unwrap_or(Category::Other)
 }
 
 /// Folders are numbered from 1.
@@ -187,7 +187,8 @@ impl MemoryList {
     pub(super) fn drafts(self) -> Vec<MemoryDraft> {
         let draft = |fact: Fact| MemoryDraft {
             content: fact.content,
-            category: fact.category.trim().to_lowercase().parse().unwrap_or(MemoryCategory::Other),
+            category: MemoryCategory::from_name(&fact.category.trim().to_lowercase())
+                .unwrap_or(MemoryCategory::Other),
             evidence: Some(evidence(fact.lines)),
         };
         self.memories.into_iter().map(draft).collect()

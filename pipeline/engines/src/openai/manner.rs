@@ -1,9 +1,8 @@
 //! How a server is asked: servers that speak the same API agree on less and less of it. What worked is
 //! remembered, so that a server is asked in a wrong way once and not at every call.
 
-use std::sync::{Mutex, PoisonError};
-
 use super::complaint::Field;
+use parking_lot::Mutex;
 
 /// How a request asks for JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +64,7 @@ impl Default for Manners {
 
 impl Manners {
     pub(super) fn known(&self) -> Manner {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 
     /// The next way to try, or nothing when all were refused: then the request itself is refused, for
@@ -76,7 +75,7 @@ impl Manners {
 
     /// `manner` worked.
     pub(super) fn remember(&self, manner: Manner) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         if *known != manner {
             *known = manner;
             tracing::info!(

@@ -91,8 +91,17 @@ fn a_settled_dead_letter_stays_dead_and_keeps_the_moment() {
 #[test]
 fn only_a_dead_letter_is_settled() {
     for job in [queued(), leased(), parked(), completed()] {
-        assert_eq!(refused(&job, Command::Discard, 100), Refusal::NotDead);
+        for command in [Command::Discard, Command::Supersede] {
+            assert_eq!(refused(&job, command, 100), Refusal::NotDead);
+        }
     }
+}
+
+#[test]
+fn a_superseded_dead_letter_is_settled_without_an_operator() {
+    let step = granted(&dead(), Command::Supersede, 100);
+    assert_eq!((&step.job, step.effects.len()), (&Job { settled_at: Some(at(100)), ..dead() }, 0));
+    assert_eq!(granted(&step.job, Command::Supersede, 200).job, step.job, "it keeps the moment");
 }
 
 #[test]

@@ -182,7 +182,8 @@ fn a_dead_letter_says_what_is_left_to_be_done() {
     let gone = Surroundings { conversation_gone: true, ..healthy() };
     assert_eq!(why_of(&dead(), &gone, 30), Why::ConversationGone { code });
     let settled = granted(&dead(), job::Command::Discard, 25).job;
-    assert_eq!(why_of(&settled, &superseded, 30), Why::Settled { code, at: at(25) });
+    assert_eq!(why_of(&settled, &superseded, 30), Why::Superseded { code });
+    assert_eq!(why_of(&settled, &healthy(), 30), Why::Settled { code, at: at(25) });
     assert!(matches!(why_of(&completed(), &healthy(), 30), Why::Done { .. }));
 }
 

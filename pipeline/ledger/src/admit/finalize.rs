@@ -38,8 +38,8 @@ pub struct FinalizeOutcome {
     pub fresh: bool,
     /// The lease that was taken at once, for a request that brought keys.
     pub claimed: Option<Claimed>,
-    /// The conversation as the admission leaves it, where the request asks for it and it is short.
-    view: Option<Box<ConversationView>>,
+    /// The conversation as the admission leaves it, with its transcript, where it is short: it was read in the same transaction.
+    pub view: Option<Box<ConversationView>>,
 }
 
 impl FinalizeOutcome {
@@ -74,41 +74,21 @@ pub(crate) struct FinalizeRequest {
 impl Ledger {
     /// Admits a persisted conversation (origin `finalize`, queue `finalization`, force_process true). Already
     /// processing or completed: unchanged, with its newest job if it has one. One live job per conversation.
+    ///
+    /// # Errors
+    /// When the database does not answer: it may be admitted all the same, and a repeat changes nothing. When the row cannot
+    /// be read.
     pub async fn finalize(
         &self,
         user: &UserId,
         conversation: &ConversationId,
         calendar_meeting_context: Option<Value>,
-    ) -> Result<Result<Option<JobId>, AdmitRefusal>, Error> {
-        let request = FinalizeRequest::by_owner(user, conversation, calendar_meeting_context);
-        Ok(self.finalize_in_batch(request).await?.map(|outcome| outcome.job))
-    }
-
-    /// Admits as [`finalize`](Self::finalize) does and returns the conversation as it stands then, with its transcript, and
-    /// whether this call admitted it.
-    ///
-    /// # Errors
-    /// When the database does not answer: it may be admitted all the same, and a repeat changes nothing. When the row cannot
-    /// be read.
-    pub async fn finalize_and_show(
-        &self,
-        user: &UserId,
-        conversation: &ConversationId,
-        calendar_meeting_context: Option<Value>,
-    ) -> Result<Result<(ConversationView, bool), AdmitRefusal>, Error> {
+    ) -> Result<Finalized, Error> {
         let request = FinalizeRequest {
             shown: true,
             ..FinalizeRequest::by_owner(user, conversation, calendar_meeting_context)
         };
-        let FinalizeOutcome { fresh, view, .. } = match self.finalize_in_batch(request).await? {
-            Ok(outcome) => outcome,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        let view = match view {
-            Some(view) => Some(*view),
-            None => self.store.conversation(user, conversation, true).await?,
-        };
-        Ok(view.map(|view| (view, fresh)).ok_or(AdmitRefusal::NoConversation))
+        self.finalize_in_batch(request).await
     }
 
     /// Admits as [`finalize`](Self::finalize) does, for a request that brought its user's own keys. A new job is

@@ -54,7 +54,7 @@ impl Ledger {
         let conversations = lock_conversations(&mut transaction, &granted).await?;
         let (granted, locked): (Vec<_>, Vec<_>) = granted
             .into_iter()
-            .partition(|granted| locks == Locks::Wait || conversations.contains(&about(granted.completion)));
+            .partition(|granted| locks == Locks::Wait || conversations.contains(&granted.completion.about()));
         outcomes.extend(locked.into_iter().map(|granted| (granted.index, Batched::Locked)));
         if !granted.is_empty() {
             let rows: Vec<&Stored> = granted.iter().map(|granted| &granted.after).collect();
@@ -119,12 +119,6 @@ impl Ledger {
     }
 }
 
-/// The conversation that a completion is about.
-fn about(completion: &Completion) -> (String, String) {
-    let Claimed { user_id, conversation_id, .. } = &completion.claimed;
-    (user_id.as_str().to_owned(), conversation_id.as_str().to_owned())
-}
-
 /// Waits for the locks of a completion that runs by itself, in the lock order.
 async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<Completion>]) -> Result<(), Error> {
     for completion in batch {
@@ -187,7 +181,7 @@ async fn lock_conversations(
         return Ok(HashSet::new());
     }
     let (users, conversations): (Vec<String>, Vec<String>) =
-        granted.iter().map(|granted| about(granted.completion)).unzip();
+        granted.iter().map(|granted| granted.completion.about()).unzip();
     let locked: Vec<(String, String)> =
         sqlx::query_as(include_str!("../../sql/completion/lock_conversations.sql"))
             .bind(users)

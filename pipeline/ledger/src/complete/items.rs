@@ -9,7 +9,11 @@ use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Completion, NewItem, thing_id};
+use super::{
+    Completion, NewItem,
+    deleted::{Kind, deleted},
+    thing_id,
+};
 
 /// The namespace of derived ids; part of the durable contract.
 const ITEMS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f69_7465_6d73_0000_0000);
@@ -50,8 +54,8 @@ async fn take_back_earlier(
         .await?)
 }
 
-/// Writes the new action items that nothing of the person's last two days, and nothing that a person kept of the very
-/// conversation, repeats; and the due dates that older ones take over. Answers what became of each completion's.
+/// Writes the new action items that nothing of the person's last two days, and nothing that a person kept or deleted of the
+/// very conversation, repeats; and the due dates that older ones take over. Answers what became of each completion's.
 pub(super) async fn write(
     connection: &mut PgConnection,
     kept: &[&Completion],
@@ -61,15 +65,16 @@ pub(super) async fn write(
     for completion in kept {
         taken_back.push(take_back_earlier(connection, completion).await?);
     }
+    let deleted = deleted(connection, kept, Kind::ActionItem).await?;
     let mut recent = recent(connection, kept, now).await?;
     let mut known: HashMap<&str, Known> = HashMap::new();
     let mut sorted: Vec<Sorted<'_>> = Vec::new();
-    for completion in kept {
+    for (completion, deleted) in kept.iter().zip(deleted) {
         let user = completion.claimed.user_id.as_str();
         let known = known
             .entry(user)
             .or_insert_with(|| Known::of(completion, recent.remove(user).unwrap_or_default()));
-        sorted.push(sort_out(completion, known));
+        sorted.push(sort_out(completion, known, &*deleted));
     }
     insert(connection, kept, &sorted, now).await?;
     let mut handed_over = hand_over_due_dates(connection, kept, &sorted, now).await?;
@@ -139,13 +144,14 @@ impl Known {
     }
 }
 
-/// Compares a completion's items with those that the person has, and with each other. What is new is known from then
-/// on, to the next completion of the same person too.
-fn sort_out<'a>(completion: &'a Completion, known: &mut Known) -> Sorted<'a> {
+/// Compares a completion's items with those that the person has, with those that the person deleted, and with each other. What is
+/// new is known from then on, to the next completion of the same person too.
+fn sort_out<'a>(completion: &'a Completion, known: &mut Known, deleted: &dyn KnownTexts) -> Sorted<'a> {
     let mut sorted = Sorted { fresh: Vec::new(), due_dates: completion.results.due_dates.clone() };
     for item in &completion.results.items {
         match known.find(&item.description) {
             Some(id) => sorted.due_dates.extend(item.due_at.map(|due| (id.clone(), due))),
+            None if deleted.find(&item.description).is_some() => {}
             None => {
                 let id = thing_id(&ITEMS, completion, &item.description);
                 known.add(id.clone(), &item.description);

@@ -8,7 +8,11 @@ use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Completion, NewMemory, thing_id};
+use super::{
+    Completion, NewMemory,
+    deleted::{Kind, deleted},
+    thing_id,
+};
 
 /// At most 4 memories per conversation (spec, "Limits").
 const PER_CONVERSATION: usize = 4;
@@ -34,35 +38,40 @@ pub(super) async fn take_back_earlier(
     Ok(taken_back)
 }
 
-/// Writes the new memories that nothing kept already says. Answers, for each completion, the ids of those that were
+/// Writes the new memories that nothing kept already says, and nothing that the person deleted of the very conversation. Answers, for each completion, the ids of those that were
 /// created.
 pub(super) async fn write(
     connection: &mut PgConnection,
     kept: &[&Completion],
     now: Timestamp,
 ) -> Result<Vec<Vec<String>>, Error> {
+    let deleted = deleted(connection, kept, Kind::Memory).await?;
     let stored = known(connection, kept).await?;
     let mut known: HashMap<&str, Box<dyn KnownTexts>> = HashMap::new();
     let mut fresh: Vec<Vec<(String, &NewMemory)>> = Vec::new();
-    for completion in kept {
+    for (completion, deleted) in kept.iter().zip(deleted) {
         let user = completion.claimed.user_id.as_str();
         let known = known.entry(user).or_insert_with(|| {
             let mut known = (completion.same.fact)();
             stored.get(user).into_iter().flatten().for_each(|content| known.add(content));
             known
         });
-        fresh.push(sort_out(completion, &mut **known));
+        fresh.push(sort_out(completion, &mut **known, &*deleted));
     }
     insert(connection, kept, &fresh, now).await?;
     Ok(fresh.into_iter().map(|fresh| fresh.into_iter().map(|(id, _)| id).collect()).collect())
 }
 
-/// Compares a completion's memories with those that the person has, and with each other. What is new is known from
+/// Compares a completion's memories with those that the person has or deleted, and with each other. What is new is known from
 /// then on, to the next completion of the same person too.
-fn sort_out<'a>(completion: &'a Completion, known: &mut dyn KnownTexts) -> Vec<(String, &'a NewMemory)> {
+fn sort_out<'a>(
+    completion: &'a Completion,
+    known: &mut dyn KnownTexts,
+    deleted: &dyn KnownTexts,
+) -> Vec<(String, &'a NewMemory)> {
     let mut fresh = Vec::new();
     for memory in &completion.results.memories {
-        let is_known = known.find(&memory.content).is_some();
+        let is_known = [&*known, deleted].iter().any(|texts| texts.find(&memory.content).is_some());
         if !is_known && fresh.len() < PER_CONVERSATION {
             known.add(&memory.content);
             fresh.push((thing_id(&MEMORIES, completion, &memory.content), memory));

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop at a surprise")]
 
 mod audio_webhooks;
+#[path = "../shared/begun.rs"]
+mod begun;
 mod installs;
 mod location;
 mod messages;

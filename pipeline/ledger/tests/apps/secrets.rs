@@ -52,7 +52,7 @@ impl World {
         let ledger = process(&self.database, keys);
         self.run("update webhook_deliveries set status = 'pending', next_at = clock_timestamp(), sending_until = null").await;
         let nth = self.count("select count(*) from webhook_deliveries").await;
-        ledger.outbox().test_delivery(&self.bob, "e", &format!("msg_{nth}")).await.unwrap();
+        ledger.outbox().test_delivery(&self.bob, "e", &format!("msg_{nth}")).await.unwrap().unwrap();
         let claimed =
             ledger.outbox().claim_deliveries(10, &DeliveryPolicy::default(), None).await.unwrap().claimed;
         let app = ledger.store().installed_app(&self.bob, APP).await.unwrap().unwrap();

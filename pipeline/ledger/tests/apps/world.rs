@@ -7,7 +7,9 @@ use ledger::{Ledger, Settings};
 use records::UserId;
 use secrecy::SecretString;
 use store::{AppFields, AppVisibility, KeptManifest, McpToken, NewApp, UserChange};
-use testbed::{Behind, TestDatabase};
+use testbed::TestDatabase;
+
+use crate::begun::Begun;
 
 pub(crate) const APP: &str = "01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90";
 
@@ -15,18 +17,15 @@ pub(crate) const APP: &str = "01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90";
 pub(crate) const MCP_TOKEN: &str = "t0ken-of-the-mcp-server";
 
 pub(crate) struct World {
-    pub(crate) ledger: Ledger,
-    behind: Behind,
-    pub(crate) ann: UserId,
+    begun: Begun,
     pub(crate) bob: UserId,
-    pub(crate) database: TestDatabase,
 }
 
 impl Deref for World {
-    type Target = Behind;
+    type Target = Begun;
 
-    fn deref(&self) -> &Behind {
-        &self.behind
+    fn deref(&self) -> &Begun {
+        &self.begun
     }
 }
 
@@ -36,14 +35,11 @@ impl World {
     }
 
     pub(crate) async fn with(secrets: Secrets) -> Self {
-        let database = TestDatabase::new().await;
-        let ledger = process(&database, secrets);
-        let behind = database.behind(4).await;
-        let (ann, bob) = (UserId::new("ann"), UserId::new("bob"));
-        for user in [&ann, &bob] {
-            assert!(ledger.store().create_user(user, &UserChange::default()).await.unwrap());
-        }
-        Self { ledger, behind, ann, bob, database }
+        let ledger = |database: &TestDatabase| process(database, secrets);
+        let begun = Begun::with(ledger, &UserChange::default()).await;
+        let bob = UserId::new("bob");
+        assert!(begun.ledger.store().create_user(&bob, &UserChange::default()).await.unwrap());
+        Self { begun, bob }
     }
 
     /// Ann's public app, which writes to the main chat and takes conversations; Bob has installed it.

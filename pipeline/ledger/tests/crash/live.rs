@@ -3,7 +3,7 @@
 use db::Error;
 use ledger::{EndedBy, Ledger};
 use records::{ConversationId, Segment, Source, UserId};
-use store::{AssignedSpeaker, LiveUsage, NewLive};
+use store::{AssignedSpeaker, LiveUsage, NewLive, SegmentIds};
 
 use crate::{Said, world::World};
 
@@ -48,11 +48,15 @@ impl Said for Live {
             Self::Open | Self::Resume => ledger.store().open_live(user, &new(&id)).await.map(drop),
             Self::Append => {
                 let said = [said(user, "Buy milk", 1.0)];
-                ledger.store().append_live(user, &id, 1, &said, Some(1.0)).await.map(drop)
+                ledger
+                    .store()
+                    .append_live(user, &id, 1, &said, Some(1.0), SegmentIds::OfService)
+                    .await
+                    .map(drop)
             }
             Self::Grow => {
                 let said = [said(user, "Buy milk and bread", 2.0)];
-                ledger.store().append_live_of_client(user, &id, 1, &said, None).await.map(drop)
+                ledger.store().append_live(user, &id, 1, &said, None, SegmentIds::OfClient).await.map(drop)
             }
             Self::Assign => {
                 let assigned = AssignedSpeaker { speaker_id: 0, person_id: None, segment_ids: Vec::new() };

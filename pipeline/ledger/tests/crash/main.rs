@@ -138,7 +138,7 @@ macro_rules! crashes {
 }
 
 crashes! { crash_everywhere:
-    no_statement_of_an_admission_can_lose_a_job: Verb { Create, CreateParked, CreateWithKeys, Defer, Finalize, FinalizeShown, FinalizeAgain, AdmitAbandoned, FinalizeWithKeys, Reprocess };
+    no_statement_of_an_admission_can_lose_a_job: Verb { Create, CreateParked, CreateWithKeys, Defer, Finalize, FinalizeAgain, AdmitAbandoned, FinalizeWithKeys, Reprocess };
     no_statement_of_a_claim_can_lose_a_job: Verb { Claim, ClaimInTurn, ClaimRefused, ClaimUnreadable, ClaimTask, ClaimTaskOfDead, ClaimWithKeys };
     no_statement_of_a_run_can_lose_a_job: Verb { Renew, Checkpoint, CheckpointAnew, Spend, Release, ReleaseLater, FailOnce, FailForGood, Park };
     no_statement_of_a_completion_can_lose_or_double_anything: Verb { Complete, CompleteDiscarded };

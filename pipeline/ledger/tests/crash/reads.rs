@@ -49,6 +49,7 @@ reads! { db, store, outbox, ledger, operations, about:
     store.conversations(&about.user, &ConversationFilter::default());
     store.conversations_within(&about.user, &ConversationFilter::default(), |_| Ok::<(), ()>(()));
     store.conversation(&about.user, &conversation(&about.user), true);
+    store.conversation_within(&about.user, &conversation(&about.user), |_| Ok::<(), ()>(()));
     store.in_progress(&about.user); store.list_live(None, 9); store.parked_jobs(&about.user, 9);
     store.photos_within(&about.user, &conversation(&about.user), |_| Ok::<(), ()>(())); store.undescribed_photos(&about.user, &conversation(&about.user));
     store.photo_descriptions(&about.user, &conversation(&about.user)); store.due_live(std::time::Duration::ZERO, None, 9);

@@ -21,7 +21,6 @@ pub(crate) enum Verb {
     CreateWithKeys,
     Defer,
     Finalize,
-    FinalizeShown,
     FinalizeAgain,
     FinalizeWithKeys,
     Reprocess,
@@ -120,7 +119,7 @@ impl Said for Verb {
         match self {
             Self::Create | Self::Defer => {}
             Self::CreateParked | Self::CreateWithKeys => mark(&ledger, user).await,
-            Self::Finalize | Self::FinalizeShown | Self::FinalizeWithKeys => world.deferred(user).await,
+            Self::Finalize | Self::FinalizeWithKeys => world.deferred(user).await,
             Self::AdmitAbandoned => {
                 world.deferred(user).await;
                 world.run(YESTERDAY, user).await;
@@ -216,7 +215,6 @@ impl Said for Verb {
                 let keys = WithKeys { claimant: Some(&worker) };
                 ledger.create_conversation_with_keys(user, talk(user), keys).await.map(drop)
             }
-            Self::FinalizeShown => ledger.finalize_and_show(user, &id, None).await.map(drop),
             Self::Finalize | Self::FinalizeAgain => ledger.finalize(user, &id, None).await.map(drop),
             Self::FinalizeWithKeys => {
                 let keys = WithKeys { claimant: Some(&worker) };

@@ -79,7 +79,7 @@ impl Said for Words {
                 ledger.under_key(name(user)).create_conversation(user, new).await.map(drop)
             }
             Self::FinalizeNamed => {
-                let finalized = ledger.under_key(name(user)).finalize_and_show(user, &id, None).await?;
+                let finalized = ledger.under_key(name(user)).finalize(user, &id, None).await?;
                 finalized.map(drop).map_err(|refusal| panic!("{refusal:?}"))
             }
             Self::EndLiveNamed => {

@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use ledger::{Finished, Ledger, NewConversation, Results, Settings, WithKeys};
+use ledger::{FinalizeOutcome, Finished, Ledger, NewConversation, Results, Settings, WithKeys};
 use records::{ConversationId, Segment, Status, UserId};
 
 use crate::{
@@ -30,9 +30,11 @@ async fn words_that_came_between_are_in_the_answer() {
     let appended = "insert into transcript_segments (user_id, conversation_id, position, content, start_seconds, end_seconds) \
             values ('ann', 'c', 7, 'And one thing more.', 1, 2); \
         update conversations set last_append_at = clock_timestamp()";
-    let verb = world.ledger.finalize_and_show(&world.ann, &id, None);
-    let (view, fresh) = world.database.overtaken_by(appended, verb).await.unwrap().unwrap();
+    let verb = world.ledger.finalize(&world.ann, &id, None);
+    let FinalizeOutcome { fresh, view, .. } =
+        world.database.overtaken_by(appended, verb).await.unwrap().unwrap();
     assert!(fresh);
+    let view = view.unwrap();
     let heard = view.segments.unwrap();
     assert_eq!(heard.last().unwrap().text, "And one thing more.");
     assert_eq!(view.conversation.status, Status::Processing);
@@ -81,7 +83,7 @@ async fn what_failed_and_was_completed_meanwhile_is_left_as_it_is() {
     let id = ConversationId::new("c");
     let verb = world.ledger.finalize(&world.ann, &id, None);
     let newest = world.database.overtaken_by(completed, verb).await.unwrap().unwrap();
-    assert_eq!((newest, world.count(JOBS).await), (Some(dead), 1));
+    assert_eq!((newest.job, world.count(JOBS).await), (Some(dead), 1));
 }
 
 #[tokio::test]
@@ -117,7 +119,7 @@ async fn a_batch_of_which_one_is_gone_writes_nothing_of_it_and_all_of_the_other(
         )
     };
     let (one, other) = world.database.overtaken_by(gone, verb).await;
-    assert!(one.unwrap().unwrap().is_some());
+    assert!(one.unwrap().unwrap().job.is_some());
     assert!(other.unwrap().is_err(), "there is no such conversation");
     let of_one = [
         JOBS,
@@ -145,7 +147,7 @@ async fn a_batch_of_which_one_cannot_be_written_is_written_but_for_that_one() {
         world.ledger.finalize(&world.ann, &one, None),
         world.ledger.finalize(&world.ann, &other, None)
     );
-    assert!(one.unwrap().unwrap().is_some());
+    assert!(one.unwrap().unwrap().job.is_some());
     assert!(other.is_err_and(|error| error.is_passing()));
     assert_eq!(world.count(JOBS).await, 1);
 }
@@ -163,10 +165,10 @@ async fn what_hangs_on_a_conversation_is_shown_with_it() {
              update transcript_segments set person_id = 'p'",
         )
         .await;
-    let show = || world.ledger.finalize_and_show(&world.ann, &id, None);
-    let ((first, fresh), (again, once_more)) =
-        (show().await.unwrap().unwrap(), show().await.unwrap().unwrap());
-    assert_eq!((fresh, once_more), (true, false));
+    let show = || world.ledger.finalize(&world.ann, &id, None);
+    let (first, again) = (show().await.unwrap().unwrap(), show().await.unwrap().unwrap());
+    assert_eq!((first.fresh, again.fresh), (true, false));
+    let (first, again) = (first.view.unwrap(), again.view.unwrap());
     assert_eq!(first.people, [("p".to_owned(), "Bea".to_owned())]);
     assert_eq!((first.action_items.len(), first.segments.as_ref().map(Vec::len)), (1, Some(1)));
     assert_eq!((again.segments, again.action_items), (first.segments, first.action_items));
@@ -177,7 +179,7 @@ async fn what_hangs_on_a_conversation_is_shown_with_it() {
     ] {
         world.run(gone).await;
         world.run("update conversations set status = 'in_progress'; delete from finalization_jobs").await;
-        let (view, _) = show().await.unwrap().unwrap();
+        let view = show().await.unwrap().unwrap().view.unwrap();
         let shown =
             (view.action_items.len(), view.people.len(), view.segments.map(|segments| segments.len()));
         assert_eq!(shown, left);
@@ -191,8 +193,8 @@ async fn a_folder_that_was_made_between_is_shown_by_its_name() {
     let filed = "insert into folders (user_id, folder_id, name, created_at, updated_at) \
             values ('ann', 'new', 'Brand new', now(), now()); \
         update conversations set folder_id = 'new'";
-    let verb = world.ledger.finalize_and_show(&world.ann, &id, None);
-    let (view, _) = world.database.overtaken_by(filed, verb).await.unwrap().unwrap();
+    let verb = world.ledger.finalize(&world.ann, &id, None);
+    let view = world.database.overtaken_by(filed, verb).await.unwrap().unwrap().view.unwrap();
     assert_eq!(view.folder_name.as_deref(), Some("Brand new"));
 }
 
@@ -212,7 +214,7 @@ async fn who_is_marked_meanwhile_is_so_alone() {
     };
     let marked = "update users set requires_byok = not requires_byok where user_id = 'ann'";
     let (one, other) = world.database.overtaken_by(marked, verb).await;
-    assert!(one.unwrap().unwrap().is_some() && other.unwrap().unwrap().is_some());
+    assert!(one.unwrap().unwrap().job.is_some() && other.unwrap().unwrap().job.is_some());
     let waiting = "select count(*) from finalization_jobs where status = 'blocked_byok'";
     assert_eq!((world.count(waiting).await, world.count(JOBS).await), (2, 2));
 }
@@ -238,12 +240,10 @@ async fn each_is_shown_its_own_words_in_their_order() {
     }
     world.run("update conversations set last_append_at = now()").await;
     let (c, d) = (ConversationId::new("c"), ConversationId::new("d"));
-    let (one, other) = tokio::join!(
-        world.ledger.finalize_and_show(&world.ann, &c, None),
-        world.ledger.finalize_and_show(&bob, &d, None)
-    );
+    let (one, other) =
+        tokio::join!(world.ledger.finalize(&world.ann, &c, None), world.ledger.finalize(&bob, &d, None));
     for (shown, whose) in [(one, "ann c"), (other, "bob d")] {
-        let (view, _) = shown.unwrap().unwrap();
+        let view = shown.unwrap().unwrap().view.unwrap();
         assert_eq!(format!("{} {}", view.conversation.user_id, view.conversation.id), whose);
         let segments = view.segments.unwrap();
         let texts: Vec<String> = segments.into_iter().map(|segment| segment.text).collect();
@@ -268,36 +268,41 @@ async fn who_brings_keys_waits_for_nobody_elses_conversation() {
 }
 
 #[tokio::test]
-async fn large_conversations_of_one_batch_are_each_shown_whole() {
+async fn a_long_conversation_is_admitted_and_not_read_by_its_batch() {
     let world = World::new().await;
-    let ids = ["a", "b", "c", "d", "e", "f"];
+    let ids = ["a", "b", "c"];
     for id in ids {
         let id = world.deferred(id).await;
         world.ledger.store().append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
     }
-    world.run("update transcript_segments set content = repeat('x', 17 * 1024 * 1024)").await;
+    world.run("update conversations set counted_bytes = 16 * 1024 + 1 where conversation_id <> 'a'").await;
     let shown = ids.map(|id| {
         let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-        async move { ledger.finalize_and_show(&ann, &ConversationId::new(id), None).await.unwrap().unwrap() }
+        async move { ledger.finalize(&ann, &ConversationId::new(id), None).await.unwrap().unwrap() }
     });
-    for (view, fresh) in futures::future::join_all(shown).await {
-        assert!(fresh);
-        assert_eq!(view.segments.unwrap()[0].text.len(), 17 * 1024 * 1024);
-    }
-    assert_eq!(world.count(JOBS).await, 6);
+    let shown = futures::future::join_all(shown).await;
+    assert!(shown.iter().all(|outcome| outcome.fresh));
+    assert_eq!(shown.iter().map(|outcome| outcome.view.is_some()).collect::<Vec<_>>(), [true, false, false]);
+    assert_eq!(world.count(JOBS).await, 3);
 }
 
 #[tokio::test]
-async fn who_is_alone_is_shown_more_than_one_reading_holds() {
-    const MORE: usize = 33 * 1024 * 1024;
+async fn a_transcript_for_which_there_is_no_room_is_not_loaded() {
+    const BYTES: usize = 33 * 1024 * 1024;
     let world = World::new().await;
     let id = world.deferred("c").await;
     world.ledger.store().append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
     world.run("update transcript_segments set content = repeat('x', 33 * 1024 * 1024)").await;
-    world.run("update conversations set counted_bytes = 33 * 1024 * 1024").await;
-    let (view, fresh) = world.ledger.finalize_and_show(&world.ann, &id, None).await.unwrap().unwrap();
-    assert!(fresh);
-    assert_eq!(view.segments.unwrap()[0].text.len(), MORE);
+    let store = world.ledger.store();
+    let read = store.conversation_within(&world.ann, &id, |bytes| (bytes < BYTES).then_some(()).ok_or(bytes));
+    let asked = read.await.unwrap().unwrap_err();
+    assert!((BYTES..BYTES + 10_000).contains(&asked), "{asked}");
+    let read = store.conversation_within(&world.ann, &id, |_| Ok::<(), ()>(()));
+    let view = read.await.unwrap().unwrap().unwrap();
+    assert_eq!(view.segments.unwrap()[0].text.len(), BYTES);
+    let unknown = ConversationId::new("none");
+    let none = store.conversation_within(&world.ann, &unknown, |_| Ok::<(), ()>(()));
+    assert_eq!(none.await.unwrap(), Ok(None));
 }
 
 #[tokio::test]
@@ -321,7 +326,7 @@ async fn whoever_waits_for_words_that_go_on_coming_is_admitted_at_the_end_of_the
     for talker in talkers {
         talker.await.unwrap();
     }
-    assert!(admitted.unwrap().unwrap().is_some());
+    assert!(admitted.unwrap().unwrap().job.is_some());
 }
 
 #[tokio::test]
@@ -334,25 +339,20 @@ async fn words_that_are_not_to_be_shown_are_not_read_and_others_are_read_once() 
              select 'ann', 'c', n, 'Well.', n, n from generate_series(1, 2000) n",
         )
         .await;
-    let read = async |name: &str, is_shown: bool| {
+    let read = async |name: &str, counted_bytes: u32| {
+        world.database.run(&format!("update conversations set counted_bytes = {counted_bytes}")).await;
         let before = reads(&world).await["transcript_segments"];
         let looker = Ledger::new(world.database.options().application_name(name), Settings::default());
-        match is_shown {
-            true => drop(looker.finalize_and_show(&world.ann, &id, None).await.unwrap().unwrap()),
-            false => drop(looker.finalize(&world.ann, &id, None).await.unwrap().unwrap()),
-        }
+        looker.finalize(&world.ann, &id, None).await.unwrap().unwrap();
         looker.db().close().await;
         world.database.until_nobody_is(name).await;
         reads(&world).await["transcript_segments"] - before
     };
-    let first = read("shown", true).await;
+    let first = read("shown", 10_000).await;
     assert!((2_000..2_100).contains(&first), "{first} rows were read");
-    // Shown once more, the caller that shows it reads it, and not the one that finds nothing to admit.
-    let repeated = read("repeated", true).await;
-    assert!((2_000..2_100).contains(&repeated), "{repeated} rows were read");
     world.run("delete from finalization_jobs; update conversations set status = 'failed'").await;
-    let silent = read("silent", false).await;
-    assert!(silent < 100, "{silent} rows were read");
+    let long = read("long", 20_000).await;
+    assert!(long < 100, "{long} rows were read");
 }
 
 #[tokio::test]
@@ -364,7 +364,7 @@ async fn sessions_that_died_a_moment_ago_cost_nobody_an_answer() {
     // Sessions for single statements, and one of the shared ones, to which a refused caller turns.
     ledger.change_user(&world.ann, &Default::default()).await.unwrap().unwrap();
     world.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'few' and datname = current_database()").await;
-    assert!(ledger.finalize(&world.ann, &second, None).await.unwrap().unwrap().is_some());
+    assert!(ledger.finalize(&world.ann, &second, None).await.unwrap().unwrap().job.is_some());
 }
 
 #[tokio::test]
@@ -377,11 +377,11 @@ async fn a_locked_conversation_delays_no_other_admission() {
     let waits = tokio::spawn(async move { ledger.finalize(&ann, &id, None).await });
     // Asked again and again in one breath with the locked one: it shares a batch with none that waits.
     for _ in 0..3 {
-        assert!(world.ledger.finalize(&world.ann, &free, None).await.unwrap().unwrap().is_some());
+        assert!(world.ledger.finalize(&world.ann, &free, None).await.unwrap().unwrap().job.is_some());
     }
     assert!(!waits.is_finished());
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
-    assert!(waits.await.unwrap().unwrap().unwrap().is_some());
+    assert!(waits.await.unwrap().unwrap().unwrap().job.is_some());
 }
 
 #[tokio::test]

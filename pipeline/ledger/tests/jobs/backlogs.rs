@@ -7,7 +7,7 @@ use operations::{JobFilter, Operations};
 
 use crate::{
     grown::reads,
-    world::{World, wanted, worker},
+    world::{World, parts, wanted, worker},
 };
 
 /// 100 people.
@@ -125,7 +125,7 @@ async fn a_run_reads_nothing_of_20_000_tasks_that_are_older_than_two_days() {
     let job = world.admitted("talk").await;
     let generation = world.job(&job).await.generation;
     let more = reading_more_than(&world, 100, async |ledger| {
-        let (_, claimed) = ledger.claim_delivery(&job, generation, &worker("w")).await.unwrap().parts();
+        let (_, claimed) = parts(ledger.claim_delivery(&job, generation, &worker("w")).await.unwrap());
         let input = ledger.run_input(&claimed.unwrap()).await.unwrap().unwrap();
         assert!(input.recent_items.is_empty());
     })

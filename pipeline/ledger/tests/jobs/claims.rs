@@ -16,7 +16,7 @@ async fn one_in_each(world: &World) -> (JobId, JobId) {
     let creation = world.admitted("created").await;
     let id = world.deferred("finalized").await;
     world.ledger.store().append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
-    let finalization = world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap().unwrap();
+    let finalization = world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap().job.unwrap();
     (creation, finalization)
 }
 

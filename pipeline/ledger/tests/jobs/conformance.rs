@@ -132,6 +132,13 @@ impl Walk {
         }
         assert_eq!((&view.job, view.version), (&step.job, version));
         assert_enqueued(&view, &step);
+        for mirror in talk.jobs.iter_mut().filter(|mirror| mirror.waits_for_an_operator()) {
+            let settled =
+                decide(&mirror.job, Command::Supersede, view.created_at, &Policy::default()).unwrap();
+            self.seen.granted("dead_letter", &Command::Supersede, settled.job.state.status());
+            *mirror = Mirror { job: settled.job, version: mirror.version + 1 };
+            assert_same(&self.world.view(&mirror.job.id).await, mirror, &Command::Supersede);
+        }
         talk.jobs.push(Mirror { job: step.job, version });
         // What is processed again stays completed, with its old results, until the new revision replaces them.
         if !(origin == Origin::Reprocess && talk.status == Some("completed")) {

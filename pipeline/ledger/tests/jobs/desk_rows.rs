@@ -159,7 +159,7 @@ async fn whether_a_holder_stops_is_asked_of_the_holder() {
 async fn surroundings_are_those_of_the_job_s_own_queue() {
     let world = World::new().await;
     let (job, other) = (world.admitted("c").await, world.deferred("d").await);
-    let other = world.ledger.finalize(&world.ann, &other, None).await.unwrap().unwrap().unwrap();
+    let other = world.ledger.finalize(&world.ann, &other, None).await.unwrap().unwrap().job.unwrap();
     seen(&world, &process("host:1", 4)).await;
     assert!(world.operations().pause(Queue::Finalization, &by("olga")).await.unwrap());
     assert_eq!(around(&world, &job).await.paused, None);

@@ -39,7 +39,7 @@ pub(crate) async fn street(world: &World, ledger: &Ledger, round: &str) {
             .await
             .unwrap()
             .unwrap();
-        ledger.finalize_and_show(&world.ann, &id, None).await.unwrap().unwrap();
+        ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap();
         ledger.create_conversation(&world.ann, talk(&format!("{round}{kind}t"))).await.unwrap();
         ledger.poll(&world.ann, &id).await.unwrap().unwrap();
     }

@@ -6,7 +6,7 @@ use ledger::{Answer, Claimed, Finished, NewItem, NewMemory, Renewal, Results, Tr
 use records::MemoryCategory;
 use serde_json::json;
 
-use crate::world::{World, completion, fail};
+use crate::world::{World, completion, fail, parts};
 
 async fn complete(world: &World, claimed: &Claimed, results: &Results) -> Finished {
     world.ledger.complete(&completion(claimed, Outcome::Kept, results.clone())).await.unwrap()
@@ -102,7 +102,7 @@ async fn a_delivery_that_meets_a_poisoned_job_wakes_those_who_tell_of_it() {
     let (generation, worker) = (claimed.job.generation, crate::world::worker("w"));
     assert!(!world.is_woken());
     let (answer, run) =
-        world.ledger.claim_delivery(&claimed.job.id, generation, &worker).await.unwrap().parts();
+        parts(world.ledger.claim_delivery(&claimed.job.id, generation, &worker).await.unwrap());
 
     assert_eq!((answer, run), ("dead_letter", None));
     assert!(matches!(

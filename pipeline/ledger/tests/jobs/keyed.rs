@@ -7,7 +7,7 @@ use ledger::{CreateOutcome, FinalizeOutcome, NamedClaim, NewConversation, WithKe
 use records::ConversationId;
 use store::UserChange;
 
-use crate::world::{World, olga, said, talk, worker};
+use crate::world::{World, olga, parts, said, talk, worker};
 
 /// The four ways in.
 const WAYS: [&str; 4] = ["create", "create again", "finalize", "reprocess"];
@@ -46,7 +46,7 @@ async fn admit_prepared(world: &World, way: &str, keys: Option<WithKeys<'_>>) ->
     let (ledger, ann, id) = (&world.ledger, &world.ann, ConversationId::new("c"));
     if way == "finalize" {
         return match keys {
-            None => (ledger.finalize(ann, &id, None).await.unwrap().unwrap().unwrap(), false),
+            None => (ledger.finalize(ann, &id, None).await.unwrap().unwrap().job.unwrap(), false),
             Some(keys) => {
                 let FinalizeOutcome { job, claimed, .. } =
                     ledger.finalize_with_keys(ann, &id, None, keys).await.unwrap().unwrap();
@@ -75,7 +75,7 @@ async fn is_out_of_reach(world: &World, job: &JobId, way: &str) {
     let stored = world.job(job).await;
     assert_eq!((stored.state.clone(), stored.requires_keys), (State::BlockedByok, true), "{way}");
     let (answer, claimed) =
-        world.ledger.claim_delivery(job, stored.generation, &worker("w")).await.unwrap().parts();
+        parts(world.ledger.claim_delivery(job, stored.generation, &worker("w")).await.unwrap());
     assert_eq!((answer, claimed), ("blocked_byok", None), "{way}");
 }
 
@@ -89,7 +89,7 @@ async fn the_jobs_of_a_marked_person_wait_for_keys() {
         let job = match way {
             "finalize" => {
                 let id = ConversationId::new("c");
-                world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap().unwrap()
+                world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap().job.unwrap()
             }
             _ => match world.ledger.create_conversation(&world.ann, session()).await.unwrap() {
                 CreateOutcome::Admitted(admitted) => admitted.job_id,

@@ -30,11 +30,11 @@ async fn whatever_writes_is_bounded_and_sees_what_was_committed() {
         .database
         .run(&format!("alter database {name} set default_transaction_isolation = 'serializable'"))
         .await;
-    world.ledger = Ledger::new(world.database.options(), Settings::default());
+    world.begun.ledger = Ledger::new(world.database.options(), Settings::default());
     // In a transaction; in one that reads the clock itself; in one of renewals; as one statement by keys; as one of any kind.
     world.ledger.change_user(&world.ann, &Default::default()).await.unwrap().unwrap();
     let id = world.deferred("c").await;
-    let job = world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap().unwrap();
+    let job = world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap().job.unwrap();
     assert_eq!(world.claimed_ids(Queue::Finalization).await.len(), 1);
     let held = world.view(&job).await;
     let token =

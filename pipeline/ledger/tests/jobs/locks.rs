@@ -52,7 +52,7 @@ async fn a_finalize_holds_its_person_and_then_its_conversation() {
         let verb = async move { ledger.finalize(&ann, &id, None).await.unwrap().unwrap() };
         let (free, admitted) = is_free_while(&world, held, verb, probe).await;
         assert_eq!(free, is_free, "{held}");
-        assert!(admitted.is_some());
+        assert!(admitted.job.is_some());
     }
 }
 

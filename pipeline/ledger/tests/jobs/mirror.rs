@@ -20,6 +20,13 @@ pub(crate) struct Mirror {
     pub(crate) version: i64,
 }
 
+impl Mirror {
+    /// A dead letter that is not settled.
+    pub(crate) fn waits_for_an_operator(&self) -> bool {
+        matches!(self.job.state, State::DeadLetter { .. }) && self.job.settled_at.is_none()
+    }
+}
+
 /// A person, and whether the person's jobs require keys.
 pub(crate) struct Person {
     pub(crate) id: UserId,

@@ -9,7 +9,7 @@ use ledger::{
 use records::{ConversationId, MemoryCategory};
 use testbed::both_at_once;
 
-use crate::world::{World, completion, said, talk, wanted, worker};
+use crate::world::{World, completion, parts, said, talk, wanted, worker};
 
 const ROUNDS: usize = 12;
 
@@ -65,8 +65,8 @@ async fn of_two_deliveries_of_one_generation_one_gets_the_claim() {
         let (one, other) = (world.ledger.clone(), world.other_process());
         let (first, second) = (job.clone(), job.clone());
         let (one, other) = both_at_once(
-            async move { one.claim_delivery(&first, generation, &worker("one")).await.unwrap().parts().0 },
-            async move { other.claim_delivery(&second, generation, &worker("other")).await.unwrap().parts().0 },
+            async move { parts(one.claim_delivery(&first, generation, &worker("one")).await.unwrap()).0 },
+            async move { parts(other.claim_delivery(&second, generation, &worker("other")).await.unwrap()).0 },
         )
         .await;
         let mut answers = [one, other];
@@ -86,7 +86,7 @@ async fn a_completion_and_a_takeover_exclude_each_other() {
         let (holder, taker) = (world.ledger.clone(), world.other_process());
         let (job, generation, run) = (old.job.id.clone(), old.job.generation, old.clone());
         let (finished, (answer, _)) = both_at_once(complete(holder, run), async move {
-            taker.claim_delivery(&job, generation, &worker("taker")).await.unwrap().parts()
+            parts(taker.claim_delivery(&job, generation, &worker("taker")).await.unwrap())
         })
         .await;
         match finished {
@@ -147,7 +147,7 @@ async fn two_finalizes_at_once_make_one_job() {
         let id = world.deferred(&format!("c{round}")).await;
         let finalize = |ledger: Ledger| {
             let (ann, id) = (world.ann.clone(), id.clone());
-            async move { ledger.finalize(&ann, &id, None).await.unwrap().unwrap().unwrap() }
+            async move { ledger.finalize(&ann, &id, None).await.unwrap().unwrap().job.unwrap() }
         };
         let (one, other) =
             both_at_once(finalize(world.ledger.clone()), finalize(world.other_process())).await;
@@ -205,7 +205,7 @@ async fn words_that_arrive_with_the_finalize_are_in_the_revision_or_refused() {
             async move { finalizer.finalize(&bystander, &second, None).await.unwrap() },
         )
         .await;
-        assert!(finalized.unwrap().is_some());
+        assert!(finalized.unwrap().job.is_some());
         let view = world.ledger.store().conversation(&world.ann, &id, false).await.unwrap().unwrap();
         let conversation = view.conversation;
         let stored: i64 =

@@ -2,8 +2,8 @@
 
 use chrono::Duration;
 use job::{FailureCode, Origin, Outcome, Queue};
-use ledger::{Claimed, NewItem, NewMemory, ReprocessRefusal, Results};
-use records::{ConversationId, EventKind, MemoryCategory, Status, Structured};
+use ledger::{Claimed, NewActionItem, NewItem, NewMemory, ReprocessRefusal, Results};
+use records::{ActionItemId, ConversationId, EventKind, MemoryCategory, MemoryId, Status, Structured};
 use store::{DatePage, ItemFilter, MemoryFilter, UserChange};
 use testbed::{at_once, both_at_once};
 
@@ -91,6 +91,62 @@ async fn what_a_person_touched_survives_and_is_not_made_again() {
     complete(&world, &claimed, &results("Second", &["Call Tom", "Pay Tim"], &["Ann lives in Porto"])).await;
     assert_eq!(items(&world).await, ["Call Tom", "Pay Tim"]);
     assert_eq!(world.count("select count(*) from memories").await, 1);
+}
+
+#[tokio::test]
+async fn what_a_user_deleted_is_not_extracted_again_from_that_conversation() {
+    let world = with_completed().await;
+    let (ledger, ann) = (&world.ledger, &world.ann);
+    let item: Vec<String> =
+        world.list("select action_item_id from action_items where description = 'Call Tom'").await;
+    assert!(ledger.delete_action_item(ann, &ActionItemId::new(item[0].as_str())).await.unwrap());
+    let memory: Vec<String> = world.list("select memory_id from memories").await;
+    assert!(ledger.delete_memory(ann, &MemoryId::new(memory[0].as_str())).await.unwrap());
+    let own = ActionItemId::new("own");
+    let written =
+        NewActionItem { id: own.clone(), description: "Mine".into(), completed: false, due_at: None };
+    ledger.create_action_items(ann, &[written]).await.unwrap();
+    assert!(ledger.delete_action_item(ann, &own).await.unwrap());
+    assert_eq!(world.count("select count(*) from deleted_extractions").await, 2, "nothing of what Ann wrote");
+
+    let again = results("Second", &["Call Tom", "Buy milk"], &["Ann lives in Porto"]);
+    let claimed = reprocess(&world).await;
+    complete(&world, &claimed, &again).await;
+    assert_eq!(items(&world).await, ["Buy milk"]);
+    assert_eq!(world.count("select count(*) from memories").await, 0);
+
+    let other = world.claimed("d").await;
+    complete(&world, &other, &again).await;
+    assert_eq!(items(&world).await, ["Buy milk", "Call Tom"], "said anew in another conversation");
+    assert_eq!(world.count("select count(*) from memories").await, 1);
+
+    assert!(ledger.delete_conversation(ann, &c()).await.unwrap());
+    assert_eq!(world.count("select count(*) from deleted_extractions").await, 0, "their words go with it");
+}
+
+#[tokio::test]
+async fn a_dead_letter_waits_for_no_operator_once_its_conversation_is_processed_again() {
+    let world = with_completed().await;
+    let waiting = async || {
+        let overview = world.operations().overview().await.unwrap();
+        overview.dead_letters.iter().map(|code| (code.waiting, code.settled)).collect::<Vec<_>>()
+    };
+    let first = reprocess(&world).await;
+    world.fail(&first, FailureCode::InvalidJob).await;
+    assert_eq!(waiting().await, [(1, 0)]);
+    let second = reprocess(&world).await;
+    assert_eq!(waiting().await, [(0, 1)], "the newer job runs, and the old one is history");
+    world.fail(&second, FailureCode::InvalidJob).await;
+    assert_eq!(waiting().await, [(1, 1)], "the newer one waits in its turn");
+
+    let failed = world.claimed("d").await;
+    world.fail(&failed, FailureCode::InvalidJob).await;
+    assert_eq!(waiting().await, [(2, 1)]);
+    world.ledger.reprocess(&world.ann, &ConversationId::new("d"), None).await.unwrap().unwrap();
+    assert_eq!(waiting().await, [(1, 2)], "another conversation's is left alone");
+    let view = world.view(&failed.job.id).await;
+    assert!(view.job.settled_at.is_some());
+    assert_eq!(world.operations().job_page(&failed.job.id).await.unwrap().unwrap().why.guard(), "superseded");
 }
 
 /// A completed conversation `c` with an event for each object, in words that are kept. Of an item and of a memory

@@ -3,7 +3,7 @@
 use job::{Command, Job, Refusal, State, Step};
 use ledger::{Answer, Claimed, Finished, Ledger, NamedClaim, Operation, Renewal, Results, Transition};
 
-use crate::world::{REPLAY, completion, operate};
+use crate::world::{REPLAY, completion, operate, parts};
 
 /// Says `command` of the job in `whose`, and answers what the verb answered, as text.
 pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> String {
@@ -19,7 +19,7 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
             }
         }
         Command::Claim { generation, worker, .. } => {
-            let (answer, claimed) = ledger.claim_delivery(id, generation, &worker).await.unwrap().parts();
+            let (answer, claimed) = parts(ledger.claim_delivery(id, generation, &worker).await.unwrap());
             assert_eq!(claimed.is_some(), answer == "claimed");
             answer.to_owned()
         }
@@ -43,7 +43,7 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
         Command::Discard => text(operate(ledger, id, Operation::Discard).await),
         Command::RunNow => text(operate(ledger, id, Operation::RunNow).await),
         Command::Cancel => text(operate(ledger, id, Operation::Cancel).await),
-        Command::Admit | Command::RequireKeys | Command::Withdraw => {
+        Command::Admit | Command::RequireKeys | Command::Withdraw | Command::Supersede => {
             panic!("said of a conversation or a person, not of a job")
         }
     }

@@ -91,7 +91,7 @@ async fn marking_a_person_concerns_that_persons_jobs_alone() {
     // Ann's later requests wait for no keys.
     for job in [street.world.admitted("e").await, {
         let id = street.world.deferred("f").await;
-        street.world.ledger.finalize(&street.world.ann, &id, None).await.unwrap().unwrap().unwrap()
+        street.world.ledger.finalize(&street.world.ann, &id, None).await.unwrap().unwrap().job.unwrap()
     }] {
         assert_eq!(street.world.job(&job).await.state.status(), "queued");
     }
@@ -204,10 +204,10 @@ async fn a_new_revision_concerns_its_own_conversation_alone() {
     let (ledger, ann) = (&street.world.ledger, &street.world.ann);
     street.dead().await;
     let admitted =
-        street.spared(async { ledger.finalize(ann, &c(), None).await.unwrap().unwrap().unwrap() }).await;
+        street.spared(async { ledger.finalize(ann, &c(), None).await.unwrap().unwrap().job.unwrap() }).await;
     assert_eq!(street.world.view(&admitted).await.revision, 2);
     // Of those whose job is there already, everybody is answered their own, the newest.
-    assert_eq!(ledger.finalize(ann, &c(), None).await.unwrap().unwrap(), Some(admitted));
+    assert_eq!(ledger.finalize(ann, &c(), None).await.unwrap().unwrap().job, Some(admitted));
 
     let street = Street::new().await;
     let (ledger, ann) = (&street.world.ledger, &street.world.ann);
@@ -225,8 +225,8 @@ async fn a_finalize_that_is_repeated_is_answered_ones_own_newest_job() {
     let ledger = &street.world.ledger;
     for (user, id) in street.all() {
         let id = ConversationId::new(id);
-        let second = ledger.finalize(user, &id, None).await.unwrap().unwrap().unwrap();
-        assert_eq!(ledger.finalize(user, &id, None).await.unwrap().unwrap(), Some(second.clone()));
+        let second = ledger.finalize(user, &id, None).await.unwrap().unwrap().job.unwrap();
+        assert_eq!(ledger.finalize(user, &id, None).await.unwrap().unwrap().job, Some(second.clone()));
         assert!(first.iter().all(|run| run.job.id != second));
     }
 }
@@ -239,7 +239,7 @@ async fn words_and_finalizes_concern_their_own_conversation_alone() {
     let appended =
         street.spared(async { ledger.store().append_segments(ann, &c(), &[said("t")]).await.unwrap() }).await;
     assert_eq!(appended.unwrap(), 2);
-    street.spared(async { ledger.finalize(ann, &c(), None).await.unwrap().unwrap().unwrap() }).await;
+    street.spared(async { ledger.finalize(ann, &c(), None).await.unwrap().unwrap().job.unwrap() }).await;
 }
 
 #[tokio::test]
@@ -296,7 +296,7 @@ async fn words_are_read_with_their_own_conversation_alone() {
     {
         let view = ledger.store().conversation(user, &id, true).await.unwrap().unwrap();
         assert_eq!(words(&view.segments.unwrap()), [own], "shown");
-        let job = ledger.finalize(user, &id, None).await.unwrap().unwrap().unwrap();
+        let job = ledger.finalize(user, &id, None).await.unwrap().unwrap().job.unwrap();
         let input = ledger.run_input(&street.world.claim(&job).await).await.unwrap().unwrap();
         let Content::Segments(segments) = input.content else { panic!("it was spoken") };
         assert_eq!(words(&segments), [own], "run");
@@ -341,8 +341,8 @@ async fn people_who_finalize_in_one_breath_have_each_their_own_mark() {
     let (ann, bob) =
         tokio::join!(ledger.finalize(&street.world.ann, &c, None), ledger.finalize(&street.bob, &c, None));
     let status = async |job| street.world.job(&job).await.state.status();
-    assert_eq!(status(ann.unwrap().unwrap().unwrap()).await, "queued");
-    assert_eq!(status(bob.unwrap().unwrap().unwrap()).await, "blocked_byok");
+    assert_eq!(status(ann.unwrap().unwrap().job.unwrap()).await, "queued");
+    assert_eq!(status(bob.unwrap().unwrap().job.unwrap()).await, "blocked_byok");
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ impl World {
     /// A finalization of Ann's that waits.
     async fn finalized(&self, id: &str) -> JobId {
         let conversation = self.deferred(id).await;
-        let job = self.ledger.finalize(&self.ann, &conversation, None).await.unwrap().unwrap().unwrap();
+        let job = self.ledger.finalize(&self.ann, &conversation, None).await.unwrap().unwrap().job.unwrap();
         assert_eq!(self.job(&job).await.queue, Queue::Finalization);
         job
     }

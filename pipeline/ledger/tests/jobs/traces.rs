@@ -22,7 +22,7 @@ fn of(trace: u128) -> Option<TraceContext> {
 
 async fn finalized(world: &World, id: &str) -> JobId {
     let conversation = world.deferred(id).await;
-    world.ledger.finalize(&world.ann, &conversation, None).await.unwrap().unwrap().unwrap()
+    world.ledger.finalize(&world.ann, &conversation, None).await.unwrap().unwrap().job.unwrap()
 }
 
 #[tokio::test]
@@ -43,8 +43,8 @@ async fn an_admission_keeps_the_trace_of_whoever_asked_and_of_no_other() {
         }
     };
     let (one, other) = futures::join!(one, ask(&second));
-    assert_eq!(world.view(&one.unwrap().unwrap().unwrap()).await.trace, of(1));
-    assert_eq!(world.view(&other.unwrap().unwrap().unwrap()).await.trace, None);
+    assert_eq!(world.view(&one.unwrap().unwrap().job.unwrap()).await.trace, of(1));
+    assert_eq!(world.view(&other.unwrap().unwrap().job.unwrap()).await.trace, None);
     let job = {
         let _guard = traced(2);
         world.admitted("c").await

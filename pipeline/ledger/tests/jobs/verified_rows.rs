@@ -61,7 +61,7 @@ async fn crowded() -> World {
     die(&world, &died).await;
     let replaced = again(&world, &completed(&world, "replaced").await).await;
     complete(&world, &replaced).await;
-    world.dead("opened again", FailureCode::InvalidJob).await;
+    world.dead("opened again", FailureCode::NoContent).await;
     let opened = ConversationId::new("opened again");
     world.ledger.finalize(&world.ann, &opened, None).await.unwrap().unwrap();
     assert!(world.ledger.delete_conversation(&world.ann, &completed(&world, "deleted").await).await.unwrap());

@@ -7,39 +7,34 @@ use futures::FutureExt;
 use job::{FailureCode, Job, JobId, Outcome, Queue, Refusal, State, WorkerId};
 use ledger::{
     Answer, ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, JobClaims, JobView, LeaseToken,
-    Ledger, NewContent, NewConversation, Operation, OperatorAction, Results, Same, Settings, Transition,
+    Ledger, NamedClaim, NewContent, NewConversation, Operation, OperatorAction, Results, Same, Settings,
+    Transition,
 };
 use operations::{Operations, Process, RunCounts};
 use outbox::NewEndpoint;
 use records::{ConversationId, EventKind, Segment, Source, UserId, WebhookFormat};
 use secrecy::SecretString;
-use testbed::{Behind, TestDatabase};
+use testbed::TestDatabase;
 
-/// A ledger over a database of its own, and a pool to look behind it.
+use crate::begun::Begun;
+
 pub(crate) struct World {
-    pub(crate) ledger: Ledger,
-    behind: Behind,
-    pub(crate) ann: UserId,
-    pub(crate) database: TestDatabase,
+    pub(crate) begun: Begun,
 }
 
 impl Deref for World {
-    type Target = Behind;
+    type Target = Begun;
 
-    fn deref(&self) -> &Behind {
-        &self.behind
+    fn deref(&self) -> &Begun {
+        &self.begun
     }
 }
 
 impl World {
     /// One person, Ann.
     pub(crate) async fn new() -> Self {
-        let database = TestDatabase::new().await;
-        let ledger = Ledger::new(database.options(), Settings::default());
-        let behind = database.behind(4).await;
-        let ann = UserId::new("ann");
-        assert!(ledger.store().create_user(&ann, &Default::default()).await.unwrap());
-        Self { ledger, behind, ann, database }
+        let ledger = |database: &TestDatabase| Ledger::new(database.options(), Settings::default());
+        Self { begun: Begun::with(ledger, &Default::default()).await }
     }
 
     /// A second process over the same database.
@@ -126,7 +121,7 @@ impl World {
     pub(crate) async fn claim(&self, job: &JobId) -> Claimed {
         let generation = self.job(job).await.generation;
         let (answer, claimed) =
-            self.ledger.claim_delivery(job, generation, &worker("w")).await.unwrap().parts();
+            parts(self.ledger.claim_delivery(job, generation, &worker("w")).await.unwrap());
         assert_eq!(answer, "claimed");
         claimed.unwrap()
     }
@@ -182,6 +177,15 @@ pub(crate) fn olga() -> OperatorAction {
 /// A failure of that cause.
 pub(crate) const fn fail(code: FailureCode) -> Transition {
     Transition::Fail { code, retry_after: None, jitter_permille: 0 }
+}
+
+/// The name of what came of a claim, and the run when it was granted.
+pub(crate) fn parts(claim: NamedClaim) -> (&'static str, Option<Claimed>) {
+    let answer = claim.answer();
+    match claim {
+        NamedClaim::Granted { claimed, .. } => (answer, Some(*claimed)),
+        _ => (answer, None),
+    }
 }
 
 /// A claim of the worker `w` for so many free slots, where no user has a share to keep to.

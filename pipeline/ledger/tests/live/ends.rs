@@ -6,7 +6,7 @@ use job::{Origin, Queue, State, WorkerId};
 use ledger::{EndedBy, LiveAdmission, Settings, WithKeys};
 use operations::{CHECKS, Operations};
 use records::Status;
-use store::{Appended, LIVE_GRACE, LimitsChange, LiveLost, PhotoRefusal, UserChange};
+use store::{Appended, LIVE_GRACE, LimitsChange, LiveLost, PhotoRefusal, SegmentIds, UserChange};
 
 use crate::world::{World, said};
 
@@ -51,7 +51,7 @@ async fn silence_admits_a_conversation_once_and_nothing_is_appended_afterwards()
     let late = world
         .ledger
         .store()
-        .append_live(&world.ann, &live.id, live.epoch, &[said("s2", "x", 3.0)], None)
+        .append_live(&world.ann, &live.id, live.epoch, &[said("s2", "x", 3.0)], None, SegmentIds::OfService)
         .await;
     assert_eq!(late.unwrap(), Err(LiveLost::Ended));
     let next = world.open("c2", None).await;
@@ -66,7 +66,14 @@ async fn a_word_that_comes_with_the_end_is_in_the_revision_or_is_refused() {
     // The end holds the row first.
     let end = "update conversations set status = 'processing' where conversation_id = 'c1'";
     let more = [said("s2", "One more thing.", 3.0)];
-    let append = world.ledger.store().append_live(&world.ann, &live.id, live.epoch, &more, None);
+    let append = world.ledger.store().append_live(
+        &world.ann,
+        &live.id,
+        live.epoch,
+        &more,
+        None,
+        SegmentIds::OfService,
+    );
     assert_eq!(world.database.overtaken_by(end, append).await.unwrap(), Err(LiveLost::Ended));
     world.run("update conversations set status = 'in_progress'").await;
     // The append holds it first.
@@ -203,7 +210,7 @@ async fn a_full_conversation_is_ended_and_its_last_words_go_into_the_next() {
     let full = world
         .ledger
         .store()
-        .append_live(&world.ann, &live.id, live.epoch, &[long], None)
+        .append_live(&world.ann, &live.id, live.epoch, &[long], None, SegmentIds::OfService)
         .await
         .unwrap()
         .unwrap();
@@ -231,7 +238,7 @@ async fn what_a_live_conversation_stores_is_charged_to_its_user_and_bounded() {
         world
             .ledger
             .store()
-            .append_live(&world.ann, &live.id, live.epoch, &said, None)
+            .append_live(&world.ann, &live.id, live.epoch, &said, None, SegmentIds::OfService)
             .await
             .unwrap()
             .unwrap()

@@ -2,7 +2,7 @@
 
 use ledger::{Ledger, Settings};
 use records::{ConversationId, UserId};
-use store::{Appended, LiveLost};
+use store::{Appended, LiveLost, SegmentIds};
 
 use crate::world::{World, new, said};
 
@@ -32,8 +32,12 @@ async fn an_older_sockets_writes_are_refused_also_across_processes() {
     let young = other.store().open_live(&world.ann, &new("c2", None)).await.unwrap().unwrap();
     assert_eq!(young.id, old.id);
     let late = [said("s2", "Too late.", 5.0)];
-    let refused =
-        world.ledger.store().append_live(&world.ann, &old.id, old.epoch, &late, None).await.unwrap();
+    let refused = world
+        .ledger
+        .store()
+        .append_live(&world.ann, &old.id, old.epoch, &late, None, SegmentIds::OfService)
+        .await
+        .unwrap();
     assert_eq!(refused, Err(LiveLost::Superseded));
     let refused = world.ledger.store().renew_live(&world.ann, &old.id, old.epoch).await.unwrap();
     assert_eq!(refused, Err(LiveLost::Superseded));
@@ -99,7 +103,13 @@ async fn a_conversation_takes_ten_thousand_segments_and_four_mebibytes() {
     ).await;
     let two = [said("s1", "One.", 0.0), said("s2", "Two.", 1.0)];
     let append = async |said: &[_]| {
-        world.ledger.store().append_live(&world.ann, &live.id, live.epoch, said, None).await.unwrap().unwrap()
+        world
+            .ledger
+            .store()
+            .append_live(&world.ann, &live.id, live.epoch, said, None, SegmentIds::OfService)
+            .await
+            .unwrap()
+            .unwrap()
     };
     assert_eq!(append(&two).await, Appended::Full);
     assert_eq!(append(&two[..1]).await, Appended::Stored(vec![Some(0)]));
@@ -190,7 +200,7 @@ async fn nothing_is_opened_for_a_user_who_is_gone_or_going() {
     let append = world
         .ledger
         .store()
-        .append_live(&world.ann, &live.id, live.epoch, &[said("s2", "x", 1.0)], None)
+        .append_live(&world.ann, &live.id, live.epoch, &[said("s2", "x", 1.0)], None, SegmentIds::OfService)
         .await;
     assert_eq!(append.unwrap(), Err(LiveLost::Ended));
 }
@@ -205,7 +215,11 @@ async fn a_line_that_is_repeated_after_its_conversation_ended_is_not_stored_in_t
     let next = world.open("c2", Some("ios_1")).await;
     let append = async |said: &[_]| {
         let store = world.ledger.store();
-        store.append_live_of_client(&world.ann, &next.id, next.epoch, said, Some(1.0)).await.unwrap().unwrap()
+        store
+            .append_live(&world.ann, &next.id, next.epoch, said, Some(1.0), SegmentIds::OfClient)
+            .await
+            .unwrap()
+            .unwrap()
     };
 
     assert_eq!(append(&[said(line, "Buy milk.", 9.0)]).await, Appended::Repeated);
@@ -242,7 +256,7 @@ async fn of_two_sockets_that_store_a_line_at_the_same_moment_one_stores_it() {
         appends.spawn(async move {
             ledger
                 .store()
-                .append_live_of_client(&ann, &live.id, live.epoch, &[line], None)
+                .append_live(&ann, &live.id, live.epoch, &[line], None, SegmentIds::OfClient)
                 .await
                 .unwrap()
                 .unwrap()

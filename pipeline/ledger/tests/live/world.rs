@@ -3,22 +3,21 @@
 use std::ops::Deref;
 
 use ledger::{Ledger, Settings};
-use records::{ConversationId, Segment, Source, UserId};
-use store::{Appended, LiveConversation, NewLive};
-use testbed::{Behind, TestDatabase};
+use records::{ConversationId, Segment, Source};
+use store::{Appended, LiveConversation, NewLive, SegmentIds};
+use testbed::TestDatabase;
+
+use crate::begun::Begun;
 
 pub(crate) struct World {
-    pub(crate) ledger: Ledger,
-    behind: Behind,
-    pub(crate) ann: UserId,
-    pub(crate) database: TestDatabase,
+    begun: Begun,
 }
 
 impl Deref for World {
-    type Target = Behind;
+    type Target = Begun;
 
-    fn deref(&self) -> &Behind {
-        &self.behind
+    fn deref(&self) -> &Begun {
+        &self.begun
     }
 }
 
@@ -28,12 +27,8 @@ impl World {
     }
 
     pub(crate) async fn with(settings: Settings) -> Self {
-        let database = TestDatabase::new().await;
-        let ledger = Ledger::new(database.options(), settings);
-        let behind = database.behind(4).await;
-        let ann = UserId::new("ann");
-        assert!(ledger.store().create_user(&ann, &Default::default()).await.unwrap());
-        Self { ledger, behind, ann, database }
+        let ledger = |database: &TestDatabase| Ledger::new(database.options(), settings);
+        Self { begun: Begun::with(ledger, &Default::default()).await }
     }
 
     pub(crate) async fn open(&self, fresh: &str, device: Option<&str>) -> LiveConversation {
@@ -53,7 +48,11 @@ impl World {
         said: &[Segment],
         began: Option<f64>,
     ) -> Vec<Option<i32>> {
-        let appended = self.ledger.store().append_live(&self.ann, &live.id, live.epoch, said, began).await;
+        let appended = self
+            .ledger
+            .store()
+            .append_live(&self.ann, &live.id, live.epoch, said, began, SegmentIds::OfService)
+            .await;
         match appended.unwrap().unwrap() {
             Appended::Stored(numbers) => numbers,
             refused => panic!("{refused:?}"),

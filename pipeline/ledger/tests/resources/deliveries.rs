@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, DeliveryView, Redelivery};
+use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, DeliveryView, Redelivery, TestRefusal};
 use records::{EventKind, WebhookFormat};
 use secrecy::ExposeSecret;
 
@@ -241,10 +241,13 @@ async fn gone_disables_the_endpoint_and_cancels_what_waits_for_it() {
 async fn a_test_event_is_written_once_and_sent_like_any_other() {
     let world = World::new().await;
     world.endpoint(&world.ann, "w").await;
-    assert_eq!(world.ledger.outbox().test_delivery(&world.bob, "w", "t1").await.unwrap(), None);
+    assert_eq!(
+        world.ledger.outbox().test_delivery(&world.bob, "w", "t1").await.unwrap(),
+        Err(TestRefusal::Missing)
+    );
     let written = world.ledger.outbox().test_delivery(&world.ann, "w", "t1").await.unwrap().unwrap();
     assert_eq!((written.event.as_str(), written.status.as_str()), ("webhook.test", "pending"));
-    assert_eq!(world.ledger.outbox().test_delivery(&world.ann, "w", "t1").await.unwrap(), Some(written));
+    assert_eq!(world.ledger.outbox().test_delivery(&world.ann, "w", "t1").await.unwrap(), Ok(written));
     let claimed = claim(&world).await;
     assert_eq!((claimed.event, claimed.delivery_id.as_str()), (None, "t1"));
 }

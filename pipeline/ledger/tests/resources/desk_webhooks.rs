@@ -154,6 +154,7 @@ async fn a_test_event_is_shown_as_it_stands_at_its_own_endpoint() {
         ("ann", "w", "ann", "v"),
     ] {
         let world = troubled().await;
+        world.run("update webhook_endpoints set enabled = true, disabled_reason = null").await;
         let send = async |user: &str, endpoint: &str, id: &str| {
             world.ledger.outbox().test_delivery(&UserId::new(user), endpoint, id).await.unwrap().unwrap()
         };

@@ -1,6 +1,6 @@
 //! What an endpoint's row remembers: since when it fails, how often, why and since when it is disabled.
 
-use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, EndpointChange};
+use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, EndpointChange, TestRefusal};
 use sqlx::{Connection, PgConnection};
 
 use crate::world::World;
@@ -211,12 +211,15 @@ async fn what_is_sent_goes_to_the_url_of_that_persons_endpoint() {
 }
 
 #[tokio::test]
-async fn a_test_of_a_disabled_endpoint_waits_for_it() {
+async fn a_test_of_a_disabled_endpoint_is_refused_and_leaves_nothing_that_waits_forever() {
     let world = World::new().await;
     world.endpoint(&world.ann, "w").await;
+    let test = async |id| world.ledger.outbox().test_delivery(&world.ann, "w", id).await.unwrap();
+    assert!(test("before").await.is_ok());
     set(&world, false).await;
-    assert!(world.ledger.outbox().test_delivery(&world.ann, "w", "d").await.unwrap().is_some());
-    assert_eq!(world.ledger.outbox().next_delivery_in().await.unwrap(), None);
+    assert_eq!(test("d").await, Err(TestRefusal::Disabled));
+    assert!(test("before").await.is_ok(), "a repeat finds what was written");
+    assert_eq!(world.count("select count(*) from webhook_deliveries where delivery_id = 'd'").await, 0);
     set(&world, true).await;
-    assert_eq!(world.claim_deliveries(9).await.len(), 1);
+    assert!(test("d").await.is_ok());
 }

@@ -6,6 +6,8 @@
     reason = "tests stop at the first surprise"
 )]
 
+#[path = "../shared/begun.rs"]
+mod begun;
 mod world;
 
 mod backlog;

@@ -8,38 +8,32 @@ use outbox::{ClaimedDelivery, DeliveryPolicy, NewEndpoint};
 use records::{ConversationId, EventKind, Segment, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
 use store::UserChange;
-use testbed::{Behind, TestDatabase};
+use testbed::TestDatabase;
 
-/// A ledger over a database of its own, and a pool to look behind it.
+use crate::begun::Begun;
+
 pub(crate) struct World {
-    pub(crate) ledger: Ledger,
-    behind: Behind,
-    pub(crate) ann: UserId,
+    begun: Begun,
     pub(crate) bob: UserId,
-    pub(crate) database: TestDatabase,
 }
 
 impl Deref for World {
-    type Target = Behind;
+    type Target = Begun;
 
-    fn deref(&self) -> &Behind {
-        &self.behind
+    fn deref(&self) -> &Begun {
+        &self.begun
     }
 }
 
 impl World {
     /// Two people, Ann and Bob, with nothing but their folders.
     pub(crate) async fn new() -> Self {
-        let database = TestDatabase::new().await;
-        let ledger = Ledger::new(database.options(), Settings::default());
-        let behind = database.behind(4).await;
-        let (ann, bob) = (UserId::new("ann"), UserId::new("bob"));
-        for user in [&ann, &bob] {
-            let change =
-                UserChange { name: Some(Some(user.as_str().to_uppercase())), ..UserChange::default() };
-            assert!(ledger.store().create_user(user, &change).await.unwrap());
-        }
-        Self { ledger, behind, ann, bob, database }
+        let ledger = |database: &TestDatabase| Ledger::new(database.options(), Settings::default());
+        let named = |name: &str| UserChange { name: Some(Some(name.to_owned())), ..UserChange::default() };
+        let begun = Begun::with(ledger, &named("ANN")).await;
+        let bob = UserId::new("bob");
+        assert!(begun.ledger.store().create_user(&bob, &named("BOB")).await.unwrap());
+        Self { begun, bob }
     }
 
     /// What operators ask of it.

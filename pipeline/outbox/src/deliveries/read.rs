@@ -19,6 +19,15 @@ pub enum Redelivery {
     Due(Box<DeliveryView>),
 }
 
+/// Why no test is sent. Nothing was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestRefusal {
+    /// No such endpoint.
+    Missing,
+    /// It would wait until the endpoint is enabled.
+    Disabled,
+}
+
 /// Rows that are overdue belong to endpoints that can take no more now, or to a claim that another process is
 /// making: looking again at once would only spin.
 const OVERDUE_LOOK: Duration = Duration::from_millis(100);
@@ -52,35 +61,40 @@ impl Outbox {
             .await?)
     }
 
-    /// Writes a test delivery (`webhook.test`); a repeat with the same id finds the first one's row. `None`: no such endpoint.
+    /// Writes a test delivery (`webhook.test`) to an enabled endpoint; a repeat with the same id finds the first one's row.
     pub async fn test_delivery(
         &self,
         user: &UserId,
         endpoint: &str,
         delivery: &str,
-    ) -> Result<Option<DeliveryView>, Error> {
+    ) -> Result<Result<DeliveryView, TestRefusal>, Error> {
         let (mut transaction, now) = self.db.begin_creating(&[endpoint, delivery]).await?;
         let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await? else {
-            return Ok(None);
+            return Ok(Err(TestRefusal::Missing));
         };
-        sqlx::query(include_str!("../../sql/deliveries/write_test.sql"))
-            .bind(user.as_str())
-            .bind(endpoint)
-            .bind(delivery)
-            .bind(TEST_EVENT)
-            .bind(enabled)
-            .bind(now)
-            .execute(&mut *transaction)
-            .await?;
+        if enabled {
+            sqlx::query(include_str!("../../sql/deliveries/write_test.sql"))
+                .bind(user.as_str())
+                .bind(endpoint)
+                .bind(delivery)
+                .bind(TEST_EVENT)
+                .bind(now)
+                .execute(&mut *transaction)
+                .await?;
+        }
         let view = sqlx::query_as(include_str!("../../sql/deliveries/get.sql"))
             .bind(user.as_str())
             .bind(endpoint)
             .bind(delivery)
-            .fetch_one(&mut *transaction)
+            .fetch_optional(&mut *transaction)
             .await?;
+        let Some(view) = view else {
+            transaction.rollback().await?;
+            return Ok(Err(TestRefusal::Disabled));
+        };
         transaction.commit().await?;
         self.db.waker().deliveries_written();
-        Ok(Some(view))
+        Ok(Ok(view))
     }
 
     /// Makes a finished delivery due again (same id, one more round of tries).

@@ -2,9 +2,10 @@
 //! each of the `up` positions between two samples. Rows are made once per rate and process.
 
 use std::f64::consts::PI;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use crate::RATE;
+use parking_lot::Mutex;
 
 /// Samples of the source on which one of the output depends when the rate rises; more when it falls.
 const TAPS: u32 = 32;
@@ -73,7 +74,7 @@ fn dot(row: &[f32], window: &[f32]) -> i16 {
 /// The filter of `rate`, made on first use.
 fn filter(rate: u32) -> Arc<Filter> {
     static FILTERS: LazyLock<Mutex<Vec<Arc<Filter>>>> = LazyLock::new(Mutex::default);
-    let mut filters = FILTERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut filters = FILTERS.lock();
     if let Some(found) = filters.iter().find(|filter| filter.rate == rate) {
         return Arc::clone(found);
     }

@@ -10,10 +10,11 @@ mod task;
 mod timeline;
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use upstream::{Line, Patience};
@@ -107,7 +108,7 @@ struct Shared {
 
 impl Shared {
     fn tape(&self) -> MutexGuard<'_, Tape> {
-        self.tape.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tape.lock()
     }
 }
 

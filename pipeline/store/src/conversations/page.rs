@@ -39,7 +39,8 @@ impl Store {
         let mut views = rows.into_iter().map(PageRow::view).collect::<Result<Vec<_>, _>>()?;
         // The sizes are asked first: streaming the rows to the client instead would hold this session for as long as a
         // slow client takes to read its answer.
-        if let Err(refused) = reserve(transcripts_size(&mut snapshot, user, &views).await?) {
+        let ids: Vec<&ConversationId> = views.iter().map(|view| &view.conversation.id).collect();
+        if let Err(refused) = reserve(transcripts_size(&mut snapshot, user, &ids).await?) {
             return Ok(Err(refused));
         }
         add_transcripts(&mut snapshot, user, &mut views).await?;
@@ -139,13 +140,13 @@ impl PageRow {
     }
 }
 
-/// The bytes of memory that the transcripts of a page take once they are loaded.
-async fn transcripts_size(
+/// The bytes of memory that the transcripts of conversations take once they are loaded.
+pub(super) async fn transcripts_size(
     connection: &mut PgConnection,
     user: &UserId,
-    views: &[ConversationView],
+    conversations: &[&ConversationId],
 ) -> Result<usize, Error> {
-    let ids: Vec<&str> = views.iter().map(|view| view.conversation.id.as_str()).collect();
+    let ids: Vec<&str> = conversations.iter().map(|id| id.as_str()).collect();
     let size: i64 = sqlx::query_scalar(include_str!("../../sql/conversations/transcript_bytes.sql"))
         .bind(user.as_str())
         .bind(ids)

@@ -1,7 +1,10 @@
 //! A conversation's row, read into `records::Conversation`.
 
 use db::Error;
-use records::{Conversation, ConversationId, FolderId, Source, Structured, Timestamp, UserId};
+use records::{
+    Category, Conversation, ConversationId, FolderId, Source, Status, Structured, Timestamp, UserId,
+    Visibility,
+};
 use serde_json::Value;
 use sqlx::PgConnection;
 
@@ -55,12 +58,12 @@ impl TryFrom<ConversationRow> for Conversation {
             finished_at: row.finished_at,
             language: row.language,
             source: Source::new(row.source),
-            status: row.status.parse().map_err(|_| wrong(&id, "status"))?,
+            status: Status::from_name(&row.status).ok_or_else(|| wrong(&id, "status"))?,
             structured: Structured {
                 title: row.title,
                 overview: row.overview,
                 emoji: row.emoji,
-                category: row.category.parse().map_err(|_| wrong(&id, "category"))?,
+                category: Category::from_name(&row.category).ok_or_else(|| wrong(&id, "category"))?,
                 events: row
                     .events
                     .map_or(Ok(Vec::new()), shapes::events_from_json)
@@ -68,7 +71,7 @@ impl TryFrom<ConversationRow> for Conversation {
             },
             discarded: row.discarded,
             starred: row.starred,
-            visibility: row.visibility.parse().map_err(|_| wrong(&id, "visibility"))?,
+            visibility: Visibility::from_name(&row.visibility).ok_or_else(|| wrong(&id, "visibility"))?,
             folder_id: row.folder_id.map(FolderId::new),
             geolocation: row
                 .geolocation

@@ -4,7 +4,7 @@ use db::Error;
 use records::{Conversation, ConversationId, UserId};
 use sqlx::{FromRow, PgConnection, Row};
 
-use super::{ConversationView, row::ConversationRow};
+use super::{ConversationView, page::transcripts_size, row::ConversationRow};
 use crate::{
     Store,
     columns::{ItemColumns, PeopleColumns, SegmentColumns},
@@ -22,6 +22,26 @@ impl Store {
             let mut session = self.db.pool().acquire().await?;
             let found = views(&mut session, &[(user, conversation)], with_transcript).await?;
             found.into_iter().next().map(|(_, view)| view).transpose()
+        };
+        self.db.in_time(read).await
+    }
+
+    /// One conversation with its transcript, where `reserve` is asked for the memory that this will take before it is loaded;
+    /// what it gives is held until then. Returns its refusal.
+    pub async fn conversation_within<H, R>(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        reserve: impl FnOnce(usize) -> Result<H, R>,
+    ) -> Result<Result<Option<ConversationView>, R>, Error> {
+        let read = async {
+            let mut session = self.db.pool().acquire().await?;
+            let _held = match reserve(transcripts_size(&mut session, user, &[conversation]).await?) {
+                Ok(held) => held,
+                Err(refused) => return Ok(Err(refused)),
+            };
+            let found = views(&mut session, &[(user, conversation)], true).await?;
+            found.into_iter().next().map(|(_, view)| view).transpose().map(Ok)
         };
         self.db.in_time(read).await
     }

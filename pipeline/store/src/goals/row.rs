@@ -1,7 +1,7 @@
 //! A goal's row, read into `records::Goal`.
 
 use db::Error;
-use records::{Goal, GoalId, Timestamp, UserId};
+use records::{Goal, GoalId, GoalType, Timestamp, UserId};
 use sqlx::PgConnection;
 
 /// The columns as the table holds them.
@@ -38,9 +38,9 @@ impl TryFrom<GoalRow> for Goal {
     type Error = Error;
 
     fn try_from(row: GoalRow) -> Result<Self, Error> {
-        let wrong = |_| Error::ImpossibleRow { table: "goals", id: row.goal_id.clone(), column: "goal_type" };
+        let wrong = || Error::ImpossibleRow { table: "goals", id: row.goal_id.clone(), column: "goal_type" };
         Ok(Self {
-            goal_type: row.goal_type.parse().map_err(wrong)?,
+            goal_type: GoalType::from_name(&row.goal_type).ok_or_else(wrong)?,
             id: GoalId::new(row.goal_id),
             title: row.title,
             target_value: row.target_value,

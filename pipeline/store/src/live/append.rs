@@ -51,6 +51,16 @@ impl Known {
     }
 }
 
+/// Who gave segments their ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentIds {
+    /// The service: no other socket repeats them.
+    OfService,
+    /// A client, which may repeat them through another socket: appends of one user wait for each other, so that the later one
+    /// finds what the earlier one stored.
+    OfClient,
+}
+
 impl Store {
     /// Appends segments, each with an id; one that is stored already under its id has grown, and is written anew. In the
     /// same transaction the conversation's last activity is now, and its processing is deferred to its timeout from now.
@@ -63,23 +73,9 @@ impl Store {
         epoch: i64,
         segments: &[Segment],
         began_ago: Option<f64>,
+        ids: SegmentIds,
     ) -> Result<Result<Appended, LiveLost>, Error> {
-        let append = self.append((user, conversation, epoch), segments, began_ago, false);
-        self.db.in_time(append).await
-    }
-
-    /// The same of segments with ids of a client's own, which it may repeat through another socket: those of one user wait
-    /// for each other, so that the later one finds what the earlier one stored.
-    pub async fn append_live_of_client(
-        &self,
-        user: &UserId,
-        conversation: &ConversationId,
-        epoch: i64,
-        segments: &[Segment],
-        began_ago: Option<f64>,
-    ) -> Result<Result<Appended, LiveLost>, Error> {
-        let append = self.append((user, conversation, epoch), segments, began_ago, true);
-        self.db.in_time(append).await
+        self.db.in_time(self.append((user, conversation, epoch), segments, began_ago, ids)).await
     }
 
     async fn append(
@@ -87,10 +83,10 @@ impl Store {
         (user, conversation, epoch): (&UserId, &ConversationId, i64),
         segments: &[Segment],
         began_ago: Option<f64>,
-        waits_for_user: bool,
+        ids: SegmentIds,
     ) -> Result<Result<Appended, LiveLost>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        if waits_for_user {
+        if ids == SegmentIds::OfClient {
             lock_user(&mut transaction, user).await?;
         }
         let mut started_at = match hold(&mut transaction, user, conversation, epoch).await? {

@@ -14,7 +14,7 @@ mod speakers;
 mod usage;
 mod view;
 
-pub use append::Appended;
+pub use append::{Appended, SegmentIds};
 use db::Error;
 pub use due::LIVE_GRACE;
 pub use open::{LiveConversation, NewLive};

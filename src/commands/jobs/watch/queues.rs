@@ -13,6 +13,7 @@ use crate::{
     commands::{
         outage::Outage,
         over_shards::{AT_ONCE, label},
+        stderr::note,
         stdout::say,
         table::print_line,
         times::{ago, time},
@@ -130,7 +131,7 @@ fn named(shards: &[u16]) -> String {
 /// Whose jobs are not in the sum from here on: else they would look like jobs that went away.
 fn tell_missing(look: &Look<'_>, as_json: bool) -> anyhow::Result<()> {
     for (shard, error) in &look.away {
-        anstream::eprintln!("{}{error}: the sum is without it", label(shard));
+        note!("{}{error}: the sum is without it", label(shard));
     }
     match look.without().as_slice() {
         _ if as_json => Ok(()),

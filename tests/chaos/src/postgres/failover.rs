@@ -1,7 +1,6 @@
 //! A synchronous standby that takes the primary's place.
 
 use std::fs;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -41,7 +40,7 @@ impl Postgres {
         for left in [".s.PGSQL.5432", ".s.PGSQL.5432.lock"] {
             let _may_be_gone = fs::remove_file(self.home.join("socket").join(left));
         }
-        *self.primary.lock().unwrap_or_else(PoisonError::into_inner) = name;
+        *self.primary.lock() = name;
         self.start().await;
         let _best_effort = fs::remove_dir_all(before);
     }

@@ -57,6 +57,19 @@ async fn what_cannot_be_written_is_an_error_and_what_nobody_reads_is_none() {
     }
 }
 
+/// A note on stderr is no result: where it cannot be written, the command ends with the code that it has anyway.
+#[tokio::test]
+async fn what_cannot_be_noted_changes_no_exit_code() {
+    let database = TestDatabase::new().await;
+    for words in [&["jobs", "list"][..], &["users", "list"], &["audit", "list"], &["apps", "list"]] {
+        for stderr in [full(), unread()] {
+            let mut command = Command::new(binary::path());
+            command.args(words).env("DATABASE_URL", database.url()).stdout(Stdio::piped()).stderr(stderr);
+            assert_eq!(command.output().expect("the program can be run").status.code(), Some(0), "{words:?}");
+        }
+    }
+}
+
 /// A disk is full of its own log as a rule, and who reads a pipe may die: the service is for others.
 #[tokio::test]
 async fn a_service_whose_log_cannot_be_written_goes_on() {

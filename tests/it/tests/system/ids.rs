@@ -153,3 +153,29 @@ async fn an_export_is_a_file_for_its_owner_alone_and_overwrites_none() {
     assert!(repeated["rows"].as_u64() > Some(0), "{repeated}");
     std::fs::remove_file(file).expect("it can be removed");
 }
+
+/// Nothing cleans up behind SIGKILL: half a file would be taken for a whole one.
+#[tokio::test]
+async fn an_export_that_is_killed_leaves_nothing_under_its_name() {
+    let world = World::new().await;
+    let folder = std::env::temp_dir().join(format!("listen-export-killed-{}", std::process::id()));
+    std::fs::create_dir(&folder).expect("it is new");
+    let file = folder.join("u1.jsonl");
+    let name = file.display().to_string();
+    let words = ["users", "export", "u1", "--output", &name, "--reason", "asked for", "--operator", "olga"];
+    let locks = world.hold_locks("lock table memories").await;
+    let mut export =
+        Command::new(binary::path()).args(words).env("DATABASE_URL", &world.url).spawn().expect("it starts");
+    world.until_somebody_waits().await;
+    assert_eq!(std::fs::read_dir(&folder).expect("the folder is there").count(), 1, "it has begun to write");
+
+    export.kill().expect("it is there");
+    export.wait().expect("it has ended");
+
+    assert!(!file.exists());
+    drop(locks);
+    let repeated = document(&world, &[&words[..], &["--json"]].concat());
+    let text = std::fs::read_to_string(&file).expect("the file is there");
+    assert_eq!(repeated["rows"], text.lines().count(), "{repeated}");
+    std::fs::remove_dir_all(&folder).expect("it can be removed");
+}

@@ -54,6 +54,11 @@ impl World {
         self.database.hold_locks(sql).await
     }
 
+    /// Until a session waits for what [`hold_locks`](Self::hold_locks) holds.
+    pub(crate) async fn until_somebody_waits(&self) {
+        self.database.until_somebody_waits().await;
+    }
+
     /// Every row of every table, as text.
     pub(crate) async fn dump_all(&self) -> String {
         let pool = self.database.pool(1).await;

@@ -53,7 +53,7 @@ fn read(text: &'static str) -> Vec<Subject> {
 /// "health 🩺".
 fn head(line: &'static str) -> Option<Subject> {
     let (category, emoji) = line.split_once(' ')?;
-    Some(Subject { category: category.parse().ok()?, emoji, words: Vec::new() })
+    Some(Subject { category: Category::from_name(category)?, emoji, words: Vec::new() })
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 //! a run asks twice: in its stage, and once more in the transaction that completes it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 /// How many bytes of text each half keeps; what was read of a byte takes some twenty.
 const HALF: usize = 512 * 1024;
@@ -37,7 +39,7 @@ impl<T> Lately<T> {
     }
 
     fn known(&self, text: &str) -> Option<Arc<T>> {
-        let mut halves = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut halves = self.0.lock();
         if let Some(known) = halves.young.get(text) {
             return Some(Arc::clone(known));
         }
@@ -47,7 +49,7 @@ impl<T> Lately<T> {
     }
 
     fn keep(&self, text: &str, read: Arc<T>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).keep(text.into(), read);
+        self.0.lock().keep(text.into(), read);
     }
 }
 
@@ -85,7 +87,7 @@ mod tests {
             (*lately.read(&long, length), *lately.read(&long, length), reads.get()),
             (4_097, 4_097, 10_003)
         );
-        let halves = lately.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let halves = lately.0.lock();
         let kept = halves.young.keys().chain(halves.old.keys()).map(|text| text.len()).sum::<usize>();
         assert!(kept <= 2 * HALF, "{kept}");
     }

@@ -1,8 +1,7 @@
 //! How the assistant asks a server, and what was learnt of that.
 
-use std::sync::{Mutex, PoisonError};
-
 use crate::openai::complaint::Field;
+use parking_lot::Mutex;
 
 /// One way to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,13 +49,13 @@ impl Default for Ways {
 
 impl Ways {
     pub(super) fn known(&self) -> Way {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 
     /// `way` worked. That a history was too long once says nothing about the next one, and that `is_for_apps` tools were
     /// refused says nothing about requests without the tools of this user's apps.
     pub(super) fn remember(&self, way: Way, is_for_apps: bool) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         let way = match is_for_apps && !way.tools && known.tools {
             true => return,
             false => Way { history: true, ..way },

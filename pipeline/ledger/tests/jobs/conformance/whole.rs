@@ -12,11 +12,9 @@ impl Walk {
         let keys = self.keys();
         let finalized = match keys.as_ref().map(Keys::with) {
             None => self.world.ledger.finalize(&person, &id, None).await.unwrap(),
-            Some(with) => {
-                let finalized = self.world.ledger.finalize_with_keys(&person, &id, None, with).await.unwrap();
-                finalized.map(|finalized| finalized.job)
-            }
+            Some(with) => self.world.ledger.finalize_with_keys(&person, &id, None, with).await.unwrap(),
         };
+        let finalized = finalized.map(|finalized| finalized.job);
         if let Some(job) = &newest {
             match decide(job, Command::Admit, job.admitted_at, &Policy::default()) {
                 Ok(_) => self.seen.granted(job.state.status(), &Command::Admit, "anew"),

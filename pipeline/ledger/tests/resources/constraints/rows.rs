@@ -10,6 +10,8 @@ pub(crate) const SEED: &str = "\
             source, status) \
         values ('ann', 'c', now(), now(), now(), now(), 'en', 'phone', 'processing'); \
     insert into deleted_conversations (user_id, conversation_id) values ('ann', 'd'); \
+    insert into deleted_extractions (user_id, conversation_id, kind, object_id, content) \
+        values ('ann', 'c', 'memory', 'gone', 'Likes coffee'); \
     insert into transcript_segments (user_id, conversation_id, position, segment_id, content, start_seconds, \
             end_seconds) \
         values ('ann', 'c', 0, 's', 'Well.', 1, 2); \
@@ -113,6 +115,7 @@ pub(super) const OF_PEOPLE: &[Refused] = &[
     ("memories", "memory_content_length", "content = repeat('x', 501)"),
     ("memories", "memory_category_known", "category = 'gone'"),
     ("memories", "memory_visibility_known", "visibility = 'shared'"),
+    ("deleted_extractions", "deleted_kind_known", "kind = 'gone'"),
     ("chat_messages", "chat_sender_known", "sender = 'gone'"),
     ("chat_turns", "turn_status_known", "status = 'gone'"),
     (

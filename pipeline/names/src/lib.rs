@@ -1,18 +1,18 @@
-//! Closed lists whose values have one name each, in columns, labels and answers.
+//! Closed lists whose values have one name each: on the wire, in columns, labels and answers.
 
 /// Declares such a list: its names, the values in their order, and the way back from a name.
 #[macro_export]
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum $name { $($(#[$vdoc])* $variant),+ }
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $($(#[$vdoc])* #[doc = concat!("`", $text, "`")] $variant),+ }
 
         impl $name {
-            /// Every value.
+            /// Every value, in the order in which the documents list them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The name in columns, labels and answers.
+            /// Its name.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
             }

@@ -1,0 +1,62 @@
+//! What users deleted of what earlier revisions extracted: it is not extracted again (DECISIONS §4, "a later revision").
+
+use std::collections::HashMap;
+
+use db::Error;
+use records::KnownTexts;
+use sqlx::PgConnection;
+
+use super::{Comparison, Completion};
+
+/// What was extracted, as the column says it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    ActionItem,
+    Memory,
+}
+
+impl Kind {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::ActionItem => "action_item",
+            Self::Memory => "memory",
+        }
+    }
+
+    fn comparison(self, completion: &Completion) -> &Comparison {
+        match self {
+            Self::ActionItem => &completion.same.task,
+            Self::Memory => &completion.same.fact,
+        }
+    }
+}
+
+/// The deleted things of each completion's conversation. Read behind what the completion takes back: a deletion that is under
+/// way holds its row until then.
+pub(super) async fn deleted(
+    connection: &mut PgConnection,
+    kept: &[&Completion],
+    kind: Kind,
+) -> Result<Vec<Box<dyn KnownTexts>>, Error> {
+    let claims = || kept.iter().map(|completion| &completion.claimed).filter(|claimed| claimed.revision > 1);
+    let mut found: HashMap<(String, String), Vec<String>> = HashMap::new();
+    if claims().next().is_some() {
+        let rows: Vec<(String, String, String)> =
+            sqlx::query_as(include_str!("../../sql/completion/deleted_words.sql"))
+                .bind(claims().map(|claimed| claimed.user_id.as_str()).collect::<Vec<_>>())
+                .bind(claims().map(|claimed| claimed.conversation_id.as_str()).collect::<Vec<_>>())
+                .bind(kind.as_str())
+                .fetch_all(connection)
+                .await?;
+        for (user, conversation, content) in rows {
+            found.entry((user, conversation)).or_default().push(content);
+        }
+    }
+    let texts = |completion: &&Completion| {
+        let mut texts = (kind.comparison(completion))();
+        let words = found.get(&completion.about());
+        words.into_iter().flatten().for_each(|content| texts.add(content));
+        texts
+    };
+    Ok(kept.iter().map(texts).collect())
+}
