@@ -14,8 +14,8 @@ use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{Sentence, pattern, without_opening};
 
 /// The odds from which a sentence has a task although no rule reads it: a verb of doing says it, or the whole of it does.
-pub(super) const LIKELY: f32 = 0.6;
-pub(super) const CLEAR: f32 = 1.5;
+pub(super) const LIKELY: f32 = 0.2;
+pub(super) const CLEAR: f32 = 1.0;
 
 /// Words of a sentence that is a task as it stands, at most: longer ones tell a story.
 const LONGEST: usize = 12;
