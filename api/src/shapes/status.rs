@@ -20,6 +20,6 @@ pub struct Status {
 
 impl Shape for Status {
     fn example() -> Value {
-        json!({ "version": "0.1.0", "engines": { "describe": "embedded/14", "embed": "embedded/14" } })
+        json!({ "version": "0.1.0", "engines": { "describe": "embedded/15", "embed": "embedded/15" } })
     }
 }

@@ -117,7 +117,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/14"
+        "embedded/15"
     }
 
     fn costs(&self) -> bool {

@@ -31,7 +31,21 @@ static LEAD: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
-static DOUBLE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\bdouble[\s-]check"));
+/// What only begs, at the end.
+static PLEASE: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)[,\s]+(?:please|thanks|asap|urgently)\W*$"));
+/// Words that are said for others, and those.
+static FOR_OTHERS: LazyLock<[(Pattern, &str); 6]> = LazyLock::new(|| {
+    [
+        (r"(?i)\bdouble[\s-]check", "check"),
+        (r"(?i)\b(?:ahead\s+of|prior\s+to|in\s+advance\s+of)\b", "before"),
+        (r"(?i)\b(?:re|regarding|concerning)\b:?", "about"),
+        (r"(?i)\btonight\b", "this evening"),
+        (r"(?i)\bxmas\b", "Christmas"),
+        (r"(?i)\bthank-you\b", "thank you"),
+    ]
+    .map(|(words, other)| (pattern(words), other))
+});
 
 /// Of tasks, verbs that end something are compared as verbs.
 static NOT: LazyLock<Pattern> =
@@ -90,7 +104,12 @@ impl Task {
     }
 
     fn read(text: &str) -> Self {
-        let text = &*DOUBLE.replace(&LEAD.replace(text, ""), "check").into_owned();
+        let text = PLEASE.replace(text, "");
+        let mut text = LEAD.replace(&text, "").into_owned();
+        for (words, other) in FOR_OTHERS.iter() {
+            text = words.replace_all(&text, *other).into_owned();
+        }
+        let text = &*text;
         let Undated { text: undated, days, times } = without_dates(text);
         let plain::Plain { verb, mut rest, names, particle } = plain::plain(&undated);
         // "Thursday's slides": the day is known.
@@ -272,9 +291,10 @@ fn contrasts(rest: &[String]) -> impl Iterator<Item = String> + '_ {
         .map(|(_, word)| word.clone())
 }
 
-/// The words that a preposition leads to, articles left out.
+/// The words that a preposition leads to, articles left out; "into" leads where "to" does.
 fn ends(words: &[String], preposition: &str) -> BTreeSet<String> {
-    let at = words.iter().enumerate().filter(|(_, word)| *word == preposition);
+    let leads = |word: &str| word == preposition || preposition == "to" && word == "into";
+    let at = words.iter().enumerate().filter(|(_, word)| leads(word));
     at.filter_map(|(at, _)| words.iter().skip(at + 1).find(|word| !adds_nothing(word)))
         .map(|word| stem(word))
         .collect()

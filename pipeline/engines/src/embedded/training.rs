@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss, reason = "tests")]
 
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,31 +10,44 @@ use records::{Line, Talk};
 
 use super::dates::{DayOrder, Reference};
 use super::items;
-use super::learned::{FEATURES, LABELS, UNIT, features};
+use super::learned::features::{self, Feature};
+use super::learned::{EMPTY, LABELS, SLOT, UNIT, place};
 use super::text::{Sentence, sentences};
 
 /// How often each sentence is looked at. More rounds learn the sentences by heart.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 5;
+/// In how many sentences a feature is seen that is learned.
+const SEEN: usize = 3;
 /// How far one sentence moves a weight.
 const STEP: f32 = 0.05;
 
 /// The features of a sentence, and what it names.
 struct Example {
-    features: Vec<usize>,
+    features: Vec<Feature>,
     /// What the rules read of tasks.
-    of_rules: Vec<usize>,
+    of_rules: Vec<Feature>,
     names: [bool; LABELS],
 }
 
 impl Example {
     /// What is weighed for a label: what rules read of tasks, for tasks alone.
-    fn features(&self, label: usize) -> impl Iterator<Item = usize> {
+    fn features(&self, label: usize) -> impl Iterator<Item = Feature> {
         self.features.iter().chain(self.of_rules.iter().filter(move |_| label == 0)).copied()
     }
 
-    fn sum(&self, weights: &[[f32; LABELS]], label: usize) -> f32 {
-        self.features(label).map(|feature| weights[feature][label]).sum()
+    fn sum(&self, weights: &Weights, label: usize) -> f32 {
+        self.features(label).filter_map(|feature| weights.get(&feature)).map(|weight| weight[label].by).sum()
     }
+}
+
+/// What a feature weighs for each label.
+type Weights = HashMap<Feature, [Weight; LABELS]>;
+
+#[derive(Clone, Copy)]
+struct Weight {
+    by: f32,
+    /// The sum of the squares of its errors.
+    squares: f32,
 }
 
 fn root() -> PathBuf {
@@ -77,11 +91,17 @@ fn conversation(text: &str) -> Vec<Example> {
 }
 
 /// The weights that `examples` teach.
-fn trained<'e>(examples: impl Iterator<Item = &'e Example>) -> Vec<[f32; LABELS]> {
+fn trained<'e>(examples: impl Iterator<Item = &'e Example>) -> Weights {
     let examples: Vec<&Example> = examples.collect();
+    let mut seen: HashMap<Feature, usize> = HashMap::new();
+    for example in &examples {
+        let features: HashSet<Feature> = example.features(0).collect();
+        features.into_iter().for_each(|feature| *seen.entry(feature).or_default() += 1);
+    }
+    let new = [Weight { by: 0.0, squares: 1e-3 }; LABELS];
+    let mut weights: Weights =
+        seen.into_iter().filter(|(_, seen)| *seen >= SEEN).map(|(feature, _)| (feature, new)).collect();
     let mut order: Vec<usize> = (0..examples.len()).collect();
-    let mut weights = vec![[0.0_f32; LABELS]; FEATURES];
-    let mut squares = vec![[1e-3_f32; LABELS]; FEATURES];
     let mut seed = 1_u64;
     for _ in 0..ROUNDS {
         for at in (1..order.len()).rev() {
@@ -91,12 +111,12 @@ fn trained<'e>(examples: impl Iterator<Item = &'e Example>) -> Vec<[f32; LABELS]
         for &at in &order {
             let example = examples[at];
             for label in 0..LABELS {
-                let sum = example.sum(&weights, label);
                 let truth = if example.names[label] { 1.0 } else { 0.0 };
-                let error = 1.0 / (1.0 + (-sum).exp()) - truth;
+                let error = 1.0 / (1.0 + (-example.sum(&weights, label)).exp()) - truth;
                 for feature in example.features(label) {
-                    squares[feature][label] += error * error;
-                    weights[feature][label] -= STEP * error / squares[feature][label].sqrt();
+                    let Some(weight) = weights.get_mut(&feature) else { continue };
+                    weight[label].squares += error * error;
+                    weight[label].by -= STEP * error / weight[label].squares.sqrt();
                 }
             }
         }
@@ -104,9 +124,22 @@ fn trained<'e>(examples: impl Iterator<Item = &'e Example>) -> Vec<[f32; LABELS]
     weights
 }
 
-fn packed(weights: &[[f32; LABELS]]) -> Vec<u8> {
-    let byte = |weight: &f32| ((weight / UNIT).round().clamp(-127.0, 127.0) as i8).cast_unsigned();
-    weights.iter().flatten().map(byte).collect()
+/// The table of `weights`, filled to two thirds.
+fn packed(weights: &Weights) -> Vec<u8> {
+    let byte = |weight: &Weight| ((weight.by / UNIT).round().clamp(-127.0, 127.0) as i8).cast_unsigned();
+    let mut features: Vec<Feature> = weights.keys().copied().collect();
+    features.sort_unstable();
+    let slots = features.len() * 3 / 2;
+    let mut table = vec![0; slots * SLOT];
+    for feature in features {
+        let (known, mut slot) = place(feature, slots);
+        while !table[slot * SLOT..].starts_with(&EMPTY) {
+            slot = (slot + 1) % slots;
+        }
+        let bytes = known.into_iter().chain(weights[&feature].iter().map(byte));
+        table.splice(slot * SLOT..(slot + 1) * SLOT, bytes);
+    }
+    table
 }
 
 #[test]

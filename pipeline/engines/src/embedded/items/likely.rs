@@ -14,11 +14,8 @@ use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{Sentence, pattern, without_opening};
 
 /// The odds from which a sentence has a task although no rule reads it: a verb of doing says it, or the whole of it does.
-pub(super) const LIKELY: f32 = 0.6;
+pub(super) const LIKELY: f32 = 0.4;
 pub(super) const CLEAR: f32 = 1.5;
-
-/// Words of a sentence that is a task as it stands, at most: longer ones tell a story.
-const LONGEST: usize = 12;
 
 /// Hypotheses ("I would call him if I had his number"), decisions and preferences are no tasks.
 static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
@@ -26,10 +23,6 @@ static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bif\s+only\b|\bdecided\b|\bprefer\b|\b(?:would|could|should|might)(?:'ve|\s+have)\b",
     )
 });
-/// What a speaker says of himself, which is no task as it stands.
-static OF_SPEAKERS: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)^(?:i'm|i\s+am|i\s+was|we're|we\s+are|he's|she's|he|she|you're)\b"));
-
 /// The task of a sentence that no rule reads.
 pub(super) fn task(
     sentence: &Sentence<'_>,
@@ -42,18 +35,15 @@ pub(super) fn task(
     }
     let said = without_opening(&sentence.text);
     let owner = MINE.is_match(&said).then(|| sentence.speaker.map(str::to_owned)).flatten();
-    let task = match action(&said) {
-        Some(action) => action,
-        None if odds < CLEAR || OF_SPEAKERS.is_match(&said) || said.split(' ').count() > LONGEST => {
-            return None;
+    let whole = |action: String| match objects.meant_by(&action).filter(|_| REFERRING.is_match(&action)) {
+        Some(thing) => {
+            REFERRING.replace(&action, format!("${{verb}} {thing}${{next}}").as_str()).into_owned()
         }
-        None => said.into_owned(),
+        None => action,
     };
-    let task = match objects.meant_by(&task).filter(|_| REFERRING.is_match(&task)) {
-        Some(thing) => REFERRING.replace(&task, format!("${{verb}} {thing}${{next}}").as_str()).into_owned(),
-        None => task,
-    };
-    let description = wording::description(&task, false, reference)?;
+    let done = action(&said).and_then(|action| wording::description(&whole(action), false, reference));
+    let as_said = || wording::description(&said, false, reference).filter(|_| odds > CLEAR);
+    let description = done.or_else(as_said)?;
     let due_at = reference.due(&sentence.text).map(|(_, moment)| moment);
     let item = ItemDraft { description, owner, due_at, evidence: None };
     Some(Found { item, refers: None, proposed: false, joint: false })

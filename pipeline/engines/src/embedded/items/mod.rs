@@ -80,7 +80,7 @@ pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<
         // What the rules are sure of needs no weighing.
         if found.is_empty() || found.iter().any(|found| found.proposed) {
             let odds = weighed.odds_of_task(at, kind_of(&found));
-            if odds > likely::CLEAR {
+            if odds > likely::LIKELY {
                 found.iter_mut().for_each(|found| found.proposed = false);
             }
             if found.is_empty() && odds > likely::LIKELY {

@@ -1,12 +1,30 @@
-//! What of a sentence is weighed: its words, pairs and triples, the same with each word of content by its kind, how it
-//! begins, and how the sentences beside it begin.
+//! What of a sentence is weighed: its words and pairs, the same with each word of content by its kind, what other words
+//! are like them, how it begins, and how the sentences beside it begin.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use super::super::hashing::fnv1a;
 use super::super::lexicon::{base_of_gerund, base_of_participle, is_person, is_stop_word, is_task_verb};
 use super::super::text::{Sentence, stem};
-use super::FEATURES;
+
+/// Words that are used alike: a line for each group, and an empty line between families of groups.
+static ALIKE: &str = include_str!("../../../model/alike.txt");
+
+/// The group and the family of each word.
+static GROUPS: LazyLock<HashMap<&str, [u64; 2]>> = LazyLock::new(|| {
+    let mut groups = HashMap::new();
+    for (family, lines) in (0..).zip(ALIKE.split("\n\n")) {
+        for line in lines.lines() {
+            let group = hash(line);
+            groups.extend(line.split(' ').map(|word| (word, [group, family])));
+        }
+    }
+    groups
+});
+
+/// What is weighed of a sentence: the hash of it stands for it.
+pub(in crate::embedded) type Feature = u64;
 
 /// A sentence as far as it is weighed.
 pub(in crate::embedded) struct Read<'t> {
@@ -23,6 +41,8 @@ struct Word {
     stem: u64,
     /// As it is weighed in its place: what carries content by its kind.
     kind: u64,
+    /// Its group and family, of a common word.
+    alike: Option<[u64; 2]>,
 }
 
 /// Longer sentences are weighed up to here.
@@ -100,11 +120,12 @@ fn word(token: &str, speakers: &[String]) -> Word {
         month if MONTHS.contains(&month) => Some("~month"),
         _ => speakers.contains(&lower).then_some("~who"),
     };
-    let same = class.map(hash).map(|hash| Word { text: hash, stem: hash, kind: hash });
+    let same = class.map(hash).map(|hash| Word { text: hash, stem: hash, kind: hash, alike: None });
     same.unwrap_or_else(|| Word {
         text: hash(&lower),
         stem: hash(&stem(&lower)),
         kind: hash(kind_of(&lower, token).unwrap_or(&lower)),
+        alike: GROUPS.get(lower.as_str()).copied(),
     })
 }
 
@@ -141,19 +162,22 @@ fn kind_of(lower: &str, token: &str) -> Option<&'static str> {
 }
 
 /// The features of the sentence at `at`.
-pub(in crate::embedded) fn of(sentences: &[Read<'_>], at: usize) -> Vec<usize> {
+pub(in crate::embedded) fn of(sentences: &[Read<'_>], at: usize) -> Vec<Feature> {
     let Some(sentence) = sentences.get(at) else { return Vec::new() };
-    let mut features = Features(Vec::with_capacity(16 * sentence.words.len() + 40));
+    let mut features = Features(Vec::with_capacity(8 * sentence.words.len() + 40));
     let texts: Vec<u64> = sentence.words.iter().map(|word| word.text).collect();
     let kinds: Vec<u64> = sentence.words.iter().map(|word| word.kind).collect();
     features.add("always", &[]);
-    sentence.words.iter().for_each(|word| features.add("stem", &[word.stem]));
-    for (name, run) in [("w1", 1), ("w2", 2), ("w3", 3)] {
-        texts.windows(run).for_each(|words| features.add(name, words));
+    for word in &sentence.words {
+        features.add("word", &[word.text]);
+        features.add("stem", &[word.stem]);
+        if let Some([group, family]) = word.alike {
+            features.add("group", &[group]);
+            features.add("family", &[family]);
+        }
     }
-    for (name, run) in [("k2", 2), ("k3", 3), ("k4", 4)] {
-        kinds.windows(run).for_each(|words| features.add(name, words));
-    }
+    texts.windows(2).for_each(|words| features.add("pair", words));
+    kinds.windows(2).for_each(|words| features.add("pair of kinds", words));
     texts.windows(3).for_each(|words| {
         if let [one, _, other] = words {
             features.add("skip", &[*one, *other]);
@@ -174,7 +198,7 @@ pub(in crate::embedded) fn of(sentences: &[Read<'_>], at: usize) -> Vec<usize> {
 }
 
 /// What `rule` reads in the sentence at `at`, with how that begins.
-pub(in crate::embedded) fn of_rule(sentences: &[Read<'_>], at: usize, rule: &str) -> Vec<usize> {
+pub(in crate::embedded) fn of_rule(sentences: &[Read<'_>], at: usize, rule: &str) -> Vec<Feature> {
     let mut features = Features(Vec::with_capacity(4));
     let Some(sentence) = sentences.get(at) else { return features.0 };
     let kinds: Vec<u64> = sentence.words.iter().take(2).map(|word| word.kind).collect();
@@ -191,14 +215,14 @@ fn hash(text: &str) -> u64 {
 }
 
 /// Features by their hashes.
-struct Features(Vec<usize>);
+struct Features(Vec<Feature>);
 
 impl Features {
     fn add(&mut self, name: &str, parts: &[u64]) {
         let mixed = parts.iter().fold(hash(name), |mixed, part| {
             (mixed.rotate_left(23) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         });
-        self.0.push((mixed >> 32) as usize % FEATURES);
+        self.0.push(mixed);
     }
 
     /// How the sentence beside it begins, and whether another says it.

@@ -1,10 +1,10 @@
 //! Ways of saying a task brought to one: "give grandma a call", "get the car washed", "pick the parcel up".
 
-use super::idioms::{ACTS, GIVEN, IDIOMS, OCCASION, PAIRS, PAPERS};
+use super::idioms::{ACTS, GIVEN, IDIOMS, NEEDED, OCCASION, PAIRS, PAPERS};
 use crate::embedded::lexicon::{
     base_of_gerund, base_of_participle, is_completive, is_task_verb, meanings_of,
 };
-use crate::embedded::text::words;
+use crate::embedded::text::{decapitalised, words};
 
 /// A task as it is compared.
 pub(super) struct Plain {
@@ -40,7 +40,8 @@ const LETTERS: &[(&str, &str)] = &[
 
 /// `text` without its dates, in one way of saying it.
 pub(super) fn plain(text: &str) -> Plain {
-    let text = &*OCCASION.replace(text, "");
+    let text = OCCASION.replace(text, "").into_owned();
+    let text = &*needed(&text).unwrap_or(text);
     let lead = |word: &String| matches!(word.as_str(), "please" | "also" | "then" | "to" | "just");
     let written: Vec<&str> = text
         .split(|c: char| c.is_whitespace() || matches!(c, ',' | '.' | '!' | '?' | ';' | '"' | '(' | ')'))
@@ -57,6 +58,23 @@ pub(super) fn plain(text: &str) -> Plain {
     plain.join_particle();
     plain.discussion();
     plain
+}
+
+/// "The hedge needs cutting", "cards to be signed": cut the hedge, sign cards.
+fn needed(text: &str) -> Option<String> {
+    let needed = NEEDED.captures(text)?;
+    let done = needed["done"].to_lowercase();
+    let verb = base_of_participle(&done).map(str::to_owned).or_else(|| base_of_gerund(&done))?;
+    let what = needed["what"].trim_end_matches(',');
+    let first = words(what).next()?;
+    (is_task_verb(&verb) && (!is_task_verb(&first) || is_noun_too(&first)))
+        .then(|| format!("{verb} {}{}", decapitalised(what), &needed["rest"]))
+}
+
+/// Verbs that more often are nouns when a sentence begins with them.
+fn is_noun_too(word: &str) -> bool {
+    ACTS.iter().any(|(noun, _)| *noun == word)
+        || matches!(word, "light" | "post" | "plant" | "water" | "book" | "shop")
 }
 
 impl Plain {
@@ -119,9 +137,16 @@ impl Plain {
         }
     }
 
-    /// "Arrange the boiler service": service the boiler.
+    /// "Arrange the boiler service", "boiler service": service the boiler. "New batteries for the lamp": replace them.
     fn noun_of_an_act(&mut self) {
-        if !matches!(
+        if self.verb == "new" && self.rest.iter().any(|word| word == "for") {
+            self.verb = "replace".to_owned();
+            return;
+        }
+        let unsaid = !is_task_verb(&self.verb) && meanings_of(&self.verb).is_empty();
+        if unsaid {
+            self.rest.insert(0, std::mem::take(&mut self.verb));
+        } else if !matches!(
             self.verb.as_str(),
             "arrange" | "book" | "schedule" | "organise" | "organize" | "do" | "order"
         ) {
@@ -140,6 +165,8 @@ impl Plain {
         };
         if let Some((at, verb)) = act.filter(|(at, _)| of_something(*at)) {
             self.said_with(verb, at, 1);
+        } else if unsaid && !self.rest.is_empty() {
+            self.verb = self.rest.remove(0);
         }
     }
 
@@ -318,6 +345,13 @@ mod tests {
             ("Lock the shed while they are away", "Lock the shed"),
             ("Buy a vacuum cleaner", "Buy a new hoover"),
             ("Send an invitation to the choir", "Invite the choir"),
+            ("The hedge needs cutting", "Cut the hedge"),
+            ("Invitations to be printed", "Print the invitations"),
+            ("Passport renewal", "Renew the passport"),
+            ("New batteries for the torch", "Replace the batteries in the torch"),
+            ("Let Karim borrow the ladder", "Lend Karim the ladder"),
+            ("Ring Ann re the lease, please", "Call Ann about the lease"),
+            ("Take the bins out tonight", "Put the trash out this evening"),
         ] {
             assert!(same_task(one, other), "{one} / {other}");
         }
@@ -338,6 +372,11 @@ mod tests {
             ("Pay back the loan", "Pay in the loan"),
             ("Send an invitation to the choir", "Send an invoice to the choir"),
             ("Get a new phone", "Get the old phone"),
+            ("The hedge needs cutting", "The hedge needs watering"),
+            ("Passport renewal", "Passport collection"),
+            ("New batteries for the torch", "New batteries for the clock"),
+            ("Translate the menu into German", "Translate the menu from German"),
+            ("Wash my football kit", "Wash your football kit"),
         ] {
             assert!(!same_task(one, other), "{one} / {other}");
         }
