@@ -141,7 +141,8 @@ async fn talk<I>(
             }
         }
     }
-    linger(left).await;
+    // A process that stops waits for no one's refused body.
+    stop.run_until_cancelled(linger(left)).await;
 }
 
 /// A part of an answer: its connection is busy until the last byte of it is written.
@@ -348,6 +349,20 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
         assert!(begun.elapsed() >= LINGERING && begun.elapsed() < 2 * LINGERING, "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_stops_waits_for_no_refused_body() {
+        let (mut line, theirs) = duplex(WINDOW);
+        let (client, stop) = (SocketAddr::from(([127, 0, 0, 1], 1)), CancellationToken::new());
+        let connection = connections(1).admit(client.ip()).unwrap();
+        let talk = tokio::spawn(talk(theirs, client, Router::new(), connection, stop.clone()));
+        line.write_all(b"POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 1\r\n\r\nx").await.unwrap();
+        assert!(line.read(&mut [0; WINDOW]).await.unwrap() > 0, "404");
+        let begun = Instant::now();
+        stop.cancel();
+        talk.await.unwrap();
+        assert!(begun.elapsed() < LINGERING, "{:?}", begun.elapsed());
     }
 
     #[tokio::test(start_paused = true)]
