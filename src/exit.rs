@@ -95,6 +95,8 @@ fn code(error: &anyhow::Error) -> u8 {
         };
     }
     match error.downcast_ref::<db::Error>() {
+        // It passes for a process, which waits. To repeat a command at once is of no use.
+        Some(broken) if matches!(broken.trouble(), Some(Trouble::Credentials | Trouble::NoDatabase)) => 1,
         Some(broken) if broken.is_passing() => UNAVAILABLE,
         Some(broken) if broken.trouble() == Some(Trouble::Schema) => REFUSED,
         _ => 1,

@@ -24,7 +24,10 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
 
-use crate::connections::{Busy, Connection, Connections};
+use crate::{
+    connections::{Busy, Connection, Connections},
+    lingering::{Lingering, Unread, linger},
+};
 
 /// How long a client may take for the head of its first request.
 const FIRST_HEAD: Duration = Duration::from_secs(10);
@@ -94,14 +97,17 @@ async fn talk<I>(
     connection: Connection,
     stop: CancellationToken,
 ) where
-    I: AsyncRead + AsyncWrite + Send + 'static,
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let unread = Unread::default();
+    let (stream, left) = Lingering::new(stream, unread.clone());
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(TAKING));
     let io = TokioIo::new(Box::pin(stream));
     let answer = service_fn(move |request: Request<Incoming>| {
         let router = router.clone();
         let busy = connection.begin_request();
+        let request = request.map(|body| unread.follow(body));
         async move {
             let busy = busy.ok_or(io::ErrorKind::ConnectionAborted)?;
             let answer = match names_its_host(&request) {
@@ -124,13 +130,19 @@ async fn talk<I>(
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(BUFFER);
-    let mut talk = pin!(http.serve_connection(io, answer).with_upgrades());
-    // A client that hangs up, is late or speaks something else is no matter of ours.
-    tokio::select! {
-        _ = talk.as_mut() => return,
-        () = stop.cancelled() => talk.as_mut().graceful_shutdown(),
+    {
+        let mut talk = pin!(http.serve_connection(io, answer).with_upgrades());
+        // A client that hangs up, is late or speaks something else is no matter of ours.
+        tokio::select! {
+            _ = talk.as_mut() => {}
+            () = stop.cancelled() => {
+                talk.as_mut().graceful_shutdown();
+                let _ = talk.await;
+            }
+        }
     }
-    let _ = talk.await;
+    // A process that stops waits for no one's refused body.
+    stop.run_until_cancelled(linger(left)).await;
 }
 
 /// A part of an answer: its connection is busy until the last byte of it is written.
@@ -173,7 +185,10 @@ mod tests {
     };
 
     use super::*;
-    use crate::connections::{Limits, refusals};
+    use crate::{
+        connections::{Limits, refusals},
+        lingering::LINGERING,
+    };
 
     /// How much of an answer may be on its way.
     const WINDOW: usize = 4_096;
@@ -314,6 +329,40 @@ mod tests {
         let mut said = String::new();
         line.read_to_string(&mut said).await.unwrap();
         assert!(said.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{said}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_sends_all_of_its_body_first_reads_why_nobody_read_it() {
+        let mut line = connect();
+        line.write_all(b"POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 300000\r\n\r\n").await.unwrap();
+        line.write_all(&[b'x'; 300_000]).await.unwrap();
+        let mut said = String::new();
+        line.read_to_string(&mut said).await.unwrap();
+        assert!(said.starts_with("HTTP/1.1 405 "), "{said}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_nobody_reads_is_sent_for_a_few_seconds_alone() {
+        let (begun, mut line) = (Instant::now(), connect());
+        line.write_all(b"POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 300000\r\n\r\n").await.unwrap();
+        while line.write_all(b"x").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        assert!(begun.elapsed() >= LINGERING && begun.elapsed() < 2 * LINGERING, "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_stops_waits_for_no_refused_body() {
+        let (mut line, theirs) = duplex(WINDOW);
+        let (client, stop) = (SocketAddr::from(([127, 0, 0, 1], 1)), CancellationToken::new());
+        let connection = connections(1).admit(client.ip()).unwrap();
+        let talk = tokio::spawn(talk(theirs, client, Router::new(), connection, stop.clone()));
+        line.write_all(b"POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 1\r\n\r\nx").await.unwrap();
+        assert!(line.read(&mut [0; WINDOW]).await.unwrap() > 0, "404");
+        let begun = Instant::now();
+        stop.cancel();
+        talk.await.unwrap();
+        assert!(begun.elapsed() < LINGERING, "{:?}", begun.elapsed());
     }
 
     #[tokio::test(start_paused = true)]

@@ -25,6 +25,7 @@ mod exit;
 mod explained;
 mod keyed;
 mod lifecycle;
+mod lingering;
 mod listener;
 mod model_servers;
 mod notify;

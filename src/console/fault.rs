@@ -56,6 +56,7 @@ impl From<db::Error> for Fault {
     fn from(error: db::Error) -> Self {
         let fault = match error.trouble() {
             Some(Trouble::Schema) => Self::Schema,
+            Some(Trouble::Rights) => Self::Defect,
             None if error.is_of_an_old_plan() => Self::Migrated,
             Some(_) => Self::Database,
             None if error.is_passing() => Self::Database,

@@ -64,6 +64,14 @@ fn about(trouble: Trouble) -> &'static str {
             "the server is up and has no such database: create it, or check the name in DATABASE_URL"
         }
         Trouble::Schema => "the schema is not this program's: run `listen migrate`",
+        Trouble::Rights => {
+            "do the tables belong to the user in DATABASE_URL? Restore and migrate as that user, or hand over what another one \
+             made (`alter table … owner to …`)"
+        }
+        Trouble::Pooler => {
+            "a pooler in front of the server hands every transaction to another session: let it keep sessions (PgBouncer: \
+             pool_mode = session), or name the server itself in DATABASE_URL"
+        }
         Trouble::Connections => "the server has no connection left: raise max_connections, or end some",
         Trouble::Sessions => {
             "is the server up, and at the address in DATABASE_URL (or --database-url)? `listen config` shows which, \

@@ -153,7 +153,10 @@ impl Db {
     }
 }
 
+/// Without the setting of how floats are written, which the driver asks for and PgBouncer refuses: servers since 12 write
+/// them exactly by themselves.
 fn named(options: PgConnectOptions) -> PgConnectOptions {
+    let options = options.extra_float_digits(None);
     match options.get_application_name() {
         Some(_) => options,
         None => options.application_name(APPLICATION),
@@ -223,3 +226,32 @@ const BEGIN_UNFLUSHED: &str = "begin isolation level read committed; set local l
 /// The same for what is only read, of one moment.
 const BEGIN_READING: &str = "begin isolation level repeatable read read only; set local lock_timeout = '2s'; \
     set local statement_timeout = '10s'; set local idle_in_transaction_session_timeout = '5s'";
+
+#[cfg(test)]
+mod tests {
+    use tokio::{io::AsyncReadExt, net::TcpListener};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_session_asks_for_nothing_that_pgbouncer_refuses() -> std::io::Result<()> {
+        // What it takes as it is delivered, and the user and the database.
+        const TAKEN: [&str; 6] =
+            ["user", "database", "DateStyle", "client_encoding", "TimeZone", "application_name"];
+        let server = TcpListener::bind("127.0.0.1:0").await?;
+        let options =
+            PgConnectOptions::new_without_pgpass().host("127.0.0.1").port(server.local_addr()?.port());
+        let options = options.username("ann").database("listen").ssl_mode(sqlx::postgres::PgSslMode::Disable);
+        let db = Db::new(options, 1, Secrets::default(), Shard::default());
+        let asking = tokio::spawn(async move { db.pool().acquire().await.is_ok() });
+        let (mut session, _) = server.accept().await?;
+        let mut packet = vec![0; usize::try_from(session.read_u32().await? - 4).unwrap_or_default()];
+        session.read_exact(&mut packet).await?;
+        let words = String::from_utf8_lossy(packet.get(4..).unwrap_or_default()).into_owned();
+        let asked: Vec<&str> =
+            words.split('\0').step_by(2).take_while(|parameter| !parameter.is_empty()).collect();
+        assert!(asked.len() > 4 && asked.iter().all(|parameter| TAKEN.contains(parameter)), "{asked:?}");
+        asking.abort();
+        Ok(())
+    }
+}

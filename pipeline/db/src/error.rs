@@ -62,8 +62,12 @@ pub enum Trouble {
     NoDatabase,
     /// Tables or columns are missing.
     Schema,
+    /// The tables are another role's.
+    Rights,
     /// The server takes no further connection.
     Connections,
+    /// A pooler hands each transaction to another session of the server.
+    Pooler,
     /// No session could be had in time: from a server that does not answer, that starts, or that has no connection left.
     Sessions,
 }
@@ -192,19 +196,19 @@ fn is_passing(error: &sqlx::Error) -> bool {
         | sqlx::Error::PoolTimedOut
         | sqlx::Error::PoolClosed
         | sqlx::Error::WorkerCrashed => true,
-        // 08 connection, 40 rollback, 53 resources, 55P03 lock, 57 operator intervention (shutdown,
-        // statement timeout), 58 system, 25P03 idle-in-transaction timeout, and a server that only reads just now.
+        // 08 connection, 28 a user who is not let in and 3D a database that is not there (a password was changed, a name is being
+        // moved), 40 rollback, 53 resources, 55P03 lock, 57 operator intervention (shutdown, statement timeout), 58 system,
+        // 25P03 idle-in-transaction timeout, and a server that only reads just now.
         sqlx::Error::Database(database) => {
-            is_old_plan(database.as_ref())
-                || database.code().is_some_and(|code| {
-                    ["08", "40", "53", "57", "58"].iter().any(|class| code.starts_with(class))
-                        || code == "55P03"
-                        || code == "25P03"
-                        || code == READS_ONLY
-                })
+            is_old_plan(database.as_ref()) || database.code().is_some_and(|code| is_passing_code(&code))
         }
         _ => false,
     }
+}
+
+fn is_passing_code(code: &str) -> bool {
+    ["08", "28", "3D", "40", "53", "57", "58"].iter().any(|class| code.starts_with(class))
+        || ["55P03", "25P03", READS_ONLY].contains(&code)
 }
 
 /// "Cached plan must not change result type": a column was added to a table of which a kept statement reads all. The server
@@ -231,6 +235,9 @@ pub(crate) fn of_code(code: &str) -> Option<Trouble> {
         "28000" | "28P01" => Some(Trouble::Credentials),
         "3D000" => Some(Trouble::NoDatabase),
         "42P01" | "42703" => Some(Trouble::Schema),
+        "42501" => Some(Trouble::Rights),
+        // A prepared statement that is there already, or is not there.
+        "42P05" | "26000" => Some(Trouble::Pooler),
         "53300" => Some(Trouble::Connections),
         _ => None,
     }
@@ -282,6 +289,16 @@ mod tests {
     }
 
     #[test]
+    fn a_password_that_was_changed_is_an_outage_and_no_fault_of_a_request() {
+        for passing in ["28P01", "28000", "3D000", "57P03", "53300", "25006"] {
+            assert!(is_passing_code(passing), "{passing}");
+        }
+        for lasting in ["42P01", "42501", "23505", "22021", "42P05"] {
+            assert!(!is_passing_code(lasting), "{lasting}");
+        }
+    }
+
+    #[test]
     fn what_an_operator_can_mend_is_known_by_its_code() {
         for (code, trouble) in [
             ("28000", Some(Trouble::Credentials)),
@@ -289,6 +306,9 @@ mod tests {
             ("3D000", Some(Trouble::NoDatabase)),
             ("42P01", Some(Trouble::Schema)),
             ("42703", Some(Trouble::Schema)),
+            ("42501", Some(Trouble::Rights)),
+            ("42P05", Some(Trouble::Pooler)),
+            ("26000", Some(Trouble::Pooler)),
             ("53300", Some(Trouble::Connections)),
             ("23505", None),
         ] {

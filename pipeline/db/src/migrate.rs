@@ -1,6 +1,6 @@
 //! The schema, brought up to date.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::{
     Connection, PgConnection, PgPool,
@@ -166,13 +166,24 @@ fn statements(file: &str) -> Vec<&str> {
         .collect()
 }
 
+/// After how long it is said what is waited for.
+const TELLING: Duration = Duration::from_secs(2);
+
 /// Waits until no other process migrates; the lock goes with the session.
 ///
 /// By asking again, because a session that waits inside PostgreSQL for sqlx's own lock holds a snapshot, and
 /// `create index concurrently` of the process that migrates waits for every snapshot: a deadlock.
 async fn lock_migrations(session: &mut PgConnection) -> Result<(), sqlx::Error> {
     let lock = include_str!("../sql/migrations/lock.sql");
+    let began = Instant::now();
+    let mut is_told = false;
     while !sqlx::query_scalar::<_, bool>(lock).fetch_one(&mut *session).await? {
+        if !is_told && began.elapsed() >= TELLING {
+            is_told = true;
+            tracing::warn!(
+                "waiting for another session of the database that migrates, or whose pooler kept its lock"
+            );
+        }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     Ok(())

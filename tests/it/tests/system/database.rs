@@ -1,10 +1,11 @@
 //! What the database does to the service, and what a stopped process does to the others through it.
 
-use std::time::Duration;
+use std::{str::FromStr, time::Duration};
 
 use reqwest::{Method, StatusCode};
 use rustix::process::Signal;
 use serde_json::json;
+use sqlx::{ConnectOptions, postgres::PgConnectOptions};
 use tokio::time::{Instant, sleep};
 
 use crate::binary;
@@ -86,6 +87,42 @@ async fn a_database_that_crashes_under_load_loses_nothing_and_no_process_is_rest
 }
 
 /// Ingests and finalizes, repeating what is answered 503 or not at all as a client does.
+/// A password is changed before the processes know the new one, or a rule of the server's is mistaken for a minute.
+#[tokio::test]
+async fn a_user_whom_the_server_does_not_let_in_is_an_outage_and_no_fault_of_requests_and_runs() {
+    const OUT: &str = "do $$ begin execute format('alter role %I nologin', current_database() || '_out'); \
+         perform pg_terminate_backend(pid) from pg_stat_activity where usename = current_database() || '_out'; end $$";
+    const IN: &str =
+        "do $$ begin execute format('alter role %I login', current_database() || '_out'); end $$";
+    let world = World::new().await;
+    world
+        .run("do $$ begin execute format('create role %I login superuser', current_database() || '_out'); end $$")
+        .await;
+    let options = PgConnectOptions::from_str(&world.url).expect("it is one of ours");
+    let role = format!("{}_out", options.get_database().expect("it names one"));
+    let url = options.username(&role).to_url_lossy().to_string();
+    let process = Process::serve(&url, &[("LISTEN_DEMO_PAUSE_AFTER", "describe=2")]).await;
+    let client = world.client(&process);
+    let running = client.admit(GARDEN).await;
+    until(|| async {
+        world.count("select count(*) from finalization_jobs where status = 'leased'").await == 1
+    })
+    .await;
+
+    world.run(OUT).await;
+    sleep(Duration::from_secs(5)).await;
+    let (status, told) = client.ask(Method::GET, "/v1/dev/user/conversations", None).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{told}");
+    world.run(IN).await;
+
+    admitted_in_the_end(&client).await;
+    let finished = client.finished(&running).await;
+    assert_eq!((&finished["status"], &finished["attempt_count"]), (&json!("completed"), &json!(1)));
+    assert_eq!(world.count("select sum(crashes)::bigint from finalization_jobs").await, 0, "the run went on");
+    drop(process);
+    world.run("do $$ begin execute format('drop role %I', current_database() || '_out'); end $$").await;
+}
+
 async fn admitted_in_the_end(client: &Client) -> String {
     let body = crate::client::deferred(GARDEN);
     let made = repeated(client, Method::POST, "/v1/dev/user/conversations/from-segments", Some(&body)).await;
