@@ -9,6 +9,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use db::Trouble;
 use ledger::Ledger;
 use serde_json::Value;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -115,9 +116,13 @@ fn finish(mut answer: Response, id: &str, ledger: &Ledger) -> Response {
     if let Some(Cause(error)) = answer.extensions_mut().remove::<Cause>() {
         ledger.db().note_error(&error);
         // The error's own words never include the database's.
-        match error.is_passing() {
-            true => tracing::warn!(%error, "the ledger is unavailable"),
-            false => tracing::error!(%error, "the ledger broke"),
+        match (error.is_passing(), error.trouble()) {
+            // It may pass, but only by an operator.
+            (true, Some(Trouble::Credentials | Trouble::NoDatabase)) => {
+                tracing::error!(%error, "the ledger lets nobody in");
+            }
+            (true, _) => tracing::warn!(%error, "the ledger is unavailable"),
+            (false, _) => tracing::error!(%error, "the ledger broke"),
         }
     }
     if answer.status() == StatusCode::INTERNAL_SERVER_ERROR {

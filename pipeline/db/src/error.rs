@@ -100,8 +100,13 @@ impl Error {
             sqlx::Error::PoolTimedOut => sqlx::Error::PoolTimedOut,
             sqlx::Error::PoolClosed => sqlx::Error::PoolClosed,
             sqlx::Error::Io(cause) => sqlx::Error::Io(cause.kind().into()),
-            // 57: a shutdown, or a statement that took too long. A lock or a conflict belongs to one caller.
-            sqlx::Error::Database(refusal) if refusal.code().is_some_and(|code| code.starts_with("57")) => {
+            // 57: a shutdown, or a statement that took too long; 28, 3D: nobody is let in. A lock or a conflict belongs to
+            // one caller.
+            sqlx::Error::Database(refusal)
+                if refusal
+                    .code()
+                    .is_some_and(|code| ["57", "28", "3D"].iter().any(|of| code.starts_with(of))) =>
+            {
                 sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())
             }
             _ => return None,

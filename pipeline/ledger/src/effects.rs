@@ -242,7 +242,7 @@ pub(crate) async fn count_totals(
     Ok(())
 }
 
-/// Dead letters are counted by code too, and apart once an operator settled them.
+/// Dead letters are counted by code too, and apart once they are settled.
 async fn count_dead_letters(connection: &mut PgConnection, before: &Job, after: &Job) -> Result<(), Error> {
     let place = |job: &Job| match job.state {
         State::DeadLetter { code } => Some((code.as_str(), job.settled_at.is_some())),

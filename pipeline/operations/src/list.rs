@@ -26,7 +26,7 @@ pub struct JobFilter {
     pub since: Option<Timestamp>,
     /// Admitted before this moment, by the same count.
     pub until: Option<Timestamp>,
-    /// Leave out dead letters that an operator settled.
+    /// Leave out dead letters that are settled: dismissed by an operator, or superseded by a later revision.
     pub unsettled: bool,
     /// Queued jobs alone whose time comes after this moment.
     pub waits_at: Option<Timestamp>,

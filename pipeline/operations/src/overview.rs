@@ -58,7 +58,7 @@ pub struct DeadLetters {
     pub code: String,
     /// Those that wait for an operator.
     pub waiting: i64,
-    /// Those that one has settled, until they are pruned.
+    /// Those that one has dismissed or a later revision superseded, until they are pruned.
     pub settled: i64,
 }
 

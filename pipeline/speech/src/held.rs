@@ -11,17 +11,19 @@ pub(crate) const MOST: usize = 256 * 1024 * 1024;
 #[derive(Debug)]
 pub(crate) struct Held {
     bytes: AtomicUsize,
+    shares: AtomicUsize,
     most: usize,
 }
 
 impl Held {
     /// For sessions that keep `most` bytes together.
     pub(crate) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { bytes: AtomicUsize::new(0), most })
+        Arc::new(Self { bytes: AtomicUsize::new(0), shares: AtomicUsize::new(0), most })
     }
 
     /// The share of a session whose audio has so many tracks.
     pub(crate) fn share(self: &Arc<Self>, tracks: usize) -> Share {
+        self.shares.fetch_add(1, Ordering::Relaxed);
         Share { held: Arc::clone(self), tracks, samples: 0 }
     }
 }
@@ -58,9 +60,11 @@ impl Share {
         self.add(samples);
     }
 
-    /// Whether all sessions together keep more than they may. Who hears speech then gives up the oldest that it keeps.
+    /// Whether all sessions together keep more than they may, and this one more than an equal part of it. Who hears speech
+    /// then gives up the oldest that it keeps.
     pub(crate) fn is_over(&self) -> bool {
-        self.held.bytes.load(Ordering::Relaxed) > self.held.most
+        let equal = self.held.most / self.held.shares.load(Ordering::Relaxed).max(1);
+        self.held.bytes.load(Ordering::Relaxed) > self.held.most && self.bytes(self.samples) > equal
     }
 
     fn bytes(&self, samples: u64) -> usize {
@@ -71,6 +75,7 @@ impl Share {
 impl Drop for Share {
     fn drop(&mut self) {
         self.remove(self.samples);
+        self.held.shares.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -86,7 +91,8 @@ mod tests {
         two.add(100);
         assert!(!one.is_over(), "1,000 bytes are allowed");
         one.add(1);
-        assert!(one.is_over() && two.is_over());
+        assert!(one.is_over(), "602 of the 1,002 bytes are its own");
+        assert!(!two.is_over(), "who keeps less than an equal part gives nothing up for others");
         one.remove(101);
         assert_eq!((one.samples(), one.is_over()), (200, false));
         two.add(1_000);

@@ -52,8 +52,10 @@ pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool)
     }
     // Half a file would be taken for a whole one: it has its name once it is whole, however the command ends.
     let mut name = export.output.file_name().with_context(creating)?.to_owned();
-    name.push(format!(".{}.partial", std::process::id()));
+    name.push(".partial");
     let partial = export.output.with_file_name(name);
+    // What an export left that was killed.
+    let _ = fs::remove_file(&partial);
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial);
     let file = BufWriter::new(file.with_context(creating)?);
     let written = write(operations, export, &user, file).await;

@@ -31,8 +31,8 @@ impl Kind {
     }
 }
 
-/// The deleted things of each completion's conversation. Read behind what the completion takes back: a deletion that is under
-/// way holds its row until then.
+/// The deleted things of each completion's conversation. Read behind what the completion takes back, because a deletion that is
+/// under way holds its row until then, and behind what is there: what is deleted between the two reads is in both.
 pub(super) async fn deleted(
     connection: &mut PgConnection,
     kept: &[&Completion],

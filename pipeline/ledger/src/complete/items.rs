@@ -65,8 +65,8 @@ pub(super) async fn write(
     for completion in kept {
         taken_back.push(take_back_earlier(connection, completion).await?);
     }
-    let deleted = deleted(connection, kept, Kind::ActionItem).await?;
     let mut recent = recent(connection, kept, now).await?;
+    let deleted = deleted(connection, kept, Kind::ActionItem).await?;
     let mut known: HashMap<&str, Known> = HashMap::new();
     let mut sorted: Vec<Sorted<'_>> = Vec::new();
     for (completion, deleted) in kept.iter().zip(deleted) {

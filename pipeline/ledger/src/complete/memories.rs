@@ -38,15 +38,15 @@ pub(super) async fn take_back_earlier(
     Ok(taken_back)
 }
 
-/// Writes the new memories that nothing kept already says, and nothing that the person deleted of the very conversation. Answers, for each completion, the ids of those that were
-/// created.
+/// Writes the new memories that nothing kept already says, and nothing that the person deleted of the very conversation.
+/// Answers, for each completion, the ids of those that were created.
 pub(super) async fn write(
     connection: &mut PgConnection,
     kept: &[&Completion],
     now: Timestamp,
 ) -> Result<Vec<Vec<String>>, Error> {
-    let deleted = deleted(connection, kept, Kind::Memory).await?;
     let stored = known(connection, kept).await?;
+    let deleted = deleted(connection, kept, Kind::Memory).await?;
     let mut known: HashMap<&str, Box<dyn KnownTexts>> = HashMap::new();
     let mut fresh: Vec<Vec<(String, &NewMemory)>> = Vec::new();
     for (completion, deleted) in kept.iter().zip(deleted) {

@@ -83,7 +83,8 @@ impl Backlog {
             _ => queue.waiting.push_back(Entry::Utterance(Waiting { utterance, since: now })),
         }
         let mut given_up = Vec::new();
-        while (queue.held.samples() > MOST || queue.held.is_over())
+        // The newest is kept: where others fill the budget, it is the next to be recognized.
+        while (queue.held.samples() > MOST || queue.held.is_over() && queue.utterances() > 1)
             && let Some(oldest) = queue.drop_oldest()
         {
             let gap = gap(&oldest, Reason::Overloaded);
@@ -145,6 +146,10 @@ impl Backlog {
 }
 
 impl Queue {
+    fn utterances(&self) -> usize {
+        self.waiting.iter().filter(|entry| matches!(entry, Entry::Utterance(_))).count()
+    }
+
     fn drop_oldest(&mut self) -> Option<Utterance> {
         let at = self.waiting.iter().position(|entry| matches!(entry, Entry::Utterance(_)))?;
         let Some(Entry::Utterance(Waiting { utterance, .. })) = self.waiting.remove(at) else { return None };

@@ -150,6 +150,8 @@ impl Ear {
 
     fn push_open(&mut self) {
         let open: Vec<_> = self.cutters.iter_mut().filter_map(Cutter::flush).collect();
+        // What is waiting from now on is counted there.
+        self.open.set(0);
         for utterance in open {
             self.push(utterance);
         }
