@@ -91,12 +91,14 @@ class Cluster:
         self.seen = {node: pathlib.Path(f"{self.home}/{node}.log").stat().st_size for node in NODES}
 
     def undo_newest_migration(self, shard):
-        """So that `listen migrate` does it again: an index, by its name."""
+        """So that `listen migrate` does it again: indexes and tables, by their names."""
         schema = f"listen_{shard:04}"
         newest = self.ask(f"select max(version) from {schema}._sqlx_migrations")
         file = next((ROOT / "migrations").glob(f"{newest}_*.sql")).read_text()
         for index in re.findall(r"create index (?:concurrently )?(\w+)", file):
             self.ask(f"drop index {schema}.{index}")
+        for table in re.findall(r"create table (\w+)", file):
+            self.ask(f"drop table {schema}.{table}")
         self.ask(f"delete from {schema}._sqlx_migrations where version = {newest}")
 
     def backed_up_and_restored(self, processes, shards):
