@@ -23,7 +23,7 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a client may go on sending what nobody reads.
+/// How long a client may go on sending after its answer.
 pub(crate) const LINGERING: Duration = Duration::from_secs(5);
 
 /// Whether the last request of a connection was answered before its body was read.
@@ -94,7 +94,7 @@ impl<I> Drop for Lingering<I> {
     fn drop(&mut self) {
         let is_unread = self.unread.0.load(Ordering::Relaxed);
         if let (true, Some(heir), Some(stream)) = (is_unread, self.heir.take(), self.stream.take()) {
-            // Where nobody waits for it, it is dropped.
+            // If the receiver is gone, the stream is closed.
             let _ = heir.send(stream);
         }
     }

@@ -119,7 +119,7 @@ fn finish(mut answer: Response, id: &str, ledger: &Ledger) -> Response {
         match (error.is_passing(), error.trouble()) {
             // It may pass, but only by an operator.
             (true, Some(Trouble::Credentials | Trouble::NoDatabase)) => {
-                tracing::error!(%error, "the ledger lets nobody in");
+                tracing::error!(%error, "the database refuses the login");
             }
             (true, _) => tracing::warn!(%error, "the ledger is unavailable"),
             (false, _) => tracing::error!(%error, "the ledger broke"),

@@ -100,8 +100,8 @@ impl Error {
             sqlx::Error::PoolTimedOut => sqlx::Error::PoolTimedOut,
             sqlx::Error::PoolClosed => sqlx::Error::PoolClosed,
             sqlx::Error::Io(cause) => sqlx::Error::Io(cause.kind().into()),
-            // 57: a shutdown, or a statement that took too long; 28, 3D: nobody is let in. A lock or a conflict belongs to
-            // one caller.
+            // 57: a shutdown, or a statement that took too long; 28, 3D: the login is refused. A lock or a conflict belongs
+            // to one caller.
             sqlx::Error::Database(refusal)
                 if refusal
                     .code()

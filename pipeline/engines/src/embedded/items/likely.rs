@@ -13,9 +13,10 @@ use crate::embedded::lexicon::{Listed, WordList, base_of_gerund, base_of_partici
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{Sentence, pattern, without_opening};
 
-/// The odds from which a sentence has a task although no rule reads it: a verb of doing says it, or the whole of it does.
+/// The odds from which a sentence has a task although no rule reads it, if a verb of doing says which.
 pub(super) const LIKELY: f32 = 0.4;
-pub(super) const CLEAR: f32 = 1.5;
+/// The odds from which it is a task as it stands.
+const CLEAR: f32 = 1.5;
 
 /// Hypotheses ("I would call him if I had his number"), decisions and preferences are no tasks.
 static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
@@ -23,6 +24,7 @@ static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bif\s+only\b|\bdecided\b|\bprefer\b|\b(?:would|could|should|might)(?:'ve|\s+have)\b",
     )
 });
+
 /// The task of a sentence that no rule reads.
 pub(super) fn task(
     sentence: &Sentence<'_>,

@@ -82,10 +82,10 @@ pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<
             let odds = weighed.odds_of_task(at, kind_of(&found));
             if odds > likely::LIKELY {
                 found.iter_mut().for_each(|found| found.proposed = false);
-            }
-            if found.is_empty() && odds > likely::LIKELY {
-                let likely = likely::task(sentence, odds, &things, reference);
-                found.extend(likely.filter(|likely| !items.has_said(&likely.item)));
+                if found.is_empty() {
+                    let likely = likely::task(sentence, odds, &things, reference);
+                    found.extend(likely.filter(|likely| !items.has_said(&likely.item)));
+                }
             }
         }
         found.into_iter().for_each(|item| items.add(item, sentence.speaker));
