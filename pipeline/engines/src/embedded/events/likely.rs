@@ -7,7 +7,7 @@ use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{capitalised, content_stems, first_words, pattern, without_opening};
 
 /// The odds from which a sentence has an event although no rule reads it, and below which it has none although one does.
-pub(super) const LIKELY: f32 = 0.0;
+pub(super) const LIKELY: f32 = 0.2;
 pub(super) const UNLIKELY: f32 = -4.0;
 
 /// What most likely takes place, in words that no rule reads: all but the date.

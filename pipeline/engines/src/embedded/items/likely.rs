@@ -14,7 +14,7 @@ use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{Sentence, pattern, without_opening};
 
 /// The odds from which a sentence has a task although no rule reads it, if a verb of doing says which.
-pub(super) const LIKELY: f32 = 0.4;
+pub(super) const LIKELY: f32 = 0.5;
 /// The odds from which it is a task as it stands.
 const CLEAR: f32 = 1.5;
 

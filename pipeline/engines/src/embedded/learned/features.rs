@@ -23,6 +23,11 @@ static GROUPS: LazyLock<HashMap<&str, [u64; 2]>> = LazyLock::new(|| {
     groups
 });
 
+/// The group and the family of a word in lower case.
+pub(in crate::embedded) fn alike(word: &str) -> Option<[u64; 2]> {
+    GROUPS.get(word).copied()
+}
+
 /// What is weighed of a sentence: the hash of it stands for it.
 pub(in crate::embedded) type Feature = u64;
 
@@ -33,16 +38,22 @@ pub(in crate::embedded) struct Read<'t> {
     asks: bool,
 }
 
+impl Read<'_> {
+    pub(super) fn words(&self) -> &[Word] {
+        &self.words
+    }
+}
+
 /// A word by its hashes.
 #[derive(Clone, Copy)]
-struct Word {
+pub(super) struct Word {
     /// As it is weighed by itself: in lower case, numbers and days as one.
     text: u64,
-    stem: u64,
+    pub(super) stem: u64,
     /// As it is weighed in its place: what carries content by its kind.
     kind: u64,
     /// Its group and family, of a common word.
-    alike: Option<[u64; 2]>,
+    pub(super) alike: Option<[u64; 2]>,
 }
 
 /// Longer sentences are weighed up to here.
@@ -125,7 +136,7 @@ fn word(token: &str, speakers: &[String]) -> Word {
         text: hash(&lower),
         stem: hash(&stem(&lower)),
         kind: hash(kind_of(&lower, token).unwrap_or(&lower)),
-        alike: GROUPS.get(lower.as_str()).copied(),
+        alike: alike(&lower),
     })
 }
 
@@ -210,15 +221,17 @@ pub(in crate::embedded) fn of_rule(sentences: &[Read<'_>], at: usize, rule: &str
     features.0
 }
 
-fn hash(text: &str) -> u64 {
+pub(in crate::embedded) fn hash(text: &str) -> u64 {
     fnv1a(text.bytes())
 }
 
 /// Features by their hashes.
-struct Features(Vec<Feature>);
+#[derive(Default)]
+pub(in crate::embedded) struct Features(pub(in crate::embedded) Vec<Feature>);
 
 impl Features {
-    fn add(&mut self, name: &str, parts: &[u64]) {
+    /// Adds what `name` says of `parts`.
+    pub(in crate::embedded) fn add(&mut self, name: &str, parts: &[u64]) {
         let mixed = parts.iter().fold(hash(name), |mixed, part| {
             (mixed.rotate_left(23) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         });

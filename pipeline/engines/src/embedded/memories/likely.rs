@@ -10,7 +10,7 @@ use crate::embedded::reported::in_third_person;
 use crate::embedded::text::{capitalised, pattern, without_opening};
 
 /// The odds from which a sentence states a lasting fact although no rule reads it.
-pub(super) const LIKELY: f32 = 0.0;
+pub(super) const LIKELY: f32 = 0.2;
 
 /// What a sentence states that most likely is a lasting fact, in words that no rule reads.
 pub(super) fn fact(text: &str, name: &str, meant: Option<&str>) -> Option<Candidate> {
