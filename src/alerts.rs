@@ -103,7 +103,8 @@ pub(crate) fn alerts(waiting: &Waiting) -> Vec<Alert> {
 }
 
 fn users_of_failing(endpoints: &[EndpointView]) -> i64 {
-    let failing = endpoints.iter().filter(|view| view.failing_since.is_some());
+    // One that is disabled is not tried any more, and says nothing of the way out.
+    let failing = endpoints.iter().filter(|view| view.enabled && view.failing_since.is_some());
     let users: BTreeSet<&str> = failing.map(|view| view.user_id.as_str()).collect();
     i64::try_from(users.len()).unwrap_or(MOST_ENDPOINTS)
 }

@@ -17,6 +17,9 @@ const EVERY: Duration = Duration::from_secs(5);
 /// A server that nothing was heard of for so long is asked whether it is there.
 const UNHEARD: Duration = Duration::from_secs(60);
 
+/// Of an open circuit, the seconds without a call after which checks say how the server is.
+const UNCALLED: i64 = 600;
+
 /// An engine of this process that has a server.
 enum RemoteEngine {
     Text(Engines),
@@ -186,7 +189,8 @@ fn summary(kind: ServerKind, engine: &str, servers: &[&ModelServer], waiting: i6
     let may_count = |check: &&ModelAnswer| !is_without_list(check) || called.is_none_or(passes_by_itself);
     let checked = servers.iter().filter_map(|server| server.checked.as_ref()).filter(may_count);
     let newest = called.into_iter().chain(checked).min_by_key(|answer| answer.seconds_ago);
-    let open: Vec<i64> = servers.iter().filter_map(|server| server.open_for).collect();
+    let open: Vec<i64> =
+        servers.iter().filter(|server| !is_forgotten(server)).filter_map(|server| server.open_for).collect();
     // A call says more than a check: a list of models is answered by a server that answers nothing else.
     let last = match (called, open.is_empty()) {
         (Some(called), false) => Some(called),
@@ -234,6 +238,14 @@ fn summary(kind: ServerKind, engine: &str, servers: &[&ModelServer], waiting: i6
         words.push_str(": `listen jobs run-now --all` ends their waits");
     }
     Summary { kind, engine: engine.to_owned(), standing, words }
+}
+
+/// Whether a circuit is open because nobody has called since: its time is over for long, and the server answers checks. Where
+/// there are calls, one of them is let through every five minutes.
+fn is_forgotten(server: &ModelServer) -> bool {
+    let is_old = server.called.as_ref().is_none_or(|called| called.seconds_ago >= UNCALLED);
+    let answers = server.checked.as_ref().is_some_and(|checked| checked.class.is_none());
+    server.open_for == Some(0) && is_old && answers
 }
 
 /// The answer to a check of a server that has no list of models: it is there, and nothing is known of the key.
@@ -328,6 +340,20 @@ mod tests {
         checked: Option<ModelAnswer>,
     ) -> ModelServer {
         ModelServer { kind: ServerKind::Model, engine: "openai:m@h".to_owned(), open_for, called, checked }
+    }
+
+    /// The alert on it would go on until somebody speaks.
+    #[test]
+    fn a_server_that_is_back_is_well_though_nobody_has_called_it_since() {
+        let standing = |open_for, called_ago, class| {
+            let called = Some(answer(called_ago, Some(ErrorClass::Unreachable), None));
+            let servers = vec![server(Some(open_for), called, Some(answer(30, class, None)))];
+            summaries(&found(servers, 0))[0].standing
+        };
+        assert_eq!(standing(0, 600, None), Standing::Well);
+        assert_eq!(standing(0, 599, None), Standing::Away, "the next call may come any moment");
+        assert_eq!(standing(1, 600, None), Standing::Away);
+        assert_eq!(standing(0, 600, Some(ErrorClass::Unreachable)), Standing::Away);
     }
 
     fn one(servers: Vec<ModelServer>, waiting: i64) -> (Standing, String) {

@@ -349,13 +349,15 @@ fn transactions(found: &Examination) -> Remark {
         .map(|old| format!("pid {} {} is {} for {:.0} s", old.pid, old.application, old.state, old.seconds))
         .collect();
     words.extend(found.holding_back.iter().cloned());
-    match words.as_slice() {
+    let unseen = found.blind_role.as_ref().map(|role| {
+        format!("those of other roles are not seen, nor by ListenVacuumHeldBack: `grant pg_read_all_stats to {role}`")
+    });
+    let seen = (!words.is_empty()).then(|| {
+        format!("hold back vacuum: {}; `select pg_terminate_backend(pid)` ends one", words.join(", "))
+    });
+    match [seen, unseen].into_iter().flatten().collect::<Vec<_>>().as_slice() {
         [] => remark("transactions", Level::Fine, "none is old enough to hold back vacuum".to_owned()),
-        words => remark(
-            "transactions",
-            Level::Warning,
-            format!("hold back vacuum: {}; `select pg_terminate_backend(pid)` ends one", words.join(", ")),
-        ),
+        told => remark("transactions", Level::Warning, told.join("; ")),
     }
 }
 
@@ -400,5 +402,14 @@ mod tests {
         assert!(small.words.contains("1024") && small.words.contains("768 connections"), "{}", small.words);
         assert_eq!(open_files(4_096).level, Level::Fine);
         assert_eq!(open_files(u64::MAX).level, Level::Fine);
+    }
+
+    #[test]
+    fn a_role_that_sees_its_own_transactions_alone_is_not_told_that_none_holds_back_vacuum() {
+        let seeing = processes::tests::found();
+        assert_eq!(transactions(&seeing).level, Level::Fine);
+        let blind = transactions(&Examination { blind_role: Some("listen".to_owned()), ..seeing });
+        assert_eq!(blind.level, Level::Warning);
+        assert!(blind.words.contains("`grant pg_read_all_stats to listen`"), "{}", blind.words);
     }
 }

@@ -66,7 +66,7 @@ fn about(trouble: Trouble) -> &'static str {
         Trouble::Schema => "the schema is not this program's: run `listen migrate`",
         Trouble::Rights => {
             "do the tables belong to the user in DATABASE_URL? Restore and migrate as that user, or hand over what another one \
-             made (`alter table … owner to …`)"
+             made (`alter table … owner to …`). A view of PostgreSQL's own, pg_…, is given back by `grant select`"
         }
         Trouble::Pooler => {
             "a pooler in front of the server hands every transaction to another session: let it keep sessions (PgBouncer: \

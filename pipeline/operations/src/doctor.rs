@@ -33,6 +33,8 @@ pub struct Examination {
     pub old_transactions: Vec<OldTransaction>,
     /// Prepared transactions and replication slots that hold back vacuum, by name.
     pub holding_back: Vec<String>,
+    /// Our role, if it sees no transactions but its own: what is not among the old ones may be there all the same.
+    pub blind_role: Option<String>,
     /// Sessions that wait for a lock for more than five seconds.
     pub waiting_for_locks: i64,
     /// Dead rows per live one, of the tables that change most, where there are more dead than live and than 10,000.
@@ -80,6 +82,7 @@ impl Operations {
                 .fetch_all(&mut *connection)
                 .await?,
             holding_back: texts(connection, include_str!("../sql/doctor/holding_back.sql")).await?,
+            blind_role: texts(connection, include_str!("../sql/doctor/blind_role.sql")).await?.pop(),
             waiting_for_locks: number(connection, include_str!("../sql/doctor/waiting_for_locks.sql"))
                 .await?,
             bloated: Vec::new(),

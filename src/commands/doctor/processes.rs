@@ -152,6 +152,7 @@ pub(super) mod tests {
             unwatched_leases: 0,
             old_transactions: Vec::new(),
             holding_back: Vec::new(),
+            blind_role: None,
             waiting_for_locks: 0,
             bloated: Vec::new(),
             last_round: None,

@@ -59,6 +59,26 @@ async fn an_examination_names_what_endangers_commits_and_what_holds_vacuum_back(
     assert!((100.0..160.0).contains(&seconds), "{seconds}");
 }
 
+/// The role that `createuser` makes: a session that somebody else forgot is there for `pg_stat_activity`, and not for it.
+#[tokio::test]
+async fn a_role_that_sees_no_transactions_but_its_own_is_named_and_is_none_once_it_may() {
+    let world = World::new().await;
+    let role = format!("plain_of_{}", world.database.name());
+    world
+        .database
+        .run(&format!("create role {role}; grant select on all tables in schema public to {role}"))
+        .await;
+    let options = || world.database.options().options([("role", role.as_str())]);
+    let blind = async || {
+        let ledger = Ledger::new(options(), Settings::default());
+        Operations::new(&ledger).examine().await.unwrap().blind_role
+    };
+    assert_eq!(blind().await, Some(role.clone()));
+    world.database.run(&format!("grant pg_read_all_stats to {role}")).await;
+    assert_eq!(blind().await, None);
+    world.database.run(&format!("drop owned by {role}; drop role {role}")).await;
+}
+
 #[tokio::test]
 async fn paused_queues_are_listed_with_who_paused_them_and_why() {
     let world = World::new().await;

@@ -39,6 +39,16 @@ async fn the_events_of_one_endpoint_that_fails_are_late_only_where_those_of_many
     assert_eq!(age().await, 0.0, "four users' endpoints fail: that is theirs");
     world.run(failing!("5, 5")).await;
     assert!(age().await >= 7_200.0, "the endpoints of five users fail");
+    world
+        .run("update webhook_endpoints set enabled = false, disabled_reason = 'gone' where user_id in ('u4', 'u5')")
+        .await;
+    world.run("update webhook_deliveries set next_at = 'infinity' where user_id in ('u4', 'u5')").await;
+    assert_eq!(
+        age().await,
+        0.0,
+        "two of the five are disabled: of those nothing is tried, and three are theirs"
+    );
+    world.run("update webhook_endpoints set enabled = true, disabled_reason = null").await;
     world.run("update webhook_endpoints set failing_since = null where user_id > 'u1'").await;
     assert!(age().await >= 7_200.0, "an endpoint that is well waits for its event");
 }

@@ -64,7 +64,7 @@ select
                           select user_id
                           from webhook_endpoints
                           where (not enabled or failing_since is not null)
-                            and failing_since is not null
+                            and enabled
                           limit 100
                       ) failing
                   ) >= $2

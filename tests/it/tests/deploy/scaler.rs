@@ -3,7 +3,7 @@
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use testbed::TestDatabase;
 
-use crate::files::{containers, document, effective, read, setting, text};
+use crate::files::{containers, document, effective, number, read, setting, text};
 
 /// One trigger: its queue and its query.
 fn triggers() -> Vec<(String, String)> {
@@ -31,6 +31,23 @@ fn a_worker_more_is_asked_for_per_as_many_jobs_as_one_runs_at_once() {
             assert_eq!(text(&trigger["metadata"][value]), slots.to_string());
             assert_eq!(text(&trigger["metricType"]), "AverageValue");
         }
+    }
+}
+
+/// What is counted to a bound, and scaled by, must not be what keeps workers from being added.
+#[test]
+fn the_autoscaler_counts_further_than_all_workers_together_have_slots() {
+    let worker = document("deploy/kubernetes/keda/worker.yaml", "ScaledObject");
+    let most = number(&worker["spec"]["maxReplicaCount"]);
+    let counted = "limit 1000) ready)";
+    for trigger in worker["spec"]["triggers"].as_vec().expect("triggers") {
+        let slots: i64 = text(&trigger["metadata"]["targetQueryValue"]).parse().expect("a number");
+        assert!(text(&trigger["metadata"]["query"]).contains(counted), "counted to a bound");
+        assert!(most * slots <= 2_000, "{most} workers of {slots} slots");
+    }
+    assert!(read("pipeline/operations/sql/jobs/backlog.sql").replace("\n", " ").contains("limit 1000"));
+    for told in ["docs/scaling.md", "deploy/kubernetes/keda/worker.yaml", "dashboards/README.md"] {
+        assert!(read(told).contains("counted to 1,000"), "{told} tells a scaler's author");
     }
 }
 
