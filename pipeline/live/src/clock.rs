@@ -15,6 +15,8 @@ const REMEMBERED: usize = 32;
 pub struct StreamClock {
     /// From which stream second on, and session seconds less stream seconds; the newest last.
     settings: VecDeque<(f64, f64)>,
+    /// Where what was located last began, in the stream and in the session.
+    last: Option<(f64, f64)>,
 }
 
 impl StreamClock {
@@ -30,11 +32,16 @@ impl StreamClock {
     }
 
     /// The session seconds of what was said between two stream seconds; `end` is not before `start` and not after `now`
-    /// by more than a stream may be ahead.
-    pub fn locate(&self, start: f64, end: f64, now: f64) -> (f64, f64) {
+    /// by more than a stream may be ahead. What was said later begins no earlier, although many may come at once, of a time that
+    /// the client was away, and each that lies too far ahead sets the clock anew.
+    pub fn locate(&mut self, start: f64, end: f64, now: f64) -> (f64, f64) {
         let offset = self.offset(start).unwrap_or(now - end);
-        let end = (end + offset).min(now + AHEAD);
-        ((start + offset).clamp(end - LONGEST, end), end)
+        let place = (end + offset).min(now + AHEAD);
+        let from = (start + offset).clamp(place - LONGEST, place);
+        let before = self.last.filter(|(of_stream, _)| *of_stream <= start).map_or(from, |(_, began)| began);
+        let from = from.max(before);
+        self.last = Some((start, from));
+        (from, place.max(from))
     }
 
     fn offset(&self, second: f64) -> Option<f64> {
@@ -63,6 +70,19 @@ mod tests {
         clock.arrived(5.0, 5.0, 300.0, 2.0);
         assert_eq!(clock.locate(3.0, 4.0, 301.0), (4.0, 5.0));
         assert_eq!(clock.locate(5.0, 6.0, 302.0), (300.0, 301.0));
+    }
+
+    #[test]
+    fn what_a_client_kept_while_it_was_away_comes_at_once_and_stays_in_order() {
+        let mut clock = StreamClock::default();
+        let mut last = 0.0;
+        for at in 0..20_u8 {
+            let (start, now) = (2.0 * f64::from(at), 1.0 + 0.05 * f64::from(at));
+            clock.arrived(start, start + 1.0, now, 60.0);
+            let (from, until) = clock.locate(start, start + 1.0, now);
+            assert!(last <= from && from <= until && until <= now + AHEAD, "{at}: {from} to {until}");
+            last = from;
+        }
     }
 
     #[test]
