@@ -240,8 +240,8 @@ fn summary(kind: ServerKind, engine: &str, servers: &[&ModelServer], waiting: i6
     Summary { kind, engine: engine.to_owned(), standing, words }
 }
 
-/// Whether a circuit is open because nobody has called since: its time is over for long, and the server answers checks. Where
-/// there are calls, one of them is let through every five minutes.
+/// Whether a circuit is open only for want of a call that would close it: its waiting time is over, the last call was long ago, and
+/// the server answers checks. Where there are calls, one of them is let through every five minutes.
 fn is_forgotten(server: &ModelServer) -> bool {
     let is_old = server.called.as_ref().is_none_or(|called| called.seconds_ago >= UNCALLED);
     let answers = server.checked.as_ref().is_some_and(|checked| checked.class.is_none());
@@ -342,7 +342,7 @@ mod tests {
         ModelServer { kind: ServerKind::Model, engine: "openai:m@h".to_owned(), open_for, called, checked }
     }
 
-    /// The alert on it would go on until somebody speaks.
+    /// Otherwise the alert would fire until the next call.
     #[test]
     fn a_server_that_is_back_is_well_though_nobody_has_called_it_since() {
         let standing = |open_for, called_ago, class| {

@@ -59,7 +59,7 @@ async fn an_examination_names_what_endangers_commits_and_what_holds_vacuum_back(
     assert!((100.0..160.0).contains(&seconds), "{seconds}");
 }
 
-/// The role that `createuser` makes: a session that somebody else forgot is there for `pg_stat_activity`, and not for it.
+/// A role as `createuser` makes it may not read what other roles' sessions do in `pg_stat_activity`.
 #[tokio::test]
 async fn a_role_that_sees_no_transactions_but_its_own_is_named_and_is_none_once_it_may() {
     let world = World::new().await;

@@ -63,8 +63,8 @@ select
                       from (
                           select user_id
                           from webhook_endpoints
-                          where (not enabled or failing_since is not null)
-                            and enabled
+                          where enabled
+                            and failing_since is not null
                           limit 100
                       ) failing
                   ) >= $2

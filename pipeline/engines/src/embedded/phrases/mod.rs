@@ -48,9 +48,9 @@ const VAGUE: f64 = 0.5;
 /// Below this share of the best phrase's score the last one is left out.
 const WEAK: f64 = 0.4;
 
-/// The weight of the name of somebody who speaks, or is spoken to: it says who, and not what about.
+/// The weight of a person's name: it is seldom the topic.
 const OF_PEOPLE: f64 = 0.4;
-/// That of one who speaks is no topic of his own talk.
+/// The weight of a speaker's name.
 const OF_SPEAKERS: f64 = 0.1;
 
 /// How often each stem that carries a topic is said.
@@ -95,8 +95,6 @@ struct Kind {
     named: bool,
 }
 
-/// Among so many, the best by their scores, the topics of an English talk are looked for.
-const CANDIDATES: usize = 40;
 /// In how many places is looked at what stands beside a phrase.
 const BESIDE: usize = 4;
 
@@ -141,7 +139,6 @@ pub(super) fn candidates(sentences: &[Sentence<'_>], known: &Known<'_>) -> Vec<C
                 named: run.iter().any(|word| named.contains(*word)),
             };
             phrase.score *= is.counts(language);
-            let beside = beside(&sentence.text, &phrase.text);
             if language.is_english()
                 && sentence.text.starts_with(&phrase.text)
                 && !named.contains(run.first().copied().unwrap_or_default())
@@ -160,7 +157,7 @@ pub(super) fn candidates(sentences: &[Sentence<'_>], known: &Known<'_>) -> Vec<C
             candidate.phrase.score = candidate.phrase.score.max(score) + 0.2;
             candidate.phrase.said += 1;
             if candidate.beside.len() < BESIDE {
-                candidate.beside.push(beside);
+                candidate.beside.push(beside(&sentence.text, &run.join(" ")));
             }
         }
     }

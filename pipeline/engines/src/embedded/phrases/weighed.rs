@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use super::super::learned::TITLES;
 use super::super::learned::features::{Feature, Features, alike, hash};
 use super::super::lexicon::is_adjective;
-use super::{CANDIDATES, Candidate, Known, Phrase};
+use super::{Candidate, Known, Phrase};
+
+/// Among so many, the best by their scores, the topics of a talk are looked for.
+const CANDIDATES: usize = 40;
 
 /// The phrases, the one that belongs in the title most first.
 pub(super) fn ranked(candidates: Vec<Candidate>, known: &Known<'_>) -> Vec<Phrase> {

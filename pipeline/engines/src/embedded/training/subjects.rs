@@ -2,9 +2,9 @@
 
 use records::Category;
 
+use super::super::Read;
 use super::super::learned::{features, subjects};
 use super::super::subject;
-use super::super::{Read, tests::read_of};
 use super::{Example, Taught, assert_kept, parts, taught};
 
 fn examples() -> Vec<[Example; 1]> {
@@ -12,7 +12,7 @@ fn examples() -> Vec<[Example; 1]> {
 }
 
 fn of(taught: &Taught) -> Example {
-    let Read { sentences, frequency, language, .. } = read_of(&taught.talk);
+    let Read { sentences, frequency, language, .. } = Read::of(&taught.talk, None);
     let scores = subject::scores(&sentences, &frequency, language);
     Example {
         features: subjects::of(&features::read(&sentences)),
