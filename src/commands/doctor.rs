@@ -194,15 +194,7 @@ async fn read_alerts(operations: &Operations) -> anyhow::Result<Vec<String>> {
 /// What the facts mean. Pure.
 fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
     let mut remarks = vec![
-        remark(
-            "database",
-            Level::Fine,
-            format!(
-                "PostgreSQL {}, a round trip takes {:.1} ms",
-                found.server,
-                near.round_trip.as_secs_f64() * 1e3
-            ),
-        ),
+        database(&found.server, near.round_trip),
         encoding(&found.encoding),
         writes(found.writes),
         schema(found),
@@ -229,6 +221,19 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
 
 fn remark(name: &'static str, level: Level, words: String) -> Remark {
     Remark { name, level, words }
+}
+
+fn database(version: &str, round_trip: Duration) -> Remark {
+    let words = format!("PostgreSQL {version}, a round trip takes {:.1} ms", round_trip.as_secs_f64() * 1e3);
+    let major = version.split(|c: char| !c.is_ascii_digit()).next().and_then(|major| major.parse().ok());
+    match major.is_some_and(|major: u32| major < embedded::OLDEST_MAJOR) {
+        false => remark("database", Level::Fine, words),
+        true => {
+            let oldest = embedded::OLDEST_MAJOR;
+            let words = format!("{words}; versions before {oldest} are not tested with listen: upgrade the server");
+            remark("database", Level::Warning, words)
+        }
+    }
 }
 
 fn encoding(found: &str) -> Remark {
@@ -394,6 +399,15 @@ fn to_json(shard: Option<Shard>, remark: &Remark) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_older_than_the_oldest_tested_version_is_a_warning() {
+        let level = |version| database(version, Duration::ZERO).level;
+        assert_eq!(level("13.23"), Level::Warning);
+        assert_eq!(level("14.0"), Level::Fine);
+        assert_eq!(level("18.4 (Debian 18.4-1.pgdg130+1)"), Level::Fine);
+        assert_eq!(level("19devel"), Level::Fine);
+    }
 
     #[test]
     fn a_limit_of_open_files_that_is_too_small_for_the_connections_is_named() {

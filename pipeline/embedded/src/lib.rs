@@ -34,6 +34,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use error::{Error, FetchError};
+pub use programs::OLDEST_MAJOR;
 pub use running::Running;
 
 use places::Places;

@@ -8,8 +8,8 @@ use tokio::process::Command;
 use crate::owner::Owner;
 use crate::places::Places;
 
-/// The oldest major version that is still maintained, and so the oldest one we start.
-pub(crate) const OLDEST_MAJOR: u32 = 14;
+/// The oldest major version that the tests pass with, and so the oldest one we start.
+pub const OLDEST_MAJOR: u32 = 14;
 
 /// A directory with both `postgres` and `initdb`, which run.
 #[derive(Debug, Clone)]
