@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_told_from_what_is_only_not_preferred() {
+    fn accept_encoding_that_refuses_everything_is_recognized() {
         let refusals = ["*;q=0", "identity;q=0", "identity; Q=0.000, br", "gzip;q=0, *;q=0", "br, *;q=0"];
         for sent in [&refusals[..], &["gzip;q=2, identity;q=0", "gzip, GZIP;q=0, identity;q=0"]].concat() {
             assert!(refuses(sent), "{sent}");

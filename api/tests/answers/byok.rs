@@ -149,7 +149,7 @@ fn wait(job: &JobId) -> Handed {
 }
 
 #[tokio::test]
-async fn a_finalize_with_keys_is_leased_before_it_is_answered() {
+async fn byok_finalize_is_leased_before_the_answer() {
     let setup = Setup::open().await;
     let id = setup.deferred().await;
     assert_eq!(setup.handed(), [], "nothing runs before the finalize");
@@ -164,7 +164,7 @@ async fn a_finalize_with_keys_is_leased_before_it_is_answered() {
 }
 
 #[tokio::test]
-async fn what_is_in_progress_and_what_is_processed_again_run_with_the_keys_that_came() {
+async fn byok_process_in_progress_and_reprocess_use_the_request_keys() {
     let setup = Setup::open().await;
     let id = setup.deferred().await;
     assert_eq!(setup.ask("/v1/conversations", &json!({}), &[KEY]).await.status, 200);
@@ -182,7 +182,7 @@ async fn what_is_in_progress_and_what_is_processed_again_run_with_the_keys_that_
 }
 
 #[tokio::test]
-async fn a_client_that_hangs_up_leaves_no_lease_that_nobody_runs() {
+async fn byok_hang_up_leaves_no_lease_without_a_run() {
     let setup = Setup::open().await;
     let id = setup.deferred().await;
     let holder = setup.bench.database.hold_locks("select from conversations for update").await;
@@ -199,7 +199,7 @@ async fn a_client_that_hangs_up_leaves_no_lease_that_nobody_runs() {
 }
 
 #[tokio::test]
-async fn with_no_slot_free_the_job_is_parked_and_its_keys_wait() {
+async fn byok_without_a_free_slot_parks_the_job_and_queues_the_keys() {
     let setup = Setup::with(true, false, quick()).await;
     let id = setup.deferred().await;
     assert_eq!(setup.finalize(&id, &[KEY]).await.status, 200);
@@ -209,7 +209,7 @@ async fn with_no_slot_free_the_job_is_parked_and_its_keys_wait() {
 }
 
 #[tokio::test]
-async fn with_too_many_waiting_nothing_is_changed() {
+async fn byok_with_a_full_queue_changes_nothing() {
     let setup = Setup::with(false, false, quick()).await;
     let id = setup.deferred().await;
     let text = json!({ "text": "Buy milk." });
@@ -226,7 +226,7 @@ async fn with_too_many_waiting_nothing_is_changed() {
 }
 
 #[tokio::test]
-async fn a_marked_users_finalize_without_keys_is_parked_until_one_brings_them() {
+async fn byok_user_without_keys_is_parked_until_keys_arrive() {
     let setup = Setup::open().await;
     setup.mark().await;
     let id = setup.deferred().await;
@@ -240,7 +240,7 @@ async fn a_marked_users_finalize_without_keys_is_parked_until_one_brings_them() 
 }
 
 #[tokio::test]
-async fn keys_that_a_request_brings_bind_its_job_of_an_unmarked_user() {
+async fn byok_request_keys_bind_the_job_of_an_ordinary_user() {
     let setup = Setup::with(true, false, quick()).await;
     let made = setup.ask(&format!("{P}/conversations"), &json!({ "text": "Buy milk." }), &[KEY]).await;
     assert_eq!(made.body["status"], "processing");
@@ -251,7 +251,7 @@ async fn keys_that_a_request_brings_bind_its_job_of_an_unmarked_user() {
 }
 
 #[tokio::test]
-async fn a_repeat_of_a_create_with_keys_resumes_it_in_inline_mode_too() {
+async fn byok_repeated_create_resumes_the_job_in_inline_mode_too() {
     for finalize_enabled in [true, false] {
         let setup = Setup::with(true, true, Settings { finalize_enabled, ..quick() }).await;
         setup.mark().await;
@@ -282,7 +282,7 @@ async fn die(setup: &Setup, job: &JobId) {
 }
 
 #[tokio::test]
-async fn a_repeat_of_a_deferred_create_keeps_the_keys_that_it_brings() {
+async fn byok_repeated_deferred_create_passes_its_keys_on() {
     let path = format!("{P}/conversations/from-segments");
     let body = json!({ "transcript_segments": spoken(), "client_session_id": "s", "defer_processing": true });
     let setup = Setup::open().await;
@@ -306,7 +306,7 @@ async fn a_repeat_of_a_deferred_create_keeps_the_keys_that_it_brings() {
 }
 
 #[tokio::test]
-async fn where_no_more_keys_can_be_held_a_repeat_of_a_deferred_create_waits_for_them() {
+async fn byok_repeated_deferred_create_waits_while_the_queue_is_full() {
     let path = format!("{P}/conversations/from-segments");
     let body = json!({ "transcript_segments": spoken(), "client_session_id": "s", "defer_processing": true });
     let setup = Setup::with(false, false, quick()).await;
@@ -321,7 +321,7 @@ async fn where_no_more_keys_can_be_held_a_repeat_of_a_deferred_create_waits_for_
 }
 
 #[tokio::test]
-async fn a_repeat_under_a_name_hands_over_the_keys_that_it_brings() {
+async fn byok_replayed_idempotent_create_passes_its_keys_on() {
     let setup = Setup::with(true, false, quick()).await;
     for (path, body) in [
         (format!("{P}/conversations"), json!({ "text": "Buy milk." })),
@@ -349,7 +349,7 @@ async fn a_repeat_under_a_name_hands_over_the_keys_that_it_brings() {
 }
 
 #[tokio::test]
-async fn keys_change_nothing_of_what_is_done() {
+async fn byok_keys_do_not_change_completed_conversations() {
     let setup = Setup::open().await;
     let id = setup.deferred().await;
     setup.finalize(&id, &[]).await;
@@ -362,7 +362,7 @@ async fn keys_change_nothing_of_what_is_done() {
 }
 
 #[tokio::test]
-async fn a_header_that_holds_no_key_is_refused_and_not_repeated() {
+async fn byok_invalid_header_is_refused_without_repeating_it() {
     let setup = Setup::open().await;
     let id = setup.deferred().await;
     let body = json!({ "text": "Buy milk.", "transcript_segments": spoken() });

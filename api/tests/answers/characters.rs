@@ -144,7 +144,7 @@ async fn objects(bench: &Bench) -> HashMap<&'static str, String> {
 }
 
 #[tokio::test]
-async fn u0000_and_lone_surrogates_are_refused_in_every_string_of_every_body() {
+async fn u0000_and_lone_surrogates_are_422_in_every_body_string() {
     let bench = Bench::new().await;
     let routes = routes(&objects(&bench).await);
     assert!(routes.len() >= 20, "every creating and patching route");
@@ -173,7 +173,7 @@ async fn u0000_and_lone_surrogates_are_refused_in_every_string_of_every_body() {
 }
 
 #[tokio::test]
-async fn u0000_in_a_query_or_a_path_is_no_fault_of_ours() {
+async fn u0000_in_a_query_or_path_is_not_a_500() {
     let bench = Bench::new().await;
     let document = api::document(&api::Settings::default());
     for (pattern, operations) in document["paths"].as_object().unwrap() {

@@ -19,7 +19,7 @@ fn segments() -> Value {
 }
 
 #[tokio::test]
-async fn a_create_that_outlasts_its_wait_answers_processing_and_the_job_goes_on() {
+async fn create_over_its_wait_answers_processing_and_the_job_continues() {
     let bench = Bench::new().await;
     let answer = bench.post(&format!("{P}/conversations"), json!({ "text": " Buy milk. " })).await;
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -34,7 +34,7 @@ async fn a_create_that_outlasts_its_wait_answers_processing_and_the_job_goes_on(
 }
 
 #[tokio::test]
-async fn times_that_no_client_can_read_are_422_whether_they_were_sent_or_follow() {
+async fn create_with_unrepresentable_times_is_422() {
     let bench = Bench::new().await;
     let text = |times: Value| {
         ("conversations", json!({ "text": "x", "started_at": times[0], "finished_at": times[1] }))
@@ -61,7 +61,7 @@ async fn times_that_no_client_can_read_are_422_whether_they_were_sent_or_follow(
 }
 
 #[tokio::test]
-async fn a_create_answers_completed_as_soon_as_its_job_ends() {
+async fn create_answers_completed_when_its_job_ends() {
     let bench = Bench::with(Settings { create_wait: Duration::from_secs(20), ..quick() }).await;
     let path = format!("{P}/conversations");
     let create = bench.post(&path, json!({ "text": "Buy milk." }));
@@ -75,7 +75,7 @@ async fn a_create_answers_completed_as_soon_as_its_job_ends() {
 }
 
 #[tokio::test]
-async fn segments_are_kept_with_their_speakers() {
+async fn create_keeps_segments_with_their_speakers() {
     let bench = Bench::new().await;
     let body = json!({ "transcript_segments": segments(), "started_at": "2026-01-02T10:00:00Z" });
     let answer = bench.post(&format!("{P}/conversations/from-segments"), body).await;
@@ -94,7 +94,7 @@ async fn segments_are_kept_with_their_speakers() {
 }
 
 #[tokio::test]
-async fn two_creates_of_one_client_session_at_once_make_one_conversation_and_one_job() {
+async fn concurrent_creates_with_one_client_session_id_make_one_conversation() {
     let bench = Arc::new(Bench::new().await);
     let barrier = Arc::new(Barrier::new(2));
     let twins = [(); 2].map(|()| {
@@ -120,7 +120,7 @@ async fn two_creates_of_one_client_session_at_once_make_one_conversation_and_one
 }
 
 #[tokio::test]
-async fn a_repeat_after_a_delete_brings_nothing_back() {
+async fn repeated_create_after_a_delete_restores_nothing() {
     let bench = Bench::new().await;
     let path = format!("{P}/conversations/from-segments");
     let body = json!({ "transcript_segments": segments(), "client_session_id": "s-1" });
@@ -133,7 +133,7 @@ async fn a_repeat_after_a_delete_brings_nothing_back() {
 }
 
 #[tokio::test]
-async fn all_that_is_wrong_with_a_text_is_told_at_once() {
+async fn create_from_text_names_every_error() {
     let bench = Bench::new().await;
     let body = json!({ "text": "  ", "text_source": "fax", "started_at": "soon", "geolocation": { "latitude": 91 } });
     let answer = bench.post(&format!("{P}/conversations"), body).await;
@@ -151,7 +151,7 @@ async fn all_that_is_wrong_with_a_text_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn limits_and_the_order_of_times_are_kept() {
+async fn create_enforces_limits_and_time_order() {
     let bench = Bench::new().await;
     let path = format!("{P}/conversations/from-segments");
     let refused = [

@@ -14,7 +14,7 @@ pub(crate) fn parsed(text: &str) -> Value {
 }
 
 #[test]
-fn the_document_that_is_checked_in_is_the_one_that_the_code_makes() {
+fn checked_in_openapi_document_is_current() {
     let made = api::document(&api::Settings::default());
     assert!(
         parsed(CHECKED_IN) == made,
@@ -23,7 +23,7 @@ fn the_document_that_is_checked_in_is_the_one_that_the_code_makes() {
 }
 
 #[tokio::test]
-async fn the_service_serves_its_document_at_both_places_and_says_when_it_is_known() {
+async fn openapi_document_is_served_at_both_paths_with_an_etag() {
     let bench = Bench::new().await;
     for path in ["/openapi.json", "/v1/dev/openapi.json"] {
         let answer = bench.get(path).await;
@@ -36,7 +36,7 @@ async fn the_service_serves_its_document_at_both_places_and_says_when_it_is_know
 }
 
 #[tokio::test]
-async fn every_route_is_in_the_document_with_exactly_its_methods() {
+async fn openapi_document_has_every_route_with_its_methods() {
     let bench = Bench::new().await;
     let document = parsed(CHECKED_IN);
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -52,7 +52,7 @@ async fn every_route_is_in_the_document_with_exactly_its_methods() {
 }
 
 #[tokio::test]
-async fn every_operation_asks_for_the_key_and_the_scope_that_the_document_names() {
+async fn every_operation_enforces_its_documented_key_and_scope() {
     let bench = Bench::new().await;
     let document = parsed(CHECKED_IN);
     let mut asked = 0;
@@ -82,7 +82,7 @@ async fn every_operation_asks_for_the_key_and_the_scope_that_the_document_names(
 }
 
 #[test]
-fn what_takes_an_idempotency_key_takes_it_quoted_and_says_when_an_answer_was_given_before() {
+fn idempotent_routes_accept_quoted_keys_and_mark_replayed_answers() {
     let document = api::document(&api::Settings::default());
     let name =
         jsonschema::validator_for(&document["components"]["parameters"]["IdempotencyKey"]["schema"]).unwrap();

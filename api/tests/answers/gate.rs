@@ -50,7 +50,7 @@ const ROUTES: [(&str, &str, Scope); 34] = [
 ];
 
 #[tokio::test]
-async fn every_route_asks_who_calls_and_then_what_the_key_may_do_before_it_looks_at_the_body() {
+async fn authentication_and_scope_are_checked_before_the_body() {
     let bench = Bench::new().await;
     for (method, path, scope) in ROUTES {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
@@ -83,7 +83,7 @@ async fn every_route_asks_who_calls_and_then_what_the_key_may_do_before_it_looks
 }
 
 #[tokio::test]
-async fn a_key_with_a_typing_error_an_unknown_key_and_another_scheme_are_all_401() {
+async fn malformed_unknown_and_non_bearer_keys_are_401() {
     let bench = Bench::new().await;
     let mut typo = bench.key.clone();
     let last = if typo.pop() == Some('0') { '1' } else { '0' };
@@ -108,7 +108,7 @@ async fn a_key_with_a_typing_error_an_unknown_key_and_another_scheme_are_all_401
 }
 
 #[tokio::test]
-async fn unknown_paths_and_wrong_methods_are_told_as_fastapi_tells_them() {
+async fn unknown_paths_are_404_and_wrong_methods_405_as_in_fastapi() {
     let bench = Bench::new().await;
     let unknown = bench.get("/v1/dev/user/nothing").await;
     assert_eq!((unknown.status.as_u16(), &unknown.body), (404, &json!({ "detail": "Not Found" })));
@@ -118,7 +118,7 @@ async fn unknown_paths_and_wrong_methods_are_told_as_fastapi_tells_them() {
 }
 
 #[tokio::test]
-async fn a_body_over_four_mebibytes_is_413() {
+async fn body_over_4_mib_is_413() {
     let bench = Bench::new().await;
     let answer =
         bench.post(&format!("{P}/conversations"), json!({ "text": "x".repeat(4 * 1_024 * 1_024) })).await;
@@ -127,7 +127,7 @@ async fn a_body_over_four_mebibytes_is_413() {
 }
 
 #[tokio::test]
-async fn a_body_within_the_limit_is_read_and_one_that_breaks_off_is_400_with_a_name_or_without() {
+async fn body_that_breaks_off_is_400() {
     let bench = Bench::new().await;
     for name in [None, Some("n")] {
         let request = || {
@@ -146,7 +146,7 @@ async fn a_body_within_the_limit_is_read_and_one_that_breaks_off_is_400_with_a_n
 }
 
 #[tokio::test]
-async fn a_body_that_says_it_is_too_large_is_413_before_it_is_sent_and_after_who_asks() {
+async fn content_length_over_the_limit_is_413_after_authentication() {
     let bench = Bench::new().await;
     for (key, name, status) in
         [(bench.key.as_str(), None, 413), (&bench.key, Some("n"), 413), ("none", None, 401)]
@@ -167,7 +167,7 @@ async fn a_body_that_says_it_is_too_large_is_413_before_it_is_sent_and_after_who
 }
 
 #[tokio::test]
-async fn every_answer_carries_a_request_id_and_forbids_keeping_and_sniffing() {
+async fn responses_have_a_request_id_no_store_and_nosniff() {
     let bench = Bench::new().await;
     let request =
         |id: &str| Request::builder().uri("/nothing").header("x-request-id", id).body(Body::empty());
@@ -190,7 +190,7 @@ async fn every_answer_carries_a_request_id_and_forbids_keeping_and_sniffing() {
 }
 
 #[tokio::test]
-async fn a_key_that_asks_too_often_is_429_with_the_fields_that_say_when() {
+async fn rate_limited_key_is_429_with_rate_limit_headers() {
     let bench = Bench::with(Settings { rate_per_minute: 2, ..quick() }).await;
     for _ in 0..2 {
         assert_eq!(bench.get(&format!("{P}/folders")).await.status, 200);
@@ -204,7 +204,7 @@ async fn a_key_that_asks_too_often_is_429_with_the_fields_that_say_when() {
 }
 
 #[tokio::test]
-async fn all_keys_of_a_user_draw_on_one_quota_and_another_users_do_not() {
+async fn rate_limit_is_shared_by_a_users_keys_not_across_users() {
     let bench = Bench::with(Settings { rate_per_minute: 3, ..quick() }).await;
     let (minted, bob) = (bench.person("ann", Scope::ALL).await, bench.person("bob", Scope::ALL).await);
     let folders = format!("{P}/folders");
@@ -220,7 +220,7 @@ async fn all_keys_of_a_user_draw_on_one_quota_and_another_users_do_not() {
 }
 
 #[tokio::test]
-async fn every_answer_to_a_key_says_what_is_left_and_no_other_does() {
+async fn rate_limit_headers_are_on_every_authenticated_answer_only() {
     let bench = Bench::with(Settings { rate_per_minute: 9, ..quick() }).await;
     let poor = bench.person("ann", &[Scope::GoalsRead]).await;
     let me = bench.get("/v1/users/me").await;
@@ -253,7 +253,7 @@ async fn every_answer_to_a_key_says_what_is_left_and_no_other_does() {
 }
 
 #[tokio::test]
-async fn a_handler_that_panics_is_500_with_the_request_id_in_body_and_header() {
+async fn panicking_handler_is_500_with_the_request_id() {
     let mut bench = Bench::new().await;
     let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
     bench.app = api::router(bench.ledger.clone(), Arc::new(|_| panic!("a test")), quick(), metrics);
@@ -269,7 +269,7 @@ async fn a_handler_that_panics_is_500_with_the_request_id_in_body_and_header() {
 }
 
 #[tokio::test]
-async fn a_schema_that_is_not_there_yet_is_503_with_retry_after() {
+async fn missing_schema_is_503_with_retry_after() {
     let bench = Bench::new().await;
     bench.run("alter table goals rename to goals_of_tomorrow").await;
     let answer = bench.get(&format!("{P}/goals")).await;
@@ -279,7 +279,7 @@ async fn a_schema_that_is_not_there_yet_is_503_with_retry_after() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_away_is_503_with_retry_after() {
+async fn unavailable_database_is_503_with_retry_after() {
     let bench = Bench::new().await;
     bench.ledger.db().close().await;
     let answer = bench.get(&format!("{P}/folders")).await;
@@ -289,7 +289,7 @@ async fn a_database_that_is_away_is_503_with_retry_after() {
 }
 
 #[tokio::test]
-async fn a_migration_beneath_the_service_costs_a_client_one_repeat() {
+async fn migration_under_a_running_service_costs_one_retry() {
     let bench = Bench::new().await;
     let path = format!("{P}/conversations/nobodys");
     let delete = || bench.ask(&bench.key, Method::DELETE, &path, None);

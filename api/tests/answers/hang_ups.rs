@@ -48,7 +48,7 @@ fn count(list: &Value) -> usize {
 }
 
 #[tokio::test]
-async fn a_create_whose_client_hung_up_is_done_on_every_route() {
+async fn hang_up_during_create_still_completes_it_on_every_route() {
     for polls in [1, 2, 3] {
         let bench = Bench::new().await;
         for (path, body, list) in creates() {
@@ -60,7 +60,7 @@ async fn a_create_whose_client_hung_up_is_done_on_every_route() {
 }
 
 #[tokio::test]
-async fn a_change_or_deletion_whose_client_hung_up_is_done() {
+async fn hang_up_during_update_or_delete_still_completes_it() {
     let bench = Bench::new().await;
     let goal = json!({ "title": "Read", "target_value": 1 });
     for (list, new, change) in [
@@ -81,7 +81,7 @@ async fn a_change_or_deletion_whose_client_hung_up_is_done() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hundreds_of_hang_ups_undo_no_acknowledged_write_of_another_user() {
+async fn hang_ups_lose_no_acknowledged_write_of_another_user() {
     let bench = Arc::new(Bench::new().await);
     let writer = bench.person("bob", Scope::ALL).await;
     let hanging_up = tokio::spawn({

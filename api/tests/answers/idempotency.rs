@@ -53,7 +53,7 @@ pub(crate) fn creates() -> Vec<(String, Value, String)> {
 }
 
 #[tokio::test]
-async fn a_repeat_makes_nothing_new_and_gets_the_first_answer() {
+async fn idempotent_repeat_creates_nothing_and_returns_the_first_answer() {
     let bench = Bench::new().await;
     for (path, body, list) in creates() {
         let first = named(&bench, &path, "\"a name\"".replace(' ', "-").as_str(), &body).await;
@@ -74,7 +74,7 @@ async fn a_repeat_makes_nothing_new_and_gets_the_first_answer() {
 }
 
 #[tokio::test]
-async fn a_create_of_a_conversation_is_repeated_by_its_answer() {
+async fn idempotent_conversation_create_replays_its_answer() {
     let bench = Bench::new().await;
     let body = json!({ "text": "I will call the dentist." });
     let first = named(&bench, &format!("{P}/conversations"), "n1", &body).await;
@@ -87,7 +87,7 @@ async fn a_create_of_a_conversation_is_repeated_by_its_answer() {
 }
 
 #[tokio::test]
-async fn another_body_and_a_name_that_is_none_are_422_at_the_header() {
+async fn idempotency_key_with_another_body_or_invalid_is_422() {
     let bench = Bench::new().await;
     let path = format!("{P}/memories");
     assert_eq!(named(&bench, &path, "n", &json!({ "content": "one" })).await.status, 200);
@@ -102,7 +102,7 @@ async fn another_body_and_a_name_that_is_none_are_422_at_the_header() {
 }
 
 #[tokio::test]
-async fn a_request_that_made_nothing_holds_no_name() {
+async fn refused_request_releases_its_idempotency_key() {
     let bench = Bench::new().await;
     let path = format!("{P}/memories");
     assert_eq!(named(&bench, &path, "n", &json!({ "content": "" })).await.status, 422);
@@ -110,7 +110,7 @@ async fn a_request_that_made_nothing_holds_no_name() {
 }
 
 #[tokio::test]
-async fn of_many_at_once_one_creates_and_the_others_are_told_to_wait_or_get_its_answer() {
+async fn concurrent_idempotent_creates_make_one_and_others_are_409_or_replayed() {
     let bench = Bench::new().await;
     let path = format!("{P}/action-items");
     let body = json!({ "description": "once" });
@@ -129,7 +129,7 @@ async fn of_many_at_once_one_creates_and_the_others_are_told_to_wait_or_get_its_
 }
 
 #[tokio::test]
-async fn who_asks_comes_before_what_was_asked_also_for_a_repeat() {
+async fn idempotent_replay_checks_authentication_first() {
     let mut bench = Bench::new().await;
     let path = format!("{P}/memories");
     let body = json!({ "content": "one" });
@@ -141,7 +141,7 @@ async fn who_asks_comes_before_what_was_asked_also_for_a_repeat() {
 }
 
 #[tokio::test]
-async fn a_client_that_hangs_up_finds_what_came_of_its_request_and_not_that_it_may_still_run() {
+async fn idempotent_replay_after_a_hang_up_returns_the_result() {
     let settings =
         Settings { create_wait: Duration::from_secs(30), rate_per_minute: 0, ..Settings::default() };
     let bench = Arc::new(Bench::with(settings).await);

@@ -96,7 +96,7 @@ async fn hers(bench: &Bench, ids: &Ids) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_second_person_can_neither_see_nor_change_nor_guess_anything() {
+async fn other_users_can_neither_read_change_nor_guess_any_record() {
     let bench = Bench::new().await;
     let ids = furnish(&bench).await;
     let before = hers(&bench, &ids).await;
@@ -119,7 +119,7 @@ async fn a_second_person_can_neither_see_nor_change_nor_guess_anything() {
 }
 
 #[tokio::test]
-async fn nobody_without_a_key_gets_past_the_door() {
+async fn every_operation_without_a_key_is_401() {
     let bench = Bench::new().await;
     // The key of a browser's socket comes after its upgrade: `listen/doors.rs`.
     for (method, path, body) in operations().into_iter().filter(|(_, path, _)| path != "/v4/web/listen") {

@@ -27,7 +27,7 @@ fn creates(language: usize, label: usize) -> [(String, Value); 2] {
 }
 
 #[tokio::test]
-async fn every_text_that_is_only_carried_along_is_bounded() {
+async fn text_length_is_bounded_in_every_conversation_field() {
     let bench = Bench::new().await;
     let place = |field: &str| json!(["body", "geolocation", field]);
     let carried =
@@ -67,7 +67,7 @@ fn meeting(label: usize, link: usize, notes: usize) -> Value {
 }
 
 #[tokio::test]
-async fn every_text_of_a_meeting_is_bounded() {
+async fn text_length_is_bounded_in_every_meeting_field() {
     let bench = Bench::new().await;
     let segments = json!({
         "transcript_segments": [{ "text": "x", "start": 0, "end": 1 }], "defer_processing": true,

@@ -46,7 +46,7 @@ fn shown_again(first: &Answer) -> Value {
 }
 
 #[tokio::test]
-async fn a_repeat_after_a_crash_answers_with_what_the_first_one_made_on_every_route() {
+async fn idempotent_repeat_after_a_crash_returns_the_first_result_on_every_route() {
     let bench = Bench::new().await;
     for (path, body, list) in creates() {
         let first = named(&bench, &bench.key, &path, &body).await;
@@ -61,7 +61,7 @@ async fn a_repeat_after_a_crash_answers_with_what_the_first_one_made_on_every_ro
 }
 
 #[tokio::test]
-async fn a_repeat_after_a_crash_finds_the_conversation_as_it_is_by_now() {
+async fn idempotent_repeat_after_a_crash_shows_the_current_conversation() {
     let bench = Bench::new().await;
     let segments = json!({ "transcript_segments": [{ "text": "Buy milk.", "start": 0, "end": 1 }] });
     for (path, body) in [
@@ -92,7 +92,7 @@ async fn a_repeat_after_a_crash_finds_the_conversation_as_it_is_by_now() {
 }
 
 #[tokio::test]
-async fn what_was_deleted_meanwhile_is_not_made_again_by_a_repeat() {
+async fn idempotent_repeat_does_not_recreate_a_deleted_record() {
     let bench = Bench::new().await;
     let path = format!("{P}/memories");
     let body = json!({ "content": "one" });
@@ -106,7 +106,7 @@ async fn what_was_deleted_meanwhile_is_not_made_again_by_a_repeat() {
 }
 
 #[tokio::test]
-async fn what_was_deleted_is_forgotten_in_kept_answers_too() {
+async fn deleted_records_are_erased_from_stored_idempotent_answers() {
     let bench = Bench::new().await;
     let conversation = json!({ "text": "words of mine", "defer_processing": true });
     for (path, body) in [
@@ -135,7 +135,7 @@ async fn what_was_deleted_is_forgotten_in_kept_answers_too() {
 }
 
 #[tokio::test]
-async fn while_the_first_may_still_be_running_a_repeat_is_409_and_another_body_422() {
+async fn idempotent_repeat_during_the_first_is_409_and_another_body_422() {
     let bench = Bench::new().await;
     let path = format!("{P}/goals");
     let body = json!({ "title": "Read", "target_value": 3 });
@@ -149,7 +149,7 @@ async fn while_the_first_may_still_be_running_a_repeat_is_409_and_another_body_4
 }
 
 #[tokio::test]
-async fn a_name_is_its_owners_alone_and_free_again_after_a_day() {
+async fn idempotency_key_is_per_user_and_expires_after_a_day() {
     let bench = Bench::new().await;
     let path = format!("{P}/memories");
     let first = named(&bench, &bench.key, &path, &json!({ "content": "Ann's" })).await;
@@ -187,7 +187,7 @@ async fn at_once(bench: &Arc<Bench>, path: &str, bodies: Vec<Value>) -> Vec<Answ
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_bodies_under_one_name_at_once_one_is_taken_and_no_other_is_ever_answered_with_it() {
+async fn concurrent_bodies_under_one_idempotency_key_accept_one() {
     let bench = Arc::new(Bench::new().await);
     let path = format!("{P}/memories");
     let bodies: Vec<Value> = (0..8).map(|number| json!({ "content": format!("body {number}") })).collect();
@@ -204,7 +204,7 @@ async fn of_many_bodies_under_one_name_at_once_one_is_taken_and_no_other_is_ever
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_repeats_after_a_crash_all_get_what_the_first_one_made() {
+async fn concurrent_idempotent_repeats_after_a_crash_return_the_first_result() {
     let bench = Arc::new(Bench::new().await);
     let path = format!("{P}/action-items/batch");
     let body = json!({ "action_items": [{ "description": "one" }, { "description": "two" }] });

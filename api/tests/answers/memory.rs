@@ -72,7 +72,7 @@ async fn is_overloaded(response: Response) -> bool {
 }
 
 #[tokio::test]
-async fn unread_answers_of_one_user_are_bounded_and_other_users_are_served() {
+async fn memory_budget_bounds_unread_answers_per_user() {
     let (bench, registry) = bench().await;
     let bob = bench.person("bob", Scope::ALL).await;
     for user in ["ann", "bob"] {
@@ -114,7 +114,7 @@ async fn unread_answers_of_one_user_are_bounded_and_other_users_are_served() {
 }
 
 #[tokio::test]
-async fn pictures_for_which_there_is_no_room_are_not_loaded() {
+async fn memory_budget_refuses_pictures_before_loading_them() {
     let (bench, registry) = bench().await;
     say(&bench, "ann", 1, 40 * 1_024).await;
     bench
@@ -142,7 +142,7 @@ async fn pictures_for_which_there_is_no_room_are_not_loaded() {
 }
 
 #[tokio::test]
-async fn a_transcript_for_which_there_is_no_room_is_not_loaded() {
+async fn memory_budget_refuses_a_transcript_before_loading_it() {
     let (bench, registry) = bench().await;
     say(&bench, "ann", 2, 40 * 1_024).await;
     bench
@@ -175,7 +175,7 @@ async fn a_transcript_for_which_there_is_no_room_is_not_loaded() {
 }
 
 #[tokio::test]
-async fn all_users_together_hold_no_more_than_the_budget() {
+async fn memory_budget_bounds_all_users_together() {
     let (bench, registry) = bench().await;
     let mut answers = Vec::new();
     for user in ["u1", "u2", "u3", "u4", "u5"] {
@@ -192,7 +192,7 @@ async fn all_users_together_hold_no_more_than_the_budget() {
 }
 
 #[tokio::test]
-async fn a_page_that_one_user_may_never_hold_is_refused_before_it_is_loaded() {
+async fn memory_budget_refuses_a_page_over_the_users_share_with_422() {
     let (bench, _) = bench().await;
     say(&bench, "ann", 5, 60 * 1_024).await;
     let page = bench.get(&format!("{P}/conversations?include_transcript=true")).await;
@@ -204,7 +204,7 @@ async fn a_page_that_one_user_may_never_hold_is_refused_before_it_is_loaded() {
 }
 
 #[tokio::test]
-async fn a_large_answer_without_a_transcript_is_counted_too() {
+async fn memory_budget_counts_answers_without_transcripts() {
     let (bench, registry) = bench().await;
     bench
         .run(
@@ -246,7 +246,7 @@ fn unfinished(key: &str, sent: usize, named: bool, client: &watch::Sender<()>) -
 }
 
 #[tokio::test]
-async fn unfinished_bodies_of_one_user_are_bounded_and_other_users_are_served() {
+async fn memory_budget_bounds_unfinished_bodies_per_user() {
     let (bench, registry) = bench().await;
     let bob = bench.person("bob", Scope::ALL).await;
     for named in [false, true] {
@@ -275,7 +275,7 @@ async fn unfinished_bodies_of_one_user_are_bounded_and_other_users_are_served() 
 }
 
 #[tokio::test]
-async fn a_body_takes_memory_as_it_arrives_and_not_as_it_is_announced() {
+async fn memory_budget_counts_body_bytes_as_they_arrive() {
     let (bench, registry) = bench().await;
     let client = watch::Sender::new(());
     let mut waiting: FuturesUnordered<_> =
@@ -292,7 +292,7 @@ async fn a_body_takes_memory_as_it_arrives_and_not_as_it_is_announced() {
 }
 
 #[tokio::test]
-async fn a_body_of_more_values_than_one_user_may_hold_is_413() {
+async fn memory_budget_refuses_a_body_of_too_many_values_with_413() {
     let (bench, registry) = bench().await;
     let post = async |body: String| {
         let request = Request::post(format!("{P}/memories"))

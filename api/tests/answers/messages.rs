@@ -102,7 +102,7 @@ async fn stream_of(response: Response) -> String {
 }
 
 #[tokio::test]
-async fn a_message_is_answered_in_one_body_and_kept() {
+async fn chat_message_is_answered_in_one_body_and_stored() {
     let Talk { bench, .. } = talk().await;
     let answer = bench.send(for_json(&bench.key, &json!({"text": "add Call Tom"}))).await;
     assert_eq!(answer.status, StatusCode::OK);
@@ -120,7 +120,7 @@ async fn a_message_is_answered_in_one_body_and_kept() {
 }
 
 #[tokio::test]
-async fn a_turn_is_streamed_as_named_events() {
+async fn chat_turn_is_streamed_as_named_events() {
     let Talk { bench, .. } = talk().await;
     let response = bench.app.clone().oneshot(request(&bench.key, &json!({"text": "add x y"}))).await.unwrap();
     assert_eq!(response.headers()["content-type"], "text/event-stream");
@@ -134,7 +134,7 @@ async fn a_turn_is_streamed_as_named_events() {
 }
 
 #[tokio::test]
-async fn a_failure_is_an_event_and_a_kept_message() {
+async fn chat_failure_is_an_event_and_a_stored_message() {
     let Talk { bench, .. } = talk().await;
     let response = bench.app.clone().oneshot(request(&bench.key, &json!({"text": "break"}))).await.unwrap();
     let stream = stream_of(response).await;
@@ -145,7 +145,7 @@ async fn a_failure_is_an_event_and_a_kept_message() {
 }
 
 #[tokio::test]
-async fn a_thread_has_one_turn_at_a_time_and_a_repeat_begins_none() {
+async fn chat_has_one_turn_at_a_time_and_a_repeat_starts_none() {
     let Talk { bench, gate, .. } = talk().await;
     let app = bench.app.clone();
     let first = tokio::spawn(app.oneshot(for_json(&bench.key, &json!({"text": "wait", "id": "one"}))));
@@ -170,7 +170,7 @@ async fn a_thread_has_one_turn_at_a_time_and_a_repeat_begins_none() {
 }
 
 #[tokio::test]
-async fn a_turn_goes_on_when_its_client_hangs_up() {
+async fn chat_turn_continues_after_a_hang_up() {
     let Talk { bench, gate, .. } = talk().await;
     let response = bench.app.clone().oneshot(request(&bench.key, &json!({"text": "wait"}))).await.unwrap();
     drop(response);
@@ -185,7 +185,7 @@ async fn a_turn_goes_on_when_its_client_hangs_up() {
 }
 
 #[tokio::test]
-async fn a_turn_whose_process_is_gone_reads_as_failed_and_blocks_no_other() {
+async fn chat_turn_of_a_dead_process_reads_as_failed_and_blocks_no_other() {
     let Talk { bench, .. } = talk().await;
     let new = NewTurn {
         thread: "main".to_owned(),
@@ -235,7 +235,7 @@ async fn ask_and_expire_lease(talk: &Talk, asked: &Value) -> tokio::task::JoinHa
 }
 
 #[tokio::test]
-async fn a_reply_that_is_kept_after_it_read_as_interrupted_takes_that_errors_place() {
+async fn chat_late_reply_replaces_its_interrupted_error() {
     let talk = talk().await;
     let asked = json!({"text": "wait", "id": "one"});
     let first = ask_and_expire_lease(&talk, &asked).await;
@@ -257,7 +257,7 @@ async fn a_reply_that_is_kept_after_it_read_as_interrupted_takes_that_errors_pla
 }
 
 #[tokio::test]
-async fn a_turn_that_read_as_interrupted_changes_nothing_any_more() {
+async fn chat_interrupted_turn_writes_nothing_more() {
     let talk = talk().await;
     let first = ask_and_expire_lease(&talk, &json!({"text": "late Call Tom"})).await;
     talk.gate.add_permits(1);
@@ -271,7 +271,7 @@ async fn a_turn_that_read_as_interrupted_changes_nothing_any_more() {
 /// A process that is frozen for longer than the lease between its renewal and the tool is played by a trigger: what the first
 /// renewal writes is over at once.
 #[tokio::test]
-async fn a_turn_whose_lease_runs_out_before_its_tool_writes_changes_nothing() {
+async fn chat_turn_with_an_expired_lease_runs_no_writing_tool() {
     let talk = talk().await;
     talk.bench
         .run(
@@ -292,7 +292,7 @@ async fn a_turn_whose_lease_runs_out_before_its_tool_writes_changes_nothing() {
 }
 
 #[tokio::test]
-async fn an_engine_is_shown_what_was_said_before() {
+async fn chat_engine_receives_the_history() {
     let Talk { bench, seen, .. } = talk().await;
     for text in ["one", "two"] {
         bench.send(for_json(&bench.key, &json!({"text": text}))).await;
@@ -301,7 +301,7 @@ async fn an_engine_is_shown_what_was_said_before() {
 }
 
 #[tokio::test]
-async fn the_history_is_paged_backwards() {
+async fn chat_history_is_paged_backwards() {
     let Talk { bench, .. } = talk().await;
     for text in ["one", "two"] {
         bench.send(for_json(&bench.key, &json!({"text": text}))).await;
@@ -319,7 +319,7 @@ async fn the_history_is_paged_backwards() {
 }
 
 #[tokio::test]
-async fn chats_are_their_users_own_and_tools_need_the_keys_scopes() {
+async fn chats_are_per_user_and_tools_need_the_keys_scopes() {
     let Talk { bench, .. } = talk().await;
     bench.send(for_json(&bench.key, &json!({"text": "hello"}))).await;
     let bob = bench.person("bob", &[Scope::ChatRead, Scope::ChatWrite]).await;
@@ -340,7 +340,7 @@ async fn chats_are_their_users_own_and_tools_need_the_keys_scopes() {
 }
 
 #[tokio::test]
-async fn a_message_has_bounds() {
+async fn chat_message_length_is_bounded() {
     let Talk { bench, .. } = talk().await;
     for body in [
         json!({}),

@@ -10,7 +10,7 @@ use tower::ServiceExt;
 use crate::bench::{Bench, P};
 
 #[tokio::test]
-async fn an_error_has_its_code_beside_fastapis_detail() {
+async fn errors_have_a_code_beside_fastapis_detail() {
     let bench = Bench::new().await;
     let hook = json!({ "url": "https://example.org" });
     assert_eq!(bench.post(&format!("{P}/webhooks"), hook.clone()).await.status, 200);
@@ -30,7 +30,7 @@ async fn an_error_has_its_code_beside_fastapis_detail() {
 }
 
 #[tokio::test]
-async fn the_body_of_a_refusal_is_whole_and_its_id_is_the_clients_own() {
+async fn errors_repeat_the_clients_request_id() {
     let bench = Bench::new().await;
     let request = Request::builder().uri("/nothing").header("x-request-id", "mine-1");
     let answer = bench.app.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
@@ -48,7 +48,7 @@ async fn the_body_of_a_refusal_is_whole_and_its_id_is_the_clients_own() {
 }
 
 #[tokio::test]
-async fn every_code_of_the_document_is_explained_where_its_url_leads() {
+async fn error_doc_urls_resolve() {
     let bench = Bench::new().await;
     let request = Request::builder().uri("/docs/errors").body(Body::empty()).unwrap();
     let page = bench.app.clone().oneshot(request).await.unwrap();
@@ -63,7 +63,7 @@ async fn every_code_of_the_document_is_explained_where_its_url_leads() {
 }
 
 #[tokio::test]
-async fn the_root_leads_a_browser_to_the_documents_and_a_program_nowhere() {
+async fn root_redirects_browsers_to_the_docs() {
     let bench = Bench::new().await;
     for (accept, status) in
         [("text/html,application/xhtml+xml,*/*;q=0.8", 307), ("application/json", 404), ("*/*", 404)]

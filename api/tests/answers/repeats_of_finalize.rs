@@ -41,7 +41,7 @@ async fn job(bench: &Bench, id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_repeat_of_finalize_admits_nothing_and_shows_the_conversation_as_it_is_now() {
+async fn idempotent_finalize_admits_once_and_shows_the_current_conversation() {
     let bench = Bench::new().await;
     let id = deferred(&bench, "Buy milk.").await;
     let path = format!("/v1/conversations/{id}/finalize");
@@ -65,7 +65,7 @@ async fn a_repeat_of_finalize_admits_nothing_and_shows_the_conversation_as_it_is
 }
 
 #[tokio::test]
-async fn a_repeat_of_process_in_progress_does_not_end_the_next_conversation() {
+async fn idempotent_process_in_progress_does_not_end_the_next_conversation() {
     let bench = Bench::new().await;
     let older = deferred(&bench, "One.").await;
     let newer = deferred(&bench, "Two.").await;
@@ -84,7 +84,7 @@ async fn a_repeat_of_process_in_progress_does_not_end_the_next_conversation() {
 }
 
 #[tokio::test]
-async fn a_repeat_of_reprocess_makes_no_second_revision_also_when_the_first_one_is_done() {
+async fn idempotent_reprocess_makes_one_revision_also_after_completion() {
     let bench = Bench::new().await;
     let id = completed(&bench).await;
     let path = format!("/v1/conversations/{id}/reprocess");
@@ -102,7 +102,7 @@ async fn a_repeat_of_reprocess_makes_no_second_revision_also_when_the_first_one_
 }
 
 #[tokio::test]
-async fn what_is_refused_holds_no_key() {
+async fn refused_finalize_releases_its_idempotency_key() {
     let bench = Bench::new().await;
     let open = deferred(&bench, "One.").await;
     let reprocess = format!("/v1/conversations/{open}/reprocess");
@@ -119,7 +119,7 @@ async fn what_is_refused_holds_no_key() {
 }
 
 #[tokio::test]
-async fn of_many_at_once_under_one_key_one_admits() {
+async fn concurrent_finalizes_under_one_idempotency_key_admit_one() {
     let bench = Bench::new().await;
     let id = deferred(&bench, "One.").await;
     let path = format!("/v1/conversations/{id}/finalize");

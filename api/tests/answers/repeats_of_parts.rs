@@ -55,7 +55,7 @@ async fn parts(bench: &Bench, list: &str, pointer: &str) -> usize {
 }
 
 #[tokio::test]
-async fn a_repeat_adds_nothing_also_when_its_first_answer_was_lost() {
+async fn idempotent_append_and_webhook_test_act_once_after_a_lost_answer() {
     let bench = Bench::new().await;
     for (path, _, body, list, pointer) in routes(&bench).await {
         let first = named(&bench, &path, &body).await;
@@ -77,7 +77,7 @@ async fn a_repeat_adds_nothing_also_when_its_first_answer_was_lost() {
 }
 
 #[tokio::test]
-async fn one_name_for_two_of_them_is_422_and_is_never_answered_with_the_others() {
+async fn idempotency_key_reused_for_another_id_in_the_path_is_422() {
     let bench = Bench::new().await;
     for (path, other, body, ..) in routes(&bench).await {
         assert_eq!(named(&bench, &path, &body).await.status, 200);
@@ -88,7 +88,7 @@ async fn one_name_for_two_of_them_is_422_and_is_never_answered_with_the_others()
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_404_and_holds_no_name() {
+async fn append_and_webhook_test_of_a_missing_id_are_404_and_release_the_key() {
     let bench = Bench::new().await;
     for (path, _, body, ..) in routes(&bench).await {
         let last = path.rsplit_once('/').unwrap().1;

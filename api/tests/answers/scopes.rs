@@ -14,7 +14,7 @@ fn demanded(document: &Value, method: &Method, path: &str) -> Option<String> {
 }
 
 #[tokio::test]
-async fn the_scope_that_a_route_names_opens_it_and_no_other_does() {
+async fn each_route_is_opened_by_its_documented_scope_only() {
     let bench = Bench::new().await;
     let document = parsed(CHECKED_IN);
     for scope in Scope::ALL {

@@ -53,7 +53,7 @@ async fn whose(app: &Router, key: &str) -> (StatusCode, Value) {
 }
 
 #[tokio::test]
-async fn a_key_leads_to_its_user_whether_it_says_the_shard_or_not() {
+async fn key_routes_to_its_users_shard_with_or_without_a_shard_digit() {
     let (_database, shards) = four_shards().await;
     let app = service(shards.clone(), quick());
     for user in users(&shards) {
@@ -75,7 +75,7 @@ async fn a_key_leads_to_its_user_whether_it_says_the_shard_or_not() {
 }
 
 #[tokio::test]
-async fn a_key_that_nobody_knows_is_refused_wherever_it_says_that_it_belongs() {
+async fn unknown_key_is_401_whatever_shard_it_names() {
     let (_database, shards) = four_shards().await;
     let app = service(shards.clone(), quick());
     for said in [Shard::default(), Shard { number: 3, of: 4 }, Shard { number: 700, of: 1_024 }] {
@@ -86,7 +86,7 @@ async fn a_key_that_nobody_knows_is_refused_wherever_it_says_that_it_belongs() {
 }
 
 #[tokio::test]
-async fn a_shard_that_is_away_is_away_for_its_own_users_and_for_keys_that_may_be_its() {
+async fn unavailable_shard_is_503_for_its_own_users_only() {
     let (_database, shards) = four_shards().await;
     let app = service(shards.clone(), quick());
     let mut keys = Vec::new();

@@ -15,7 +15,7 @@ use crate::bench::{Bench, CONNECTIONS, P, few_connections, quick};
 const A_WHILE: Duration = Duration::from_millis(1_100);
 
 #[tokio::test]
-async fn clients_that_hang_up_on_a_silent_database_leave_no_session_behind() {
+async fn hang_ups_on_a_silent_database_leave_no_session_behind() {
     let database = TestDatabase::new().await;
     let (wall, through) = Wall::between(&database.options());
     let ledger = Ledger::new(through, few_connections());
@@ -48,7 +48,7 @@ const NONE_NEW: &str = "do $$ begin assert not exists (select pid, backend_start
     'a session was opened'; end $$";
 
 #[tokio::test]
-async fn a_client_that_breaks_its_body_off_costs_no_session() {
+async fn broken_off_request_body_holds_no_database_session() {
     let database = TestDatabase::new().await;
     let ledger = Ledger::new(database.options().application_name("service"), few_connections());
     let bench = Arc::new(Bench::over(database, ledger, quick()).await);

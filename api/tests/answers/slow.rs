@@ -24,7 +24,7 @@ fn impatient() -> Settings {
 }
 
 #[tokio::test]
-async fn a_body_that_never_ends_is_408_whatever_reads_it() {
+async fn body_that_never_ends_is_408_on_every_reader() {
     let bench = Bench::with(impatient()).await;
     for name in [None, Some("n")] {
         let mut request = Request::post(format!("{P}/memories"))
@@ -42,7 +42,7 @@ async fn a_body_that_never_ends_is_408_whatever_reads_it() {
 }
 
 #[tokio::test]
-async fn a_client_that_stops_in_its_body_is_answered_and_hung_up_on() {
+async fn stalled_body_is_answered_and_its_connection_closed() {
     let bench = Bench::with(impatient()).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -63,7 +63,7 @@ async fn a_client_that_stops_in_its_body_is_answered_and_hung_up_on() {
 }
 
 #[tokio::test]
-async fn a_server_of_an_app_may_take_longer_than_a_database() {
+async fn app_server_calls_may_take_longer_than_database_calls() {
     let servers = apps::Servers::new();
     let settings = Settings { database_wait: Duration::from_secs(2), ..apps::settings(&servers) };
     let bench = Bench::with(settings).await;

@@ -19,7 +19,7 @@ async fn shown(bench: &Bench, conversation: &str, field: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_speakers_number_that_was_sent_is_kept_by_a_create_and_by_an_append() {
+async fn sent_speaker_number_is_kept_by_create_and_append() {
     let bench = Bench::new().await;
     let said = json!([
         { "text": "a", "start": 0, "end": 1, "speaker_id": 3 },
@@ -39,7 +39,7 @@ async fn a_speakers_number_that_was_sent_is_kept_by_a_create_and_by_an_append() 
 }
 
 #[tokio::test]
-async fn of_segments_with_one_id_in_a_create_the_first_is_kept() {
+async fn create_with_duplicate_segment_ids_keeps_the_first() {
     let bench = Bench::new().await;
     let said = |text: &str, id: Value, end: u32| json!({ "text": text, "id": id, "start": 0, "end": end });
     let segments = json!([
@@ -65,7 +65,7 @@ async fn of_segments_with_one_id_in_a_create_the_first_is_kept() {
 }
 
 #[tokio::test]
-async fn an_append_that_ends_after_the_last_year_that_clients_can_read_is_422_and_stores_nothing() {
+async fn append_beyond_the_last_representable_time_is_422() {
     let bench = Bench::new().await;
     let said = |end: u32| json!([{ "text": "x", "start": 0, "end": end }]);
     let body = json!({ "transcript_segments": said(1), "started_at": "9999-12-31T23:00:00Z", "defer_processing": true });

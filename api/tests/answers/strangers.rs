@@ -26,7 +26,7 @@ async fn get(bench: &Bench, key: &str, path: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_session_id_belongs_to_whoever_sent_it() {
+async fn client_session_id_is_per_user() {
     let bench = Bench::new().await;
     let bob = bench.person("bob", api::Scope::ALL).await;
     let (anns, bobs) =
@@ -36,7 +36,7 @@ async fn a_session_id_belongs_to_whoever_sent_it() {
 }
 
 #[tokio::test]
-async fn anothers_person_names_nobody_and_anothers_folder_files_nothing() {
+async fn other_users_person_and_folder_ids_have_no_effect_in_bodies() {
     let bench = Bench::new().await;
     let bob = bench.person("bob", api::Scope::ALL).await;
     let tom = bench.post("/v1/users/me/people", json!({ "name": "Tom" })).await;
@@ -61,7 +61,7 @@ async fn anothers_person_names_nobody_and_anothers_folder_files_nothing() {
 }
 
 #[tokio::test]
-async fn anothers_ids_filter_nothing_in_and_anothers_tag_says_nothing() {
+async fn other_users_ids_match_nothing_in_filters_and_if_none_match() {
     let mut bench = Bench::new().await;
     let bob = bench.person("bob", api::Scope::ALL).await;
     let anns = create(&bench, &bench.key, spoken(None)).await;
@@ -83,7 +83,7 @@ async fn anothers_ids_filter_nothing_in_and_anothers_tag_says_nothing() {
 }
 
 #[tokio::test]
-async fn a_delivery_is_found_under_its_own_endpoint_alone() {
+async fn delivery_is_reachable_under_its_own_endpoint_only() {
     let bench = Bench::new().await;
     let hook = json!({ "url": "https://example.org/hook" });
     let anns = bench.post(&format!("{P}/webhooks"), hook.clone()).await.body["id"].clone();

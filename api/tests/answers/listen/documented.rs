@@ -15,7 +15,7 @@ fn schema(document: &Value, name: &str) -> jsonschema::Validator {
 }
 
 #[tokio::test]
-async fn the_frames_of_a_session_are_those_of_the_document() {
+async fn asyncapi_document_describes_the_frames_that_are_sent() {
     let setup = Setup::new().await;
     let served = setup.bench.get("/asyncapi.json").await;
     assert_eq!((served.status.as_u16(), served.header("content-type")), (200, "application/json"));
@@ -43,7 +43,7 @@ async fn the_frames_of_a_session_are_those_of_the_document() {
 }
 
 #[tokio::test]
-async fn every_reference_of_the_document_leads_somewhere() {
+async fn asyncapi_references_resolve() {
     let document = Setup::new().await.bench.get("/asyncapi.json").await.body;
     let text = document.to_string();
     let references: Vec<&str> =

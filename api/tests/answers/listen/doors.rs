@@ -8,7 +8,7 @@ use super::line::{Line, Setup, serve};
 use crate::bench::{four_shards, person_in, quick, service};
 
 #[tokio::test]
-async fn everything_that_is_wrong_is_said_before_the_upgrade() {
+async fn live_upgrade_is_refused_with_every_error() {
     let setup = Setup::new().await;
     let key = setup.bench.key.clone();
     assert_eq!(setup.refusal("lsk_wrong", "uid=ann").await.0, 401);
@@ -28,7 +28,7 @@ async fn everything_that_is_wrong_is_said_before_the_upgrade() {
 }
 
 #[tokio::test]
-async fn a_session_says_how_far_it_is_and_that_nothing_recognizes_speech() {
+async fn live_session_reports_its_start_up_and_a_missing_engine() {
     let setup = Setup::new().await;
     let mut line = setup.line("").await;
     let mut said = Vec::new();
@@ -44,7 +44,7 @@ async fn a_session_says_how_far_it_is_and_that_nothing_recognizes_speech() {
 }
 
 #[tokio::test]
-async fn sessions_are_bounded_for_a_user_and_for_the_process() {
+async fn live_sessions_are_limited_per_user_and_process() {
     let live = LiveSettings { sessions: 4, ..LiveSettings::default() };
     let setup = Setup::with(api::Settings { live, ..quick() }).await;
     let key = setup.bench.key.clone();
@@ -67,7 +67,7 @@ async fn sessions_are_bounded_for_a_user_and_for_the_process() {
 }
 
 #[tokio::test]
-async fn a_browsers_key_comes_in_its_first_message() {
+async fn live_browser_authenticates_in_its_first_message() {
     let setup = Setup::new().await;
     let path = "/v4/web/listen?uid=ann&custom_stt=enabled";
     let mut line = Line::open(setup.addr, path, None, &[]).await.unwrap();
@@ -92,7 +92,7 @@ async fn a_browsers_key_comes_in_its_first_message() {
 }
 
 #[tokio::test]
-async fn a_browsers_first_message_leads_to_the_shard_of_its_key() {
+async fn live_browser_message_routes_to_the_shard_of_its_key() {
     let (_database, shards) = four_shards().await;
     let addr = serve(service(shards.clone(), quick())).await;
     for user in ["user-0", "user-1", "user-2", "user-3", "user-4", "user-5"] {
@@ -111,7 +111,7 @@ async fn a_browsers_first_message_leads_to_the_shard_of_its_key() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_revoked_ends_its_sessions() {
+async fn live_sessions_end_when_their_key_is_revoked() {
     let every = std::time::Duration::from_millis(50);
     assert!(LiveSettings::default().key_checked_every < std::time::Duration::from_secs(60));
     let live = LiveSettings { key_checked_every: every, ..LiveSettings::default() };
@@ -125,7 +125,7 @@ async fn a_key_that_is_revoked_ends_its_sessions() {
 }
 
 #[tokio::test]
-async fn a_user_who_is_deleted_in_mid_session_is_not_kept() {
+async fn live_session_of_a_deleted_user_stores_nothing() {
     let setup = Setup::new().await;
     let mut line = setup.line("custom_stt=enabled").await.ready().await;
     line.say(&["First."], 0.0).await;
@@ -137,7 +137,7 @@ async fn a_user_who_is_deleted_in_mid_session_is_not_kept() {
 }
 
 #[tokio::test]
-async fn a_process_that_stops_says_so_and_the_next_one_resumes() {
+async fn live_shutdown_notifies_clients_and_another_process_resumes() {
     let setup = Setup::new().await;
     let live = LiveSettings::default();
     let (stop, hard) =

@@ -17,7 +17,7 @@ async fn until_none_is_left(setup: &Setup, sql: &'static str) {
 }
 
 #[tokio::test]
-async fn an_empty_stub_goes_with_its_socket_and_words_wait_for_their_timeout() {
+async fn live_empty_conversation_is_deleted_on_close_and_others_await_timeout() {
     let setup = Setup::new().await;
     let mut line = setup.line("custom_stt=enabled").await.ready().await;
     line.say(&["Kept."], 0.0).await;
@@ -33,7 +33,7 @@ async fn an_empty_stub_goes_with_its_socket_and_words_wait_for_their_timeout() {
 }
 
 #[tokio::test]
-async fn words_that_were_said_with_the_goodbye_are_stored() {
+async fn live_segments_sent_just_before_close_are_stored() {
     let setup = Setup::new().await;
     let mut line = setup.line("custom_stt=enabled").await.ready().await;
     line.say(&["One."], 0.0).await;
@@ -45,7 +45,7 @@ async fn words_that_were_said_with_the_goodbye_are_stored() {
 }
 
 #[tokio::test]
-async fn frames_over_the_limit_close_the_socket() {
+async fn live_frames_over_the_size_limit_close_the_socket() {
     let setup = Setup::new().await;
     let mut line = setup.line("custom_stt=enabled").await.ready().await;
     line.send_bytes(vec![0; 64 * 1_024 + 1]).await;
@@ -61,7 +61,7 @@ async fn frames_over_the_limit_close_the_socket() {
 }
 
 #[tokio::test]
-async fn a_picture_in_parts_is_stored_with_its_conversation_and_keeps_it() {
+async fn live_chunked_picture_is_stored_and_keeps_its_conversation() {
     use base64::{Engine, prelude::BASE64_STANDARD};
     let setup = Setup::new().await;
     let mut line = setup.line("").await.ready().await;

@@ -20,7 +20,7 @@ const CUT: &str = "select pg_terminate_backend(pid) from pg_stat_activity \
      where datname = current_database() and pid <> pg_backend_pid()";
 
 #[tokio::test]
-async fn a_database_that_drops_its_connections_loses_and_doubles_no_segment() {
+async fn live_database_disconnects_lose_or_double_no_segment() {
     let setup = Setup::new().await;
     let mut line = setup.line("custom_stt=enabled").await.ready().await;
     let said: Vec<String> = (0..12).map(|number| format!("This is line {number}.")).collect();
@@ -51,7 +51,7 @@ const PICTURES_REFUSED: [&str; 3] = [
 ];
 
 #[tokio::test]
-async fn a_picture_that_was_kept_back_until_its_conversation_was_over_goes_into_the_next_and_ends_none() {
+async fn live_delayed_picture_goes_into_the_next_conversation() {
     let setup = Setup::new().await;
     let mut line = setup.line("custom_stt=enabled").await.ready().await;
     line.say(&["First."], 0.0).await;
@@ -104,7 +104,7 @@ impl ByokPermit for Waiting {
 }
 
 #[tokio::test]
-async fn a_session_with_a_key_resumes_the_jobs_of_its_user_that_wait_for_one_and_no_other_users() {
+async fn live_byok_session_resumes_parked_jobs_of_its_user_only() {
     let waiting = Waiting::default();
     let setup = Setup::with(Settings { keyed: Arc::new(waiting.clone()), ..quick() }).await;
     setup.bench.run("update users set requires_byok = true").await;

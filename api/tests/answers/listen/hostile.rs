@@ -31,7 +31,7 @@ fn raise_open_files() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_sockets_at_once_are_all_answered_and_open_as_far_as_there_are_places() {
+async fn live_thousand_concurrent_sockets_are_answered_up_to_the_limit() {
     raise_open_files();
     let live = LiveSettings { sessions: PLACES, sessions_per_user: AT_ONCE, ..LiveSettings::default() };
     let setup = Setup::with(Settings { live, ..quick() }).await;
@@ -99,7 +99,7 @@ async fn narrow(bench: &Bench, device: &str) -> Line {
 }
 
 #[tokio::test]
-async fn a_client_that_never_reads_is_read_no_further_and_closed_and_keeps_nobody_waiting() {
+async fn live_client_that_never_reads_is_closed_and_blocks_no_other() {
     let patience = Duration::from_secs(2);
     let live = LiveSettings { frame_taken_within: patience, ..LiveSettings::default() };
     let setup = Setup::with(Settings { live, ..quick() }).await;
@@ -132,7 +132,7 @@ async fn a_client_that_never_reads_is_read_no_further_and_closed_and_keeps_nobod
 }
 
 #[tokio::test]
-async fn ten_megabytes_of_text_end_their_own_socket_alone() {
+async fn live_oversized_text_frame_ends_only_its_own_socket() {
     let setup = Setup::new().await;
     let mut other = setup.line("custom_stt=enabled&client_device_id=b").await.ready().await;
     for text in [json!({ "x": "w".repeat(10_000_000) }).to_string(), "[".repeat(10_000_000)] {
@@ -146,7 +146,7 @@ async fn ten_megabytes_of_text_end_their_own_socket_alone() {
 
 /// Every byte is a sample of raw audio; of Opus, a packet is one or is not, and 50 in a row that are none end the socket.
 #[tokio::test]
-async fn garbage_in_any_codec_ends_its_own_socket_at_most() {
+async fn live_garbage_in_any_codec_ends_only_its_own_socket() {
     let live = LiveSettings { sessions_per_user: 100, ..LiveSettings::default() };
     let setup = Setup::with(Settings { live, ..quick() }).await;
     let mut chance = StdRng::seed_from_u64(27);

@@ -8,7 +8,7 @@ use super::line::Setup;
 use crate::bench::P;
 
 #[tokio::test]
-async fn words_are_stored_shown_and_after_silence_processed() {
+async fn live_segments_are_stored_shown_and_processed_after_silence() {
     let setup = Setup::new().await;
     let mut line = setup.line("custom_stt=enabled&conversation_timeout=2&language=multi").await.ready().await;
     line.say(&["Buy milk", "and bread tomorrow."], 100.0).await;
@@ -49,7 +49,7 @@ async fn words_are_stored_shown_and_after_silence_processed() {
 }
 
 #[tokio::test]
-async fn a_conversation_is_ended_on_request_with_everything_that_was_said() {
+async fn live_end_request_processes_everything_sent_before() {
     let setup = Setup::new().await;
     let mut line = setup.line("custom_stt=enabled").await.ready().await;
     assert_eq!(setup.bench.post("/v1/conversations", json!({})).await.status, 404, "an empty stub is none");
@@ -80,7 +80,7 @@ async fn a_conversation_is_ended_on_request_with_everything_that_was_said() {
 }
 
 #[tokio::test]
-async fn two_requests_at_once_end_one_conversation() {
+async fn live_concurrent_end_requests_end_one_conversation() {
     let setup = Setup::new().await;
     let mut line = setup.line("custom_stt=enabled").await.ready().await;
     line.say(&["Only once."], 0.0).await;
@@ -99,7 +99,7 @@ async fn two_requests_at_once_end_one_conversation() {
 }
 
 #[tokio::test]
-async fn a_client_that_comes_back_goes_on_and_its_older_socket_is_closed() {
+async fn live_reconnect_resumes_and_closes_the_older_socket() {
     let setup = Setup::new().await;
     let mut old = setup.line("custom_stt=enabled&client_device_id=ios_1").await.ready().await;
     old.say(&["Before the tunnel."], 0.0).await;
@@ -119,7 +119,7 @@ async fn a_client_that_comes_back_goes_on_and_its_older_socket_is_closed() {
 }
 
 #[tokio::test]
-async fn two_recordings_with_ids_of_their_own_are_two_conversations_whether_or_not_a_device_is_named() {
+async fn live_client_conversation_ids_separate_recordings() {
     let setup = Setup::new().await;
     for (number, device) in ["", "&client_device_id=ios_1"].into_iter().enumerate() {
         let [one, two] = [1, 2].map(|which| format!("5a0a7b52-1d1c-4c1e-9d39-1d7a4a4f0{number}0{which}"));
@@ -138,7 +138,7 @@ async fn two_recordings_with_ids_of_their_own_are_two_conversations_whether_or_n
 }
 
 #[tokio::test]
-async fn segments_with_ids_of_the_clients_own_are_stored_once_however_often_they_are_sent() {
+async fn live_client_segment_ids_are_stored_once() {
     let setup = Setup::new().await;
     let said = |text: &str| {
         json!({ "type": "suggested_transcript", "stt_provider": "apple", "segments": [
@@ -158,7 +158,7 @@ async fn segments_with_ids_of_the_clients_own_are_stored_once_however_often_they
 }
 
 #[tokio::test]
-async fn a_line_that_is_repeated_after_its_conversation_ended_is_confirmed_and_stored_nowhere_else() {
+async fn live_segment_repeated_after_its_conversation_ended_is_only_confirmed() {
     let setup = Setup::new().await;
     let id = "5a0a7b52-1d1c-4c1e-9d39-1d7a4a4f0001";
     let said = json!({ "type": "suggested_transcript", "segments": [
@@ -179,7 +179,7 @@ async fn a_line_that_is_repeated_after_its_conversation_ended_is_confirmed_and_s
 }
 
 #[tokio::test]
-async fn frames_that_are_no_use_change_nothing() {
+async fn live_invalid_frames_change_nothing() {
     let setup = Setup::new().await;
     let mut line = setup.line("custom_stt=enabled").await.ready().await;
     for frame in [
@@ -217,7 +217,7 @@ async fn frames_that_are_no_use_change_nothing() {
 }
 
 #[tokio::test]
-async fn a_speaker_is_assigned_to_a_person_of_the_users_and_to_nobody_elses() {
+async fn live_speaker_is_assigned_to_own_people_only() {
     let setup = Setup::new().await;
     let made = setup.bench.post("/v1/users/me/people", json!({ "name": "Maria" })).await;
     let maria = made.body["id"].as_str().unwrap().to_owned();

@@ -7,7 +7,7 @@ use crate::fixture::{
 };
 
 #[test]
-fn an_admitted_job_is_enqueued_once() {
+fn admit_enqueues_the_job_once() {
     let step = Job::admit(admission(false), at(0));
     assert_eq!(step.effects, [Effect::Enqueue { at: at(0) }]);
     let job = step.job;
@@ -23,7 +23,7 @@ fn an_admitted_job_is_enqueued_once() {
 }
 
 #[test]
-fn an_admitted_job_that_requires_keys_is_parked_and_not_enqueued() {
+fn admit_parks_a_job_that_requires_keys() {
     let step = Job::admit(admission(true), at(0));
     assert_eq!(step.effects, []);
     assert_eq!(step.job.state, State::BlockedByok);
@@ -33,7 +33,7 @@ fn an_admitted_job_that_requires_keys_is_parked_and_not_enqueued() {
 }
 
 #[test]
-fn an_admission_whose_keys_found_a_slot_is_leased_in_the_same_moment() {
+fn admit_with_a_key_slot_is_claimed_at_once() {
     let admitted = Job::admit(admission(true), at(0)).job;
     let step = granted(&admitted, claim(1, true), 0);
     assert_eq!(step.effects, []);
@@ -43,21 +43,21 @@ fn an_admission_whose_keys_found_a_slot_is_leased_in_the_same_moment() {
 }
 
 #[test]
-fn each_origin_has_its_queue() {
+fn admit_origin_decides_the_queue() {
     assert_eq!(Origin::Finalize.queue(), Queue::Finalization);
     assert_eq!(Origin::Create.queue(), Queue::Creation);
     assert_eq!(Origin::Reprocess.queue(), Queue::Creation);
 }
 
 #[test]
-fn a_live_job_stands_in_the_way_of_another_admission() {
+fn admit_is_refused_while_another_job_is_live() {
     for job in [queued(), leased(), parked()] {
         assert_eq!(refused(&job, Command::Admit, 0), Refusal::LiveJob);
     }
 }
 
 #[test]
-fn a_terminal_job_stands_in_nobodys_way_and_is_left_as_it_is() {
+fn admit_ignores_terminal_jobs() {
     for job in [completed(), dead()] {
         let step = granted(&job, Command::Admit, 50);
         assert_eq!((step.job, step.effects), (job, vec![]));
@@ -65,7 +65,7 @@ fn a_terminal_job_stands_in_nobodys_way_and_is_left_as_it_is() {
 }
 
 #[test]
-fn the_fixture_has_one_job_of_each_state() {
+fn fixture_has_one_job_of_each_state() {
     let statuses = one_of_each().map(|job| job.state.status());
     assert_eq!(statuses, ["queued", "leased", "blocked_byok", "completed", "dead_letter"]);
 }

@@ -8,7 +8,7 @@ use crate::fixture::{
 };
 
 #[test]
-fn a_claim_of_a_queued_job_leases_it_under_the_next_epoch() {
+fn claim_leases_a_queued_job_under_the_next_epoch() {
     let step = granted(&queued(), claim(1, false), 10);
     assert_eq!(step.effects, []);
     let expected = Lease {
@@ -24,19 +24,19 @@ fn a_claim_of_a_queued_job_leases_it_under_the_next_epoch() {
 }
 
 #[test]
-fn a_claim_with_keys_of_a_job_that_needs_none_is_granted() {
+fn claim_with_keys_of_a_job_without_requirement_is_granted() {
     assert_eq!(lease(&granted(&queued(), claim(1, true), 0).job).epoch, Epoch(1));
 }
 
 #[test]
-fn a_claim_with_keys_wakes_a_parked_job() {
+fn claim_with_keys_resumes_a_parked_job() {
     let job = granted(&parked(), claim(1, true), 10).job;
     assert_eq!((lease(&job).ready_at, lease(&job).expires_at), (at(10), at(40)));
     assert_eq!(job.first_blocked_at, Some(at(0)), "parking again must not restart the clock");
 }
 
 #[test]
-fn an_expired_lease_is_taken_over_from_its_last_moment_and_counts_a_crash() {
+fn claim_of_an_expired_lease_takes_over_and_counts_a_crash() {
     assert_eq!(refused(&leased(), claim(1, false), 39), Refusal::LeaseHeld { until: at(40) });
     let step = granted(&leased(), claim(1, false), 40);
     assert_eq!(step.effects, [Effect::CountRetry]);
@@ -46,7 +46,7 @@ fn an_expired_lease_is_taken_over_from_its_last_moment_and_counts_a_crash() {
 }
 
 #[test]
-fn the_fifth_crash_found_by_a_claim_is_a_dead_letter_and_nothing_to_run() {
+fn claim_finding_the_fifth_crash_dead_letters_the_job() {
     let fourth = Job { crashes: 4, ..leased() };
     let step = granted(&fourth, claim(1, false), 40);
     assert_eq!(step.job.state, State::DeadLetter { code: FailureCode::PoisonCrash });
@@ -57,14 +57,14 @@ fn the_fifth_crash_found_by_a_claim_is_a_dead_letter_and_nothing_to_run() {
 }
 
 #[test]
-fn a_claim_forgets_what_a_reconcile_noted() {
+fn claim_clears_next_check_at() {
     let job = Job { next_check_at: Some(at(5)), ..queued() };
     let job = granted(&job, claim(1, false), 10).job;
     assert_eq!(job.next_check_at, None);
 }
 
 #[test]
-fn a_claim_of_another_generation_is_refused_whatever_the_state() {
+fn claim_of_a_stale_generation_is_refused_in_every_state() {
     let dispatched_again = granted(&queued(), reconcile(false), 300).job;
     for job in [queued(), dispatched_again, leased(), parked(), completed(), dead()] {
         let Generation(now) = job.generation;
@@ -74,7 +74,7 @@ fn a_claim_of_another_generation_is_refused_whatever_the_state() {
 }
 
 #[test]
-fn a_claim_of_a_terminal_job_finds_it_at_rest() {
+fn claim_of_a_terminal_job_is_refused() {
     for job in [completed(), dead()] {
         assert_eq!(refused(&job, claim(1, true), 600), Refusal::AtRest);
     }
@@ -83,13 +83,13 @@ fn a_claim_of_a_terminal_job_finds_it_at_rest() {
 }
 
 #[test]
-fn a_held_lease_is_told_before_missing_keys() {
+fn claim_refusal_held_lease_precedes_missing_keys() {
     assert_eq!(refused(&keyed(), claim(1, false), 20), Refusal::LeaseHeld { until: at(40) });
     assert_eq!(refused(&keyed(), claim(1, true), 20), Refusal::LeaseHeld { until: at(40) });
 }
 
 #[test]
-fn no_claim_without_keys_gets_a_job_that_requires_them() {
+fn claim_without_keys_is_refused_for_a_job_that_requires_them() {
     assert_eq!(refused(&parked(), claim(1, false), 20), Refusal::Blocked);
     assert_eq!(refused(&keyed(), claim(1, false), 40), Refusal::Blocked, "not even an expired lease");
     let marked = granted(&leased(), Command::RequireKeys, 20).job;
@@ -98,14 +98,14 @@ fn no_claim_without_keys_gets_a_job_that_requires_them() {
 }
 
 #[test]
-fn missing_keys_are_told_before_a_back_off() {
+fn claim_refusal_missing_keys_precedes_back_off() {
     let impossible = Job { requires_keys: true, state: State::Queued { ready_at: at(90) }, ..queued() };
     assert_eq!(refused(&impossible, claim(1, false), 20), Refusal::Blocked);
     assert_eq!(refused(&impossible, claim(1, true), 20), Refusal::NotYet { until: at(90) });
 }
 
 #[test]
-fn a_job_that_backs_off_is_not_claimed_before_its_moment() {
+fn claim_before_the_back_off_ends_is_refused() {
     let backing_off = granted(&leased(), fail(1, FailureCode::Internal), 20).job;
     assert_eq!(refused(&backing_off, claim(1, false), 49), Refusal::NotYet { until: at(50) });
     assert_eq!(refused(&backing_off, claim(1, true), 49), Refusal::NotYet { until: at(50) });
@@ -113,7 +113,7 @@ fn a_job_that_backs_off_is_not_claimed_before_its_moment() {
 }
 
 #[test]
-fn an_epoch_that_was_taken_over_can_do_nothing_more() {
+fn superseded_epoch_is_fenced() {
     let taken = granted(&leased(), claim(1, false), 40).job;
     for command in [renew(1), release(1, 0), crate::fixture::complete(1), fail(1, FailureCode::Internal)] {
         assert_eq!(refused(&taken, command, 41), Refusal::LeaseLost);

@@ -5,7 +5,7 @@ use job::{Effect, FailureCode, Job, Outcome};
 use crate::fixture::{admission, at, claim, complete, fail, granted, leased, queued, release};
 
 #[test]
-fn only_a_ring_asks_for_a_bell_and_says_when() {
+fn enqueue_is_the_only_effect_with_a_ready_at() {
     assert_eq!(Effect::Enqueue { at: at(7) }.ready_at(), Some(at(7)));
     let (outcome, code) = (Outcome::Kept, FailureCode::Internal);
     for effect in [
@@ -21,7 +21,7 @@ fn only_a_ring_asks_for_a_bell_and_says_when() {
 }
 
 #[test]
-fn a_step_that_queues_a_job_enqueues_it() {
+fn queued_state_always_has_an_enqueue_effect() {
     assert!(Job::admit(admission(false), at(0)).enqueues());
     assert!(granted(&leased(), release(1, 60), 20).enqueues());
     assert!(

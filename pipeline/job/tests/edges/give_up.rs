@@ -5,7 +5,7 @@ use job::{Command, FailureCode, Job, State};
 use crate::fixture::{claim, fail, funeral, granted, leased, parked, reconcile};
 
 #[test]
-fn every_way_into_a_dead_letter_carries_the_same_effects() {
+fn every_dead_letter_has_the_same_effects() {
     let worn = Job { crashes: 4, attempts: 4, ..leased() };
     let late = 14 * 24 * 3_600;
     let ways: [(Job, Command, i64, FailureCode); 5] = [

@@ -15,7 +15,7 @@ fn repeated(job: &Job, said: Command) -> bool {
 }
 
 #[test]
-fn the_end_of_a_run_is_heard_once_it_was_granted() {
+fn has_applied_recognizes_the_granted_end_of_a_run() {
     assert!(repeated(&leased(), complete(1)));
     assert!(repeated(&leased(), fail(1, CODE)));
     assert!(repeated(&leased(), fail(1, FailureCode::InvalidJob)));
@@ -25,7 +25,7 @@ fn the_end_of_a_run_is_heard_once_it_was_granted() {
 }
 
 #[test]
-fn nothing_is_heard_of_a_job_as_it_came() {
+fn has_applied_is_false_for_unchanged_jobs() {
     for job in one_of_each().into_iter().filter(|job| !job.state.is_terminal()) {
         for said in [complete(1), fail(1, CODE), park(1), renew(1), release(1, 0), replay()] {
             assert!(!job.has_heard(&said), "{said:?} of {job:?}");
@@ -34,7 +34,7 @@ fn nothing_is_heard_of_a_job_as_it_came() {
 }
 
 #[test]
-fn another_claims_end_is_not_heard() {
+fn has_applied_is_false_for_another_claims_end() {
     let again = granted(&leased(), claim(1, false), 41).job;
     for (said, mine) in [
         (complete(2), complete(1)),
@@ -48,7 +48,7 @@ fn another_claims_end_is_not_heard() {
 }
 
 #[test]
-fn another_end_than_the_one_that_was_said_is_not_heard() {
+fn has_applied_is_false_for_a_different_end() {
     let completed = granted(&leased(), complete(1), 20).job;
     let discarded = Command::Complete { epoch: job::Epoch(1), outcome: Outcome::Discarded };
     assert!(!completed.has_heard(&discarded));
@@ -60,7 +60,7 @@ fn another_end_than_the_one_that_was_said_is_not_heard() {
 }
 
 #[test]
-fn a_lease_that_expired_or_a_replay_is_no_end_that_was_said() {
+fn has_applied_is_false_after_expiry_or_replay() {
     let failed_before = Job { last_code: Some(CODE), ..leased() };
     let crashed = granted(&failed_before, reconcile(false), 41).job;
     assert!(!crashed.has_heard(&fail(1, CODE)), "the watch has put it back");

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use job::{FailureCode, JobId, Origin, Outcome, Queue};
 
 #[test]
-fn a_job_id_is_the_same_for_ever() {
+fn job_id_is_stable() {
     // Computed apart, with another implementation of SHA-256.
     let known = [
         ("user", "conversation", 1, "fj_04f8996d3fb3d2ce76a6b7ee94a69eea5ae9caf8"),
@@ -21,7 +21,7 @@ fn a_job_id_is_the_same_for_ever() {
 }
 
 #[test]
-fn the_jobs_of_one_user_share_their_first_digits_and_nothing_else() {
+fn job_ids_of_a_user_share_only_their_prefix() {
     let (one, two) = (JobId::derive("user", "a", 1), JobId::derive("user", "b", 1));
     assert_eq!(one.as_str()[..11], two.as_str()[..11]);
     assert_ne!(one, two);
@@ -29,13 +29,13 @@ fn the_jobs_of_one_user_share_their_first_digits_and_nothing_else() {
 }
 
 #[test]
-fn no_two_triples_share_their_bytes() {
+fn job_id_input_is_unambiguous() {
     assert_ne!(JobId::derive("user", "a1", 1).as_str()[11..], JobId::derive("user", "a", 11).as_str()[11..]);
     assert_ne!(JobId::derive("ab", "c", 1).as_str()[11..], JobId::derive("a", "bc", 1).as_str()[11..]);
 }
 
 #[test]
-fn every_name_is_its_own_and_leads_back() {
+fn names_are_unique_and_parse_back() {
     for code in FailureCode::ALL {
         assert_eq!(FailureCode::from_name(code.as_str()), Some(*code));
     }

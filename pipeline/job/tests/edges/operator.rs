@@ -12,7 +12,7 @@ fn replay_when(superseded: bool, conversation_gone: bool, requires_keys: bool) -
 }
 
 #[test]
-fn a_replay_begins_anew_but_for_the_epoch() {
+fn replay_resets_everything_except_the_epoch() {
     let worn = Job {
         attempts: 5,
         crashes: 3,
@@ -37,7 +37,7 @@ fn a_replay_begins_anew_but_for_the_epoch() {
 }
 
 #[test]
-fn a_replayed_job_that_requires_keys_is_parked_and_its_days_begin_anew() {
+fn replay_parks_a_job_that_requires_keys_and_restarts_its_deadline() {
     let keyless = Job { requires_keys: true, first_blocked_at: Some(at(1)), ..dead() };
     let marked_since = (dead(), replay_when(false, false, true));
     for (job, command) in [(keyless, replay()), marked_since] {
@@ -50,7 +50,7 @@ fn a_replayed_job_that_requires_keys_is_parked_and_its_days_begin_anew() {
 }
 
 #[test]
-fn a_replay_makes_deliveries_and_holders_of_before_stale() {
+fn replay_makes_earlier_deliveries_and_leases_stale() {
     let replayed = granted(&dead(), replay(), 100).job;
     assert_eq!(refused(&replayed, claim(1, false), 100), Refusal::StaleGeneration);
     assert_eq!(refused(&replayed, complete(1), 100), Refusal::LeaseLost);
@@ -60,26 +60,26 @@ fn a_replay_makes_deliveries_and_holders_of_before_stale() {
 }
 
 #[test]
-fn only_a_dead_letter_is_replayed() {
+fn replay_is_refused_unless_dead_letter() {
     for job in [queued(), leased(), keyed(), completed()] {
         assert_eq!(refused(&job, replay_when(true, true, true), 100), Refusal::NotDead);
     }
 }
 
 #[test]
-fn a_replay_of_a_parked_job_is_refused_for_want_of_keys() {
+fn replay_of_a_parked_job_is_refused_for_missing_keys() {
     assert_eq!(refused(&parked(), replay_when(true, true, true), 100), Refusal::Blocked);
 }
 
 #[test]
-fn a_replay_yields_to_a_newer_revision_and_to_a_deletion_in_this_order() {
+fn replay_is_refused_after_a_newer_revision_then_a_deletion() {
     assert_eq!(refused(&dead(), replay_when(true, true, false), 100), Refusal::Superseded);
     assert_eq!(refused(&dead(), replay_when(true, false, false), 100), Refusal::Superseded);
     assert_eq!(refused(&dead(), replay_when(false, true, false), 100), Refusal::ConversationGone);
 }
 
 #[test]
-fn a_settled_dead_letter_stays_dead_and_keeps_the_moment() {
+fn discard_keeps_the_dead_letter_and_records_the_time() {
     let step = granted(&dead(), Command::Discard, 100);
     assert_eq!(step.job, Job { settled_at: Some(at(100)), ..dead() });
     assert_eq!(step.job.last_code, Some(FailureCode::InvalidJob));
@@ -89,7 +89,7 @@ fn a_settled_dead_letter_stays_dead_and_keeps_the_moment() {
 }
 
 #[test]
-fn only_a_dead_letter_is_settled() {
+fn discard_is_refused_unless_dead_letter() {
     for job in [queued(), leased(), parked(), completed()] {
         for command in [Command::Discard, Command::Supersede] {
             assert_eq!(refused(&job, command, 100), Refusal::NotDead);
@@ -98,14 +98,14 @@ fn only_a_dead_letter_is_settled() {
 }
 
 #[test]
-fn a_superseded_dead_letter_is_settled_without_an_operator() {
+fn superseded_dead_letter_is_discarded_without_an_operator() {
     let step = granted(&dead(), Command::Supersede, 100);
     assert_eq!((&step.job, step.effects.len()), (&Job { settled_at: Some(at(100)), ..dead() }, 0));
     assert_eq!(granted(&step.job, Command::Supersede, 200).job, step.job, "it keeps the moment");
 }
 
 #[test]
-fn run_now_ends_a_back_off_and_keeps_what_was_spent() {
+fn run_now_ends_a_back_off_and_keeps_its_attempts() {
     let failed = granted(&leased(), fail(1, FailureCode::ModelTimeout), 20).job;
     let step = granted(&failed, Command::RunNow, 25);
     assert_eq!(step.effects, [Effect::RecordAction, Effect::Enqueue { at: at(25) }]);
@@ -122,7 +122,7 @@ fn run_now_ends_a_back_off_and_keeps_what_was_spent() {
 }
 
 #[test]
-fn a_hurried_job_is_hurried_until_its_run_ends() {
+fn run_now_lasts_until_the_run_ends() {
     let released = granted(&leased(), release(1, 60), 20).job;
     let hurried = granted(&released, Command::RunNow, 30).job;
     let running = granted(&hurried, claim(2, false), 31).job;
@@ -143,7 +143,7 @@ fn a_hurried_job_is_hurried_until_its_run_ends() {
 }
 
 #[test]
-fn run_now_is_refused_where_there_is_no_wait_to_end() {
+fn run_now_is_refused_without_a_back_off() {
     for (job, refusal) in [
         (queued(), Refusal::Ready),
         (leased(), Refusal::LeaseHeld { until: at(40) }),
@@ -158,7 +158,7 @@ fn run_now_is_refused_where_there_is_no_wait_to_end() {
 }
 
 #[test]
-fn a_cancelled_job_is_a_settled_dead_letter_under_a_new_epoch() {
+fn cancel_makes_a_discarded_dead_letter_under_a_new_epoch() {
     let code = FailureCode::CancelledByOperator;
     for job in [queued(), leased(), parked(), keyed()] {
         let step = granted(&job, Command::Cancel, 30);
@@ -176,7 +176,7 @@ fn a_cancelled_job_is_a_settled_dead_letter_under_a_new_epoch() {
 }
 
 #[test]
-fn no_word_of_a_run_lands_after_a_cancellation() {
+fn cancel_fences_the_running_lease() {
     let cancelled = granted(&leased(), Command::Cancel, 15).job;
     let code = FailureCode::CancelledByOperator;
     for epoch in [1, 2] {
@@ -190,7 +190,7 @@ fn no_word_of_a_run_lands_after_a_cancellation() {
 }
 
 #[test]
-fn a_cancelled_job_can_be_replayed_and_one_at_rest_cannot_be_cancelled() {
+fn cancel_can_be_replayed_and_is_refused_for_terminal_jobs() {
     let cancelled = granted(&leased(), Command::Cancel, 15).job;
     let replayed = granted(&cancelled, replay(), 20).job;
     assert_eq!((replayed.state.status(), replayed.settled_at), ("queued", None));

@@ -13,7 +13,7 @@ fn crashed() -> Job {
 }
 
 #[test]
-fn a_late_holder_takes_back_its_crash_and_nothing_else() {
+fn prove_alive_takes_back_the_crash_only() {
     let taken_over = granted(&leased(), claim(1, false), 40).job;
     let parked_again = granted(&keyed(), reconcile(false), 40).job;
     for job in [crashed(), taken_over, parked_again] {
@@ -25,7 +25,7 @@ fn a_late_holder_takes_back_its_crash_and_nothing_else() {
 }
 
 #[test]
-fn a_late_holder_stays_fenced_after_its_proof() {
+fn prove_alive_leaves_the_late_holder_fenced() {
     let proven = granted(&granted(&leased(), claim(1, false), 40).job, prove_alive(1), 41).job;
     for command in [renew(1), release(1, 0), complete(1), fail(1, FailureCode::Internal)] {
         assert_eq!(refused(&proven, command, 42), Refusal::LeaseLost);
@@ -33,13 +33,13 @@ fn a_late_holder_stays_fenced_after_its_proof() {
 }
 
 #[test]
-fn a_crash_is_taken_back_once() {
+fn prove_alive_takes_a_crash_back_once() {
     let proven = granted(&crashed(), prove_alive(1), 41).job;
     assert_eq!(refused(&proven, prove_alive(1), 42), Refusal::LeaseLost);
 }
 
 #[test]
-fn only_the_claim_whose_crash_was_counted_last_proves_anything() {
+fn prove_alive_is_granted_to_the_last_crashed_claim_only() {
     let again = granted(&granted(&leased(), claim(1, false), 40).job, claim(1, false), 70).job;
     assert_eq!((again.crashes, again.crashed_epoch), (2, Some(Epoch(2))));
     assert_eq!(refused(&again, prove_alive(1), 71), Refusal::LeaseLost);
@@ -48,14 +48,14 @@ fn only_the_claim_whose_crash_was_counted_last_proves_anything() {
 }
 
 #[test]
-fn without_a_counted_crash_there_is_nothing_to_prove() {
+fn prove_alive_without_a_counted_crash_is_refused() {
     for job in [queued(), leased(), parked(), completed(), dead()] {
         assert_eq!(refused(&job, prove_alive(1), 20), Refusal::LeaseLost);
     }
 }
 
 #[test]
-fn a_terminal_job_is_not_changed_by_a_proof() {
+fn prove_alive_does_not_change_a_terminal_job() {
     let buried = granted(&Job { crashes: 4, ..leased() }, reconcile(false), 40).job;
     assert_eq!(buried.state, State::DeadLetter { code: FailureCode::PoisonCrash });
     assert_eq!(refused(&buried, prove_alive(1), 41), Refusal::LeaseLost);
@@ -64,7 +64,7 @@ fn a_terminal_job_is_not_changed_by_a_proof() {
 }
 
 #[test]
-fn a_replay_begins_without_the_crash_that_could_be_taken_back() {
+fn prove_alive_after_a_replay_is_refused() {
     let buried = granted(&Job { crashes: 4, ..leased() }, reconcile(false), 40).job;
     let replayed = granted(&buried, replay(), 50).job;
     assert_eq!((replayed.crashes, replayed.crashed_epoch), (0, None));
@@ -72,7 +72,7 @@ fn a_replay_begins_without_the_crash_that_could_be_taken_back() {
 }
 
 #[test]
-fn a_job_that_starves_every_process_is_given_up_in_the_end() {
+fn prove_alive_is_bounded_so_a_starving_job_dead_letters() {
     let mut job = queued();
     let mut now = 0;
     let mut runs = 0;

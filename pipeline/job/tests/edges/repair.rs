@@ -9,7 +9,7 @@ use crate::fixture::{
 const DAY: i64 = 24 * 3_600;
 
 #[test]
-fn a_stale_queued_job_is_dispatched_again_under_its_first_ready_at() {
+fn reconcile_dispatches_a_stale_job_again_with_its_first_ready_at() {
     assert_eq!(refused(&queued(), reconcile(false), 299), Refusal::NotDue);
     let step = granted(&queued(), reconcile(false), 300);
     assert_eq!(step.effects, [Effect::Enqueue { at: at(0) }]);
@@ -22,14 +22,14 @@ fn a_stale_queued_job_is_dispatched_again_under_its_first_ready_at() {
 }
 
 #[test]
-fn a_job_that_was_just_dispatched_again_is_not_due_at_once() {
+fn reconcile_does_not_repeat_a_recent_dispatch() {
     let dispatched = granted(&queued(), reconcile(false), 1_000).job;
     assert_eq!(refused(&dispatched, reconcile(false), 1_299), Refusal::NotDue);
     assert_eq!(granted(&dispatched, reconcile(false), 1_300).job.generation, Generation(3));
 }
 
 #[test]
-fn a_job_whose_task_waits_its_turn_is_checked_later() {
+fn reconcile_of_a_job_with_a_waiting_task_defers_the_check() {
     let step = granted(&queued(), reconcile(true), 300);
     assert_eq!(step.effects, []);
     assert_eq!(step.job, Job { next_check_at: Some(at(600)), ..queued() });
@@ -38,7 +38,7 @@ fn a_job_whose_task_waits_its_turn_is_checked_later() {
 }
 
 #[test]
-fn an_expired_lease_counts_a_crash_and_enqueues_under_the_first_ready_at() {
+fn reconcile_of_an_expired_lease_counts_a_crash_and_enqueues() {
     assert_eq!(refused(&leased(), reconcile(false), 39), Refusal::NotDue);
     for task_waiting in [false, true] {
         let step = granted(&leased(), reconcile(task_waiting), 40);
@@ -51,7 +51,7 @@ fn an_expired_lease_counts_a_crash_and_enqueues_under_the_first_ready_at() {
 }
 
 #[test]
-fn the_fifth_crash_found_by_the_lease_watch_is_a_dead_letter() {
+fn reconcile_finding_the_fifth_crash_dead_letters_the_job() {
     let step = granted(&Job { crashes: 4, ..leased() }, reconcile(false), 40);
     assert_eq!(step.job.state, State::DeadLetter { code: FailureCode::PoisonCrash });
     assert_eq!(step.effects, funeral(FailureCode::PoisonCrash));
@@ -60,7 +60,7 @@ fn the_fifth_crash_found_by_the_lease_watch_is_a_dead_letter() {
 }
 
 #[test]
-fn an_expired_lease_of_a_job_that_requires_keys_is_counted_and_parked() {
+fn reconcile_of_an_expired_lease_parks_a_job_that_requires_keys() {
     let step = granted(&keyed(), reconcile(false), 40);
     assert_eq!((&step.job.state, step.effects), (&State::BlockedByok, vec![Effect::CountRetry]));
     assert_eq!((step.job.crashes, step.job.generation, step.job.dispatch), (1, Generation(2), Dispatch(0)));
@@ -68,7 +68,7 @@ fn an_expired_lease_of_a_job_that_requires_keys_is_counted_and_parked() {
 }
 
 #[test]
-fn a_parked_job_is_given_up_fourteen_days_after_it_was_first_parked() {
+fn reconcile_gives_up_a_parked_job_after_fourteen_days() {
     assert_eq!(refused(&parked(), reconcile(false), 14 * DAY - 1), Refusal::NotDue);
     let step = granted(&parked(), reconcile(false), 14 * DAY);
     assert_eq!(step.job.state, State::DeadLetter { code: FailureCode::ByokSessionAbandoned });
@@ -84,14 +84,14 @@ fn parking_again_does_not_restart_the_fourteen_days() {
 }
 
 #[test]
-fn terminal_jobs_are_never_due() {
+fn reconcile_never_changes_terminal_jobs() {
     for job in [completed(), dead()] {
         assert_eq!(refused(&job, reconcile(false), 1_000 * DAY), Refusal::NotDue);
     }
 }
 
 #[test]
-fn any_other_edge_takes_back_the_look_of_a_reconcile() {
+fn other_transitions_clear_the_reconcilers_next_check_at() {
     let looked = granted(&queued(), reconcile(false), 300).job;
     assert!(looked.next_check_at.is_some());
     for command in [claim(2, false), Command::RequireKeys, Command::Withdraw] {

@@ -16,7 +16,7 @@ fn failed_with(job: &Job, retry_after: Option<i64>, jitter_permille: i32) -> Tim
 }
 
 #[test]
-fn a_completed_job_has_its_outcome_and_no_failure() {
+fn complete_sets_the_outcome_and_no_failure() {
     for outcome in [Outcome::Kept, Outcome::Discarded] {
         let stumbled = Job { last_code: Some(FailureCode::Internal), ..leased() };
         let step = granted(&stumbled, Command::Complete { epoch: Epoch(1), outcome }, 20);
@@ -26,13 +26,13 @@ fn a_completed_job_has_its_outcome_and_no_failure() {
 }
 
 #[test]
-fn the_holder_may_complete_after_its_lease_ran_out_while_nobody_took_over() {
+fn complete_after_lease_expiry_is_granted_without_a_take_over() {
     let step = granted(&leased(), complete(1), 5_000);
     assert_eq!(step.job.state, State::Completed { outcome: Outcome::Kept });
 }
 
 #[test]
-fn a_retryable_failure_spends_an_attempt_and_enqueues_after_the_back_off() {
+fn fail_retryable_spends_an_attempt_and_backs_off() {
     let step = granted(&leased(), fail(1, FailureCode::ModelTimeout), 20);
     assert_eq!(step.effects, [Effect::CountRetry, Effect::Enqueue { at: at(50) }]);
     assert_eq!(ready_at(&step.job), at(50));
@@ -42,7 +42,7 @@ fn a_retryable_failure_spends_an_attempt_and_enqueues_after_the_back_off() {
 }
 
 #[test]
-fn each_failure_waits_longer_than_the_one_before() {
+fn fail_back_off_grows_with_each_failure() {
     let patient = Policy { max_attempts: 9, ..policy() };
     let waits = [0, 1, 2, 3, 4, 5].map(|attempts| {
         let job = Job { attempts, ..leased() };
@@ -53,21 +53,21 @@ fn each_failure_waits_longer_than_the_one_before() {
 }
 
 #[test]
-fn jitter_moves_the_back_off_by_a_fifth_at_most() {
+fn fail_back_off_jitter_is_at_most_a_fifth() {
     for (jitter, expected) in [(0, 50), (200, 56), (-200, 44), (100, 53), (5_000, 56), (-5_000, 44)] {
         assert_eq!(failed_with(&leased(), None, jitter), at(expected), "jitter {jitter}");
     }
 }
 
 #[test]
-fn a_provider_that_asks_for_more_patience_gets_it() {
+fn fail_back_off_respects_a_longer_retry_after() {
     assert_eq!(failed_with(&leased(), Some(90), 0), at(110));
     assert_eq!(failed_with(&leased(), Some(29), 0), at(50), "but never less than the back-off");
     assert_eq!(failed_with(&leased(), Some(31), 200), at(56));
 }
 
 #[test]
-fn a_wait_beyond_the_end_of_time_is_no_panic() {
+fn fail_back_off_saturates_at_the_last_timestamp() {
     let command = Command::Fail {
         epoch: Epoch(1),
         code: FailureCode::ModelRateLimited,
@@ -78,7 +78,7 @@ fn a_wait_beyond_the_end_of_time_is_no_panic() {
 }
 
 #[test]
-fn every_code_is_retried_or_fatal_as_the_list_says() {
+fn fail_retries_or_dead_letters_each_code_as_listed() {
     use FailureCode::{
         DatabaseUnavailable, Internal, ModelMalformed, ModelRateLimited, ModelRejected, ModelTimeout,
         ModelUnavailable, RunTimeout, StageTimeout,
@@ -107,7 +107,7 @@ fn every_code_is_retried_or_fatal_as_the_list_says() {
 }
 
 #[test]
-fn the_fifth_failure_is_a_dead_letter() {
+fn fail_for_the_fifth_time_dead_letters_the_job() {
     let code = FailureCode::ModelTimeout;
     let fourth = granted(&Job { attempts: 3, ..leased() }, fail(1, code), 20);
     assert_eq!(fourth.job.state, State::Queued { ready_at: at(20 + 1_800) });
@@ -118,7 +118,7 @@ fn the_fifth_failure_is_a_dead_letter() {
 }
 
 #[test]
-fn crashes_and_attempts_do_not_eat_each_other() {
+fn crashes_and_attempts_are_counted_separately() {
     let crashed = Job { crashes: 4, ..leased() };
     assert_eq!(granted(&crashed, fail(1, FailureCode::Internal), 20).job.state.status(), "queued");
     let stumbled = Job { attempts: 4, ..leased() };
@@ -126,7 +126,7 @@ fn crashes_and_attempts_do_not_eat_each_other() {
 }
 
 #[test]
-fn a_failed_run_of_a_job_that_requires_keys_parks_it_without_a_bell() {
+fn fail_parks_a_job_that_requires_keys_without_enqueueing() {
     let step = granted(&keyed(), fail(1, FailureCode::ModelTimeout), 20);
     assert_eq!(step.job.state, State::BlockedByok);
     assert_eq!(step.effects, [Effect::CountRetry]);
@@ -136,7 +136,7 @@ fn a_failed_run_of_a_job_that_requires_keys_parks_it_without_a_bell() {
 }
 
 #[test]
-fn a_refused_key_parks_the_job_and_costs_no_attempt() {
+fn refused_key_parks_the_job_without_an_attempt() {
     let step = granted(&keyed(), park(1), 20);
     assert_eq!((&step.job.state, step.effects), (&State::BlockedByok, vec![]));
     assert_eq!((step.job.attempts, step.job.first_blocked_at), (0, Some(at(0))));
@@ -144,7 +144,7 @@ fn a_refused_key_parks_the_job_and_costs_no_attempt() {
 }
 
 #[test]
-fn a_refused_key_never_leads_to_the_services_own() {
+fn refused_key_never_falls_back_to_the_services_key() {
     let volunteered = granted(&crate::fixture::queued(), claim(1, true), 10).job;
     let parked = granted(&volunteered, park(1), 20).job;
     assert!(parked.requires_keys);

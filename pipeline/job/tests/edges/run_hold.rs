@@ -8,7 +8,7 @@ use crate::fixture::{
 };
 
 #[test]
-fn a_renewal_moves_the_expiry_and_nothing_else() {
+fn renew_moves_the_expiry_only() {
     let step = granted(&leased(), renew(1), 30);
     assert_eq!(step.effects, []);
     let mut expected = leased();
@@ -19,18 +19,18 @@ fn a_renewal_moves_the_expiry_and_nothing_else() {
 }
 
 #[test]
-fn a_renewal_never_shortens_the_lease() {
+fn renew_never_shortens_the_lease() {
     let renewed = granted(&leased(), renew(1), 30).job;
     assert_eq!(lease(&granted(&renewed, renew(1), 12).job).expires_at, at(60));
 }
 
 #[test]
-fn a_holder_may_renew_a_lease_that_ran_out_while_nobody_took_over() {
+fn renew_after_expiry_is_granted_without_a_take_over() {
     assert_eq!(lease(&granted(&leased(), renew(1), 100).job).expires_at, at(130));
 }
 
 #[test]
-fn a_run_is_renewed_until_its_limit_counted_from_its_claim() {
+fn renew_is_bounded_by_the_run_limit_from_the_claim() {
     let renewed = granted(&leased(), renew(1), 1_509).job;
     assert_eq!(lease(&renewed).expires_at, at(1_539));
     assert_eq!(refused(&renewed, renew(1), 1_510), Refusal::RunLimit);
@@ -38,7 +38,7 @@ fn a_run_is_renewed_until_its_limit_counted_from_its_claim() {
 }
 
 #[test]
-fn a_release_at_once_enqueues_and_costs_nothing() {
+fn release_without_delay_enqueues_at_no_cost() {
     let step = granted(&leased(), release(1, 0), 20);
     assert_eq!(step.effects, [Effect::Enqueue { at: at(20) }]);
     assert_eq!(ready_at(&step.job), at(20));
@@ -47,7 +47,7 @@ fn a_release_at_once_enqueues_and_costs_nothing() {
 }
 
 #[test]
-fn a_release_with_a_delay_enqueues_for_its_end() {
+fn release_with_a_delay_enqueues_at_its_end() {
     let step = granted(&leased(), release(1, 45), 20);
     assert_eq!(step.effects, [Effect::Enqueue { at: at(65) }]);
     assert_eq!(ready_at(&step.job), at(65));
@@ -55,7 +55,7 @@ fn a_release_with_a_delay_enqueues_for_its_end() {
 }
 
 #[test]
-fn a_release_with_a_delay_is_free_for_a_day_after_admission() {
+fn release_with_a_delay_is_free_for_a_day() {
     let day = 24 * 3_600;
     assert_eq!(ready_at(&granted(&leased(), release(1, 60), day - 1).job), at(day + 59));
     assert_eq!(refused(&leased(), release(1, 60), day), Refusal::TooLate);
@@ -64,7 +64,7 @@ fn a_release_with_a_delay_is_free_for_a_day_after_admission() {
 }
 
 #[test]
-fn a_released_job_that_requires_keys_is_parked_and_not_enqueued() {
+fn release_parks_a_job_that_requires_keys() {
     for delay in [0, 60] {
         let step = granted(&keyed(), release(1, delay), 20);
         assert_eq!((&step.job.state, step.effects), (&State::BlockedByok, vec![]));
@@ -73,7 +73,7 @@ fn a_released_job_that_requires_keys_is_parked_and_not_enqueued() {
 }
 
 #[test]
-fn a_run_whose_user_was_marked_meanwhile_parks_when_it_ends_unfinished() {
+fn run_of_a_user_marked_meanwhile_parks_when_unfinished() {
     let marked = granted(&leased(), Command::RequireKeys, 20).job;
     let step = granted(&marked, release(1, 0), 25);
     assert_eq!((&step.job.state, step.effects), (&State::BlockedByok, vec![]));
@@ -81,7 +81,7 @@ fn a_run_whose_user_was_marked_meanwhile_parks_when_it_ends_unfinished() {
 }
 
 #[test]
-fn only_the_present_epoch_of_a_leased_job_is_heard() {
+fn run_commands_need_the_current_epoch_of_a_leased_job() {
     let code = job::FailureCode::Internal;
     for job in one_of_each() {
         for epoch in [0, 1, 2] {
@@ -97,7 +97,7 @@ fn only_the_present_epoch_of_a_leased_job_is_heard() {
 }
 
 #[test]
-fn the_first_ready_at_of_a_dispatch_survives_renewal_and_take_over() {
+fn first_ready_at_survives_renewal_and_take_over() {
     let renewed = granted(&leased(), renew(1), 30).job;
     let taken = granted(&renewed, claim(1, false), 60).job;
     assert_eq!((lease(&renewed).ready_at, lease(&taken).ready_at), (at(0), at(0)));

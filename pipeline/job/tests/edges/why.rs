@@ -16,12 +16,12 @@ fn why_of(job: &Job, around: &Surroundings, seconds: i64) -> Why {
 }
 
 #[test]
-fn a_job_that_would_be_taken_now_has_nothing_wrong() {
+fn why_reports_nothing_for_a_claimable_job() {
     assert_eq!(why_of(&queued(), &healthy(), 1), Why::NothingWrong);
 }
 
 #[test]
-fn a_failure_backs_off_and_a_delayed_release_waits() {
+fn why_distinguishes_back_off_from_delayed_release() {
     let code = FailureCode::ModelTimeout;
     let failed = granted(&leased(), fail(1, code), 20).job;
     assert_eq!(why_of(&failed, &healthy(), 21), Why::BackingOff { until: at(50), code: Some(code) });
@@ -31,7 +31,7 @@ fn a_failure_backs_off_and_a_delayed_release_waits() {
 }
 
 #[test]
-fn what_keeps_a_slot_from_asking_is_named_in_the_order_of_its_weight() {
+fn why_names_claim_obstacles_by_weight() {
     let mut around =
         Surroundings { paused: Some(("olga".into(), at(5))), ahead: 3, ..Surroundings::default() };
     assert_eq!(
@@ -55,7 +55,7 @@ fn what_keeps_a_slot_from_asking_is_named_in_the_order_of_its_weight() {
 }
 
 #[test]
-fn a_lease_runs_until_it_expires_and_then_waits_for_the_watch() {
+fn why_running_until_expiry_then_lease_expired() {
     let worker = WorkerId("one".into());
     let seen = Surroundings { holder_seen_at: Some(at(36)), ..healthy() };
     assert_eq!(why_of(&leased(), &seen, 39), Why::Running { worker: worker.clone(), until: at(40) });
@@ -66,7 +66,7 @@ fn a_lease_runs_until_it_expires_and_then_waits_for_the_watch() {
 }
 
 #[test]
-fn a_holder_that_missed_two_reports_is_silent_unless_it_took_its_leave() {
+fn why_holder_is_silent_after_two_missed_reports_unless_it_left() {
     let around = Surroundings { holder_seen_at: Some(at(12)), ..healthy() };
     assert_eq!(why_of(&leased(), &around, 22).guard(), "running", "ten seconds are no silence");
     let silent = why_of(&leased(), &around, 23);
@@ -83,7 +83,7 @@ fn a_holder_that_missed_two_reports_is_silent_unless_it_took_its_leave() {
 }
 
 #[test]
-fn a_holder_that_nobody_knows_is_gone_unless_it_has_only_claimed() {
+fn why_unknown_holder_is_gone_unless_it_just_claimed() {
     assert_eq!(why_of(&leased(), &healthy(), 20).guard(), "running", "it claims before it is seen");
     let gone = why_of(&leased(), &healthy(), 21);
     let (worker, next_owner) = (WorkerId("one".into()), NextOwner::Worker);
@@ -97,7 +97,7 @@ fn a_holder_that_nobody_knows_is_gone_unless_it_has_only_claimed() {
 }
 
 #[test]
-fn who_takes_an_expired_lease_is_promised_only_where_somebody_lives() {
+fn why_next_owner_exists_only_with_living_processes() {
     let next_owner = |job: &Job, around: Surroundings| match why_of(job, &around, 40) {
         Why::LeaseExpired { next_owner, .. } => next_owner,
         other => panic!("{other:?}"),
@@ -117,7 +117,7 @@ fn who_takes_an_expired_lease_is_promised_only_where_somebody_lives() {
 
 /// What is promised of a lease that ran out is what the reconciler's own decision makes of it.
 #[test]
-fn the_heir_agrees_with_the_repair() {
+fn why_next_owner_agrees_with_reconcile() {
     let with_keys = Job { requires_keys: true, ..leased() };
     let last = Job { crashes: policy().max_crashes - 1, ..leased() };
     for (job, status) in [(leased(), "queued"), (with_keys, "blocked_byok"), (last, "dead_letter")] {
@@ -134,7 +134,7 @@ fn the_heir_agrees_with_the_repair() {
 }
 
 #[test]
-fn sentences_name_the_queue_and_what_to_start() {
+fn why_sentences_name_the_queue_and_what_to_start() {
     let since = at(0);
     let paused = Why::Paused { queue: Queue::Creation, by: "olga".into(), since }.to_string();
     assert_eq!(
@@ -168,13 +168,13 @@ fn sentences_name_the_queue_and_what_to_start() {
 }
 
 #[test]
-fn a_parked_job_says_since_when_and_until_when() {
+fn why_parked_names_its_start_and_deadline() {
     let fortnight = 14 * 86_400;
     assert_eq!(why_of(&parked(), &healthy(), 5), Why::Parked { since: at(0), until: at(fortnight) });
 }
 
 #[test]
-fn a_dead_letter_says_what_is_left_to_be_done() {
+fn why_dead_letter_names_the_next_step() {
     let code = FailureCode::InvalidJob;
     assert_eq!(why_of(&dead(), &healthy(), 30), Why::Dead { code });
     let superseded = Surroundings { superseded: true, conversation_gone: true, ..healthy() };
@@ -189,7 +189,7 @@ fn a_dead_letter_says_what_is_left_to_be_done() {
 
 /// With nothing around that could keep a slot from asking, and the holder just seen, `why` and the claim itself must agree.
 #[test]
-fn the_guard_is_the_one_at_which_a_claim_stops() {
+fn why_guard_agrees_with_the_claim_refusal() {
     let failed = granted(&leased(), fail(1, FailureCode::Internal), 20).job;
     for job in one_of_each().into_iter().chain([failed]) {
         for seconds in [20, 21, 39, 40, 49, 50, 301] {
@@ -212,7 +212,7 @@ fn the_guard_is_the_one_at_which_a_claim_stops() {
 }
 
 #[test]
-fn every_answer_is_one_sentence_with_its_moments() {
+fn why_answers_are_one_sentence_with_timestamps() {
     let failed = granted(&leased(), fail(1, FailureCode::ModelTimeout), 20).job;
     let words = why_of(&failed, &healthy(), 21).to_string();
     assert_eq!(words, "It backs off until 2023-11-14T22:14:10.000Z after model_timeout.");
@@ -225,7 +225,7 @@ fn every_answer_is_one_sentence_with_its_moments() {
 }
 
 #[test]
-fn the_jobs_that_come_first_are_counted_in_words() {
+fn why_counts_the_jobs_ahead_in_words() {
     for (ahead, words) in [
         (0, "no job comes"),
         (1, "1 job comes"),
