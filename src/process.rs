@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processes_of_one_number_and_host_have_names_of_their_own_and_keep_them() {
+    fn process_names_are_unique_per_host_pid_and_start() {
         let mut chance = StdRng::seed_from_u64(1);
         let (one, other) = (named("box", 1, &mut chance), named("box", 1, &mut chance));
         assert_ne!(one, other);

@@ -396,7 +396,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_of_open_files_that_is_too_small_for_the_connections_is_named() {
+    fn doctor_names_a_file_limit_too_small_for_the_connections() {
         let small = open_files(1_024);
         assert_eq!(small.level, Level::Warning);
         assert!(small.words.contains("1024") && small.words.contains("768 connections"), "{}", small.words);
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_that_sees_its_own_transactions_alone_is_not_told_that_none_holds_back_vacuum() {
+    fn doctor_does_not_deny_long_transactions_it_cannot_see() {
         let seeing = processes::tests::found();
         assert_eq!(transactions(&seeing).level, Level::Fine);
         let blind = transactions(&Examination { blind_role: Some("listen".to_owned()), ..seeing });

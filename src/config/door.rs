@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_known_by_its_digest_and_has_its_role() {
+    fn console_key_is_matched_by_digest_with_its_role() {
         let keys = [entry("ana", true, "one"), entry("ben", false, "two")];
         let door = Door::new(&keys, None, &[]).unwrap();
         assert_eq!(door.whose("one"), Some(("ana", true)));

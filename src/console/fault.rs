@@ -259,13 +259,13 @@ mod tests {
     };
 
     #[test]
-    fn a_page_that_cannot_be_written_is_not_blamed_on_the_database() {
+    fn page_that_fails_to_render_does_not_blame_the_database() {
         let (status, heading, _) = Fault::from(askama::Error::Fmt).words();
         assert_eq!((status, heading), (StatusCode::INTERNAL_SERVER_ERROR, "This page cannot be written"));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_page_that_nothing_is_heard_of_is_that_of_an_absent_database() {
+    async fn page_without_an_answer_in_time_is_a_database_outage() {
         // Nothing is asked of any database.
         let ledger = Ledger::new(PgConnectOptions::new_without_pgpass(), Settings::default());
         let sessions = Arc::new(Sessions::new([7; 32]));

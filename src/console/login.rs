@@ -92,7 +92,7 @@ mod tests {
     use super::ours;
 
     #[test]
-    fn nobody_is_sent_elsewhere() {
+    fn login_redirects_to_local_paths_only() {
         assert_eq!(ours("/console/jobs?status=queued"), "/console/jobs?status=queued");
         for elsewhere in [
             "https://a.example",

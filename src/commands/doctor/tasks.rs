@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dispatch_that_stands_still_names_what_is_in_the_way() {
+    fn doctor_names_why_task_dispatch_stands_still() {
         let of = |seconds, tries| handed(Unhanded { seconds, tries });
         assert_eq!(of(299.0, 4).level, Level::Fine);
         assert!(of(301.0, 0).words.contains("nobody tried"));

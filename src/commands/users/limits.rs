@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_read_by_name_and_given_back_by_default() {
+    fn limits_are_parsed_by_name_and_reset_by_default() {
         let read = |texts: &[&str]| {
             let limits: Result<Vec<Limit>, String> = texts.iter().map(|text| limit(text)).collect();
             limits.map(|limits| change(&limits))

@@ -7,7 +7,7 @@ use super::world::{SECRET, Who, World};
 use crate::console::session::Sessions;
 
 #[tokio::test]
-async fn an_operator_replays_a_dead_letter_with_a_form_and_a_reason() {
+async fn operator_replays_a_dead_letter_with_a_reason() {
     let world = World::with_keys().await;
     let (job, cookie) = (world.dead("c").await, world.cookie("olga's").await);
     let olga = Who { cookie: &cookie, ..Who::default() };
@@ -32,7 +32,7 @@ async fn an_operator_replays_a_dead_letter_with_a_form_and_a_reason() {
 }
 
 #[tokio::test]
-async fn a_reason_has_three_to_five_hundred_characters() {
+async fn reason_has_3_to_500_characters() {
     let world = World::with_keys().await;
     let cookie = world.cookie("olga's").await;
     let olga = Who { cookie: &cookie, ..Who::default() };
@@ -53,7 +53,7 @@ async fn a_reason_has_three_to_five_hundred_characters() {
 }
 
 #[tokio::test]
-async fn a_form_of_nobody_or_of_somebody_else_changes_nothing() {
+async fn form_without_a_valid_token_changes_nothing() {
     let world = World::with_keys().await;
     let job = world.dead("c").await;
     let (olga, other) = (world.cookie("olga's").await, world.cookie("ron's").await);
@@ -74,7 +74,7 @@ async fn a_form_of_nobody_or_of_somebody_else_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_reader_reads_everything_and_has_no_way_to_act() {
+async fn reader_sees_everything_and_no_actions() {
     let world = World::with_keys().await;
     let (job, cookie) = (world.dead("c").await, world.cookie("ron's").await);
     let ron = Who { cookie: &cookie, ..Who::default() };
@@ -90,7 +90,7 @@ async fn a_reader_reads_everything_and_has_no_way_to_act() {
 }
 
 #[tokio::test]
-async fn a_reader_whose_form_is_their_own_changes_nothing() {
+async fn reader_with_a_valid_token_changes_nothing() {
     let world = World::with_keys().await;
     let (job, cookie) = (world.dead("c").await, world.cookie("ron's").await);
     let (_, visit) = cookie.split_once('=').unwrap();
@@ -103,7 +103,7 @@ async fn a_reader_whose_form_is_their_own_changes_nothing() {
 }
 
 #[tokio::test]
-async fn many_are_replayed_after_a_look_and_begin_once() {
+async fn bulk_replay_is_reviewed_and_begins_once() {
     let world = World::with_keys().await;
     world.dead("a").await;
     world.dead("b").await;
@@ -148,7 +148,7 @@ async fn many_are_replayed_after_a_look_and_begin_once() {
 }
 
 #[tokio::test]
-async fn a_replay_of_many_without_a_rate_or_beyond_the_highest_does_not_begin() {
+async fn bulk_replay_without_a_valid_rate_does_not_begin() {
     let world = World::with_keys().await;
     world.dead("c").await;
     let cookie = world.cookie("olga's").await;
@@ -180,7 +180,7 @@ async fn a_replay_of_many_without_a_rate_or_beyond_the_highest_does_not_begin() 
 
 /// A commit whose answer was lost looks from here as one that never was.
 #[tokio::test]
-async fn an_act_that_the_database_did_not_answer_is_not_said_to_have_changed_nothing() {
+async fn unanswered_action_is_not_reported_as_unchanged() {
     let world = World::with_keys().await;
     let (job, cookie) = (world.dead("c").await, world.cookie("olga's").await);
     let olga = Who { cookie: &cookie, ..Who::default() };
@@ -221,7 +221,7 @@ async fn an_act_that_the_database_did_not_answer_is_not_said_to_have_changed_not
 }
 
 #[tokio::test]
-async fn selected_jobs_are_dismissed_together_and_each_refusal_is_named() {
+async fn selected_jobs_are_discarded_together_and_each_refusal_is_named() {
     let world = World::with_keys().await;
     let (one, other, queued) = (world.dead("a").await, world.dead("b").await, world.admitted("c").await);
     let cookie = world.cookie("olga's").await;
@@ -245,7 +245,7 @@ async fn selected_jobs_are_dismissed_together_and_each_refusal_is_named() {
 }
 
 #[tokio::test]
-async fn confirmations_ask_with_the_word_of_their_button() {
+async fn confirmation_page_repeats_the_buttons_label() {
     let world = World::with_keys().await;
     let job = world.dead("c").await;
     let cookie = world.cookie("olga's").await;

@@ -7,7 +7,7 @@ use super::world::{Who, World};
 use crate::config::Door;
 
 #[tokio::test]
-async fn without_settings_this_machine_may_read_and_nobody_may_act() {
+async fn loopback_without_settings_may_read_and_not_act() {
     let world = World::behind(Door::ThisMachine).await;
     let job = world.dead("c").await;
 
@@ -32,7 +32,7 @@ async fn without_settings_this_machine_may_read_and_nobody_may_act() {
 }
 
 #[tokio::test]
-async fn with_keys_one_signs_in_and_lands_where_one_wanted_to_go() {
+async fn sign_in_with_a_key_returns_to_the_requested_page() {
     let world = World::with_keys().await;
     let answer = world.get("/console/jobs?status=dead_letter", Who::default()).await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER);
@@ -52,7 +52,7 @@ async fn with_keys_one_signs_in_and_lands_where_one_wanted_to_go() {
 }
 
 #[tokio::test]
-async fn a_session_that_came_through_tls_goes_through_nothing_else() {
+async fn session_of_https_is_refused_over_http() {
     let world = World::with_keys().await;
     for (scheme, is_secure) in [("https", true), ("http", false)] {
         let through = Who { header: Some(("x-forwarded-proto", scheme)), ..Who::default() };
@@ -65,7 +65,7 @@ async fn a_session_that_came_through_tls_goes_through_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_page_and_an_answer_without_one_tell_the_browser_to_trust_and_keep_nothing() {
+async fn responses_have_security_headers_and_no_store() {
     let world = World::with_keys().await;
     for (path, status) in [("/console/login", StatusCode::OK), ("/console", StatusCode::SEE_OTHER)] {
         let answer = world.get(path, Who::default()).await;
@@ -96,7 +96,7 @@ async fn a_page_and_an_answer_without_one_tell_the_browser_to_trust_and_keep_not
 }
 
 #[tokio::test]
-async fn every_page_asks_who_it_is() {
+async fn every_page_requires_authentication() {
     let world = World::with_keys().await;
     for page in [
         "/console",
@@ -128,7 +128,7 @@ async fn every_page_asks_who_it_is() {
 }
 
 #[tokio::test]
-async fn behind_a_proxy_its_header_names_the_visitor_and_the_setting_the_operators() {
+async fn proxy_header_identifies_users_and_settings_name_operators() {
     let door = Door::new(&[], Some("x-user"), &["olga".to_owned()]).unwrap();
     let world = World::behind(door).await;
     let of = |name| Who { header: Some(("x-user", name)), ..Who::default() };
@@ -153,7 +153,7 @@ async fn behind_a_proxy_its_header_names_the_visitor_and_the_setting_the_operato
 }
 
 #[tokio::test]
-async fn the_address_alone_and_a_slash_too_many_lead_to_the_overview() {
+async fn root_and_trailing_slash_redirect_to_the_overview() {
     let world = World::with_keys().await;
     for path in ["/", "/console/"] {
         let answer = world.get(path, Who::default()).await;
@@ -162,7 +162,7 @@ async fn the_address_alone_and_a_slash_too_many_lead_to_the_overview() {
 }
 
 #[tokio::test]
-async fn a_request_with_two_identity_headers_is_refused() {
+async fn request_with_two_identity_headers_is_refused() {
     let door = Door::new(&[], Some("x-user"), &["olga".to_owned()]).unwrap();
     let world = World::behind(door).await;
     for second in ["olga", "ron", ""] {
@@ -179,7 +179,7 @@ async fn a_request_with_two_identity_headers_is_refused() {
 }
 
 #[tokio::test]
-async fn a_copied_cookie_is_refused_after_sign_out() {
+async fn cookie_is_refused_after_sign_out() {
     let world = World::with_keys().await;
     let (mine, other) = (world.cookie("olga's").await, world.cookie("olga's").await);
     let copied = Who { cookie: &mine, ..Who::default() };

@@ -6,7 +6,7 @@ use super::world::{Who, World};
 use crate::explained;
 
 #[tokio::test]
-async fn every_word_has_a_page_and_every_question_mark_leads_to_one() {
+async fn help_exists_for_every_term_and_every_link_resolves() {
     let world = World::with_keys().await;
     let (job, cookie) = (world.dead("c").await, world.cookie("ron's").await);
     let ron = Who { cookie: &cookie, ..Who::default() };
@@ -28,7 +28,7 @@ async fn every_word_has_a_page_and_every_question_mark_leads_to_one() {
 }
 
 #[tokio::test]
-async fn a_page_shows_what_the_repository_says_and_links_to_the_others() {
+async fn help_page_renders_the_repositorys_text_with_links() {
     let world = World::with_keys().await;
     let cookie = world.cookie("ron's").await;
     let ron = Who { cookie: &cookie, ..Who::default() };

@@ -33,7 +33,7 @@ const ENDPOINT: &str = "/console/webhooks/endpoint?user=ann&endpoint=w";
 const DELIVERY: &str = "/console/webhooks/delivery?user=ann&endpoint=w&delivery=d";
 
 #[tokio::test]
-async fn an_endpoint_and_its_deliveries_are_shown_without_its_secrets() {
+async fn webhook_page_shows_deliveries_without_secrets() {
     let world = with_one_lost().await;
     let cookie = world.cookie("ron's").await;
     let ron = Who { cookie: &cookie, ..Who::default() };
@@ -61,7 +61,7 @@ async fn an_endpoint_and_its_deliveries_are_shown_without_its_secrets() {
 }
 
 #[tokio::test]
-async fn what_is_shown_of_one_person_is_nobody_elses() {
+async fn webhook_pages_are_per_user() {
     let world = with_one_lost().await;
     let cookie = world.cookie("ron's").await;
     let ron = Who { cookie: &cookie, ..Who::default() };
@@ -72,7 +72,7 @@ async fn what_is_shown_of_one_person_is_nobody_elses() {
 }
 
 #[tokio::test]
-async fn a_delivery_is_made_due_again_once_with_a_reason_by_an_operator() {
+async fn operator_retries_a_delivery_once_with_a_reason() {
     let world = with_one_lost().await;
     let path = "/console/webhooks/redeliver";
     let cookie = world.cookie("olga's").await;

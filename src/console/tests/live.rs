@@ -7,7 +7,7 @@ use operations::Operations;
 use super::world::{SAID, Who, World};
 
 #[tokio::test]
-async fn scripts_are_ours_named_by_their_content_and_kept() {
+async fn scripts_have_content_hashed_names_and_are_cached() {
     let world = World::with_keys().await;
     let cookie = world.cookie("ron's").await;
     let page = world.get("/console", Who { cookie: &cookie, ..Who::default() }).await;
@@ -32,7 +32,7 @@ async fn scripts_are_ours_named_by_their_content_and_kept() {
 }
 
 #[tokio::test]
-async fn a_script_is_sent_the_live_part_alone_and_only_when_it_changed() {
+async fn live_update_sends_the_changed_part_only() {
     let world = World::with_keys().await;
     let job = world.dead("c").await;
     let action = OperatorAction { operator: "<i>olga</i>".into(), reason: "why not".into() };
@@ -61,7 +61,7 @@ async fn a_script_is_sent_the_live_part_alone_and_only_when_it_changed() {
 }
 
 #[tokio::test]
-async fn a_script_without_a_session_is_told_so_and_what_is_not_there_is_missing() {
+async fn live_update_without_a_session_is_401_and_unknown_paths_404() {
     let world = World::with_keys().await;
     for path in ["", "/jobs", "/jobs/x", "/replays", "/replays/x", "/webhooks", "/webhooks/endpoint"] {
         let answer = world.part(&format!("/console{path}"), None, Who::default()).await;

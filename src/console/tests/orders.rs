@@ -29,7 +29,7 @@ async fn done(world: &World) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn an_operator_ends_the_wait_of_a_job_and_a_reader_cannot() {
+async fn operator_runs_a_waiting_job_now_and_a_reader_cannot() {
     let world = World::with_keys().await;
     let (job, cookie) = (backing_off(&world, "c").await, world.cookie("olga's").await);
     let olga = Who { cookie: &cookie, ..Who::default() };
@@ -55,7 +55,7 @@ async fn an_operator_ends_the_wait_of_a_job_and_a_reader_cannot() {
 }
 
 #[tokio::test]
-async fn all_that_waits_is_due_after_a_look() {
+async fn operator_runs_all_waiting_jobs_now_after_a_review() {
     let world = World::with_keys().await;
     let jobs = [backing_off(&world, "c").await, backing_off(&world, "d").await];
     let ready = world.admitted("e").await;
@@ -81,7 +81,7 @@ async fn all_that_waits_is_due_after_a_look() {
 }
 
 #[tokio::test]
-async fn a_cancelled_job_says_so_and_can_be_replayed() {
+async fn cancelled_job_is_shown_and_can_be_replayed() {
     let world = World::with_keys().await;
     let (job, cookie) = (world.admitted("c").await, world.cookie("olga's").await);
     let olga = Who { cookie: &cookie, ..Who::default() };
@@ -104,7 +104,7 @@ async fn a_cancelled_job_says_so_and_can_be_replayed() {
 }
 
 #[tokio::test]
-async fn deliveries_to_an_endpoint_that_is_back_are_tried_at_once() {
+async fn operator_retries_all_deliveries_of_a_recovered_endpoint() {
     let world = World::with_keys().await;
     let ann = UserId::new("ann");
     let new = NewEndpoint {

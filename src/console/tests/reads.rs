@@ -8,7 +8,7 @@ use operations::Operations;
 use super::world::{SAID, Who, World};
 
 #[tokio::test]
-async fn no_page_shows_what_a_person_said_and_none_takes_text_for_markup() {
+async fn pages_show_no_user_content_and_escape_markup() {
     let world = World::with_keys().await;
     let job = world.dead("c").await;
     world.admitted("d").await;
@@ -42,7 +42,7 @@ async fn no_page_shows_what_a_person_said_and_none_takes_text_for_markup() {
 }
 
 #[tokio::test]
-async fn a_job_is_explained_by_its_timeline_its_reason_and_its_audit() {
+async fn job_page_shows_timeline_reason_and_audit() {
     let world = World::with_keys().await;
     let (job, cookie) = (world.dead("c").await, world.cookie("ron's").await);
     let ron = Who { cookie: &cookie, ..Who::default() };
@@ -62,7 +62,7 @@ async fn a_job_is_explained_by_its_timeline_its_reason_and_its_audit() {
 }
 
 #[tokio::test]
-async fn any_id_is_found_by_its_end_and_several_are_listed() {
+async fn job_is_found_by_the_end_of_its_id_and_several_are_listed() {
     let world = World::with_keys().await;
     let (job, other) = (world.admitted("conversation-1").await, world.admitted("conversation-2").await);
     let cookie = world.cookie("ron's").await;
@@ -87,7 +87,7 @@ async fn any_id_is_found_by_its_end_and_several_are_listed() {
 }
 
 #[tokio::test]
-async fn a_fault_keeps_the_menu_and_every_page_says_the_version() {
+async fn error_page_keeps_the_menu_and_every_page_the_version() {
     let world = World::with_keys().await;
     let cookie = world.cookie("ron's").await;
     let ron = Who { cookie: &cookie, ..Who::default() };
@@ -102,7 +102,7 @@ async fn a_fault_keeps_the_menu_and_every_page_says_the_version() {
 }
 
 #[tokio::test]
-async fn statuses_are_tabs_with_counts_where_nothing_else_filters() {
+async fn status_tabs_have_counts_without_other_filters() {
     let world = World::with_keys().await;
     world.dead("c").await;
     world.admitted("d").await;
@@ -120,7 +120,7 @@ async fn statuses_are_tabs_with_counts_where_nothing_else_filters() {
 }
 
 #[tokio::test]
-async fn a_list_is_shared_by_its_address_and_goes_on_where_a_page_ends() {
+async fn list_url_carries_filters_and_cursor() {
     let world = World::with_keys().await;
     for place in 0..51 {
         world.admitted(&format!("c{place}")).await;
@@ -142,7 +142,7 @@ async fn a_list_is_shared_by_its_address_and_goes_on_where_a_page_ends() {
 }
 
 #[tokio::test]
-async fn what_an_address_claims_was_done_is_said_in_our_words_or_not_at_all() {
+async fn notice_in_the_url_is_shown_in_fixed_words_only() {
     let world = World::with_keys().await;
     let cookie = world.cookie("ron's").await;
     let ron = Who { cookie: &cookie, ..Who::default() };
@@ -153,7 +153,7 @@ async fn what_an_address_claims_was_done_is_said_in_our_words_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn a_migration_beneath_the_console_costs_one_load() {
+async fn migration_under_the_console_costs_one_reload() {
     let world = World::with_keys().await;
     let page = format!("/console/jobs/{}", world.admitted("c").await);
     let cookie = world.cookie("ron's").await;

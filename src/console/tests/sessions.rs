@@ -7,7 +7,7 @@ use store::{NewLive, SegmentIds};
 use super::world::{SAID, Who, World};
 
 #[tokio::test]
-async fn a_live_conversation_is_shown_with_its_process_and_without_its_words() {
+async fn live_session_page_shows_the_process_without_words() {
     let world = World::with_keys().await;
     let ron = world.cookie("ron's").await;
     let ron = Who { cookie: &ron, ..Who::default() };

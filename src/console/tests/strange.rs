@@ -13,7 +13,7 @@ fn is_told(answer: &Answer, status: StatusCode, what: &str) {
 }
 
 #[tokio::test]
-async fn an_address_that_nothing_can_have_is_missing_or_unreadable() {
+async fn unusable_ids_in_urls_are_404_or_400() {
     let world = World::with_keys().await;
     let cookie = world.cookie("ron's").await;
     let ron = Who { cookie: &cookie, ..Who::default() };
@@ -46,7 +46,7 @@ async fn an_address_that_nothing_can_have_is_missing_or_unreadable() {
 }
 
 #[tokio::test]
-async fn a_form_that_no_database_can_hold_changes_nothing() {
+async fn form_with_unstorable_characters_changes_nothing() {
     let world = World::with_keys().await;
     let cookie = world.cookie("olga's").await;
     let olga = Who { cookie: &cookie, ..Who::default() };
@@ -70,7 +70,7 @@ async fn a_form_that_no_database_can_hold_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_schema_that_is_missing_is_told_with_what_to_do() {
+async fn missing_schema_page_says_what_to_do() {
     let world = World::with_keys().await;
     let cookie = world.cookie("ron's").await;
     world.run("drop table finalization_jobs cascade").await;
