@@ -180,7 +180,12 @@ mod tests {
     fn panic_log_has_the_location_and_no_message() {
         // A hook is the whole process's: this program once more, for one test.
         let mut once_more = std::process::Command::new(std::env::current_exe().unwrap());
-        once_more.args(["--exact", "telemetry::tests::child_process_that_panics", "--ignored", "--nocapture"]);
+        once_more.args([
+            "--exact",
+            "telemetry::tests::child_process_that_panics",
+            "--ignored",
+            "--nocapture",
+        ]);
         let output = once_more.output().unwrap();
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && told.contains(file!()), "{told}");

@@ -174,8 +174,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn scrape_is_answered_when_the_database_falls_silent()
-     {
+    async fn scrape_is_answered_when_the_database_falls_silent() {
         let database = TestDatabase::new().await;
         let (wall, through) = Wall::between(&database.options());
         let service = Service::new(

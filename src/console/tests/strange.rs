@@ -13,7 +13,7 @@ fn is_told(answer: &Answer, status: StatusCode, what: &str) {
 }
 
 #[tokio::test]
-async fn unusable_ids_in_urls_are_404_or_400() {
+async fn unusable_ids_and_queries_are_404_or_422() {
     let world = World::with_keys().await;
     let cookie = world.cookie("ron's").await;
     let ron = Who { cookie: &cookie, ..Who::default() };

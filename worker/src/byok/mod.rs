@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn keys_that_find_no_slot_are_forgotten_within_the_hour() {
+    async fn keys_without_a_slot_are_forgotten_within_an_hour() {
         let (runs, _slots) = full();
         let began = Instant::now();
         bring(&runs).await;
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn newer_keys_wait_for_a_slot_through_an_hour_of_their_own() {
+    async fn newer_keys_wait_for_a_slot_for_their_own_hour() {
         let (runs, _slots) = full();
         bring(&runs).await;
         tokio::time::sleep(permit::KEYS_LIVE / 2).await;
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_process_that_stops_waits_for_whoever_was_given_a_place() {
+    async fn shutdown_waits_for_granted_byok_slots() {
         let (runs, slots) = full();
         let soft = CancellationToken::new();
         let running = tokio::spawn(runs.run(soft.clone(), CancellationToken::new()));

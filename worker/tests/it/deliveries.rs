@@ -23,7 +23,7 @@ fn hurried(bench: &Bench) -> Working {
 }
 
 #[tokio::test]
-async fn a_completion_is_told_signed_and_retried_under_the_same_id() {
+async fn completion_webhook_is_signed_and_retried_with_the_same_id() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[StatusCode::INTERNAL_SERVER_ERROR]).await;
     let secret = bench.endpoint("e1", &receiver.url).await;
@@ -54,7 +54,7 @@ async fn a_completion_is_told_signed_and_retried_under_the_same_id() {
 }
 
 #[tokio::test]
-async fn a_repeated_try_says_what_the_first_one_said() {
+async fn delivery_retry_sends_the_same_body() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::gated(&[StatusCode::INTERNAL_SERVER_ERROR]).await;
     bench.endpoint("e1", &receiver.url).await;
@@ -71,7 +71,7 @@ async fn a_repeated_try_says_what_the_first_one_said() {
 }
 
 #[tokio::test]
-async fn a_delivery_whose_tries_are_used_up_is_counted_as_given_up() {
+async fn delivery_out_of_tries_is_counted_as_given_up() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[StatusCode::INTERNAL_SERVER_ERROR; 4]).await;
     bench.endpoint("e1", &receiver.url).await;
@@ -86,7 +86,7 @@ async fn a_delivery_whose_tries_are_used_up_is_counted_as_given_up() {
 }
 
 #[tokio::test]
-async fn a_delivery_whose_last_sender_died_is_counted_as_given_up() {
+async fn delivery_whose_last_sender_died_is_counted_as_given_up() {
     let bench = Bench::new().await;
     bench.endpoint("e1", "http://127.0.0.1:9/").await;
     bench.test_delivery("e1", "d1").await;
@@ -100,7 +100,7 @@ async fn a_delivery_whose_last_sender_died_is_counted_as_given_up() {
 }
 
 #[tokio::test]
-async fn a_delivery_whose_claim_is_over_when_its_body_is_there_is_not_sent() {
+async fn delivery_with_an_expired_claim_is_not_sent() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
     bench.endpoint("e1", &receiver.url).await;
@@ -115,7 +115,7 @@ async fn a_delivery_whose_claim_is_over_when_its_body_is_there_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_delivery_that_panics_has_had_a_try() {
+async fn delivery_panic_counts_as_a_try() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
     bench.endpoint("e1", &receiver.url).await;
@@ -132,7 +132,7 @@ async fn a_delivery_that_panics_has_had_a_try() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_says_410_is_disabled() {
+async fn endpoint_answering_410_is_disabled() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[StatusCode::GONE]).await;
     bench.endpoint("e1", &receiver.url).await;
@@ -148,7 +148,7 @@ async fn an_endpoint_that_says_410_is_disabled() {
 }
 
 #[tokio::test]
-async fn a_dead_endpoint_does_not_slow_another() {
+async fn dead_endpoint_does_not_delay_others() {
     let bench = Bench::new().await;
     let mut dead = Receiver::silent().await;
     let mut alive = Receiver::answering(&[]).await;
@@ -172,7 +172,7 @@ async fn a_dead_endpoint_does_not_slow_another() {
 }
 
 #[tokio::test]
-async fn four_silent_endpoints_leave_a_healthy_one_its_turn() {
+async fn silent_endpoints_do_not_starve_a_healthy_one() {
     let bench = Bench::new().await;
     let mut silent = Receiver::silent().await;
     let mut alive = Receiver::answering(&[]).await;
@@ -197,7 +197,7 @@ async fn four_silent_endpoints_leave_a_healthy_one_its_turn() {
 }
 
 #[tokio::test]
-async fn a_thin_delivery_reads_nothing_of_what_it_is_about() {
+async fn thin_delivery_reads_no_user_data() {
     let bench = Bench::new().await;
     let events = [EventKind::MemoryCreated, EventKind::ActionItemCreated];
     let mut heard = Vec::new();
@@ -240,7 +240,7 @@ fn likes_tea() -> NewPersonMemory {
 }
 
 #[tokio::test]
-async fn what_no_longer_exists_is_not_told() {
+async fn delivery_about_a_deleted_record_is_not_sent() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
     bench.endpoint("e1", &receiver.url).await;
@@ -260,7 +260,7 @@ async fn what_no_longer_exists_is_not_told() {
 }
 
 #[tokio::test]
-async fn apps_are_sent_nothing_while_they_are_switched_off_and_their_users_webhooks_are() {
+async fn disabled_apps_get_no_deliveries_and_user_webhooks_do() {
     let bench = Bench::new().await;
     let (mut own, mut of_app) = (Receiver::answering(&[]).await, Receiver::answering(&[]).await);
     bench.endpoint("e1", &own.url).await;

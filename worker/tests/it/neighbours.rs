@@ -26,7 +26,7 @@ async fn slow() -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slow_receivers_of_four_users_do_not_delay_the_deliveries_of_another() {
+async fn slow_receivers_of_four_users_do_not_delay_another() {
     let mut bench = Bench::new().await;
     let url = slow().await;
     let kim = bench.user.clone();

@@ -43,7 +43,7 @@ async fn let_time_pass(bench: &Bench) {
 }
 
 #[tokio::test]
-async fn a_heard_due_date_is_pushed_when_it_is_set_and_when_it_has_come() {
+async fn push_for_an_extracted_due_date_is_sent_when_set_and_when_due() {
     let bench = Bench::new().await;
     let mut hook = Receiver::answering(&[StatusCode::BAD_GATEWAY]).await;
     subscribe(&bench, SubscriptionKind::Webhook, &hook.url).await;
@@ -66,7 +66,7 @@ async fn a_heard_due_date_is_pushed_when_it_is_set_and_when_it_has_come() {
 }
 
 #[tokio::test]
-async fn a_browser_is_told_through_its_push_service_and_forgotten_when_it_is_gone() {
+async fn push_to_a_browser_is_sent_and_a_gone_browser_removed() {
     let bench = Bench::new().await;
     let mut service = Receiver::answering(&[StatusCode::CREATED, StatusCode::NOT_FOUND]).await;
     subscribe(&bench, browser(), &service.url).await;
@@ -86,7 +86,7 @@ async fn a_browser_is_told_through_its_push_service_and_forgotten_when_it_is_gon
 }
 
 #[tokio::test]
-async fn a_webhook_that_is_not_found_is_not_forgotten_as_a_browser_is() {
+async fn push_webhook_answering_404_is_kept() {
     let bench = Bench::new().await;
     let mut hook = Receiver::answering(&[StatusCode::NOT_FOUND]).await;
     subscribe(&bench, SubscriptionKind::Webhook, &hook.url).await;
@@ -98,7 +98,7 @@ async fn a_webhook_that_is_not_found_is_not_forgotten_as_a_browser_is() {
 }
 
 #[tokio::test]
-async fn a_push_that_panics_has_had_a_try() {
+async fn push_panic_counts_as_a_try() {
     let bench = Bench::new().await;
     let mut hook = Receiver::answering(&[]).await;
     subscribe(&bench, SubscriptionKind::Webhook, &hook.url).await;

@@ -37,7 +37,7 @@ async fn is_done_once(bench: &Bench, id: &job::JobId) {
 }
 
 #[tokio::test]
-async fn a_completion_whose_answer_was_cut_off_is_a_completion() {
+async fn completion_with_a_lost_answer_is_a_completion() {
     let bench = Bench::new().await;
     let script = Script::open();
     let (line, mut working) = on_a_line(&bench, &script, Answer::Cut);
@@ -51,7 +51,7 @@ async fn a_completion_whose_answer_was_cut_off_is_a_completion() {
 }
 
 #[tokio::test]
-async fn a_heartbeat_that_meets_the_runs_own_completion_does_not_end_it() {
+async fn heartbeat_during_the_runs_completion_does_not_end_it() {
     let bench = Bench::new().await;
     let (line, mut working) = on_a_line(&bench, &Script::open(), Answer::Held);
     let (_, job) = bench.admit("c1").await;
@@ -66,7 +66,7 @@ async fn a_heartbeat_that_meets_the_runs_own_completion_does_not_end_it() {
 }
 
 #[tokio::test]
-async fn an_end_that_its_own_heartbeat_meets_is_reported_as_what_it_is() {
+async fn run_end_is_reported_correctly_despite_its_own_heartbeat() {
     let open = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_secs(100));
     let failed = Failure::from(FailureCode::ModelTimeout);
     for (failure, ended) in [(open, "released"), (failed, "failed")] {
@@ -100,7 +100,7 @@ async fn counted(working: &Working, series: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_delivery_whose_end_was_told_and_not_heard_is_not_lost() {
+async fn delivery_end_with_a_lost_answer_is_not_lost() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
     bench.endpoint("e1", &receiver.url).await;
@@ -117,7 +117,7 @@ async fn a_delivery_whose_end_was_told_and_not_heard_is_not_lost() {
 }
 
 #[tokio::test]
-async fn a_push_whose_end_was_told_and_not_heard_is_not_lost() {
+async fn push_end_with_a_lost_answer_is_not_lost() {
     for (status, outcome) in [(StatusCode::NO_CONTENT, "delivered"), (StatusCode::GONE, "gone")] {
         let bench = Bench::new().await;
         let mut receiver = Receiver::answering(&[status]).await;

@@ -9,7 +9,7 @@ use crate::binary::printed;
 use crate::process::{PATIENCE, Process};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn systemd_is_told_of_readiness_when_it_is_there_and_of_the_end_when_it_begins() {
+async fn systemd_is_notified_of_readiness_and_stopping() {
     let folder = testbed::empty_directory("notified");
     let path = folder.join("socket");
     let socket = UnixDatagram::bind(&path).expect("a socket can be made");

@@ -16,7 +16,7 @@ fn triggers() -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_worker_more_is_asked_for_per_as_many_jobs_as_one_runs_at_once() {
+fn autoscaler_adds_a_worker_per_jobs_that_one_runs_at_once() {
     let container =
         containers().into_iter().find(|container| container.place.ends_with("worker")).expect("workers");
     let settings = effective(&container.place, &container.env);
@@ -36,7 +36,7 @@ fn a_worker_more_is_asked_for_per_as_many_jobs_as_one_runs_at_once() {
 
 /// What is counted to a bound, and scaled by, must not be what keeps workers from being added.
 #[test]
-fn the_autoscaler_counts_further_than_all_workers_together_have_slots() {
+fn autoscaler_counts_beyond_the_slots_of_all_workers() {
     let worker = document("deploy/kubernetes/keda/worker.yaml", "ScaledObject");
     let most = number(&worker["spec"]["maxReplicaCount"]);
     let counted = "limit 1000) ready)";
@@ -52,7 +52,7 @@ fn the_autoscaler_counts_further_than_all_workers_together_have_slots() {
 }
 
 #[test]
-fn prometheus_is_asked_for_the_gauge_of_each_queue_as_it_is_exported() {
+fn autoscaler_queries_the_exported_gauge_of_each_queue() {
     let worker = document("deploy/kubernetes/keda-prometheus/triggers.yaml", "ScaledObject");
     let exported = read("src/admin/families.rs");
     for trigger in worker["spec"]["triggers"].as_vec().expect("triggers") {
@@ -105,7 +105,7 @@ async fn seen(session: &mut PgConnection) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn the_autoscaler_sees_what_could_run_and_what_runs_and_nothing_else() {
+async fn autoscaler_counts_runnable_and_running_jobs_only() {
     let names: Vec<String> = triggers().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["finalization", "creation"]);
     let database = TestDatabase::new().await;
@@ -132,7 +132,7 @@ async fn the_autoscaler_sees_what_could_run_and_what_runs_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn the_autoscaler_reads_no_history_and_nothing_that_a_person_said() {
+async fn autoscaler_role_reads_no_history_and_no_user_content() {
     let database = TestDatabase::new().await;
     let mut session = PgConnection::connect_with(&database.options()).await.expect("a session");
     let history = "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \

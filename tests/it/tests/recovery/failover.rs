@@ -166,18 +166,18 @@ async fn failed_over(synchronous: bool, known: Known, parted: Duration) -> (Scen
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes half a minute; nightly"]
-async fn with_a_synchronous_standby_a_failover_loses_no_acknowledged_admission_and_doubles_no_effect() {
+async fn failover_to_a_synchronous_standby_loses_and_doubles_nothing() {
     nothing_is_lost(Known::ByAddress, PARTED).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes half a minute; nightly"]
-async fn a_list_of_hosts_leads_to_the_promoted_standby_though_no_address_moves() {
+async fn failover_with_a_host_list_finds_the_standby_promoted_later() {
     nothing_is_lost(Known::ByList, PARTED).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_of_hosts_leads_to_the_standby_that_is_promoted_at_once() {
+async fn failover_with_a_host_list_finds_the_standby_promoted_at_once() {
     nothing_is_lost(Known::ByList, Duration::ZERO).await;
 }
 
@@ -203,7 +203,7 @@ async fn nothing_is_lost(known: Known, parted: Duration) {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes a quarter of a minute; nightly"]
-async fn with_an_asynchronous_standby_a_failover_loses_what_was_acknowledged_since_the_servers_parted() {
+async fn failover_to_an_asynchronous_standby_loses_unreplicated_admissions_only() {
     let (scene, acknowledged, _) = failed_over(false, Known::ByAddress, Duration::from_secs(2)).await;
     let lost = lost(&scene.client(0), &acknowledged).await;
     println!("{} of {} acknowledged were lost", lost.len(), acknowledged.len());

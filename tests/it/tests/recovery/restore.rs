@@ -32,7 +32,7 @@ async fn delivered(database: &str) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_restore_to_a_point_and_a_dump_of_it_finish_the_jobs_of_then_and_repeat_webhooks_under_their_ids() {
+async fn point_in_time_restore_and_dump_finish_their_jobs_and_repeat_webhook_ids() {
     let receiver = Receiver::start().await;
     let server = Server::start("origin");
     let database = server.url();

@@ -44,7 +44,7 @@ async fn load(base: String, key: String, stop: Arc<AtomicBool>, requests: Arc<At
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes a quarter of a minute; nightly"]
-async fn processes_are_replaced_one_by_one_under_load_and_no_request_fails() {
+async fn rolling_update_under_load_fails_no_request() {
     let database = TestDatabase::new().await;
     let url = database.url();
     printed(&url, &["users", "create", "--id", "u1"]);

@@ -51,7 +51,7 @@ async fn no_bird_was_seen(world: &World, processes: &[&Process], answers: &[Stri
 }
 
 #[tokio::test]
-async fn every_call_is_made_with_the_key_of_whoever_must_pay_and_no_key_is_kept() {
+async fn byok_every_call_uses_the_payers_key_and_no_key_is_stored() {
     let (world, model) = (World::new().await, Model::refusing(REFUSED).await);
     let settings = [model.settings(SERVICE).as_slice(), &[("LISTEN_LOG", "trace")]].concat();
     let service = Process::serve(&world.url, &settings).await;
@@ -108,7 +108,7 @@ fn jobs_of(world: &World, status: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_job_whose_keys_died_with_their_process_is_parked_until_they_are_brought_again() {
+async fn byok_job_of_a_dead_process_is_parked_until_keys_return() {
     let (world, model) = (World::new().await, Model::refusing(REFUSED).await);
     // No worker and no reconciler: keyed runs, and the watch over their leases, are the API's own.
     let mut settings = model.settings(SERVICE).to_vec();
@@ -134,7 +134,7 @@ async fn a_job_whose_keys_died_with_their_process_is_parked_until_they_are_broug
 }
 
 #[tokio::test]
-async fn a_process_that_is_asked_to_stop_parks_its_keyed_run_at_no_cost() {
+async fn byok_shutdown_parks_the_run_at_no_cost() {
     let (world, model) = (World::new().await, Model::refusing(REFUSED).await);
     let mut settings = model.settings(SERVICE).to_vec();
     settings.extend([("LISTEN_ROLES", "api"), ("LISTEN_DEMO_PAUSE_AFTER", "describe=5")]);
@@ -153,7 +153,7 @@ async fn a_process_that_is_asked_to_stop_parks_its_keyed_run_at_no_cost() {
 }
 
 #[tokio::test]
-async fn a_run_with_a_persons_own_key_is_counted_once_whether_or_not_a_worker_runs_beside_it() {
+async fn byok_run_is_counted_once_with_and_without_a_worker() {
     let (world, model) = (World::new().await, Model::refusing(REFUSED).await);
     for (counted, roles) in [(1, "api"), (2, "api,worker,reconciler")] {
         let settings = [model.settings(SERVICE).as_slice(), &[("LISTEN_ROLES", roles)]].concat();

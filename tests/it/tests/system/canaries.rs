@@ -72,7 +72,7 @@ async fn answer(State(open): State<Arc<AtomicBool>>, body: Bytes) -> (StatusCode
 }
 
 #[tokio::test]
-async fn canaries_are_where_words_belong_and_nowhere_else() {
+async fn canary_words_appear_only_where_user_content_belongs() {
     let world = World::new().await;
     let (receiver, collector) = (Receiver::start().await, Collector::start().await);
     let open = Arc::new(AtomicBool::new(false));

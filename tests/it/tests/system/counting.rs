@@ -54,7 +54,7 @@ fn recorded(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_stage_whose_checkpoint_was_committed_is_never_asked_of_the_model_again() {
+async fn committed_checkpoint_is_never_requested_from_the_model_again() {
     tokio::join!(
         killed_after("survey"),
         killed_after("describe"),
@@ -96,7 +96,7 @@ async fn killed_after(stage: &str) {
 }
 
 #[tokio::test]
-async fn a_kill_in_the_middle_of_a_call_pays_at_most_once_more() {
+async fn kill_during_a_model_call_costs_at_most_one_more_call() {
     let mock = Mock::start(Options::default()).await.expect("a port is free");
     mock.fault(Fault::once(Kind::Slow { millis: 30_000 }).of("embed"));
     let world = World::new().await;
@@ -117,7 +117,7 @@ async fn a_kill_in_the_middle_of_a_call_pays_at_most_once_more() {
 }
 
 #[tokio::test]
-async fn what_a_conversation_cost_stands_on_its_job_with_the_engine_that_it_asked() {
+async fn job_records_the_cost_and_engine_of_its_calls() {
     let mock = Mock::start(Options::default()).await.expect("a port is free");
     // Paid for, and good for nothing: the first run records no checkpoint of it.
     mock.fault(Fault::once(Kind::WrongSchema).of("embed"));
@@ -153,7 +153,7 @@ async fn what_a_conversation_cost_stands_on_its_job_with_the_engine_that_it_aske
 }
 
 #[tokio::test]
-async fn a_model_server_that_is_down_costs_a_job_no_attempt() {
+async fn model_outage_costs_a_job_no_attempt() {
     let mock = Mock::start(Options::default()).await.expect("a port is free");
     mock.fault(Fault::always(Kind::Status { status: 503 }));
     let world = World::new().await;
@@ -177,7 +177,7 @@ async fn a_model_server_that_is_down_costs_a_job_no_attempt() {
 }
 
 #[tokio::test]
-async fn the_model_server_is_reached_through_the_proxy_of_the_environment() {
+async fn model_server_is_called_through_the_environments_proxy() {
     // The mock answers requests in the proxy's form, too: it looks at the path alone.
     let mock = Mock::start(Options::default()).await.expect("a port is free");
     let world = World::new().await;

@@ -29,7 +29,7 @@ const IN_COMPLETION: &str = "select count(*) from pg_stat_activity \
      where datname = current_database() and wait_event = 'PgSleep'";
 
 #[tokio::test]
-async fn a_process_stopped_inside_a_transaction_holds_others_up_for_seconds_at_most() {
+async fn process_frozen_in_a_transaction_blocks_others_for_seconds_only() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
     let frozen = Process::serve(&world.url, &[]).await;
@@ -59,7 +59,7 @@ async fn a_process_stopped_inside_a_transaction_holds_others_up_for_seconds_at_m
 }
 
 #[tokio::test]
-async fn a_database_that_crashes_under_load_loses_nothing_and_no_process_is_restarted() {
+async fn database_crash_under_load_loses_nothing_without_restarts() {
     let server = OwnServer::start();
     let key = server.with_a_person();
     let settings = [("LISTEN_DEMO_PAUSE_AFTER", "describe=1"), PASSES];
@@ -89,7 +89,7 @@ async fn a_database_that_crashes_under_load_loses_nothing_and_no_process_is_rest
 /// Ingests and finalizes, repeating what is answered 503 or not at all as a client does.
 /// A password is changed before the processes know the new one, or a rule of the server's is mistaken for a minute.
 #[tokio::test]
-async fn a_user_whom_the_server_does_not_let_in_is_an_outage_and_no_fault_of_requests_and_runs() {
+async fn database_login_refusal_is_an_outage_for_requests_and_runs() {
     const OUT: &str = "do $$ begin execute format('alter role %I nologin', current_database() || '_out'); \
          perform pg_terminate_backend(pid) from pg_stat_activity where usename = current_database() || '_out'; end $$";
     const IN: &str =

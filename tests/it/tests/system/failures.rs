@@ -30,7 +30,7 @@ const MEMORIES_TWICE: &str = "select count(*) - count(distinct (user_id, content
 const RELEASED: &str = "select coalesce(sum(released), 0)::bigint from service_minutes";
 
 #[tokio::test]
-async fn a_worker_killed_after_each_stage_is_replaced_and_nothing_comes_twice() {
+async fn killed_worker_is_replaced_after_each_stage_without_duplicates() {
     tokio::join!(
         killed_after("describe"),
         killed_after("extract_action_items"),
@@ -57,7 +57,7 @@ async fn killed_after(stage: &str) {
 }
 
 #[tokio::test]
-async fn a_frozen_worker_writes_nothing_when_it_thaws() {
+async fn frozen_worker_writes_nothing_when_it_resumes() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
     let mut frozen = Process::held_after(&world.url, "describe", 8).await;
@@ -84,7 +84,7 @@ async fn a_frozen_worker_writes_nothing_when_it_thaws() {
 }
 
 #[tokio::test]
-async fn sigterm_releases_a_run_without_cost() {
+async fn sigterm_releases_a_run_at_no_cost() {
     let world = World::new().await;
     let mut leaving = Process::held_after(&world.url, "describe", 5).await;
     let id = world.client(&leaving).admit(GARDEN).await;
@@ -106,7 +106,7 @@ async fn sigterm_releases_a_run_without_cost() {
 
 /// Its settings file is a pipe, so that it blocks in its first step until the test writes to it.
 #[tokio::test]
-async fn a_process_that_is_asked_to_stop_in_its_first_step_ends_as_one_that_ran() {
+async fn sigterm_during_start_up_exits_cleanly() {
     let world = World::new().await;
     let folder = testbed::empty_directory("early");
     let settings = folder.join("settings.toml");
@@ -137,7 +137,7 @@ async fn a_process_that_is_asked_to_stop_in_its_first_step_ends_as_one_that_ran(
 }
 
 #[tokio::test]
-async fn a_process_that_stops_says_so_and_waits_for_nobody_at_the_second_signal() {
+async fn shutdown_is_logged_and_the_second_signal_ends_it() {
     let world = World::new().await;
     // It would wait for clients for as long as this, and longer than the test for the process.
     let mut leaving = Process::serve(&world.url, &[("LISTEN_CREATE_WAIT_SECONDS", "54")]).await;
@@ -153,7 +153,7 @@ async fn a_process_that_stops_says_so_and_waits_for_nobody_at_the_second_signal(
 
 /// Its time to drain is longer than anybody waits here: only the second signal ends it.
 #[tokio::test]
-async fn a_process_that_drains_is_not_ready_and_takes_no_work_but_every_request_until_the_second_signal() {
+async fn drain_fails_readiness_and_serves_requests_until_the_second_signal() {
     let world = World::new().await;
     let mut leaving = Process::serve(&world.url, &[("LISTEN_DRAIN_SECONDS", "60")]).await;
 
@@ -174,7 +174,7 @@ async fn says_that_it_stops(process: &Process) {
 }
 
 #[tokio::test]
-async fn a_client_that_never_finishes_its_request_holds_no_stop_up() {
+async fn unfinished_request_does_not_delay_shutdown() {
     let world = World::new().await;
     let mut leaving = Process::serve(&world.url, &[("LISTEN_CREATE_WAIT_SECONDS", "1")]).await;
     let _slow = half_sent(&leaving.api, CREATE, world.key()).await;

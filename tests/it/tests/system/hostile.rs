@@ -28,7 +28,7 @@ fn problems((status, answer): (StatusCode, Value)) -> String {
 }
 
 #[tokio::test]
-async fn a_manifest_that_is_no_manifest_is_refused_whole_and_makes_no_app() {
+async fn invalid_manifest_creates_no_app() {
     let (world, server) = (World::new().await, AppServer::start().await);
     let process = Process::serve(&world.url, &[]).await;
     let client = world.client(&process);
@@ -70,7 +70,7 @@ async fn a_manifest_that_is_no_manifest_is_refused_whole_and_makes_no_app() {
 }
 
 #[tokio::test]
-async fn of_twelve_messages_at_once_through_three_processes_exactly_ten_are_written() {
+async fn notification_limit_holds_for_concurrent_messages_in_three_processes() {
     let (world, server) = (World::new().await, AppServer::start().await);
     let first = Process::serve(&world.url, &[]).await;
     let (second, third) = (Process::serve(&world.url, &[]).await, Process::serve(&world.url, &[]).await);

@@ -18,7 +18,7 @@ fn document(world: &World, words: &[&str]) -> Value {
 }
 
 #[tokio::test]
-async fn an_id_is_accepted_by_a_unique_end_and_refused_with_its_candidates() {
+async fn id_suffix_is_accepted_if_unique_else_candidates_are_listed() {
     let world = World::new().await;
     for id in ["ada@one.example", "ada@two.example"] {
         printed(&world.url, &["users", "create", "--id", id]);
@@ -35,7 +35,7 @@ async fn an_id_is_accepted_by_a_unique_end_and_refused_with_its_candidates() {
 
 /// The ids of users are names that people chose, and one may begin another: once `anna` is gone, `anna` is not `annabella`.
 #[tokio::test]
-async fn what_is_done_to_a_user_is_never_done_to_another_whose_id_begins_so() {
+async fn user_commands_need_the_exact_id_not_a_prefix() {
     let world = World::new().await;
     printed(&world.url, &["users", "create", "--id", "annabella"]);
     let file = std::env::temp_dir().join(format!("listen-export-none-{}.jsonl", std::process::id()));
@@ -66,7 +66,7 @@ async fn what_is_done_to_a_user_is_never_done_to_another_whose_id_begins_so() {
 }
 
 #[tokio::test]
-async fn orders_of_jobs_go_to_the_user_who_is_named_and_to_no_other() {
+async fn job_commands_affect_the_named_user_only() {
     let world = World::new().await;
     printed(&world.url, &["users", "create", "--id", "annabella"]);
     let process = Process::serve(&world.url, &[]).await;
@@ -86,7 +86,7 @@ async fn orders_of_jobs_go_to_the_user_who_is_named_and_to_no_other() {
 }
 
 #[tokio::test]
-async fn a_document_carries_the_cursor_of_the_next_page() {
+async fn json_output_has_the_next_cursor() {
     let world = World::new().await;
     for id in ["a", "b"] {
         printed(&world.url, &["users", "create", "--id", id]);
@@ -104,7 +104,7 @@ async fn a_document_carries_the_cursor_of_the_next_page() {
 }
 
 #[tokio::test]
-async fn an_operator_is_demanded_where_user_is_not_set_and_something_is_recorded() {
+async fn operator_is_required_where_an_audit_entry_is_written() {
     let world = World::new().await;
     let ends = |words: &[&str]| {
         let mut listen = Command::new(binary::path());
@@ -124,7 +124,7 @@ async fn an_operator_is_demanded_where_user_is_not_set_and_something_is_recorded
 }
 
 #[tokio::test]
-async fn an_export_is_a_file_for_its_owner_alone_and_overwrites_none() {
+async fn export_file_is_private_and_overwrites_nothing() {
     let world = World::new().await;
     let file = std::env::temp_dir().join(format!("listen-export-{}.jsonl", std::process::id()));
     let name = file.display().to_string();
@@ -156,7 +156,7 @@ async fn an_export_is_a_file_for_its_owner_alone_and_overwrites_none() {
 
 /// Nothing cleans up behind SIGKILL: half a file would be taken for a whole one.
 #[tokio::test]
-async fn an_export_that_is_killed_leaves_nothing_under_its_name() {
+async fn killed_export_leaves_no_file() {
     let world = World::new().await;
     let folder = std::env::temp_dir().join(format!("listen-export-killed-{}", std::process::id()));
     std::fs::create_dir(&folder).expect("it is new");

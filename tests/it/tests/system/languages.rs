@@ -36,7 +36,7 @@ async fn read(lines: &[&str]) -> (String, usize, Value) {
 }
 
 #[tokio::test]
-async fn a_person_is_told_in_her_language_that_action_items_were_not_looked_for() {
+async fn unsupported_language_overview_says_items_were_not_extracted() {
     let ((german, no_items, engine), (spanish, none, same_engine)) =
         tokio::join!(read(GERMAN), read(SPANISH));
     assert!(german.contains("Heizung"), "{german}");
@@ -50,7 +50,7 @@ async fn a_person_is_told_in_her_language_that_action_items_were_not_looked_for(
 }
 
 #[tokio::test]
-async fn nothing_of_the_kind_is_said_where_items_were_looked_for() {
+async fn supported_language_overview_has_no_such_notice() {
     let (overview, items, engine) = read(GARDEN).await;
     assert!(items > 0 && !overview.contains("not looked for"), "{items}: {overview}");
     assert_eq!(engine, "embedded/16");

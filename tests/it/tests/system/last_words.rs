@@ -44,7 +44,7 @@ async fn one_completed() -> (World, String) {
 }
 
 #[tokio::test]
-async fn a_schema_that_is_missing_is_told_with_its_sqlstate_and_mended_by_migrate() {
+async fn missing_schema_error_names_sqlstate_and_migrate() {
     let database = TestDatabase::empty().await;
     let url = database.url();
 
@@ -70,7 +70,7 @@ const WITHOUT_ONE: &str = "delete from _sqlx_migrations \
      where version = (select max(version) from _sqlx_migrations where version < 99991231235959)";
 
 #[tokio::test]
-async fn a_program_that_is_older_than_the_schema_has_nothing_to_migrate_and_one_of_another_line_is_refused() {
+async fn old_program_migrates_nothing_and_a_diverged_schema_is_refused() {
     let database = TestDatabase::new().await;
     let url = database.url();
     database.run(OF_THE_FUTURE).await;
@@ -92,7 +92,7 @@ async fn a_program_that_is_older_than_the_schema_has_nothing_to_migrate_and_one_
 }
 
 #[tokio::test]
-async fn of_several_that_migrate_at_once_each_counts_what_it_applied() {
+async fn concurrent_migrations_each_count_what_they_applied() {
     let database = TestDatabase::empty().await;
     let begin = || {
         let mut command = std::process::Command::new(binary::path());
@@ -113,7 +113,7 @@ async fn of_several_that_migrate_at_once_each_counts_what_it_applied() {
 }
 
 #[test]
-fn a_filter_of_logs_that_is_none_is_refused_as_every_other_setting() {
+fn invalid_log_filter_is_refused_like_other_settings() {
     let mut command = std::process::Command::new(binary::path());
     let output = command.arg("config").env("LISTEN_LOG", "info,=[").output().expect("the program can be run");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -122,7 +122,7 @@ fn a_filter_of_logs_that_is_none_is_refused_as_every_other_setting() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_away_may_be_asked_again_and_one_that_is_not_there_is_named() {
+async fn unavailable_database_is_retryable_and_a_missing_one_is_named() {
     let (code, _, said) = ends(NOWHERE, &["jobs", "list"]);
     assert_eq!(code, Some(69), "{said}");
     let line = "error: no PostgreSQL answers at ";
@@ -138,7 +138,7 @@ async fn a_database_that_is_away_may_be_asked_again_and_one_that_is_not_there_is
 
 /// A server lets as many sessions in for a role as for all: none, here.
 #[tokio::test]
-async fn a_server_that_has_no_connection_left_says_so_and_what_to_do() {
+async fn full_database_server_error_says_what_to_do() {
     let database = TestDatabase::new().await;
     let role = format!("{}_full", database.name());
     database.run(&format!("create role {role} login connection limit 0")).await;
@@ -164,7 +164,7 @@ async fn a_server_that_has_no_connection_left_says_so_and_what_to_do() {
 
 /// As `initdb` makes it where no locale is set, in containers above all.
 #[tokio::test]
-async fn a_database_that_does_not_store_utf8_is_refused_before_anything_is_made() {
+async fn non_utf8_database_is_refused_before_any_change() {
     let database = TestDatabase::empty().await;
     let name = format!("{}_ascii", database.name());
     let made =
@@ -184,7 +184,7 @@ async fn a_database_that_does_not_store_utf8_is_refused_before_anything_is_made(
 
 /// As a provider leaves a database whose disk is full.
 #[tokio::test]
-async fn a_database_that_takes_no_writes_is_told_by_doctor() {
+async fn doctor_reports_a_read_only_database() {
     let database = TestDatabase::new().await;
     let name = database.name();
     database.run(&format!("alter database {name} set default_transaction_read_only = on")).await;
@@ -200,7 +200,7 @@ async fn a_database_that_takes_no_writes_is_told_by_doctor() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_named() {
+async fn missing_records_are_named_in_errors() {
     let database = TestDatabase::new().await;
     for (words, named) in [
         (&["jobs", "show", "fj_none"][..], "there is no job fj_none"),
@@ -218,7 +218,7 @@ async fn what_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn a_refusal_says_which_state_refused_and_whom_to_ask() {
+async fn refused_job_command_names_the_state_and_next_step() {
     let (world, job) = one_completed().await;
     for verb in ["replay", "discard"] {
         let (code, _, said) = ends(&world.url, &["jobs", verb, &job, "--reason", "to be refused"]);
@@ -229,7 +229,7 @@ async fn a_refusal_says_which_state_refused_and_whom_to_ask() {
 }
 
 #[tokio::test]
-async fn a_dry_run_of_a_discard_ends_as_the_discard_would_and_changes_nothing() {
+async fn discard_dry_run_has_the_same_exit_code_and_changes_nothing() {
     let (world, job) = one_completed().await;
     let words = ["jobs", "dismiss", &job, "--reason", "of no use", "--dry-run"];
     let as_document = [&words[..], &["--json"]].concat();
@@ -252,7 +252,7 @@ async fn a_dry_run_of_a_discard_ends_as_the_discard_would_and_changes_nothing() 
 }
 
 #[tokio::test]
-async fn a_dry_run_of_a_replay_says_what_would_be_and_changes_nothing() {
+async fn replay_dry_run_shows_the_result_and_changes_nothing() {
     let (world, job) = one_completed().await;
     world.run(DIES).await;
     let words = ["jobs", "replay", &job, "--reason", "to look", "--dry-run"];
@@ -269,7 +269,7 @@ async fn a_dry_run_of_a_replay_says_what_would_be_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_discard_that_names_nothing_is_not_one_of_everything() {
+async fn discard_without_a_filter_is_refused() {
     let database = TestDatabase::new().await;
     let (code, told, said) = ends(&database.url(), &["jobs", "dismiss", "--reason", "of no use", "--yes"]);
     assert_eq!((code, told.as_str()), (Some(2), ""), "{said}");
@@ -277,7 +277,7 @@ async fn a_discard_that_names_nothing_is_not_one_of_everything() {
 }
 
 #[test]
-fn a_recount_has_a_reason_and_a_reason_has_a_recount() {
+fn recount_needs_a_reason() {
     let long = "a".repeat(501);
     for words in [
         &["--fix-totals"][..],
@@ -292,7 +292,7 @@ fn a_recount_has_a_reason_and_a_reason_has_a_recount() {
 }
 
 #[tokio::test]
-async fn a_bulk_replay_that_nobody_will_work_off_says_so_before_it_asks() {
+async fn bulk_replay_without_a_live_reconciler_warns_before_asking() {
     let (world, _) = one_completed().await;
     world.run(DIES).await;
     let words = ["jobs", "replay", "--all", "--reason", "it is mended", "--dry-run"];
@@ -313,7 +313,7 @@ async fn a_bulk_replay_that_nobody_will_work_off_says_so_before_it_asks() {
 }
 
 #[tokio::test]
-async fn the_watch_of_a_replay_outlasts_a_gap_and_says_when_it_is_interrupted_that_the_replay_goes_on() {
+async fn replay_watch_survives_an_outage_and_its_interruption_stops_nothing() {
     let (world, _) = one_completed().await;
     world.run(DIES).await;
     let mut command = tokio::process::Command::new(binary::path());
@@ -348,7 +348,7 @@ async fn says(said: &mut Lines<BufReader<ChildStderr>>, words: &str) {
 }
 
 #[test]
-fn settings_are_a_document_that_holds_no_secret() {
+fn config_json_contains_no_secret() {
     let secrets = ["postgresql://ada:geheim@localhost/listen", "geheim"];
     let words =
         ["config", "--json", "--openai-api-key", secrets[1], "--openai-base-url", "https://m.example/v1"];
@@ -374,7 +374,7 @@ fn settings_are_a_document_that_holds_no_secret() {
 }
 
 #[tokio::test]
-async fn of_what_only_other_programs_know_of_a_url_no_value_is_shown() {
+async fn config_shows_no_values_of_unknown_url_parameters() {
     let database = TestDatabase::new().await;
     let url = database.url();
     let more = if url.contains('?') { "&" } else { "?" };
@@ -391,7 +391,7 @@ async fn of_what_only_other_programs_know_of_a_url_no_value_is_shown() {
 }
 
 #[test]
-fn no_help_shows_the_secret_that_a_setting_has() {
+fn help_shows_no_configured_secret() {
     let of_a_service = [
         "DATABASE_URL",
         "LISTEN_OPENAI_API_KEY",

@@ -25,7 +25,7 @@ const SPOKEN: usize = 10;
 const LINES: usize = 40;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn live_sockets_outlast_a_database_that_stops_while_people_speak() {
+async fn live_sessions_survive_a_database_outage() {
     let server = OwnServer::start();
     let key = server.with_a_person();
     let [spoken_key, silent_key] = [server.with("spoken"), server.with("silent")];

@@ -29,7 +29,7 @@ async fn serve(world: &World, tunnel: &Tunnel, more: &[(&str, &str)]) -> Process
 }
 
 #[tokio::test]
-async fn a_model_server_behind_a_tunnel_is_asked_and_webhooks_take_no_proxy() {
+async fn model_server_behind_a_proxy_is_called_and_webhooks_ignore_the_proxy() {
     let mock = Mock::start(Options::default()).await.expect("a port is free");
     let tunnel = Tunnel::to(mock.addr()).await;
     let world = World::new().await;
@@ -55,7 +55,7 @@ async fn a_model_server_behind_a_tunnel_is_asked_and_webhooks_take_no_proxy() {
 }
 
 #[tokio::test]
-async fn a_proxy_is_no_way_around_the_guard() {
+async fn webhook_guard_applies_despite_a_proxy() {
     let mock = Mock::start(Options::default()).await.expect("a port is free");
     let tunnel = Tunnel::to(mock.addr()).await;
     let world = World::new().await;
@@ -79,7 +79,7 @@ async fn a_proxy_is_no_way_around_the_guard() {
 }
 
 #[tokio::test]
-async fn a_server_whose_authority_nobody_vouches_for_is_not_told_a_word() {
+async fn untrusted_model_server_certificate_gets_no_request() {
     let mock = Mock::start(Options::default()).await.expect("a port is free");
     let tunnel = Tunnel::to(mock.addr()).await;
     let world = World::new().await;

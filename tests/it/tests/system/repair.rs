@@ -25,7 +25,7 @@ pub(crate) async fn locked_model() -> Mock {
 }
 
 #[tokio::test]
-async fn a_dead_letter_is_replayed_by_the_operator() {
+async fn operator_replays_a_dead_letter() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
     let mock = locked_model().await;

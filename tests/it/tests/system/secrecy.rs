@@ -9,7 +9,7 @@ use crate::world::World;
 const CANARY: &str = "zwitscherling";
 
 #[tokio::test]
-async fn the_logs_hold_no_words_of_a_person() {
+async fn logs_contain_no_user_content() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
     let roles = |roles| [("LISTEN_ROLES", roles), ("LISTEN_LOG", "debug")];

@@ -16,7 +16,7 @@ use crate::world::{GARDEN, World};
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 
 #[tokio::test]
-async fn the_repair_of_a_dead_workers_job_is_a_part_of_its_trace() {
+async fn trace_includes_the_repair_of_a_dead_workers_job() {
     let world = World::new().await;
     let collector = Collector::start().await;
     let quick = [
@@ -48,7 +48,7 @@ async fn the_repair_of_a_dead_workers_job_is_a_part_of_its_trace() {
 }
 
 #[tokio::test]
-async fn a_reminder_is_a_trace_of_its_own_and_says_nothing_of_its_words() {
+async fn trace_of_a_reminder_has_no_user_content() {
     let world = World::new().await;
     let (receiver, collector) = (Receiver::start().await, Collector::start().await);
     let settings = [("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url.as_str())];
@@ -73,7 +73,7 @@ async fn a_reminder_is_a_trace_of_its_own_and_says_nothing_of_its_words() {
 }
 
 #[tokio::test]
-async fn an_utterance_is_a_trace_of_its_own_and_says_nothing_of_its_words() {
+async fn trace_of_an_utterance_has_no_user_content() {
     let world = World::new().await;
     let (transcriber, collector) = (Transcriber::start().await, Collector::start().await);
     let base = transcriber.base_url();

@@ -9,7 +9,7 @@ use crate::tree::{Crate, crates, product_of};
 type Module = Vec<String>;
 
 #[test]
-fn modules_import_each_other_in_no_circle() {
+fn modules_have_no_import_cycles() {
     let mut found = Vec::new();
     for krate in crates() {
         let circles = circles_of(&krate);
@@ -180,7 +180,7 @@ fn absolute(module: &[String], path: &str) -> Option<Vec<String>> {
 }
 
 #[test]
-fn a_circle_is_found_through_re_exports_and_not_between_parent_and_child() {
+fn import_cycle_is_found_through_re_exports_but_not_between_parent_and_child() {
     let source = |name: &str, text: &str| {
         (name.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect(), text.to_owned())
     };
