@@ -57,7 +57,7 @@ pub(crate) type Addresses = Vec<Hosts>;
 /// `LISTEN_SHARD_URLS`; without them all shards are in the database at `url`.
 ///
 /// # Errors
-/// When a URL is missing or is none, or the ranges do not name every shard once.
+/// When a URL is missing or invalid, or the ranges do not name every shard once.
 pub(crate) fn shards(
     url: Option<&str>,
     count: u16,
@@ -256,7 +256,7 @@ fn shown(pair: &str) -> String {
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
     match pair.contains('=') && name.chars().all(is_name) {
         true => name,
-        false => "one whose name is none".to_owned(),
+        false => "one with an invalid name".to_owned(),
     }
 }
 
@@ -307,7 +307,7 @@ mod tests {
         ] {
             let (_, ignored) = without_unknown(url);
             assert!(
-                !ignored.is_empty() && ignored.iter().all(|name| name == "one whose name is none"),
+                !ignored.is_empty() && ignored.iter().all(|name| name == "one with an invalid name"),
                 "{ignored:?}"
             );
         }

@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use self::kept::Kept;
 use crate::{
     commands::{migrate::bring_up_to_date, stdout::say, users},
-    config::{Config, Dispatch, Switch, door, shown},
+    config::{Config, Dispatch, Switch, console_access, shown},
     database,
     embedded::Private,
     lifecycle::Lifecycle,
@@ -190,7 +190,7 @@ fn desk_key(config: &mut Config, kept: &Kept) -> Option<String> {
         return None;
     }
     let key = kept.console_key();
-    config.console_keys = vec![door::entry("dev", true, &key)];
+    config.console_keys = vec![console_access::entry("dev", true, &key)];
     Some(key)
 }
 

@@ -6,7 +6,10 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 
 /// Chance comes in here, once per use.
 pub(crate) fn chance() -> StdRng {
-    #[expect(clippy::disallowed_methods, reason = "this is the door through which chance comes in")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "randomness is read only here and passed on as an argument"
+    )]
     StdRng::from_rng(&mut rand::rng())
 }
 

@@ -1,4 +1,4 @@
-//! Live conversations that no living session will end.
+//! Live sessions whose process died: the reconciler ends them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! The pass: jobs that were parked past their deadline are given up, and no row stops another.
+//! The repair pass: jobs parked past their deadline are given up, and a faulty row blocks no other.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,5 +1,4 @@
-//! Bulk replays: what a process that stops leaves behind, another one takes up at once; and what became of jobs is noted
-//! also when no replay is running any more.
+//! Bulk replays: another process continues after a shutdown, and outcomes of jobs are recorded also after the replay ended.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

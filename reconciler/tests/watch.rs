@@ -1,4 +1,4 @@
-//! The lease watch, the duties, and the clock.
+//! The lease watch, the duties of a round, and the schedule.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -338,7 +338,7 @@ async fn round_at_start_is_retried_without_waiting_for_the_schedule() {
 
 #[tokio::test]
 async fn round_gives_up_a_job_parked_too_long_in_every_mode() {
-    for dispatch in [Dispatch::Ours, Dispatch::Others, Dispatch::Nobody] {
+    for dispatch in [Dispatch::Ours, Dispatch::Others, Dispatch::Inline] {
         let setup = Setup::new().await;
         let [job] = setup.overdue(["c1"]).await;
         assert!(of_mode(&setup, dispatch).make_round().await);
@@ -384,6 +384,6 @@ async fn round_of_a_process_without_dispatch_is_not_recorded() {
     assert_eq!(setup.count("select count(*) from service_rounds").await, 0);
     assert_eq!(setup.actions("admitted"), "1", "its duties are done");
 
-    assert!(of_mode(&setup, Dispatch::Nobody).make_round().await);
+    assert!(of_mode(&setup, Dispatch::Inline).make_round().await);
     assert!(setup.last_success() > 1.0e9, "there is no process that dispatches: the round was whole");
 }

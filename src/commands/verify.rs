@@ -35,8 +35,8 @@ pub(crate) struct Verify {
     operator: Option<String>,
 }
 
-/// Runs every check. 1 when one of them found something. Of several shards, one that is away keeps nobody from hearing of the
-/// others.
+/// Runs every check; the exit code is 1 when one of them found something. An unavailable shard does not hide the findings of
+/// the others.
 ///
 /// # Errors
 /// When the database does not answer, or that of one of several shards.

@@ -254,7 +254,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        config::Door,
+        config::ConsoleAccess,
         console::{live::Parts, session::Sessions},
     };
 
@@ -269,10 +269,16 @@ mod tests {
         // Nothing is asked of any database.
         let ledger = Ledger::new(PgConnectOptions::new_without_pgpass(), Settings::default());
         let sessions = Arc::new(Sessions::new([7; 32]));
-        let (door, parts) = (Arc::new(Door::ThisMachine), Parts::default());
+        let (access, parts) = (Arc::new(ConsoleAccess::ThisMachine), Parts::default());
         let operations = Operations::new(&ledger);
-        let console =
-            Console { shards: [operations.clone()].into(), operations, door, sessions, parts, boards: None };
+        let console = Console {
+            shards: [operations.clone()].into(),
+            operations,
+            access,
+            sessions,
+            parts,
+            boards: None,
+        };
         let silent: Result<(), Fault> = console.in_time(pending()).await;
         assert!(matches!(silent, Err(Fault::Database)), "{silent:?}");
         let quick = console.in_time(async { Ok(7) }).await;

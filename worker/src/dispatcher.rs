@@ -213,8 +213,8 @@ mod tests {
         const NAME: &'static str = "notes";
 
         fn of((): &()) -> (&UserId, &str) {
-            static NOBODY: LazyLock<UserId> = LazyLock::new(|| UserId::new("nobody"));
-            (&NOBODY, "nothing")
+            static USER: LazyLock<UserId> = LazyLock::new(|| UserId::new("user"));
+            (&USER, "note")
         }
 
         fn span((): &()) -> Span {

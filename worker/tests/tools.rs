@@ -1,4 +1,4 @@
-//! Tools of apps, called on a fake server that misbehaves on command.
+//! Calls of app tools on a fake server that misbehaves on command.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop at a surprise")]
 
 use std::time::Duration;

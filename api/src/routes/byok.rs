@@ -61,8 +61,8 @@ pub(super) async fn create(
         // Nothing runs before its finalize, which brings keys of its own. Where it is a repeat, and what it made before has failed
         // since, the job that is admitted again waits for keys.
         Err(_) if new.deferred => {
-            let nobody = WithKeys { claimant: None };
-            return Ok(state.ledger.create_conversation_with_keys(user, new, nobody).await?);
+            let unclaimed = WithKeys { claimant: None };
+            return Ok(state.ledger.create_conversation_with_keys(user, new, unclaimed).await?);
         }
         Err(full) => return Err(full),
     };

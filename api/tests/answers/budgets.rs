@@ -1,4 +1,4 @@
-//! What is answered when a budget of the user's is used up.
+//! Responses when a user's budget is used up.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What holds on every route: tags, other origins, compression, and the page for people.
+//! Conventions of every route: ETags, CORS, compression, redirects, and the `/docs` page.
 
 use std::io::Read;
 

@@ -1,4 +1,4 @@
-//! The service beside the real FastAPI: the bodies of `tests/fastapi/cases.py`, and what FastAPI answered to them.
+//! Validation compared with the real FastAPI: the bodies of `tests/fastapi/cases.py` and its recorded answers.
 
 use axum::{body::Body, http::Request};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Lists: by status, page after page by cursor, and in an order that stays.
+//! Lists: status filters, cursors, and a stable order.
 
 use job::Queue;
 use serde_json::{Value, json};

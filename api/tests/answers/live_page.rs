@@ -1,4 +1,4 @@
-//! The page to speak to, `/live`: files of its own under a policy of its own, and nothing where it is switched off.
+//! The page `/live`: its files, its content security policy, and 404 when it is disabled.
 
 use api::{LiveSettings, Settings};
 use axum::{

@@ -1,4 +1,4 @@
-//! `/mcp` as strangers meet it: every refusal says in JSON-RPC what is wrong, and a client that takes JSON is answered.
+//! `/mcp`: JSON-RPC errors, and clients that accept only JSON.
 
 use axum::{
     body::Body,
@@ -20,7 +20,7 @@ async fn post(bench: &Bench, headers: &[(&str, &str)], body: &str) -> Answer {
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    bench.send_unheld(request.body(Body::from(body.to_owned())).unwrap()).await
+    bench.send_undocumented(request.body(Body::from(body.to_owned())).unwrap()).await
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

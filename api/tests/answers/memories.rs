@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, P, quick};
 
-/// Takes everything for a skill.
+/// Puts every memory into the category `skills`.
 #[derive(Debug)]
 struct Skilled;
 

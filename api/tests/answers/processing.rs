@@ -1,4 +1,4 @@
-//! The original's own routes: processing what is in progress, and processing again.
+//! `POST /v1/conversations` (process what is in progress) and reprocess.
 
 use api::{Scope, Settings};
 use axum::http::Method;

@@ -1,4 +1,4 @@
-//! A person's own settings, known people, and push subscriptions.
+//! User settings, known people, and push subscriptions.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Due dates that a person sets, changes, clears and fulfils, and what is pushed of them.
+//! Reminders: pushes for due dates that a user sets, changes, clears and completes.
 
 use axum::http::Method;
 use outbox::{ClaimedPush, DeliveryOutcome, PushPolicy, Pushed};
@@ -24,7 +24,7 @@ async fn patch(bench: &Bench, id: &str, body: Value) {
     assert_eq!(changed.status, 200, "{changed:?}");
 }
 
-/// What is to be sent now, as (words, moment); all of it is sent.
+/// The pushes that are due now, as (text, time); marks them as sent.
 async fn sent(bench: &Bench) -> Vec<(String, String)> {
     let policy = PushPolicy { per_person: 100, ..PushPolicy::default() };
     let pushes = bench.ledger.outbox().claim_pushes(100, &policy).await.unwrap().claimed;
@@ -39,7 +39,7 @@ async fn sent(bench: &Bench) -> Vec<(String, String)> {
     pushes.iter().map(reminder).collect()
 }
 
-/// How long until anything is to be sent, in whole days.
+/// Whole days until the next push is due.
 async fn days_ahead(bench: &Bench) -> Option<u64> {
     bench
         .ledger

@@ -1,4 +1,4 @@
-//! Search over what a user has: found behind completion, by words in any form, and never anybody else's.
+//! Search over a user's conversations, memories and action items.
 
 use api::Scope;
 use axum::http::{Method, StatusCode};

@@ -1,4 +1,4 @@
-//! Users of several shards, behind one front.
+//! Several shards behind one front: keys route requests to their user's shard.
 
 use api::Scope;
 use axum::{
@@ -14,7 +14,7 @@ use tower::ServiceExt;
 
 use crate::bench::{four_shards, person_in, quick, service};
 
-/// Who is in each of four shards, by their numbers.
+/// A user of each of four shards, by shard number.
 fn users(shards: &Shards) -> Vec<String> {
     let name = |number: u16| {
         let mut names = (0..).map(|name| format!("user-{name}"));
@@ -46,7 +46,7 @@ async fn ask(
     (status, serde_json::from_slice(&body).unwrap())
 }
 
-/// Whose key it is, as the service says it.
+/// The user of the key, as the service reports it.
 async fn whose(app: &Router, key: &str) -> (StatusCode, Value) {
     let (status, body) = ask(app, key, Request::get("/v1/users/me"), Value::Null).await;
     (status, body["id"].clone())

@@ -190,7 +190,7 @@ struct Jwk {
     e: Option<String>,
 }
 
-/// The RSA keys of a set that can verify a token; `None` when there is none.
+/// The RSA keys of a set that can verify a token; `None` for a malformed set or one without such keys.
 fn parse(body: &[u8]) -> Option<HashMap<String, Arc<RsaKey>>> {
     let set: Set = serde_json::from_slice(body).ok()?;
     let keys: HashMap<_, _> = set.keys.into_iter().filter_map(usable).take(MOST).collect();

@@ -51,7 +51,7 @@ pub(crate) enum Created {
         /// How long the queue asks to be left alone.
         wait: Option<Duration>,
     },
-    /// Not before somebody changes a setting or a permission. One of [`crate::CREATE_OUTCOMES`], and the status if there is one.
+    /// Fails until an operator changes a setting or a permission. One of [`crate::CREATE_OUTCOMES`], and the status if there is one.
     Refused { outcome: &'static str, status: u16 },
 }
 

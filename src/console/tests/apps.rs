@@ -1,4 +1,4 @@
-//! Apps: what operators see of them, and the switch.
+//! Apps: what operators see, and disabling an app.
 
 use axum::http::StatusCode;
 use records::UserId;

@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(runs.registry.shared.metrics.keyed("waiting").get(), 1);
     }
 
-    async fn until_nobody_waits(runs: &ByokRuns) {
+    async fn until_queue_is_empty(runs: &ByokRuns) {
         while runs.registry.shared.metrics.keyed("waiting").get() > 0 {
             tokio::time::sleep(Duration::from_secs(30)).await;
         }
@@ -165,7 +165,7 @@ mod tests {
         let (runs, _slots) = full();
         let began = Instant::now();
         bring(&runs).await;
-        until_nobody_waits(&runs).await;
+        until_queue_is_empty(&runs).await;
         assert!(began.elapsed() <= permit::KEYS_LIVE);
         assert!(runs.registry.permits.is_empty());
     }
@@ -177,7 +177,7 @@ mod tests {
         tokio::time::sleep(permit::KEYS_LIVE / 2).await;
         let began = Instant::now();
         bring(&runs).await;
-        until_nobody_waits(&runs).await;
+        until_queue_is_empty(&runs).await;
         let waited = began.elapsed();
         assert!(permit::KEYS_LIVE / 2 < waited && waited <= permit::KEYS_LIVE, "{waited:?}");
         assert!(runs.registry.permits.is_empty());

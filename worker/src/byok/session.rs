@@ -128,7 +128,7 @@ impl Registry {
         if let Some(claimed) = lease {
             return self.run(claimed, slot, keys).await;
         }
-        // Asked once: while the database is away, the slot is for jobs of other shards.
+        // Claims once: while the database is unavailable, the slot is free for jobs of other shards.
         match self.shared.ledger.db().in_time(self.shared.ledger.claim_with_keys(job, &self.worker)).await {
             Ok(NamedClaim::Granted { claimed, retry }) => {
                 self.shared.metrics.count_transition(retry, false);

@@ -1,4 +1,4 @@
-//! Raw audio on its way to a user's server.
+//! The audio webhook: batching, signatures, retries, the breaker and memory limits.
 
 use std::time::Duration;
 
@@ -142,7 +142,7 @@ async fn audio_webhook_silent_receiver_loses_old_audio_and_blocks_nothing() {
     world.sent().await;
     let (one, other) = (receiver.next().await, receiver.next().await);
     assert_eq!([one.body[0], other.body[0]], [6, 7], "the newest are sent, in order");
-    assert!(receiver.has_heard_no_more());
+    assert!(receiver.has_no_more_requests());
 }
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn audio_webhook_outage_is_retried_once_with_the_same_id_and_a_refusal_is_
     assert_eq!((world.ended("delivered"), world.ended("failed")), (1, 0));
     world.send(&[1; 10]).await;
     receiver.next().await;
-    assert!(receiver.has_heard_no_more());
+    assert!(receiver.has_no_more_requests());
     assert_eq!(world.ended("failed"), 1);
     assert!(world.seen().await.failing_since.is_some());
 }
@@ -169,7 +169,7 @@ async fn audio_webhook_410_disables_the_receiver() {
         world.send(&[1; 10]).await;
     }
     receiver.next().await;
-    assert!(receiver.has_heard_no_more());
+    assert!(receiver.has_no_more_requests());
     assert_eq!(world.seen().await.disabled_reason.as_deref(), Some("gone"));
 }
 
@@ -183,7 +183,7 @@ async fn audio_webhook_breaker_opens_after_five_failures() {
     for _ in 0..5 {
         receiver.next().await;
     }
-    assert!(receiver.has_heard_no_more());
+    assert!(receiver.has_no_more_requests());
     assert_eq!((world.ended("failed"), world.dropped("circuit_open")), (5, 2));
 }
 
@@ -193,7 +193,7 @@ async fn audio_webhook_private_address_is_never_called() {
     let world = World::with(&receiver.url, "10.0.0.0/8", 1_000_000).await;
     world.send(&[1; 10]).await;
     assert_eq!(world.ended("failed"), 1);
-    assert!(receiver.has_heard_no_more());
+    assert!(receiver.has_no_more_requests());
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Runs with their users' own keys: who may run them, with which key, and what is left when they end.
+//! BYOK runs: slots, queued keys, back-off, and shutdown.
 
 mod setup;
 
@@ -10,7 +10,7 @@ use std::{
 use job::{FailureCode, Outcome, Queue, State, WorkerId};
 use ledger::{NamedClaim, OperatorAction};
 use operations::Operations;
-use setup::{REFUSED, Setup, UNANSWERED, key, until_told};
+use setup::{REFUSED, Setup, UNANSWERED, key, until_stopping};
 use stages::Failure;
 use worker::{Ended, Reservation, RunEvent, Settings};
 
@@ -284,7 +284,7 @@ async fn byok_shutdown_parks_the_run_and_drops_queued_keys() {
     let runs = setup.runs.clone();
     setup.soft.cancel();
     // The runs are stopped by a task of their own: a run that ends before it had its turn may complete.
-    tokio::time::timeout(PATIENCE, until_told(&runs)).await.expect("a process that stops takes no keys");
+    tokio::time::timeout(PATIENCE, until_stopping(&runs)).await.expect("a process that stops takes no keys");
     script.gate.add_permits(4);
     setup.stop().await;
 

@@ -1,22 +1,28 @@
-use std::{sync::Arc, time::Duration};
+//! Webhook deliveries: signatures, retries, and receivers that fail or are slow.
 
-use axum::http::StatusCode;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use axum::{Router, http::StatusCode, routing::post};
 use ledger::{NewActionItem, NewPersonMemory};
 use outbox::DeliveryPolicy;
-use records::{ActionItemId, EventKind, MemoryCategory, MemoryId, WebhookFormat};
+use records::{ActionItemId, EventKind, MemoryCategory, MemoryId, UserId, WebhookFormat};
 use secrecy::ExposeSecret;
 use standardwebhooks::Webhook;
-use store::{AppFields, ConversationChange, NewApp};
+use store::{AppFields, ConversationChange, NewApp, UserChange};
+use tokio::net::TcpListener;
 use worker::{Ended, Settings};
 
 use crate::{
-    bench::{Bench, Speechless, Working, slots, work, work_with},
+    bench::{Bench, PanickingRender, Working, slots, work, work_with},
     engines::Script,
     receiver::Receiver,
 };
 
 /// Retries at once, so that a test need not wait.
-fn hurried(bench: &Bench) -> Working {
+fn work_with_fast_retries(bench: &Bench) -> Working {
     let deliveries =
         DeliveryPolicy { schedule: vec![Duration::from_millis(1); 3], ..DeliveryPolicy::default() };
     work(bench.ledger.clone(), &Script::open(), Settings { deliveries, ..slots(1) })
@@ -27,7 +33,7 @@ async fn completion_webhook_is_signed_and_retried_with_the_same_id() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[StatusCode::INTERNAL_SERVER_ERROR]).await;
     let secret = bench.endpoint("e1", &receiver.url).await;
-    let mut working = hurried(&bench);
+    let mut working = work_with_fast_retries(&bench);
     bench.admit("c1").await;
     assert_eq!(working.until_ended().await.1, Ended::Completed);
 
@@ -58,7 +64,7 @@ async fn delivery_retry_sends_the_same_body() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::gated(&[StatusCode::INTERNAL_SERVER_ERROR]).await;
     bench.endpoint("e1", &receiver.url).await;
-    let working = hurried(&bench);
+    let working = work_with_fast_retries(&bench);
     let (conversation, _) = bench.admit("c1").await;
     let first = receiver.next().await;
     let change = ConversationChange { title: Some("Changed".to_owned()), ..ConversationChange::default() };
@@ -76,7 +82,7 @@ async fn delivery_out_of_tries_is_counted_as_given_up() {
     let mut receiver = Receiver::answering(&[StatusCode::INTERNAL_SERVER_ERROR; 4]).await;
     bench.endpoint("e1", &receiver.url).await;
     bench.test_delivery("e1", "d1").await;
-    let working = hurried(&bench);
+    let working = work_with_fast_retries(&bench);
     for _ in 0..4 {
         receiver.next().await;
     }
@@ -111,7 +117,7 @@ async fn delivery_with_an_expired_claim_is_not_sent() {
     working.until_counted("listen_webhook_deliveries_total{outcome=\"final\"} 1").await;
     let metrics = working.stop_and_count().await;
     assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"lost\"} 1"), "{metrics}");
-    assert!(receiver.has_heard_no_more());
+    assert!(receiver.has_no_more_requests());
 }
 
 #[tokio::test]
@@ -120,7 +126,7 @@ async fn delivery_panic_counts_as_a_try() {
     let mut receiver = Receiver::answering(&[]).await;
     bench.endpoint("e1", &receiver.url).await;
     bench.test_delivery("e1", "d1").await;
-    let working = work_with(bench.ledger.clone(), &Script::open(), Arc::new(Speechless), slots(1));
+    let working = work_with(bench.ledger.clone(), &Script::open(), Arc::new(PanickingRender), slots(1));
 
     working.until_counted("listen_webhook_deliveries_total{outcome=\"retry\"} 1").await;
 
@@ -128,7 +134,7 @@ async fn delivery_panic_counts_as_a_try() {
     let [delivery] = &bench.deliveries("e1").await[..] else { panic!("one delivery") };
     assert_eq!((delivery.status.as_str(), delivery.tries), ("pending", 1));
     assert_eq!(delivery.last_error.as_deref(), Some("unreadable"));
-    assert!(receiver.has_heard_no_more());
+    assert!(receiver.has_no_more_requests());
 }
 
 #[tokio::test]
@@ -136,7 +142,7 @@ async fn endpoint_answering_410_is_disabled() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[StatusCode::GONE]).await;
     bench.endpoint("e1", &receiver.url).await;
-    let working = hurried(&bench);
+    let working = work_with_fast_retries(&bench);
     bench.test_delivery("e1", "d1").await;
 
     receiver.next().await;
@@ -157,7 +163,7 @@ async fn dead_endpoint_does_not_delay_others() {
     for number in 0..20 {
         bench.test_delivery("dead", &format!("dead-{number}")).await;
     }
-    let working = hurried(&bench);
+    let working = work_with_fast_retries(&bench);
     dead.next().await;
     for number in 0..20 {
         bench.test_delivery("alive", &format!("alive-{number}")).await;
@@ -183,7 +189,7 @@ async fn silent_endpoints_do_not_starve_a_healthy_one() {
         }
     }
     bench.endpoint("alive", &alive.url).await;
-    let working = hurried(&bench);
+    let working = work_with_fast_retries(&bench);
     // All slots of the process are theirs.
     for _ in 0..16 {
         silent.next().await;
@@ -191,7 +197,7 @@ async fn silent_endpoints_do_not_starve_a_healthy_one() {
     bench.test_delivery("alive", "alive-0").await;
 
     assert_eq!(alive.next().await.header("webhook-id"), "alive-0");
-    assert!(silent.has_heard_no_more(), "their tries have ended: it was told behind them");
+    assert!(silent.has_no_more_requests(), "their tries have ended: it was told behind them");
     silent.wake();
     working.stop().await;
 }
@@ -291,4 +297,52 @@ async fn disabled_apps_get_no_deliveries_and_user_webhooks_do() {
     of_app.next().await;
     on.stop().await;
     assert_eq!(statuses().await, ["delivered", "cancelled"], "what was cancelled is not sent later");
+}
+
+/// The URL of a receiver that answers 200, after ten seconds.
+async fn slow() -> String {
+    let answer = || async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        StatusCode::OK
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, Router::new().route("/hook", post(answer))).await });
+    url
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_receivers_of_four_users_do_not_delay_another() {
+    let mut bench = Bench::new().await;
+    let url = slow().await;
+    let kim = bench.user.clone();
+    for user in ["a", "b", "c", "d"] {
+        bench.user = UserId::new(user);
+        assert!(bench.ledger.store().create_user(&bench.user, &UserChange::default()).await.unwrap());
+        for number in 0..20 {
+            let id = format!("{user}{number}");
+            bench.endpoint(&id, &url).await;
+            for delivery in 0..8 {
+                bench.test_delivery(&id, &format!("{id}-{delivery}")).await;
+            }
+        }
+    }
+    let mut alive = Receiver::answering(&[]).await;
+    bench.user = kim;
+    bench.endpoint("alive", &alive.url).await;
+    let working = work(bench.ledger.clone(), &Script::open(), slots(1));
+
+    // Beyond the first answers of the slow ones: what waits behind them must not take all that is free then either.
+    let mut longest = Duration::ZERO;
+    for number in 0..24 {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let written = Instant::now();
+        let id = format!("alive-{number}");
+        bench.test_delivery("alive", &id).await;
+        assert_eq!(alive.next().await.header("webhook-id"), id);
+        longest = longest.max(written.elapsed());
+    }
+    println!("the longest took {longest:?}");
+    assert!(longest < Duration::from_secs(2), "{longest:?}");
+    working.hard.cancel();
 }

@@ -1,4 +1,4 @@
-//! MCP servers of apps: good ones, and those that misbehave.
+//! MCP servers of apps, well-behaved and misbehaving.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a model server asks for reaches the job: its Retry-After, and the circuit that is open for it.
+//! A model server's Retry-After and open circuit delay the job.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Audio: from frames to segments, and when it is refused.
+//! Live audio: from frames to segments, and refusals.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -7,7 +7,7 @@ use futures::SinkExt;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::{engine::WordASecond, line::Setup};
+use super::{client::Setup, engine::WordASecond};
 use crate::bench::quick;
 
 async fn setup() -> (Setup, Arc<WordASecond>) {
@@ -103,7 +103,7 @@ async fn live_byok_user_without_keys_may_send_transcripts_but_no_audio() {
     assert_eq!(setup.count("select count(*) from finalization_jobs where status = 'blocked_byok'").await, 1);
     let key = setup.bench.key.clone();
     let own = [("x-byok-openai", "sk-mine")];
-    let mut line = setup.try_line(&key, "uid=ann&client_device_id=b", &own).await.unwrap().ready().await;
+    let mut line = setup.try_connect(&key, "uid=ann&client_device_id=b", &own).await.unwrap().ready().await;
     line.send_bytes(vec![128; 16_000]).await;
     assert_eq!(line.until("segments").await[0]["text"], "word0");
     assert_eq!(*engine.own_keys.lock().unwrap(), [true], "the key reaches the engine");

@@ -1,4 +1,4 @@
-//! Where raw audio is posted, and what a live session hands over.
+//! The audio webhook: its settings, and the audio that a live session passes on.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,7 @@ use api::{AudioTap, AudioWebhooks, LiveSettings, Settings};
 use records::UserId;
 use serde_json::{Value, json};
 
-use super::line::Setup;
+use super::client::Setup;
 use crate::bench::{Bench, quick};
 
 const PATH: &str = "/v1/users/developer/webhook/audio_bytes";
@@ -50,7 +50,7 @@ async fn audio_webhook_with_a_refused_url_or_interval_is_422() {
     }
 }
 
-/// Keeps what sessions hand over.
+/// Records the audio that sessions pass on.
 #[derive(Clone, Debug, Default)]
 struct Kept(Arc<Mutex<Vec<Heard>>>);
 

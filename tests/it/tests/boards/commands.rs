@@ -1,4 +1,4 @@
-//! The commands that runbooks and failure pages tell operators to run: does the program take them?
+//! Commands in runbooks and failure pages: does the program accept them?
 
 use std::fs;
 use std::process::Command;

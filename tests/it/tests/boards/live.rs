@@ -9,7 +9,7 @@ use crate::process::Process;
 use crate::prometheus::Prometheus;
 use crate::receiver::Receiver;
 use crate::rule;
-use crate::talker;
+use crate::speaker;
 use crate::world::{GARDEN, World};
 
 /// How long the service works before it is asked: a few scrapes more than a rate's interval.
@@ -35,7 +35,7 @@ async fn every_panel_of_a_busy_service_has_data() {
     let speech = mock_speech::Transcriber::start().await;
     let process = at_work(&world, &model, &speech.base_url()).await;
     let client = world.client(&process);
-    client.tell(&receiver.url()).await;
+    client.register_webhook(&receiver.url()).await;
     let prometheus = Prometheus::of(&process.admin, 1).await;
 
     // It works for as long as it is asked about: rates are those of the last seconds.
@@ -58,7 +58,7 @@ async fn every_panel_of_a_busy_service_has_data() {
     };
     let wrong = tokio::select! {
         () = working => vec!["it stopped working".to_owned()],
-        () = talker::speak(&world, &process) => vec!["it is spoken to no longer".to_owned()],
+        () = speaker::speak(&world, &process) => vec!["it is spoken to no longer".to_owned()],
         wrong = asking => wrong,
     };
     assert_eq!(wrong, Vec::<String>::new());

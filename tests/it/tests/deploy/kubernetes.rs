@@ -1,4 +1,4 @@
-//! What belongs together in the manifests: names, versions, labels, sessions.
+//! Consistency of the Kubernetes manifests: names, versions, labels, database sessions.
 
 use yaml_rust2::Yaml;
 

@@ -1,4 +1,4 @@
-//! How long a process that is asked to stop is left alone.
+//! Termination times: does every platform wait as long as the settings need?
 
 use crate::files::{containers, deployments, documents, effective, number, read, setting, text};
 

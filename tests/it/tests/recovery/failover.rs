@@ -1,5 +1,5 @@
-//! The primary dies under load, its standby is promoted, the address moves, or a list of hosts names both. With a synchronous
-//! standby nothing is lost that was acknowledged; with an asynchronous one it is, which is why the first of these can fail.
+//! Failover under load: the primary dies, its standby is promoted, and its address moves or clients have a list of hosts. With a
+//! synchronous standby no acknowledged request is lost; with an asynchronous one some are, which shows that the test can fail.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -72,7 +72,7 @@ impl Scene {
         let processes =
             vec![Process::serve(&database, &settings).await, Process::serve(&database, &settings).await];
         let receiver = Receiver::start().await;
-        Client::new(&processes[0].api, &key).tell(&receiver.url()).await;
+        Client::new(&processes[0].api, &key).register_webhook(&receiver.url()).await;
         Self { receiver, primary, standby, link, address, processes, key }
     }
 

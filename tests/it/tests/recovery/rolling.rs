@@ -1,5 +1,5 @@
-//! Processes are replaced one by one under load, as a rolling update does it: no request fails, and nothing that was admitted is
-//! lost. `LISTEN_OTHER_BINARY` names another version, which is gone to and come back from.
+//! Rolling update under load: no request fails, and no admitted job is lost. `LISTEN_OTHER_BINARY` names another version, to
+//! which the processes are upgraded and back.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Apps made on the command line, and apps switched off.
+//! Apps created on the command line, and disabled apps.
 
 use std::io::Write;
 

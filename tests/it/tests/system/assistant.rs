@@ -1,4 +1,4 @@
-//! The assistant on the real binary: what a user is left with when the process that answers is killed.
+//! The assistant on the real binary: a chat turn whose process is killed.
 
 use std::time::Duration;
 

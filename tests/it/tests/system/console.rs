@@ -1,4 +1,4 @@
-//! An operator's desk: many dead letters, their cause, a bounded replay that survives the process that works on it.
+//! Operator commands: many dead letters, their cause, and a bounded replay that survives the process that works on it.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::binary;
 use crate::process::Process;
-use crate::repair::{broken, locked_model};
+use crate::replay::{broken, locked_model};
 use crate::world::{GARDEN, World};
 
 /// A killed executor's turn lasts 15 seconds; the rest is for a busy machine.

@@ -1,4 +1,4 @@
-//! What the database does to the service, and what a stopped process does to the others through it.
+//! Database faults, and a frozen process that holds locks.
 
 use std::{str::FromStr, time::Duration};
 
@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::binary;
 use crate::client::Client;
-use crate::own_server::OwnServer;
+use crate::private_server::PrivateServer;
 use crate::process::{PATIENCE, Process, until};
 use crate::receiver::Receiver;
 use crate::world::{GARDEN, World};
@@ -34,7 +34,7 @@ async fn process_frozen_in_a_transaction_blocks_others_for_seconds_only() {
     let receiver = Receiver::start().await;
     let frozen = Process::serve(&world.url, &[]).await;
     let client = world.client(&frozen);
-    client.tell(&receiver.url()).await;
+    client.register_webhook(&receiver.url()).await;
     world.run(SLOW_COMPLETION).await;
     let first = client.admit(GARDEN).await;
     until(|| async { world.count(IN_COMPLETION).await > 0 }).await;
@@ -60,7 +60,7 @@ async fn process_frozen_in_a_transaction_blocks_others_for_seconds_only() {
 
 #[tokio::test]
 async fn database_crash_under_load_loses_nothing_without_restarts() {
-    let server = OwnServer::start();
+    let server = PrivateServer::start();
     let key = server.with_a_person();
     let settings = [("LISTEN_DEMO_PAUSE_AFTER", "describe=1"), PASSES];
     let processes =

@@ -1,4 +1,4 @@
-//! Workers that are killed, frozen, and asked to go in the middle of a run.
+//! Workers that are killed, frozen or stopped during a run.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
@@ -23,10 +23,10 @@ const FOR_EVER: u32 = 600;
 /// Where a conversation is made.
 const CREATE: &str = "/v1/dev/user/conversations";
 
-/// Facts that were kept more than once.
+/// Counts memories that were stored twice.
 const MEMORIES_TWICE: &str = "select count(*) - count(distinct (user_id, content)) from memories";
 
-/// Runs that were given back, by what processes said of themselves.
+/// Counts released runs in the process reports.
 const RELEASED: &str = "select coalesce(sum(released), 0)::bigint from service_minutes";
 
 #[tokio::test]
@@ -43,14 +43,14 @@ async fn killed_after(stage: &str) {
     let receiver = Receiver::start().await;
     let mut doomed = Process::held_after(&world.url, stage, FOR_EVER).await;
     let client = world.client(&doomed);
-    client.tell(&receiver.url()).await;
+    client.register_webhook(&receiver.url()).await;
     let id = client.admit(GARDEN).await;
     doomed.stage_done(stage).await;
     doomed.kill().await;
 
     let second = Process::outliving(&world.url, &[]).await;
 
-    told_and_kept_once(&world.client(&second), &id, &receiver).await;
+    assert_delivered_and_stored_once(&world.client(&second), &id, &receiver).await;
     assert_eq!(world.count(MEMORIES_TWICE).await, 0);
     let job = binary::the_job(&world.url);
     assert_eq!((&job["attempts"], &job["crashes"]), (&json!(0), &json!(1)), "after {stage}: {job}");
@@ -62,7 +62,7 @@ async fn frozen_worker_writes_nothing_when_it_resumes() {
     let receiver = Receiver::start().await;
     let mut frozen = Process::held_after(&world.url, "describe", 8).await;
     let client = world.client(&frozen);
-    client.tell(&receiver.url()).await;
+    client.register_webhook(&receiver.url()).await;
     let id = client.admit(GARDEN).await;
     frozen.stage_done("describe").await;
     frozen.signal(Signal::STOP);
@@ -75,7 +75,7 @@ async fn frozen_worker_writes_nothing_when_it_resumes() {
 
     let ended = frozen.line("run ended", |_| true).await;
     assert_eq!(ended["end"], "lost");
-    told_and_kept_once(&client, &id, &receiver).await;
+    assert_delivered_and_stored_once(&client, &id, &receiver).await;
     assert_eq!(client.conversation(&id).await, shown);
     assert_eq!(world.count(MEMORIES_TWICE).await, 0);
     let job = binary::the_job(&world.url);
@@ -146,7 +146,7 @@ async fn shutdown_is_logged_and_the_second_signal_ends_it() {
 
     leaving.signal(Signal::TERM);
 
-    says_that_it_stops(&leaving).await;
+    logs_its_shutdown(&leaving).await;
     leaving.signal(Signal::TERM);
     assert!(leaving.ended().await.success(), "{}", leaving.logs());
 }
@@ -159,7 +159,7 @@ async fn drain_fails_readiness_and_serves_requests_until_the_second_signal() {
 
     leaving.signal(Signal::TERM);
 
-    says_that_it_stops(&leaving).await;
+    logs_its_shutdown(&leaving).await;
     // No client was connected before: a load balancer that has not noticed yet would be refused.
     world.client(&leaving).admit(GARDEN).await;
     leaving.signal(Signal::TERM);
@@ -167,7 +167,7 @@ async fn drain_fails_readiness_and_serves_requests_until_the_second_signal() {
     assert_eq!(binary::the_job(&world.url)["status"], "queued", "it is for another process");
 }
 
-async fn says_that_it_stops(process: &Process) {
+async fn logs_its_shutdown(process: &Process) {
     let ready = format!("{}/readyz", process.admin);
     until(|| async { page(&ready).await == (StatusCode::SERVICE_UNAVAILABLE, "stopping\n".to_owned()) })
         .await;
@@ -202,7 +202,7 @@ async fn half_sent(base: &str, path: &str, key: &str) -> TcpStream {
 }
 
 /// Waits for the end of the conversation's job and its event, and looks for anything that came twice.
-async fn told_and_kept_once(client: &Client, id: &str, receiver: &Receiver) {
+async fn assert_delivered_and_stored_once(client: &Client, id: &str, receiver: &Receiver) {
     assert_eq!(client.finished(id).await["status"], "completed");
     let items = client.items(id).await;
     assert!(items.len() >= 2, "{items:?}");

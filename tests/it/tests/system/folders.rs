@@ -1,4 +1,4 @@
-//! A person's folders, as an operator manages them.
+//! Folder commands.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! What commands do where stdout cannot be written to: they say so, once, and leave nothing behind that was never shown.
-//! What the service does where its log cannot be written: it goes on.
+//! Full disks and closed pipes: commands that cannot write stdout fail with one message and revoke secrets that were never
+//! shown; the service continues without its log.
 
 use std::fs::File;
 use std::net::TcpListener;

@@ -1,4 +1,4 @@
-//! What lists say: of keys, of endpoints, and of texts that other people chose.
+//! Lists of keys and endpoints, and escaping of texts that users chose.
 
 use crate::binary::{command, printed};
 use crate::world::World;

@@ -1,4 +1,4 @@
-//! Live sockets whose process is killed while people speak, and pictures that a model describes.
+//! Live sessions whose process is killed, and photos that a model describes.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What operators look at.
+//! Readiness and start-up failures.
 
 use std::time::Duration;
 

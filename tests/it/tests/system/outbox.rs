@@ -1,4 +1,4 @@
-//! The ordinary way, without an operator.
+//! The normal path: finalize, run, complete, deliver.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -15,7 +15,7 @@ async fn finalize_runs_through_the_outbox_with_one_delivery() {
     let receiver = Receiver::start().await;
     let process = Process::serve(&world.url, &[]).await;
     let client = world.client(&process);
-    client.tell(&receiver.url()).await;
+    client.register_webhook(&receiver.url()).await;
 
     let id = client.admit(GARDEN).await;
 
@@ -91,7 +91,7 @@ async fn two_processes_share_the_jobs() {
     let (one, other) =
         tokio::join!(Process::serve(&world.url, &settings), Process::serve(&world.url, &settings));
     let clients = [world.client(&one), world.client(&other)];
-    clients[0].tell(&receiver.url()).await;
+    clients[0].register_webhook(&receiver.url()).await;
 
     let mut ids = Vec::new();
     for number in 0..20 {

@@ -1,4 +1,4 @@
-//! People, as an operator makes and changes them.
+//! User commands: create, update, delete.
 
 use rustix::process::Signal;
 

@@ -1,4 +1,4 @@
-//! The file of settings: which command takes what of it, and what goes before it.
+//! The settings file: which command reads which setting, and precedence.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,4 +1,4 @@
-//! What operators see of several shards and do to them: as of one.
+//! Operator commands and the console over several shards.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::installation::{Installation, User};
 use crate::process::until;
-use crate::repair::{broken, locked_model};
+use crate::replay::{broken, locked_model};
 use crate::world::GARDEN;
 
 const USERS: usize = 10;

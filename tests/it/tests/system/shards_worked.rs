@@ -1,4 +1,4 @@
-//! How the work of several shards is done: they share a process's slots in turn, and a task queue delivers to all of them.
+//! Workers of several shards: they share a process's slots in turn, and a task queue delivers to all of them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

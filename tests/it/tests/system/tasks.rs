@@ -1,4 +1,4 @@
-//! The dispatch mode `cloud_tasks`, whole: finalize, hand over, deliver, run, poll; and what is lost on the way.
+//! The dispatch mode `cloud_tasks`: finalize, hand over, deliver, run, poll; lost and duplicate tasks.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::binary;
 use crate::client::{Client, page};
 use crate::process::Process;
 use crate::queue::{Queue, deliver, dispatch, send, slow};
-use crate::repair::{broken, locked_model};
+use crate::replay::{broken, locked_model};
 use crate::world::{GARDEN, World};
 
 /// Roles of a process that takes requests and hands over.

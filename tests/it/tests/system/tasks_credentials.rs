@@ -1,4 +1,4 @@
-//! How a process says to the task queue who it is.
+//! Credentials for the task queue.
 
 use axum::http::HeaderMap;
 use axum::routing::get;

@@ -1,4 +1,4 @@
-//! Creates of tasks that are taken and never answered, and a task queue that is down for minutes.
+//! Task creates without an answer, and an outage of the task queue.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Who may not deliver, and settings with which a task queue cannot work.
+//! Refused deliveries, and invalid settings of the task queue.
 
 use serde_json::json;
 use task_queue::{Claims, Fault, Kind, Options, Signer};

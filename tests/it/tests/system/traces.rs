@@ -36,10 +36,10 @@ async fn trace_covers_request_queue_run_and_webhook() {
     let mut door = Process::serve(&world.url, &traced("api")).await;
     let mut worker = Process::serve(&world.url, &traced("worker,reconciler")).await;
     let client = world.client(&door);
-    client.tell(&receiver.url()).await;
+    client.register_webhook(&receiver.url()).await;
     let id = client.ingest(GARDEN).await;
     let (trace, caller) = CLIENT;
-    client.following(&format!("00-{trace}-{caller}-01")).finalize(&id).await;
+    client.with_trace(&format!("00-{trace}-{caller}-01")).finalize(&id).await;
     assert_eq!(client.finished(&id).await["status"], "completed");
     receiver.posts(1).await;
 
@@ -108,7 +108,7 @@ async fn trace_unsampled_by_the_client_is_not_exported_but_propagated() {
     let client = world.client(&process);
     let id = client.ingest(GARDEN).await;
     let (trace, caller) = CLIENT;
-    client.following(&format!("00-{trace}-{caller}-00")).finalize(&id).await;
+    client.with_trace(&format!("00-{trace}-{caller}-00")).finalize(&id).await;
     client.finished(&id).await;
     // What follows is sampled, and comes behind what was not.
     collector.spans(|spans| spans.iter().any(|span| span.name.ends_with("/finalization"))).await;
@@ -125,7 +125,7 @@ async fn trace_is_off_without_a_collector() {
     let client = world.client(&process);
     let id = client.ingest(GARDEN).await;
     let (trace, caller) = CLIENT;
-    client.following(&format!("00-{trace}-{caller}-01")).finalize(&id).await;
+    client.with_trace(&format!("00-{trace}-{caller}-01")).finalize(&id).await;
     assert_eq!(client.finished(&id).await["status"], "completed");
     process.line("run ended", |line| line["trace_id"].is_null()).await;
     assert!(!process.logs().contains(trace), "it is nobody's parent");

@@ -1,0 +1,19 @@
+//! A table test per edge and per refusal of the machine.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop at a surprise")]
+
+mod fixture;
+
+mod admit;
+mod applied;
+mod claim;
+mod due;
+mod enqueue;
+mod give_up;
+mod names;
+mod operator;
+mod prove_alive;
+mod repair;
+mod run_end;
+mod run_hold;
+mod user;
+mod why;
