@@ -22,7 +22,7 @@ pub(crate) struct Answers<T> {
 }
 
 impl<T> Answers<T> {
-    /// Whether all is said.
+    /// Fails unless every shard has answered.
     ///
     /// # Errors
     /// When a shard did not answer.

@@ -73,7 +73,7 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
     }
     match (as_json, documents.as_mut_slice()) {
         (false, _) => {}
-        // Where there is one shard nothing is said of shards.
+        // With one shard, shards are not mentioned.
         (true, [Value::Object(only)])
             if ledgers.iter().all(|operations| operations.db().shard().is_only()) =>
         {

@@ -1,4 +1,4 @@
-//! Files beside the pages. Their addresses carry a digest of their content, so browsers may keep them for ever.
+//! Static files of the pages. Their addresses carry a digest of their content, so browsers may keep them for ever.
 
 use std::sync::LazyLock;
 

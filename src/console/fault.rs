@@ -232,7 +232,7 @@ impl Console {
 /// Waits for what a page shows no longer than for any answer of the database.
 ///
 /// # Errors
-/// Those of `page`; [`Fault::Database`] when nothing was heard of it.
+/// Those of `page`; [`Fault::Database`] when it did not end in time.
 pub(super) async fn in_time<T>(
     ledger: &Ledger,
     page: impl Future<Output = Result<T, Fault>>,

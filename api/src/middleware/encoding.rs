@@ -20,7 +20,7 @@ pub(super) async fn leave_a_choice(mut request: Request) -> Request {
     request
 }
 
-/// Whether the layer may compress an answer; what is kept compressed is not compressed anew for each client.
+/// Whether the layer may compress an answer; bodies that are stored compressed are not compressed again for each client.
 pub(super) fn may_compress(_: StatusCode, _: Version, _: &HeaderMap, marks: &Extensions) -> bool {
     marks.get::<AsItIs>().is_none()
 }

@@ -1,15 +1,15 @@
-//! Whether a holder's word was taken already.
+//! Whether a command was already applied.
 //!
-//! A connection can be cut between a commit and its answer. The holder then says the same again, and the fence
-//! refuses it: the lease that it speaks of is over, ended by the very word that it repeats.
+//! A connection can break between a commit and its answer. The holder then repeats its command, and the fence refuses it,
+//! because the lease was ended by that very command.
 
 use crate::{Command, FailureCode, Job, State};
 
 impl Job {
-    /// Whether this job stands where `command`, said by the holder of its newest claim, has brought it: saying it
-    /// again is no news, and its refusal no loss. `Renew` is such a word when the claim's own completion is what
-    /// ended its lease. Never true of a job that another process moved on; where the row cannot tell (a job that
-    /// was parked after a crash looks like one that was parked after a failure), the answer is `false`.
+    /// Whether `command`, sent by the holder of the newest claim, has already brought this job into its state, so that
+    /// the refusal of a repeat loses nothing. True for `Renew` when the claim's own completion ended the lease. Never true
+    /// of a job that another process changed since; `false` where the row cannot tell (a job parked after a crash looks
+    /// like one parked after a failure).
     pub fn has_applied(&self, command: &Command) -> bool {
         match *command {
             // A withdrawal raises the epoch: a run that reads its own epoch on a completed job has completed it.

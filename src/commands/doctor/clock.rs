@@ -1,4 +1,4 @@
-//! This machine's clock beside the database's.
+//! This machine's clock compared with the database's.
 
 use chrono::Duration;
 

@@ -177,7 +177,7 @@ pub(super) mod tests {
         LastRound { at: at(seconds), every: Duration::minutes(5) }
     }
 
-    /// What is said of the rounds of living processes with these roles, in these dispatch modes.
+    /// The remark on the rounds of living processes with these roles, in these dispatch modes.
     fn rounds_of(last_round: Option<LastRound>, processes: &[(&str, &str)]) -> (Level, String) {
         let living = |(role, mode): &(&str, &str)| {
             let mut view = view("host:1", 4, 1, 0);

@@ -1,4 +1,4 @@
-//! Settings that cannot work, and what is said of them.
+//! Invalid settings, and their error messages.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
 use clap::Parser;

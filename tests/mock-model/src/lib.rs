@@ -15,5 +15,5 @@ mod talk;
 
 pub use fault::{Fault, Kind};
 pub use ledger::{Call, Counts};
-pub use server::{Behaviour, Mock, Options};
+pub use server::{Manners, Mock, Options};
 pub use talk::{Streaming, ToolCall, Turn};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Parser;
-use mock_model::{Behaviour, Mock, Options};
+use mock_model::{Manners, Mock, Options};
 use tokio::net::TcpListener;
 
 /// A model server that behaves, and misbehaves on command.
@@ -62,7 +62,7 @@ fn options(arguments: Arguments) -> Options {
         latency: Duration::from_millis(arguments.latency_ms),
         context_tokens: arguments.context_tokens,
         keys: arguments.key,
-        behaviour: Behaviour {
+        manners: Manners {
             no_schema: arguments.no_schema,
             no_json_mode: arguments.no_json_mode,
             only_max_tokens: arguments.only_max_tokens,

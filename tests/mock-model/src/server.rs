@@ -27,7 +27,7 @@ use crate::talk::{Streaming, Turn};
 
 /// What a server of this API may not know, or not want.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Behaviour {
+pub struct Manners {
     /// Refuses `response_format` of the kind `json_schema`.
     pub no_schema: bool,
     /// Refuses `response_format` altogether.
@@ -52,7 +52,7 @@ pub struct Options {
     /// The only keys that are let in; empty for any.
     pub keys: Vec<String>,
     /// What it does not know.
-    pub behaviour: Behaviour,
+    pub manners: Manners,
 }
 
 struct Shared {
@@ -236,7 +236,7 @@ async fn play(
         return end(&shared, number, "refused", error(StatusCode::UNAUTHORIZED, None));
     }
     if let Some(field) = refusal {
-        let named = (!shared.options.behaviour.taciturn).then_some(field);
+        let named = (!shared.options.manners.taciturn).then_some(field);
         return end(&shared, number, "refused", error(StatusCode::BAD_REQUEST, named));
     }
     sleep(shared.options.latency).await;
@@ -387,15 +387,15 @@ fn broken_off(part: &str) -> Response {
 
 /// Which field of the request this server refuses.
 fn refused_field(options: &Options, body: &Value, question: &Question) -> Option<&'static str> {
-    let behaviour = options.behaviour;
+    let manners = options.manners;
     let refused = HashMap::from([
-        ("temperature", behaviour.no_temperature && body.get("temperature").is_some()),
-        ("max_tokens", behaviour.only_max_tokens && body.get("max_completion_tokens").is_some()),
-        ("tools", behaviour.no_tools && body.get("tools").is_some()),
-        ("response_format", behaviour.no_schema && question.format == "json_schema"),
+        ("temperature", manners.no_temperature && body.get("temperature").is_some()),
+        ("max_tokens", manners.only_max_tokens && body.get("max_completion_tokens").is_some()),
+        ("tools", manners.no_tools && body.get("tools").is_some()),
+        ("response_format", manners.no_schema && question.format == "json_schema"),
         ("messages", options.context_tokens > 0 && question.tokens() > options.context_tokens),
     ]);
-    let no_mode = behaviour.no_json_mode && question.format != "plain";
+    let no_mode = manners.no_json_mode && question.format != "plain";
     let mut fields: Vec<&str> =
         refused.into_iter().filter(|(_, refused)| *refused).map(|(name, _)| name).collect();
     fields.sort_unstable();

@@ -23,7 +23,7 @@ const WORD: usize = RATE / 2;
 
 /// How one connection behaves. The default is a good one: interim results at once, final ones every two words.
 #[derive(Clone, Debug)]
-pub struct Behaviour {
+pub struct Manner {
     /// Refuses the connection with this status.
     pub refuse: Option<u16>,
     /// Final results after so many words; `None`: never, whatever is asked.
@@ -48,7 +48,7 @@ pub struct Behaviour {
     pub silent_finalize: bool,
 }
 
-impl Default for Behaviour {
+impl Default for Manner {
     fn default() -> Self {
         Self {
             refuse: None,
@@ -81,8 +81,8 @@ pub struct Connection {
 
 #[derive(Default)]
 struct Shared {
-    script: Mutex<VecDeque<Behaviour>>,
-    always: Mutex<Behaviour>,
+    script: Mutex<VecDeque<Manner>>,
+    always: Mutex<Manner>,
     connections: Mutex<Vec<Connection>>,
 }
 
@@ -115,12 +115,12 @@ impl Deepgram {
     }
 
     /// How the next connections behave, in order.
-    pub fn script(&self, manners: impl IntoIterator<Item = Behaviour>) {
+    pub fn script(&self, manners: impl IntoIterator<Item = Manner>) {
         locked(&self.shared.script).extend(manners);
     }
 
     /// How all connections behave behind the script.
-    pub fn always(&self, manner: Behaviour) {
+    pub fn always(&self, manner: Manner) {
         *locked(&self.shared.always) = manner;
     }
 
@@ -176,7 +176,7 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
 /// One connection.
 struct Stream {
     socket: WebSocketStream<TcpStream>,
-    manner: Behaviour,
+    manner: Manner,
     shared: Arc<Shared>,
     number: usize,
     channels: usize,

@@ -1,4 +1,4 @@
-//! What counts as said before: the end of a run that its own claim has brought about, and nothing else.
+//! `has_applied` is true only for the end of a run that the job's newest claim brought about.
 
 use job::{Command, FailureCode, Job, Outcome};
 
@@ -9,9 +9,9 @@ use crate::fixture::{
 
 const CODE: FailureCode = FailureCode::ModelTimeout;
 
-/// A job after `said`, and whether it has heard that before.
-fn repeated(job: &Job, said: Command) -> bool {
-    granted(job, said.clone(), 20).job.has_applied(&said)
+/// Whether the job, after `command`, reports it as applied.
+fn repeated(job: &Job, command: Command) -> bool {
+    granted(job, command.clone(), 20).job.has_applied(&command)
 }
 
 #[test]
@@ -27,8 +27,8 @@ fn has_applied_recognizes_the_granted_end_of_a_run() {
 #[test]
 fn has_applied_is_false_for_unchanged_jobs() {
     for job in one_of_each().into_iter().filter(|job| !job.state.is_terminal()) {
-        for said in [complete(1), fail(1, CODE), park(1), renew(1), release(1, 0), replay()] {
-            assert!(!job.has_applied(&said), "{said:?} of {job:?}");
+        for command in [complete(1), fail(1, CODE), park(1), renew(1), release(1, 0), replay()] {
+            assert!(!job.has_applied(&command), "{command:?} of {job:?}");
         }
     }
 }
@@ -36,13 +36,13 @@ fn has_applied_is_false_for_unchanged_jobs() {
 #[test]
 fn has_applied_is_false_for_another_claims_end() {
     let again = granted(&leased(), claim(1, false), 41).job;
-    for (said, mine) in [
+    for (command, mine) in [
         (complete(2), complete(1)),
         (fail(2, CODE), fail(1, CODE)),
         (park(2), park(1)),
         (release(2, 0), release(1, 0)),
     ] {
-        assert!(!granted(&again, said, 50).job.has_applied(&mine), "{mine:?}");
+        assert!(!granted(&again, command, 50).job.has_applied(&mine), "{mine:?}");
     }
     assert!(!granted(&again, complete(2), 50).job.has_applied(&renew(1)));
 }

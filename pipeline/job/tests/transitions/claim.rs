@@ -1,10 +1,10 @@
-//! The edge into a lease.
+//! Claims: queued jobs, parked jobs, expired leases.
 
 use job::{Command, Effect, Epoch, FailureCode, Generation, Job, Lease, Refusal, State, WorkerId};
 
 use crate::fixture::{
-    at, claim, completed, dead, fail, funeral, granted, keyed, lease, leased, parked, queued, reconcile,
-    refused, release, renew,
+    at, claim, completed, dead, dead_letter_effects, fail, granted, keyed, lease, leased, parked, queued,
+    reconcile, refused, release, renew,
 };
 
 #[test]
@@ -50,7 +50,7 @@ fn claim_finding_the_fifth_crash_dead_letters_the_job() {
     let fourth = Job { crashes: 4, ..leased() };
     let step = granted(&fourth, claim(1, false), 40);
     assert_eq!(step.job.state, State::DeadLetter { code: FailureCode::PoisonCrash });
-    assert_eq!(step.effects, funeral(FailureCode::PoisonCrash));
+    assert_eq!(step.effects, dead_letter_effects(FailureCode::PoisonCrash));
     assert_eq!((step.job.crashes, step.job.runs, step.job.epoch), (5, 1, Epoch(1)));
     let third = Job { crashes: 3, ..leased() };
     assert_eq!(lease(&granted(&third, claim(1, false), 40).job).epoch, Epoch(2));

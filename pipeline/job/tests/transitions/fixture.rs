@@ -117,6 +117,6 @@ pub(crate) fn lease(job: &Job) -> &job::Lease {
 }
 
 /// What every edge into `DeadLetter` must tell.
-pub(crate) fn funeral(code: FailureCode) -> Vec<Effect> {
+pub(crate) fn dead_letter_effects(code: FailureCode) -> Vec<Effect> {
     vec![Effect::FailConversation { code }, Effect::CountDeadLetter]
 }

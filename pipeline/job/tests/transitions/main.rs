@@ -1,4 +1,4 @@
-//! A table test per edge and per refusal of the machine.
+//! Tests of every transition and every refusal of the job state machine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop at a surprise")]
 
 mod fixture;
@@ -6,9 +6,7 @@ mod fixture;
 mod admit;
 mod applied;
 mod claim;
-mod due;
-mod enqueue;
-mod give_up;
+mod effects;
 mod names;
 mod operator;
 mod prove_alive;

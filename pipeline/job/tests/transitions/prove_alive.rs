@@ -1,4 +1,4 @@
-//! A former holder that was late, and did not crash.
+//! `ProveAlive`: a former holder that was late takes its counted crash back.
 
 use job::{Command, Epoch, FailureCode, Job, Refusal, State};
 

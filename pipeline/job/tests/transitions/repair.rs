@@ -1,9 +1,10 @@
-//! The reconciler and the lease watch.
+//! The reconciler, the lease watch, and when a job is due for a check.
 
 use job::{Command, Dispatch, Effect, Epoch, FailureCode, Generation, Job, Refusal, State};
 
 use crate::fixture::{
-    at, claim, completed, dead, funeral, granted, keyed, leased, parked, queued, ready_at, reconcile, refused,
+    at, claim, completed, dead, dead_letter_effects, fail, granted, keyed, leased, parked, policy, queued,
+    ready_at, reconcile, refused,
 };
 
 const DAY: i64 = 24 * 3_600;
@@ -54,7 +55,7 @@ fn reconcile_of_an_expired_lease_counts_a_crash_and_enqueues() {
 fn reconcile_finding_the_fifth_crash_dead_letters_the_job() {
     let step = granted(&Job { crashes: 4, ..leased() }, reconcile(false), 40);
     assert_eq!(step.job.state, State::DeadLetter { code: FailureCode::PoisonCrash });
-    assert_eq!(step.effects, funeral(FailureCode::PoisonCrash));
+    assert_eq!(step.effects, dead_letter_effects(FailureCode::PoisonCrash));
     assert_eq!((step.job.crashes, step.job.last_code), (5, Some(FailureCode::PoisonCrash)));
     assert_eq!(granted(&Job { crashes: 3, ..leased() }, reconcile(false), 40).job.state.status(), "queued");
 }
@@ -73,7 +74,7 @@ fn reconcile_gives_up_a_parked_job_after_fourteen_days() {
     let step = granted(&parked(), reconcile(false), 14 * DAY);
     assert_eq!(step.job.state, State::DeadLetter { code: FailureCode::ByokSessionAbandoned });
     assert_eq!(step.job.last_code, Some(FailureCode::ByokSessionAbandoned));
-    assert_eq!(step.effects, funeral(FailureCode::ByokSessionAbandoned));
+    assert_eq!(step.effects, dead_letter_effects(FailureCode::ByokSessionAbandoned));
 }
 
 #[test]
@@ -97,4 +98,34 @@ fn other_transitions_clear_the_reconcilers_next_check_at() {
     for command in [claim(2, false), Command::RequireKeys, Command::Withdraw] {
         assert_eq!(granted(&looked, command, 310).job.next_check_at, None);
     }
+}
+
+#[test]
+fn due_time_of_each_state() {
+    let due = |job: &Job| job.reconcile_after_at(&policy());
+    assert_eq!(due(&queued()), Some(at(300)));
+    assert_eq!(due(&Job { next_check_at: Some(at(77)), ..queued() }), Some(at(77)));
+    assert_eq!(due(&leased()), Some(at(40)));
+    assert_eq!(due(&parked()), Some(at(14 * 24 * 3_600)));
+    assert_eq!(due(&completed()), None);
+    assert_eq!(due(&dead()), None);
+}
+
+#[test]
+fn due_time_of_a_backing_off_job_counts_from_its_ready_at() {
+    let backing_off = granted(&leased(), fail(1, FailureCode::Internal), 20).job;
+    assert_eq!(backing_off.reconcile_after_at(&policy()), Some(at(50 + 300)));
+}
+
+#[test]
+fn due_time_of_a_parked_job_falls_back_to_its_admission() {
+    let job = Job { first_blocked_at: None, ..parked() };
+    assert_eq!(job.reconcile_after_at(&policy()), Some(at(14 * 24 * 3_600)));
+}
+
+#[test]
+fn due_time_of_a_withdrawn_job_is_none() {
+    let job = granted(&queued(), Command::Withdraw, 1).job;
+    assert!(matches!(job.state, State::Completed { .. }));
+    assert_eq!(job.reconcile_after_at(&policy()), None);
 }

@@ -3,7 +3,9 @@
 use chrono::Duration;
 use job::{Command, Effect, Epoch, FailureCode, Job, Outcome, Policy, State, Timestamp};
 
-use crate::fixture::{at, claim, complete, fail, funeral, granted, keyed, leased, park, policy, ready_at};
+use crate::fixture::{
+    at, claim, complete, dead_letter_effects, fail, granted, keyed, leased, park, policy, ready_at,
+};
 
 fn failed_with(job: &Job, retry_after: Option<i64>, jitter_permille: i32) -> Timestamp {
     let command = Command::Fail {
@@ -101,7 +103,7 @@ fn fail_retries_or_dead_letters_each_code_as_listed() {
             assert_eq!(ready_at(&step.job), at(50), "{code}");
         } else {
             assert_eq!(step.job.state, State::DeadLetter { code: *code });
-            assert_eq!(step.effects, funeral(*code), "{code}");
+            assert_eq!(step.effects, dead_letter_effects(*code), "{code}");
         }
     }
 }
@@ -114,7 +116,7 @@ fn fail_for_the_fifth_time_dead_letters_the_job() {
     let fifth = granted(&Job { attempts: 4, ..leased() }, fail(1, code), 20);
     assert_eq!(fifth.job.state, State::DeadLetter { code });
     assert_eq!((fifth.job.attempts, fifth.job.last_code), (5, Some(code)));
-    assert_eq!(fifth.effects, funeral(code));
+    assert_eq!(fifth.effects, dead_letter_effects(code));
 }
 
 #[test]

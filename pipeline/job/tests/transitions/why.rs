@@ -115,7 +115,7 @@ fn why_next_owner_exists_only_with_living_processes() {
     }
 }
 
-/// What is promised of a lease that ran out is what the reconciler's own decision makes of it.
+/// The next owner of an expired lease is the one that `Reconcile` gives it.
 #[test]
 fn why_next_owner_agrees_with_reconcile() {
     let with_keys = Job { requires_keys: true, ..leased() };
