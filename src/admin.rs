@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_process_that_stops_or_has_no_worker_is_not_ready_whatever_the_database_says() {
+    async fn readiness_fails_during_shutdown_or_without_a_worker() {
         let stopping = CancellationToken::new();
         assert_eq!(
             ready_without_query(Some(Health::default()), stopping.clone()).await,
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_verbose_answer_names_every_check_and_what_it_found() {
+    async fn readiness_verbose_names_every_check_and_result() {
         let words = "[ok] process\n[failed] worker: no worker runs\n\
                      [failed] database: the database does not answer\nnot ready\n";
         let answer = ready_with(Some(Health::default()), CancellationToken::new(), Some("verbose")).await;
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_database_that_says_nothing_is_waited_for_no_longer_than_two_seconds() {
+    async fn readiness_waits_two_seconds_for_a_silent_database() {
         let begun = Instant::now();
         assert_eq!(
             ready_without_query(None, CancellationToken::new()).await,

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_alert_would_tell_is_told_and_nothing_below_its_limit() {
+    fn alerts_appear_at_their_limit_and_not_below() {
         let calm = Waiting {
             parked: 100,
             oldest_parked: 6.9 * 86_400.0,
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limits_are_those_of_the_alerts() {
+    fn alert_limits_equal_the_alert_rules() {
         let alerts = include_str!("../dashboards/rules/alerts.yml");
         for limit in [
             format!("listen_finalization_jobs{{status=\"blocked_byok\"}}) > {MANY_PARKED})"),

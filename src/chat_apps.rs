@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_of_an_app_is_a_result_or_words_for_the_user() {
+    fn app_answer_is_a_result_or_a_message_for_the_user() {
         let words = |answered| result_of(answered).map_err(|failure| failure.0);
         assert_eq!(words(Answered::Result("Sunny".to_owned())), Ok("Sunny".to_owned()));
         let refused = |setup_url: Option<&str>| Answered::AppError {

@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_known_before_its_words_are_parsed() {
+    fn command_is_recognized_before_its_arguments_are_parsed() {
         let named = |words: &[&str]| subcommand(words.iter().map(OsString::from));
         for words in [
             &["serve"][..],

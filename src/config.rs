@@ -2,7 +2,7 @@
 //! refused at start, all of them at once.
 
 mod apps;
-pub(crate) mod door;
+pub(crate) mod console_access;
 mod effective;
 mod limits;
 mod live;
@@ -22,7 +22,7 @@ use store::Budgets;
 
 pub(crate) use self::{
     apps::{Apps, AppsConfig, secrets},
-    door::{BadDoor, Door},
+    console_access::{ConsoleAccess, ConsoleAccessError},
     effective::{Setting, effective, is_setting},
     limits::range,
     live::{LiveConfig, Switch},
@@ -338,8 +338,8 @@ impl Config {
     ///
     /// # Errors
     /// When its settings cannot work.
-    pub(crate) fn door(&self) -> Result<Door, BadDoor> {
-        Door::new(&self.console_keys, self.console_user_header.as_deref(), &self.console_operators)
+    pub(crate) fn console_access(&self) -> Result<ConsoleAccess, ConsoleAccessError> {
+        ConsoleAccess::new(&self.console_keys, self.console_user_header.as_deref(), &self.console_operators)
     }
 
     /// What the engines that may be chosen automatically became.

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_connection_makes_room_first_then_the_one_that_was_idle_for_longest_and_never_a_busy_one() {
+    fn connection_limit_evicts_silent_then_idle_and_never_busy_ones() {
         let connections = connections(3, 3);
         let one = connections.admit(from(1)).unwrap();
         let two = connections.admit(from(2)).unwrap();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_with_too_many_connections_loses_its_own_and_nobody_elses() {
+    fn connection_limit_per_address_evicts_its_own_connections() {
         let connections = connections(10, 2);
         let other = connections.admit(from(1)).unwrap();
         let mine: Vec<Connection> = (0..3).map(|_| connections.admit(from(2)).unwrap()).collect();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv6_network_counts_as_one_address_and_ipv4_in_ipv6_as_what_it_is() {
+    fn connection_limit_counts_an_ipv6_network_as_one_address() {
         let of = |text: &str| network(text.parse().unwrap());
         assert_eq!(of("2001:db8:0:1::1"), of("2001:db8:0:1:ffff::2"));
         assert_ne!(of("2001:db8:0:1::1"), of("2001:db8:0:2::1"));
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_public_address_leaves_files_to_the_admin_address_and_the_database() {
+    fn connection_limit_reserves_files_for_admin_and_database() {
         let asked = Limits { all: 1_024, per_address: 256 };
         let of = |files| Limits::public(asked, files, 31).all;
         assert_eq!([of(u64::MAX), of(4_096), of(1_024), of(100)], [1_024, 1_024, 737, FEWEST]);

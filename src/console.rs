@@ -2,7 +2,7 @@
 //!
 //! Pages are made here, of what the ledger tells operators; they read and act without scripts, and with them go on by
 //! themselves ([`live`]). Nothing that a user said is ever on one. Who may enter is decided by
-//! [`Door`]; every change needs a form of ours ([`auth::Acting`]).
+//! [`ConsoleAccess`]; every change needs a form of ours ([`auth::Acting`]).
 
 mod apps;
 mod assets;
@@ -56,7 +56,7 @@ use operations::Operations;
 use serde::Deserialize;
 
 use self::{fault::Fault, live::Parts, session::Sessions};
-use crate::config::Door;
+use crate::config::ConsoleAccess;
 
 /// A form is short.
 const LONGEST_FORM: usize = 64 * 1024;
@@ -68,7 +68,7 @@ struct Console {
     operations: Operations,
     /// All of them: the overview is of all together, and a queue is paused in all.
     shards: Arc<[Operations]>,
-    door: Arc<Door>,
+    access: Arc<ConsoleAccess>,
     sessions: Arc<Sessions>,
     parts: Parts,
     /// Where the boards are.
@@ -120,17 +120,17 @@ impl Console {
 /// the address of Grafana.
 pub(crate) fn router(
     shards: impl Into<Shards>,
-    door: Door,
+    access: ConsoleAccess,
     secret: [u8; 32],
     boards: Option<&str>,
 ) -> Router {
     let shards = shards.into();
-    let (door, sessions) = (Arc::new(door), Arc::new(Sessions::new(secret)));
+    let (access, sessions) = (Arc::new(access), Arc::new(Sessions::new(secret)));
     let all: Arc<[Operations]> = shards.iter().map(Operations::new).collect();
     let console = |ledger: &Ledger| Console {
         operations: Operations::new(ledger),
         shards: Arc::clone(&all),
-        door: Arc::clone(&door),
+        access: Arc::clone(&access),
         sessions: Arc::clone(&sessions),
         parts: Parts::default(),
         boards: boards.map(Arc::from),

@@ -57,7 +57,7 @@ pub(crate) type Addresses = Vec<Hosts>;
 /// `LISTEN_SHARD_URLS`; without them all shards are in the database at `url`.
 ///
 /// # Errors
-/// When a URL is missing or is none, or the ranges do not name every shard once.
+/// When a URL is missing or invalid, or the ranges do not name every shard once.
 pub(crate) fn shards(
     url: Option<&str>,
     count: u16,
@@ -256,7 +256,7 @@ fn shown(pair: &str) -> String {
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
     match pair.contains('=') && name.chars().all(is_name) {
         true => name,
-        false => "one whose name is none".to_owned(),
+        false => "one with an invalid name".to_owned(),
     }
 }
 
@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_other_programs_know_is_named_without_its_value_and_left_out() {
+    fn url_parameters_of_other_programs_are_named_and_dropped() {
         let url = "postgresql://ada@db.example/listen?sslpassword=geheim&sslmode=require&%63onnect_timeout=5&port=5433";
         let (left, ignored) = without_unknown(url);
         assert_eq!(left, "postgresql://ada@db.example/listen?sslmode=require&port=5433");
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_driver_knows_is_handed_to_it_as_it_was_written() {
+    fn url_parameters_of_the_driver_are_passed_unchanged() {
         for known in KNOWN.map(|name| format!("postgres://localhost/listen?{name}=%31+&options[a%2Eb]=c#x")) {
             assert_eq!(without_unknown(&known), (Cow::Borrowed(&*known), Vec::new()));
         }
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_driver_does_read_what_it_is_handed() {
+    fn url_parameters_are_read_by_the_driver() {
         let read =
             |query: &str| format!("{:?}", PgConnectOptions::from_str(&format!("postgres:///?{query}")));
         let nothing = read("");
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_with_a_question_mark_is_no_name() {
+    fn url_password_may_contain_a_question_mark() {
         for url in [
             "postgresql://ada:12?ge@db/listen",
             "postgresql://ada:12?ge@db=heim/listen",
@@ -307,7 +307,7 @@ mod tests {
         ] {
             let (_, ignored) = without_unknown(url);
             assert!(
-                !ignored.is_empty() && ignored.iter().all(|name| name == "one whose name is none"),
+                !ignored.is_empty() && ignored.iter().all(|name| name == "one with an invalid name"),
                 "{ignored:?}"
             );
         }
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shard_has_the_url_of_its_range() {
+    fn shard_urls_follow_their_ranges() {
         let urls = "0-2=postgresql://db/listen?port=1, 4-7=postgresql://db/listen?port=2\n,3=postgresql://db:3/listen";
         assert_eq!(ports(8, urls), Ok(vec![1, 1, 1, 3, 2, 2, 2, 2]));
         let (all, _) = shards(Some("postgresql://db:5/listen"), 4, None).unwrap();
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_may_have_a_list_of_hosts_of_its_own() {
+    fn shard_url_may_list_hosts() {
         let urls = "0-1=postgresql://ada:geheim@h1:5432,h2:6/listen?sslmode=disable&target_session_attrs=read-write, \
              2-3=postgresql://h3%2Ch4/listen,";
         let (found, ignored) = shards(None, 4, Some(urls)).unwrap();
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_miss_or_double_a_shard_are_refused_by_its_number_and_no_url_is_repeated() {
+    fn shard_ranges_with_gaps_or_overlaps_are_refused_without_urls() {
         let url = "postgresql://ada:geheim@db/listen";
         for (urls, words) in [
             (format!("0-2={url}"), "does not say where shard 3 is"),
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_break_at_the_end_of_a_url_is_no_part_of_it() {
+    fn url_trailing_line_break_is_ignored() {
         let (hosts, ignored) = read(Some("postgresql://db/listen?gssencmode=disable&port=5433\n")).unwrap();
         assert_eq!((hosts.first().get_port(), ignored), (5433, vec!["gssencmode".to_owned()]));
     }

@@ -190,7 +190,7 @@ mod tests {
     use crate::cli::{Cli, Command};
 
     #[test]
-    fn what_a_shell_has_set_for_a_service_does_not_break_the_demo() {
+    fn demo_ignores_settings_of_the_shell() {
         let words = ["listen", "demo", "--roles", "worker", "--finalization-dispatch-mode", "cloud_tasks"];
         let limits =
             ["--user-conversations-per-day", "1", "--user-waiting-jobs", "1", "--rate-per-minute", "1"];

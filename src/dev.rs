@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use self::kept::Kept;
 use crate::{
     commands::{migrate::bring_up_to_date, stdout::say, users},
-    config::{Config, Dispatch, Switch, door, shown},
+    config::{Config, Dispatch, Switch, console_access, shown},
     database,
     embedded::Private,
     lifecycle::Lifecycle,
@@ -190,7 +190,7 @@ fn desk_key(config: &mut Config, kept: &Kept) -> Option<String> {
         return None;
     }
     let key = kept.console_key();
-    config.console_keys = vec![door::entry("dev", true, &key)];
+    config.console_keys = vec![console_access::entry("dev", true, &key)];
     Some(key)
 }
 
@@ -214,7 +214,7 @@ mod tests {
     use super::{Place, only_for_this_run};
 
     #[test]
-    fn a_process_without_the_api_shows_no_address_and_no_calls_of_it() {
+    fn dev_without_the_api_prints_no_api_address() {
         let words = |api: Option<&str>| {
             let place = Place {
                 api: api.map(str::to_owned),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_database_that_stays_from_run_to_run_does_not_go_with_one() {
+    fn dev_keeps_the_persistent_database_at_exit() {
         assert_eq!(only_for_this_run(Some("listen"), false), None);
         assert_eq!(only_for_this_run(Some("listen_dev_1"), true), Some("listen_dev_1"));
         assert_eq!(only_for_this_run::<&str>(None, true), None);

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_killed_run_left_behind_goes_and_what_somebody_is_in_stays() {
+    async fn leftover_databases_are_dropped_unless_in_use() {
         let database = TestDatabase::empty().await;
         let mut session = database.options().connect().await.unwrap();
         let number = std::process::id();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_database_that_is_there_stays_unless_an_empty_one_is_asked_for() {
+    async fn existing_database_is_kept_unless_fresh() {
         let database = TestDatabase::empty().await;
         let mut session = database.options().database("postgres").connect().await.unwrap();
         database.run("create table kept ()").await;

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_that_is_away_has_its_code_unless_to_repeat_the_command_would_be_wrong() {
+    fn exit_code_of_an_outage_unless_repeating_would_be_wrong() {
         let away = || anyhow::Error::from(db::Error::Contended { doing: "looking" });
         assert_eq!(code(&away()), UNAVAILABLE);
         assert_eq!(code(&away().context("a replay goes on")), UNAVAILABLE);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_shard_that_is_away_the_cause_is_said() {
+    fn exit_message_names_the_cause_of_an_unavailable_shard() {
         let full = anyhow::anyhow!("sorry, too many clients already").context("the database is unavailable");
         assert_eq!(in_one_line(&full), "the database is unavailable: sorry, too many clients already");
     }

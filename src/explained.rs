@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn every_alert_and_every_reason_why_a_job_does_not_run_is_explained() {
+    fn every_alert_and_why_reason_is_explained() {
         let alerts = include_str!("../dashboards/rules/alerts.yml");
         let names: BTreeSet<&str> =
             alerts.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn every_page_of_the_folders_is_built_in() {
+    fn every_runbook_and_failure_page_is_built_in() {
         for (folder, pages) in [("failures", FAILURES.as_slice()), ("runbooks", RUNBOOKS.as_slice())] {
             let place = format!("{}/docs/{folder}", env!("CARGO_MANIFEST_DIR"));
             let there: BTreeSet<String> = std::fs::read_dir(place)
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_found_however_it_is_spelled_and_stands_once() {
+    fn glossary_lookup_ignores_spelling_and_finds_one_entry() {
         for spelled in ["dead letter", "Dead-Letter", "`dead_letter`", " DEAD_LETTER "] {
             assert_eq!(find(spelled).map(|it| it.word.as_str()), Some("dead letter"), "{spelled}");
         }
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_to_other_pages() {
+    fn explained_links_resolve() {
         assert_eq!(linked("../failures/model_timeout.md").map(|it| it.kind), Some(Kind::Failure));
         assert_eq!(linked("ListenOrphans.md").map(|it| it.kind), Some(Kind::Alert));
         assert_eq!((linked("../cloud-tasks.md"), linked("https://e.example/x")), (None, None));

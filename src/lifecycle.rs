@@ -77,7 +77,7 @@ mod tests {
     const WAIT: Duration = Duration::from_secs(30);
 
     #[tokio::test(start_paused = true)]
-    async fn what_stops_later_has_its_time_and_the_second_signal_ends_it() {
+    async fn shutdown_delay_is_waited_for_and_cut_by_the_second_signal() {
         for (insists, waited) in [(false, WAIT), (true, Duration::ZERO)] {
             let (lifecycle, begun) = (Lifecycle::default(), Instant::now());
             let later = lifecycle.later(&TaskTracker::new(), WAIT);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_has_no_time_of_its_own_is_asked_at_once() {
+    async fn shutdown_without_a_delay_starts_at_once() {
         let (lifecycle, begun) = (Lifecycle::default(), Instant::now());
         let later = lifecycle.later(&TaskTracker::new(), Duration::ZERO);
         lifecycle.soft.cancel();

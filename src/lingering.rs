@@ -80,22 +80,22 @@ impl Drop for Followed {
 pub(crate) struct Lingering<I> {
     stream: Option<I>,
     unread: Unread,
-    heir: Option<Sender<I>>,
+    handover: Option<Sender<I>>,
 }
 
 impl<I> Lingering<I> {
     pub(crate) fn new(stream: I, unread: Unread) -> (Self, Receiver<I>) {
-        let (heir, left) = oneshot::channel();
-        (Self { stream: Some(stream), unread, heir: Some(heir) }, left)
+        let (handover, left) = oneshot::channel();
+        (Self { stream: Some(stream), unread, handover: Some(handover) }, left)
     }
 }
 
 impl<I> Drop for Lingering<I> {
     fn drop(&mut self) {
         let is_unread = self.unread.0.load(Ordering::Relaxed);
-        if let (true, Some(heir), Some(stream)) = (is_unread, self.heir.take(), self.stream.take()) {
+        if let (true, Some(handover), Some(stream)) = (is_unread, self.handover.take(), self.stream.take()) {
             // If the receiver is gone, the stream is closed.
-            let _ = heir.send(stream);
+            let _ = handover.send(stream);
         }
     }
 }
@@ -103,8 +103,8 @@ impl<I> Drop for Lingering<I> {
 /// Reads what a client still sends, until it stops or has had its time.
 pub(crate) async fn linger<I: AsyncRead + Unpin>(mut left: Receiver<I>) {
     let Ok(mut stream) = left.try_recv() else { return };
-    let mut nobody = tokio::io::sink();
-    let _ = timeout(LINGERING, tokio::io::copy(&mut stream, &mut nobody)).await;
+    let mut discarded = tokio::io::sink();
+    let _ = timeout(LINGERING, tokio::io::copy(&mut stream, &mut discarded)).await;
 }
 
 impl<I: Unpin> Lingering<I> {

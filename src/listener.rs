@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_takes_none_of_its_answer_is_hung_up_on_and_a_slow_one_is_not() {
+    async fn connection_of_a_client_that_reads_nothing_is_closed() {
         let mut line = connect();
         line.write_all(b"GET /story HTTP/1.1\r\nhost: test\r\n\r\n").await.unwrap();
         tokio::time::sleep(2 * TAKING).await;
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_first_head_has_ten_seconds_and_a_further_one_75_however_they_drip() {
+    async fn request_head_timeout_is_10_seconds_then_75_between_requests() {
         drips_for(connect(), FIRST_HEAD).await;
         drips_for(connect(), FIRST_HEAD).await;
         let mut line = connect();
@@ -256,14 +256,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_silent_connection_is_closed_after_ten_seconds() {
+    async fn silent_connection_is_closed_after_ten_seconds() {
         let (begun, mut line) = (Instant::now(), connect());
         assert_eq!(line.read(&mut [0]).await.unwrap(), 0);
         assert_eq!(begun.elapsed(), FIRST_HEAD);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_that_takes_longer_than_its_head_may_is_answered() {
+    async fn request_may_take_longer_than_its_head_timeout() {
         let mut line = connect();
         line.write_all(b"GET /never HTTP/1.1\r\nhost: test\r\n\r\n").await.unwrap();
         let mut byte = [0];
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_new_connection_takes_the_place_of_an_idle_one_and_of_no_busy_one() {
+    async fn new_connection_evicts_an_idle_one_and_never_a_busy_one() {
         let connections = connections(2);
         let mut busy = connect_among(&connections).unwrap();
         busy.write_all(b"GET /never HTTP/1.1\r\nhost: test\r\n\r\n").await.unwrap();
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_head_longer_than_the_buffer_is_431() {
+    async fn request_head_over_the_buffer_is_431() {
         let line = connect();
         let head = format!("GET / HTTP/1.1\r\nhost: test\r\nx-long: {}", "x".repeat(2 * BUFFER));
         let (mut answers, mut requests) = tokio::io::split(line);
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_that_names_two_hosts_is_answered_before_anybody_reads_it() {
+    async fn request_with_two_hosts_is_400_before_routing() {
         let mut line = connect();
         line.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\nconnection: close\r\n\r\n").await.unwrap();
         let mut said = String::new();
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_sends_all_of_its_body_first_reads_why_nobody_read_it() {
+    async fn refused_body_is_drained_so_that_the_client_reads_the_answer() {
         let mut line = connect();
         line.write_all(b"POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 300000\r\n\r\n").await.unwrap();
         line.write_all(&[b'x'; 300_000]).await.unwrap();
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_nobody_reads_is_sent_for_a_few_seconds_alone() {
+    async fn refused_body_is_drained_for_a_few_seconds_only() {
         let (begun, mut line) = (Instant::now(), connect());
         line.write_all(b"POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 300000\r\n\r\n").await.unwrap();
         while line.write_all(b"x").await.is_ok() {
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_process_that_stops_waits_for_no_refused_body() {
+    async fn shutdown_waits_for_no_refused_body() {
         let (mut line, theirs) = duplex(WINDOW);
         let (client, stop) = (SocketAddr::from(([127, 0, 0, 1], 1)), CancellationToken::new());
         let connection = connections(1).admit(client.ip()).unwrap();
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_that_rests_for_a_minute_takes_the_next_request() {
+    async fn keep_alive_connection_serves_after_a_minute() {
         let mut line = connect();
         for _ in 0..2 {
             ask(&mut line).await;
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_names_one_host_that_can_be_one() {
+    fn request_host_must_be_one_valid_host() {
         let named = |hosts: &[&str], version| {
             let request = hosts
                 .iter()

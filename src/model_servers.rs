@@ -344,7 +344,7 @@ mod tests {
 
     /// Otherwise the alert would fire until the next call.
     #[test]
-    fn a_server_that_is_back_is_well_though_nobody_has_called_it_since() {
+    fn model_server_health_recovers_without_a_call() {
         let standing = |open_for, called_ago, class| {
             let called = Some(answer(called_ago, Some(ErrorClass::Unreachable), None));
             let servers = vec![server(Some(open_for), called, Some(answer(30, class, None)))];
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_answer_of_any_process_counts() {
+    fn model_server_health_is_the_newest_answer_of_any_process() {
         let key = answer(3, Some(ErrorClass::KeyRejected), Some(401));
         let servers = vec![server(None, Some(answer(90, None, None)), None), server(None, Some(key), None)];
         let said = "does not take the key: `LISTEN_OPENAI_API_KEY` (HTTP 401), 3 s ago; 2 jobs wait for it";
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_circuit_says_more_than_a_list_of_models() {
+    fn model_server_open_circuit_outweighs_a_model_list() {
         let away = answer(40, Some(ErrorClass::ServerError), Some(503));
         let open = server(Some(12), Some(away), Some(answer(1, None, None)));
         let said = "fails (HTTP 503), 40 s ago; its circuit is open in 1 of 2 processes, next try in 12 s at the latest; \
@@ -387,14 +387,14 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_back_and_is_waited_for_says_how_to_hurry() {
+    fn model_server_that_recovered_names_how_to_run_waiting_jobs() {
         let back = vec![server(None, Some(answer(2, None, None)), None)];
         let said = "answers, and takes the key, 2 s ago; 20 jobs wait for it: `listen jobs run-now --all` ends their waits";
         assert_eq!(one(back, 20), (Standing::Well, said.to_owned()));
     }
 
     #[test]
-    fn a_server_without_a_list_of_models_is_not_said_to_take_the_key_before_a_call() {
+    fn model_server_without_a_model_list_is_not_reported_to_accept_the_key() {
         let check = || Some(answer(1, None, Some(404)));
         let unknown = "answers, 1 s ago; the next call shows whether it takes the key".to_owned();
         assert_eq!(one(vec![server(None, None, check())], 0), (Standing::Well, unknown.clone()));
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_speech_server_names_its_own_settings_and_no_waiting_jobs() {
+    fn speech_server_health_names_its_settings_and_no_jobs() {
         let refused = speech::ServerHealth {
             id: "deepgram:nova-3@api.deepgram.com".to_owned(),
             open_for: None,
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_of_an_older_version_is_of_a_model_server() {
+    fn report_of_an_older_version_is_of_a_model_server() {
         let old = r#"{"engine":"openai:m@h","open_for":null,"called":null,"checked":null}"#;
         assert_eq!(serde_json::from_str::<ModelServer>(old).unwrap(), server(None, None, None));
     }

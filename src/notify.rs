@@ -65,7 +65,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_state_arrives_at_a_path_and_at_an_abstract_name() {
+    fn systemd_notification_reaches_path_and_abstract_sockets() {
         let name = format!("listen-notify-{}", std::process::id());
         let path = std::env::temp_dir().join(&name);
         let _none_there = std::fs::remove_file(&path);

@@ -6,7 +6,10 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 
 /// Chance comes in here, once per use.
 pub(crate) fn chance() -> StdRng {
-    #[expect(clippy::disallowed_methods, reason = "this is the door through which chance comes in")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "randomness is read only here and passed on as an argument"
+    )]
     StdRng::from_rng(&mut rand::rng())
 }
 
@@ -35,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processes_of_one_number_and_host_have_names_of_their_own_and_keep_them() {
+    fn process_names_are_unique_per_host_pid_and_start() {
         let mut chance = StdRng::seed_from_u64(1);
         let (one, other) = (named("box", 1, &mut chance), named("box", 1, &mut chance));
         assert_ne!(one, other);

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_spent_an_attempt_is_counted_as_failed() {
+    fn only_spent_attempts_count_as_failed() {
         let run_counter = RunCounter::default();
         for end in [
             Ended::Completed,

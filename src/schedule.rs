@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_gap_of_a_schedule_includes_its_nights_and_weekends() {
+    fn schedule_longest_gap_includes_nights_and_weekends() {
         let gap = |cron: &str| {
             let now = DateTime::from_timestamp(1_700_000_000, 0).unwrap();
             let schedule = cron::Schedule::from_str(cron).unwrap();

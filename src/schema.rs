@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_that_are_in_each_other_s_place_are_refused_and_new_ones_are_not() {
+    fn schema_check_refuses_swapped_shards_and_accepts_new_ones() {
         assert_eq!(
             refusal(&[0, 1, 2, 3].map(|number| found(number, &[]))),
             None,
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_of_another_count_is_refused_with_both_counts() {
+    fn schema_check_refuses_another_shard_count_naming_both() {
         let other = Some(Shard { number: 0, of: 8 });
         let words =
             refusal(&[(Shard { number: 0, of: 4 }, Found { other, all: vec![0] })]).unwrap_or_default();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_news_and_a_schema_that_was_there_is_none() {
+    fn schema_change_is_logged_and_an_unchanged_schema_is_not() {
         let (ready, lacks) = (Schema::Ready, Schema::Lacks(3));
         assert!(is_news(None, lacks) && is_news(Some(ready), lacks) && is_news(Some(lacks), ready));
         assert!(is_news(Some(lacks), Schema::Lacks(1)), "half of the way");

@@ -62,7 +62,7 @@ pub(crate) async fn run(
     }
     let service = start(&app, &lifecycle).await?;
     if !are_several {
-        // Where there is one, a database that is silent keeps nobody from listening.
+        // Where there is one, a silent database does not delay the listeners.
         lifecycle.soft.run_until_cancelled(schema::refuse_others(&app.shards)).await.transpose()?;
     }
     service.stopped(&app, &lifecycle).await?;
@@ -88,7 +88,7 @@ pub(crate) struct Service {
 pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Result<Service> {
     // Before anything runs: a process that has no place to listen must leave no trace.
     let api = bind_public(&app.config)?;
-    let desk = bind(app.config.admin_addr, "LISTEN_ADMIN_ADDR")?;
+    let admin_listener = bind(app.config.admin_addr, "LISTEN_ADMIN_ADDR")?;
     let tasks = TaskTracker::new();
     // The API, and what its requests need, go on for those whom a load balancer still sends.
     let front = match app.config.has(Role::Api) {
@@ -102,8 +102,12 @@ pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Resu
         stopping: lifecycle.soft.clone(),
     };
     let admin_router = admin::router(readiness.clone(), app.compute.clone(), app.registry.clone());
-    let console =
-        console::router(app.shards.clone(), app.config.door()?, chance().random(), app.config.boards());
+    let console = console::router(
+        app.shards.clone(),
+        app.config.console_access()?,
+        chance().random(),
+        app.config.boards(),
+    );
     let admin_router = admin_router
         .merge(console)
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, LONGEST_ADMIN_ANSWER))
@@ -129,7 +133,7 @@ pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Resu
         addr
     });
     tasks.spawn(notify::report(readiness.clone(), lifecycle.soft.clone()));
-    let (listener, admin) = desk;
+    let (listener, admin) = admin_listener;
     let connections = Connections::new(Limits::admin(), refused);
     attend(&tasks, listener, admin_router, connections, lifecycle.hard.clone(), app.shutdown_grace());
     tracing::info!(api = api.map(tracing::field::display), %admin, "listening");

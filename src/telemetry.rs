@@ -177,10 +177,15 @@ mod tests {
     const SAID: &str = "The orchid needs water on Thursday";
 
     #[test]
-    fn a_panic_is_told_by_its_place_and_not_by_its_words() {
+    fn panic_log_has_the_location_and_no_message() {
         // A hook is the whole process's: this program once more, for one test.
         let mut once_more = std::process::Command::new(std::env::current_exe().unwrap());
-        once_more.args(["--exact", "telemetry::tests::somebody_panics", "--ignored", "--nocapture"]);
+        once_more.args([
+            "--exact",
+            "telemetry::tests::child_process_that_panics",
+            "--ignored",
+            "--nocapture",
+        ]);
         let output = once_more.output().unwrap();
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && told.contains(file!()), "{told}");
@@ -188,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_asked_for_neither_passwords_nor_messages_of_mcp_are_logged() {
+    fn log_filter_never_enables_passwords_or_mcp_messages() {
         for log in ["info", "trace", "sqlx_postgres::options=trace", "rmcp::service=debug"] {
             let cli = ["listen", "--log", log, "completions", "bash"];
             let filter = Cli::try_parse_from(cli).unwrap().logs.filter("info");
@@ -201,7 +206,7 @@ mod tests {
 
     #[test]
     #[ignore = "it makes the logs of a whole process: another test runs it in one of its own"]
-    fn somebody_panics() {
+    fn child_process_that_panics() {
         let cli = ["listen", "--log=info", "--log-format=json", "completions", "bash"];
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         start(&Cli::try_parse_from(cli).unwrap().logs, DEFAULT_LOG, None, runtime.handle()).unwrap();

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_value_goes_on_below_itself_and_no_word_is_broken() {
+    fn terminal_wraps_long_values_without_breaking_words() {
         let id = "fj_0123456789abcdef0123456789abcdef";
         let shown = hanging("why  ", &format!("it waits for {id} and then runs"), 30);
         assert_eq!(shown, format!("why  it waits for\n     {id}\n     and then runs"));

@@ -257,7 +257,7 @@ impl App {
             .map_err(|error| anyhow::anyhow!("LISTEN_RECONCILER_CRON cannot be read: {error}"))?;
         let settings = reconciler::Settings {
             dispatch: match (self.config.finalization_dispatch_mode, self.config.has(Role::Reconciler)) {
-                (Dispatch::Inline, _) => reconciler::Dispatch::Nobody,
+                (Dispatch::Inline, _) => reconciler::Dispatch::Inline,
                 (_, true) => reconciler::Dispatch::Ours,
                 (_, false) => reconciler::Dispatch::Others,
             },

@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_for_too_much_is_told_to_ask_for_less() {
+    fn query_over_the_database_limits_is_422_and_contention_503() {
         let answer = Error::from(db::Error::TooMuch).into_response();
         assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY);
         assert!(answer.extensions().get::<Cause>().is_none(), "nothing broke");

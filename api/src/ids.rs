@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_session_always_names_the_same_conversation_and_no_two_pairs_share_one() {
+    fn client_session_id_maps_to_one_conversation_id() {
         let id = of_client_session("ann", "s1");
         assert_eq!(id, of_client_session("ann", "s1"));
         assert_eq!(id.get_version_num(), 5);

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_several_shards_the_one_that_was_repaired_longest_ago_is_shown() {
+    fn metrics_show_the_oldest_repair_of_all_shards() {
         let metrics = Metrics::uncounted();
         let after = |shard, seconds| {
             metrics.succeeded(shard, Timestamp::from_timestamp(seconds, 0).unwrap());

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_at_fault_is_deferred_and_a_contended_one_too() {
+    fn plan_defers_faulty_and_contended_rows() {
         let impossible =
             Error::ImpossibleRow { table: "finalization_jobs", id: "fj_1".to_owned(), column: "status" };
         assert_eq!(OnError::of(&impossible, false), OnError::Defer);
@@ -119,14 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn one_unanswered_row_stays_due_and_a_second_in_a_row_ends_the_pass() {
+    fn plan_ends_the_pass_after_two_unanswered_rows_in_a_row() {
         let unanswered = Error::from(sqlx::Error::PoolTimedOut);
         assert_eq!(OnError::of(&unanswered, false), OnError::GoOn);
         assert_eq!(OnError::of(&unanswered, true), OnError::End);
     }
 
     #[test]
-    fn every_answer_has_its_action() {
+    fn plan_maps_every_answer_to_an_action() {
         let granted = |state, retry| Answer::Granted { state, retry, dead_letter: false };
         let queued = State::Queued { ready_at: Timestamp::UNIX_EPOCH };
         assert_eq!(Action::of(&granted(queued.clone(), false)), Action::Queued);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_are_four_to_six_seconds_apart_and_differ_between_processes() {
+    fn lease_checks_are_four_to_six_seconds_apart_with_jitter() {
         let waits = |seed| (0..200).map(|look| wait_before_look(seed, look)).collect::<Vec<_>>();
         assert!(waits(7).iter().all(|wait| (4_000..=6_000).contains(&wait.as_millis())));
         assert_ne!(waits(7), waits(8));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_of_processes_begin_up_to_half_a_minute_apart() {
+    fn rounds_start_with_a_jitter_of_up_to_half_a_minute() {
         for (between, most) in [(Duration::MAX, 30_000), (Duration::from_secs(1), 500)] {
             let waits: Vec<_> = (0..200).map(|seed| apart(seed, between)).collect();
             assert!(waits.iter().all(|wait| wait.as_millis() <= most));

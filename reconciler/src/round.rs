@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_round_is_skipped_while_another_one_is_being_made() {
+    async fn round_is_skipped_while_another_is_running() {
         // A process that stops makes no query: there is no database here.
         let stop = CancellationToken::new();
         stop.cancel();
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_round_at_start_is_repeated_until_one_is_made_and_no_longer() {
+    async fn round_at_start_is_repeated_until_it_succeeds() {
         let began = Instant::now();
         let mut at = Vec::new();
         let round = || {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_process_that_stops_waits_for_no_further_round() {
+    async fn shutdown_waits_for_no_further_round() {
         let stop = CancellationToken::new();
         let mut rounds = 0;
         let round = || {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_round_begins_so_long_after_its_tick_unless_the_process_stops() {
+    async fn round_starts_a_delay_after_its_tick_unless_stopping() {
         let (began, stop) = (Instant::now(), CancellationToken::new());
         assert!(!stops_within(Duration::from_secs(20), &stop).await);
         assert_eq!(began.elapsed(), Duration::from_secs(20));

@@ -44,7 +44,7 @@ pub enum Dispatch {
     /// Processes with that role: a round of this one is not recorded as the service's last.
     Others,
     /// The mode `inline`: every process with a worker makes whole rounds.
-    Nobody,
+    Inline,
 }
 
 impl Default for Settings {

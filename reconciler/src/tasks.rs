@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_queue_that_does_not_say_is_believed_to_have_the_task_for_a_day() {
+    async fn unknown_task_is_assumed_waiting_for_a_day() {
         let task = |is_old| DueTask {
             user_id: UserId::new("u"),
             job_id: JobId::derive("u", "c", 1),

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn holders_get_a_heartbeat_to_renew_at_the_start_and_after_every_trouble() {
+    async fn watch_waits_for_a_heartbeat_at_start_and_after_every_error() {
         let (began, stop) = (Instant::now(), CancellationToken::new());
         let mut waited = Vec::new();
         let mut asked = began;

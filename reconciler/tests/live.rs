@@ -1,4 +1,4 @@
-//! Live conversations that no living session will end.
+//! Live sessions whose process died: the reconciler ends them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -45,7 +45,7 @@ async fn spoken(setup: &Setup, id: &str) {
 const ADMITTED: &str = "select count(*) from finalization_jobs where origin = 'live' and not force_process";
 
 #[tokio::test]
-async fn what_a_dead_process_left_is_ended_once_and_what_is_not_due_stays() {
+async fn expired_live_sessions_are_ended_once_and_others_stay() {
     let setup = Setup::new().await;
     spoken(&setup, "c1").await;
     spoken(&setup, "c2").await;
@@ -63,7 +63,7 @@ async fn what_a_dead_process_left_is_ended_once_and_what_is_not_due_stays() {
 }
 
 #[tokio::test]
-async fn one_that_cannot_be_ended_keeps_no_other_from_its_end() {
+async fn expired_live_session_that_cannot_be_ended_blocks_no_other() {
     let setup = Setup::new().await;
     for id in ["c1", "c2", "c3"] {
         spoken(&setup, id).await;

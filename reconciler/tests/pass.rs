@@ -1,4 +1,4 @@
-//! The pass: jobs that were parked past their deadline are given up, and no row stops another.
+//! The repair pass: jobs parked past their deadline are given up, and a faulty row blocks no other.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -12,7 +12,7 @@ use setup::Setup;
 const DUE: &str = "select count(*) from finalization_jobs where reconcile_after_at <= clock_timestamp()";
 
 #[tokio::test]
-async fn a_pass_gives_up_a_job_that_was_parked_too_long() {
+async fn pass_gives_up_a_job_parked_too_long() {
     let setup = Setup::new().await;
     let [job] = setup.overdue(["c1"]).await;
 
@@ -24,7 +24,7 @@ async fn a_pass_gives_up_a_job_that_was_parked_too_long() {
 }
 
 #[tokio::test]
-async fn a_pass_leaves_a_parked_job_alone_before_its_deadline() {
+async fn pass_leaves_a_parked_job_before_its_deadline() {
     let setup = Setup::new().await;
     let [waiting] = setup.parked(["c1"]).await;
 
@@ -35,7 +35,7 @@ async fn a_pass_leaves_a_parked_job_alone_before_its_deadline() {
 }
 
 #[tokio::test]
-async fn a_pass_leaves_a_queued_job_alone_however_long_it_has_waited() {
+async fn pass_leaves_a_queued_job_however_old() {
     let setup = Setup::new().await;
     let job = setup.queued("c1").await;
     setup
@@ -52,7 +52,7 @@ async fn a_pass_leaves_a_queued_job_alone_however_long_it_has_waited() {
 }
 
 #[tokio::test]
-async fn a_pass_reads_pages_until_none_is_due() {
+async fn pass_reads_pages_until_no_job_is_due() {
     let setup = Setup::new().await;
     setup.overdue(["c0", "c1", "c2", "c3", "c4"]).await;
 
@@ -63,7 +63,7 @@ async fn a_pass_reads_pages_until_none_is_due() {
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_read_is_deferred_alone() {
+async fn pass_defers_an_unreadable_row_alone() {
     let setup = Setup::new().await;
     let [unreadable, second, third] = setup.overdue(["c1", "c2", "c3"]).await;
     setup.sql("alter table finalization_jobs drop constraint origin_known").await;
@@ -81,7 +81,7 @@ async fn a_row_that_cannot_be_read_is_deferred_alone() {
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_even_be_deferred_stays_due_alone() {
+async fn pass_leaves_a_row_that_cannot_be_deferred_due() {
     let setup = Setup::new().await;
     let [poisoned, second, third] = setup.overdue(["c1", "c2", "c3"]).await;
     setup.refuse(&poisoned).await;
@@ -96,7 +96,7 @@ async fn a_row_that_cannot_even_be_deferred_stays_due_alone() {
 }
 
 #[tokio::test]
-async fn a_pass_changes_no_job_once_its_budget_is_spent() {
+async fn pass_changes_no_job_over_its_time_budget() {
     let setup = Setup::new().await;
     setup.overdue(["c1", "c2"]).await;
     let settings = Settings { budget: Duration::ZERO, ..Settings::default() };
@@ -109,7 +109,7 @@ async fn a_pass_changes_no_job_once_its_budget_is_spent() {
 }
 
 #[tokio::test]
-async fn a_process_that_stops_touches_no_further_row() {
+async fn pass_touches_no_further_row_during_shutdown() {
     let setup = Setup::new().await;
     setup.overdue(["c1"]).await;
     setup.stop.cancel();

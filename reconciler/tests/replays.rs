@@ -1,5 +1,4 @@
-//! Bulk replays: what a process that stops leaves behind, another one takes up at once; and what became of jobs is noted
-//! also when no replay is running any more.
+//! Bulk replays: another process continues after a shutdown, and outcomes of jobs are recorded also after the replay ended.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -48,7 +47,7 @@ async fn start(setup: &Setup, id: Uuid, action: &OperatorAction) {
 }
 
 #[tokio::test]
-async fn a_process_that_stops_gives_its_replay_back_and_another_goes_on_at_once() {
+async fn shutdown_releases_a_bulk_replay_and_another_process_continues() {
     let (setup, _) = of_two().await;
     let working = work_off_replays(Operations::new(&setup.ledger), "first".to_owned(), setup.stop.clone());
     let working = tokio::spawn(working);
@@ -70,7 +69,7 @@ async fn a_process_that_stops_gives_its_replay_back_and_another_goes_on_at_once(
 }
 
 #[tokio::test]
-async fn jobs_of_a_replay_that_was_cancelled_are_followed_to_their_rest() {
+async fn cancelled_bulk_replay_follows_its_jobs_until_they_end() {
     let (setup, olga) = of_two().await;
     let turn = Operations::new(&setup.ledger).take_replay("gone").await.unwrap().unwrap();
     assert_eq!(Operations::new(&setup.ledger).step_replay(&turn).await.unwrap(), Stepped::Replayed);
@@ -95,7 +94,7 @@ async fn jobs_of_a_replay_that_was_cancelled_are_followed_to_their_rest() {
 }
 
 #[tokio::test]
-async fn a_replay_that_waits_keeps_no_other_from_being_worked_off() {
+async fn waiting_bulk_replay_blocks_no_other() {
     let (setup, olga) = of_two().await;
     start(&setup, Uuid::from_u128(8), &olga).await;
     let working = work_off_replays(Operations::new(&setup.ledger), "one".to_owned(), setup.stop.clone());

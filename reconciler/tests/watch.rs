@@ -1,4 +1,4 @@
-//! The lease watch, the duties, and the clock.
+//! The lease watch, the duties of a round, and the schedule.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -30,7 +30,7 @@ async fn abandoned_lease(setup: &Setup, id: &str, crashes: i32) -> JobId {
 }
 
 #[tokio::test]
-async fn an_expired_lease_is_recovered_by_the_watch() {
+async fn watch_recovers_an_expired_lease() {
     let setup = Setup::new().await;
     let job = abandoned_lease(&setup, "c1", 0).await;
     let watch = watch_leases(setup.ledger.clone(), SOON, 7, setup.metrics.clone(), setup.stop.clone());
@@ -46,7 +46,7 @@ async fn an_expired_lease_is_recovered_by_the_watch() {
 }
 
 #[tokio::test]
-async fn one_look_recovers_all_expired_leases_page_after_page() {
+async fn watch_recovers_all_expired_leases_page_by_page() {
     let setup = Setup::new().await;
     setup
         .sql(
@@ -78,7 +78,7 @@ async fn one_look_recovers_all_expired_leases_page_after_page() {
 }
 
 #[tokio::test]
-async fn a_lease_that_cannot_be_ended_keeps_the_watch_from_no_other() {
+async fn watch_continues_past_a_lease_that_cannot_be_ended() {
     let setup = Setup::new().await;
     let poisoned = abandoned_lease(&setup, "c1", 0).await;
     let behind = abandoned_lease(&setup, "c2", 0).await;
@@ -95,7 +95,7 @@ async fn a_lease_that_cannot_be_ended_keeps_the_watch_from_no_other() {
 }
 
 #[tokio::test]
-async fn a_pass_ends_no_lease_because_its_holder_may_renew_it_yet() {
+async fn pass_leaves_expired_leases_to_the_watch() {
     let setup = Setup::new().await;
     let job = abandoned_lease(&setup, "c1", 0).await;
 
@@ -105,7 +105,7 @@ async fn a_pass_ends_no_lease_because_its_holder_may_renew_it_yet() {
 }
 
 #[tokio::test]
-async fn the_fifth_crash_is_a_dead_letter() {
+async fn watch_dead_letters_the_fifth_crash() {
     let setup = Setup::new().await;
     let job = abandoned_lease(&setup, "c1", 4).await;
     let watch = watch_leases(setup.ledger.clone(), SOON, 7, setup.metrics.clone(), setup.stop.clone());
@@ -124,7 +124,7 @@ async fn the_fifth_crash_is_a_dead_letter() {
 }
 
 #[tokio::test]
-async fn a_deferred_conversation_that_nobody_finalized_is_admitted() {
+async fn round_admits_an_abandoned_deferred_conversation() {
     let setup = Setup::new().await;
     setup.silent("old", 25).await;
     setup.deferred("new").await;
@@ -139,7 +139,7 @@ async fn a_deferred_conversation_that_nobody_finalized_is_admitted() {
 }
 
 #[tokio::test]
-async fn what_was_admitted_before_the_database_went_away_is_counted() {
+async fn round_counts_admissions_made_before_a_database_outage() {
     let setup = Setup::new().await;
     setup.silent("first", 26).await;
     setup.silent("second", 25).await;
@@ -153,7 +153,7 @@ async fn what_was_admitted_before_the_database_went_away_is_counted() {
 }
 
 #[tokio::test]
-async fn pages_are_read_until_no_abandoned_conversation_is_left() {
+async fn round_reads_all_pages_of_abandoned_conversations() {
     let setup = Setup::new().await;
     for (id, hours) in [("refused", 28), ("c1", 27), ("c2", 26), ("c3", 25)] {
         setup.silent(id, hours).await;
@@ -166,7 +166,7 @@ async fn pages_are_read_until_no_abandoned_conversation_is_left() {
 }
 
 #[tokio::test]
-async fn a_page_of_conversations_that_cannot_be_admitted_stops_none_behind_it() {
+async fn round_continues_past_conversations_it_cannot_admit() {
     let setup = Setup::new().await;
     for number in 0..100 {
         setup.silent(&format!("refused-{number}"), 26).await;
@@ -184,7 +184,7 @@ async fn a_page_of_conversations_that_cannot_be_admitted_stops_none_behind_it() 
 }
 
 #[tokio::test]
-async fn a_conversation_that_stands_in_processing_without_a_job_is_marked_failed() {
+async fn round_fails_a_processing_conversation_without_a_job() {
     let setup = Setup::new().await;
     setup.queued("stuck").await;
     setup.queued("running").await;
@@ -200,7 +200,7 @@ async fn a_conversation_that_stands_in_processing_without_a_job_is_marked_failed
 }
 
 #[tokio::test]
-async fn a_sweep_and_a_pruning_that_a_round_does_not_end_go_on_in_the_next() {
+async fn round_continues_an_unfinished_sweep_and_prune_in_the_next() {
     let setup = Setup::new().await;
     for number in 0..3 {
         setup.queued(&format!("running{number}")).await;
@@ -229,7 +229,7 @@ async fn a_sweep_and_a_pruning_that_a_round_does_not_end_go_on_in_the_next() {
 }
 
 #[tokio::test]
-async fn finished_jobs_are_pruned_when_their_time_is_over() {
+async fn round_prunes_finished_jobs_after_their_retention() {
     let setup = Setup::new().await;
     for id in ["old", "older", "new"] {
         setup.queued(id).await;
@@ -278,7 +278,7 @@ impl Schedule<Utc> for EverySecond {
 }
 
 #[tokio::test]
-async fn rounds_are_made_at_start_and_by_the_clock_until_the_process_stops() {
+async fn rounds_run_at_start_and_on_schedule_until_shutdown() {
     let setup = Setup::new().await;
     setup.silent("c1", 25).await;
     let round = run(
@@ -313,7 +313,7 @@ impl Schedule<Utc> for InAYear {
 }
 
 #[tokio::test]
-async fn a_round_at_start_that_fails_is_made_again_without_waiting_for_the_clock() {
+async fn round_at_start_is_retried_without_waiting_for_the_schedule() {
     let setup = Setup::new().await;
     setup.silent("c1", 25).await;
     setup.refuse_with("57P03", "insert on finalization_jobs", "true").await;
@@ -337,8 +337,8 @@ async fn a_round_at_start_that_fails_is_made_again_without_waiting_for_the_clock
 }
 
 #[tokio::test]
-async fn a_round_gives_up_a_job_that_was_parked_too_long_in_every_mode() {
-    for dispatch in [Dispatch::Ours, Dispatch::Others, Dispatch::Nobody] {
+async fn round_gives_up_a_job_parked_too_long_in_every_mode() {
+    for dispatch in [Dispatch::Ours, Dispatch::Others, Dispatch::Inline] {
         let setup = Setup::new().await;
         let [job] = setup.overdue(["c1"]).await;
         assert!(of_mode(&setup, dispatch).make_round().await);
@@ -354,7 +354,7 @@ fn of_mode(setup: &Setup, dispatch: Dispatch) -> Reconciler {
 }
 
 #[tokio::test]
-async fn a_round_that_a_stopping_process_cut_short_is_no_success() {
+async fn round_cut_short_by_shutdown_is_no_success() {
     let setup = Setup::new().await;
     let reconciler = setup.reconciler(100);
     setup.stop.cancel();
@@ -364,7 +364,7 @@ async fn a_round_that_a_stopping_process_cut_short_is_no_success() {
 }
 
 #[tokio::test]
-async fn a_round_whose_duties_failed_is_no_success() {
+async fn round_with_a_failed_duty_is_no_success() {
     let setup = Setup::new().await;
     setup.silent("c1", 25).await;
     setup.refuse_with("57P03", "insert on finalization_jobs", "true").await;
@@ -374,7 +374,7 @@ async fn a_round_whose_duties_failed_is_no_success() {
 }
 
 #[tokio::test]
-async fn a_round_of_a_process_that_does_not_dispatch_is_not_recorded_as_the_services() {
+async fn round_of_a_process_without_dispatch_is_not_recorded() {
     let setup = Setup::new().await;
     setup.silent("old", 25).await;
 
@@ -384,6 +384,6 @@ async fn a_round_of_a_process_that_does_not_dispatch_is_not_recorded_as_the_serv
     assert_eq!(setup.count("select count(*) from service_rounds").await, 0);
     assert_eq!(setup.actions("admitted"), "1", "its duties are done");
 
-    assert!(of_mode(&setup, Dispatch::Nobody).make_round().await);
+    assert!(of_mode(&setup, Dispatch::Inline).make_round().await);
     assert!(setup.last_success() > 1.0e9, "there is no process that dispatches: the round was whole");
 }

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_shards_one_that_keeps_its_views_from_us_is_seen() {
+    fn scrape_reports_a_shard_whose_views_are_not_readable() {
         let reading = |lacks_health: bool| Reading {
             gauges: operations::Gauges::default(),
             backlog: operations::Backlog::default(),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn scrapes_beside_each_other_wait_for_one_read_also_when_it_fails() {
+    async fn concurrent_scrapes_share_one_read_also_when_it_fails() {
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = silent.local_addr().unwrap().port();
         let away = PgConnectOptions::new_without_pgpass().host("127.0.0.1").port(port);
@@ -174,8 +174,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_scrape_is_answered_though_the_database_falls_silent_in_the_middle_of_it_and_takes_no_session_along()
-     {
+    async fn scrape_is_answered_when_the_database_falls_silent() {
         let database = TestDatabase::new().await;
         let (wall, through) = Wall::between(&database.options());
         let service = Service::new(

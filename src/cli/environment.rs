@@ -64,7 +64,7 @@ mod tests {
     use crate::cli::Cli;
 
     #[test]
-    fn a_variable_that_holds_nothing_is_not_read() {
+    fn empty_environment_variable_is_ignored() {
         let command = without(Cli::command(), &|name| name == "LISTEN_ADDR");
         let serve = command.find_subcommand("serve").unwrap();
         let of = |flag| serve.get_arguments().find(|arg| arg.get_long() == Some(flag)).unwrap().get_env();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_value_that_nobody_typed_names_its_variable() {
+    fn refused_environment_value_names_its_variable() {
         let refusal =
             || Cli::command().try_get_matches_from(["listen", "serve", "--addr", "here"]).unwrap_err();
         let told = |typed: &[&str]| {

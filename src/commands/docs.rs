@@ -153,7 +153,7 @@ mod tests {
     use crate::cli::command;
 
     #[test]
-    fn the_pages_in_docs_are_those_of_this_program() {
+    fn docs_pages_are_current() {
         let pages = [
             (Page::Settings, "settings", include_str!("../../docs/settings.md")),
             (Page::Cli, "cli", include_str!("../../docs/cli.md")),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_has_a_default_or_an_example_on_the_page() {
+    fn docs_show_no_default_or_example_of_a_secret() {
         let text = Page::Settings.text(command());
         for name in ["DATABASE_URL", "LISTEN_OPENAI_API_KEY", "LISTEN_VAPID_PRIVATE_KEY"] {
             let row = text.lines().find(|line| line.starts_with(&format!("| `{name}`"))).unwrap_or_default();

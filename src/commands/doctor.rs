@@ -401,7 +401,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_older_than_the_oldest_tested_version_is_a_warning() {
+    fn doctor_warns_of_a_server_older_than_the_oldest_tested_version() {
         let level = |version| database(version, Duration::ZERO).level;
         assert_eq!(level("13.23"), Level::Warning);
         assert_eq!(level("14.0"), Level::Fine);
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_open_files_that_is_too_small_for_the_connections_is_named() {
+    fn doctor_names_a_file_limit_too_small_for_the_connections() {
         let small = open_files(1_024);
         assert_eq!(small.level, Level::Warning);
         assert!(small.words.contains("1024") && small.words.contains("768 connections"), "{}", small.words);
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_that_sees_its_own_transactions_alone_is_not_told_that_none_holds_back_vacuum() {
+    fn doctor_does_not_deny_long_transactions_it_cannot_see() {
         let seeing = processes::tests::found();
         assert_eq!(transactions(&seeing).level, Level::Fine);
         let blind = transactions(&Examination { blind_role: Some("listen".to_owned()), ..seeing });

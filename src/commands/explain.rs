@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_page_fits_eighty_columns_but_for_its_commands() {
+    fn explain_pages_fit_80_columns_except_commands() {
         for found in explained::all() {
             let page = rendered(&found.text, 80);
             assert!(!page.is_empty(), "{}", found.word);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_hang_and_commands_stand_as_they_are_typed() {
+    fn explain_pages_indent_lists_and_keep_commands() {
         let page = rendered(
             "## Do\n\n1. One `x`, and\n   more.\n\n   ```sh\n   listen  jobs\n   ```\n\n2. [Two](b.md).\n",
             20,

@@ -15,7 +15,7 @@ use super::{
     named::{bounded, name},
     stdout::say,
     table::{self, Column, CommonArgs, id, number, print_json, text, word},
-    users::{must_exist, nobody},
+    users::{must_exist, no_such_user},
 };
 use crate::{exit::Exit, process::chance};
 
@@ -106,7 +106,7 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
         Verb::Create { user, name, look } => {
             let user = UserId::new(user);
             let made = operations.store().create_folder(&user, &look.of_new(name)).await?;
-            tell(&made.ok_or_else(|| nobody(&user))?, json)?;
+            tell(&made.ok_or_else(|| no_such_user(&user))?, json)?;
         }
         Verb::Update { user, id, name, look, no_description } => {
             let change = look.change(name, no_description);

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_that_listens_everywhere_is_asked_on_loopback() {
+    fn healthcheck_of_a_wildcard_address_asks_loopback() {
         let asked = |addr: &str| reachable(addr.parse().unwrap()).to_string();
         assert_eq!(asked("0.0.0.0:8081"), "127.0.0.1:8081");
         assert_eq!(asked("[::]:8081"), "[::1]:8081");

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_one_to_a_hundred_characters_as_over_http() {
+    fn name_argument_has_1_to_100_characters() {
         assert_eq!(name(" Ada "), Ok("Ada".to_owned()));
         assert_eq!(name(&"é".repeat(100)), Ok("é".repeat(100)));
         for wrong in ["", "  ", &"a".repeat(101)] {
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_in_one_piece_and_means_no_folder() {
+    fn id_argument_has_no_spaces_or_path_parts() {
         assert_eq!(id("ada@example.org"), Ok("ada@example.org".to_owned()));
         assert_eq!(id("..."), Ok("...".to_owned()));
         for wrong in ["", " ", ".", "..", "a\tb", "a\u{1b}b", "a\nb", &"a".repeat(129)] {

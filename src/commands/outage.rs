@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_gap_is_waited_out_once_the_database_has_answered() {
+    async fn outage_is_waited_for_after_a_first_answer() {
         let mut outage = Outage::default();
         assert!(outage.retry(away()).is_err(), "it never answered");
         assert!(outage.retry(Ok(())).is_ok_and(|seen| seen.is_some()));
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_verb_is_repeated_over_a_gap_and_no_longer_than_one_may_last() {
+    async fn operation_is_retried_through_an_outage_of_limited_length() {
         let (began, mut tries) = (Instant::now(), 0);
         let answered = with_retries(async || {
             tries += 1;
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_does_not_pass_is_no_gap() {
+    async fn permanent_errors_are_not_an_outage() {
         let mut outage = Outage::default();
         assert!(outage.retry(Ok(())).is_ok());
         let wrong = db::Error::ImpossibleRow { table: "jobs", id: "7".to_owned(), column: "status" };

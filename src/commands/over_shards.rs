@@ -22,7 +22,7 @@ pub(crate) struct Answers<T> {
 }
 
 impl<T> Answers<T> {
-    /// Whether all is said.
+    /// Fails unless every shard has answered.
     ///
     /// # Errors
     /// When a shard did not answer.
@@ -40,7 +40,7 @@ impl<T> Answers<T> {
 /// Asks each of the shards, or orders it, once its server has answered.
 ///
 /// # Errors
-/// What an answer failed of, but for a shard that is away while others answer.
+/// The first error, except of a shard that is unavailable while others answer.
 pub(crate) async fn each<T>(
     shards: &[Operations],
     ask: impl AsyncFn(&Operations) -> anyhow::Result<T>,

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_list_goes_on_where_the_page_before_ended() {
+    fn paging_of_a_short_list_continues_by_offset() {
         let all = || (1..=5).collect::<Vec<i32>>();
         assert_eq!(after(2, "").rows().unwrap(), 3);
         assert_eq!(after(2, "").page(all()).unwrap(), (vec![1, 2], Some("2".to_owned())));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_of_a_long_list_is_read_as_it_was_written() {
+    fn paging_cursor_of_a_long_list_round_trips() {
         let at = Timestamp::from_timestamp_micros(1_700_000_000_123_456).unwrap();
         let word = cursor(at, "fj_1.2");
         assert_eq!(after(1, &word).position().unwrap(), Some((at, "fj_1.2".to_owned())));

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_wrote_moves_no_cursor_and_begins_no_line() {
+    fn stdout_escapes_control_characters_of_user_text() {
         assert_eq!(plain("a\u{1b}[2Jb\rc\nd\u{9b}e"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\u{fffd}e");
         assert_eq!(plain("Zoë → 東京 🙂"), "Zoë → 東京 🙂");
     }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_has_enough_is_no_error_and_a_full_disk_is_one() {
+    fn stdout_closed_pipe_is_no_error_and_a_full_disk_is_one() {
         assert!(write_to(Broken(ErrorKind::BrokenPipe), b"text").is_ok());
         assert!(write_to(Broken(ErrorKind::StorageFull), b"text").is_err());
     }

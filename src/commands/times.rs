@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_is_a_number_and_its_unit() {
+    fn age_is_a_number_and_a_unit() {
         assert_eq!(age("90s").unwrap().num_seconds(), 90);
         assert_eq!(age("2h").unwrap().num_minutes(), 120);
         assert_eq!(age("7d").unwrap().num_hours(), 168);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn an_age_of_more_than_a_century_is_refused_in_every_unit() {
+    fn age_over_a_century_is_refused_in_every_unit() {
         assert_eq!(age("36500d").unwrap().num_days(), 36_500);
         for wrong in ["36501d", "3153600001s", "3000000d", "100000000d", "9223372036854775807d"] {
             assert_eq!(age(wrong), Err("at most 36500d".to_owned()), "{wrong}");
@@ -79,14 +79,14 @@ mod tests {
     }
 
     #[test]
-    fn an_age_is_said_as_it_may_be_typed() {
+    fn age_is_printed_in_its_input_form() {
         for text in ["90s", "15m", "2h", "7d", "0s"] {
             assert_eq!(spoken(age(text).unwrap()), text);
         }
     }
 
     #[test]
-    fn a_moment_is_told_by_its_distance() {
+    fn times_are_printed_relative_to_now() {
         let now = Timestamp::UNIX_EPOCH + chrono::Duration::days(9);
         let back = |seconds| ago(now - chrono::Duration::seconds(seconds), now);
         assert_eq!([back(5), back(300), back(7_300), back(200_000)], ["5s", "5m", "2h", "2d"]);

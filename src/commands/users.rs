@@ -135,7 +135,7 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
     if let Some(change) = &change
         && operations.change_user(&id, change).await?.is_none()
     {
-        return Err(nobody(&id).into());
+        return Err(no_such_user(&id).into());
     }
     match users.common.json {
         true => print_json(&json!({ "id": id.as_str() })),
@@ -152,16 +152,16 @@ pub(crate) async fn create(ledger: &Ledger, id: &UserId, change: &UserChange) ->
     Ok(ledger.store().create_user(id, change).await?)
 }
 
-/// Goes on only if there is such a person.
+/// Fails unless the user exists.
 ///
 /// # Errors
-/// When there is none, or the database does not answer.
+/// When the user does not exist, or the database does not answer.
 pub(super) async fn must_exist(ledger: &Ledger, user: &UserId) -> anyhow::Result<()> {
-    ledger.store().user(user).await?.map(drop).ok_or_else(|| nobody(user).into())
+    ledger.store().user(user).await?.map(drop).ok_or_else(|| no_such_user(user).into())
 }
 
-/// What is said of a person who is not there.
-pub(super) fn nobody(user: &UserId) -> Exit {
+/// The error for a user who does not exist.
+pub(super) fn no_such_user(user: &UserId) -> Exit {
     Exit::NotFound(format!("there is no person {user}"))
 }
 

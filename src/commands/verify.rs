@@ -35,8 +35,8 @@ pub(crate) struct Verify {
     operator: Option<String>,
 }
 
-/// Runs every check. 1 when one of them found something. Of several shards, one that is away keeps nobody from hearing of the
-/// others.
+/// Runs every check; the exit code is 1 when one of them found something. An unavailable shard does not hide the findings of
+/// the others.
 ///
 /// # Errors
 /// When the database does not answer, or that of one of several shards.
@@ -73,7 +73,7 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
     }
     match (as_json, documents.as_mut_slice()) {
         (false, _) => {}
-        // Where there is one shard nothing is said of shards.
+        // With one shard, shards are not mentioned.
         (true, [Value::Object(only)])
             if ledgers.iter().all(|operations| operations.db().shard().is_only()) =>
         {

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_says_where_it_comes_from() {
+    fn config_names_the_source_of_each_setting() {
         let found = settings(&["--finalization-concurrency=7"], "retention_days = 9");
         assert_eq!(of(&found, "finalization_concurrency"), (Some("7".to_owned()), "flag"));
         assert_eq!(of(&found, "retention_days").1, "file");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_with_a_password_is_not_shown() {
+    fn config_hides_addresses_with_a_password() {
         let found = settings(&["--openai-base-url=https://ana:secret@models.example/v1"], "");
         assert_eq!(of(&found, "openai_base_url"), (Some(SET.to_owned()), "flag"));
         let found = settings(&["--database-url=postgres://ana:secret@db.example/listen"], "");
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_key_is_shown_that_it_is_set_and_no_more() {
+    fn config_shows_only_whether_a_secret_is_set() {
         let keys = [
             "openai_api_key",
             "vapid_private_key",
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_of_the_service_is_listed_once() {
+    fn config_lists_every_setting_once() {
         let command = Cli::command();
         let serve = command.find_subcommand("serve").unwrap().get_arguments();
         let mut expected: Vec<String> = serve

@@ -96,11 +96,11 @@ impl Config {
         let speech =
             self.live.speech().engine(Arc::new(NoMeter), [0; 32]).err().map(|wrong| wrong.to_string());
         let secrets = self.apps.secrets().err().map(|wrong| wrong.to_string());
-        let door = self.door().err().map(|wrong| wrong.to_string());
+        let access = self.console_access().err().map(|wrong| wrong.to_string());
         let all = numbers
             .chain(conflicts)
             .chain(unreadable.into_iter().flatten())
-            .chain(door)
+            .chain(access)
             .chain(secrets)
             .chain(speech)
             .chain(price);
@@ -117,7 +117,7 @@ impl Config {
     /// Where the shards are, by their numbers. Parameters that were left out are named in the log.
     ///
     /// # Errors
-    /// When a URL is missing or is none.
+    /// When a URL is missing or invalid.
     pub(crate) fn addresses(&self) -> anyhow::Result<Addresses> {
         let (addresses, ignored) = self.read_addresses()?;
         database::tell(&ignored);

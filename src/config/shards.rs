@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// What is said of a number of shards that cannot be.
+/// The error for an invalid number of shards.
 pub(crate) const NO_COUNT: &str = "LISTEN_SHARDS must be a power of two: 1, 2, 4 and so on up to 1024";
 
 /// What can be set about shards.

@@ -13,7 +13,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_is_known_by_its_place_and_never_by_a_password() {
+    fn database_url_is_shown_without_its_password() {
         let of = |url| shown(Some(url));
         let place = Some("ada@db.example:5433/listen".to_owned());
         assert_eq!(of("postgresql://ada:secret@db.example:5433/listen?sslmode=require"), place);

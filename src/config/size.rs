@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_size_is_read_with_and_without_a_unit_and_shown_with_the_largest_that_fits() {
+    fn size_is_parsed_with_and_without_unit_and_shown_in_the_largest() {
         for (text, bytes, shown) in [
             ("256MiB", 256 << 20, "256MiB"),
             ("1 gib", 1 << 30, "1GiB"),

@@ -113,7 +113,7 @@ pub(super) async fn ask(
     let is_off = reads_off(&change)?;
     let (sentence, button) = match is_off {
         true => (
-            "No tool of the app is called, it may not write, and it is sent no conversation, whoever installed it, until \
+            "No tool of the app is called, it may not write, and it is sent no conversation of any user, until \
              it is switched on again. Its users and its owner see the reason.",
             "Switch off",
         ),

@@ -1,4 +1,4 @@
-//! Files beside the pages. Their addresses carry a digest of their content, so browsers may keep them for ever.
+//! Static files of the pages. Their addresses carry a digest of their content, so browsers may keep them for ever.
 
 use std::sync::LazyLock;
 
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_published_is_served_as_they_published_it() {
+    fn vendored_scripts_match_their_published_checksums() {
         let page = include_str!("assets/htmx/README.md");
         let said: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
         assert_eq!(said.len(), 2);

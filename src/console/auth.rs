@@ -16,7 +16,7 @@ use super::{
     typed::Form,
     visitor::{Nonce, PartRequest, Visitor},
 };
-use crate::config::Door;
+use crate::config::ConsoleAccess;
 
 /// A visitor who may act, and did so with a form of ours. There is no other way to an [`OperatorAction`].
 pub(super) struct Acting {
@@ -30,8 +30,8 @@ impl FromRequestParts<Console> for Visitor {
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
         let nonce = parts.extensions.get::<Nonce>().cloned().unwrap_or_default();
         let (part_request, boards, shard) = (part_request(parts), console.boards.clone(), console.shard());
-        match &*console.door {
-            Door::ThisMachine if is_this_machine(parts) => Ok(Self {
+        match &*console.access {
+            ConsoleAccess::ThisMachine if is_this_machine(parts) => Ok(Self {
                 name: "this machine".to_owned(),
                 may_act: false,
                 session: None,
@@ -41,9 +41,9 @@ impl FromRequestParts<Console> for Visitor {
                 boards,
                 shard,
             }),
-            Door::ThisMachine => Err(Fault::Closed.into_response()),
-            Door::Keys(_) => of_session(parts, console, nonce).ok_or_else(|| to_login(parts)),
-            Door::Proxy { header, operators } => {
+            ConsoleAccess::ThisMachine => Err(Fault::Closed.into_response()),
+            ConsoleAccess::Keys(_) => of_session(parts, console, nonce).ok_or_else(|| to_login(parts)),
+            ConsoleAccess::Proxy { header, operators } => {
                 let mut named = parts.headers.get_all(header).iter();
                 let name = named.next().and_then(|name| name.to_str().ok()).map(str::trim);
                 if named.next().is_some() {
@@ -124,9 +124,9 @@ impl FromRequest<Console> for Acting {
         if !visitor.may_act {
             return Err(Fault::MayNotAct.into_response());
         }
-        let visit = match &*console.door {
-            Door::Keys(_) => cookie(&parts.headers).unwrap_or_default().to_owned(),
-            Door::ThisMachine | Door::Proxy { .. } => visitor.name.clone(),
+        let visit = match &*console.access {
+            ConsoleAccess::Keys(_) => cookie(&parts.headers).unwrap_or_default().to_owned(),
+            ConsoleAccess::ThisMachine | ConsoleAccess::Proxy { .. } => visitor.name.clone(),
         };
         let Form(fields) = Form::from_request(Request::from_parts(parts, body), console).await?;
         let token = fields.get("token").map(String::as_str).unwrap_or_default();

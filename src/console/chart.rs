@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_hour_is_an_empty_drawing() {
+    fn chart_of_a_quiet_hour_is_empty() {
         let quiet = vec![minute(0, 0, None); 60];
         assert!(!throughput(&quiet).chart.to_string().contains("<rect"));
         assert!(lengths(&quiet).chart.to_string().contains("d=\"\""));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn minutes_without_runs_part_the_line() {
+    fn chart_line_is_interrupted_by_minutes_without_runs() {
         let parted = [minute(1, 0, Some(5.0)), minute(0, 0, None), minute(1, 1, Some(9.0))];
         let drawn = lengths(&parted).chart.to_string();
         assert_eq!(drawn.matches("h0").count(), 4, "two pieces of each of two lines: {drawn}");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_ends_at_a_round_number_and_says_when() {
+    fn chart_axis_ends_at_a_round_number_and_shows_times() {
         let busy = [minute(30, 7, Some(1_234.0)), minute(1, 0, None)];
         assert_eq!(throughput(&busy).upright, ["50", "25", "0"]);
         assert_eq!(lengths(&busy).upright, ["2.0 s", "1.0 s", "0"]);

@@ -232,7 +232,7 @@ impl Console {
 /// Waits for what a page shows no longer than for any answer of the database.
 ///
 /// # Errors
-/// Those of `page`; [`Fault::Database`] when nothing was heard of it.
+/// Those of `page`; [`Fault::Database`] when it did not end in time.
 pub(super) async fn in_time<T>(
     ledger: &Ledger,
     page: impl Future<Output = Result<T, Fault>>,
@@ -254,25 +254,31 @@ mod tests {
 
     use super::*;
     use crate::{
-        config::Door,
+        config::ConsoleAccess,
         console::{live::Parts, session::Sessions},
     };
 
     #[test]
-    fn a_page_that_cannot_be_written_is_not_blamed_on_the_database() {
+    fn page_that_fails_to_render_does_not_blame_the_database() {
         let (status, heading, _) = Fault::from(askama::Error::Fmt).words();
         assert_eq!((status, heading), (StatusCode::INTERNAL_SERVER_ERROR, "This page cannot be written"));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_page_that_nothing_is_heard_of_is_that_of_an_absent_database() {
+    async fn page_without_an_answer_in_time_is_a_database_outage() {
         // Nothing is asked of any database.
         let ledger = Ledger::new(PgConnectOptions::new_without_pgpass(), Settings::default());
         let sessions = Arc::new(Sessions::new([7; 32]));
-        let (door, parts) = (Arc::new(Door::ThisMachine), Parts::default());
+        let (access, parts) = (Arc::new(ConsoleAccess::ThisMachine), Parts::default());
         let operations = Operations::new(&ledger);
-        let console =
-            Console { shards: [operations.clone()].into(), operations, door, sessions, parts, boards: None };
+        let console = Console {
+            shards: [operations.clone()].into(),
+            operations,
+            access,
+            sessions,
+            parts,
+            boards: None,
+        };
         let silent: Result<(), Fault> = console.in_time(pending()).await;
         assert!(matches!(silent, Err(Fault::Database)), "{silent:?}");
         let quick = console.in_time(async { Ok(7) }).await;

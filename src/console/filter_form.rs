@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_that_were_looked_at_are_moments_in_what_is_done() {
+    fn filter_form_turns_reviewed_ages_into_fixed_times() {
         let now = Timestamp::UNIX_EPOCH + chrono::Duration::days(3);
         let form =
             FilterForm { newer_than: "1d".into(), code: "stage_timeout".into(), ..FilterForm::default() };
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_said() {
+    fn filter_form_reports_invalid_values() {
         let now = Timestamp::UNIX_EPOCH;
         for wrong in [
             FilterForm { status: "dead".into(), ..FilterForm::default() },

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_part_is_kept_for_a_second_for_those_with_the_same_role() {
+    async fn live_part_is_cached_for_a_second_per_role() {
         let parts = Parts::default();
         let key = |may_act| ("/console".to_owned(), may_act);
         parts.keep(key(true), "<p>".into());

@@ -15,7 +15,7 @@ use super::{
     session::{COOKIE, LASTS},
     typed::{Form, Query},
 };
-use crate::config::Door;
+use crate::config::ConsoleAccess;
 
 #[derive(Template)]
 #[template(path = "login.html")]
@@ -34,13 +34,13 @@ pub(super) struct Next {
 
 /// `GET /console/login`.
 pub(super) async fn ask(State(console): State<Console>, Query(next): Query<Next>) -> Response {
-    match *console.door {
-        Door::Keys(_) => render(&Page {
+    match *console.access {
+        ConsoleAccess::Keys(_) => render(&Page {
             frame: Frame::bare("Sign in"),
             next: ours(&next.next).to_owned(),
             is_wrong: false,
         }),
-        Door::ThisMachine | Door::Proxy { .. } => Redirect::to("/console").into_response(),
+        ConsoleAccess::ThisMachine | ConsoleAccess::Proxy { .. } => Redirect::to("/console").into_response(),
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) async fn enter(
 ) -> Response {
     let next = ours(fields.get("next").map(String::as_str).unwrap_or_default());
     let key = fields.get("key").map(String::as_str).unwrap_or_default();
-    let Some((name, may_act)) = console.door.whose(key) else {
+    let Some((name, may_act)) = console.access.whose(key) else {
         tracing::warn!("a key of the console was refused");
         let page = Page { frame: Frame::bare("Sign in"), next: next.to_owned(), is_wrong: true };
         return render_as(StatusCode::UNAUTHORIZED, &page);
@@ -92,7 +92,7 @@ mod tests {
     use super::ours;
 
     #[test]
-    fn nobody_is_sent_elsewhere() {
+    fn login_redirects_to_local_paths_only() {
         assert_eq!(ours("/console/jobs?status=queued"), "/console/jobs?status=queued");
         for elsewhere in [
             "https://a.example",

@@ -51,7 +51,7 @@ impl Frame {
         env!("CARGO_PKG_VERSION")
     }
 
-    /// The address of a file beside the pages.
+    /// The URL of a static file.
     pub(super) fn asset(&self, name: &str) -> &'static str {
         assets::address(name)
     }

@@ -28,7 +28,7 @@ pub(super) fn read_place(word: &str) -> Result<Option<Place>, Fault> {
     if word.is_empty() {
         return Ok(None);
     }
-    let none = || Fault::Unreadable("The place is none that a page before named.".to_owned());
+    let none = || Fault::Unreadable("The cursor in the URL is invalid.".to_owned());
     parse_place(word).map(Some).ok_or_else(none)
 }
 

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_session_is_read_until_it_ends_and_by_its_maker_alone() {
+    async fn session_is_valid_until_expiry_and_for_its_signer_only() {
         let sessions = Sessions::new([7; 32]);
         let cookie = sessions.open("ana", true);
         let until = LASTS.as_secs();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_session_that_is_signed_out_of_is_refused_and_others_are_not() {
+    async fn session_is_refused_after_sign_out_and_others_are_not() {
         let sessions = Sessions::new([7; 32]);
         let (one, other) = (sessions.open("ana", true), sessions.open("ana", true));
         assert_ne!(one, other, "signed in twice within a second");
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn sessions_that_are_signed_out_of_are_forgotten_when_they_expire_and_never_open_again() {
+    async fn session_sign_outs_are_forgotten_at_expiry_and_never_valid_again() {
         let sessions = Sessions::new([7; 32]);
         let sign_out = || {
             let cookie = sessions.open("ana", true);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_token_is_of_one_visit() {
+    async fn form_token_is_bound_to_its_session() {
         let sessions = Sessions::new([7; 32]);
         let token = sessions.token("one");
         assert!(sessions.is_token("one", &token));

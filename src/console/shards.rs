@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_is_looked_for_where_its_id_says_and_nothing_else_is() {
+    fn job_lookup_uses_the_shard_of_its_id() {
         let digits = "0123456789abcdef0123456789abcdef01234";
         let of = |address: &str| of_job(&address.parse::<Uri>().unwrap_or_default(), 8);
         assert_eq!(of(&format!("/console/find?id=+fj_fff{digits}")), Some(7));

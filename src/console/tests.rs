@@ -1,4 +1,4 @@
-//! The console from outside, on a database of a test's own: who gets in, who may act, and what is never shown.
+//! The console over HTTP, each test on a database of its own: authentication, permissions, and what is never shown.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -6,14 +6,14 @@
     reason = "tests stop at the first surprise"
 )]
 
-mod acts;
+mod actions;
 mod apps;
-mod doors;
-mod helps;
-mod hooks;
-mod live;
-mod orders;
-mod reads;
-mod sessions;
-mod strange;
+mod authentication;
+mod help;
+mod invalid_input;
+mod job_commands;
+mod live_sessions;
+mod live_updates;
+mod pages;
+mod webhooks;
 mod world;

@@ -15,7 +15,7 @@ use super::{Console, fault::Fault};
 /// The parts of a path, as axum reads them. A part that can be no name is 404.
 pub(super) struct Path<T>(pub(super) T);
 
-/// A query string, as axum reads it. What cannot be read is said, and not which words of the reader's could not.
+/// A query string, as axum reads it. An unreadable query is an error that does not repeat its words.
 pub(super) struct Query<T>(pub(super) T);
 
 /// A form's fields, without those that were left empty.

@@ -118,13 +118,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sentence_marks_its_commands_and_nothing_else() {
+    fn sentence_marks_commands_only() {
         let said = Sentence::new("<b>olga</b> paused it: `listen jobs resume`.").to_string();
         assert_eq!(said, "&#60;b&#62;olga&#60;/b&#62; paused it: <code>listen jobs resume</code>.");
     }
 
     #[test]
-    fn counts_and_lengths_are_read_at_a_glance() {
+    fn counts_and_durations_are_readable() {
         assert_eq!(
             [count(0), count(999), count(1_000), count(-1_234_567)],
             ["0", "999", "1,000", "-1,234,567"]

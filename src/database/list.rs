@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_of_one_server_is_left_as_it_is() {
+    fn url_of_one_server_is_unchanged() {
         for url in ["ada:a,b@db:5433/listen?port=1&host=c#x", "", "/listen?host=/run/postgresql", "db"] {
             assert_eq!(of(url), Ok(vec![url.to_owned()]));
         }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn each_server_of_a_list_has_the_rest_of_the_url() {
+    fn url_list_gives_every_server_the_other_parts() {
         let url = "ada:g,e@h1:5432,h2,[::1]:5/listen?sslmode=require&target_session_attrs=primary";
         let [one, two, three] =
             ["h1:5432", "h2", "[::1]:5"].map(|place| format!("ada:g,e@{place}/listen?sslmode=require"));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_cannot_be_meant_is_refused_without_a_word_of_it() {
+    fn url_list_that_is_invalid_is_refused_without_repeating_it() {
         let many = ["geheim"; 17].join(",");
         for (url, words) in [
             ("ada:geheim@h1,,h2/listen", "is empty"),

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_lines_are_set_under_their_mark_and_styles_and_emoji_are_measured_as_they_look() {
+    fn demo_page_wraps_lines_and_measures_styles_and_emoji() {
         let text = "one two three four five six seven";
         assert_eq!(set("    ☐ ", text, 20), "    ☐ one two three\n      four five six\n      seven");
         let styled = "\u{1b}[2mone two\u{1b}[0m three";
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_day_is_that_day_and_another_moment_has_its_time() {
+    fn demo_page_shows_end_of_day_dates_without_time() {
         assert_eq!(moment("2026-11-25T22:59:00Z"), "Wed 25 Nov");
         assert_eq!(moment("2026-12-08T13:00:00Z"), "Tue 8 Dec, 14:00");
         assert_eq!(moment("2026-07-01T21:59:00Z"), "Wed 1 Jul", "in summer, too");

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_receiver_accepts_the_published_example_and_nothing_else() {
+    fn demo_receiver_verifies_the_published_example_only() {
         let secret = SecretString::from("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
         assert!(example().is_signed_with(&secret));
         assert!(!example().is_signed_with(&SecretString::from("whsec_AAAA")));

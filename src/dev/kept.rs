@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_key_stays_over_restarts_until_it_is_revoked() {
+    async fn dev_key_survives_restarts_until_revoked() {
         let database = TestDatabase::new().await;
         let ledger = Ledger::new(database.options(), ledger::Settings::default());
         let user = UserId::new("me");

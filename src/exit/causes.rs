@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_that_was_told_is_not_told_again() {
+    fn error_chain_omits_repeated_causes() {
         let told = "while executing migrations: cannot reach it: no such file";
         let error = above("no such file", &["cannot reach it: no such file", told, told, "migrating"]);
         assert_eq!(causes(&error), [told]);
@@ -101,12 +101,12 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_with_something_new_is_told() {
+    fn error_chain_keeps_causes_with_new_information() {
         assert_eq!(causes(&above("nobody there", &["asking", "starting"])), ["asking", "nobody there"]);
     }
 
     #[test]
-    fn what_an_operator_can_mend_has_a_next_step_and_another_trouble_has_none() {
+    fn fixable_errors_have_a_next_step_and_others_none() {
         let taken = anyhow::Error::new(io::Error::from(io::ErrorKind::AddrInUse)).context("listening");
         assert!(next_step(&taken).is_some_and(|step| step.contains("LISTEN_ADDR")));
         let busy = || anyhow::Error::from(db::Error::Contended { doing: "replaying" });

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_collector_that_sends_its_callers_elsewhere_is_not_followed() {
+    async fn collector_redirects_are_not_followed() {
         let followed = Arc::<AtomicBool>::default();
         let hear = Arc::clone(&followed);
         let router = Router::new()
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_a_long_answer_only_the_beginning_is_read() {
+    async fn collector_answers_are_read_up_to_a_limit() {
         let long = Bytes::from(vec![b'x'; 16 * MAX_ANSWER_BYTES]);
         let router = Router::new().route("/v1/traces", post(async move || long));
         assert_eq!(answered_by(router).await.body().len(), MAX_ANSWER_BYTES);

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_keeps_what_it_says_and_names_its_trace() {
+    fn log_line_is_unchanged_except_for_its_trace_id() {
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".parse().unwrap();
         assert_eq!(
             Shape::Json.add("{\"level\":\"INFO\"}\n", &trace),

@@ -75,7 +75,7 @@ pub(super) fn engines(
     Ok((service, Arc::new(with_key), assistant))
 }
 
-/// A paid engine beside ours. Noise never reaches it: the embedded judge goes first.
+/// A paid engine combined with the embedded one. Noise never reaches it: the embedded judge goes first.
 fn paid(ours: &Engines, openai: OpenAi, embeds: bool) -> Engines {
     let openai = Arc::new(openai);
     Engines {

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_schedule_says_how_long_it_is_between_two_ticks() {
+fn schedule_interval_is_computed() {
     let of = |words: &str| cron::Schedule::from_str(words).ok().map(|schedule| between(&schedule));
     assert_eq!(of("0 */5 * * * *"), Some(Duration::from_secs(300)));
     assert_eq!(of("* * * * * *"), Some(Duration::from_secs(1)));

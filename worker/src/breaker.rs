@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn five_failures_in_a_row_leave_the_server_alone_for_half_a_minute() {
+    async fn breaker_opens_for_30_seconds_after_five_failures() {
         let breaker = Breaker::default();
         for _ in 0..4 {
             breaker.note("a", true);

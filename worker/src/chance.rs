@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jitter_stays_within_a_fifth_and_moves() {
+    fn jitter_stays_within_a_fifth_and_varies() {
         let chance = Chance::new(7);
         let second = Duration::from_secs(1);
         let drawn: Vec<Duration> = (0..100).map(|_| chance.around(second)).collect();

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_end_of_a_run_has_its_answer() {
+    fn run_outcomes_map_to_delivery_answers() {
         let at = Timestamp::UNIX_EPOCH;
         let failed = |dead_letter, ready_at| Ended::Failed {
             code: FailureCode::ModelTimeout,

@@ -213,8 +213,8 @@ mod tests {
         const NAME: &'static str = "notes";
 
         fn of((): &()) -> (&UserId, &str) {
-            static NOBODY: LazyLock<UserId> = LazyLock::new(|| UserId::new("nobody"));
-            (&NOBODY, "nothing")
+            static USER: LazyLock<UserId> = LazyLock::new(|| UserId::new("user"));
+            (&USER, "note")
         }
 
         fn span((): &()) -> Span {
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn while_nothing_is_due_it_is_looked_for_once_a_second_however_far_off_the_next_is() {
+    async fn dispatcher_polls_once_a_second_while_nothing_is_due() {
         for next_in in [None, Some(Duration::from_secs(3_600))] {
             let claims = claims(Claim::FindsNothing, Claim::FindsNothing, next_in).await;
             assert!((10..=11).contains(&claims.len()), "{claims:?}");
@@ -289,20 +289,20 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_due_and_cannot_be_claimed_is_asked_for_at_rest() {
+    async fn dispatcher_polls_slowly_when_due_rows_cannot_be_claimed() {
         let claims = claims(Claim::FindsNothing, Claim::FindsNothing, Some(Duration::ZERO)).await;
         assert!((180..=201).contains(&claims.len()), "{} claims", claims.len());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_database_that_does_not_answer_is_asked_less_and_less_often() {
+    async fn dispatcher_backs_off_while_the_database_fails() {
         let claims = claims(Claim::IsRefused, Claim::IsRefused, None).await;
         // After 0.1, 0.2, 0.4, 0.8, 1.6 and 3.2 s, with their jitter.
         assert!((6..=8).contains(&claims.len()), "{claims:?}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_loop_that_panicked_is_started_again_after_a_moment() {
+    async fn dispatcher_restarts_after_a_panic() {
         let claims = claims(Claim::Panics, Claim::FindsNothing, None).await;
         assert!(claims[1] >= Duration::from_millis(80), "{claims:?}");
         assert!((10..=12).contains(&claims.len()), "{claims:?}");

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_fetcher_whose_worker_is_gone_claims_nothing_more() {
+    async fn fetcher_without_a_worker_claims_nothing_more() {
         // There is no database to ask.
         let fetcher = fetcher(PgConnectOptions::new_without_pgpass());
         let (send, jobs) = mpsc::unbounded_channel();
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn claims_back_off_while_the_database_hangs_up() {
+    async fn fetcher_backs_off_while_the_database_disconnects() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let fetcher = fetcher(

@@ -85,7 +85,7 @@ mod tests {
     use crate::settings::Settings;
 
     #[tokio::test(start_paused = true)]
-    async fn leases_that_could_not_be_renewed_are_tried_again_before_the_next_beat() {
+    async fn heartbeat_retries_failed_renewals_before_the_next_beat() {
         let (now, every) = (Instant::now(), Duration::from_secs(2));
         let mut back_off = BackOff::new(&Chance::new(3));
         let mut after_error = || next_try(false, now, every, &mut back_off) - now;
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_heartbeat_that_ran_late_is_measured() {
+    async fn heartbeat_lateness_is_measured() {
         let registry = Registry::new();
         let ledger = Ledger::new(db::Hosts::default(), ledger::Settings::default());
         let settings = Settings { heartbeat: Duration::from_secs(2), ..Settings::default() };

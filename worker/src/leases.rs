@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_run_hears_of_its_own_lease_alone() {
+    async fn run_is_notified_of_its_own_lease_only() {
         let registry = LeaseRegistry::default();
         let (lost, overdue) = (registry.hold(token(1)), registry.hold(token(2)));
         registry.notify(&[token(2), token(1)], &[Renewal::RunLimit, Renewal::Lost]);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lease_that_is_lost_after_the_run_limit_is_heard_of() {
+    async fn lease_lost_after_the_run_limit_is_reported() {
         let registry = LeaseRegistry::default();
         let held = registry.hold(token(1));
         for renewal in [Renewal::RunLimit, Renewal::Lost] {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_renewal_without_an_answer_is_told_and_hides_no_later_one() {
+    async fn unanswered_renewal_is_reported_and_hides_no_later_one() {
         let registry = LeaseRegistry::default();
         let (held, other) = (registry.hold(token(1)), registry.hold(token(2)));
         registry.notify(&[token(2)], &[Renewal::Lost]);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_run_that_ended_is_renewed_no_more() {
+    async fn finished_run_is_not_renewed() {
         let registry = LeaseRegistry::default();
         let first = registry.hold(token(1));
         let _second = registry.hold(token(2));

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_that_was_not_read_for_items_says_so() {
+    fn overview_says_when_items_were_not_extracted() {
         assert_eq!(who_understood("embedded/5", false), "embedded/5");
         assert_eq!(who_understood("embedded/5", true), "embedded/5, items not read");
     }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn speakers_go_by_the_names_that_the_user_gave_them() {
+    fn speakers_have_the_names_the_user_gave() {
         let segments = [
             segment(0, true, None),
             segment(1, false, Some("p1")),

@@ -348,7 +348,7 @@ mod tests {
     use crate::spending::{Account, counted};
 
     #[test]
-    fn every_series_is_born_at_zero() {
+    fn metrics_start_at_zero() {
         let registry = Registry::new();
         Metrics::new(&registry).unwrap();
         let text = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_that_an_open_circuit_kept_back_is_on_nobodys_account() {
+    async fn call_refused_by_an_open_circuit_is_not_charged() {
         let (metrics, account) = (&Metrics::new(&Registry::new()).unwrap(), Arc::<Account>::default());
         let count =
             |outcome| counted(Arc::clone(&account), async move { metrics.count_call("survey", outcome) });
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tokens_are_counted_and_stand_on_the_runs_account() {
+    async fn tokens_are_counted_and_charged_to_the_run() {
         let (metrics, account) = (Metrics::new(&Registry::new()).unwrap(), Arc::<Account>::default());
         counted(Arc::clone(&account), async { metrics.count_tokens("describe", "prompt", 7) }).await;
         assert!(account.owes());

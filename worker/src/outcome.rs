@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_answer_has_its_outcome() {
+    fn every_http_answer_maps_to_an_outcome() {
         let chance = Chance::new(5);
         let status = |code| of(Answer::Status { code, retry_after: None }, &chance);
         let first = |outcome| label(outcome, 1, &[Duration::from_secs(5)]);
@@ -83,14 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn the_last_try_that_fails_gives_up() {
+    fn last_failed_try_gives_up() {
         let schedule = [Duration::from_secs(5); 10];
         let of_try = |tries| label(of(Answer::Timeout, &Chance::new(5)), tries, &schedule);
         assert_eq!([1, 10, 11].map(of_try), ["retry", "retry", "final"]);
     }
 
     #[test]
-    fn a_receivers_wish_is_passed_on() {
+    fn retry_after_is_passed_on() {
         let wish = Some(Duration::from_secs(90));
         let outcome = of(Answer::Status { code: 429, retry_after: wish }, &Chance::new(5));
         let DeliveryOutcome::Retry { status, error, retry_after, jitter_permille } = outcome else {

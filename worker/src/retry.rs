@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_passing_error_is_repeated_until_it_has_passed() {
+    async fn retry_repeats_transient_errors_until_success() {
         let tries = AtomicU32::new(0);
         let answer = shared()
             .with_retries(|| async {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_error_that_does_not_pass_is_said_once() {
+    async fn retry_reports_permanent_errors_at_once() {
         let tries = AtomicU32::new(0);
         let answer: Result<(), _> = shared()
             .with_retries(|| async {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_hard_stop_ends_the_repeating() {
+    async fn retry_ends_at_a_hard_stop() {
         let shared = shared();
         let answer: Result<(), _> = shared
             .with_retries(|| {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_double_up_to_a_limit_and_begin_anew_after_an_answer() {
+    fn retry_waits_double_up_to_a_limit_and_reset() {
         let mut back_off = BackOff::new(&Chance::new(3));
         let first = back_off.wait();
         let last = (0..20).map(|_| back_off.wait()).last().unwrap();

@@ -130,13 +130,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_of_three_slots_or_more_is_left_for_users_who_have_none() {
+    fn run_slots_reserve_one_of_three_for_other_users() {
         assert_eq!([1, 2, 3, 4].map(|slots| most_of_one_user(slots, 0)), [u32::MAX, u32::MAX, 2, 3]);
         assert_eq!((most_of_one_user(4, 2), most_of_one_user(4, 4)), (1, 0));
     }
 
     #[test]
-    fn a_user_s_share_is_half_of_the_slots_and_a_single_slot_goes_round() {
+    fn run_slots_give_one_user_half_and_rotate_a_single_slot() {
         let running = Running::default();
         let (ann, bob) = (UserId::new("ann"), UserId::new("bob"));
         running.add(&ann);

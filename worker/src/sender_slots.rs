@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_try_counts_as_its_users_until_it_ends_and_as_young_until_it_is_old() {
+    async fn sender_slots_count_a_try_for_its_user_until_it_ends() {
         let slots = SenderSlots::new();
         let mut free = slots.free().await.unwrap();
         let held = tokio::spawn({
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn silence_gives_its_slots_back_and_an_end_does_so_at_once() {
+    async fn sender_slots_are_released_by_old_silent_tries_and_at_the_end() {
         let slots = SenderSlots::new();
         let mut all = slots.free().await.unwrap();
         assert_eq!(all.num_permits(), SLOTS);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_full_waiting_room_keeps_the_old_in_their_slots() {
+    async fn sender_slots_stay_held_while_the_waiting_room_is_full() {
         let slots = SenderSlots::new();
         let room = Arc::clone(&slots.waiting).acquire_many_owned(WAITING_ROOM as u32).await.unwrap();
         let mut all = slots.free().await.unwrap();

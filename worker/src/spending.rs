@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_spent_in_a_runs_task_is_charged_to_that_run_alone() {
+    async fn spending_is_charged_to_its_own_run() {
         let (one, other) = (Arc::<Account>::default(), Arc::<Account>::default());
         let work = |calls: usize| async move {
             for _ in 0..calls {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tokens_are_counted_by_their_kinds() {
+    async fn spending_counts_tokens_by_kind() {
         let account = Arc::<Account>::default();
         let spend = async {
             for (kind, tokens) in [("prompt", 3), ("cached", 2), ("completion", 1), ("unheard-of", 9)] {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_owes_what_was_spent_since_it_was_last_written() {
+    fn spending_account_is_dirty_until_the_latest_change_is_saved() {
         let account = Account::default();
         assert!(!account.owes());
         account.0.lock().changes = 2;

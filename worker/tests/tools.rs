@@ -1,4 +1,4 @@
-//! Tools of apps, called on a fake server that misbehaves on command.
+//! Calls of app tools on a fake server that misbehaves on command.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop at a surprise")]
 
 use std::time::Duration;
@@ -93,7 +93,7 @@ fn verified(received: &Received, signed: &[u8]) {
 }
 
 #[tokio::test]
-async fn a_post_sends_the_fields_of_the_spec_signed_and_nothing_of_ours_besides() {
+async fn tool_post_sends_the_specified_signed_fields_only() {
     let world = World::of("echo").await;
     let bob = UserId::new("bob");
     world.ledger.store().create_user(&bob, &UserChange::default()).await.unwrap();
@@ -127,7 +127,7 @@ async fn a_post_sends_the_fields_of_the_spec_signed_and_nothing_of_ours_besides(
 }
 
 #[tokio::test]
-async fn a_get_sends_the_same_in_its_query_signed_with_the_location_while_it_is_known() {
+async fn tool_get_sends_the_same_fields_signed_with_a_known_location() {
     let mut get = tool("echo");
     get["method"] = json!("get");
     let world = World::new(&[get]).await;
@@ -166,7 +166,7 @@ async fn a_get_sends_the_same_in_its_query_signed_with_the_location_while_it_is_
 }
 
 #[tokio::test]
-async fn an_apps_words_are_handed_on_and_its_secrets_are_not() {
+async fn tool_answer_is_returned_without_secrets() {
     let world = World::new(&["connect", "bad", "secrets", "orders"].map(tool)).await;
     let words = |text: &str, setup_url: Option<&str>| Answered::AppError {
         text: text.to_owned(),
@@ -185,7 +185,7 @@ async fn an_apps_words_are_handed_on_and_its_secrets_are_not() {
 }
 
 #[tokio::test]
-async fn a_server_that_misbehaves_is_a_closed_code() {
+async fn tool_server_misbehaviour_is_a_fixed_code() {
     for (how, failure, is_outage) in [
         ("slow", ToolFailure::Timeout, true),
         ("huge", ToolFailure::TooLong, false),
@@ -208,7 +208,7 @@ async fn a_server_that_misbehaves_is_a_closed_code() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_a_stranger_and_an_unknown_tool_send_nothing() {
+async fn tool_call_with_wrong_arguments_user_or_name_sends_nothing() {
     let world = World::of("echo").await;
     let bob = UserId::new("bob");
     world.ledger.store().create_user(&bob, &UserChange::default()).await.unwrap();
@@ -236,7 +236,7 @@ async fn wrong_arguments_a_stranger_and_an_unknown_tool_send_nothing() {
 }
 
 #[tokio::test]
-async fn five_outages_in_a_row_leave_the_server_alone_and_never_switch_the_app_off() {
+async fn tool_breaker_opens_after_five_outages_without_disabling_the_app() {
     let world = World::of("down").await;
     for _ in 0..5 {
         assert_eq!(
@@ -281,7 +281,7 @@ impl Drop for Sample {
 }
 
 #[tokio::test]
-async fn the_sample_app_of_the_documents_takes_signed_calls_and_no_others() {
+async fn sample_app_accepts_signed_calls_only() {
     let world = World::new(&[]).await;
     let sample = Sample::start().await;
     let home = sample.1.as_str();

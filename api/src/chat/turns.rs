@@ -118,7 +118,7 @@ pub(crate) async fn begin(state: &AppState, caller: &Caller, message: Message) -
     Ok(Begun::Runs(followed, reply))
 }
 
-/// A turn on its way.
+/// A turn in progress.
 struct Work {
     state: AppState,
     user: UserId,

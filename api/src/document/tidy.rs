@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_answer_leaves_out_is_not_null() {
+    fn omitted_response_fields_are_not_nullable() {
         let mut schema = json!({ "required": ["a"], "properties": {
             "a": { "type": ["string", "null"] },
             "b": { "type": ["array", "null"], "items": {} },
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_null_has_one_form_and_named_parts_are_components() {
+    fn nullable_fields_have_one_form_and_named_types_are_components() {
         let mut components = Map::new();
         let part = json!({ COMPONENT: "Part", SCHEMA: { "type": ["integer", "null"], "minimum": 1 } });
         let mut whole = json!({

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_has_a_name_a_status_of_refusals_and_words() {
+    fn error_codes_have_a_name_a_status_and_a_description() {
         let names: HashSet<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
         assert_eq!(names.len(), Code::ALL.len());
         let mut before = 0;
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn an_example_has_the_code_of_its_words() {
+    fn error_examples_carry_the_code_of_their_message() {
         assert_eq!(Code::of_example(409, "There are 20 webhooks already"), Code::TooManyWebhooks);
         assert_eq!(Code::of_example(404, "Webhook not found"), Code::NotFound);
         assert_eq!(Code::of_example(403, "Missing required scope: keys:read"), Code::MissingScope);

@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_are_written_most_significant_first() {
+    fn base62_writes_the_most_significant_digit_first() {
         assert_eq!(digits::<6>(0), "000000");
         assert_eq!(digits::<6>(61), "00000z");
         assert_eq!(digits::<6>(62), "000010");

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_reads_conversations_reads_folders_and_nothing_else_is_implied() {
+    fn conversation_read_scope_implies_folder_read_only() {
         assert!(Scope::FoldersRead.is_granted_by(Scope::ConversationsRead));
         assert!(!Scope::ConversationsRead.is_granted_by(Scope::FoldersRead));
         assert!(!Scope::ConversationsWrite.is_granted_by(Scope::ConversationsRead));

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_known_key_has_its_known_checksum() {
+    fn key_checksum_matches_a_known_value() {
         let made = generate([0; 32], Shard::default());
         let text = made.plaintext.expose_secret();
         // CRC-32 (IEEE) of "lsk_" and 32 zeros, computed with zlib.
@@ -118,7 +118,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_key_that_is_made_is_known_again(random: [u8; 32]) {
+        fn generated_keys_parse(random: [u8; 32]) {
             let made = generate(random, Shard::default());
             let text = made.plaintext.expose_secret();
             prop_assert_eq!(text.len(), 42);
@@ -126,7 +126,7 @@ mod tests {
         }
 
         #[test]
-        fn one_wrong_digit_is_no_key(random: [u8; 32], position in 4_usize..42, digit in "[0-9A-Za-z]") {
+        fn key_with_one_wrong_digit_is_rejected(random: [u8; 32], position in 4_usize..42, digit in "[0-9A-Za-z]") {
             let made = generate(random, Shard::default());
             let mut text = made.plaintext.expose_secret().to_owned();
             prop_assume!(text[position..=position] != digit);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_one_of_several_shards_says_which_and_another_says_nothing() {
+    fn key_names_its_shard_only_with_several_shards() {
         for number in [0, 35, 36, 1_023] {
             let made = generate([9; 32], Shard { number, of: 1_024 });
             let text = made.plaintext.expose_secret();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_developers_key_is_no_apps_key_and_the_other_way_round() {
+    fn developer_keys_and_app_keys_are_not_interchangeable() {
         let (own, apps) = (generate([1; 32], Shard::default()), generate_app_key([1; 32], Shard::default()));
         assert!(apps.plaintext.expose_secret().starts_with("lak_"));
         assert_eq!(hash_of_presented_app_key(apps.plaintext.expose_secret()), Some(apps.sha256));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_our_form_is_no_key() {
+    fn malformed_keys_are_rejected() {
         for text in ["", "lsk_", "lak_0000", "lsk_é", &"0".repeat(42), &format!("lsk_{}", "é".repeat(19))] {
             assert_eq!(hash_of_presented(text), None, "{text}");
         }

@@ -34,7 +34,7 @@ use crate::{
     state::AppState,
 };
 
-/// How often a client hears `ping`.
+/// How often a client is sent `ping`.
 pub(super) const PING: Duration = Duration::from_secs(10);
 /// A client that sends nothing for this long is gone.
 const IDLE: Duration = Duration::from_secs(90);

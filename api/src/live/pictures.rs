@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_in_any_order_make_a_picture() {
+    fn picture_chunks_are_assembled_in_any_order() {
         let base64 = BASE64_STANDARD.encode(b"\x89PNG\r\n\x1a\nrest of it");
         let (one, two) = base64.split_at(7);
         let mut pictures = Pictures::default();
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_picture_too_large_or_too_slow_is_forgotten() {
+    fn invalid_oversized_and_stalled_pictures_are_dropped() {
         let mut pictures = Pictures::default();
         assert_eq!(part(&mut pictures, 0, 1, &BASE64_STANDARD.encode("GIF89a")), Err(Unusable));
         assert_eq!(part(&mut pictures, 0, 1, "no base64!"), Err(Unusable));

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_as_the_documents_say() {
+    fn live_query_parameters_have_the_documented_defaults() {
         let asks = read(&[("uid", "ann"), ("new_in_2027", "x")]).unwrap();
         assert_eq!((asks.silence, asks.language_tag.as_str(), asks.client_stt), (120, "en", false));
         assert_eq!(asks.format, Format::new(Codec::Pcm8, 8_000, 1).unwrap());
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_values_are_refused_together_each_at_its_name() {
+    fn live_query_names_every_invalid_parameter() {
         let wrong = [
             ("language", "english"),
             ("conversation_timeout", "1"),

@@ -20,7 +20,7 @@ pub(super) async fn leave_a_choice(mut request: Request) -> Request {
     request
 }
 
-/// Whether the layer may compress an answer; what is kept compressed is not compressed anew for each client.
+/// Whether the layer may compress an answer; bodies that are stored compressed are not compressed again for each client.
 pub(super) fn may_compress(_: StatusCode, _: Version, _: &HeaderMap, marks: &Extensions) -> bool {
     marks.get::<AsItIs>().is_none()
 }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_told_from_what_is_only_not_preferred() {
+    fn accept_encoding_that_refuses_everything_is_recognized() {
         let refusals = ["*;q=0", "identity;q=0", "identity; Q=0.000, br", "gzip;q=0, *;q=0", "br, *;q=0"];
         for sent in [&refusals[..], &["gzip;q=2, identity;q=0", "gzip, GZIP;q=0, identity;q=0"]].concat() {
             assert!(refuses(sent), "{sent}");

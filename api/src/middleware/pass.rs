@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_never_ends_is_told_so_before_the_whole_request_is_given_up() {
+    async fn request_body_that_never_ends_is_408() {
         let silent = Body::from_stream(futures::stream::pending::<Result<Vec<u8>, std::io::Error>>());
         let answer =
             attended(&Registry::new()).oneshot(Request::post("/read").body(silent).unwrap()).await.unwrap();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_never_answered_is_said_to_be_so() {
+    async fn request_without_an_answer_is_503_after_its_deadline() {
         let router = attended(&Registry::new());
         let begun = tokio::time::Instant::now();
         let request = Request::get("/never").body(Body::empty()).unwrap();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn methods_that_clients_make_up_are_counted_as_one() {
+    async fn unknown_methods_are_counted_as_one() {
         let registry = Registry::new();
         let router = attended(&registry);
         for method in ["BREW1", "BREW2", "GET"] {

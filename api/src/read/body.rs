@@ -24,7 +24,7 @@ use crate::{
     state::{Account, AppState, BODY_LIMIT, Refused, Reservation, Since},
 };
 
-/// A body as it came. It is only judged when a handler reads it, because who asks comes before what is asked
+/// A body as it came. It is validated only when a handler reads it, because authentication comes first
 /// (DECISIONS §3, "order of checks").
 pub(crate) struct Body {
     bytes: Result<Bytes, Error>,

@@ -29,7 +29,7 @@ fn detail_of(bytes: &[u8], content_type: &str) -> Value {
 const JSON: &str = "application/json";
 
 #[test]
-fn every_failing_field_of_a_body_is_in_one_answer_in_order() {
+fn body_errors_name_every_failing_field_in_order() {
     let detail = detail_of(br#"{"c": "x", "a": ""}"#, JSON);
     let places: Vec<&Value> = detail.as_array().unwrap().iter().map(|problem| &problem["loc"]).collect();
     assert_eq!(places, [&json!(["body", "a"]), &json!(["body", "b"]), &json!(["body", "c"])]);
@@ -37,7 +37,7 @@ fn every_failing_field_of_a_body_is_in_one_answer_in_order() {
 }
 
 #[test]
-fn a_body_that_is_no_object_is_answered_as_fastapi_does() {
+fn non_object_body_is_answered_as_fastapi_does() {
     let missing = json!([{ "type": "missing", "loc": ["body"], "msg": "Field required" }]);
     assert_eq!(detail_of(b"", JSON), missing);
     let shape = json!([{
@@ -55,7 +55,7 @@ fn a_body_that_is_no_object_is_answered_as_fastapi_does() {
 }
 
 #[test]
-fn content_types_of_json_a_byte_order_mark_and_the_last_of_two_equal_keys_are_taken() {
+fn json_content_types_byte_order_mark_and_duplicate_keys_are_accepted() {
     for kind in [JSON, "application/json; charset=utf-8", "application/vnd.api+json", "Application/JSON"] {
         assert_eq!(detail_of(br#"{"a":"x","b":true}"#, kind), "taken", "{kind}");
     }
@@ -64,14 +64,14 @@ fn content_types_of_json_a_byte_order_mark_and_the_last_of_two_equal_keys_are_ta
 }
 
 #[test]
-fn what_is_not_utf8_is_unreadable() {
+fn body_that_is_not_utf8_is_refused() {
     assert_eq!(detail_of(b"{\"a\":\"\xff\"}", JSON), "unreadable body");
     let utf16: Vec<u8> = "{\"a\":\"x\"}".encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert_eq!(detail_of(&utf16, JSON), "unreadable body");
 }
 
 #[test]
-fn broken_json_is_told_in_pythons_words_and_characters() {
+fn malformed_json_is_reported_in_pythons_words_and_positions() {
     // Offsets and messages as CPython 3.11's `json` gives them.
     for (text, at, message) in [
         (" ", 1, "Expecting value"),
@@ -106,12 +106,12 @@ fn broken_json_is_told_in_pythons_words_and_characters() {
 }
 
 #[test]
-fn a_tower_of_brackets_is_refused_and_breaks_nothing() {
+fn deeply_nested_json_is_refused() {
     assert_eq!(detail_of("[".repeat(1_000_000).as_bytes(), JSON), "unreadable body");
 }
 
 #[test]
-fn odd_values_of_fields_that_nobody_reads_do_no_harm() {
+fn unrepresentable_values_of_ignored_fields_are_accepted() {
     let tower = format!("{}{}", "[".repeat(900), "]".repeat(900));
     for unrepresentable in
         ["1e400", "-1e400", r#""\ud83d""#, r#"{"\ud83d": 1}"#, "NaN", &"9".repeat(400), &tower]
@@ -124,7 +124,7 @@ fn odd_values_of_fields_that_nobody_reads_do_no_harm() {
 }
 
 #[test]
-fn odd_values_of_fields_that_are_read_are_refused_where_they_stand() {
+fn unrepresentable_values_of_read_fields_are_refused_at_their_field() {
     let kind = |text: &str| {
         let detail = detail_of(text.as_bytes(), JSON);
         (detail[0]["type"].clone(), detail[0]["loc"].clone(), detail.as_array().unwrap().len())
@@ -152,7 +152,7 @@ fn odd_values_of_fields_that_are_read_are_refused_where_they_stand() {
 }
 
 #[test]
-fn a_range_that_ends_before_it_begins_is_told_at_its_end() {
+fn reversed_date_range_is_refused_at_end_date() {
     let sent = Query::sent(&[("start_date", "2024-01-02"), ("end_date", "2024-01-01")]);
     let Err(Error::Invalid(problems)) = query(&sent, |fields| Some(date_range(fields))) else {
         panic!("taken")
@@ -165,7 +165,7 @@ fn a_range_that_ends_before_it_begins_is_told_at_its_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_has_its_time_as_a_whole_however_steadily_it_drips() {
+async fn body_read_timeout_covers_the_whole_body() {
     let dripped = |bytes: usize| {
         let drops = stream::iter(0..bytes).then(async |_| {
             tokio::time::sleep(Duration::from_secs(1)).await;

@@ -81,18 +81,18 @@ fn name() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_document_is_read_or_refused(fields in prop::collection::hash_map(name(), value(), 0..9)) {
+    fn fuzz_any_json_document_is_read_or_refused(fields in prop::collection::hash_map(name(), value(), 0..9)) {
         let document: Value = fields.into_iter().collect();
         check(read(document.to_string().into_bytes(), "application/json"));
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes: Vec<u8>, kind in "(application/json|text/plain|application/[a-z+]{1,12}|)") {
+    fn fuzz_any_bytes_are_read_or_refused(bytes: Vec<u8>, kind in "(application/json|text/plain|application/[a-z+]{1,12}|)") {
         check(read(bytes, &kind));
     }
 
     #[test]
-    fn a_broken_document_is_refused(document in value(), at in any::<prop::sample::Index>(), bytes in "[\\x00-\\x7f]{0,3}") {
+    fn fuzz_malformed_json_is_refused(document in value(), at in any::<prop::sample::Index>(), bytes in "[\\x00-\\x7f]{0,3}") {
         let mut text = json!({ "text": "ok", "list": [{ "n": 1 }], "x": document }).to_string().into_bytes();
         let at = at.index(text.len());
         text.splice(at..at + 1, bytes.into_bytes());
@@ -101,7 +101,7 @@ proptest! {
 }
 
 #[test]
-fn large_and_deep_bodies_take_bounded_time() {
+fn large_and_deep_bodies_are_read_in_bounded_time() {
     let deep = |open: &str, close: &str| format!("{}{}", open.repeat(200_000), close.repeat(200_000));
     let bodies = [
         deep("[", "]"),

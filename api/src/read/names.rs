@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_comes_twice_is_seen_however_it_is_written() {
+    fn duplicate_json_keys_are_found_also_when_escaped() {
         for (json, repeated) in [
             (r#"{"a": 1, "b": {"a": 2}}"#, false),
             (r#"{"a": 1, "a": 1}"#, true),

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cursor_is_read_as_it_was_written_and_anything_else_is_none() {
+    fn page_cursor_round_trips_and_other_text_is_rejected() {
         let after = |id: &str| After { created_at: Timestamp::UNIX_EPOCH, position: 3, id: id.to_owned() };
         for id in ["a", "goal_1.2", "ä"] {
             assert_eq!(Cursor::read(&cursor_of(&after(id))), Some(after(id)));

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_our_own_parser_takes_is_read_as_it_reads_it() {
+    fn python_json_reads_valid_json_as_serde_json_does() {
         for text in [
             r#" {"a": [1, -0, 2.50, 1e3, 18446744073709551615, 1e-400], "b": {}, "c": [], "a": null} "#,
             r#"["\u00e9\ud83d\ude00\n\t\b\f\r\/\\\"", "é🧠", [[{"x": [true, false]}]]]"#,
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_odd_is_known_by_its_place_and_forgotten_with_what_it_replaced() {
+    fn python_json_records_unrepresentable_values_by_path() {
         let (value, unrepresentable) =
             read(r#"{"a": [0, -1e400], "b": "x\ud800y", "c": {"d": NaN}, "c": 3}"#).unwrap();
         assert_eq!(value["a"][1], f64::MIN);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_and_odd_values_are_bounded_as_the_body_is() {
+    fn python_json_bounds_nesting_and_unrepresentable_values() {
         let tower = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert!(read(&tower(DEEPEST)).is_ok());
         assert_eq!(read(&tower(DEEPEST + 1)), Err(Unread::TooMuch));

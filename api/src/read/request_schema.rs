@@ -112,7 +112,7 @@ mod tests {
     use crate::read::{Bool, Choice, Fields, Int, ListOf, Object, Text};
 
     #[test]
-    fn a_reader_says_which_fields_it_takes_and_within_which_bounds() {
+    fn request_schema_lists_fields_and_bounds() {
         let request = RequestSchema::of(|fields| {
             let a = fields.required("a", Text::between(1, 9));
             let b = fields.present("b", Int::between(1, 5));

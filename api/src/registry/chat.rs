@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_process_that_stops_waits_for_its_turns_and_then_ends_them() {
+    async fn shutdown_waits_for_chat_turns_and_then_ends_them() {
         let (chat, soft) = (Chat::new(), CancellationToken::new());
         let place = chat.enter(1).unwrap();
         assert!(chat.enter(1).is_none(), "there is one place");

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seats_are_bounded_for_all_and_for_each_user_and_given_back() {
+    fn live_sessions_are_limited_globally_and_per_user() {
         let live = Live::new();
         let (ann, bob) = (UserId::new("ann"), UserId::new("bob"));
         let mut seats: Vec<Seat> = (0..3).map(|_| live.enter(3).unwrap()).collect();
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_that_another_session_took_over_stays_with_that_one() {
+    fn conversation_taken_over_stays_with_the_newer_session() {
         let (live, ann, id) = (Live::new(), UserId::new("ann"), ConversationId::new("c"));
         let (mut old, mut young) = (live.enter(9).unwrap(), live.enter(9).unwrap());
         assert!(old.sit(&ann, 9) && young.sit(&ann, 9));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_process_that_stops_waits_for_its_sessions() {
+    async fn shutdown_waits_for_live_sessions() {
         let (live, soft) = (Live::new(), CancellationToken::new());
         let seat = live.enter(9).unwrap();
         let stop = seat.stop();

@@ -1,4 +1,4 @@
-//! What runs in this process beside its requests: live sessions, and turns of the assistant.
+//! Long-running work of this process: live sessions, and turns of the assistant.
 
 mod chat;
 mod live;

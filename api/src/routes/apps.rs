@@ -35,7 +35,7 @@ use crate::{
 
 pub(super) const KIND: &str = "App";
 
-/// What is said where a token would go to another server than it was given for.
+/// The error where a token would be sent to another server than it was given for.
 const OTHER_SERVER: &str =
     "mcp_url names another server than the stored token is for: send mcp_token, too, or null for none";
 

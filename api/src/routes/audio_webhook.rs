@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_may_stand_behind_the_url_whose_own_commas_stay() {
+    fn audio_webhook_url_may_end_in_a_comma_and_seconds() {
         assert_eq!(split("https://a.example/x,10"), ("https://a.example/x", Some(10)));
         assert_eq!(split(" https://a.example/x , 7 "), ("https://a.example/x", Some(7)));
         assert_eq!(split("https://a.example/x,y"), ("https://a.example/x,y", None));

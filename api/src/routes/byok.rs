@@ -61,8 +61,8 @@ pub(super) async fn create(
         // Nothing runs before its finalize, which brings keys of its own. Where it is a repeat, and what it made before has failed
         // since, the job that is admitted again waits for keys.
         Err(_) if new.deferred => {
-            let nobody = WithKeys { claimant: None };
-            return Ok(state.ledger.create_conversation_with_keys(user, new, nobody).await?);
+            let unclaimed = WithKeys { claimant: None };
+            return Ok(state.ledger.create_conversation_with_keys(user, new, unclaimed).await?);
         }
         Err(full) => return Err(full),
     };
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_taken_as_it_was_sent_and_no_key_is_none() {
+    fn byok_key_is_read_unchanged_and_may_be_absent() {
         assert!(key_of(&HeaderMap::new()).unwrap().is_none());
         let key = key_of(&headers(&[b"sk-Abc_123"])).unwrap().unwrap();
         assert_eq!(key.expose_secret(), "sk-Abc_123");
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent_to_a_provider_is_refused_and_not_repeated() {
+    fn byok_key_that_no_header_can_hold_is_refused_without_repeating_it() {
         let long = vec![b'k'; LONGEST + 1];
         for wrong in
             [&[b"".as_slice()][..], &[b"  "], &[b"sk two"], &[b"sk-\xfc"], &[&long], &[b"sk-1", b"sk-2"]]

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_in_the_middle_names_both_neighbours_and_keeps_its_filters() {
+    fn pagination_links_keep_filters_and_name_both_neighbours() {
         let expected = "</x?starred=true&cursor=c&limit=10&offset=15>; rel=\"next\", </x?starred=true&limit=10&offset=0>; rel=\"prev\"";
         assert_eq!(
             header_of("/x?limit=10&cursor=b&starred=true&offset=5", 10, 5, true).as_deref(),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_page_has_no_neighbours() {
+    fn single_page_has_no_pagination_links() {
         assert_eq!(header_of("/x", 25, 0, false), None);
     }
 }

@@ -100,7 +100,7 @@ const PARAMETERS: &[Note] = &[
     ("custom_stt", "`enabled`: the client recognizes speech itself and sends transcripts.", "\"disabled\""),
 ];
 
-/// GET `/v4/listen`: the key is in the header. Everything that is wrong is said before the upgrade.
+/// GET `/v4/listen`: the key is in the header. Every error is answered before the upgrade.
 async fn listen(
     State(state): State<AppState>,
     caller: Caller,

@@ -87,7 +87,7 @@ fn refused_message(status: StatusCode, id: Option<RequestId>, error: ErrorData) 
     (status, Json(JsonRpcError::new(id, error))).into_response()
 }
 
-/// What is said to a body that is no message, in the words of JSON-RPC: the SDK would say in plain text that the media type is wrong.
+/// The JSON-RPC error for a body that is not a message: the SDK would answer in plain text that the media type is wrong.
 fn refusal_of(body: &[u8]) -> Option<Response> {
     let refused = |id, error| Some(refused_message(StatusCode::BAD_REQUEST, id, error));
     let Ok(message) = serde_json::from_slice::<Value>(body) else {

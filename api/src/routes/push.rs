@@ -169,7 +169,7 @@ fn address(fields: &mut Fields<'_>, name: &'static str, may_call: impl Fn(&str) 
     Some(url)
 }
 
-/// Without a key of ours nothing can be sent, and the caller hears that instead of what is wrong with these.
+/// Without a VAPID key nothing can be sent: the caller gets that error instead of those of the fields.
 fn read_keys(fields: &mut Fields<'_>, check: Option<&WebPush>) -> Option<SubscriptionKind> {
     let p256dh = fields.required("p256dh", Text::between(1, 200));
     let auth = fields.required("auth", Text::between(1, 200));

@@ -49,7 +49,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// What is said in two breaths.
+/// An example of two segments, a question and its answer.
 pub(super) fn example() -> Value {
     json!([
         { "text": "Can you send the report on Monday?", "speaker": "SPEAKER_01", "start": 0, "end": 4 },

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_is_known_weakly_in_a_list_or_by_a_star() {
+    fn if_none_match_compares_weakly_in_lists_and_star() {
         for known in ["W/\"a\"", "\"a\"", "\"x\", W/\"a\"", "*"] {
             assert!(is_current(&with_tag(known), "W/\"a\""), "{known}");
         }

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_that_runs_or_will_soon_is_waited_for_and_no_other() {
+    fn create_waits_only_for_running_or_soon_due_jobs() {
         let now = Timestamp::UNIX_EPOCH;
         let queued = Poll {
             job_id: JobId::from_text("j"),

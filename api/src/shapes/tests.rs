@@ -73,13 +73,13 @@ fn names(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn moments_show_microseconds_only_when_there_are_some() {
+fn timestamps_show_microseconds_only_when_present() {
     assert_eq!(moment(noon()), "2026-01-02T12:00:00Z");
     assert_eq!(moment(noon() + chrono::TimeDelta::microseconds(1_500)), "2026-01-02T12:00:00.001500Z");
 }
 
 #[test]
-fn a_bare_conversation_leaves_out_what_it_has_not_and_says_null_of_its_folder() {
+fn conversation_shape_omits_absent_fields_and_has_null_folder() {
     let shape = json!(conversation(&view(), false));
     assert_eq!(
         names(&shape),
@@ -111,12 +111,12 @@ fn a_bare_conversation_leaves_out_what_it_has_not_and_says_null_of_its_folder() 
 }
 
 #[test]
-fn a_conversation_from_text_has_an_empty_transcript_when_asked_for_one() {
+fn text_conversation_has_an_empty_transcript_on_request() {
     assert_eq!(json!(conversation(&view(), true))["transcript_segments"], json!([]));
 }
 
 #[test]
-fn speakers_are_named_by_user_person_or_number() {
+fn segment_speaker_name_is_user_person_or_number() {
     let mut view = view();
     view.segments = Some(vec![
         said(Some(0), true, None),
@@ -137,7 +137,7 @@ fn speakers_are_named_by_user_person_or_number() {
 }
 
 #[test]
-fn a_place_shows_what_is_known_of_it() {
+fn geolocation_shows_known_fields() {
     let mut view = view();
     view.conversation.geolocation = Some(Geolocation {
         latitude: 1.5,
@@ -151,7 +151,7 @@ fn a_place_shows_what_is_known_of_it() {
 }
 
 #[test]
-fn no_segment_is_compared_with_everybody() {
+fn naming_speakers_takes_linear_time() {
     const MANY: usize = 30_000;
     let mut view = view();
     let id = |number: usize| format!("{number:0>500}");
@@ -164,7 +164,7 @@ fn no_segment_is_compared_with_everybody() {
 }
 
 #[test]
-fn what_apps_made_is_shown_of_whoever_has_apps_run() {
+fn conversation_shape_includes_apps_results() {
     let mut view = view();
     view.apps_results = vec![(Some("minutes".to_owned()), "We met.".to_owned()), (None, "x".to_owned())];
     let expected = json!([{ "app_id": "minutes", "content": "We met." }, { "app_id": null, "content": "x" }]);
@@ -198,7 +198,7 @@ fn body(delivery: &ClaimedDelivery, view: Option<&ConversationView>) -> Option<V
 }
 
 #[test]
-fn a_full_webhook_carries_the_conversation_with_its_transcript() {
+fn full_webhook_carries_the_conversation_with_transcript() {
     let sent =
         body(&delivery(Some(EventKind::ConversationCompleted), WebhookFormat::Full, None), Some(&view()))
             .unwrap();
@@ -209,7 +209,7 @@ fn a_full_webhook_carries_the_conversation_with_its_transcript() {
 }
 
 #[test]
-fn a_thin_webhook_carries_ids_and_status_only() {
+fn thin_webhook_carries_ids_and_status_only() {
     let sent = body(&delivery(Some(EventKind::MemoryCreated), WebhookFormat::Thin, Some("m")), Some(&view()))
         .unwrap();
     let expected =
@@ -218,7 +218,7 @@ fn a_thin_webhook_carries_ids_and_status_only() {
 }
 
 #[test]
-fn a_full_webhook_about_an_item_carries_the_item() {
+fn full_webhook_carries_the_action_item() {
     let sent =
         body(&delivery(Some(EventKind::ActionItemCreated), WebhookFormat::Full, Some("a")), Some(&view()))
             .unwrap();
@@ -227,7 +227,7 @@ fn a_full_webhook_about_an_item_carries_the_item() {
 }
 
 #[test]
-fn a_full_webhook_about_a_memory_carries_the_memory_while_it_exists() {
+fn full_webhook_carries_the_memory_while_it_exists() {
     let delivery = delivery(Some(EventKind::MemoryCreated), WebhookFormat::Full, Some("m"));
     let sent = WebhookBodies.body(&delivery, Some(&view()), Some(&fact()), None).unwrap();
     let sent: Value = serde_json::from_slice(&sent).unwrap();
@@ -238,7 +238,7 @@ fn a_full_webhook_about_a_memory_carries_the_memory_while_it_exists() {
 }
 
 #[test]
-fn what_a_person_made_is_told_without_a_conversation() {
+fn webhook_for_a_user_made_record_has_no_conversation() {
     let made = |event, format, subject| ClaimedDelivery {
         conversation_id: None,
         ..delivery(Some(event), format, Some(subject))
@@ -276,7 +276,7 @@ fn fact() -> records::Memory {
 }
 
 #[test]
-fn a_push_says_what_is_due_and_when() {
+fn push_names_the_due_item_and_time() {
     let push = outbox::ClaimedPush {
         user_id: UserId::new("u"),
         subscription_id: "s".to_owned(),
@@ -301,7 +301,7 @@ fn a_push_says_what_is_due_and_when() {
 }
 
 #[test]
-fn nothing_is_told_of_a_conversation_that_is_gone_and_a_test_needs_none() {
+fn webhook_body_is_empty_for_a_deleted_conversation_but_not_for_a_test() {
     assert_eq!(body(&delivery(Some(EventKind::ConversationFailed), WebhookFormat::Full, None), None), None);
     let test = body(&delivery(None, WebhookFormat::Full, None), None).unwrap();
     assert_eq!(test["type"], "webhook.test");

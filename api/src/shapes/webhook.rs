@@ -97,7 +97,7 @@ pub(crate) fn created_endpoint(created: &Endpoint, secret: &str) -> CreatedWebho
     CreatedWebhook { webhook: endpoint(created), secret: Some(secret.to_owned()) }
 }
 
-/// One event on its way to one endpoint.
+/// One event to be sent to one endpoint.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Delivery {
     /// Its id: `webhook-id` of every try.

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn while_a_shard_is_away_requests_are_refused_at_once_and_one_looks_again() {
+    async fn breaker_refuses_requests_to_a_down_shard_except_one_probe() {
         let breaker = Breaker::default();
         assert_eq!(ask(&breaker, away()).await, (true, false));
         assert_eq!(ask(&breaker, Ok(())).await, (false, false), "it was away a moment ago");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_look_that_fails_beside_others_that_succeed_closes_nothing() {
+    async fn breaker_stays_closed_while_other_requests_succeed() {
         let breaker = Breaker::default();
         assert_eq!(ask(&breaker, Ok(())).await, (true, true));
         assert_eq!(ask(&breaker, away()).await, (true, false), "a session was waited for in vain");

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_of_a_pattern_step_by_step() {
+    fn route_patterns_match_segment_by_segment() {
         assert!(fits("/v1/goals/{goal_id}/history", "/v1/goals/7/history"));
         for other in ["/v1/goals//history", "/v1/goals/7", "/v1/goals/7/history/x", "//v1/goals/7/history"] {
             assert!(!fits("/v1/goals/{goal_id}/history", other), "{other}");
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_is_that_of_the_method_and_an_internal_route_is_not_found_by_its_path() {
+    fn route_deadline_depends_on_method_and_internal_routes_are_hidden() {
         let patterns = Patterns::of([
             ("/v2/messages", "get", Wait::Database),
             ("/v2/messages", "post", Wait::Turn),

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_bucket_refuses_its_user_alone_and_says_for_how_long() {
+    fn empty_rate_bucket_refuses_only_its_user_with_retry_after() {
         let limiter = Limiter::per_minute(2);
         let left = |requests| Some(Left { size: 2, requests, more_in: 30 });
         for requests in [1, 0] {
@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn zero_switches_the_limit_off() {
+    fn zero_switches_the_rate_limit_off() {
         let limiter = Limiter::per_minute(0);
         let all_let_in = (0..10_000).map(|_| limiter.admit(&UserId::new("a")));
         assert!(all_let_in.into_iter().all(|counted| counted.admitted.is_ok() && counted.left.is_none()));
     }
 
     #[test]
-    fn a_bucket_that_is_full_again_is_not_kept_for_ever() {
+    fn full_rate_buckets_are_dropped() {
         // A token comes back every six microseconds, so that next to all buckets are full again at every look.
         let limiter = Limiter::per_minute(10_000_000);
         let most = BUCKETS_KEPT + 2 * SWEEP_EVERY as usize;

@@ -19,7 +19,7 @@ async fn list(bench: &Bench, query: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn an_item_has_the_documented_fields_and_its_defaults() {
+async fn action_item_has_the_documented_fields_and_defaults() {
     let bench = Bench::new().await;
     let made = create(&bench, json!({ "description": "Call Bob" })).await;
     assert_eq!(made.status, 200);
@@ -47,7 +47,7 @@ async fn an_item_has_the_documented_fields_and_its_defaults() {
 }
 
 #[tokio::test]
-async fn every_failing_field_of_an_item_is_named_at_once() {
+async fn action_item_errors_name_every_failing_field() {
     let bench = Bench::new().await;
     let missing = create(&bench, json!({ "completed": null, "due_at": "2026-12-01T09:00:00" })).await;
     assert_eq!(missing.status, 422);
@@ -75,7 +75,7 @@ async fn every_failing_field_of_an_item_is_named_at_once() {
 }
 
 #[tokio::test]
-async fn a_unix_time_is_a_time_with_a_zone() {
+async fn action_item_due_at_accepts_unix_time() {
     let bench = Bench::new().await;
     for due_at in [json!(1_796_083_200), json!("1796083200")] {
         let made = create(&bench, json!({ "description": "x", "due_at": due_at })).await;
@@ -84,7 +84,7 @@ async fn a_unix_time_is_a_time_with_a_zone() {
 }
 
 #[tokio::test]
-async fn a_batch_is_all_or_nothing_and_answers_in_its_order() {
+async fn action_item_batch_is_atomic_and_answered_in_order() {
     let bench = Bench::new().await;
     let path = format!("{P}/action-items/batch");
     let items: Vec<Value> = (0..50).map(|n| json!({ "description": format!("Do {n}") })).collect();
@@ -117,7 +117,7 @@ async fn a_batch_is_all_or_nothing_and_answers_in_its_order() {
 }
 
 #[tokio::test]
-async fn completion_sets_and_clears_its_time_and_null_clears_the_date() {
+async fn completing_an_item_sets_completed_at_and_null_clears_due_at() {
     let bench = Bench::new().await;
     let made = create(&bench, json!({ "description": "x", "due_at": "2026-12-01T09:00:00Z" })).await;
     let id = &made.body["id"];
@@ -145,7 +145,7 @@ async fn completion_sets_and_clears_its_time_and_null_clears_the_date() {
 }
 
 #[tokio::test]
-async fn a_deleted_item_is_gone_and_a_single_one_cannot_be_read() {
+async fn deleted_action_item_is_gone_and_has_no_single_read() {
     let bench = Bench::new().await;
     let made = create(&bench, json!({ "description": "x" })).await;
     let path = format!("{P}/action-items/{}", made.body["id"].as_str().unwrap());
@@ -168,7 +168,7 @@ async fn a_deleted_item_is_gone_and_a_single_one_cannot_be_read() {
 }
 
 #[tokio::test]
-async fn the_list_filters_by_completion_conversation_and_inclusive_dates() {
+async fn action_item_list_filters_by_completion_conversation_and_dates() {
     let bench = Bench::new().await;
     create(&bench, json!({ "description": "open" })).await;
     let done = create(&bench, json!({ "description": "done", "completed": true })).await;

@@ -103,7 +103,7 @@ impl Bench {
 }
 
 #[tokio::test]
-async fn an_app_is_made_with_its_manifest_shown_changed_and_deleted() {
+async fn app_is_created_shown_changed_and_deleted() {
     let servers = Servers::new();
     let bench = Bench::with(settings(&servers)).await;
     let made = bench.post("/v1/apps", new_app()).await;
@@ -135,7 +135,7 @@ async fn an_app_is_made_with_its_manifest_shown_changed_and_deleted() {
 }
 
 #[tokio::test]
-async fn a_manifest_that_cannot_be_taken_is_422_and_changes_nothing() {
+async fn invalid_app_manifest_is_422_and_changes_nothing() {
     let servers = Servers::new();
     let bench = Bench::with(settings(&servers)).await;
     let path = format!("/v1/apps/{}", id_of(&bench.post("/v1/apps", new_app()).await));
@@ -166,7 +166,7 @@ async fn a_manifest_that_cannot_be_taken_is_422_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_body_is_read_whole_and_unfit_urls_are_named() {
+async fn app_body_errors_name_every_invalid_url() {
     let bench = Bench::with(settings(&Servers::new())).await;
     let body = json!({ "name": " ", "home_url": "http://127.0.0.1", "webhook_url": "ftp://x", "summary_prompt": "",
         "visibility": "secret" });
@@ -180,7 +180,7 @@ async fn a_body_is_read_whole_and_unfit_urls_are_named() {
 }
 
 #[tokio::test]
-async fn a_private_app_is_its_owners_alone_and_a_public_one_is_changed_by_its_owner_alone() {
+async fn private_app_is_visible_to_its_owner_only_and_only_owners_change_apps() {
     let bench = Bench::with(settings(&Servers::new())).await;
     let bob = bench.person("bob", Scope::ALL).await;
     let path = format!("/v1/apps/{}", id_of(&bench.post("/v1/apps", new_app()).await));
@@ -214,7 +214,7 @@ async fn a_private_app_is_its_owners_alone_and_a_public_one_is_changed_by_its_ow
 }
 
 #[tokio::test]
-async fn installing_makes_a_webhook_that_goes_with_the_app_and_is_not_changed_by_hand() {
+async fn app_install_creates_a_webhook_that_only_uninstall_removes() {
     let servers = Servers::new();
     let bench = Bench::with(settings(&servers)).await;
     let made = bench.post("/v1/apps", new_app()).await;
@@ -243,7 +243,7 @@ async fn installing_makes_a_webhook_that_goes_with_the_app_and_is_not_changed_by
 }
 
 #[tokio::test]
-async fn setup_that_is_not_completed_is_400_and_a_deleted_app_takes_its_webhooks_along() {
+async fn app_install_needs_completed_setup_and_delete_removes_webhooks() {
     let servers = Servers::new();
     let bench = Bench::with(settings(&servers)).await;
     let mut app = new_app();
@@ -264,7 +264,7 @@ async fn setup_that_is_not_completed_is_400_and_a_deleted_app_takes_its_webhooks
 }
 
 #[tokio::test]
-async fn a_key_of_an_app_shows_its_text_once_and_is_revoked_at_once() {
+async fn app_key_is_shown_once_and_revoked_at_once() {
     let bench = Bench::with(settings(&Servers::new())).await;
     let id = id_of(&bench.post("/v1/apps", new_app()).await);
     let keys = format!("/v1/apps/{id}/keys");
@@ -284,7 +284,7 @@ async fn a_key_of_an_app_shows_its_text_once_and_is_revoked_at_once() {
 }
 
 #[tokio::test]
-async fn an_operator_may_forbid_apps_or_public_ones() {
+async fn operator_can_forbid_apps_or_public_apps() {
     for (apps, public, private) in
         [(AppsMode::Public, 200, 200), (AppsMode::Private, 403, 200), (AppsMode::Off, 403, 403)]
     {
@@ -297,7 +297,7 @@ async fn an_operator_may_forbid_apps_or_public_ones() {
 }
 
 #[tokio::test]
-async fn the_fifty_first_app_is_409_and_pages_are_linked() {
+async fn app_limit_of_fifty_is_409_and_pages_are_linked() {
     let bench = Bench::with(settings(&Servers::new())).await;
     for n in 0..50 {
         assert_eq!(bench.post("/v1/apps", json!({ "name": format!("app {n}") })).await.status, 200);
@@ -311,7 +311,7 @@ async fn the_fifty_first_app_is_409_and_pages_are_linked() {
 }
 
 #[tokio::test]
-async fn a_location_is_noted_bounded_and_forgotten() {
+async fn user_location_is_stored_validated_and_deleted() {
     let bench = Bench::new().await;
     let here = json!({ "latitude": 52.5, "longitude": 13.4, "address": "Berlin" });
     for _ in 0..2 {
@@ -338,7 +338,7 @@ async fn a_location_is_noted_bounded_and_forgotten() {
 }
 
 #[tokio::test]
-async fn an_installed_app_is_sent_the_conversation_itself_without_an_envelope() {
+async fn installed_app_webhook_body_is_the_conversation_itself() {
     let bench = Bench::with(settings(&Servers::new())).await;
     let id = id_of(&bench.post("/v1/apps", new_app()).await);
     bench.bare_post(&bench.key, &format!("/v1/apps/enable?app_id={id}")).await;
@@ -363,7 +363,7 @@ async fn an_installed_app_is_sent_the_conversation_itself_without_an_envelope() 
 }
 
 #[tokio::test]
-async fn switched_off_apps_stay_as_they_are_and_nobody_may_use_them() {
+async fn disabled_apps_are_kept_and_cannot_be_used() {
     let servers = Servers::new();
     servers.answer(Ok(json!({ "tools": [] })));
     let mut bench = Bench::with(settings(&servers)).await;
@@ -385,7 +385,7 @@ async fn switched_off_apps_stay_as_they_are_and_nobody_may_use_them() {
 }
 
 #[tokio::test]
-async fn tools_of_an_mcp_server_are_listed_by_every_save_and_its_token_is_never_shown() {
+async fn mcp_server_tools_are_listed_on_save_and_its_token_never_shown() {
     let servers = Servers::new();
     let bench = Bench::with(settings(&servers)).await;
     let listed = |name: &str| Ok(json!([{ "name": name, "inputSchema": { "type": "object" } }]));

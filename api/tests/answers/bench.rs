@@ -1,4 +1,4 @@
-//! A service over a database of its own, with one person and a key.
+//! `Bench`: the API over a database of its own, with one user and a key.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -30,13 +30,13 @@ pub(crate) fn few_connections() -> ledger::Settings {
 /// The prefix that the documents call P.
 pub(crate) const P: &str = "/v1/dev/user";
 
-/// An answer, read.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
-    /// The code of a refusal. Its `body` is FastAPI's: what is beside `detail` is held against the headers and left out.
+    /// The error code. `body` keeps FastAPI's `detail` only: the other fields were compared with the headers.
     pub(crate) beside: Option<String>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn service(shards: impl Into<Shards>, settings: Settings) -> Router {
     api::router(shards, check, settings, metrics)
 }
 
-/// Makes a person (if need be) with one more key, which says that it is of `shard`, and gives the key.
+/// Creates the user if missing, and returns a new key of theirs that names `shard`.
 pub(crate) async fn person_in(ledger: &Ledger, user: &str, scopes: &[Scope], shard: Shard) -> String {
     let user = UserId::new(user);
     ledger.store().create_user(&user, &UserChange::default()).await.unwrap();
@@ -97,7 +97,7 @@ pub(crate) async fn four_shards() -> (TestDatabase, Shards) {
 pub(crate) struct Bench {
     pub(crate) ledger: Ledger,
     pub(crate) app: Router,
-    /// A key of the user `ann` that may do everything.
+    /// A key of the user `ann` with every scope.
     pub(crate) key: String,
     pub(crate) database: TestDatabase,
 }
@@ -113,7 +113,7 @@ impl Bench {
         Self::over(database, ledger, settings).await
     }
 
-    /// A service whose ledger reaches `database` in a way of the test's own.
+    /// A service whose ledger reaches `database` as the test configured it.
     pub(crate) async fn over(database: TestDatabase, ledger: Ledger, settings: Settings) -> Self {
         let app = service(ledger.clone(), settings);
         let mut bench = Self { ledger, app, key: String::new(), database };
@@ -121,7 +121,7 @@ impl Bench {
         bench
     }
 
-    /// The service is started again with other settings.
+    /// Restarts the service with other settings.
     pub(crate) fn start_again(&mut self, settings: Settings) {
         self.app = service(self.ledger.clone(), settings);
     }
@@ -131,7 +131,7 @@ impl Bench {
         self.database.run(sql).await;
     }
 
-    /// Makes a person (if need be) with one more key, and gives the key.
+    /// Creates the user if missing, and returns a new key of theirs.
     pub(crate) async fn person(&self, user: &str, scopes: &[Scope]) -> String {
         person_in(&self.ledger, user, scopes, Shard::default()).await
     }
@@ -157,7 +157,7 @@ impl Bench {
         self.send(request.body(Body::from(body.unwrap_or_default())).unwrap()).await
     }
 
-    /// A GET that names what is known already.
+    /// A GET with `If-None-Match`.
     pub(crate) async fn get_known(&self, path: &str, tag: &str) -> Answer {
         let request = Request::builder()
             .uri(path)
@@ -166,10 +166,10 @@ impl Bench {
         self.send(request.body(Body::empty()).unwrap()).await
     }
 
-    /// Sends a request, and holds the answer against the document.
+    /// Sends a request, and checks the response against the OpenAPI document.
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-        let mut answer = self.send_unheld(request).await;
+        let mut answer = self.send_undocumented(request).await;
         contract::check(&method, &path, &answer);
         if answer.beside.is_some() {
             answer.body = json!({ "detail": answer.body["detail"] });
@@ -177,8 +177,8 @@ impl Bench {
         answer
     }
 
-    /// Sends a request whose answer no document knows.
-    pub(crate) async fn send_unheld(&self, request: Request<Body>) -> Answer {
+    /// Sends a request whose response is not documented.
+    pub(crate) async fn send_undocumented(&self, request: Request<Body>) -> Answer {
         let response = self.app.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.unwrap();
@@ -213,7 +213,7 @@ impl Bench {
     }
 }
 
-/// Settings that do not wait for a worker that is not there.
+/// Settings under which creates do not wait, because no worker runs.
 pub(crate) fn quick() -> Settings {
     Settings { create_wait: Duration::ZERO, rate_per_minute: 0, ..Settings::default() }
 }

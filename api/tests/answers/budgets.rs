@@ -1,4 +1,4 @@
-//! What is answered when a budget of the user's is used up.
+//! Responses when a user's budget is used up.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn deferred() -> Value {
 }
 
 #[tokio::test]
-async fn a_create_beyond_the_days_conversations_is_429_until_midnight() {
+async fn create_over_the_daily_conversation_budget_is_429_until_midnight() {
     let bench = Bench::new().await;
     limit(&bench, LimitsChange { conversations_per_day: Some(Some(1)), ..LimitsChange::default() }).await;
     let (one, two) = (format!("{P}/conversations"), format!("{P}/conversations/from-segments"));
@@ -42,7 +42,7 @@ async fn a_create_beyond_the_days_conversations_is_429_until_midnight() {
 }
 
 #[tokio::test]
-async fn words_beyond_the_bytes_are_422_in_a_create_and_in_an_append() {
+async fn text_over_the_byte_budget_is_422_on_create_and_append() {
     let bench = Bench::new().await;
     limit(&bench, LimitsChange { bytes: Some(Some(30)), ..LimitsChange::default() }).await;
     let kept = bench.post(&format!("{P}/conversations/from-segments"), deferred()).await;
@@ -60,7 +60,7 @@ async fn words_beyond_the_bytes_are_422_in_a_create_and_in_an_append() {
 }
 
 #[tokio::test]
-async fn a_job_too_many_is_429_wherever_it_would_be_admitted() {
+async fn waiting_job_limit_is_429_on_every_admission() {
     let bench = Bench::new().await;
     let (create, segments) = (format!("{P}/conversations"), format!("{P}/conversations/from-segments"));
     assert_eq!(bench.post(&create, text("words")).await.status, 200);
@@ -80,7 +80,7 @@ async fn a_job_too_many_is_429_wherever_it_would_be_admitted() {
 }
 
 #[tokio::test]
-async fn refusals_are_counted_by_budget_and_name_nobody() {
+async fn budget_refusals_are_counted_without_user_ids() {
     let database = TestDatabase::new().await;
     let budgets = store::Budgets { conversations_per_day: 1, ..store::Budgets::default() };
     let ledger = Ledger::new(database.options(), ledger::Settings { budgets, ..few_connections() });

@@ -1,4 +1,4 @@
-//! Requests that bring their user's own keys, and what becomes of those that should have.
+//! BYOK: requests with the user's own model keys, and requests of users who require them but sent none.
 
 use std::{
     sync::{Arc, Mutex},
@@ -23,56 +23,56 @@ const KEY: &str = "sk-kanarienvogel";
 
 /// What was handed to the keyed runs.
 #[derive(Clone, Debug, PartialEq)]
-enum Handed {
+enum HandedOver {
     Run { job: JobId, key: String },
     Wait { job: JobId, key: String },
 }
 
-/// Keyed runs that write down what they are handed, and run nothing.
+/// Records what is handed to the keyed runs, and runs nothing.
 #[derive(Debug)]
-struct Written {
+struct RecordedRuns {
     has_place: bool,
     has_slot: bool,
-    handed: Arc<Mutex<Vec<Handed>>>,
+    handed: Arc<Mutex<Vec<HandedOver>>>,
 }
 
-struct Seat {
+struct FakePermit {
     has_slot: bool,
-    handed: Arc<Mutex<Vec<Handed>>>,
+    handed: Arc<Mutex<Vec<HandedOver>>>,
 }
 
-impl ByokRuns for Written {
+impl ByokRuns for RecordedRuns {
     fn permit(&self, _: &UserId) -> Option<Box<dyn ByokPermit>> {
-        let seat = Seat { has_slot: self.has_slot, handed: Arc::clone(&self.handed) };
+        let seat = FakePermit { has_slot: self.has_slot, handed: Arc::clone(&self.handed) };
         self.has_place.then(|| Box::new(seat) as Box<dyn ByokPermit>)
     }
 }
 
-impl ByokPermit for Seat {
+impl ByokPermit for FakePermit {
     fn claimant(&self) -> Option<WorkerId> {
         self.has_slot.then(|| WorkerId("keyed".to_owned()))
     }
 
     fn run(self: Box<Self>, claimed: Claimed, key: SecretString) {
         let key = key.expose_secret().to_owned();
-        self.handed.lock().unwrap().push(Handed::Run { job: claimed.job.id, key });
+        self.handed.lock().unwrap().push(HandedOver::Run { job: claimed.job.id, key });
     }
 
     fn wait(self: Box<Self>, job: JobId, key: SecretString) {
         let key = key.expose_secret().to_owned();
-        self.handed.lock().unwrap().push(Handed::Wait { job, key });
+        self.handed.lock().unwrap().push(HandedOver::Wait { job, key });
     }
 }
 
 struct Setup {
     bench: Bench,
-    handed: Arc<Mutex<Vec<Handed>>>,
+    handed: Arc<Mutex<Vec<HandedOver>>>,
 }
 
 impl Setup {
     async fn with(has_place: bool, has_slot: bool, settings: Settings) -> Self {
-        let handed = Arc::<Mutex<Vec<Handed>>>::default();
-        let keyed = Arc::new(Written { has_place, has_slot, handed: Arc::clone(&handed) });
+        let handed = Arc::<Mutex<Vec<HandedOver>>>::default();
+        let keyed = Arc::new(RecordedRuns { has_place, has_slot, handed: Arc::clone(&handed) });
         Self { bench: Bench::with(Settings { keyed, ..settings }).await, handed }
     }
 
@@ -80,19 +80,19 @@ impl Setup {
         Self::with(true, true, quick()).await
     }
 
-    fn handed(&self) -> Vec<Handed> {
+    fn handed_over(&self) -> Vec<HandedOver> {
         self.handed.lock().unwrap().clone()
     }
 
-    /// Until something was handed over, and what.
-    async fn until_handed(&self) -> Vec<Handed> {
+    /// Waits until something was handed over, and returns it.
+    async fn until_handed_over(&self) -> Vec<HandedOver> {
         let until = async {
-            while self.handed().is_empty() {
+            while self.handed_over().is_empty() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
         tokio::time::timeout(Duration::from_secs(30), until).await.expect("nothing is handed over");
-        self.handed()
+        self.handed_over()
     }
 
     async fn mark(&self) {
@@ -101,10 +101,16 @@ impl Setup {
     }
 
     async fn ask(&self, path: &str, body: &Value, keys: &[&str]) -> Answer {
-        self.ask_named(None, path, body, keys).await
+        self.ask_with_idempotency_key(None, path, body, keys).await
     }
 
-    async fn ask_named(&self, name: Option<&str>, path: &str, body: &Value, keys: &[&str]) -> Answer {
+    async fn ask_with_idempotency_key(
+        &self,
+        name: Option<&str>,
+        path: &str,
+        body: &Value,
+        keys: &[&str],
+    ) -> Answer {
         let mut request = Request::builder()
             .method(Method::POST)
             .uri(path)
@@ -140,36 +146,36 @@ fn spoken() -> Value {
     json!([{ "text": "Buy milk.", "start": 0, "end": 1, "id": "one" }])
 }
 
-fn run(job: &JobId) -> Handed {
-    Handed::Run { job: job.clone(), key: KEY.to_owned() }
+fn run(job: &JobId) -> HandedOver {
+    HandedOver::Run { job: job.clone(), key: KEY.to_owned() }
 }
 
-fn wait(job: &JobId) -> Handed {
-    Handed::Wait { job: job.clone(), key: KEY.to_owned() }
+fn wait(job: &JobId) -> HandedOver {
+    HandedOver::Wait { job: job.clone(), key: KEY.to_owned() }
 }
 
 #[tokio::test]
-async fn a_finalize_with_keys_is_leased_before_it_is_answered() {
+async fn byok_finalize_is_leased_before_the_answer() {
     let setup = Setup::open().await;
     let id = setup.deferred().await;
-    assert_eq!(setup.handed(), [], "nothing runs before the finalize");
+    assert_eq!(setup.handed_over(), [], "nothing runs before the finalize");
 
     let answer = setup.finalize(&id, &[KEY]).await;
 
     assert_eq!((answer.status.as_u16(), &answer.body["conversation"]["status"]), (200, &json!("processing")));
     let (job, status) = setup.poll(&id).await;
     assert_eq!(status, "leased");
-    assert_eq!(setup.handed(), [run(&job)]);
+    assert_eq!(setup.handed_over(), [run(&job)]);
     assert_eq!(setup.bench.complete_all(Queue::Finalization).await, 0, "no queue knows of it");
 }
 
 #[tokio::test]
-async fn what_is_in_progress_and_what_is_processed_again_run_with_the_keys_that_came() {
+async fn byok_process_in_progress_and_reprocess_use_the_request_keys() {
     let setup = Setup::open().await;
     let id = setup.deferred().await;
     assert_eq!(setup.ask("/v1/conversations", &json!({}), &[KEY]).await.status, 200);
     let (first, _) = setup.poll(&id).await;
-    assert_eq!(setup.handed(), [run(&first)]);
+    assert_eq!(setup.handed_over(), [run(&first)]);
 
     let id = setup.deferred().await;
     setup.finalize(&id, &[]).await;
@@ -177,12 +183,12 @@ async fn what_is_in_progress_and_what_is_processed_again_run_with_the_keys_that_
     let path = format!("/v1/conversations/{id}/reprocess");
     assert_eq!(setup.ask(&path, &json!({}), &[KEY]).await.status, 200);
     let (second, _) = setup.poll(&id).await;
-    assert_eq!(setup.handed(), [run(&first), run(&second)]);
+    assert_eq!(setup.handed_over(), [run(&first), run(&second)]);
     assert_eq!(setup.bench.complete_all(Queue::Creation).await, 0, "no queue knows of it");
 }
 
 #[tokio::test]
-async fn a_client_that_hangs_up_leaves_no_lease_that_nobody_runs() {
+async fn byok_hang_up_leaves_no_lease_without_a_run() {
     let setup = Setup::open().await;
     let id = setup.deferred().await;
     let holder = setup.bench.database.hold_locks("select from conversations for update").await;
@@ -192,24 +198,24 @@ async fn a_client_that_hangs_up_leaves_no_lease_that_nobody_runs() {
     }
     drop(holder);
 
-    let handed = setup.until_handed().await;
+    let handed = setup.until_handed_over().await;
 
     let (job, status) = setup.poll(&id).await;
     assert_eq!((handed, status), (vec![run(&job)], json!("leased")));
 }
 
 #[tokio::test]
-async fn with_no_slot_free_the_job_is_parked_and_its_keys_wait() {
+async fn byok_without_a_free_slot_parks_the_job_and_queues_the_keys() {
     let setup = Setup::with(true, false, quick()).await;
     let id = setup.deferred().await;
     assert_eq!(setup.finalize(&id, &[KEY]).await.status, 200);
     let (job, status) = setup.poll(&id).await;
     assert_eq!(status, "blocked_byok");
-    assert_eq!(setup.handed(), [wait(&job)]);
+    assert_eq!(setup.handed_over(), [wait(&job)]);
 }
 
 #[tokio::test]
-async fn with_too_many_waiting_nothing_is_changed() {
+async fn byok_with_a_full_queue_changes_nothing() {
     let setup = Setup::with(false, false, quick()).await;
     let id = setup.deferred().await;
     let text = json!({ "text": "Buy milk." });
@@ -226,21 +232,21 @@ async fn with_too_many_waiting_nothing_is_changed() {
 }
 
 #[tokio::test]
-async fn a_marked_users_finalize_without_keys_is_parked_until_one_brings_them() {
+async fn byok_user_without_keys_is_parked_until_keys_arrive() {
     let setup = Setup::open().await;
     setup.mark().await;
     let id = setup.deferred().await;
     assert_eq!(setup.finalize(&id, &[]).await.status, 200);
     let (job, status) = setup.poll(&id).await;
-    assert_eq!((status, setup.handed()), (json!("blocked_byok"), vec![]));
+    assert_eq!((status, setup.handed_over()), (json!("blocked_byok"), vec![]));
 
     assert_eq!(setup.finalize(&id, &[KEY]).await.status, 200);
-    assert_eq!(setup.handed(), [wait(&job)], "whoever holds the keys claims it");
+    assert_eq!(setup.handed_over(), [wait(&job)], "whoever holds the keys claims it");
     assert_eq!(setup.poll(&id).await.0, job, "it is the same job");
 }
 
 #[tokio::test]
-async fn keys_that_a_request_brings_bind_its_job_of_an_unmarked_user() {
+async fn byok_request_keys_bind_the_job_of_an_ordinary_user() {
     let setup = Setup::with(true, false, quick()).await;
     let made = setup.ask(&format!("{P}/conversations"), &json!({ "text": "Buy milk." }), &[KEY]).await;
     assert_eq!(made.body["status"], "processing");
@@ -251,7 +257,7 @@ async fn keys_that_a_request_brings_bind_its_job_of_an_unmarked_user() {
 }
 
 #[tokio::test]
-async fn a_repeat_of_a_create_with_keys_resumes_it_in_inline_mode_too() {
+async fn byok_repeated_create_resumes_the_job_in_inline_mode_too() {
     for finalize_enabled in [true, false] {
         let setup = Setup::with(true, true, Settings { finalize_enabled, ..quick() }).await;
         setup.mark().await;
@@ -261,52 +267,52 @@ async fn a_repeat_of_a_create_with_keys_resumes_it_in_inline_mode_too() {
         assert_eq!((made.status.as_u16(), &made.body["status"]), (200, &json!("processing")));
         let id = made.body["id"].as_str().unwrap().to_owned();
         let (job, status) = setup.poll(&id).await;
-        assert_eq!((status, setup.handed()), (json!("blocked_byok"), vec![]));
+        assert_eq!((status, setup.handed_over()), (json!("blocked_byok"), vec![]));
 
         let again = setup.ask(&path, &body, &[KEY]).await;
 
         assert_eq!((again.status.as_u16(), &again.body), (200, &made.body));
-        assert_eq!(setup.handed(), [wait(&job)]);
+        assert_eq!(setup.handed_over(), [wait(&job)]);
         let fresh = json!({ "transcript_segments": spoken(), "client_session_id": "s2" });
         let made = setup.ask(&path, &fresh, &[KEY]).await;
         let (job, _) = setup.poll(made.body["id"].as_str().unwrap()).await;
-        assert_eq!(setup.handed().last(), Some(&run(&job)));
+        assert_eq!(setup.handed_over().last(), Some(&run(&job)));
     }
 }
 
-/// A run with keys ends for good.
-async fn die(setup: &Setup, job: &JobId) {
+/// Ends the run with keys as failed for good.
+async fn end_run(setup: &Setup, job: &JobId) {
     let token = LeaseToken { user_id: UserId::new("ann"), job_id: job.clone(), epoch: Epoch(1) };
     let edge = Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
     setup.bench.ledger.settle(&token, edge, None).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_repeat_of_a_deferred_create_keeps_the_keys_that_it_brings() {
+async fn byok_repeated_deferred_create_passes_its_keys_on() {
     let path = format!("{P}/conversations/from-segments");
     let body = json!({ "transcript_segments": spoken(), "client_session_id": "s", "defer_processing": true });
     let setup = Setup::open().await;
     let made = setup.ask(&path, &body, &[KEY]).await;
     assert_eq!(
-        (&made.body["status"], setup.handed()),
+        (&made.body["status"], setup.handed_over()),
         (&json!("in_progress"), vec![]),
         "nothing is to be run"
     );
     let id = made.body["id"].as_str().unwrap().to_owned();
     setup.finalize(&id, &[KEY]).await;
     let (first, _) = setup.poll(&id).await;
-    die(&setup, &first).await;
+    end_run(&setup, &first).await;
 
     let again = setup.ask(&path, &body, &[KEY]).await;
 
     assert_eq!((again.status.as_u16(), &again.body["status"]), (200, &json!("processing")));
     let (second, _) = setup.poll(&id).await;
-    assert_eq!(setup.handed(), [run(&first), run(&second)]);
+    assert_eq!(setup.handed_over(), [run(&first), run(&second)]);
     assert_eq!(setup.bench.complete_all(Queue::Creation).await, 0, "our own key never runs it");
 }
 
 #[tokio::test]
-async fn where_no_more_keys_can_be_held_a_repeat_of_a_deferred_create_waits_for_them() {
+async fn byok_repeated_deferred_create_waits_while_the_queue_is_full() {
     let path = format!("{P}/conversations/from-segments");
     let body = json!({ "transcript_segments": spoken(), "client_session_id": "s", "defer_processing": true });
     let setup = Setup::with(false, false, quick()).await;
@@ -315,41 +321,41 @@ async fn where_no_more_keys_can_be_held_a_repeat_of_a_deferred_create_waits_for_
     let id = made.body["id"].as_str().unwrap().to_owned();
     setup.finalize(&id, &[]).await;
     let claims = setup.bench.claim_all(Queue::Finalization).await;
-    die(&setup, &claims[0].job.id).await;
+    end_run(&setup, &claims[0].job.id).await;
     let again = setup.ask(&path, &body, &[KEY]).await;
     assert_eq!((again.status.as_u16(), setup.poll(&id).await.1), (200, json!("blocked_byok")));
 }
 
 #[tokio::test]
-async fn a_repeat_under_a_name_hands_over_the_keys_that_it_brings() {
+async fn byok_replayed_idempotent_create_passes_its_keys_on() {
     let setup = Setup::with(true, false, quick()).await;
     for (path, body) in [
         (format!("{P}/conversations"), json!({ "text": "Buy milk." })),
         (format!("{P}/conversations/from-segments"), json!({ "transcript_segments": spoken() })),
     ] {
         setup.handed.lock().unwrap().clear();
-        let ask = async |keys| setup.ask_named(Some("k"), &path, &body, keys).await;
+        let ask = async |keys| setup.ask_with_idempotency_key(Some("k"), &path, &body, keys).await;
         let made = ask(&[KEY]).await;
         let (job, _) = setup.poll(made.body["id"].as_str().unwrap()).await;
-        assert_eq!(setup.handed(), [wait(&job)]);
+        assert_eq!(setup.handed_over(), [wait(&job)]);
         // The process that held them is gone.
         let again = ask(&[KEY]).await;
         assert_eq!((again.header("idempotency-replayed"), &again.body), ("true", &made.body));
-        assert_eq!(setup.handed(), [wait(&job), wait(&job)]);
+        assert_eq!(setup.handed_over(), [wait(&job), wait(&job)]);
         assert_eq!(ask(&["sk two"]).await.status, 422);
         assert_eq!(ask(&[]).await.status, 200);
-        assert_eq!(setup.handed().len(), 2);
+        assert_eq!(setup.handed_over().len(), 2);
     }
     let note = json!({ "content": "She has a cat." });
     for _ in 0..2 {
-        let noted = setup.ask_named(Some("k"), &format!("{P}/memories"), &note, &[KEY]).await;
+        let noted = setup.ask_with_idempotency_key(Some("k"), &format!("{P}/memories"), &note, &[KEY]).await;
         assert_eq!(noted.status, 200);
     }
-    assert_eq!(setup.handed().len(), 2, "a memory has no job");
+    assert_eq!(setup.handed_over().len(), 2, "a memory has no job");
 }
 
 #[tokio::test]
-async fn keys_change_nothing_of_what_is_done() {
+async fn byok_keys_do_not_change_completed_conversations() {
     let setup = Setup::open().await;
     let id = setup.deferred().await;
     setup.finalize(&id, &[]).await;
@@ -362,7 +368,7 @@ async fn keys_change_nothing_of_what_is_done() {
 }
 
 #[tokio::test]
-async fn a_header_that_holds_no_key_is_refused_and_not_repeated() {
+async fn byok_invalid_header_is_refused_without_repeating_it() {
     let setup = Setup::open().await;
     let id = setup.deferred().await;
     let body = json!({ "text": "Buy milk.", "transcript_segments": spoken() });
@@ -379,5 +385,5 @@ async fn a_header_that_holds_no_key_is_refused_and_not_repeated() {
             assert!(!answer.body.to_string().contains("kanarien"), "{answer:?}");
         }
     }
-    assert_eq!(setup.handed(), []);
+    assert_eq!(setup.handed_over(), []);
 }

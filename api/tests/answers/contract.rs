@@ -1,5 +1,5 @@
-//! Every answer of every test is held against the document: its status must be there, and its body must be as the
-//! schema says, without a field that the schema does not know.
+//! Checks every response of every test against the OpenAPI document: its status must be documented, and its body must match
+//! the schema without unknown fields.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::bench::Answer;
 
-/// The document, with objects that take no further fields.
+/// The document, with objects that allow no additional fields.
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let mut document = api::document(&api::Settings::default());
     for schema in document["components"]["schemas"].as_object_mut().unwrap().values_mut() {
@@ -23,7 +23,7 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
 
 static VALIDATORS: LazyLock<Mutex<HashMap<String, Validator>>> = LazyLock::new(Mutex::default);
 
-/// The operation that a request is for: a path's own words go before a parameter.
+/// The operation of a request; a literal path segment wins over a parameter.
 fn operation(method: &Method, path: &str) -> Option<(&'static str, &'static Value)> {
     let sent: Vec<&str> = path.split('/').collect();
     let fits = |pattern: &str| {
@@ -43,7 +43,7 @@ fn resolved(value: &'static Value) -> &'static Value {
     pointer.map_or(value, |pointer| DOCUMENT.pointer(pointer).unwrap())
 }
 
-/// Fails when the document does not know this answer.
+/// Fails unless the document describes this response.
 pub(crate) fn check(method: &Method, path: &str, answer: &Answer) {
     let Some((pattern, operation)) = operation(method, path) else { return };
     let status = answer.status.as_str();

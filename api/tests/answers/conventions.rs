@@ -1,4 +1,4 @@
-//! What holds on every route: tags, other origins, compression, and the page for people.
+//! Conventions of every route: ETags, CORS, compression, redirects, and the `/docs` page.
 
 use std::io::Read;
 
@@ -19,7 +19,7 @@ async fn raw(bench: &Bench, request: axum::http::request::Builder) -> Response<B
 }
 
 #[tokio::test]
-async fn a_single_read_that_would_say_nothing_new_is_304_until_something_changes() {
+async fn if_none_match_is_304_until_the_record_changes() {
     let bench = Bench::new().await;
     let goal = bench.post(&format!("{P}/goals"), json!({ "title": "Read", "target_value": 3 })).await;
     let path = format!("{P}/goals/{}", goal.body["id"].as_str().unwrap());
@@ -35,7 +35,7 @@ async fn a_single_read_that_would_say_nothing_new_is_304_until_something_changes
 }
 
 #[tokio::test]
-async fn what_is_shown_beside_a_record_changes_its_tag_too() {
+async fn etag_depends_on_the_included_parts() {
     let bench = Bench::new().await;
     let made = bench.post(&format!("{P}/conversations"), json!({ "text": "hello there" })).await;
     let path = format!("{P}/conversations/{}", made.body["id"].as_str().unwrap());
@@ -44,7 +44,7 @@ async fn what_is_shown_beside_a_record_changes_its_tag_too() {
 }
 
 #[tokio::test]
-async fn a_listed_origin_may_call_from_a_browser_and_no_other() {
+async fn cors_allows_listed_origins_only() {
     let origins = vec!["https://app.example".to_owned()];
     let bench = Bench::with(Settings { cors_origins: origins, ..quick() }).await;
     let preflight = |origin: &'static str, path: String| {
@@ -89,7 +89,7 @@ async fn a_listed_origin_may_call_from_a_browser_and_no_other() {
 }
 
 #[tokio::test]
-async fn without_a_list_no_answer_speaks_of_origins() {
+async fn cors_headers_are_absent_without_configured_origins() {
     let bench = Bench::new().await;
     let request = Request::builder().uri(format!("{P}/folders")).header("origin", "https://app.example");
     let answer = raw(&bench, request).await;
@@ -97,7 +97,7 @@ async fn without_a_list_no_answer_speaks_of_origins() {
 }
 
 #[tokio::test]
-async fn a_long_answer_is_compressed_for_who_asks() {
+async fn responses_are_compressed_on_request() {
     let bench = Bench::new().await;
     let answer = raw(&bench, Request::builder().uri("/openapi.json").header("accept-encoding", "gzip")).await;
     assert_eq!(answer.headers()["content-encoding"], "gzip");
@@ -106,7 +106,7 @@ async fn a_long_answer_is_compressed_for_who_asks() {
 }
 
 #[tokio::test]
-async fn the_documents_are_compressed_once_and_not_for_each_client() {
+async fn openapi_documents_are_compressed_once() {
     let bench = Bench::new().await;
     for path in ["/openapi.json", "/docs", "/docs/style.css", "/docs/swagger-ui-bundle.js"] {
         let body = async |encodings| {
@@ -127,7 +127,7 @@ async fn the_documents_are_compressed_once_and_not_for_each_client() {
 }
 
 #[tokio::test]
-async fn who_refuses_every_encoding_gets_the_answer_as_it_is_and_not_a_406_after_the_deed() {
+async fn request_that_refuses_every_encoding_gets_identity_not_406() {
     let bench = Bench::new().await;
     for refusal in ["*;q=0", "identity;q=0", "gzip;q=0, identity;q=0"] {
         let request = Request::builder()
@@ -152,7 +152,7 @@ async fn who_refuses_every_encoding_gets_the_answer_as_it_is_and_not_a_406_after
 }
 
 #[tokio::test]
-async fn a_slash_too_many_is_sent_on_to_the_path_without_it() {
+async fn trailing_slash_redirects() {
     let bench = Bench::new().await;
     for (method, sent, place) in [
         (Method::GET, format!("{P}/memories/?limit=3&offset=1"), format!("{P}/memories?limit=3&offset=1")),
@@ -170,7 +170,7 @@ async fn a_slash_too_many_is_sent_on_to_the_path_without_it() {
 }
 
 #[tokio::test]
-async fn the_page_for_people_loads_its_own_files_and_calls_this_service_alone() {
+async fn docs_page_loads_local_files_and_calls_this_service_only() {
     let bench = Bench::new().await;
     let page = raw(&bench, Request::builder().uri("/docs")).await;
     assert_eq!(page.headers()["content-type"], "text/html; charset=utf-8");

@@ -17,7 +17,7 @@ fn ids(list: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_list_is_newest_first_and_names_its_neighbours() {
+async fn conversation_list_is_newest_first_with_pagination_links() {
     let bench = Bench::new().await;
     let mut made = Vec::new();
     for text in ["one", "two", "three"] {
@@ -35,7 +35,7 @@ async fn a_list_is_newest_first_and_names_its_neighbours() {
 }
 
 #[tokio::test]
-async fn filters_filter_and_wrong_ones_are_422() {
+async fn conversation_list_filters_and_invalid_filters_are_422() {
     let bench = Bench::new().await;
     let id = completed(&bench, "one").await;
     let patched = bench
@@ -71,7 +71,7 @@ async fn filters_filter_and_wrong_ones_are_422() {
 }
 
 #[tokio::test]
-async fn a_patch_needs_a_field_keeps_what_it_sets_and_hides_without_deleting() {
+async fn conversation_patch_needs_a_field_and_visibility_hides_without_deleting() {
     let bench = Bench::new().await;
     let id = completed(&bench, "one").await;
     let path = format!("{P}/conversations/{id}");
@@ -92,7 +92,7 @@ async fn a_patch_needs_a_field_keeps_what_it_sets_and_hides_without_deleting() {
 }
 
 #[tokio::test]
-async fn what_belongs_to_somebody_else_is_404_on_every_route() {
+async fn other_users_conversations_are_404_on_every_route() {
     let bench = Bench::new().await;
     let id = completed(&bench, "one").await;
     let bob = bench.person("bob", api::Scope::ALL).await;
@@ -118,7 +118,7 @@ async fn what_belongs_to_somebody_else_is_404_on_every_route() {
 }
 
 #[tokio::test]
-async fn the_other_lists_answer_arrays_and_know_their_limits() {
+async fn other_lists_answer_arrays_and_check_their_limit() {
     let bench = Bench::new().await;
     for (list, limit) in [("action-items", 1_000), ("memories", 1_000), ("goals", 1_000)] {
         assert_eq!(bench.get(&format!("{P}/{list}?limit={limit}")).await.body, json!([]));

@@ -1,4 +1,4 @@
-//! The service beside the real FastAPI: the bodies of `tests/fastapi/cases.py`, and what FastAPI answered to them.
+//! Validation compared with the real FastAPI: the bodies of `tests/fastapi/cases.py` and its recorded answers.
 
 use axum::{body::Body, http::Request};
 use serde_json::Value;
@@ -13,7 +13,7 @@ const ANSWERS: &str = include_str!("../../../tests/fastapi/answers.json");
 const TAKEN: [u16; 4] = [200, 201, 404, 409];
 
 #[tokio::test]
-async fn requests_are_judged_as_fastapi_judges_them_to_the_letter() {
+async fn validation_errors_equal_fastapis() {
     let bench = Bench::new().await;
     let fixture: Value = serde_json::from_str(ANSWERS).unwrap();
     let cases = fixture["cases"].as_array().unwrap();

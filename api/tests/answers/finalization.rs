@@ -26,7 +26,7 @@ async fn finalize(bench: &Bench, id: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_finalize_answers_processing_and_where_to_ask() {
+async fn finalize_answers_processing_and_the_poll_url() {
     let bench = Bench::new().await;
     let id = deferred(&bench).await;
     let answer = finalize(&bench, &id).await;
@@ -76,7 +76,7 @@ async fn a_finalize_answers_processing_and_where_to_ask() {
 }
 
 #[tokio::test]
-async fn a_poll_that_has_not_changed_is_304() {
+async fn finalization_poll_is_304_when_unchanged() {
     let bench = Bench::new().await;
     let id = deferred(&bench).await;
     finalize(&bench, &id).await;
@@ -97,7 +97,7 @@ async fn a_poll_that_has_not_changed_is_304() {
 }
 
 #[tokio::test]
-async fn words_are_appended_once_and_only_while_the_conversation_is_in_progress() {
+async fn append_is_idempotent_and_only_while_in_progress() {
     let bench = Bench::new().await;
     let id = deferred(&bench).await;
     let path = format!("{P}/conversations/{id}/segments");
@@ -111,7 +111,7 @@ async fn words_are_appended_once_and_only_while_the_conversation_is_in_progress(
 }
 
 #[tokio::test]
-async fn without_durable_dispatch_finalize_and_deferring_are_503_and_change_nothing() {
+async fn finalize_and_defer_without_durable_dispatch_are_503() {
     let bench = Bench::with(Settings { finalize_enabled: false, ..quick() }).await;
     let made = bench.post(&format!("{P}/conversations"), json!({ "text": "Buy milk." })).await;
     let path = format!("{P}/conversations/{}", made.body["id"].as_str().unwrap());
@@ -139,7 +139,7 @@ async fn without_durable_dispatch_finalize_and_deferring_are_503_and_change_noth
 }
 
 #[tokio::test]
-async fn a_body_of_finalize_is_optional_but_not_anything() {
+async fn finalize_body_is_optional_and_validated() {
     let bench = Bench::new().await;
     let id = deferred(&bench).await;
     let path = format!("/v1/conversations/{id}/finalize");

@@ -19,7 +19,7 @@ async fn titles(bench: &Bench, query: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_goal_has_the_decided_fields_and_defaults() {
+async fn goal_has_the_documented_fields_and_defaults() {
     let bench = Bench::new().await;
     let made = create(&bench, "Read").await;
     assert_eq!(made.status, 200, "{made:?}");
@@ -45,7 +45,7 @@ async fn a_goal_has_the_decided_fields_and_defaults() {
 }
 
 #[tokio::test]
-async fn every_failing_field_of_a_goal_is_named_at_once() {
+async fn goal_errors_name_every_failing_field() {
     let bench = Bench::new().await;
     let body =
         json!({ "title": "", "goal_type": "vague", "current_value": "nan", "min_value": [], "unit": 5 });
@@ -65,7 +65,7 @@ async fn every_failing_field_of_a_goal_is_named_at_once() {
 }
 
 #[tokio::test]
-async fn numbers_that_a_goal_cannot_have_are_refused_where_they_stand() {
+async fn invalid_goal_numbers_are_refused_at_their_field() {
     let bench = Bench::new().await;
     let goals = format!("{P}/goals");
     let boolean = json!({ "title": "Vote", "goal_type": "boolean", "target_value": 2, "current_value": 0.5 });
@@ -112,7 +112,7 @@ async fn numbers_that_a_goal_cannot_have_are_refused_where_they_stand() {
 }
 
 #[tokio::test]
-async fn a_patch_is_judged_with_what_is_stored_and_told_at_what_was_sent() {
+async fn goal_patch_is_validated_with_the_stored_values() {
     let bench = Bench::new().await;
     let goal = create(&bench, "Read").await;
     let patch = async |body| bench.ask(&bench.key, Method::PATCH, &path(&goal, ""), Some(body)).await;
@@ -137,7 +137,7 @@ async fn a_patch_is_judged_with_what_is_stored_and_told_at_what_was_sent() {
 }
 
 #[tokio::test]
-async fn a_fourth_goal_takes_the_oldest_ones_place_and_inactive_ones_are_listed_on_request() {
+async fn fourth_goal_deactivates_the_oldest_and_inactive_goals_are_listed_on_request() {
     let bench = Bench::new().await;
     let first = create(&bench, "1").await;
     for title in ["2", "3", "4"] {
@@ -161,7 +161,7 @@ async fn a_fourth_goal_takes_the_oldest_ones_place_and_inactive_ones_are_listed_
 }
 
 #[tokio::test]
-async fn a_patch_needs_a_field_of_its_own_and_null_takes_only_the_unit() {
+async fn goal_patch_needs_a_field_and_null_clears_only_the_unit() {
     let bench = Bench::new().await;
     let made = create(&bench, "Read").await;
     let patch = async |body| bench.ask(&bench.key, Method::PATCH, &path(&made, ""), Some(body)).await;
@@ -176,7 +176,7 @@ async fn a_patch_needs_a_field_of_its_own_and_null_takes_only_the_unit() {
 }
 
 #[tokio::test]
-async fn progress_is_taken_from_the_query_or_the_body_and_makes_history() {
+async fn goal_progress_is_read_from_query_or_body_and_recorded() {
     let bench = Bench::new().await;
     let made = create(&bench, "Read").await;
     let put = async |query: &str, body: Option<Value>| {
@@ -210,7 +210,7 @@ async fn progress_is_taken_from_the_query_or_the_body_and_makes_history() {
 }
 
 #[tokio::test]
-async fn another_persons_goal_is_404_on_every_route_and_a_deleted_one_is_gone() {
+async fn other_users_goals_are_404_and_deleted_goals_are_gone() {
     let bench = Bench::new().await;
     let made = create(&bench, "Read").await;
     let bob = bench.person("bob", api::Scope::ALL).await;

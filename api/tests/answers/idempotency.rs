@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: a request that creates is done once for each name.
+//! `Idempotency-Key`: a create is executed once per key.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{Answer, Bench, P};
 
-async fn named(bench: &Bench, path: &str, name: &str, body: &Value) -> Answer {
+async fn with_key(bench: &Bench, path: &str, name: &str, body: &Value) -> Answer {
     let request = Request::builder()
         .method(Method::POST)
         .uri(path)
@@ -53,14 +53,14 @@ pub(crate) fn creates() -> Vec<(String, Value, String)> {
 }
 
 #[tokio::test]
-async fn a_repeat_makes_nothing_new_and_gets_the_first_answer() {
+async fn idempotent_repeat_creates_nothing_and_returns_the_first_answer() {
     let bench = Bench::new().await;
     for (path, body, list) in creates() {
-        let first = named(&bench, &path, "\"a name\"".replace(' ', "-").as_str(), &body).await;
+        let first = with_key(&bench, &path, "\"a name\"".replace(' ', "-").as_str(), &body).await;
         assert_eq!(first.status, 200, "{path}: {first:?}");
         let many = bench.get(&list).await.body.as_array().unwrap().len();
-        // Quoted or bare, it is the same name.
-        let again = named(&bench, &path, "a-name", &body).await;
+        // Quoted or bare, it is the same key.
+        let again = with_key(&bench, &path, "a-name", &body).await;
         assert_eq!(again.status, 200, "{path}");
         assert_eq!(again.header("idempotency-replayed"), "true", "{path}");
         let mut shown_once = first.body.clone();
@@ -74,47 +74,47 @@ async fn a_repeat_makes_nothing_new_and_gets_the_first_answer() {
 }
 
 #[tokio::test]
-async fn a_create_of_a_conversation_is_repeated_by_its_answer() {
+async fn idempotent_conversation_create_replays_its_answer() {
     let bench = Bench::new().await;
     let body = json!({ "text": "I will call the dentist." });
-    let first = named(&bench, &format!("{P}/conversations"), "n1", &body).await;
-    let again = named(&bench, &format!("{P}/conversations"), "n1", &body).await;
+    let first = with_key(&bench, &format!("{P}/conversations"), "n1", &body).await;
+    let again = with_key(&bench, &format!("{P}/conversations"), "n1", &body).await;
     assert_eq!(first.body, again.body);
-    // A name counts for one route, and for one person.
+    // A key counts for one route, and for one user.
     let segments = json!({ "transcript_segments": [{ "text": "x", "start": 0, "end": 1 }] });
-    let other = named(&bench, &format!("{P}/conversations/from-segments"), "n1", &segments).await;
+    let other = with_key(&bench, &format!("{P}/conversations/from-segments"), "n1", &segments).await;
     assert_ne!(other.body["id"], first.body["id"]);
 }
 
 #[tokio::test]
-async fn another_body_and_a_name_that_is_none_are_422_at_the_header() {
+async fn idempotency_key_with_another_body_or_invalid_is_422() {
     let bench = Bench::new().await;
     let path = format!("{P}/memories");
-    assert_eq!(named(&bench, &path, "n", &json!({ "content": "one" })).await.status, 200);
-    let other = named(&bench, &path, "n", &json!({ "content": "two" })).await;
+    assert_eq!(with_key(&bench, &path, "n", &json!({ "content": "one" })).await.status, 200);
+    let other = with_key(&bench, &path, "n", &json!({ "content": "two" })).await;
     assert_eq!(other.status, 422);
     assert_eq!(other.kinds(), [("value_error", &json!(["header", "idempotency-key"]))]);
     for wrong in ["", "\"\"", "two words", &"x".repeat(256)] {
-        let answer = named(&bench, &path, wrong, &json!({ "content": "three" })).await;
+        let answer = with_key(&bench, &path, wrong, &json!({ "content": "three" })).await;
         assert_eq!(answer.status, 422, "{wrong}");
     }
     assert_eq!(bench.get(&path).await.body.as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]
-async fn a_request_that_made_nothing_holds_no_name() {
+async fn refused_request_releases_its_idempotency_key() {
     let bench = Bench::new().await;
     let path = format!("{P}/memories");
-    assert_eq!(named(&bench, &path, "n", &json!({ "content": "" })).await.status, 422);
-    assert_eq!(named(&bench, &path, "n", &json!({ "content": "right" })).await.status, 200);
+    assert_eq!(with_key(&bench, &path, "n", &json!({ "content": "" })).await.status, 422);
+    assert_eq!(with_key(&bench, &path, "n", &json!({ "content": "right" })).await.status, 200);
 }
 
 #[tokio::test]
-async fn of_many_at_once_one_creates_and_the_others_are_told_to_wait_or_get_its_answer() {
+async fn concurrent_idempotent_creates_make_one_and_others_are_409_or_replayed() {
     let bench = Bench::new().await;
     let path = format!("{P}/action-items");
     let body = json!({ "description": "once" });
-    let answers = join_all((0..8).map(|_| named(&bench, &path, "n", &body))).await;
+    let answers = join_all((0..8).map(|_| with_key(&bench, &path, "n", &body))).await;
     for answer in &answers {
         match answer.status.as_u16() {
             200 => {}
@@ -129,26 +129,26 @@ async fn of_many_at_once_one_creates_and_the_others_are_told_to_wait_or_get_its_
 }
 
 #[tokio::test]
-async fn who_asks_comes_before_what_was_asked_also_for_a_repeat() {
+async fn idempotent_replay_checks_authentication_first() {
     let mut bench = Bench::new().await;
     let path = format!("{P}/memories");
     let body = json!({ "content": "one" });
-    assert_eq!(named(&bench, &path, "n", &body).await.status, 200);
+    assert_eq!(with_key(&bench, &path, "n", &body).await.status, 200);
     bench.key = bench.person("ann", &[api::Scope::MemoriesRead]).await;
-    assert_eq!(named(&bench, &path, "n", &body).await.status, 403);
+    assert_eq!(with_key(&bench, &path, "n", &body).await.status, 403);
     bench.key = "lsk_none".to_owned();
-    assert_eq!(named(&bench, &path, "n", &body).await.status, 401);
+    assert_eq!(with_key(&bench, &path, "n", &body).await.status, 401);
 }
 
 #[tokio::test]
-async fn a_client_that_hangs_up_finds_what_came_of_its_request_and_not_that_it_may_still_run() {
+async fn idempotent_replay_after_a_hang_up_returns_the_result() {
     let settings =
         Settings { create_wait: Duration::from_secs(30), rate_per_minute: 0, ..Settings::default() };
     let bench = Arc::new(Bench::with(settings).await);
     let (path, body) = (format!("{P}/conversations"), json!({ "text": "Buy milk." }));
     let ask = |bench: Arc<Bench>| {
         let (path, body) = (path.clone(), body.clone());
-        async move { named(&bench, &path, "k", &body).await }
+        async move { with_key(&bench, &path, "k", &body).await }
     };
     let first = tokio::spawn(ask(Arc::clone(&bench)));
     while Operations::new(&bench.ledger).gauges().await.unwrap().oldest_nonterminal_age == 0.0 {

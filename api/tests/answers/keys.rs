@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::bench::{Bench, P};
 
 #[tokio::test]
-async fn a_new_key_is_shown_once_works_at_once_and_stops_at_once() {
+async fn new_key_is_shown_once_works_and_is_revoked_at_once() {
     let bench = Bench::new().await;
     let made = bench.post("/v1/dev/keys", json!({ "name": "laptop" })).await;
     assert_eq!(made.status, 200, "{made:?}");
@@ -30,7 +30,7 @@ async fn a_new_key_is_shown_once_works_at_once_and_stops_at_once() {
 }
 
 #[tokio::test]
-async fn a_key_never_grants_more_than_it_holds() {
+async fn key_cannot_grant_scopes_it_lacks() {
     let bench = Bench::new().await;
     let poor = bench.person("ann", &[Scope::KeysWrite, Scope::MemoriesRead]).await;
     let ask = async |scopes| {
@@ -45,7 +45,7 @@ async fn a_key_never_grants_more_than_it_holds() {
 }
 
 #[tokio::test]
-async fn a_key_never_outlives_the_key_that_made_it() {
+async fn key_cannot_outlive_the_key_that_created_it() {
     let mut bench = Bench::new().await;
     let end = "2099-01-01T00:00:00Z";
     let brief =
@@ -64,7 +64,7 @@ async fn a_key_never_outlives_the_key_that_made_it() {
 }
 
 #[tokio::test]
-async fn a_person_has_a_hundred_live_keys_and_one_more_is_409() {
+async fn key_limit_of_a_hundred_is_409() {
     let bench = Bench::new().await;
     // With the bench's own there are 99 that live, and some that do not.
     let others = "insert into developer_keys (user_id, key_id, name, key_prefix, key_sha256, scopes, expires_at, revoked_at) \

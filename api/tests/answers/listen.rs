@@ -1,12 +1,12 @@
-//! The live sockets, over real connections.
+//! Live sessions over real sockets.
 
+mod abuse;
+mod asyncapi;
 mod audio;
-mod documented;
-mod doors;
-mod ends;
+mod client;
+mod closing;
 mod engine;
 mod faults;
-mod hostile;
-mod life;
-mod line;
+mod handshake;
+mod lifecycle;
 mod webhook;

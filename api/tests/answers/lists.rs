@@ -1,4 +1,4 @@
-//! Lists: by status, page after page by cursor, and in an order that stays.
+//! Lists: status filters, cursors, and a stable order.
 
 use job::Queue;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn next(answer: &Answer) -> Option<String> {
 }
 
 #[tokio::test]
-async fn conversations_are_listed_by_status_and_completed_ones_by_default() {
+async fn conversation_list_filters_by_status_and_defaults_to_completed() {
     let bench = Bench::new().await;
     let completed = created(&bench).await;
     bench.complete_all(Queue::Creation).await;
@@ -71,7 +71,7 @@ async fn conversations_are_listed_by_status_and_completed_ones_by_default() {
 }
 
 #[tokio::test]
-async fn a_cursor_goes_on_where_the_page_ended_also_when_rows_are_added_and_removed_meanwhile() {
+async fn list_cursor_is_stable_under_inserts_and_deletes() {
     let bench = Bench::new().await;
     let items: Vec<Value> = (0..5).map(|number| json!({ "description": format!("item {number}") })).collect();
     let path = format!("{P}/action-items");
@@ -94,7 +94,7 @@ async fn a_cursor_goes_on_where_the_page_ended_also_when_rows_are_added_and_remo
 }
 
 #[tokio::test]
-async fn every_list_of_a_users_things_has_cursors() {
+async fn every_list_has_cursors() {
     let bench = Bench::new().await;
     let hook = bench.post(&format!("{P}/webhooks"), json!({ "url": "https://example.org" })).await;
     let hook = format!("{P}/webhooks/{}", hook.body["id"].as_str().unwrap());

@@ -1,4 +1,4 @@
-//! The page to speak to, `/live`: files of its own under a policy of its own, and nothing where it is switched off.
+//! The page `/live`: its files, its content security policy, and 404 when it is disabled.
 
 use api::{LiveSettings, Settings};
 use axum::{
@@ -34,7 +34,7 @@ fn header<'a>(answer: &'a Response<Body>, name: &str) -> &'a str {
 }
 
 #[tokio::test]
-async fn its_files_come_from_here_alone_and_are_not_sent_twice() {
+async fn live_page_loads_local_files_and_caches_them() {
     let bench = speaking().await;
     for (path, kind) in FILES {
         let answer = get(&bench, Request::get(path)).await;
@@ -63,7 +63,7 @@ async fn its_files_come_from_here_alone_and_are_not_sent_twice() {
 }
 
 #[tokio::test]
-async fn it_is_not_there_where_nobody_switched_it_on() {
+async fn live_page_is_404_when_disabled() {
     let bench = Bench::with(quick()).await;
     for (path, _) in FILES {
         assert_eq!(get(&bench, Request::get(path)).await.status(), 404, "{path}");

@@ -1,4 +1,4 @@
-//! Is each documented answer given, to the letter? (DESIGN §13)
+//! The HTTP API as clients see it: every documented response. (DESIGN §13)
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -13,41 +13,39 @@ mod bench;
 mod budgets;
 mod byok;
 mod characters;
+mod chat;
+mod client_disconnects;
 mod contract;
 mod conventions;
 mod conversations;
-mod creates;
+mod create;
 mod document;
+mod errors;
 mod fastapi;
 mod finalization;
-mod gate;
 mod goals;
-mod hang_ups;
 mod idempotency;
+mod idempotency_after_crash;
+mod idempotency_of_finalize;
+mod idempotency_of_parts;
 mod isolation;
 mod keys;
-mod lengths;
 mod listen;
 mod lists;
 mod live_page;
-mod lost;
 mod mcp;
 mod memories;
-mod memory;
-mod messages;
+mod memory_budget;
+mod middleware;
 mod notifications;
 mod processing;
 mod profile;
-mod refusals;
 mod reminders;
-mod repeats_of_finalize;
-mod repeats_of_parts;
-mod scopes;
 mod search;
+mod segments;
 mod shards;
-mod silent;
-mod slow;
-mod spoken;
+mod silent_database;
 mod status;
-mod strangers;
+mod text_limits;
+mod timeouts;
 mod webhooks;

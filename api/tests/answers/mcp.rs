@@ -1,4 +1,4 @@
-//! `/mcp` as strangers meet it: every refusal says in JSON-RPC what is wrong, and a client that takes JSON is answered.
+//! `/mcp`: JSON-RPC errors, and clients that accept only JSON.
 
 use axum::{
     body::Body,
@@ -20,7 +20,7 @@ async fn post(bench: &Bench, headers: &[(&str, &str)], body: &str) -> Answer {
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    bench.send_unheld(request.body(Body::from(body.to_owned())).unwrap()).await
+    bench.send_undocumented(request.body(Body::from(body.to_owned())).unwrap()).await
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -28,7 +28,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 #[tokio::test]
-async fn a_client_that_takes_json_is_answered() {
+async fn mcp_client_that_accepts_json_only_is_answered() {
     let bench = Bench::new().await;
     for accept in [
         None,
@@ -51,7 +51,7 @@ async fn a_client_that_takes_json_is_answered() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_refused_in_json_rpc() {
+async fn mcp_invalid_message_is_a_json_rpc_error() {
     let bench = Bench::new().await;
     let cases = [
         ("{\"jsonrpc\": \"2.0\",", 400, -32700, Value::Null),
@@ -73,7 +73,7 @@ async fn what_is_no_message_is_refused_in_json_rpc() {
 }
 
 #[tokio::test]
-async fn wrong_headers_are_refused_in_json_rpc_too() {
+async fn mcp_wrong_headers_are_a_json_rpc_error() {
     let bench = Bench::new().await;
     let form = post(&bench, &[("content-type", "application/x-www-form-urlencoded")], LIST).await;
     let version = post(&bench, &[("mcp-protocol-version", "1999-01-01")], LIST).await;
@@ -86,7 +86,7 @@ async fn wrong_headers_are_refused_in_json_rpc_too() {
 }
 
 #[tokio::test]
-async fn unknown_methods_and_tools_are_errors_and_notifications_are_accepted() {
+async fn mcp_unknown_methods_and_tools_are_errors_and_notifications_accepted() {
     let bench = Bench::new().await;
     let unknown = post(&bench, &[], r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/sing"}"#).await;
     assert_eq!(unknown.body["error"]["code"], -32601, "{unknown:?}");
@@ -107,7 +107,7 @@ async fn unknown_methods_and_tools_are_errors_and_notifications_are_accepted() {
 }
 
 #[tokio::test]
-async fn a_moment_outside_of_the_calendar_is_a_failure_and_takes_no_date_away() {
+async fn mcp_time_outside_the_calendar_is_an_error_and_keeps_the_due_date() {
     let bench = Bench::new().await;
     let call = async |name: &str, arguments: Value| {
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } });

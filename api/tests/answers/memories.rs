@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, P, quick};
 
-/// Takes everything for a skill.
+/// Puts every memory into the category `skills`.
 #[derive(Debug)]
 struct Skilled;
 
@@ -24,7 +24,7 @@ async fn bench() -> Bench {
 }
 
 #[tokio::test]
-async fn a_memory_has_the_decided_fields_and_a_category_is_found_only_where_none_is_named() {
+async fn memory_has_the_documented_fields_and_a_default_category() {
     let bench = bench().await;
     let path = format!("{P}/memories");
     let made = bench.post(&path, json!({ "content": "Speaks Spanish" })).await;
@@ -66,7 +66,7 @@ async fn a_memory_has_the_decided_fields_and_a_category_is_found_only_where_none
 }
 
 #[tokio::test]
-async fn every_failing_field_of_a_memory_is_named_at_once() {
+async fn memory_errors_name_every_failing_field() {
     let bench = bench().await;
     let path = format!("{P}/memories");
     let body = json!({ "content": "", "category": "cats", "visibility": "shared", "tags": ["fine", 5] });
@@ -86,7 +86,7 @@ async fn every_failing_field_of_a_memory_is_named_at_once() {
 }
 
 #[tokio::test]
-async fn a_batch_of_memories_is_all_or_nothing() {
+async fn memory_batch_is_atomic() {
     let bench = bench().await;
     let path = format!("{P}/memories/batch");
     let facts: Vec<Value> = (0..25).map(|n| json!({ "content": format!("Fact {n}") })).collect();
@@ -109,7 +109,7 @@ async fn a_batch_of_memories_is_all_or_nothing() {
 }
 
 #[tokio::test]
-async fn a_memory_is_changed_and_deleted_by_its_owner_and_never_read_alone() {
+async fn memory_is_changed_and_deleted_by_its_owner_and_has_no_single_read() {
     let bench = bench().await;
     let made = bench.post(&format!("{P}/memories"), json!({ "content": "x", "tags": ["a"] })).await;
     let path = format!("{P}/memories/{}", made.body["id"].as_str().unwrap());

@@ -57,7 +57,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn the_key_comes_first_then_the_body_then_one_403_for_all_strangers() {
+async fn notification_checks_key_then_body_and_every_other_refusal_is_403() {
     let scene = Scene::new(json!({ "enabled": true })).await;
     let bench = &scene.bench;
     for key in ["lak_wrong", bench.key.as_str()] {
@@ -84,7 +84,7 @@ async fn the_key_comes_first_then_the_body_then_one_403_for_all_strangers() {
 }
 
 #[tokio::test]
-async fn an_app_whose_manifest_does_not_enable_messages_is_told_so() {
+async fn notification_needs_the_manifests_permission() {
     let scene = Scene::new(json!({})).await;
     let answer = scene.send(scene.body("bob", "hello")).await;
     assert_eq!(
@@ -94,7 +94,7 @@ async fn an_app_whose_manifest_does_not_enable_messages_is_told_so() {
 }
 
 #[tokio::test]
-async fn ten_messages_an_hour_are_written_and_the_eleventh_says_when_to_come_again() {
+async fn notification_limit_of_ten_an_hour_has_retry_after() {
     let scene = Scene::new(json!({ "enabled": true, "target": "main" })).await;
     for sent in 1..=10 {
         let answer = scene.send(scene.body("bob", &format!("message {sent}"))).await;
@@ -126,7 +126,7 @@ async fn ten_messages_an_hour_are_written_and_the_eleventh_says_when_to_come_aga
 }
 
 #[tokio::test]
-async fn a_request_with_a_name_is_sent_once_and_pushed_once() {
+async fn notification_with_an_idempotency_key_is_sent_once() {
     let scene = Scene::new(json!({ "enabled": true, "notify": true })).await;
     let bob = scene.bench.person("bob", api::Scope::ALL).await;
     let subscription = json!({ "kind": "webhook", "url": "https://bob.example/push" });
@@ -154,7 +154,7 @@ async fn a_request_with_a_name_is_sent_once_and_pushed_once() {
 }
 
 #[tokio::test]
-async fn uninstalling_and_installing_again_does_not_renew_the_hour() {
+async fn notification_limit_survives_a_reinstall() {
     let scene = Scene::new(json!({ "enabled": true })).await;
     let bob = scene.bench.person("bob", api::Scope::ALL).await;
     for _ in 0..10 {
@@ -169,7 +169,7 @@ async fn uninstalling_and_installing_again_does_not_renew_the_hour() {
 }
 
 #[tokio::test]
-async fn an_app_that_tries_many_users_is_slowed_down_over_all_its_keys() {
+async fn notification_rate_limit_covers_all_keys_of_an_app() {
     let scene = Scene::at_rate(json!({ "enabled": true }), 5).await;
     for stranger in 0..5 {
         assert_eq!(scene.send(scene.body(&format!("stranger-{stranger}"), "hello")).await.status, 403);

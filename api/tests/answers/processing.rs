@@ -1,4 +1,4 @@
-//! The original's own routes: processing what is in progress, and processing again.
+//! `POST /v1/conversations` (process what is in progress) and reprocess.
 
 use api::{Scope, Settings};
 use axum::http::Method;
@@ -21,7 +21,7 @@ async fn shown(bench: &Bench, id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_completed_conversation_is_processed_again_and_shown_meanwhile() {
+async fn reprocess_admits_a_completed_conversation_that_stays_readable() {
     let bench = Bench::new().await;
     let id = created(&bench).await;
     assert_eq!(bench.complete_all(Queue::Creation).await, 1);
@@ -40,7 +40,7 @@ async fn a_completed_conversation_is_processed_again_and_shown_meanwhile() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_processed_again_says_why() {
+async fn reprocess_refusals_name_their_reason() {
     let bench = Bench::new().await;
     let unknown = again(&bench, "unknown").await;
     assert_eq!((unknown.status.as_u16(), &unknown.body["detail"]), (404, &json!("Conversation not found")));
@@ -63,7 +63,7 @@ async fn what_cannot_be_processed_again_says_why() {
 }
 
 #[tokio::test]
-async fn what_is_in_progress_is_finalized_the_newest_first() {
+async fn process_in_progress_finalizes_the_newest_conversation() {
     let bench = Bench::new().await;
     let path = "/v1/conversations";
     let none = bench.post(path, json!({})).await;
@@ -95,7 +95,7 @@ async fn what_is_in_progress_is_finalized_the_newest_first() {
 }
 
 #[tokio::test]
-async fn processing_again_needs_no_durable_dispatch() {
+async fn reprocess_works_without_durable_dispatch() {
     let bench = Bench::with(Settings { finalize_enabled: false, ..quick() }).await;
     let id = created(&bench).await;
     bench.complete_all(Queue::Creation).await;

@@ -1,4 +1,4 @@
-//! A person's own settings, known people, and push subscriptions.
+//! User settings, known people, and push subscriptions.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ async fn delete(bench: &Bench, path: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn settings_are_shown_and_changed_one_by_one() {
+async fn user_settings_are_shown_and_patched() {
     let bench = Bench::new().await;
     let mut expected = bench.get(ME).await.body;
     let fields: Vec<&String> = expected.as_object().unwrap().keys().collect();
@@ -44,7 +44,7 @@ async fn settings_are_shown_and_changed_one_by_one() {
 }
 
 #[tokio::test]
-async fn settings_that_make_no_sense_are_422_all_at_once() {
+async fn invalid_user_settings_are_422_with_every_error() {
     let bench = Bench::new().await;
     let body = json!({
         "name": "", "time_zone": "Mars/Olympus", "language": null, "requires_byok": "perhaps", "apps": ["poems"],
@@ -63,7 +63,7 @@ async fn settings_that_make_no_sense_are_422_all_at_once() {
 }
 
 #[tokio::test]
-async fn marking_oneself_parks_what_waits() {
+async fn requiring_keys_parks_queued_jobs() {
     let bench = Bench::new().await;
     let made = bench.post(&format!("{P}/conversations"), json!({ "text": "Buy milk." })).await;
     let poll = format!("/v1/conversations/{}/finalization", made.body["id"].as_str().unwrap());
@@ -73,7 +73,7 @@ async fn marking_oneself_parks_what_waits() {
 }
 
 #[tokio::test]
-async fn a_known_person_names_a_speaker() {
+async fn known_person_names_a_speaker() {
     let bench = Bench::new().await;
     let made = bench.post(PEOPLE, json!({ "name": "Tom" })).await;
     let fields: Vec<&String> = made.body.as_object().unwrap().keys().collect();
@@ -120,7 +120,7 @@ fn browser(p256dh: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_browser_subscribes_as_it_writes_itself_and_shows_no_keys() {
+async fn web_push_subscription_is_stored_and_its_keys_never_shown() {
     let bench = Bench::with(with_web_push()).await;
     assert_eq!(bench.get(&format!("{PUSH}/key")).await.body, json!({ "public_key": "BOurs" }));
     let made = bench.post(PUSH, browser("point")).await;
@@ -156,7 +156,7 @@ async fn a_browser_subscribes_as_it_writes_itself_and_shows_no_keys() {
 }
 
 #[tokio::test]
-async fn without_a_key_of_ours_browsers_are_503_and_webhooks_go_on() {
+async fn web_push_without_a_vapid_key_is_503_and_webhooks_work() {
     let bench = Bench::new().await;
     for answer in [bench.get(&format!("{PUSH}/key")).await, bench.post(PUSH, browser("point")).await] {
         assert_eq!(
@@ -172,7 +172,7 @@ async fn without_a_key_of_ours_browsers_are_503_and_webhooks_go_on() {
 }
 
 #[tokio::test]
-async fn a_profile_is_ones_own_and_has_scopes_of_its_own() {
+async fn profile_is_per_user_and_has_its_own_scopes() {
     let bench = Bench::new().await;
     let made = bench.post(PEOPLE, json!({ "name": "Tom" })).await;
     let person = format!("{PEOPLE}/{}", made.body["id"].as_str().unwrap());

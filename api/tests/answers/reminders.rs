@@ -1,4 +1,4 @@
-//! Due dates that a person sets, changes, clears and fulfils, and what is pushed of them.
+//! Reminders: pushes for due dates that a user sets, changes, clears and completes.
 
 use axum::http::Method;
 use outbox::{ClaimedPush, DeliveryOutcome, PushPolicy, Pushed};
@@ -24,7 +24,7 @@ async fn patch(bench: &Bench, id: &str, body: Value) {
     assert_eq!(changed.status, 200, "{changed:?}");
 }
 
-/// What is to be sent now, as (words, moment); all of it is sent.
+/// The pushes that are due now, as (text, time); marks them as sent.
 async fn sent(bench: &Bench) -> Vec<(String, String)> {
     let policy = PushPolicy { per_person: 100, ..PushPolicy::default() };
     let pushes = bench.ledger.outbox().claim_pushes(100, &policy).await.unwrap().claimed;
@@ -39,7 +39,7 @@ async fn sent(bench: &Bench) -> Vec<(String, String)> {
     pushes.iter().map(reminder).collect()
 }
 
-/// How long until anything is to be sent, in whole days.
+/// Whole days until the next push is due.
 async fn days_ahead(bench: &Bench) -> Option<u64> {
     bench
         .ledger
@@ -59,7 +59,7 @@ fn reminder(due_at: &str) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn a_due_date_is_told_when_it_is_set_and_whenever_it_changes() {
+async fn reminder_is_pushed_when_a_due_date_is_set_and_changed() {
     let bench = subscribed().await;
     let id = create(&bench, dated("2090-01-01T09:00:00+01:00")).await;
     assert_eq!(sent(&bench).await, reminder("2090-01-01T08:00:00Z"));
@@ -74,7 +74,7 @@ async fn a_due_date_is_told_when_it_is_set_and_whenever_it_changes() {
 }
 
 #[tokio::test]
-async fn of_two_changes_in_a_row_only_the_last_is_told() {
+async fn reminder_is_pushed_for_the_last_of_two_changes_only() {
     let bench = subscribed().await;
     let id = create(&bench, dated("2090-01-01T08:00:00Z")).await;
     patch(&bench, &id, json!({ "due_at": "2091-01-01T08:00:00Z" })).await;
@@ -82,7 +82,7 @@ async fn of_two_changes_in_a_row_only_the_last_is_told() {
 }
 
 #[tokio::test]
-async fn completing_clearing_and_deleting_cancel_what_was_still_to_be_sent() {
+async fn reminder_is_cancelled_by_completing_clearing_and_deleting() {
     for body in [json!({ "completed": true }), json!({ "due_at": null }), Value::Null] {
         let bench = subscribed().await;
         let id = create(&bench, dated("2090-01-01T08:00:00Z")).await;
@@ -98,7 +98,7 @@ async fn completing_clearing_and_deleting_cancel_what_was_still_to_be_sent() {
 }
 
 #[tokio::test]
-async fn what_is_opened_again_is_told_when_its_date_comes() {
+async fn reminder_of_a_reopened_item_is_pushed_at_its_due_date() {
     let bench = subscribed().await;
     let id = create(&bench, dated("2090-01-01T08:00:00Z")).await;
     sent(&bench).await;
@@ -110,7 +110,7 @@ async fn what_is_opened_again_is_told_when_its_date_comes() {
 }
 
 #[tokio::test]
-async fn a_batch_tells_of_each_dated_item_and_of_no_other() {
+async fn reminder_is_pushed_for_each_dated_item_of_a_batch() {
     let bench = subscribed().await;
     let items = json!([
         dated("2090-01-01T08:00:00Z"),

@@ -1,4 +1,4 @@
-//! Search over what a user has: found behind completion, by words in any form, and never anybody else's.
+//! Search over a user's conversations, memories and action items.
 
 use api::Scope;
 use axum::http::{Method, StatusCode};
@@ -28,7 +28,7 @@ async fn ids(bench: &Bench, query: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_was_said_is_found_in_any_form_of_its_words_once_it_is_indexed() {
+async fn search_finds_inflected_words_once_indexed() {
     let bench = Bench::new().await;
     let budget = conversation(&bench, &["The marketing budgets were raised.", "Priya agreed."]).await;
     let other = conversation(
@@ -59,7 +59,7 @@ async fn what_was_said_is_found_in_any_form_of_its_words_once_it_is_indexed() {
 }
 
 #[tokio::test]
-async fn memories_and_action_items_are_found_at_once_where_the_key_may_read_them() {
+async fn search_finds_memories_and_items_at_once_where_the_key_may_read_them() {
     let bench = Bench::new().await;
     let memory =
         bench.post(&format!("{P}/memories"), json!({"content": "Tom is allergic to shellfish"})).await;
@@ -92,7 +92,7 @@ async fn listed(bench: &Bench, words: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn memories_and_action_items_are_found_by_the_same_words_before_and_after_they_are_indexed() {
+async fn search_finds_memories_and_items_alike_before_and_after_indexing() {
     let bench = Bench::new().await;
     let of = |body: Value| body["id"].as_str().unwrap().to_owned();
     let memory =
@@ -133,7 +133,7 @@ async fn memories_and_action_items_are_found_by_the_same_words_before_and_after_
 }
 
 #[tokio::test]
-async fn words_are_compared_by_the_language_that_the_user_has_now() {
+async fn search_uses_the_users_current_language() {
     let bench = Bench::new().await;
     bench.post(&format!("{P}/memories"), json!({"content": "Mag keine Tomaten"})).await;
     bench.ledger.store().index_things(10).await.unwrap();
@@ -149,7 +149,7 @@ async fn words_are_compared_by_the_language_that_the_user_has_now() {
 }
 
 #[tokio::test]
-async fn an_old_memory_is_found_among_thousands_of_newer_ones() {
+async fn search_finds_an_old_memory_among_thousands() {
     let bench = Bench::new().await;
     bench
         .run(
@@ -167,7 +167,7 @@ async fn an_old_memory_is_found_among_thousands_of_newer_ones() {
 }
 
 #[tokio::test]
-async fn a_text_that_is_never_returned_is_found_and_not_shown() {
+async fn search_finds_source_text_without_returning_it() {
     let bench = Bench::new().await;
     let made = bench
         .post(
@@ -183,7 +183,7 @@ async fn a_text_that_is_never_returned_is_found_and_not_shown() {
 }
 
 #[tokio::test]
-async fn a_new_title_is_indexed_again() {
+async fn search_reindexes_a_changed_title() {
     let bench = Bench::new().await;
     let id = conversation(&bench, &["Something was said here."]).await;
     bench.ledger.store().index_conversations(10).await.unwrap();
@@ -200,7 +200,7 @@ async fn a_new_title_is_indexed_again() {
 }
 
 #[tokio::test]
-async fn a_query_has_bounds_and_strange_ones_are_answered() {
+async fn search_query_is_bounded_and_unusual_queries_are_answered() {
     let bench = Bench::new().await;
     for query in ["", "q=", "q=%20", "q=x&limit=0", "q=x&limit=101", "q=x&kinds=goal"] {
         let answer = bench.get(&format!("{P}/search?{query}")).await;
@@ -221,7 +221,7 @@ async fn a_query_has_bounds_and_strange_ones_are_answered() {
 }
 
 #[tokio::test]
-async fn frequent_words_are_found_in_the_newest_passages_and_rare_ones_wherever_they_stand() {
+async fn search_finds_frequent_words_in_the_newest_passages() {
     let bench = Bench::new().await;
     bench
         .run(

@@ -1,4 +1,4 @@
-//! Users of several shards, behind one front.
+//! Several shards behind one front: keys route requests to their user's shard.
 
 use api::Scope;
 use axum::{
@@ -14,7 +14,7 @@ use tower::ServiceExt;
 
 use crate::bench::{four_shards, person_in, quick, service};
 
-/// Who is in each of four shards, by their numbers.
+/// A user of each of four shards, by shard number.
 fn users(shards: &Shards) -> Vec<String> {
     let name = |number: u16| {
         let mut names = (0..).map(|name| format!("user-{name}"));
@@ -46,14 +46,14 @@ async fn ask(
     (status, serde_json::from_slice(&body).unwrap())
 }
 
-/// Whose key it is, as the service says it.
+/// The user of the key, as the service reports it.
 async fn whose(app: &Router, key: &str) -> (StatusCode, Value) {
     let (status, body) = ask(app, key, Request::get("/v1/users/me"), Value::Null).await;
     (status, body["id"].clone())
 }
 
 #[tokio::test]
-async fn a_key_leads_to_its_user_whether_it_says_the_shard_or_not() {
+async fn key_routes_to_its_users_shard_with_or_without_a_shard_digit() {
     let (_database, shards) = four_shards().await;
     let app = service(shards.clone(), quick());
     for user in users(&shards) {
@@ -75,7 +75,7 @@ async fn a_key_leads_to_its_user_whether_it_says_the_shard_or_not() {
 }
 
 #[tokio::test]
-async fn a_key_that_nobody_knows_is_refused_wherever_it_says_that_it_belongs() {
+async fn unknown_key_is_401_whatever_shard_it_names() {
     let (_database, shards) = four_shards().await;
     let app = service(shards.clone(), quick());
     for said in [Shard::default(), Shard { number: 3, of: 4 }, Shard { number: 700, of: 1_024 }] {
@@ -86,7 +86,7 @@ async fn a_key_that_nobody_knows_is_refused_wherever_it_says_that_it_belongs() {
 }
 
 #[tokio::test]
-async fn a_shard_that_is_away_is_away_for_its_own_users_and_for_keys_that_may_be_its() {
+async fn unavailable_shard_is_503_for_its_own_users_only() {
     let (_database, shards) = four_shards().await;
     let app = service(shards.clone(), quick());
     let mut keys = Vec::new();

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::bench::{Bench, quick};
 
 #[tokio::test]
-async fn whoever_asks_is_told_which_engine_does_what() {
+async fn status_names_the_engine_of_each_ability() {
     let engines = vec![("describe", "openai:small@models.example/p3".to_owned())];
     let bench = Bench::with(Settings { engines, ..quick() }).await;
     let answer = bench.send(Request::builder().uri("/v1/status").body(Body::empty()).unwrap()).await;

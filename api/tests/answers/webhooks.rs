@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::bench::{Bench, P};
 
 #[tokio::test]
-async fn an_endpoint_shows_its_secret_once_and_can_be_changed_and_deleted() {
+async fn webhook_secret_is_shown_once_and_endpoint_is_changed_and_deleted() {
     let bench = Bench::new().await;
     let made = bench.post(&format!("{P}/webhooks"), json!({ "url": "https://example.org/hook" })).await;
     assert_eq!(made.status, 200, "{made:?}");
@@ -26,7 +26,7 @@ async fn an_endpoint_shows_its_secret_once_and_can_be_changed_and_deleted() {
 }
 
 #[tokio::test]
-async fn a_url_that_may_not_be_called_and_an_unknown_event_are_422() {
+async fn webhook_with_a_refused_url_or_unknown_event_is_422() {
     let bench = Bench::new().await;
     let body = json!({ "url": "http://127.0.0.1", "events": ["conversation.eaten"], "format": "thick" });
     let answer = bench.post(&format!("{P}/webhooks"), body).await;
@@ -47,7 +47,7 @@ async fn a_url_that_may_not_be_called_and_an_unknown_event_are_422() {
 }
 
 #[tokio::test]
-async fn a_test_delivery_is_written_and_listed() {
+async fn webhook_test_delivery_is_written_and_listed() {
     let bench = Bench::new().await;
     let made = bench.post(&format!("{P}/webhooks"), json!({ "url": "https://example.org/hook" })).await;
     let path = format!("{P}/webhooks/{}", made.body["id"].as_str().unwrap());
@@ -73,7 +73,7 @@ async fn a_test_delivery_is_written_and_listed() {
 }
 
 #[tokio::test]
-async fn a_refused_address_looks_to_its_owner_like_a_name_that_does_not_exist() {
+async fn refused_webhook_address_looks_like_an_unknown_name_to_its_owner() {
     let bench = Bench::new().await;
     let mut seen = Vec::new();
     for error in ["unreachable", "refused_address"] {
@@ -100,7 +100,7 @@ async fn a_refused_address_looks_to_its_owner_like_a_name_that_does_not_exist() 
 }
 
 #[tokio::test]
-async fn a_secret_is_replaced_and_shown_this_once() {
+async fn webhook_secret_rotation_shows_the_new_secret_once() {
     let bench = Bench::new().await;
     let made = bench.post(&format!("{P}/webhooks"), json!({ "url": "https://example.org/hook" })).await;
     let path = format!("{P}/webhooks/{}", made.body["id"].as_str().unwrap());
@@ -115,7 +115,7 @@ async fn a_secret_is_replaced_and_shown_this_once() {
 }
 
 #[tokio::test]
-async fn recovering_takes_a_moment_and_says_how_many() {
+async fn webhook_recovery_takes_a_time_and_returns_the_count() {
     let bench = Bench::new().await;
     let made = bench.post(&format!("{P}/webhooks"), json!({ "url": "https://example.org/hook" })).await;
     let path = format!("{P}/webhooks/{}/recover", made.body["id"].as_str().unwrap());
@@ -130,7 +130,7 @@ async fn recovering_takes_a_moment_and_says_how_many() {
 }
 
 #[tokio::test]
-async fn a_person_has_twenty_endpoints_and_a_twenty_first_is_409_until_one_is_deleted() {
+async fn webhook_limit_of_twenty_is_409() {
     let bench = Bench::new().await;
     let path = format!("{P}/webhooks");
     let hook = |number: u32| json!({ "url": format!("https://example.org/hook/{number}") });
@@ -148,7 +148,7 @@ async fn a_person_has_twenty_endpoints_and_a_twenty_first_is_409_until_one_is_de
 }
 
 #[tokio::test]
-async fn a_second_endpoint_with_one_url_is_made_only_by_force() {
+async fn webhook_with_a_duplicate_url_needs_force() {
     let bench = Bench::new().await;
     let path = format!("{P}/webhooks");
     let hook = json!({ "url": "https://example.org/hook" });
@@ -163,7 +163,7 @@ async fn a_second_endpoint_with_one_url_is_made_only_by_force() {
 }
 
 #[tokio::test]
-async fn a_webhook_is_changed_to_the_url_of_another_only_by_force() {
+async fn webhook_change_to_a_duplicate_url_needs_force() {
     let bench = Bench::new().await;
     let path = format!("{P}/webhooks");
     let hook = |name: &str| json!({ "url": format!("https://example.org/{name}") });
@@ -187,7 +187,7 @@ async fn a_webhook_is_changed_to_the_url_of_another_only_by_force() {
 }
 
 #[tokio::test]
-async fn deliveries_are_listed_by_status() {
+async fn delivery_list_filters_by_status() {
     let bench = Bench::new().await;
     let made = bench.post(&format!("{P}/webhooks"), json!({ "url": "https://example.org/hook" })).await;
     let path = format!("{P}/webhooks/{}", made.body["id"].as_str().unwrap());

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_is_its_string_or_compact_json_or_the_whole_body() {
+    fn tool_result_is_a_string_compact_json_or_the_whole_body() {
         let result = |text: &str| Answered::Result(text.to_owned());
         assert_eq!(read(200, r#"{"result": "done"}"#), result("done"));
         assert_eq!(read(201, r#"{"result": {"rows": [1, 2]}}"#), result(r#"{"rows":[1,2]}"#));
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_the_apps_words_and_401_leads_to_its_setup_page() {
+    fn tool_error_is_the_apps_text_and_401_names_its_setup_page() {
         assert_eq!(read(200, r#"{"error": "no such list"}"#), error("no such list"));
         assert_eq!(read(400, r#"{"error": "no such list"}"#), error("no such list"));
         let connect = |setup_url: Option<&str>| Answered::AppError {
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_a_closed_code() {
+    fn tool_answer_of_another_form_is_a_fixed_code() {
         let failed = Answered::Failed;
         assert_eq!(read(307, ""), failed(ToolFailure::Redirect));
         assert_eq!(read(500, "<html>Traceback: password=1</html>"), failed(ToolFailure::Status5xx));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_and_control_characters_in_errors_are_masked() {
+    fn tool_error_masks_secrets_and_control_characters() {
         for (text, shown) in [
             ("key lsk_abcDEF123 is bad", "key […] is bad"),
             ("token=sk-proj-abc.def, sorry", "token=[…], sorry"),
@@ -274,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_secret_is_shown_wherever_it_stands(before in "\\PC{0,20}", after in "[ ,;)\"]?\\PC{0,20}") {
+        fn tool_error_masks_secrets_at_any_position(before in "\\PC{0,20}", after in "[ ,;)\"]?\\PC{0,20}") {
             let body = json!({ "error": format!("{before} lak_0123456789abcdefABCDEF{after}") });
             if let Answered::AppError { text, .. } = read(400, &body.to_string()) {
                 prop_assert!(!text.contains("0123456789abcdef"), "{}", text);
@@ -282,7 +282,7 @@ mod tests {
         }
 
         #[test]
-        fn any_answer_is_read(status in 100u16..600, body: Vec<u8>) {
+        fn fuzz_any_tool_answer_is_read(status in 100u16..600, body: Vec<u8>) {
             let _ = read_answer(&tool(true), status, &body, None);
         }
     }

@@ -103,12 +103,12 @@ mod tests {
     }
 
     #[test]
-    fn right_arguments_pass_and_null_is_absent() {
+    fn tool_arguments_are_validated_and_null_is_absent() {
         assert_eq!(check_with(&json!({ "text": "a", "count": null, "rows": [1], "share": 0.5 })), Ok(()));
     }
 
     #[test]
-    fn every_wrong_argument_is_named_without_its_value() {
+    fn tool_argument_errors_name_every_argument_without_its_value() {
         let wrong = check_with(&json!({ "count": "secret", "rows": [1, "secret"], "more": 1 })).unwrap_err();
         assert_eq!(wrong.len(), 4, "{wrong:?}");
         assert!(wrong.iter().all(|problem| !problem.contains("secret")), "{wrong:?}");

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_post_holds_the_fields_of_the_spec_and_no_location_when_there_is_none() {
+    fn tool_post_body_has_the_specified_fields_and_no_absent_location() {
         let sent = tool_request(&tool("POST"), "u1", "a1", &arguments(), None).unwrap();
         assert_eq!(sent.url.as_str(), "https://app.example/api?v=2");
         let body: Value = serde_json::from_slice(sent.body.as_deref().unwrap()).unwrap();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_location_holds_null_where_something_is_not_known() {
+    fn tool_location_has_null_for_unknown_fields() {
         let sent = tool_request(&tool("POST"), "u1", "a1", &Map::new(), Some(&here())).unwrap();
         let body: Value = serde_json::from_slice(sent.body.as_deref().unwrap()).unwrap();
         assert_eq!(
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_get_holds_the_same_in_its_query_with_compact_json_for_what_is_nested() {
+    fn tool_get_query_has_the_same_fields_with_nested_compact_json() {
         for method in ["GET", "DELETE"] {
             let sent = tool_request(&tool(method), "u 1", "a1", &arguments(), Some(&here())).unwrap();
             assert!(sent.body.is_none());
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn no_argument_takes_the_place_of_the_services_own_fields() {
+    fn tool_arguments_cannot_override_service_fields() {
         let mut shadowing = tool("POST");
         for name in ["uid", "app_id", "tool_name", "geolocation"] {
             let mut parameter = shadowing.parameters[0].clone();
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_over_8_kib_is_not_sent() {
+    fn tool_get_query_over_8_kib_is_not_sent() {
         let long = Map::from_iter([("text".to_owned(), Value::from("x".repeat(MAX_QUERY_BYTES)))]);
         assert_eq!(tool_request(&tool("GET"), "u", "a", &long, None), Err(TooLong));
         assert!(tool_request(&tool("POST"), "u", "a", &long, None).is_ok());

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_read_from_json_and_from_an_event_stream_with_other_messages_before_it() {
+    fn mcp_answer_is_read_from_json_and_event_streams() {
         let result = of(&json!({ "content": [{ "type": "text", "text": "Sunny" }] }));
         let progress = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": {} });
         let asked = json!({ "jsonrpc": "2.0", "id": 9, "method": "sampling/createMessage" });
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_joined_and_structured_content_stands_where_there_are_none() {
+    fn mcp_result_joins_texts_or_uses_structured_content() {
         let parts = json!([
             { "type": "text", "text": "one" }, { "type": "image", "data": "x" },
             { "type": "resource", "resource": { "uri": "a:b", "text": "two" } },
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_the_apps_words_without_secrets_and_anything_else_is_malformed() {
+    fn mcp_refusal_is_the_apps_text_without_secrets() {
         let words = |text: &str| Answered::AppError { text: text.to_owned(), setup_url: None };
         let failed = json!({ "isError": true, "content": [{ "type": "text", "text": "bad key sk-abc123" }] });
         assert_eq!(read(&of(&failed)), words("bad key […]"));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn no_argument_takes_the_place_of_the_user() {
+    fn mcp_arguments_cannot_override_the_user() {
         let evil = json!({ "uid": "evil", "_meta": { "listen/uid": "evil" } });
         let sent = call_tool("t", "ann", "a1", evil.as_object().unwrap());
         assert_eq!(sent["params"]["_meta"], json!({ "listen/uid": "ann", "listen/app_id": "a1" }));

@@ -39,7 +39,7 @@ mod tests {
     use crate::DataTool;
 
     #[test]
-    fn arguments_are_held_against_the_schema_and_the_complaint_repeats_no_value() {
+    fn tool_arguments_are_checked_against_the_schema_without_repeating_values() {
         let schema = DataTool::CreateActionItem.parameters();
         assert_eq!(check_arguments(&schema, &json!({"description": "Call Tom"})), Ok(()));
         assert!(check_arguments(&schema, &json!([])).is_err());
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_without_a_type_is_that_of_an_object() {
+    fn schema_without_a_type_is_an_object_schema() {
         let schema = json!({"properties": {"city": {"type": "string"}}, "required": ["city"]});
         assert_eq!(check_arguments(&schema, &json!({"city": "Lisbon"})), Ok(()));
         assert!(check_arguments(&schema, &json!({"city": 3})).is_err());

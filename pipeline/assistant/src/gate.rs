@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_app_that_was_not_named_is_not_called_behind_another() {
+    fn app_gate_blocks_unnamed_apps_after_another_app() {
         let mail = AppTool {
             app_id: "mail".to_owned(),
             app_name: "Super Mail".to_owned(),

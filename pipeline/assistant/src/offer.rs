@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_made_unique_also_against_those_of_the_data_tools() {
+    fn offered_tool_names_are_unique_among_data_tools_too() {
         let apps = vec![
             tool("a", "search", ""),
             tool("b", "send", ""),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_tools_those_nearest_to_the_question_are_offered() {
+    fn offered_tools_are_the_most_relevant_to_the_question() {
         let mut apps: Vec<AppTool> = (0..100).map(|n| tool("x", &format!("t{n}"), "does nothing")).collect();
         apps.push(tool("weather", "forecast", "The weather of a city"));
         let offered = Offer::of(DataTool::ALL, apps, "What will the weather be?");

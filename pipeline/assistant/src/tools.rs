@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_tool_is_found_by_its_name_and_requires_only_its_own_properties() {
+    fn assistant_tools_are_found_by_name_and_require_known_properties() {
         for tool in DataTool::ALL {
             assert_eq!(DataTool::from_name(tool.name()), Some(tool));
             let schema = tool.parameters();

@@ -150,7 +150,7 @@ fn turn_in(world: World, question: &str, steps: Vec<Step>) -> (Turn, Arc<World>)
 }
 
 #[tokio::test]
-async fn a_turn_calls_its_tools_and_keeps_the_answer_with_the_sources_that_it_quotes() {
+async fn turn_calls_tools_and_stores_the_answer_with_quoted_sources() {
     let steps =
         vec![calls(vec![call("search", json!({"query": "x"}))]), answer("Here.", Some(vec!["a".to_owned()]))];
     let (turn, world) = turn("x?", steps);
@@ -163,7 +163,7 @@ async fn a_turn_calls_its_tools_and_keeps_the_answer_with_the_sources_that_it_qu
 }
 
 #[tokio::test]
-async fn wrong_arguments_and_tools_that_may_not_be_used_reach_nothing() {
+async fn turn_rejects_wrong_arguments_and_forbidden_tools() {
     let steps = vec![
         calls(vec![call("search", json!({"query": 1})), call("create_memory", json!({"content": "x"}))]),
         answer("Sorry.", None),
@@ -174,7 +174,7 @@ async fn wrong_arguments_and_tools_that_may_not_be_used_reach_nothing() {
 }
 
 #[tokio::test]
-async fn an_app_that_the_person_did_not_name_is_not_called_behind_another() {
+async fn turn_does_not_call_unnamed_apps_after_another_app() {
     let one = || {
         vec![
             calls(vec![call("ask_alpha", json!({"n": 1}))]),
@@ -191,7 +191,7 @@ async fn an_app_that_the_person_did_not_name_is_not_called_behind_another() {
 }
 
 #[tokio::test]
-async fn two_apps_in_one_round_are_judged_one_after_the_other() {
+async fn turn_judges_two_apps_of_one_round_in_order() {
     let steps = vec![
         calls(vec![call("ask_alpha", json!({"n": 1})), call("ask_beta", json!({"n": 2}))]),
         answer("Done.", None),
@@ -202,7 +202,7 @@ async fn two_apps_in_one_round_are_judged_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn calls_and_rounds_are_bounded() {
+async fn turn_bounds_calls_and_rounds() {
     let many = (0..8).map(|_| calls(vec![call("search", json!({"query": "x"})); 5])).collect();
     let (turn, world) = turn("x?", many);
     let reply = turn.run(pending()).await;
@@ -211,7 +211,7 @@ async fn calls_and_rounds_are_bounded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_takes_too_long_fails_with_what_there_was_of_it() {
+async fn turn_timeout_fails_with_the_partial_reply() {
     let (turn, world) = turn("x?", vec![calls(vec![call("search", json!({"query": "x"}))])]);
     let reply = turn.run(pending()).await;
     assert_eq!((reply.status, reply.trouble), (ReplyStatus::Failed, Some(Trouble::TurnTimeout)));
@@ -220,7 +220,7 @@ async fn a_turn_that_takes_too_long_fails_with_what_there_was_of_it() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_stopped_says_so() {
+async fn turn_stopped_by_shutdown_reports_it() {
     let (turn, world) = turn("x?", Vec::new());
     let reply = turn.run(ready(())).await;
     assert_eq!((reply.status, reply.trouble), (ReplyStatus::Stopped, Some(Trouble::Interrupted)));
@@ -228,7 +228,7 @@ async fn a_turn_that_is_stopped_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_there_is_of_a_reply_is_kept_while_its_engine_is_silent() {
+async fn turn_stores_a_partial_reply_while_the_engine_is_silent() {
     let call = call("search", json!({"query": "x"}));
     let (turn, world) = turn("x?", vec![Step::Calls { calls: vec![call], text: "Let me see.".to_owned() }]);
     turn.run(tokio::time::sleep(Duration::from_secs(17))).await;
@@ -238,7 +238,7 @@ async fn what_there_is_of_a_reply_is_kept_while_its_engine_is_silent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_is_another_processs_goes_no_further() {
+async fn turn_owned_by_another_process_ends() {
     let world = World { taken_over_after: Some(2), ..World::default() };
     let (turn, _) = turn_in(world, "x?", Vec::new());
     let begun = Instant::now();
@@ -248,7 +248,7 @@ async fn a_turn_that_is_another_processs_goes_no_further() {
 }
 
 #[tokio::test]
-async fn a_turn_whose_lease_ran_out_reads_and_answers_and_changes_nothing() {
+async fn turn_with_an_expired_lease_reads_but_writes_nothing() {
     let lost = || World { holds: Some(Hold::Lost), ..World::default() };
     for writing in
         [call("create_action_item", json!({"description": "Call Tom"})), call("ask_alpha", json!({"n": 1}))]
@@ -267,7 +267,7 @@ async fn a_turn_whose_lease_ran_out_reads_and_answers_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn while_nobody_can_say_whose_the_turn_is_nothing_is_changed_and_the_engine_is_told() {
+async fn turn_of_unknown_ownership_writes_nothing_and_reports_it() {
     let world = World { holds: Some(Hold::Unknown), ..World::default() };
     let steps = vec![
         calls(vec![call("create_action_item", json!({"description": "Call Tom"}))]),
@@ -280,7 +280,7 @@ async fn while_nobody_can_say_whose_the_turn_is_nothing_is_changed_and_the_engin
 }
 
 #[tokio::test]
-async fn whoever_follows_a_turn_hears_what_is_kept_of_it() {
+async fn turn_followers_receive_the_stored_messages() {
     let world = World { is_lost: true, ..World::default() };
     let (turn, world) = turn_in(world, "x?", vec![answer("Here it is.", None)]);
     let reply = turn.run(pending()).await;

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn users_take_turns_whatever_one_of_them_has_queued() {
+    fn compute_queue_alternates_between_users() {
         let mut queue = Queue::default();
         let ann = ["a1", "a2", "a3"].map(|work| ("ann", work));
         for (user, work) in ann.into_iter().chain([("bob", "b1"), ("carla", "c1"), ("bob", "b2")]) {

@@ -23,7 +23,7 @@ fn gated() -> (mpsc::Sender<()>, oneshot::Receiver<()>, impl FnOnce() + Send) {
 }
 
 #[tokio::test]
-async fn work_returns_its_value_and_a_panic_reaches_the_caller() {
+async fn compute_returns_the_value_and_propagates_panics() {
     let pool = Pool::new(1).unwrap();
     assert_eq!(pool.run(ENOUGH, 1, || 6 * 7).await, Ok(42));
     let panicked = AssertUnwindSafe(pool.run(ENOUGH, 1, || panic!("on purpose"))).catch_unwind().await;
@@ -32,7 +32,7 @@ async fn work_returns_its_value_and_a_panic_reaches_the_caller() {
 }
 
 #[tokio::test]
-async fn the_second_user_waits_for_one_piece_of_work_and_not_for_a_queue() {
+async fn compute_second_user_waits_for_one_task_not_the_queue() {
     let pool = Pool::new(1).unwrap();
     let (gate, begun, blocks) = gated();
     let order = Arc::new(Mutex::new(Vec::new()));
@@ -63,7 +63,7 @@ async fn the_second_user_waits_for_one_piece_of_work_and_not_for_a_queue() {
 }
 
 #[tokio::test]
-async fn work_over_its_budget_is_given_up_and_keeps_no_thread_from_others() {
+async fn compute_cancels_work_over_its_budget() {
     let pool = Pool::new(1).unwrap();
     let mut gates = Vec::new();
     for _ in 0..3 {
@@ -86,7 +86,7 @@ async fn work_over_its_budget_is_given_up_and_keeps_no_thread_from_others() {
 }
 
 #[tokio::test]
-async fn work_whose_caller_is_gone_is_not_begun() {
+async fn compute_does_not_start_work_of_a_gone_caller() {
     let pool = Pool::new(1).unwrap();
     let (gate, begun, blocks) = gated();
     let first = {
@@ -111,7 +111,7 @@ async fn work_whose_caller_is_gone_is_not_begun() {
 }
 
 #[tokio::test]
-async fn work_whose_caller_left_keeps_no_thread_from_others() {
+async fn compute_cancels_running_work_of_a_gone_caller() {
     let pool = Pool::new(1).unwrap();
     let (gate, begun, blocks) = gated();
     let left = {
@@ -126,7 +126,7 @@ async fn work_whose_caller_left_keeps_no_thread_from_others() {
 }
 
 #[tokio::test]
-async fn a_short_text_does_not_wait_for_a_long_one() {
+async fn compute_short_text_does_not_wait_for_a_long_one() {
     let pool = Pool::new(1).unwrap();
     let (gate, begun, blocks) = gated();
     let long = {

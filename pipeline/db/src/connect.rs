@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_session_asks_for_nothing_that_pgbouncer_refuses() -> std::io::Result<()> {
+    async fn session_start_up_parameters_are_accepted_by_pgbouncer() -> std::io::Result<()> {
         // What it takes as it is delivered, and the user and the database.
         const TAKEN: [&str; 6] =
             ["user", "database", "DateStyle", "client_encoding", "TimeZone", "application_name"];

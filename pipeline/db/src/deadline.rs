@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timeout_makes_a_bounded_number_of_sessions_suspect() {
+    fn deadline_timeout_marks_a_bounded_number_of_sessions_suspect() {
         let suspects = SuspectConnections::default();
         assert!(!suspects.are_any());
         suspects.raise();

@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_that_the_migrator_could_not_reach_is_unavailable() {
+    fn migrator_connection_failure_is_unavailable() {
         let away = || sqlx::Error::Io(std::io::Error::from(std::io::ErrorKind::NotFound));
         let sorted = |error: MigrateError| Error::from(sqlx::Error::from(error)).is_passing();
         assert!(sorted(MigrateError::Execute(away())));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_operator_can_mend_is_found_behind_the_migrator_too() {
+    fn migrator_errors_keep_their_operator_fixable_cause() {
         let away = sqlx::Error::Io(std::io::Error::from(std::io::ErrorKind::NotFound));
         let source = sqlx::Error::from(MigrateError::Execute(away));
         let error = Error::from(source);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_is_not_there_is_there_for_nobody_of_a_batch() {
+    fn unavailable_database_is_an_error_for_the_whole_batch() {
         for away in [
             || sqlx::Error::PoolTimedOut,
             || sqlx::Error::PoolClosed,
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_that_was_changed_is_an_outage_and_no_fault_of_a_request() {
+    fn changed_password_is_an_outage_not_a_request_error() {
         for passing in ["28P01", "28000", "3D000", "57P03", "53300", "25006"] {
             assert!(is_passing_code(passing), "{passing}");
         }
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_operator_can_mend_is_known_by_its_code() {
+    fn operator_fixable_errors_are_recognized_by_sqlstate() {
         for (code, trouble) in [
             ("28000", Some(Trouble::Credentials)),
             ("28P01", Some(Trouble::Credentials)),

@@ -359,7 +359,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn why_a_server_lets_no_session_in_is_said_in_words() {
+    fn refused_connection_names_its_reason() {
         for (code, words) in [
             ("53300", "it has no connection left: raise max_connections, or end some (53300)"),
             ("28P01", "it lets this user not in (28P01)"),

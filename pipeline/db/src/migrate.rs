@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_taken_apart_at_the_ends_of_its_statements() {
+    fn migration_file_is_split_at_statement_ends() {
         let file = "-- no-transaction\nset a = 1;\n-- two; and\ninsert into b values ('x;y', 'it''s'); -- c's;\n\nselect 1\n;-- end";
         assert_eq!(
             statements(file),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn of_no_migration_a_word_is_lost() {
+    fn splitting_migrations_loses_no_text() {
         for migration in MIGRATOR.iter() {
             let file = migration.sql.as_str();
             // Its functions would be taken apart.

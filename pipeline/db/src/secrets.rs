@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sealed_secret_opens_in_its_own_row_alone() {
+    fn sealed_secret_opens_in_its_own_row_only() {
         let secrets = secrets(&[[1; 32]]);
         let secret = SecretString::from("whsec_abc");
         let sealed = secrets.seal(Context::endpoint("ann", "e1"), &secret).unwrap();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_key_opens_and_the_newest_seals() {
+    fn older_key_opens_and_newest_key_seals() {
         let context = Context::app("ann", "a");
         let secret = SecretString::from("s");
         let old = secrets(&[[1; 32]]).seal(context, &secret).unwrap();
@@ -211,14 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_stored_before_a_key_was_set_is_read_as_it_is() {
+    fn plaintext_secret_stored_before_a_key_is_readable() {
         let context = Context::app("ann", "a");
         assert_eq!(secrets(&[[1; 32]]).open(context, "whsec_x").unwrap().expose_secret(), "whsec_x");
         assert_eq!(Secrets::default().seal(context, &SecretString::from("whsec_x")).unwrap(), "whsec_x");
     }
 
     #[test]
-    fn what_is_no_key_is_refused_and_no_key_is_shown() {
+    fn invalid_secret_key_is_refused_and_never_shown() {
         let short = STANDARD.encode([1; 31]);
         for text in ["", "abc", &short, &format!("{},", STANDARD.encode([1; 32]))] {
             assert_eq!(Secrets::new(&SecretString::from(text)).err(), Some(BadSecretsKey), "{text}");
@@ -228,7 +228,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_changed_character_opens_nothing(key: [u8; 32], at in 0usize..80, with in "[A-Za-z0-9]") {
+        fn altered_secret_does_not_open(key: [u8; 32], at in 0usize..80, with in "[A-Za-z0-9]") {
             let (secrets, context) = (secrets(&[key]), Context::app("ann", "a"));
             let sealed = secrets.seal(context, &SecretString::from("a secret of some length")).unwrap();
             prop_assume!(at >= 14 && at < sealed.trim_end_matches('=').len() - 1 && sealed[at..=at] != with);

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_signal_wakes_its_own_waiter_once() {
+    fn waker_wakes_each_waiter_once() {
         let waker = Waker::default();
         let heard = || {
             let jobs = |queue| waker.jobs_waiting(queue).now_or_never().is_some();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_is_sent_to_other_processes_once() {
+    fn waker_notifies_other_processes_once_per_queue() {
         let waker = Waker::default();
         assert_eq!(waker.take_unsent(), []);
         waker.job_queued(Queue::Creation);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_settled_job_wakes_all_who_wait() {
+    fn waker_wakes_every_waiter_of_a_settled_job() {
         let waker = Waker::default();
         waker.job_settled();
         let (mut one, mut other) = (pin!(waker.some_job_settled()), pin!(waker.some_job_settled()));

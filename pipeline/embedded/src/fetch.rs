@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_fetched_where_that_is_forbidden() {
+    async fn fetch_is_skipped_when_forbidden() {
         let cache = scratch("forbidden");
         let places = Places { fetch: false, cache: Some(cache.clone()), ..Places::default() };
         let owner = Owner::for_this_process().unwrap();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_in_the_place_of_the_pinned_package_is_not_kept() {
+    fn fetch_discards_a_package_with_a_wrong_checksum() {
         let dir = scratch("unpinned");
         let npm = dir.join("bin/npm");
         fs::create_dir_all(dir.join("bin")).unwrap();
@@ -148,7 +148,7 @@ mod tests {
         let path = env::join_paths([dir.join("bin")].into_iter().chain(env::split_paths(&path))).unwrap();
         // Only a process can be born into another environment: this program once more, for one test.
         let mut once_more = process::Command::new(env::current_exe().unwrap());
-        once_more.args(["--exact", "fetch::tests::the_process_that_fetches", "--ignored"]);
+        once_more.args(["--exact", "fetch::tests::child_process_that_fetches", "--ignored"]);
         let output = once_more.env("PATH", path).env(DIRECTORY, &dir).output().unwrap();
         let told = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && told.contains("1 passed"), "{told}");
@@ -157,7 +157,7 @@ mod tests {
 
     #[tokio::test]
     #[ignore = "another test runs it, in a process of its own"]
-    async fn the_process_that_fetches() {
+    async fn child_process_that_fetches() {
         let dir = PathBuf::from(env::var_os(DIRECTORY).unwrap());
         let (workshop, root) = (dir.join("workshop"), dir.join("root"));
         fs::create_dir(&workshop).unwrap();

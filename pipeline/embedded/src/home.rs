@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_the_directorys_place_is_refused() {
+    fn home_refuses_a_symlink_as_directory() {
         let dir = scratch("link");
         symlink("/etc", dir.join("cluster")).unwrap();
         let refused = Home::prepare(&dir.join("cluster"), &myself());
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_link_in_a_files_place_is_refused_and_what_it_leads_to_is_let_alone() {
+    async fn home_refuses_a_symlink_as_file_and_keeps_its_target() {
         let dir = scratch("links");
         let home = Home::prepare(&dir.join("cluster"), &myself()).unwrap();
         fs::write(dir.join("theirs"), "").unwrap();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_of_somebody_else_is_refused() {
+    fn home_refuses_a_directory_of_another_user() {
         let dir = scratch("foreign");
         fs::write(dir.join("something"), "").unwrap();
         let other = Owner { uid: 54_321, gid: 54_321, name: "other".into() };
@@ -238,7 +238,7 @@ mod tests {
 
     /// Where root lends a user, a second process may look while the first gives the directory away and fills it.
     #[test]
-    fn two_that_make_a_directory_at_once_both_have_it() {
+    fn home_is_created_concurrently() {
         let (dir, owner) = (scratch("twice"), Owner::for_this_process().unwrap());
         let barrier = Barrier::new(2);
         let make = |name: &str| {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_closed_to_others() {
+    fn home_is_private() {
         let dir = scratch("mode");
         let home = Home::prepare(&dir.join("a/b"), &myself()).unwrap();
         assert_eq!(fs::metadata(&home.dir).unwrap().mode() & 0o777, 0o700);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_too_long_for_a_socket_gets_a_short_one_of_its_own() {
+    fn home_with_a_long_path_gets_a_short_socket_directory() {
         let dir = scratch("long");
         let (one, two) = (dir.join("x".repeat(90)), dir.join("y".repeat(90)));
         let (one, two) = (Home::prepare(&one, &myself()).unwrap(), Home::prepare(&two, &myself()).unwrap());

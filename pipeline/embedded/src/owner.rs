@@ -78,18 +78,18 @@ mod tests {
                          postgres:x:101:104:,,,:/var/lib/postgresql:/bin/bash\n";
 
     #[test]
-    fn a_user_is_found_by_name() {
+    fn system_user_is_found_by_name() {
         let found = named(USERS, "postgres");
         assert_eq!(found, Some(Owner { uid: 101, gid: 104, name: "postgres".into() }));
     }
 
     #[test]
-    fn a_negative_id_is_the_unsigned_one_the_system_means() {
+    fn negative_user_id_is_read_as_unsigned() {
         assert_eq!(named(USERS, "nobody").map(|user| user.uid), Some(u32::MAX - 1));
     }
 
     #[test]
-    fn root_is_never_lent_even_under_another_name() {
+    fn root_is_never_the_server_user_under_any_name() {
         assert_eq!(named("postgres:x:0:0::/:/bin/sh", "postgres"), None);
     }
 }

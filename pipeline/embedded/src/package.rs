@@ -121,14 +121,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_checksum_is_a_whole_sha512() {
+    fn package_checksums_are_sha512() {
         for package in PACKAGES {
             assert_eq!(STANDARD.decode(package.sha512).unwrap().len(), 64, "{}", package.platform);
         }
     }
 
     #[test]
-    fn an_archive_with_other_bytes_is_not_accepted() {
+    fn package_with_a_wrong_checksum_is_refused() {
         let file = std::env::temp_dir().join(format!("embedded-package-{}", std::process::id()));
         fs::write(&file, "not the package").unwrap();
         let package = Package::find("linux", "x86_64").unwrap();
@@ -137,13 +137,13 @@ mod tests {
     }
 
     #[test]
-    fn a_platform_without_a_package_is_named() {
+    fn unsupported_platform_is_named() {
         let refused = Package::find("freebsd", "x86_64");
         assert!(matches!(refused, Err(FetchError::NoPackage { os: "freebsd", arch: "x86_64" })));
     }
 
     #[test]
-    fn a_link_out_of_the_package_is_refused() {
+    fn package_symlink_out_of_the_package_is_refused() {
         for target in ["../../etc/x", "/etc/x", "native/other/x"] {
             let link = Link { source: "native/lib/x.1".into(), target: target.into() };
             let refused = make_link(Path::new("/nonexistent"), &link);

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_major_version_is_read_from_every_spelling() {
+    fn server_major_version_is_parsed_in_every_format() {
         assert_eq!(major("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n"), Some(15));
         assert_eq!(major("postgres (PostgreSQL) 19beta1\n"), Some(19));
         assert_eq!(major("postgres (PostgreSQL) 18\n"), Some(18));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_without_a_server_does_not_count() {
+    fn directory_without_server_programs_is_skipped() {
         assert_eq!(real_bin_dir(Path::new("/etc")), None);
     }
 }

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_with_odd_characters_survives_the_url() {
+    fn database_url_escapes_the_directory() {
         let dir = "/tmp/a b&c=é%";
         let url = format!("postgresql://postgres@localhost/x?host={}", percent(dir));
         let parsed = PgConnectOptions::from_str(&url).unwrap();

@@ -69,7 +69,7 @@ async fn clean_up(cluster: &Cluster, running: Running) {
 }
 
 #[tokio::test]
-async fn a_fresh_cluster_answers_and_knows_letters_outside_ascii() {
+async fn fresh_cluster_starts_and_supports_unicode_letters() {
     let cluster = cluster("fresh");
     let running = cluster.ensure().await.unwrap();
     assert_eq!(ask(&running, "SELECT lower('É') || current_setting('timezone')").await, "éUTC");
@@ -81,7 +81,7 @@ async fn a_fresh_cluster_answers_and_knows_letters_outside_ascii() {
 }
 
 #[tokio::test]
-async fn a_durable_cluster_syncs_and_refuses_to_share_one_that_does_not() {
+async fn durable_cluster_syncs_and_refuses_a_non_durable_directory() {
     let durable = Cluster { durable: true, ..cluster("durable") };
     let running = durable.ensure().await.unwrap();
     assert_eq!(ask(&running, "SELECT current_setting('fsync')").await, "on");
@@ -96,7 +96,7 @@ async fn a_durable_cluster_syncs_and_refuses_to_share_one_that_does_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn eight_at_once_on_a_fresh_directory_share_one_server() {
+async fn eight_concurrent_starts_share_one_server() {
     let (cluster, barrier) = (cluster("eight"), Arc::new(Barrier::new(8)));
     let starts = (0..8).map(|_| {
         let (cluster, barrier) = (cluster.clone(), Arc::clone(&barrier));
@@ -122,10 +122,10 @@ async fn eight_at_once_on_a_fresh_directory_share_one_server() {
 }
 
 #[tokio::test]
-async fn a_server_outlives_the_killed_process_that_started_it_while_another_needs_it() {
+async fn server_survives_its_killed_starter_while_in_use() {
     let cluster = cluster("processes");
     let mut other = tokio::process::Command::new(std::env::current_exe().unwrap());
-    other.args(["--exact", "the_other_process", "--ignored"]).env(DIRECTORY, &cluster.dir);
+    other.args(["--exact", "child_process_that_uses_the_cluster", "--ignored"]).env(DIRECTORY, &cluster.dir);
     let mut other = other.kill_on_drop(true).spawn().unwrap();
     let ready = cluster.dir.join("ready");
     let started = async {
@@ -148,7 +148,7 @@ async fn a_server_outlives_the_killed_process_that_started_it_while_another_need
 /// The second process of the test above: starts the server, says so, and waits to be killed.
 #[tokio::test]
 #[ignore = "another test runs it, in a process of its own"]
-async fn the_other_process() {
+async fn child_process_that_uses_the_cluster() {
     let dir = PathBuf::from(std::env::var_os(DIRECTORY).unwrap());
     let cluster = Cluster { dir: dir.clone(), durable: false, linger: Duration::ZERO };
     let running = cluster.ensure().await.unwrap();
@@ -158,7 +158,7 @@ async fn the_other_process() {
 }
 
 #[tokio::test]
-async fn a_killed_server_is_replaced_and_what_was_committed_is_there() {
+async fn killed_server_is_replaced_without_losing_commits() {
     let cluster = Cluster { durable: true, ..cluster("killed") };
     let running = cluster.ensure().await.unwrap();
     let table = "CREATE TABLE kept AS SELECT 'kept' AS word";
@@ -175,7 +175,7 @@ async fn a_killed_server_is_replaced_and_what_was_committed_is_there() {
 }
 
 #[tokio::test]
-async fn a_lock_file_that_names_a_stranger_does_not_keep_the_server_from_starting() {
+async fn stale_lock_file_of_a_reused_pid_does_not_block_the_start() {
     let cluster = cluster("stale");
     let running = cluster.ensure().await.unwrap();
     let locks = [running.data_dir().join("postmaster.pid"), running.socket_dir().join(".s.PGSQL.5432.lock")];
@@ -195,7 +195,7 @@ async fn a_lock_file_that_names_a_stranger_does_not_keep_the_server_from_startin
 }
 
 #[tokio::test]
-async fn data_that_need_not_last_are_made_anew_when_damaged() {
+async fn disposable_cluster_is_recreated_when_damaged() {
     let cluster = cluster("damaged");
     let running = cluster.ensure().await.unwrap();
     let control = running.data_dir().join("global/pg_control");
@@ -209,7 +209,7 @@ async fn data_that_need_not_last_are_made_anew_when_damaged() {
 }
 
 #[tokio::test]
-async fn data_that_must_last_are_not_thrown_away_when_damaged() {
+async fn durable_cluster_is_not_discarded_when_damaged() {
     let cluster = Cluster { durable: true, ..cluster("kept") };
     let running = cluster.ensure().await.unwrap();
     let data = running.data_dir().to_owned();
@@ -225,7 +225,7 @@ async fn data_that_must_last_are_not_thrown_away_when_damaged() {
 }
 
 #[tokio::test]
-async fn joining_around_the_moment_of_stopping_always_succeeds() {
+async fn joining_while_the_server_stops_succeeds() {
     let cluster = cluster("moment");
     for round in 0..16 {
         let running = cluster.ensure().await.unwrap();
@@ -239,7 +239,7 @@ async fn joining_around_the_moment_of_stopping_always_succeeds() {
 }
 
 #[tokio::test]
-async fn a_lost_reaper_is_replaced_by_whoever_comes_next() {
+async fn killed_reaper_is_replaced_by_the_next_user() {
     let cluster = cluster("reaper");
     let running = cluster.ensure().await.unwrap();
     let end = "SELECT pg_terminate_backend(pid, 5000)::text FROM pg_stat_activity WHERE application_name = 'reaper'";
@@ -251,7 +251,7 @@ async fn a_lost_reaper_is_replaced_by_whoever_comes_next() {
 }
 
 #[tokio::test]
-async fn a_full_server_is_told_apart_from_one_that_is_not_there() {
+async fn full_server_is_distinguished_from_a_missing_one() {
     let cluster = Cluster { durable: true, ..cluster("full") };
     let running = cluster.ensure().await.unwrap();
     let mut taken = Vec::new();
@@ -266,7 +266,7 @@ async fn a_full_server_is_told_apart_from_one_that_is_not_there() {
 }
 
 #[tokio::test]
-async fn a_directory_too_long_for_a_socket_works_too() {
+async fn cluster_with_a_long_path_works() {
     let mut cluster = cluster("long");
     cluster.dir = cluster.dir.join("x".repeat(100));
     let running = cluster.ensure().await.unwrap();
@@ -279,7 +279,7 @@ async fn a_directory_too_long_for_a_socket_works_too() {
 }
 
 #[tokio::test]
-async fn the_log_repeats_neither_rows_nor_statements() {
+async fn server_log_contains_no_rows_or_statements() {
     let cluster = cluster("log");
     let running = cluster.ensure().await.unwrap();
     let mut session = connect(&running).await;

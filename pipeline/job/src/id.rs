@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_is_in_the_shard_of_its_user_and_every_shard_has_users() {
+    fn job_shard_is_its_users_shard_and_every_shard_is_used() {
         for shards in [1, 2, 8, 1_024] {
             let mut found = std::collections::HashSet::new();
             for user in 0..20_000 {
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shard_of_a_user_never_changes() {
+    fn user_shard_never_changes() {
         let first = JobId::derive("ann", "c", 1).as_str()[3..5].to_owned();
         let first = u16::from_str_radix(&first, 16).unwrap_or_default();
         assert_eq!(shard_of_user("ann", 256), first);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_id_is_looked_for_in_the_first_shard() {
+    fn malformed_job_id_belongs_to_the_first_shard() {
         for text in ["", "fj_", "fj_xyz", "é", "fj_ééééé"] {
             assert_eq!(JobId::from_text(text).shard(8), 0);
         }

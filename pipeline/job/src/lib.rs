@@ -8,10 +8,10 @@ mod refusal;
 mod state;
 
 mod admit;
+mod applied;
 mod cause;
 mod claim;
 mod due;
-mod heard;
 mod operator;
 mod repair;
 mod run;

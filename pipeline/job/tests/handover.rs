@@ -303,6 +303,6 @@ fn policy() -> Policy {
 }
 
 #[test]
-fn no_interleaving_of_dispatchers_and_a_bad_task_queue_loses_or_doubles_a_run() {
+fn handover_no_interleaving_loses_or_doubles_a_run() {
     World.checker().threads(1).spawn_bfs().join().assert_properties();
 }

@@ -151,7 +151,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_sequence_of_commands_keeps_the_rules(requires_keys: bool, story in vec(said(), 1..60)) {
+    fn any_sequence_of_commands_keeps_the_invariants(requires_keys: bool, story in vec(said(), 1..60)) {
         let policy = Policy { max_attempts: 3, max_crashes: 3, ..Policy::default() };
         let mut job = admitted(requires_keys).job;
         let mut now = 0;
@@ -167,7 +167,7 @@ proptest! {
     }
 
     #[test]
-    fn a_live_job_that_everybody_forgets_comes_to_an_end(requires_keys: bool, story in vec(said(), 1..40)) {
+    fn any_live_job_ends_by_reconcile_alone(requires_keys: bool, story in vec(said(), 1..40)) {
         let policy = Policy::default();
         let mut job = admitted(requires_keys).job;
         let mut now = 0;

@@ -55,7 +55,7 @@ impl NewContent {
     }
 }
 
-/// A conversation that a client creates; validated at the door.
+/// A conversation that a client creates; validated by the API.
 #[derive(Clone, Debug)]
 pub struct NewConversation {
     /// Fresh (UUID v7), or UUID v5 of (user, client_session_id).

@@ -4,7 +4,7 @@ use db::Error;
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 
-/// Waits for the lock of a conversation; `false`: there is none.
+/// Waits for the lock of a conversation. Returns `false` if it does not exist.
 pub(crate) async fn lock_conversation(
     connection: &mut PgConnection,
     user: &UserId,

@@ -107,7 +107,7 @@ impl Ledger {
                 standing(token, stored)
             }
             Err(Refusal::RunLimit) => Renewal::RunLimit,
-            Err(_) if stored.job.has_heard(&renew) => Renewal::Done,
+            Err(_) if stored.job.has_applied(&renew) => Renewal::Done,
             Err(_) => {
                 self.take_back_crash(token, stored, now);
                 Renewal::Lost
@@ -144,7 +144,7 @@ fn readable(row: JobRow) -> Option<Stored> {
 fn standing(token: &LeaseToken, stored: &Stored) -> Renewal {
     match &stored.job.state {
         State::Leased(lease) if lease.epoch == token.epoch => Renewal::Renewed { until: lease.expires_at },
-        _ if stored.job.has_heard(&Command::Renew { epoch: token.epoch }) => Renewal::Done,
+        _ if stored.job.has_applied(&Command::Renew { epoch: token.epoch }) => Renewal::Done,
         _ => Renewal::Lost,
     }
 }

@@ -60,7 +60,7 @@ impl Transition {
 
 impl Answer {
     /// The answer that was lost on the way: its outcome was not counted yet. A release is no retry.
-    fn heard_before(command: &Command, state: State) -> Self {
+    fn applied_before(command: &Command, state: State) -> Self {
         let retry = matches!((command, &state), (Command::Fail { .. }, State::Queued { .. }));
         let dead_letter = matches!(state, State::DeadLetter { .. });
         Self::Granted { state, retry, dead_letter }
@@ -102,8 +102,10 @@ impl Ledger {
         let Some(stored) = row::read(&mut transaction, &token.job_id).await? else {
             return Ok(Answer::Missing);
         };
-        let already =
-            stored.job.has_heard(&command).then(|| Answer::heard_before(&command, stored.job.state.clone()));
+        let already = stored
+            .job
+            .has_applied(&command)
+            .then(|| Answer::applied_before(&command, stored.job.state.clone()));
         Ok(match self.decide_and_commit(transaction, &stored, command, cause, now).await? {
             Ok(written) => Answer::from(&written),
             Err(refusal) => already.unwrap_or(Answer::Refused(refusal)),

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_arrival_sets_the_clock_and_later_ones_keep_their_distances() {
+    fn live_clock_starts_at_the_first_arrival_and_keeps_intervals() {
         let mut clock = StreamClock::default();
         clock.arrived(1_000.0, 1_002.0, 10.0, 60.0);
         assert_eq!(clock.locate(1_000.0, 1_002.0, 10.0), (8.0, 10.0));
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_sets_the_clock_anew_and_what_came_before_it_keeps_its_place() {
+    fn live_clock_restarts_after_a_pause_and_keeps_earlier_times() {
         let mut clock = StreamClock::default();
         clock.arrived(0.0, 0.0, 1.0, 2.0);
         clock.arrived(5.0, 5.0, 300.0, 2.0);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_kept_while_it_was_away_comes_at_once_and_stays_in_order() {
+    fn live_clock_keeps_buffered_segments_in_order() {
         let mut clock = StreamClock::default();
         let mut last = 0.0;
         for at in 0..20_u8 {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_starts_its_clock_again_is_followed() {
+    fn live_clock_follows_a_client_that_restarts_its_own() {
         let mut clock = StreamClock::default();
         clock.arrived(100.0, 101.0, 5.0, 60.0);
         clock.arrived(0.0, 1.0, 200.0, 60.0);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn no_utterance_is_longer_than_an_hour_or_ends_in_the_future() {
+    fn live_clock_bounds_utterances_to_an_hour_and_the_present() {
         let mut clock = StreamClock::default();
         clock.arrived(0.0, 1e9, 5.0, 60.0);
         assert_eq!(clock.locate(0.0, 1e9, 5.0), (5.0 - LONGEST, 5.0));

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn utterances_of_one_speaker_grow_one_segment_and_a_long_pause_begins_another() {
+    fn live_merge_grows_a_segment_until_a_long_pause() {
         let last = said("a", "One.", 0.0);
         let grown = merge(Some(&last), &[said("b", "Two.", 3.0), said("c", "Three.", 34.5)]);
         assert_eq!(texts(&grown), [("a", "One. Two."), ("c", "Three.")]);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn another_speaker_and_a_full_segment_begin_another() {
+    fn live_merge_starts_a_segment_for_another_speaker_or_when_full() {
         let other = Utterance { speaker: "SPEAKER_01".to_owned(), ..said("b", "Two.", 1.0) };
         assert_eq!(merge(None, &[said("a", "One.", 0.0), other, said("c", "Three.", 2.0)]).len(), 3);
         let full = said("a", &"é".repeat(996), 0.0);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_of_the_clients_own_id_never_grows_and_its_later_text_counts() {
+    fn live_merge_replaces_the_text_of_a_client_segment() {
         let own = |id: &str, text: &str| Utterance { own_id: true, ..said(id, text, 0.0) };
         let merged = merge(
             Some(&said("a", "One.", 0.0)),

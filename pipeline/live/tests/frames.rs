@@ -4,7 +4,7 @@ use live::{ClientFrame, Malformed};
 use serde_json::json;
 
 #[test]
-fn who_a_speaker_is_comes_with_ids_that_can_be_ids_and_a_number_that_can_be_a_speakers() {
+fn speaker_assigned_frame_validates_ids_and_speaker_number() {
     let assigned = |speaker_id: i64, segment_ids: &[&str]| {
         let frame = json!({ "type": "speaker_assigned", "speaker_id": speaker_id, "person_id": "user",
             "segment_ids": segment_ids });

@@ -233,7 +233,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_word_is_stored_exactly_once_and_shown_as_it_is_stored(
+    fn live_session_stores_every_word_once_and_shows_it_as_stored(
         steps in proptest::collection::vec(step(), 0..60),
     ) {
         let mut world = run(&steps);
@@ -257,7 +257,7 @@ proptest! {
     }
 
     #[test]
-    fn a_socket_that_was_superseded_closes_and_stores_nothing_more(
+    fn live_superseded_socket_closes_and_stores_nothing_more(
         before in proptest::collection::vec(step(), 0..20),
         after in proptest::collection::vec(step(), 0..20),
     ) {
@@ -287,7 +287,7 @@ proptest! {
 }
 
 #[test]
-fn a_conversation_ends_after_its_silence_and_never_before() {
+fn live_conversation_ends_after_its_silence_not_before() {
     let mut world = World::new();
     world.answer();
     world.say(1, false);
@@ -308,7 +308,7 @@ fn a_conversation_ends_after_its_silence_and_never_before() {
 }
 
 #[test]
-fn somebody_who_never_pauses_is_cut_after_the_longest_conversation() {
+fn live_conversation_without_pauses_ends_at_the_maximum_length() {
     let mut world = World::new();
     world.answer();
     while world.now < 14_399.0 {
@@ -324,7 +324,7 @@ fn somebody_who_never_pauses_is_cut_after_the_longest_conversation() {
 }
 
 #[test]
-fn a_resumed_conversation_keeps_its_clock_and_its_silence() {
+fn live_resumed_conversation_keeps_its_clock_and_silence() {
     let (mut session, actions) = Session::begin(TIMING);
     assert_eq!(actions, [Action::Open]);
     let resumed =
@@ -348,7 +348,7 @@ fn a_resumed_conversation_keeps_its_clock_and_its_silence() {
 }
 
 #[test]
-fn a_conversation_of_pictures_alone_ends_after_its_silence_also_when_it_was_resumed() {
+fn live_conversation_of_pictures_only_ends_after_its_silence() {
     for resumed in [false, true] {
         let (mut session, _) = Session::begin(TIMING);
         let opened =
@@ -371,7 +371,7 @@ fn a_conversation_of_pictures_alone_ends_after_its_silence_also_when_it_was_resu
 }
 
 #[test]
-fn a_session_that_fills_up_says_so_and_frees_itself() {
+fn live_full_session_reports_it_and_recovers() {
     let mut world = World::new();
     world.say(1, true);
     let long = |id: usize| Utterance {
@@ -396,7 +396,7 @@ fn a_session_that_fills_up_says_so_and_frees_itself() {
 }
 
 #[test]
-fn what_a_client_repeats_is_shown_again_and_begins_no_conversation() {
+fn live_repeated_segments_are_shown_and_start_no_conversation() {
     let mut world = World::new();
     world.answer();
     world.say(1, true);

@@ -23,7 +23,7 @@ pub struct Gauges {
     /// of endpoints that fail while those of less than [`MANY_FAILING`] users do; 0 without one.
     #[sqlx(rename = "delivery")]
     pub oldest_pending_delivery_age: f64,
-    /// Live jobs whose check is an hour overdue, counted to 1,000; a queued job waits for a slot and is none. Must be 0 (the
+    /// Live jobs whose check is an hour overdue, counted to 1,000; queued jobs, which wait for a slot, are not counted. Must be 0 (the
     /// owner-with-deadline invariant).
     pub orphans: i64,
 }

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_database_or_a_server_is_counted_once_for_it() {
+    fn health_counts_per_database_and_per_server_once() {
         let mut sum = of(1, "a");
         let counts = |sum: &Health| (sum.sessions_allowed, sum.wal_bytes as i64, sum.commits);
         sum.add(&of(1, "a"));

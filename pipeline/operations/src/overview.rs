@@ -168,7 +168,7 @@ mod tests {
     use super::quantile;
 
     #[test]
-    fn a_quantile_lies_within_the_bounds_of_its_runs() {
+    fn overview_quantile_lies_within_its_runs() {
         assert_eq!(quantile(&[], 0.5), None);
         assert_eq!(quantile(&[0, 0], 0.5), None);
         assert_eq!(quantile(&[10], 0.5), Some(2.5), "half way to the first bound");

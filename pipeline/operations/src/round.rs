@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rare_schedule_is_not_silent_between_its_rounds() {
+    fn round_with_a_rare_schedule_is_not_overdue_between_rounds() {
         let of = |every| LastRound { at: Timestamp::UNIX_EPOCH, every };
         let after = |minutes| Timestamp::UNIX_EPOCH + Duration::minutes(minutes);
         let (default, hourly) = (of(Duration::minutes(5)), of(Duration::hours(1)));

@@ -206,13 +206,13 @@ mod tests {
     use super::host;
 
     #[test]
-    fn an_operator_sees_where_and_nothing_secret() {
+    fn operator_sees_a_webhook_host_without_secrets() {
         assert_eq!(host("https://a.example/hook/secret?key=1"), "https://a.example");
         assert_eq!(host("https://user:pass@a.example:8443?x"), "https://a.example:8443");
     }
 
     #[test]
-    fn what_stands_behind_the_host_is_not_shown_however_it_is_written() {
+    fn operator_never_sees_a_webhook_path_or_query() {
         for url in [
             r"https:\\a.example\T0\SECRET",
             r"https:\/a.example/T0\SECRET",

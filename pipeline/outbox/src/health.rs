@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_ends_every_count_of_failure() {
+    fn health_success_resets_all_failure_counts() {
         let failing = healthy().after(Health::Failing, LONG, at(1)).unwrap();
         assert_eq!((failing.failing_since, failing.consecutive_failures), (Some(at(1)), 1));
         let alive = failing.after(Health::Alive, LONG, at(2)).unwrap();
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_time_of_nothing_but_failures_disables_it() {
+    fn health_disables_after_a_long_time_of_failures() {
         let failing = ReceiverHealth { failing_since: Some(at(0)), ..healthy() };
         assert!(failing.after(Health::Failing, LONG, at(99)).unwrap().enabled);
         let disabled = failing.after(Health::Failing, LONG, at(100)).unwrap();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn enough_failures_in_a_row_disable_it() {
+    fn health_disables_after_enough_consecutive_failures() {
         let once = healthy().after(Health::Failing, Patience::Times(2), at(1)).unwrap();
         assert!(once.enabled);
         let twice = once.after(Health::Failing, Patience::Times(2), at(2)).unwrap();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_410_disables_it_at_once_and_what_was_not_sent_says_nothing() {
+    fn health_disables_at_once_on_410_and_ignores_unsent_tries() {
         let gone = healthy().after(Health::Gone, LONG, at(3)).unwrap();
         assert_eq!((gone.enabled, gone.disabled_reason.as_deref()), (false, Some("gone")));
         assert_eq!((gone.failing_since, gone.consecutive_failures), (Some(at(3)), 1));

@@ -119,7 +119,7 @@ mod tests {
     use crate::DeliveryPolicy;
 
     #[test]
-    fn the_schedule_ends_and_a_wish_counts_when_it_is_longer_up_to_a_day() {
+    fn tries_schedule_ends_and_respects_a_longer_retry_after_up_to_a_day() {
         let policy = DeliveryPolicy::default();
         let seconds = |tries, wish: Option<u64>, jitter| {
             wait(tries, &policy.schedule, wish.map(Duration::from_secs), jitter)
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn each_outcome_ends_its_row_as_it_says() {
+    fn tries_outcome_decides_the_row_status() {
         let now = Timestamp::UNIX_EPOCH;
         let again = DeliveryOutcome::Retry {
             status: Some(503),

@@ -1,7 +1,7 @@
 //! Guarded HTTP to other people's servers (DECISIONS §6): no user may use this service to reach what
 //! only the service can reach, or to hold it up.
 //!
-//! A URL is judged twice. [`Guard::check_url`] judges what can be seen in it, at the API's door and again
+//! A URL is judged twice. [`Guard::check_url`] judges what can be seen in it, when the API receives it and again
 //! before each call; a [`Sender`]'s own resolver judges the addresses that its name turns out to have, so
 //! that a name which changes its mind between the two gains nothing.
 

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_slow_name_is_given_up_after_three_seconds_and_remembered_when_it_answers() {
+    async fn dns_slow_lookup_times_out_and_its_late_answer_is_cached() {
         let (server, names) = names();
         let began = Instant::now();
         assert_eq!(kind(&names, "ann", "slow").await, Err(io::ErrorKind::TimedOut));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn slow_names_of_some_users_do_not_delay_the_names_of_another() {
+    async fn dns_slow_lookups_of_some_users_do_not_delay_others() {
         let (server, names) = names();
         for user in 0..8 {
             for name in 0..20 {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_name_that_waits_behind_slow_ones_of_a_user_is_found_by_another_at_once_and_then_by_both() {
+    async fn dns_lookup_queued_for_one_user_runs_at_once_for_another() {
         let (server, names) = names();
         let ask = |name: &'static str| {
             let names = names.clone();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn look_ups_under_way_are_bounded_whoever_asks() {
+    async fn dns_concurrent_lookups_are_bounded() {
         let (server, names) = names();
         for user in 0..100 {
             let names = names.clone();
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn answers_are_remembered_for_a_short_while_and_failures_for_a_shorter_one() {
+    async fn dns_answers_are_cached_briefly_and_failures_shorter() {
         let (server, names) = names();
         let asked = || server.asked.load(Ordering::SeqCst);
         for (name, answer, lasts) in
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_remembered_is_bounded() {
+    async fn dns_cache_is_bounded() {
         let (_, names) = names();
         for name in 0..REMEMBERED + 10 {
             names.find("ann", &format!("{name}")).await.unwrap();

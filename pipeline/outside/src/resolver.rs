@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_call_is_told_what_it_found_and_no_other_is() {
+    async fn dns_result_is_reported_to_its_own_call_only() {
         let resolver = GuardedResolver { guard: Guard::new(Vec::new()), reach: Reach::Https };
         let resolved =
             || async { resolver.resolve("hooks.example".parse().unwrap()).await.map(Iterator::collect) };
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn over_https_the_public_addresses_of_a_name_are_kept_and_over_http_one_stranger_refuses_it() {
+    fn resolver_keeps_public_addresses_over_https_and_needs_all_allowed_over_http() {
         let guard = Guard::new(vec!["10.0.0.0/8".parse().unwrap()]);
         let chosen = |reach, found: [&str; 2]| {
             let found = found.map(|address| address.parse().unwrap());

@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_and_all_three_dates_are_read() {
+    fn retry_after_reads_seconds_and_three_date_formats() {
         let hour = Some(Duration::from_secs(3600));
         for value in [
             "3600",
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_never_negative_and_never_longer_than_a_day() {
+    fn retry_after_is_between_zero_and_a_day() {
         assert_eq!(retry_after("Sun, 06 Nov 1994 08:49:37 GMT", at(9)), Some(Duration::ZERO));
         assert_eq!(retry_after("0", at(9)), Some(Duration::ZERO));
         for value in ["86401", "99999999999999999999999999", "Sat, 06 Nov 2094 08:49:37 GMT"] {
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_no_answer() {
+    fn retry_after_of_another_form_is_ignored() {
         for value in ["", "soon", "-1", "1.5", "+3", "1e3", "3600s", "Sun, 32 Nov 1994 08:49:37 GMT", "٣"] {
             assert_eq!(retry_after(value, at(7)), None, "{value}");
         }

@@ -45,14 +45,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_of_the_specification_comes_out() {
+    fn signature_matches_the_specifications_example() {
         let secret = SecretString::from("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
         let signed = sign(&secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
         assert_eq!(signed.as_deref(), Ok("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="));
     }
 
     #[test]
-    fn what_is_no_secret_signs_nothing() {
+    fn signature_needs_a_valid_secret() {
         for text in
             ["", "whsec_", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_!!!", "whsec_c2hvcnQ=", "whsk_AAAA"]
         {
@@ -62,7 +62,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_independent_implementation_signs_alike(
+        fn signature_verifies_with_the_reference_implementation(
             random: [u8; 32], id in "[a-zA-Z0-9_-]{1,40}", timestamp in 0i64..4_000_000_000, body in "\\PC{0,200}",
         ) {
             let secret = new_secret(random);
@@ -71,7 +71,7 @@ mod tests {
         }
 
         #[test]
-        fn any_secret_signs_or_is_refused_and_is_never_told(
+        fn any_secret_signs_or_is_refused_and_is_never_shown(
             secret in "(whsec_)?(.{0,90}|[A-Za-z0-9+/]{28,96}={0,2})", id in ".{0,60}", timestamp: i64, body: Vec<u8>,
         ) {
             match sign(&SecretString::from(secret.as_str()), &id, timestamp, &body) {
@@ -81,7 +81,7 @@ mod tests {
         }
 
         #[test]
-        fn a_signature_holds_for_nothing_else(
+        fn signature_is_bound_to_id_time_body_and_secret(
             random: [u8; 32], other: [u8; 32], timestamp in 0i64..4_000_000_000, body: Vec<u8>, at: prop::sample::Index,
         ) {
             let secret = new_secret(random);
@@ -99,7 +99,7 @@ mod tests {
         }
 
         #[test]
-        fn bytes_that_are_no_text_are_signed_too(random: [u8; 32], body: Vec<u8>) {
+        fn signature_covers_binary_bodies(random: [u8; 32], body: Vec<u8>) {
             let one = sign(&new_secret(random), "id", 1, &body).unwrap();
             let mut other = body;
             other.push(0);

@@ -159,14 +159,14 @@ mod tests {
     ];
 
     #[test]
-    fn addresses_that_only_this_machine_or_its_network_can_reach_are_not_public() {
+    fn private_and_local_addresses_are_not_public() {
         for text in NOT_PUBLIC {
             assert!(!is_public(text.parse().unwrap()), "{text}");
         }
     }
 
     #[test]
-    fn the_neighbours_of_special_ranges_are_public() {
+    fn addresses_next_to_special_ranges_are_public() {
         for text in PUBLIC {
             assert!(is_public(text.parse().unwrap()), "{text}");
         }
@@ -174,13 +174,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_ipv4_address_is_judged_alike_with_and_without_its_ipv6_coat(bits: u32) {
+        fn ipv4_mapped_ipv6_addresses_are_judged_as_ipv4(bits: u32) {
             let plain = Ipv4Addr::from(bits);
             prop_assert_eq!(is_public(plain.into()), is_public(plain.to_ipv6_mapped().into()));
         }
 
         #[test]
-        fn what_the_standard_library_calls_local_is_never_public(bits: u32) {
+        fn addresses_that_std_calls_local_are_never_public(bits: u32) {
             let address = Ipv4Addr::from(bits);
             let local = address.is_private() || address.is_loopback() || address.is_link_local()
                 || address.is_multicast() || address.is_broadcast() || address.is_documentation()
@@ -189,14 +189,14 @@ mod tests {
         }
 
         #[test]
-        fn an_ipv6_address_outside_global_unicast_is_never_public(bits: u128) {
+        fn ipv6_outside_global_unicast_is_never_public(bits: u128) {
             let address = Ipv6Addr::from(bits);
             let global = address.segments()[0] & 0xe000 == 0x2000;
             prop_assert!(global || address.to_ipv4_mapped().is_some() || !is_public(address.into()));
         }
 
         #[test]
-        fn a_tunnel_to_any_ipv4_address_is_never_public(bits: u32) {
+        fn ipv6_tunnels_to_ipv4_are_never_public(bits: u32) {
             let [a, b] = [(bits >> 16) as u16, bits as u16];
             prop_assert!(!is_public(Ipv6Addr::new(0x2002, a, b, 0, 0, 0, 0, 1).into()), "6to4");
             prop_assert!(!is_public(Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, a, b).into()), "NAT64");

@@ -48,7 +48,7 @@ fn answer(body: &[u8]) -> Heard {
 }
 
 #[tokio::test]
-async fn every_method_is_sent_with_identity_encoding_alone_and_its_answer_read() {
+async fn caller_sends_every_method_with_identity_encoding() {
     let (heard, mut hears) = mpsc::channel::<(Method, Uri, HeaderMap, Bytes)>(8);
     let record = move |method: Method, uri: Uri, headers: HeaderMap, body: Bytes| async move {
         heard.send((method, uri, headers, body)).await.unwrap();
@@ -75,7 +75,7 @@ async fn every_method_is_sent_with_identity_encoding_alone_and_its_answer_read()
 }
 
 #[tokio::test]
-async fn answers_end_at_their_limit_whether_announced_or_not() {
+async fn caller_limits_answers_with_and_without_content_length() {
     let streamed = || async {
         let chunks = futures::stream::repeat_with(|| Ok::<_, io::Error>(vec![b'x'; 512]));
         Body::from_stream(chunks).into_response()
@@ -100,7 +100,7 @@ async fn answers_end_at_their_limit_whether_announced_or_not() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_an_answer_and_is_never_followed() {
+async fn caller_does_not_follow_redirects() {
     let hits = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&hits);
     let router = Router::new()
@@ -118,7 +118,7 @@ async fn a_redirect_is_an_answer_and_is_never_followed() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_is_given_up_in_time() {
+async fn caller_times_out() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let drip = || async {
         let chunks = futures::stream::unfold((), |()| async {
@@ -136,7 +136,7 @@ async fn a_server_that_hangs_is_given_up_in_time() {
 }
 
 #[tokio::test]
-async fn what_the_guard_refuses_is_not_called_also_when_a_name_changes_its_mind() {
+async fn caller_respects_the_guard_also_when_dns_changes() {
     struct Rebinds(AtomicUsize);
     impl Lookup for Rebinds {
         fn lookup<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {

@@ -81,7 +81,7 @@ async fn call(sender: &Sender, url: &str) -> Answer {
 const OK: Answer = Answer::Status { code: 200, retry_after: None };
 
 #[tokio::test]
-async fn headers_and_body_arrive_as_given() {
+async fn sender_posts_headers_and_body() {
     let (heard, mut hears) = mpsc::channel::<(HeaderMap, Bytes)>(1);
     let router = Router::new().route(
         "/hook",
@@ -102,10 +102,10 @@ async fn headers_and_body_arrive_as_given() {
 }
 
 #[test]
-fn the_proxy_of_the_environment_is_not_used() {
+fn sender_ignores_the_environments_proxy() {
     // Only a process can be born into another environment: this program once more, for one test.
     let mut once_more = std::process::Command::new(std::env::current_exe().unwrap());
-    once_more.args(["--exact", "headers_and_body_arrive_as_given"]);
+    once_more.args(["--exact", "sender_posts_headers_and_body"]);
     for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] {
         once_more.env(name, "http://127.0.0.1:9");
     }
@@ -113,7 +113,7 @@ fn the_proxy_of_the_environment_is_not_used() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_does_not_end_its_handshake_is_given_up_before_the_time_of_a_call_is_over() {
+async fn sender_times_out_a_hanging_tls_handshake() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let sender = sender(&["127.0.0.0/8"], Arc::default());
     let url = format!("https://{}/hook", silent.local_addr().unwrap());
@@ -122,13 +122,13 @@ async fn a_receiver_that_does_not_end_its_handshake_is_given_up_before_the_time_
 }
 
 #[tokio::test]
-async fn a_name_without_addresses_is_unreachable_and_not_refused() {
+async fn sender_reports_a_name_without_addresses_as_unreachable() {
     let sender = sender(&[], Names::of("nowhere.example", &[&[]]));
     assert_eq!(call(&sender, "https://nowhere.example/hook").await, Answer::Unreachable);
 }
 
 #[tokio::test]
-async fn a_name_that_resolves_to_an_inner_address_is_refused_without_a_connection() {
+async fn sender_refuses_a_name_with_a_private_address_without_connecting() {
     let hits = Arc::new(AtomicUsize::new(0));
     let port = receiver(counting(&hits)).await.port();
     for inner in [
@@ -155,7 +155,7 @@ async fn a_name_that_resolves_to_an_inner_address_is_refused_without_a_connectio
 }
 
 #[tokio::test]
-async fn a_literal_is_checked_again_when_sending() {
+async fn sender_checks_literal_addresses_again_when_sending() {
     let hits = Arc::new(AtomicUsize::new(0));
     let port = receiver(counting(&hits)).await.port();
     let sender = sender(&[], Arc::default());
@@ -172,7 +172,7 @@ async fn a_literal_is_checked_again_when_sending() {
 }
 
 #[tokio::test]
-async fn plain_http_to_a_name_needs_every_address_in_an_allowed_range() {
+async fn sender_needs_all_addresses_allowed_over_plain_http() {
     let hits = Arc::new(AtomicUsize::new(0));
     let url = format!("http://inner.example:{}/hook", receiver(counting(&hits)).await.port());
     let allowed = sender(&["127.0.0.0/8"], Names::of("inner.example", &[&["127.0.0.1"]]));
@@ -185,7 +185,7 @@ async fn plain_http_to_a_name_needs_every_address_in_an_allowed_range() {
 }
 
 #[tokio::test]
-async fn a_name_that_changes_its_mind_is_judged_by_the_address_that_is_called() {
+async fn sender_judges_the_address_it_connects_to() {
     let hits = Arc::new(AtomicUsize::new(0));
     let router = counting(&hits).layer(axum::middleware::map_response(
         |mut response: axum::response::Response| async {
@@ -215,7 +215,7 @@ impl Lookup for Silent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_name_server_that_does_not_answer_times_out_after_three_seconds() {
+async fn sender_times_out_dns_after_three_seconds() {
     install_tls();
     let sender = Sender::with_lookup(Guard::new(Vec::new()), Arc::new(Silent)).unwrap();
     let started = tokio::time::Instant::now();
@@ -224,14 +224,14 @@ async fn a_name_server_that_does_not_answer_times_out_after_three_seconds() {
 }
 
 #[tokio::test]
-async fn the_system_resolver_reads_the_hosts_file() {
+async fn sender_resolves_names_of_the_hosts_file() {
     let found = outside::SystemLookup.lookup("localhost").await.unwrap();
     assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback), "{found:?}");
     assert!(outside::SystemLookup.lookup("no-such-name.invalid").await.is_err());
 }
 
 #[tokio::test]
-async fn a_redirect_is_an_answer_and_is_not_followed() {
+async fn sender_does_not_follow_redirects() {
     let hits = Arc::new(AtomicUsize::new(0));
     let redirects = [StatusCode::FOUND, StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT];
     for status in redirects {
@@ -246,7 +246,7 @@ async fn a_redirect_is_an_answer_and_is_not_followed() {
 }
 
 #[tokio::test]
-async fn retry_after_is_heard() {
+async fn sender_reads_retry_after() {
     let answer_with = |value: &'static str| {
         post(move || async move {
             (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, value)]).into_response()
@@ -275,7 +275,7 @@ impl Drop for TellDrop {
 }
 
 #[tokio::test]
-async fn an_endless_answer_is_cut() {
+async fn sender_cuts_endless_answers() {
     const CHUNK: usize = 16 * 1024;
     let (dropped, mut drops) = mpsc::channel(1);
     let router = Router::new().route(
@@ -297,7 +297,7 @@ async fn an_endless_answer_is_cut() {
 }
 
 #[tokio::test]
-async fn nobody_home_is_unreachable_and_a_wrong_header_is_refused() {
+async fn sender_reports_refused_connections_and_invalid_headers() {
     // Bound and not listening: no other process is given its port meanwhile.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -313,14 +313,14 @@ async fn nobody_home_is_unreachable_and_a_wrong_header_is_refused() {
 }
 
 #[tokio::test]
-async fn a_plain_text_server_does_not_pass_for_https() {
+async fn sender_does_not_accept_plain_text_for_https() {
     let address = receiver(Router::new().route("/hook", post(|| async {}))).await;
     let answer = call(&sender(&["127.0.0.0/8"], Arc::default()), &format!("https://{address}/hook")).await;
     assert_eq!(answer, Answer::Unreachable);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_receiver_that_never_answers_times_out() {
+async fn sender_times_out_without_an_answer() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let url = format!("http://{address}/");

@@ -15,7 +15,7 @@ named! {
 }
 
 /// Where a conversation came from: one of the eight generic values of the spec, or a vendor's name
-/// out of the configured list (DECISIONS §1). Which vendor names are accepted is the door's business.
+/// out of the configured list (DECISIONS §1). The API decides which vendor names are accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source(String);
 
@@ -47,7 +47,7 @@ impl Source {
         "rayban_meta",
     ];
 
-    /// Takes a name that the door has already accepted, or that a row holds.
+    /// Takes a name that the API has already accepted, or that a row holds.
     pub fn new(name: impl Into<String>) -> Self {
         Self(name.into())
     }
@@ -64,7 +64,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// Where on Earth: latitude −90..=90, longitude −180..=180 (DECISIONS §1), checked at the door.
+/// Where on Earth: latitude −90..=90, longitude −180..=180 (DECISIONS §1), validated by the API.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Geolocation {
     /// Degrees north.

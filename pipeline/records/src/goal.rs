@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_boolean_goal_uses_0_and_1_and_nothing_else() {
+    fn boolean_goal_takes_0_and_1_only() {
         for numbers in [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [1.0, -0.0, -0.0, 1.0]] {
             assert_eq!(measure(GoalType::Boolean, numbers).faults(), []);
         }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_a_scale_may_meet_and_not_cross_and_a_value_may_lie_beyond_them() {
+    fn goal_scale_bounds_may_be_equal_not_reversed_and_values_may_exceed_them() {
         for goal_type in [GoalType::Scale, GoalType::Numeric] {
             assert_eq!(measure(goal_type, [123.0, -5.0, 3.0, 3.0]).faults(), []);
             assert_eq!(measure(goal_type, [5.0, 5.0, 3.0, 2.9]).faults(), [GoalFault::Ends]);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_judged() {
+    fn goal_with_absent_measures_is_valid() {
         let target = Measure { target_value: Some(5.0), ..Measure::default() };
         assert_eq!(target.faults(), []);
         assert_eq!(Measure { goal_type: Some(GoalType::Boolean), ..target }.faults(), [GoalFault::Target]);

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_text_keeps_its_speakers_and_loses_blank_lines() {
+    fn text_lines_keep_speakers_and_drop_blank_lines() {
         let lines = Talk::lines_of_text("SPEAKER_00: Hello there.\n\nNote: call Tom\n");
         assert_eq!(lines.len(), 2);
         assert_eq!(lines[0].speaker.as_deref(), Some("SPEAKER_00"));
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(lines[1].speaker, None, "a word before a colon is not a speaker's label");
     }
     #[test]
-    fn short_labels_name_speakers_where_a_text_is_a_dialogue() {
+    fn text_labels_name_speakers_only_in_dialogues() {
         let speakers = |text: &str| -> Vec<Option<String>> {
             Talk::lines_of_text(text).into_iter().map(|line| line.speaker).collect()
         };

@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn language_tags_are_read_and_others_refused() {
+    fn language_tags_are_parsed_and_others_refused() {
         for text in ["en", "pt-BR", "zh-Hans", "es-419", "yue"] {
             assert_eq!(Language::parse(text), Some(Language::Tag(text.to_owned())));
         }
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_not_shown_by_debug() {
+    fn speech_debug_output_hides_words() {
         let draft = Draft { text: "my secret".into(), speaker: 0, start: 0.0, end: 1.0 };
         assert!(!format!("{:?}", Event::Final(vec![draft])).contains("secret"));
     }

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sessions_count_together_and_give_back_what_they_kept() {
+    fn held_audio_is_counted_across_sessions_and_released() {
         let held = Held::new(1_000);
         let (mut one, mut two) = (held.share(1), held.share(2));
         one.add(300);

@@ -83,13 +83,13 @@ mod tests {
     }
 
     #[test]
-    fn speech_begins_with_three_high_frames_of_five() {
+    fn voice_activity_starts_with_three_of_five_loud_frames() {
         assert_eq!(judged(&[0.9, 0.1, 0.9, 0.1, 0.9]), [false, false, false, false, true]);
         assert_eq!(judged(&[0.9, 0.1, 0.1, 0.9, 0.1, 0.1, 0.9]), [false; 7]);
     }
 
     #[test]
-    fn speech_goes_on_through_short_pauses_and_ends_after_a_long_one() {
+    fn voice_activity_bridges_short_pauses_and_ends_after_long_ones() {
         let mut scores = vec![0.9; 3];
         scores.extend([0.1; 43]);
         scores.push(0.4);
@@ -101,7 +101,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn changes_alternate_and_agree_with_the_state(scores in prop::collection::vec(0.0_f32..1.0, 0..400)) {
+        fn any_voice_activity_changes_alternate(scores in prop::collection::vec(0.0_f32..1.0, 0..400)) {
             let mut hysteresis = Hysteresis::default();
             let mut before = false;
             for score in scores {

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_server_can_ask_for_more_than_an_hour() {
+    fn retry_after_is_capped_at_an_hour() {
         let year = Duration::from_secs(365 * 86_400);
         let failure = Failure::after(FailureCode::ModelRateLimited, Some(year));
         assert_eq!(failure.retry_after, Some(MAX_RETRY_AFTER));

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_run_read_is_recalled_as_it_was() {
+    fn run_context_round_trips_through_its_checkpoint() {
         let folder = |id: &str, description: Option<&str>| Folder {
             id: FolderId::new(id),
             name: "Work".to_owned(),

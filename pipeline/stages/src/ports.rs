@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_another_run_cannot_heal_outweighs_what_it_can() {
+    fn interruptions_are_ordered_by_severity() {
         let (soon, late) = (Duration::from_secs(1), Duration::from_secs(2));
         let passing = |wait| Interrupted::Failed(Failure::after(FailureCode::ModelTimeout, Some(wait)));
         let open = |wait| Interrupted::Failed(Failure::while_open(FailureCode::ModelTimeout, wait));

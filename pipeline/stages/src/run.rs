@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trace_tells_how_a_stage_ended() {
+    fn stage_span_records_how_the_stage_ended() {
         let failed = Interrupted::Failed(job::FailureCode::ModelTimeout.into());
         for (ended, told) in [
             (Ok(((), true)), "recalled"),

@@ -23,7 +23,7 @@ const ALL: [&str; 7] = [
 ];
 
 #[tokio::test]
-async fn a_stumble_repeats_only_the_stage_that_stumbled() {
+async fn retry_repeats_only_the_failed_stage() {
     let fake = Arc::new(Fake::default().fails("memories", &[FailureCode::ModelTimeout]));
     let memory = Memory::default();
     let material = material(WORDS);
@@ -54,7 +54,7 @@ async fn a_stumble_repeats_only_the_stage_that_stumbled() {
 }
 
 #[tokio::test]
-async fn a_failing_stage_does_not_stop_its_neighbours_from_recording() {
+async fn failing_stage_does_not_stop_others_from_recording() {
     let mut fake = Fake::default().fails("describe", &[FailureCode::ModelUnavailable]);
     fake.delays = HashMap::from([("items", Duration::from_secs(5)), ("embed", Duration::from_secs(9))]);
     let (fake, memory) = (Arc::new(fake), Memory::default());
@@ -67,7 +67,7 @@ async fn a_failing_stage_does_not_stop_its_neighbours_from_recording() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn wall_time_is_the_longest_chain() {
+async fn stages_run_concurrently_for_the_longest_chain() {
     let seconds = |ability, seconds| (ability, Duration::from_secs(seconds));
     let fake = Arc::new(Fake {
         delays: HashMap::from([
@@ -90,7 +90,7 @@ async fn wall_time_is_the_longest_chain() {
 }
 
 #[tokio::test]
-async fn an_undecodable_checkpoint_is_a_miss() {
+async fn undecodable_checkpoint_is_recomputed() {
     let (fake, memory) = (Arc::new(Fake::default()), Memory::default());
     kept(finalize_with(&fake, &memory, &material(WORDS), false).await);
     for (key, output) in memory.pages.lock().unwrap().iter_mut() {
@@ -122,7 +122,7 @@ async fn free_engines_leave_no_checkpoints() {
 }
 
 #[tokio::test]
-async fn whichever_engine_costs_what_the_first_run_read_is_kept() {
+async fn retry_keeps_the_first_runs_context_whichever_engine_is_paid() {
     let free = Arc::new(Fake { costs: false, ..Fake::default() });
     for paid in 0..6 {
         let (costly, mut engines) = (Arc::new(Fake::default()), free.engines());
@@ -142,7 +142,7 @@ async fn whichever_engine_costs_what_the_first_run_read_is_kept() {
 }
 
 #[tokio::test]
-async fn another_engine_or_another_transcript_recalls_nothing() {
+async fn checkpoints_are_not_used_for_another_engine_or_transcript() {
     let (first, memory) = (Arc::new(Fake::default()), Memory::default());
     kept(finalize_with(&first, &memory, &material(WORDS), false).await);
 
@@ -155,7 +155,7 @@ async fn another_engine_or_another_transcript_recalls_nothing() {
 }
 
 #[tokio::test]
-async fn renaming_a_speaker_pays_for_nothing_twice() {
+async fn checkpoints_survive_a_speaker_rename() {
     let (fake, memory) = (Arc::new(Fake::default()), Memory::default());
     kept(finalize_with(&fake, &memory, &material(WORDS), false).await);
 
@@ -168,7 +168,7 @@ async fn renaming_a_speaker_pays_for_nothing_twice() {
 
 /// Dates are to be in the zone that the person has now, and checkpoints may hold dates of the old one.
 #[tokio::test]
-async fn a_time_zone_that_changes_between_two_runs_is_paid_for_again_and_once() {
+async fn checkpoints_are_recomputed_once_for_a_new_time_zone() {
     let (fake, memory) = (Arc::new(Fake::default()), Memory::default());
     kept(finalize_with(&fake, &memory, &material(WORDS), false).await);
 
@@ -181,7 +181,7 @@ async fn a_time_zone_that_changes_between_two_runs_is_paid_for_again_and_once() 
 }
 
 #[tokio::test]
-async fn a_retry_rests_on_what_the_first_run_read() {
+async fn retry_uses_the_context_of_the_first_run() {
     let fake = Fake { items: vec![item("Paint the boat", None)], ..Fake::default() };
     let fake = Arc::new(fake.fails("items", &[FailureCode::ModelTimeout]));
     let memory = Memory::default();

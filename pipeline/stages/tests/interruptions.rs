@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 const WORDS: &str = "Tomorrow we will paint the old boat at last.";
 
 #[tokio::test]
-async fn a_lost_lease_ends_the_run_and_writes_nothing() {
+async fn lost_lease_ends_the_run_without_writing() {
     let (fake, memory) = (Arc::new(Fake::default()), Memory::default());
     memory.lease_lost.store(true, Ordering::SeqCst);
 
@@ -44,7 +44,7 @@ impl Observer for LosesTheLease<'_> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_lease_outweighs_a_failure() {
+async fn lost_lease_outweighs_a_failure() {
     let mut fake = Fake::default().fails("items", &[FailureCode::ModelTimeout]);
     fake.delays = HashMap::from([("embed", Duration::from_secs(1))]);
     let (fake, memory, material) = (Arc::new(fake), Memory::default(), material(WORDS));
@@ -61,7 +61,7 @@ async fn a_lost_lease_outweighs_a_failure() {
 }
 
 #[tokio::test]
-async fn a_refused_key_outweighs_other_failures() {
+async fn refused_key_outweighs_other_failures() {
     let fake = Fake::default().fails("describe", &[FailureCode::ModelTimeout]);
     let fake = Arc::new(fake.fails("embed", &[FailureCode::ByokKeyRejected]));
 
@@ -82,7 +82,7 @@ impl Observer for StopsAfter<'_> {
 }
 
 #[tokio::test]
-async fn a_soft_stop_ends_the_run_at_a_checkpoint_that_stands() {
+async fn soft_stop_ends_the_run_at_a_checkpoint() {
     let (fake, memory, material) = (Arc::new(Fake::default()), Memory::default(), material(WORDS));
     let observer = StopsAfter(&memory, "detect_discard");
 
@@ -110,7 +110,7 @@ impl Observer for StopsAtAFailure<'_> {
 }
 
 #[tokio::test]
-async fn a_stop_outweighs_a_failure_that_another_run_may_heal() {
+async fn soft_stop_outweighs_a_retryable_failure() {
     let closed = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_secs(30));
     for failure in [FailureCode::ModelTimeout.into(), closed] {
         let fake = Arc::new(Fake::default().fails_with("describe", &[failure]));
@@ -144,7 +144,7 @@ impl Observer for Holds {
 }
 
 #[tokio::test]
-async fn an_observer_can_hold_a_run_between_two_stages_and_the_run_can_be_spawned() {
+async fn observer_can_pause_a_spawned_run_between_stages() {
     let (fake, memory, holds) =
         (Arc::new(Fake::default()), Arc::new(Memory::default()), Arc::new(Holds::default()));
     let running = tokio::spawn({
@@ -164,7 +164,7 @@ async fn an_observer_can_hold_a_run_between_two_stages_and_the_run_can_be_spawne
 }
 
 #[tokio::test]
-async fn an_open_circuit_outweighs_a_failure_that_another_run_may_heal() {
+async fn open_circuit_outweighs_a_retryable_failure() {
     let wait = Duration::from_secs(30);
     let closed = Failure::while_open(FailureCode::ModelUnavailable, wait);
     let fake = Fake::default().fails("describe", &[FailureCode::ModelMalformed]);
@@ -176,7 +176,7 @@ async fn an_open_circuit_outweighs_a_failure_that_another_run_may_heal() {
 }
 
 #[tokio::test]
-async fn of_several_waits_the_longest_is_kept() {
+async fn longest_of_several_retry_delays_is_kept() {
     let asked = |seconds| Failure::after(FailureCode::ModelRateLimited, Some(Duration::from_secs(seconds)));
     let fake = Fake::default().fails_with("describe", &[asked(5)]).fails_with("items", &[asked(90)]);
     let fake = Arc::new(fake.fails_with("memories", &[asked(7)]));

@@ -24,7 +24,7 @@ fn discards() -> Fake {
 }
 
 #[tokio::test]
-async fn short_talk_that_the_judge_discards_goes_no_further() {
+async fn judged_discard_skips_the_remaining_stages() {
     let (fake, finalized) = finalized(discards(), material("Hello. Testing, testing.")).await;
     assert_eq!(finalized, Finalized::Discarded);
     assert_eq!(fake.called("describe"), 0);
@@ -32,7 +32,7 @@ async fn short_talk_that_the_judge_discards_goes_no_further() {
 }
 
 #[tokio::test]
-async fn more_than_a_hundred_words_are_kept_unasked() {
+async fn judge_is_skipped_over_a_hundred_words() {
     let (fake, long) = finalized(discards(), material(&"word ".repeat(101))).await;
     assert!(matches!(long, Finalized::Kept(_)));
     assert_eq!(fake.called("judge"), 0);
@@ -41,14 +41,14 @@ async fn more_than_a_hundred_words_are_kept_unasked() {
 }
 
 #[tokio::test]
-async fn no_words_are_discarded_unasked() {
+async fn conversation_without_words_is_discarded_without_the_judge() {
     let (fake, finalized) = finalized(Fake::default(), material("  ")).await;
     assert_eq!(finalized, Finalized::Discarded);
     assert_eq!(fake.called("judge"), 0);
 }
 
 #[tokio::test]
-async fn a_failing_judge_costs_nobody_a_conversation() {
+async fn judge_failure_keeps_the_conversation() {
     let fake = discards().fails("judge", &[FailureCode::ModelUnavailable]);
     assert!(matches!(finalized(fake, material(WORDS)).await.1, Finalized::Kept(_)));
 }
@@ -63,7 +63,7 @@ async fn forced_processing_skips_the_judge_but_needs_words() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_not_the_persons_is_not_taken() {
+async fn folder_of_another_user_is_ignored() {
     for (named, taken) in [("f1", Some("f1")), ("f9", None)] {
         let mut fake = Fake::default();
         fake.structure.folder_id = Some(named.to_owned());
@@ -82,7 +82,7 @@ fn recent(id: &str, description: &str, due_at: Option<records::Timestamp>) -> Re
 }
 
 #[tokio::test]
-async fn talk_that_an_engine_does_not_read_for_items_is_marked() {
+async fn items_unread_is_set_for_languages_the_engine_does_not_read() {
     for (language, unread) in [("en", false), ("de", true)] {
         let mut material = material(WORDS);
         material.talk.language = language.to_owned();
@@ -94,13 +94,13 @@ async fn talk_that_an_engine_does_not_read_for_items_is_marked() {
 }
 
 #[tokio::test]
-async fn an_item_has_at_most_fifteen_words() {
+async fn action_item_has_at_most_fifteen_words() {
     let items = items(vec![item(&"go ".repeat(20), None), item("  ", None)], Vec::new()).await;
     assert_eq!(items.new, [item(&["go"; 15].join(" "), None)], "a longer one is cut, a blank one left out");
 }
 
 #[tokio::test]
-async fn a_due_date_more_than_a_day_past_is_dropped() {
+async fn due_date_more_than_a_day_past_is_dropped() {
     let drafts = vec![
         item("Call Ana", Some(hours(-25))),
         item("Pay rent", Some(hours(-24))),
@@ -111,14 +111,14 @@ async fn a_due_date_more_than_a_day_past_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_topic_becomes_one_item_with_the_date_that_was_named() {
+async fn topic_becomes_one_action_item_with_its_date() {
     let drafts =
         vec![item("Call Ana", None), item("call ana", Some(hours(5))), item("Ana call", Some(hours(9)))];
     assert_eq!(items(drafts, Vec::new()).await.new, [item("Call Ana", Some(hours(5)))]);
 }
 
 #[tokio::test]
-async fn a_repetition_is_not_created_again_and_hands_its_date_to_an_older_item_without_one() {
+async fn duplicate_action_item_is_not_created_and_gives_its_date_to_the_older() {
     let drafts = vec![
         item("call Ana", Some(hours(5))),
         item("Ana call", Some(hours(6))),
@@ -142,7 +142,7 @@ async fn memories(drafts: &[&str], known: &[&str], words: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn at_most_four_memories_and_none_that_is_known() {
+async fn memories_are_at_most_four_and_new() {
     let drafts =
         ["Has a boat", "boat has a", "Likes tea", "Is a baker", "Has two cats", "Plays chess", "Runs"];
     assert_eq!(
@@ -152,12 +152,12 @@ async fn at_most_four_memories_and_none_that_is_known() {
 }
 
 #[tokio::test]
-async fn a_memory_that_is_too_long_is_left_out() {
+async fn memory_that_is_too_long_is_dropped() {
     assert!(memories(&[&"so ".repeat(16), " "], &[], WORDS).await.is_empty());
 }
 
 #[tokio::test]
-async fn talk_under_twenty_five_characters_leaves_no_memories() {
+async fn talk_under_25_characters_yields_no_memories() {
     assert!(memories(&["Has a boat"], &[], "I bought a boat at last.").await.is_empty(), "24 characters");
     assert_eq!(memories(&["Has a boat"], &[], "I bought a boat at last!!").await.len(), 1);
 }
@@ -169,14 +169,14 @@ async fn apps(fake: Fake, enabled: &[&str]) -> (Arc<Fake>, Vec<String>) {
 }
 
 #[tokio::test]
-async fn only_enabled_apps_run() {
+async fn apps_run_only_when_enabled() {
     let (fake, results) = apps(Fake::default(), &["questions", "horoscope"]).await;
     assert_eq!(results, ["questions"]);
     assert_eq!(fake.called("minutes"), 0);
 }
 
 #[tokio::test]
-async fn an_app_that_fails_is_tried_twice_and_dropped() {
+async fn app_failure_is_retried_once_then_dropped() {
     let failing = Fake::default().fails("minutes", &[FailureCode::AppFailed; 2]);
     let (fake, results) =
         apps(failing.fails("decisions", &[FailureCode::ModelTimeout]), &["minutes", "decisions"]).await;
@@ -185,7 +185,7 @@ async fn an_app_that_fails_is_tried_twice_and_dropped() {
 }
 
 #[tokio::test]
-async fn an_app_without_words_leaves_no_result() {
+async fn app_without_text_yields_no_result() {
     let silent = Fake { app_content: " \n".to_owned(), ..Fake::default() };
     assert!(apps(silent, &["minutes"]).await.1.is_empty());
 }
@@ -200,7 +200,7 @@ async fn prompts(fake: Fake, count: usize) -> (Arc<Fake>, Vec<String>) {
 }
 
 #[tokio::test]
-async fn prompt_apps_run_where_the_engine_follows_prompts_and_keep_their_order() {
+async fn prompt_apps_run_in_order_where_the_engine_supports_them() {
     let (fake, results) = prompts(Fake::default(), 7).await;
     assert_eq!(results[0], "a0: about subject 0");
     assert_eq!((results.len(), fake.called("prompt")), (7, 7));
@@ -210,7 +210,7 @@ async fn prompt_apps_run_where_the_engine_follows_prompts_and_keep_their_order()
 }
 
 #[tokio::test]
-async fn a_prompt_app_that_fails_is_tried_twice_and_dropped_alone() {
+async fn prompt_app_failure_is_retried_once_then_dropped_alone() {
     let failing = Fake::default().fails("prompt", &[FailureCode::ModelTimeout, FailureCode::ModelMalformed]);
     let (fake, results) = prompts(failing, 1).await;
     assert_eq!((results.len(), fake.called("prompt")), (0, 2));
@@ -219,7 +219,7 @@ async fn a_prompt_app_that_fails_is_tried_twice_and_dropped_alone() {
 }
 
 #[tokio::test]
-async fn only_what_there_is_is_announced() {
+async fn fan_out_announces_only_results_that_exist() {
     let (_, bare) = finalized(Fake::default(), material(WORDS)).await;
     assert_eq!(plan_fan_out(&bare), [EventKind::ConversationCompleted]);
 
@@ -231,7 +231,7 @@ async fn only_what_there_is_is_announced() {
 }
 
 #[tokio::test]
-async fn a_description_without_words_is_malformed_and_that_of_a_free_engine_is_made_up_for() {
+async fn description_without_words_is_malformed_unless_the_engine_is_free() {
     let empty = || {
         let mut fake = Fake::default();
         fake.structure.title = "https://evil.example".to_owned();
@@ -245,7 +245,7 @@ async fn a_description_without_words_is_malformed_and_that_of_a_free_engine_is_m
 }
 
 #[tokio::test]
-async fn a_vector_that_can_be_compared_with_nothing_is_malformed() {
+async fn embedding_of_zero_or_invalid_numbers_is_malformed() {
     for (vector, is_sound) in [
         (vec![0.0, 1.0], true),
         (vec![1.0; 16_384], true),
@@ -263,7 +263,7 @@ async fn a_vector_that_can_be_compared_with_nothing_is_malformed() {
 }
 
 #[test]
-fn one_reading_is_for_stages_of_one_engine() {
+fn survey_is_used_only_by_stages_of_one_engine() {
     let one = Arc::new(Fake { survey: Some(Survey::default()), ..Fake::default() });
     let other = Arc::new(Fake { id: "other/1".to_owned(), ..Fake::default() });
     assert!(SurveyTalk::before(&one.engines()).is_some());
@@ -272,7 +272,7 @@ fn one_reading_is_for_stages_of_one_engine() {
 }
 
 #[tokio::test]
-async fn one_reading_answers_for_three_stages_and_a_missing_part_is_asked_for() {
+async fn survey_answers_three_stages_and_missing_parts_are_requested() {
     let survey = Survey {
         structure: Some(Structure { title: "Surveyed".to_owned(), ..Fake::default().structure }),
         items: Some(vec![item("Call Ana", None)]),
@@ -299,7 +299,7 @@ fn with_pictures() -> Material {
 }
 
 #[tokio::test]
-async fn a_picture_that_cannot_be_described_stays_without_a_description_and_fails_nothing() {
+async fn photo_failure_leaves_it_undescribed_and_fails_nothing() {
     for code in [FailureCode::ModelRejected, FailureCode::ModelTimeout, FailureCode::ByokKeyRejected] {
         let failing = Fake::default().fails("photo", &[code]);
         let (fake, finalized) = finalized(failing, with_pictures()).await;
@@ -312,7 +312,7 @@ async fn a_picture_that_cannot_be_described_stays_without_a_description_and_fail
 }
 
 #[tokio::test]
-async fn where_no_picture_is_described_the_text_completes_and_what_may_pass_is_not_recorded() {
+async fn photo_transient_failures_are_not_recorded_and_the_text_completes() {
     let open = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_secs(30));
     for (failure, asked) in [
         (open, 6),
@@ -341,7 +341,7 @@ fn only_pictures() -> Material {
 }
 
 #[tokio::test]
-async fn pictures_that_are_described_are_content_that_the_summary_reads() {
+async fn photo_descriptions_are_content_for_the_summary() {
     let (fake, words) = finalized(discards(), with_pictures()).await;
     assert_eq!(kept(Ok(words)).photos.len(), 3);
     let (silent, pictures) = finalized(discards(), only_pictures()).await;
@@ -357,7 +357,7 @@ async fn pictures_that_are_described_are_content_that_the_summary_reads() {
 }
 
 #[tokio::test]
-async fn pictures_of_an_earlier_revision_are_content_though_nothing_sees_them_now() {
+async fn photo_descriptions_of_an_earlier_revision_stay_content() {
     let mut material = only_pictures();
     material.photos.clear();
     material.talk.background.pictures = vec!["A red bicycle.".to_owned()];
@@ -370,7 +370,7 @@ async fn pictures_of_an_earlier_revision_are_content_though_nothing_sees_them_no
 }
 
 #[tokio::test]
-async fn pictures_alone_that_nothing_can_describe_are_discarded_and_wait_for_a_model_that_is_away() {
+async fn photo_only_conversation_is_discarded_unless_the_model_is_unavailable() {
     let refused = Fake::default().fails("photo", &[FailureCode::ModelRejected; 3]);
     assert_eq!(finalized(refused, only_pictures()).await.1, Finalized::Discarded);
 
@@ -384,7 +384,7 @@ async fn pictures_alone_that_nothing_can_describe_are_discarded_and_wait_for_a_m
 }
 
 #[tokio::test]
-async fn pictures_are_tried_again_with_the_run_that_the_text_needs_anyway() {
+async fn photo_descriptions_are_retried_with_a_run_the_text_needs() {
     let fake = Fake::default().fails("photo", &[FailureCode::ModelUnavailable; 3]);
     let fake = Arc::new(fake.fails("describe", &[FailureCode::ModelTimeout]));
     let memory = Memory::default();
@@ -394,7 +394,7 @@ async fn pictures_are_tried_again_with_the_run_that_the_text_needs_anyway() {
 }
 
 #[tokio::test]
-async fn no_picture_is_asked_about_when_their_time_is_over() {
+async fn photo_requests_stop_at_their_time_limit() {
     let fake = Arc::new(Fake::default());
     let stage = DescribePhotos::new(fake.clone()).within(Duration::ZERO);
     let photos = with_pictures().photos;

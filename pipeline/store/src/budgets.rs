@@ -192,14 +192,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_ends_at_midnight_utc() {
+    fn budget_day_ends_at_midnight_utc() {
         let at = |text: &str| until_tomorrow(text.parse().unwrap());
         assert_eq!(at("2026-11-24T23:59:59.5Z"), 1);
         assert_eq!(at("2026-11-24T00:00:00Z"), 86_401);
     }
 
     #[test]
-    fn zero_is_no_limit() {
+    fn budget_of_zero_is_unlimited() {
         assert!(!exceeds(i64::MAX, 0));
         assert!(exceeds(2, 1) && !exceeds(1, 1));
     }

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_all_the_words_comes_first_whatever_its_kind() {
+    fn search_ranks_full_matches_first_of_any_kind() {
         let passages =
             vec![found("c1", FoundKind::Conversation, true), found("c2", FoundKind::Conversation, false)];
         let memories = vec![found("m1", FoundKind::Memory, false)];
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_does_not_change_the_language() {
+    fn search_language_ignores_the_region() {
         assert_eq!(configuration_of("de-AT"), "german");
         assert_eq!(configuration_of("EN_us"), "english");
         assert_eq!(configuration_of("ja"), "simple");

@@ -27,7 +27,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// No queue is left alone for longer than this, whatever it asks for.
 const LONGEST_ASKED: Duration = Duration::from_secs(600);
 
-/// What the dispatcher is told.
+/// Settings of the dispatcher.
 #[derive(Clone, Debug)]
 pub struct HandOverSettings {
     /// Seeds the jitter of waits.

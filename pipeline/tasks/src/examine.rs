@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_that_is_not_as_recommended_is_described() {
+    fn examine_reports_deviations_from_the_recommended_queue() {
         let found = json!({ "state": "PAUSED", "retryConfig": { "maxAttempts": 100 }, "rateLimits": { "maxConcurrentDispatches": 1000 } });
         let findings = shape("q", &found);
         assert!(matches!(&findings[0], Finding::Broken(words) if words.contains("PAUSED")), "{findings:?}");

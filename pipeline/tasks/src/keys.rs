@@ -190,7 +190,7 @@ struct Jwk {
     e: Option<String>,
 }
 
-/// The RSA keys of a set that can verify a token; `None` when there is none.
+/// The RSA keys of a set that can verify a token; `None` for a malformed set or one without such keys.
 fn parse(body: &[u8]) -> Option<HashMap<String, Arc<RsaKey>>> {
     let set: Set = serde_json::from_slice(body).ok()?;
     let keys: HashMap<_, _> = set.keys.into_iter().filter_map(usable).take(MOST).collect();
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_gives_its_rsa_keys_for_signatures_and_no_others() {
+    fn key_set_yields_rsa_signature_keys_only() {
         let n = URL_SAFE_NO_PAD.encode([0xC1; 256]);
         let short = URL_SAFE_NO_PAD.encode([0xC1; 128]);
         let set = json!({ "keys": [
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_age_of_keys_is_what_the_issuer_says() {
+    fn key_set_lifetime_follows_the_issuer() {
         assert_eq!(max_age("public, max-age=19302, must-revalidate"), Some(Duration::from_secs(19_302)));
         assert_eq!(max_age("no-cache"), None);
         assert_eq!(max_age("max-age=soon"), None);

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_several_shards_the_oldest_dispatch_is_shown() {
+    fn metrics_show_the_oldest_dispatch_of_all_shards() {
         let metrics = Metrics::new(&Registry::new(), IntCounter::new("failed", "help").unwrap()).unwrap();
         let after = |shard, seconds| {
             metrics.oldest_unhanded(shard, seconds);

@@ -51,7 +51,7 @@ pub(crate) enum Created {
         /// How long the queue asks to be left alone.
         wait: Option<Duration>,
     },
-    /// Not before somebody changes a setting or a permission. One of [`crate::CREATE_OUTCOMES`], and the status if there is one.
+    /// Fails until an operator changes a setting or a permission. One of [`crate::CREATE_OUTCOMES`], and the status if there is one.
     Refused { outcome: &'static str, status: u16 },
 }
 
@@ -144,7 +144,7 @@ mod tests {
     use crate::QueueName;
 
     #[test]
-    fn a_queue_is_named_with_its_project_and_location() {
+    fn task_queue_name_has_project_and_location() {
         for name in
             ["projects/p/locations/europe-west1/queues/q", "projects/example.com:p/locations/l/queues/q-1"]
         {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_create_is_taken_put_off_or_refused_by_its_status() {
+    fn task_create_status_decides_created_retry_or_refused() {
         let wait = Some(Duration::from_secs(7));
         let of = |code: u16| StatusCode::from_u16(code).map(|status| created(status, wait)).ok();
         assert_eq!(of(200), Some(Created::Taken { exists: false }));

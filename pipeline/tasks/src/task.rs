@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_carries_a_job_its_generation_and_nothing_else() {
+    fn task_body_is_a_job_and_generation() {
         let expected: Value = serde_json::from_str(CREATE).unwrap();
         assert_eq!(create_request(&settings(), &hand_over()), expected);
         let body = expected["task"]["httpRequest"]["body"].as_str().unwrap();
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_run_within_a_second_is_delivered_at_once_and_untraced_jobs_carry_no_trace() {
+    fn task_due_within_a_second_has_no_schedule_and_untraced_jobs_no_trace() {
         let now = HandOver { delay: chrono::TimeDelta::milliseconds(900), trace: None, ..hand_over() };
         let task = &create_request(&settings(), &now)["task"];
         assert!(task.get("scheduleTime").is_none());
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_dispatches_share_a_name() {
+    fn task_names_are_unique_per_dispatch() {
         let id = |job: &str, generation, dispatch| {
             task_id(&JobId::from_text(job), Generation(generation), Dispatch(dispatch))
         };

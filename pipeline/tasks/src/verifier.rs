@@ -1,4 +1,4 @@
-//! Who may deliver: the caller with an identity token of the configured service account, and nobody else.
+//! Verifies deliveries: only a caller with an identity token of the configured service account may deliver.
 
 use std::sync::Arc;
 

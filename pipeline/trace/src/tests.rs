@@ -42,7 +42,7 @@ fn spans_of(work: impl FnOnce()) -> Vec<SpanData> {
 }
 
 #[test]
-fn a_context_is_read_and_written_as_it_was() {
+fn trace_context_round_trips() {
     let context: TraceContext = SENT.parse().unwrap();
     assert_eq!(context.to_string(), SENT);
     assert_eq!(context.trace_id(), "0af7651916cd43dd8448eb211c80319c");
@@ -52,14 +52,14 @@ fn a_context_is_read_and_written_as_it_was() {
 }
 
 #[test]
-fn of_the_flags_only_sampled_is_kept() {
+fn trace_context_keeps_only_the_sampled_flag() {
     let flags = |flags: &str| SENT.replace("-01", flags).parse::<TraceContext>().unwrap().to_string();
     assert_eq!(flags("-03"), SENT);
     assert_eq!(flags("-02"), SENT.replace("-01", "-00"));
 }
 
 #[test]
-fn whatever_else_a_client_sends_is_no_context() {
+fn trace_context_of_another_form_is_ignored() {
     let others = [
         String::new(),
         "zwitscherling".to_owned(),
@@ -78,7 +78,7 @@ fn whatever_else_a_client_sends_is_no_context() {
 }
 
 #[test]
-fn there_is_no_context_where_nothing_is_traced() {
+fn trace_context_is_absent_without_tracing() {
     assert_eq!(TraceContext::current(), None);
     assert_eq!(queue_wait(None, "finalization", Duration::ZERO), None);
     let admission: TraceContext = SENT.parse().unwrap();
@@ -89,7 +89,7 @@ fn there_is_no_context_where_nothing_is_traced() {
 }
 
 #[test]
-fn a_span_that_is_led_is_a_child_of_the_context() {
+fn trace_span_is_a_child_of_its_context() {
     let lead: TraceContext = SENT.parse().unwrap();
     let mut inside = None;
     let spans = spans_of(|| {
@@ -104,7 +104,7 @@ fn a_span_that_is_led_is_a_child_of_the_context() {
 }
 
 #[test]
-fn what_was_not_sampled_stays_so_and_goes_on() {
+fn trace_unsampled_context_propagates() {
     let lead: TraceContext = SENT.replace("-01", "-00").parse().unwrap();
     let mut inside = None;
     let spans = spans_of(|| {

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn it_opens_after_five_failures_in_a_row_and_not_before() {
+    fn circuit_opens_after_five_consecutive_failures() {
         let now = Instant::now();
         let mut circuit = Circuit::new(PROBE);
         for _ in 0..FAILURES - 1 {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn one_probe_at_a_time_closes_it_or_doubles_its_wait() {
+    fn circuit_probe_closes_it_or_doubles_its_wait() {
         let now = Instant::now();
         let mut circuit = opened(now);
         let later = now + FIRST_WAIT;
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_lets_calls_through_until_the_first_that_fails() {
+    fn circuit_operator_close_lets_calls_through_until_a_failure() {
         let now = Instant::now();
         let mut circuit = opened(now);
         let at_once = now + Duration::from_secs(4);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_changes_nothing_of_a_closed_circuit() {
+    fn circuit_operator_close_does_not_change_a_closed_circuit() {
         let now = Instant::now();
         let mut circuit = Circuit::new(PROBE);
         circuit.ask_again(now);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_that_died_is_followed_by_another() {
+    fn circuit_probe_that_died_is_replaced() {
         let now = Instant::now();
         let mut circuit = opened(now);
         assert_eq!(circuit.admit(now + FIRST_WAIT), Ok(()));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn late_failures_do_not_lengthen_the_wait_and_no_wait_is_endless() {
+    fn circuit_late_failures_do_not_lengthen_its_bounded_wait() {
         let now = Instant::now();
         let mut circuit = opened(now);
         circuit.unavailable(now + Duration::from_secs(1));

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_is_reached_without_a_proxy() {
+    fn proxy_is_bypassed_for_loopback_only() {
         for (url, expected) in [
             ("http://localhost:11434/v1", true),
             ("http://127.0.0.1/v1", true),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_url_has_a_known_scheme_a_host_and_no_password() {
+    fn base_url_needs_a_known_scheme_a_host_and_no_password() {
         for (url, expected) in [
             (" https://models.example/v1 ", true),
             ("http://127.0.0.1:8000", true),

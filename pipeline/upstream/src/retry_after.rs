@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_milliseconds_and_dates_are_read() {
+    fn upstream_retry_after_reads_seconds_milliseconds_and_dates() {
         assert_eq!(wait_of(&[("retry-after", "7")]), Some(Duration::from_secs(7)));
         assert_eq!(
             wait_of(&[("retry-after-ms", "250.5"), ("retry-after", "1")]),
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_no_answer() {
+    fn retry_after_of_another_form_is_ignored() {
         for value in ["", "soon", "-1", "1.5", "Sun, 06 Nov 1994 08:49:37 GMT"] {
             assert_eq!(wait_of(&[("retry-after", value)]), None, "{value}");
         }

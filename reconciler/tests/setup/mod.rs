@@ -1,4 +1,4 @@
-//! A database with people, conversations and jobs in the states that repair is for.
+//! A database with users, conversations and jobs in states that need repair.
 
 #![allow(
     dead_code,

@@ -1,4 +1,4 @@
-//! This machine's clock beside the database's.
+//! This machine's clock compared with the database's.
 
 use chrono::Duration;
 
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_is_ahead_or_behind_and_never_by_nothing() {
+    fn doctor_clock_is_ahead_or_behind_or_unmentioned() {
         let said = |millis| beside(Duration::milliseconds(millis));
         assert_eq!([said(0), said(-4), said(4)], ["agrees with", "agrees with", "agrees with"]);
         assert_eq!([said(-5), said(5)], ["is 0.01 s behind", "is 0.01 s ahead of"]);
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn two_seconds_are_worth_a_warning() {
+    fn doctor_warns_of_a_clock_off_by_two_seconds() {
         assert_eq!(clock(Duration::milliseconds(-2_000)).level, Level::Fine);
         assert_eq!(clock(Duration::milliseconds(-2_010)).level, Level::Warning);
     }

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn inline_warns_that_finalize_answers_503() {
+    fn doctor_warns_that_finalize_is_503_in_inline_mode() {
         let level = |modes: &[&str]| dispatch(&in_modes(modes)).map(|remark| remark.level);
         assert_eq!(level(&[]), None);
         assert_eq!(level(&["postgres", "postgres"]), Some(Level::Fine));
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_mode_cloud_tasks_hands_over() {
+    fn doctor_checks_the_task_queue_in_cloud_tasks_mode_only() {
         assert!(hands_over(&in_modes(&["postgres", "cloud_tasks"])));
         assert!(!hands_over(&in_modes(&["postgres", "inline"])));
     }

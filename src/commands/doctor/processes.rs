@@ -160,7 +160,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn who_died_is_named_whether_or_not_a_slot_is_left() {
+    fn doctor_names_dead_processes_with_and_without_slots_left() {
         let died = "; died: host:2 (last seen 45s ago, holds 2 leases)";
         let dead = || view("host:2", 4, 45, 2);
         let none = "none lives: start one with the role worker";
@@ -177,7 +177,7 @@ pub(super) mod tests {
         LastRound { at: at(seconds), every: Duration::minutes(5) }
     }
 
-    /// What is said of the rounds of living processes with these roles, in these dispatch modes.
+    /// The remark on the rounds of living processes with these roles, in these dispatch modes.
     fn rounds_of(last_round: Option<LastRound>, processes: &[(&str, &str)]) -> (Level, String) {
         let living = |(role, mode): &(&str, &str)| {
             let mut view = view("host:1", 4, 1, 0);
@@ -190,7 +190,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_deployment_without_a_reconciler_is_a_failure_that_says_what_to_start() {
+    fn doctor_fails_without_a_reconciler_and_names_what_to_start() {
         for processes in [
             &[("worker", "postgres")][..],
             &[("api", "postgres")],
@@ -211,7 +211,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_first_round_is_waited_for_where_somebody_makes_it() {
+    fn doctor_waits_for_the_first_round_where_a_reconciler_runs() {
         let not_yet = (Level::Warning, "has not finished a round yet".to_owned());
         let never = (Level::Failure, "never finished a round".to_owned());
         assert_eq!(rounds_of(None, &[("worker", "postgres"), ("reconciler", "postgres")]), not_yet);
@@ -227,7 +227,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_last_ones_that_died_are_named_and_the_others_counted() {
+    fn doctor_names_the_latest_dead_processes_and_counts_the_rest() {
         let dead = (2..9).map(|number| view(&format!("host:{number}"), 4, 100 + number, 0)).rev();
         let words = said(dead.collect()).1;
         assert!(words.contains("died: host:2 (last seen 102s ago, holds nothing), host:3 "), "{words}");
@@ -235,7 +235,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn who_died_long_ago_counts_as_long_as_it_holds_something() {
+    fn doctor_counts_long_dead_processes_that_hold_leases() {
         let long_ago = |holds| said(vec![view("host:1", 4, 1, 0), view("host:2", 4, 90_000, holds)]);
         assert_eq!(long_ago(0).0, Level::Fine);
         assert!(long_ago(1).1.ends_with("died: host:2 (last seen 25h ago, holds 1 lease)"));

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_key_is_a_note_and_a_rotation_that_is_not_finished_a_warning() {
+    fn doctor_notes_a_missing_key_and_warns_of_an_unfinished_rotation() {
         let counts = |sealed, newest| SealedSecrets { stored: 3, sealed, newest };
         assert_eq!(secrets(counts(0, 0), false).level, Level::Fine);
         assert_eq!(secrets(counts(2, 0), false).level, Level::Fine);

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_sessions_for_a_rolling_upgrade_are_seen_before_one_is_refused() {
+    fn doctor_warns_of_too_few_sessions_for_a_rolling_upgrade() {
         assert_eq!(seen(5, 100, None).level, Level::Fine);
         let few = seen(6, 100, None);
         assert_eq!(few.level, Level::Warning);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shard_on_the_server_has_sessions_of_its_own() {
+    fn doctor_counts_sessions_of_every_shard_on_a_server() {
         let enough = seen(3, 100, Some(3));
         assert_eq!(enough.level, Level::Fine);
         assert!(

@@ -66,7 +66,7 @@ fn handed(oldest: Unhanded) -> Remark {
             "hand-over",
             Level::Failure,
             format!(
-                "a dispatch has waited for {:.0} s and nobody tried to hand it over: does a process with the role api or \
+                "a dispatch has waited for {:.0} s and no process tried to hand it over: does a process with the role api or \
                  reconciler run with LISTEN_FINALIZATION_DISPATCH_MODE=cloud_tasks?",
                 oldest.seconds
             ),
@@ -88,10 +88,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dispatch_that_stands_still_names_what_is_in_the_way() {
+    fn doctor_names_why_task_dispatch_stands_still() {
         let of = |seconds, tries| handed(Unhanded { seconds, tries });
         assert_eq!(of(299.0, 4).level, Level::Fine);
-        assert!(of(301.0, 0).words.contains("nobody tried"));
+        assert!(of(301.0, 0).words.contains("no process tried"));
         let refused = of(301.0, 9);
         assert_eq!(refused.level, Level::Failure);
         assert!(refused.words.contains("iam.serviceAccountUser"), "{}", refused.words);

@@ -91,13 +91,13 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_how_many_died_of_what() {
+    fn causes_table_counts_dead_letters_by_cause() {
         assert_eq!(line(&causes(false)), "15 dead letters: 12 model_timeout, 3 no_content (1 dismissed)");
         assert!(line(&causes(true)).starts_with("the newest of more: 15 dead letters: "));
     }
 
     #[test]
-    fn a_document_says_the_same() {
+    fn causes_json_equals_the_table() {
         let said = to_json(&causes(false));
         assert_eq!((&said["jobs"], &said["cut"]), (&json!(15), &json!(false)));
         assert_eq!(said["codes"][1], json!({ "code": "no_content", "jobs": 3, "dismissed": 1 }));

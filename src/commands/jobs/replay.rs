@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn one_job_and_many_are_not_meant_at_once() {
+    fn replay_takes_one_job_or_a_filter_not_both() {
         let parses = |words: &[&str]| {
             let words = [&["replay", "--operator", "ann", "--reason", "it is mended"], words].concat();
             Words::try_parse_from(words).is_ok()
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_database_that_stays_away_leaves_it_unseen_what_was_begun() {
+    fn replay_outcome_is_unknown_only_after_an_outage() {
         let away = db::Error::Contended { doing: "looking" };
         let wrong = db::Error::ImpossibleRow { table: "jobs", id: "7".to_owned(), column: "status" };
         let is_unseen = |error: db::Error| {
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_of_a_replay_is_that_of_recent_jobs() {
+    fn replay_cost_is_estimated_from_recent_jobs() {
         assert_eq!(
             shown((10, 0), 0, &[]),
             "Cost: no model calls, as recent jobs made none. At 600 a minute at least 1 min."

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replay_needs_a_living_reconciler_and_a_living_worker() {
+    fn preflight_needs_a_live_reconciler_and_worker() {
         let dead = |view: ProcessView| ProcessView { alive: false, ..view };
         let leaving =
             |view: ProcessView| ProcessView { process: Process { stopping: true, ..view.process }, ..view };
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paused_queue_is_told_with_the_command_that_opens_it() {
+    fn preflight_names_the_command_that_resumes_a_paused_queue() {
         let pause = |queue: &str| Pause {
             queue: queue.to_owned(),
             operator: "olga".to_owned(),

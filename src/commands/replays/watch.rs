@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_database_that_is_away_is_waited_for_from_the_first_look_on() {
+    async fn replay_watch_waits_for_an_unavailable_database_from_the_start() {
         let (began, mut last) = (Instant::now(), None);
         let look = async || match began.elapsed().as_secs() {
             0..60 | 70..180 => away(),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_gap_that_is_too_long_ends_with_the_words_that_the_replay_goes_on() {
+    async fn replay_watch_ends_after_a_long_outage_and_says_the_replay_goes_on() {
         let mut last = None;
         let error = look_until_ended("r1", async || away(), pending(), &mut last).await.unwrap_err();
         assert_eq!(error.to_string(), "replay r1 goes on without this command: `listen replays watch r1`");
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_interruption_is_no_end_of_the_replay() {
+    async fn replay_watch_interrupted_does_not_end_the_replay() {
         let code = ExitCode::from(130);
         let interrupted = async {
             tokio::time::sleep(10 * REST).await;
@@ -174,14 +174,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_replay_that_is_not_there_is_no_gap() {
+    async fn replay_watch_of_an_unknown_replay_fails_at_once() {
         let mut last = None;
         let error = look_until_ended("r1", async || Ok(None), pending(), &mut last).await.unwrap_err();
         assert_eq!(error.to_string(), "there is no replay r1");
     }
 
     #[test]
-    fn a_replay_is_done_in_part_when_not_every_job_was_completed() {
+    fn replay_watch_reports_partial_success() {
         let done = || view("done");
         assert_eq!(code(&done()), ExitCode::SUCCESS);
         for partly in [

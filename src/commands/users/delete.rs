@@ -7,7 +7,7 @@ use operations::{ErasureStep, Operations};
 use records::UserId;
 use serde_json::{Value, json};
 
-use super::nobody;
+use super::no_such_user;
 use crate::commands::{
     consent::{Cause, Consent},
     outage::with_retries,
@@ -33,7 +33,7 @@ pub(super) struct Delete {
 /// When the database does not answer, or there is no such user.
 pub(super) async fn run(operations: &Operations, delete: &Delete, as_json: bool) -> anyhow::Result<ExitCode> {
     let user = UserId::new(delete.id.as_str());
-    let found = operations.user_rows(&user).await?.ok_or_else(|| nobody(&user))?;
+    let found = operations.user_rows(&user).await?.ok_or_else(|| no_such_user(&user))?;
     let question = format!("Delete the user {user} and everything that belongs to them ({})?", words(&found));
     if !delete.consent.given(&question)? {
         match as_json {
@@ -43,7 +43,7 @@ pub(super) async fn run(operations: &Operations, delete: &Delete, as_json: bool)
         return Ok(ExitCode::SUCCESS);
     }
     let action = delete.cause.action();
-    let begun = operations.begin_erasure(&user, &action).await?.ok_or_else(|| nobody(&user))?;
+    let begun = operations.begin_erasure(&user, &action).await?.ok_or_else(|| no_such_user(&user))?;
     let rows = begun.iter().map(|(_, rows)| rows.unsigned_abs()).sum();
     let bar = progress::bar(rows, "rows deleted");
     while let ErasureStep::Removed(table, rows) =

@@ -14,7 +14,7 @@ use clap::Args;
 use records::UserId;
 use serde_json::{Value, json};
 
-use super::nobody;
+use super::no_such_user;
 use crate::{
     commands::{consent::Cause, stdout::say, table::print_json},
     exit::Exit,
@@ -39,7 +39,7 @@ pub(super) struct Export {
 pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool) -> anyhow::Result<ExitCode> {
     let user = UserId::new(export.id.as_str());
     if operations.store().user(&user).await?.is_none() {
-        return Err(nobody(&user).into());
+        return Err(no_such_user(&user).into());
     }
     if export.output.as_os_str() == "-" {
         let words = "an export goes into a file that only you may read, and not to stdout: name one";
@@ -82,7 +82,7 @@ async fn write(
     mut file: BufWriter<File>,
 ) -> anyhow::Result<u64> {
     if !operations.begin_export(user, &export.cause.action()).await? {
-        return Err(nobody(user).into());
+        return Err(no_such_user(user).into());
     }
     let mut rows = 0_u64;
     let written = operations.export_user(user, |table, row| {

@@ -7,7 +7,7 @@ use records::{Budget, UserId};
 use serde_json::{Value, json};
 use store::{Budgets, LimitsChange, User, UserBudget};
 
-use super::nobody;
+use super::no_such_user;
 use crate::{
     commands::{
         stdout::say,
@@ -62,7 +62,7 @@ pub(super) fn change(limits: &[Limit]) -> LimitsChange {
 pub(super) async fn show(ledger: &Ledger, id: &UserId, is_json: bool) -> anyhow::Result<ExitCode> {
     let (Some(user), Some(budget)) = (ledger.store().user(id).await?, ledger.store().user_budget(id).await?)
     else {
-        return Err(nobody(id).into());
+        return Err(no_such_user(id).into());
     };
     match is_json {
         true => print_json(&to_json(&user, &budget)),
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_read_by_name_and_given_back_by_default() {
+    fn limits_are_parsed_by_name_and_reset_by_default() {
         let read = |texts: &[&str]| {
             let limits: Result<Vec<Limit>, String> = texts.iter().map(|text| limit(text)).collect();
             limits.map(|limits| change(&limits))

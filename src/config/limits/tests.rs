@@ -1,4 +1,4 @@
-//! Settings that cannot work, and what is said of them.
+//! Invalid settings, and their error messages.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
 use clap::Parser;
@@ -23,18 +23,18 @@ fn wrong(flag: &str, value: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_defaults_can_work() {
+fn default_settings_are_valid() {
     assert_eq!(set(&[]).problems(), Vec::<String>::new());
 }
 
 #[test]
-fn a_speech_engine_is_made_before_anything_else_is_set_up() {
+fn invalid_speech_settings_are_refused_before_anything_starts() {
     let problems = wrong("speech-base-url", "http://127.0.0.1:8000/v1");
     assert_eq!(problems, Vec::<String>::new(), "and no panic for want of a crypto library");
 }
 
 #[test]
-fn a_number_outside_of_its_range_is_refused_by_name() {
+fn numbers_outside_of_their_range_are_refused_by_name() {
     let cases = [
         ("retention-days", "0", "36501"),
         ("finalization-stale-seconds", "0", "9999999999999999"),
@@ -63,7 +63,7 @@ fn a_number_outside_of_its_range_is_refused_by_name() {
 }
 
 #[test]
-fn the_ends_of_a_range_can_work() {
+fn ends_of_each_range_are_valid() {
     for value in ["1", "36500"] {
         assert_eq!(wrong("retention-days", value), Vec::<String>::new());
     }
@@ -74,7 +74,7 @@ fn the_ends_of_a_range_can_work() {
 
 /// Beside each stands the nearest that can work.
 #[test]
-fn settings_that_do_not_go_together_are_refused() {
+fn conflicting_settings_are_refused() {
     let modes = ["postgres", "inline"].map(|mode| format!("--finalization-dispatch-mode={mode}"));
     let [postgres, inline] = modes.each_ref().map(String::as_str);
     let [lease, longer] = ["--finalization-lease-seconds=20", "--finalization-lease-seconds=21"];
@@ -120,19 +120,19 @@ fn settings_that_do_not_go_together_are_refused() {
 }
 
 #[test]
-fn no_process_is_without_a_role() {
+fn process_without_a_role_is_refused() {
     assert!(Words::try_parse_from(["listen", "--roles="]).is_err());
 }
 
 #[test]
-fn a_schedule_of_five_fields_is_told_what_is_missing() {
+fn schedule_of_five_fields_is_refused_with_what_is_missing() {
     let said = wrong("reconciler-cron", "*/5 * * * *");
     assert_eq!(said.len(), 1);
     assert!(said[0].contains("six fields, seconds first, for example `0 */5 * * * *`"), "{said:?}");
 }
 
 #[test]
-fn an_origin_is_what_a_browser_sends() {
+fn cors_origin_must_have_the_browsers_form() {
     for good in ["https://app.example", "http://localhost:3000"] {
         assert_eq!(wrong("cors-origins", good), Vec::<String>::new());
     }
@@ -144,7 +144,7 @@ fn an_origin_is_what_a_browser_sends() {
 }
 
 #[test]
-fn somebody_can_be_reached_at_the_subject() {
+fn vapid_subject_must_be_a_contact() {
     for good in ["mailto:olga@example.org", "https://example.org/contact"] {
         assert_eq!(wrong("vapid-subject", good), Vec::<String>::new());
     }
@@ -154,7 +154,7 @@ fn somebody_can_be_reached_at_the_subject() {
 }
 
 #[test]
-fn a_model_server_needs_an_address_and_a_model() {
+fn model_server_needs_a_url_and_a_model() {
     let said = wrong("openai-base-url", "models.example/v1");
     assert!(said[0].starts_with("LISTEN_OPENAI_BASE_URL must be"), "{said:?}");
     let said = wrong("openai-base-url", "https://models.example/v1");
@@ -166,7 +166,7 @@ fn a_model_server_needs_an_address_and_a_model() {
 }
 
 #[test]
-fn who_may_come_in_and_where_traces_go_are_refused_in_the_names_of_the_environment() {
+fn console_and_trace_settings_are_refused_by_variable_name() {
     let cases: [(&[&str], &str); 7] = [
         (&["--console-keys=ana"], "LISTEN_CONSOLE_KEYS must be "),
         (&["--console-user-header=not a header"], "LISTEN_CONSOLE_USER_HEADER must be "),
@@ -189,7 +189,7 @@ fn who_may_come_in_and_where_traces_go_are_refused_in_the_names_of_the_environme
 }
 
 #[test]
-fn a_service_needs_a_database_and_dev_does_not() {
+fn service_needs_a_database_url_and_dev_does_not() {
     let without = Config { database_url: None, ..set(&[]) };
     assert_eq!(without.problems(), Vec::<String>::new());
     assert!(without.problems_of_service()[0].starts_with("DATABASE_URL is not set"));

@@ -1,4 +1,4 @@
-//! Apps: what operators see of them, and the switch.
+//! Apps: what operators see, and disabling an app.
 
 use axum::http::StatusCode;
 use records::UserId;
@@ -8,7 +8,7 @@ use store::{AppFields, NewApp};
 use super::world::{Who, World};
 
 #[tokio::test]
-async fn an_app_is_shown_without_what_stands_behind_its_hosts_and_switched_off_by_an_operator() {
+async fn app_page_hides_url_paths_and_operators_disable_the_app() {
     let world = World::with_keys().await;
     let fields = AppFields {
         name: "Writer".to_owned(),
@@ -40,7 +40,7 @@ async fn an_app_is_shown_without_what_stands_behind_its_hosts_and_switched_off_b
 }
 
 #[tokio::test]
-async fn apps_behind_the_first_page_are_found_on_the_next_one() {
+async fn apps_are_paged() {
     let world = World::with_keys().await;
     assert!(world.ledger.store().create_user(&UserId::new("bob"), &Default::default()).await.unwrap());
     for number in 0..51 {

@@ -1,4 +1,4 @@
-//! A console over a database with a person in it, and a browser that is good enough.
+//! A console over a database with one user, and a simple browser.
 
 use std::net::SocketAddr;
 
@@ -15,7 +15,7 @@ use testbed::TestDatabase;
 use tower::ServiceExt;
 
 use crate::{
-    config::{Door, door::entry},
+    config::{ConsoleAccess, console_access::entry},
     console::router,
 };
 
@@ -52,7 +52,7 @@ impl Answer {
     }
 }
 
-/// Who asks.
+/// The visitor of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Who<'a> {
     pub(super) cookie: &'a str,
@@ -63,11 +63,11 @@ pub(super) struct Who<'a> {
 }
 
 impl World {
-    /// Behind this door.
-    pub(super) async fn behind(door: Door) -> Self {
+    /// With this access.
+    pub(super) async fn with_access(access: ConsoleAccess) -> Self {
         let database = TestDatabase::new().await;
         let ledger = Ledger::new(database.options(), Settings { connections: 4, ..Settings::default() });
-        let console = router(ledger.clone(), door, SECRET, Some("https://boards.example"));
+        let console = router(ledger.clone(), access, SECRET, Some("https://boards.example"));
         assert!(ledger.store().create_user(&UserId::new("ann"), &Default::default()).await.unwrap());
         Self { ledger, console, database }
     }
@@ -75,7 +75,7 @@ impl World {
     /// With the keys "olga's" (operator) and "ron's" (reader).
     pub(super) async fn with_keys() -> Self {
         let keys = [entry("olga", true, "olga's"), entry("ron", false, "ron's")];
-        Self::behind(Door::new(&keys, None, &[]).unwrap()).await
+        Self::with_access(ConsoleAccess::new(&keys, None, &[]).unwrap()).await
     }
 
     /// The cookie of the owner of `key`.

@@ -30,7 +30,7 @@ impl SpanExporter for Told {
 }
 
 #[test]
-fn what_finds_the_queue_full_is_dropped_and_every_span_is_counted_once() {
+fn spans_over_the_queue_limit_are_dropped_and_each_is_counted_once() {
     let (tell, told) = channel();
     let (counts, waiting) = (SpanCounts::new().unwrap(), Arc::new(AtomicUsize::new(0)));
     let counted = Counted {

@@ -16,13 +16,13 @@ fn set(words: &[&str]) -> TraceSettings {
 }
 
 #[test]
-fn nothing_is_traced_and_nothing_is_wrong_without_an_address() {
+fn tracing_is_off_without_an_address() {
     let unset = set(&["--otel-exporter-otlp-endpoint", " ", "--otel-traces-sampler-arg", "many"]);
     assert_eq!((unset.endpoint(), unset.problems()), (None, Vec::new()));
 }
 
 #[test]
-fn spans_are_posted_below_the_address() {
+fn trace_url_is_built_below_the_address() {
     for base in ["http://collector:4318", "http://collector:4318/"] {
         let set = set(&["--otel-exporter-otlp-endpoint", base]);
         assert_eq!(set.endpoint().as_deref(), Some("http://collector:4318/v1/traces"));
@@ -31,7 +31,7 @@ fn spans_are_posted_below_the_address() {
 }
 
 #[test]
-fn an_address_that_is_none_is_refused_without_being_repeated() {
+fn trace_address_that_is_invalid_is_refused_without_repeating_it() {
     for base in ["localhost:4318", "ftp://collector", "http://", "/v1/traces", "https://ann:secret@collector"]
     {
         let problems = set(&["--otel-exporter-otlp-endpoint", base]).problems();
@@ -41,7 +41,7 @@ fn an_address_that_is_none_is_refused_without_being_repeated() {
 }
 
 #[test]
-fn headers_are_pairs_with_decoded_values() {
+fn trace_headers_are_decoded_pairs() {
     let with = |headers| {
         set(&["--otel-exporter-otlp-endpoint", "http://c", "--otel-exporter-otlp-headers", headers])
     };
@@ -53,7 +53,7 @@ fn headers_are_pairs_with_decoded_values() {
 }
 
 #[test]
-fn a_share_is_a_number_from_0_to_1() {
+fn trace_sample_ratio_is_0_to_1() {
     let share = |share: &str| {
         let words = ["--otel-exporter-otlp-endpoint", "http://c", "--otel-traces-sampler", "traceidratio"];
         let share = format!("--otel-traces-sampler-arg={share}");

@@ -78,12 +78,12 @@ pub(crate) async fn admit(setup: &Setup, stored: &[crate::setup::Stored]) {
 
 /// Counts completions, and says when all are there.
 #[derive(Default)]
-pub(crate) struct Tally {
+pub(crate) struct RunCounter {
     done: AtomicUsize,
     all: CancellationToken,
 }
 
-impl RunObserver for Tally {
+impl RunObserver for RunCounter {
     fn observe(&self, _: &Claimed, event: RunEvent) {
         if matches!(event, RunEvent::RunEnded { .. }) && self.done.fetch_add(1, Ordering::AcqRel) + 1 == JOBS
         {
@@ -93,7 +93,7 @@ impl RunObserver for Tally {
 }
 
 pub(crate) async fn drain(setup: &Setup) {
-    let tally = Arc::new(Tally::default());
+    let tally = Arc::new(RunCounter::default());
     let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
     let running = tokio::spawn(worker(setup, tally.clone()).run(soft.clone(), hard.clone()));
     tokio::time::timeout(Duration::from_secs(120), tally.all.cancelled()).await.expect("every job is done");
@@ -115,13 +115,13 @@ pub(crate) fn worker_on(ledger: ledger::Ledger, settings: Settings) -> Worker {
     let sender = Sender::new(Guard::new(Vec::new())).unwrap();
     let metrics = Metrics::new(&Registry::new()).unwrap();
     let settings = Settings { finalization_concurrency: WIDTH, creation_concurrency: WIDTH, ..settings };
-    Worker::new(ledger, idle::engines(), sender, Arc::new(Nobody), metrics, settings)
+    Worker::new(ledger, idle::engines(), sender, Arc::new(NoBodies), metrics, settings)
 }
 
-/// There are no endpoints to tell.
-struct Nobody;
+/// Renders nothing: the bench has no endpoints.
+struct NoBodies;
 
-impl Render for Nobody {
+impl Render for NoBodies {
     fn body(
         &self,
         _: &ClaimedDelivery,

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     admission::{PGBENCH_SECONDS, pgbench_of},
-    drain::{Tally, worker},
+    drain::{RunCounter, worker},
     figures::{median, percentiles},
     http::Client,
     setup::{Setup, WIDTH, cpu_of, key_of},
@@ -82,13 +82,13 @@ async fn serve(setup: &Setup) -> (SocketAddr, String) {
 
 /// What as many clients as there are got of one path: how many a second, how long each waited, and the milliseconds of
 /// processor that one answer took here (its client included) and in the server.
-struct Heard {
+struct Measured {
     rate: f64,
     waits: Vec<f64>,
     cpu: (f64, f64),
 }
 
-async fn hear(setup: &Setup, address: SocketAddr, key: &str, path: &str, rows: Option<usize>) -> Heard {
+async fn measure(setup: &Setup, address: SocketAddr, key: &str, path: &str, rows: Option<usize>) -> Measured {
     let before = (cpu_of("self"), setup.server_cpu());
     let began = Instant::now();
     let clients = (0..WIDTH).map(|_| async {
@@ -109,29 +109,29 @@ async fn hear(setup: &Setup, address: SocketAddr, key: &str, path: &str, rows: O
     let answers = waits.len() as f64;
     let rate = answers / began.elapsed().as_secs_f64();
     let cpu = ((cpu_of("self") - before.0) / answers, (setup.server_cpu() - before.1) / answers);
-    Heard { rate, waits, cpu }
+    Measured { rate, waits, cpu }
 }
 
 async fn lists(setup: &Setup, address: SocketAddr, key: &str) {
     let pages = [(25, false), (100, false), (25, true), (100, true)];
-    let mut heard: Vec<Vec<Heard>> = pages.iter().map(|_| Vec::new()).collect();
+    let mut measured: Vec<Vec<Measured>> = pages.iter().map(|_| Vec::new()).collect();
     let (mut bare, mut floors) = (Vec::new(), [Vec::new(), Vec::new()]);
     for _ in 0..ROUNDS {
-        bare.push(hear(setup, address, key, "/livez", None).await);
+        bare.push(measure(setup, address, key, "/livez", None).await);
         for (floor, limit) in floors.iter_mut().zip([25, 100]) {
             let before = (cpu_of("self"), setup.server_cpu());
             let rate = pgbench_of(setup, &setup.url(), &statement(limit)).await;
             let asked = rate * PGBENCH_SECONDS;
             let cpu = ((cpu_of("self") - before.0) / asked, (setup.server_cpu() - before.1) / asked);
-            floor.push(Heard { rate, waits: Vec::new(), cpu });
+            floor.push(Measured { rate, waits: Vec::new(), cpu });
         }
-        for (page, (limit, with_transcript)) in heard.iter_mut().zip(pages) {
+        for (page, (limit, with_transcript)) in measured.iter_mut().zip(pages) {
             let path = format!("{LIST}?limit={limit}&include_transcript={with_transcript}");
-            page.push(hear(setup, address, key, &path, Some(limit)).await);
+            page.push(measure(setup, address, key, &path, Some(limit)).await);
         }
     }
-    let rate = |rounds: &[Heard]| median(rounds.iter().map(|round| round.rate).collect());
-    let cpu = |rounds: &[Heard]| {
+    let rate = |rounds: &[Measured]| median(rounds.iter().map(|round| round.rate).collect());
+    let cpu = |rounds: &[Measured]| {
         let ours = median(rounds.iter().map(|round| round.cpu.0).collect());
         let servers = median(rounds.iter().map(|round| round.cpu.1).collect());
         format!("{ours:.2} + {servers:.2}")
@@ -144,7 +144,7 @@ async fn lists(setup: &Setup, address: SocketAddr, key: &str) {
         "| | per second | p50 ms | p99 ms | to `/livez` | to pgbench, same statement | CPU ms per answer (ours + server) |"
     );
     println!("|---|---|---|---|---|---|---|");
-    let row = |name: &str, rounds: &[Heard], floor: Option<f64>| {
+    let row = |name: &str, rounds: &[Measured], floor: Option<f64>| {
         let (p50, p99) =
             percentiles(rounds.iter().flat_map(|round| round.waits.clone()).collect()).expect("answers");
         let rate = rate(rounds);
@@ -155,7 +155,7 @@ async fn lists(setup: &Setup, address: SocketAddr, key: &str) {
             cpu(rounds)
         );
     };
-    for (rounds, (limit, with_transcript)) in heard.iter().zip(pages) {
+    for (rounds, (limit, with_transcript)) in measured.iter().zip(pages) {
         let transcripts = if with_transcript { ", with transcripts" } else { "" };
         let floor = (!with_transcript).then(|| rate(&floors[usize::from(limit == 100)]));
         row(&format!("{limit} conversations{transcripts}"), rounds, floor);
@@ -180,9 +180,10 @@ async fn offsets(setup: &Setup, address: SocketAddr, key: &str) {
     println!("| 25 conversations after | per second | p50 ms | p99 ms |");
     println!("|---|---|---|---|");
     for offset in [0, 1_000, 10_000, 99_000] {
-        let heard = hear(setup, address, key, &format!("{LIST}?limit=25&offset={offset}"), Some(25)).await;
-        let (p50, p99) = percentiles(heard.waits).expect("answers");
-        println!("| {offset} | {:.0} | {p50:.1} | {p99:.1} |", heard.rate);
+        let measured =
+            measure(setup, address, key, &format!("{LIST}?limit=25&offset={offset}"), Some(25)).await;
+        let (p50, p99) = percentiles(measured.waits).expect("answers");
+        println!("| {offset} | {:.0} | {p50:.1} | {p99:.1} |", measured.rate);
     }
     println!();
 }
@@ -190,8 +191,9 @@ async fn offsets(setup: &Setup, address: SocketAddr, key: &str) {
 /// One client, one after the other; the worker runs beside, with an engine that costs nothing.
 async fn create(setup: &Setup, address: SocketAddr, key: &str) {
     let soft = CancellationToken::new();
-    let running =
-        tokio::spawn(worker(setup, Arc::new(Tally::default())).run(soft.clone(), CancellationToken::new()));
+    let running = tokio::spawn(
+        worker(setup, Arc::new(RunCounter::default())).run(soft.clone(), CancellationToken::new()),
+    );
     let segment = |number: usize| {
         json!({
             "text": "I need to call the dentist by Friday, and then we shall see.",

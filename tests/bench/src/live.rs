@@ -24,7 +24,7 @@ use crate::{
 use engine::SpeechEngine;
 use program::Program;
 use sound::Sound;
-use speaker::{Heard, Person, Socket, ms, open, speak};
+use speaker::{Person, Received, Socket, ms, open, speak};
 
 /// Silence that ends a conversation: longer than between two utterances.
 const SILENCE: Duration = Duration::from_secs(6);
@@ -193,9 +193,10 @@ impl Bench<'_> {
     }
 }
 
-fn latencies(name: &str, heard: &[Heard]) {
-    let all =
-        |of: fn(&Heard) -> &[f64]| heard.iter().flat_map(|one| of(one).iter().copied()).collect::<Vec<_>>();
+fn latencies(name: &str, heard: &[Received]) {
+    let all = |of: fn(&Received) -> &[f64]| {
+        heard.iter().flat_map(|one| of(one).iter().copied()).collect::<Vec<_>>()
+    };
     let (since_voice, beyond) = (all(|one| &one.since_voice), all(|one| &one.beyond_engine));
     let utterances = beyond.len();
     if let Some((p50, p99)) = percentiles(since_voice) {

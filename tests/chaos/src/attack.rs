@@ -1,5 +1,5 @@
-//! Clients that take what they can: unread answers, unfinished bodies, bodies of many values, silent connections; and what a
-//! healthy client notices of it. The real binary on a PostgreSQL of its own; all traffic stays on loopback addresses, in
+//! Attacks by clients (unread responses, unfinished bodies, bodies of many values, silent connections), and how much a healthy
+//! client is slowed down. The real binary on a PostgreSQL of its own; all traffic stays on loopback addresses, in
 //! bounded numbers and for seconds.
 
 mod clients;
@@ -165,7 +165,7 @@ async fn peak(pid: u32, stop: CancellationToken) -> u64 {
     most
 }
 
-/// The default ones, the request rate included.
+/// The default settings, including the request rate.
 pub(crate) fn settings() -> Vec<(String, String)> {
     let all = [
         ("LISTEN_ADDR", "127.0.0.1:0"),

@@ -13,7 +13,7 @@ use axum::routing::post;
 use crate::queue::PATH;
 use crate::world::World;
 
-/// What of an answer goes back to the queue, and what of a delivery goes on.
+/// The headers that are passed on in both directions.
 const PASSED: [HeaderName; 4] =
     [header::AUTHORIZATION, header::CONTENT_TYPE, header::RETRY_AFTER, header::USER_AGENT];
 
@@ -26,12 +26,12 @@ pub(crate) fn balance(world: &Arc<World>) {
 }
 
 async fn forward(State(world): State<Arc<World>>, headers: HeaderMap, body: Bytes) -> Response {
-    let doors = world.fleet.doors();
+    let addresses = world.fleet.addresses();
     let turn = world.queue.as_ref().map_or(0, |queue| queue.delivered.fetch_add(1, Ordering::Relaxed));
-    let Some(door) = doors.get(turn % doors.len().max(1)) else {
+    let Some(address) = addresses.get(turn % addresses.len().max(1)) else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
-    match world.client.forward(&format!("{}{PATH}", door.api), only_passed(&headers), body).await {
+    match world.client.forward(&format!("{}{PATH}", address.api), only_passed(&headers), body).await {
         Some((status, headers, body)) => (status, only_passed(&headers), body).into_response(),
         None => StatusCode::BAD_GATEWAY.into_response(),
     }

@@ -1,16 +1,16 @@
-//! The checker: rules over the kit's logs, the history and the tables. Each is a query that answers the rows which
-//! break it, in words.
+//! The checker: rules over the kit's logs, the history and the tables. Each rule is a query that returns the rows which violate
+//! it, as text.
 
 mod answers;
+mod appends;
 mod bulks;
 mod effects;
 mod history;
+mod idempotency;
 mod keys;
 mod live;
-mod named;
 mod pushes;
 mod tables;
-mod words;
 
 use sqlx::PgPool;
 use sqlx::postgres::PgPool as Pool;
@@ -18,13 +18,13 @@ use sqlx::postgres::PgPool as Pool;
 use crate::journal::Journal;
 use crate::world::World;
 
-/// A rule, and the query that finds what breaks it (a column of text).
+/// A rule, and the query that finds its violations (one column of text).
 pub(crate) type Rule = (&'static str, &'static str);
 
 /// How many offending rows of one rule are shown.
 const SHOWN: usize = 8;
 
-/// Every rule that is broken, with offending rows.
+/// Every violated rule, with offending rows.
 pub(crate) async fn all(pool: &PgPool) -> Vec<(&'static str, String)> {
     let mut broken = Vec::new();
     for (rule, query) in rules() {
@@ -45,7 +45,7 @@ pub(crate) fn count() -> usize {
 }
 
 fn rules() -> impl Iterator<Item = Rule> {
-    let made = [named::RULES, words::RULES, pushes::RULES, bulks::RULES, live::RULES];
+    let made = [idempotency::RULES, appends::RULES, pushes::RULES, bulks::RULES, live::RULES];
     [history::RULES, answers::RULES, effects::RULES, keys::RULES, tables::RULES]
         .into_iter()
         .chain(made)
@@ -53,7 +53,7 @@ fn rules() -> impl Iterator<Item = Rule> {
         .copied()
 }
 
-/// Brings the kit's own log into its tables, so that rules can join it with the others.
+/// Writes the kit's own log into its tables, so that rules can join it with the others.
 pub(crate) async fn write_down(world: &World) {
     let (pool, journal) = (&world.pool, &world.journal);
     write_answers(pool, journal, world.origin).await;

@@ -1,4 +1,4 @@
-//! A client, as anybody would write one.
+//! A plain HTTP client.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl Client {
         self.ask_with(method, url, key, [None, None], body).await
     }
 
-    /// The same with a person's own key for the model server, and with a name of the request.
+    /// The same with the user's own model key and an `Idempotency-Key`.
     pub(crate) async fn ask_with(
         &self,
         method: Method,
@@ -76,7 +76,7 @@ impl Client {
         Some((status, headers, sent.bytes().await.ok()?))
     }
 
-    /// A page that asks for no key.
+    /// A page that needs no key.
     pub(crate) async fn page(&self, url: &str) -> Option<String> {
         self.0.get(url).send().await.ok()?.text().await.ok()
     }
@@ -97,7 +97,7 @@ pub(crate) fn segments(number: i64) -> Value {
     json!({ "transcript_segments": segments, "defer_processing": true, "client_session_id": format!("s-{number}") })
 }
 
-/// The same as text, or noise that is not worth keeping.
+/// The same as text, or noise that the judge discards.
 pub(crate) fn text(number: i64, noise: bool) -> Value {
     match noise {
         true => json!({ "text": "um uh hmm testing testing microphone test" }),

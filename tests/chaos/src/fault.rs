@@ -1,4 +1,4 @@
-//! What is broken, and how it is mended.
+//! Faults: how each is injected and lifted.
 
 mod clients;
 mod database;
@@ -20,7 +20,7 @@ use crate::world::World;
 /// The faults of a plan.
 ///
 /// # Panics
-/// When a name is not one of a fault.
+/// When a name is unknown.
 pub(crate) fn of(plan: &Plan) -> Vec<Fault> {
     let known: Vec<&str> = Fault::ALL.iter().map(|fault| fault.name()).collect();
     for name in &plan.only {
@@ -97,7 +97,7 @@ impl Fault {
         Self::TokensRotated,
     ];
 
-    /// What it is called.
+    /// Its name.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Kill => "sigkill",
@@ -146,7 +146,7 @@ impl Fault {
     }
 }
 
-/// Breaks something, waits, mends it, and says what was done.
+/// Injects a fault, waits, lifts it, and records it in the journal.
 pub(crate) async fn inject(fault: Fault, world: &World, chance: &mut StdRng) -> Broken {
     let began = world.journal.now();
     let hold = Duration::from_millis(chance.random_range(1_500..5_000));

@@ -22,8 +22,8 @@ const SKEWS_WITH_TOKENS: [i64; 3] = [0, 7 * 60, -40];
 #[derive(Debug)]
 pub(crate) struct Fleet {
     slots: Vec<Mutex<Slot>>,
-    /// Who can be asked, by slot.
-    doors: RwLock<Vec<Option<Door>>>,
+    /// The addresses of the processes that serve, by slot.
+    addresses: RwLock<Vec<Option<ProcessAddress>>>,
     skews: [i64; 3],
     settings: Vec<(String, String)>,
     postgres: Arc<Postgres>,
@@ -37,9 +37,9 @@ struct Slot {
     lives: u32,
 }
 
-/// Where a process answers.
+/// The addresses of a process.
 #[derive(Clone, Debug)]
-pub(crate) struct Door {
+pub(crate) struct ProcessAddress {
     pub(crate) name: String,
     pub(crate) api: String,
     pub(crate) admin: String,
@@ -57,7 +57,7 @@ impl Fleet {
         std::fs::create_dir_all(&logs).expect("a directory for logs can be made");
         let fleet = Self {
             slots: (0..number).map(|_| Mutex::default()).collect(),
-            doors: RwLock::new(vec![None; number]),
+            addresses: RwLock::new(vec![None; number]),
             skews: match plan.dispatch {
                 Dispatch::Postgres => SKEWS,
                 Dispatch::CloudTasks => SKEWS_WITH_TOKENS,
@@ -83,9 +83,9 @@ impl Fleet {
         &self.logs
     }
 
-    /// Those that can be asked.
-    pub(crate) fn doors(&self) -> Vec<Door> {
-        self.doors.read().iter().flatten().cloned().collect()
+    /// The processes that serve.
+    pub(crate) fn addresses(&self) -> Vec<ProcessAddress> {
+        self.addresses.read().iter().flatten().cloned().collect()
     }
 
     /// Starts a process in an empty slot.
@@ -101,8 +101,8 @@ impl Fleet {
         let process =
             Process::serve(&name, &self.postgres.url(&name), &self.settings, skew, None, &log).await;
         self.journal.ran.note(Ran { name: name.clone(), pid: process.pid });
-        let door = Door { name, api: process.api.clone(), admin: process.admin.clone() };
-        self.open(slot, Some(door));
+        let address = ProcessAddress { name, api: process.api.clone(), admin: process.admin.clone() };
+        self.open(slot, Some(address));
         held.process = Some(process);
     }
 
@@ -114,7 +114,7 @@ impl Fleet {
         Some(process.pid)
     }
 
-    /// Asks a process to stop, and insists after `patience`. One that does not heed the second signal is a breach.
+    /// Sends SIGTERM, and again after `patience`. A process that survives the second signal is a breach.
     pub(crate) async fn stop(&self, slot: usize, patience: Duration) -> Option<u32> {
         let mut process = self.take(slot).await?;
         process.signal(Signal::TERM);
@@ -155,7 +155,7 @@ impl Fleet {
         held.process.take()
     }
 
-    fn open(&self, slot: usize, door: Option<Door>) {
-        self.doors.write()[slot] = door;
+    fn open(&self, slot: usize, address: Option<ProcessAddress>) {
+        self.addresses.write()[slot] = address;
     }
 }

@@ -1,9 +1,9 @@
-//! What the kit saw with its own eyes: answers, posts, calls and faults, each with the kit's own time.
+//! The kit's own record of answers, posts, calls and faults, each with the kit's own time.
 
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
-/// An answer that a client got, or did not.
+/// The outcome of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     /// Seconds of the run at which the request was sent, and was answered.
@@ -35,7 +35,7 @@ pub(crate) struct Post {
     pub(crate) status: i32,
 }
 
-/// An answer to a request that was asked under a name (`Idempotency-Key`).
+/// The answer to a request with an `Idempotency-Key`.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub(crate) at: f64,
@@ -53,7 +53,7 @@ pub(crate) struct Named {
     pub(crate) process: String,
 }
 
-/// Words that were appended, or may have been.
+/// An append, whether acknowledged or not.
 #[derive(Clone, Debug)]
 pub(crate) struct Added {
     pub(crate) user: String,
@@ -64,7 +64,7 @@ pub(crate) struct Added {
     pub(crate) status: i32,
 }
 
-/// A line that was said into a live socket.
+/// A line sent through a live socket.
 #[derive(Clone, Debug)]
 pub(crate) struct Spoken {
     pub(crate) user: String,
@@ -85,7 +85,7 @@ pub(crate) struct Pushed {
     pub(crate) endpoint: String,
     pub(crate) delivery: String,
     pub(crate) item: String,
-    /// The date that it tells of.
+    /// The due date in it.
     pub(crate) due_at: String,
     /// What the receiver answered.
     pub(crate) status: i32,
@@ -111,7 +111,7 @@ pub(crate) struct Said {
     pub(crate) number: i64,
     pub(crate) user: String,
     pub(crate) conversation: String,
-    /// Whether a judge must throw it away.
+    /// Whether the judge must discard it.
     pub(crate) noise: bool,
 }
 

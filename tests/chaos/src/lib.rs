@@ -2,8 +2,8 @@
 //! trusts no part of the service.
 //!
 //! Nothing of the service is linked in. The history of every job comes from triggers that only this kit installs; what
-//! clients were answered, what receivers got and what the model was asked is written down by the kit itself. The
-//! rules in `check` read these and the tables, and a run with one offending row has failed.
+//! clients, receivers and the model got is recorded by the kit itself. The rules in `check` read these records and the
+//! tables, and a run with one offending row has failed.
 #![allow(
     clippy::panic,
     clippy::expect_used,

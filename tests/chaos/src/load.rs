@@ -1,9 +1,9 @@
-//! Steady mixed load: what clients do while things break.
+//! Steady mixed load of clients during the faults.
 
-mod dues;
-mod named;
+mod appends;
+mod due_dates;
+mod idempotent;
 pub(crate) mod speech;
-mod words;
 pub(crate) mod writes;
 
 use std::sync::Arc;
@@ -28,10 +28,10 @@ fn next_number() -> i64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// How often a client repeats what was not answered, before it gives up.
+/// How often a client repeats an unanswered request before it gives up.
 const TRIES: u32 = 60;
 
-/// A client with a person's key, until the run is over.
+/// A client of one user, until the run is over.
 pub(crate) async fn live(world: Arc<World>, index: usize, stop: CancellationToken) {
     let chance = StdRng::seed_from_u64(world.plan.seed.wrapping_mul(1_000).wrapping_add(index as u64));
     let person = world.people[index].clone();
@@ -42,7 +42,7 @@ pub(crate) async fn live(world: Arc<World>, index: usize, stop: CancellationToke
         let rest = Duration::from_millis(life.chance.random_range(60..350));
         let _woken = tokio::time::timeout(rest, stop.cancelled()).await;
     }
-    life.ask_what_is_open().await;
+    life.repeat_unanswered().await;
     life.again("reprocess").await;
 }
 
@@ -54,9 +54,9 @@ struct Life {
     mine: Vec<(i64, String)>,
     /// Her action items' ids.
     items: Vec<String>,
-    /// What she asked under a name, and may ask again.
-    named: Vec<named::Request>,
-    /// How many words of their own she appended.
+    /// Requests with an idempotency key that may be repeated.
+    named: Vec<idempotent::Request>,
+    /// How many appends were sent; each has a word of its own.
     words: u32,
 }
 
@@ -65,7 +65,7 @@ impl Life {
         match self.chance.random_range(0..100) {
             0..44 => self.talk_and_finalize().await,
             44..52 => self.create_at_once().await,
-            52..60 => self.create_under_name().await,
+            52..60 => self.create_with_idempotency_key().await,
             60..66 => self.ask_again().await,
             66..76 => self.remind().await,
             76..82 => self.again("delete").await,
@@ -107,7 +107,7 @@ impl Life {
         self.make("", "create", number, &client::text(number, noise), noise).await;
     }
 
-    /// Something with one of the older conversations.
+    /// Finalizes, reprocesses, changes or deletes an older conversation.
     async fn again(&mut self, what: &str) {
         if self.mine.is_empty() {
             return;
@@ -194,7 +194,7 @@ impl Life {
         }
     }
 
-    /// Asks whichever process is there, under `name` if there is one, and repeats on 5xx and silence. The last answer
+    /// Asks any running process, with `name` as the idempotency key if given, and repeats on 5xx and silence. The last answer
     /// counts.
     async fn until_answered(
         &mut self,
@@ -206,23 +206,23 @@ impl Life {
     ) -> Option<(f64, i32, Value, String)> {
         let mut last = None;
         for _ in 0..tries {
-            let doors = self.world.fleet.doors();
-            if doors.is_empty() {
+            let addresses = self.world.fleet.addresses();
+            if addresses.is_empty() {
                 sleep(Duration::from_millis(100)).await;
                 continue;
             }
-            let door = &doors[self.chance.random_range(0..doors.len())];
+            let address = &addresses[self.chance.random_range(0..addresses.len())];
             let sent = self.world.journal.now();
-            let url = format!("{}{path}", door.api);
+            let url = format!("{}{path}", address.api);
             let own = self.model_key();
             let client = &self.world.client;
             let (status, told) =
                 client.ask_with(method.clone(), &url, &self.person.key, [own.as_deref(), name], body).await;
             if status == 500 {
-                self.world.journal.breaches.note(format!("{} answered 500 to {method} {path}", door.name));
+                self.world.journal.breaches.note(format!("{} answered 500 to {method} {path}", address.name));
             }
             let answered = status != 0 && status < 500;
-            last = Some((sent, status, told, door.name.clone()));
+            last = Some((sent, status, told, address.name.clone()));
             if answered {
                 break;
             }
@@ -231,8 +231,8 @@ impl Life {
         last
     }
 
-    /// What she brings to a request: her own key mostly, none now and then, and sometimes one that is not good any
-    /// more. People without own keys bring nothing.
+    /// The model key of a request: mostly her own, sometimes none, sometimes a revoked one. Users without own keys send
+    /// none.
     fn model_key(&mut self) -> Option<String> {
         let own = self.person.model_key.clone()?;
         match self.chance.random_range(0..10) {

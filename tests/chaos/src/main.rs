@@ -1,5 +1,5 @@
-//! `cargo run -p chaos -- --minutes N --seed S`: breaks things under load and says what came of it. Exits with 1
-//! when anything was not as promised.
+//! `cargo run -p chaos -- --minutes N --seed S`: injects faults under load and reports the result. Exits with 1
+//! when a rule was violated.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

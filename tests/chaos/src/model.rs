@@ -1,4 +1,4 @@
-//! A model server that answers well, slowly, not at all, or with lies; and remembers what it was asked.
+//! A model server that answers well, slowly, not at all, or wrongly, and records its calls.
 
 use std::collections::HashMap;
 use std::sync::Arc;

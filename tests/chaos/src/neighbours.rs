@@ -1,4 +1,4 @@
-//! Neighbours: what a quiet user notices while another one does its worst, beside the same without. The real binary with its
+//! Noisy neighbours: latencies of a quiet user while another user overloads the service, compared with those without. The real binary with its
 //! default settings on a durable PostgreSQL of its own; everything stays on loopback, and takes a bounded time.
 
 mod quiet;

@@ -1,5 +1,4 @@
-//! An operator: replays dead letters, one by one and all at once, changes their mind about those, and marks a person in the
-//! middle.
+//! An operator: replays dead letters one by one and in bulk, pauses and cancels bulk replays, and marks a user during the run.
 
 use std::sync::Arc;
 use std::time::Duration;

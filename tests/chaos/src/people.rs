@@ -1,4 +1,4 @@
-//! Who takes part: made by the commands, as an operator would.
+//! The users of a run, created with the commands.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use crate::model::OWN_KEY;
 use crate::program;
 use crate::receiver::Receivers;
 
-/// What every endpoint wants to hear.
+/// The events of every endpoint.
 const EVENTS: [&str; 4] =
     ["conversation.completed", "conversation.failed", "action_item.created", "memory.created"];
 
-/// A person with a key.
+/// A user with a key.
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
     pub(crate) id: String,
     pub(crate) key: String,
-    /// Her own key for the model server, where she brings one.
+    /// Her own key for the model server, if she sends one.
     pub(crate) model_key: Option<String>,
 }
 
-/// People who bring keys of their own, and sometimes forget to.
+/// Users who send keys of their own, and sometimes forget to.
 const KEYED: [&str; 2] = ["keyed0", "keyed1"];
 
 /// `clients` people, one who requires a key and never brings one, two who bring theirs, and one who is marked in the middle of the run.

@@ -1,4 +1,4 @@
-//! What a run is asked to do.
+//! The plan of a run.
 
 use std::path::PathBuf;
 use std::time::Duration;

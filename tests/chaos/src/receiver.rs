@@ -19,7 +19,7 @@ use tokio::sync::watch;
 
 use crate::journal::{Journal, Post, Pushed};
 
-/// Longer than anybody waits for a receiver.
+/// Longer than any sender waits for a receiver.
 const HANGING: Duration = Duration::from_secs(20);
 
 /// How the receivers behave. Those below `/gone` answer 410 whatever the test says.

@@ -1,4 +1,4 @@
-//! How long it took until things went on: per kind of fault, from the kit's log and the history.
+//! Recovery times per kind of fault, from the kit's log and the history.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is said of a run.
+//! The report of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::client::Client;
 use crate::fault::{self, Fault};
-use crate::fleet::{Door, Fleet};
+use crate::fleet::{Fleet, ProcessAddress};
 use crate::journal::Journal;
 use crate::model::{self, Model};
 use crate::people;
@@ -21,7 +21,7 @@ use crate::report::Report;
 use crate::world::World;
 use crate::{balance, check, load, operator, program, recovery, settle};
 
-/// Makes a world, breaks things in it for as long as the plan says, lets it settle, and checks.
+/// Sets up a run, injects faults for as long as the plan says, waits until it settles, and checks the rules.
 ///
 /// # Panics
 /// When the kit itself cannot work: no PostgreSQL, no program.
@@ -141,13 +141,13 @@ fn settings(plan: &Plan, model: &Model, queue: Option<&TaskQueue>) -> Vec<(Strin
 
 /// A steady endpoint and a subscription to pushes for every user; they misbehave when the fault says so.
 async fn make_endpoints(world: &World) {
-    let doors = world.fleet.doors();
-    let door: &Door = doors.first().expect("a process is there");
+    let addresses = world.fleet.addresses();
+    let address: &ProcessAddress = addresses.first().expect("a process is there");
     for person in &world.people {
         let place = format!("hook/{}", person.id);
-        let made = people::endpoint(&world.client, &door.api, person, &world.receivers, &place).await;
+        let made = people::endpoint(&world.client, &address.api, person, &world.receivers, &place).await;
         let id = made.expect("an endpoint can be made before anything is broken");
-        let pushes = people::subscribe(&world.client, &door.api, person, &world.receivers).await;
+        let pushes = people::subscribe(&world.client, &address.api, person, &world.receivers).await;
         let pushes = pushes.expect("a subscription can be made before anything is broken");
         for (note, id) in [
             ("insert into chaos.endpoints values ($1, $2)", &id),

@@ -1,4 +1,4 @@
-//! The end of a run: nothing is broken any more, and everything must come to rest.
+//! The end of a run: no faults any more, and every job must reach a terminal state.
 
 use std::time::Duration;
 
@@ -65,27 +65,27 @@ async fn finalize_dead(world: &World) {
         let Some(person) = world.people.iter().chain(&world.speakers).find(|person| person.id == user) else {
             continue;
         };
-        let Some(door) = world.fleet.doors().into_iter().next() else { return };
+        let Some(address) = world.fleet.addresses().into_iter().next() else { return };
         // A completed conversation is finalized already: its dead letter is of a reprocess.
         let verb = if stays { "reprocess" } else { "finalize" };
-        let url = format!("{}/v1/conversations/{conversation}/{verb}", door.api);
+        let url = format!("{}/v1/conversations/{conversation}/{verb}", address.api);
         let extra = [person.model_key.as_deref(), None];
         world.client.ask_with(Method::POST, &url, &person.key, extra, None).await;
     }
 }
 
-/// Where a person's words, a key or a provider's text came into a log, a metric, or a table that is not meant for
-/// them. Every conversation of the run has `zq` and a number in its words.
+/// Leaks of users' words, keys or provider texts into a log, a metric, or a table that is not meant for them. Every
+/// conversation of the run has `zq` and a number in its words.
 pub(crate) async fn leaks(world: &World) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(world.fleet.logs()).into_iter().flatten().flatten() {
         let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
         found.extend(canary_in(world, &text).map(|canary| format!("{canary} in {}", entry.path().display())));
     }
-    for door in world.fleet.doors() {
-        let text = world.client.page(&format!("{}/metrics", door.admin)).await.unwrap_or_default();
+    for address in world.fleet.addresses() {
+        let text = world.client.page(&format!("{}/metrics", address.admin)).await.unwrap_or_default();
         found.extend(
-            canary_in(world, &text).map(|canary| format!("{canary} in the metrics of {}", door.name)),
+            canary_in(world, &text).map(|canary| format!("{canary} in the metrics of {}", address.name)),
         );
     }
     for table in [

@@ -1,4 +1,4 @@
-//! What a run consists of.
+//! Everything that a run uses.
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chaos::Plan;
 
 #[tokio::test]
-async fn nothing_is_lost_and_nothing_comes_twice_while_things_break() {
+async fn chaos_run_loses_and_doubles_nothing() {
     let seed = std::env::var("CHAOS_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
     let plan = Plan { max_attempts: 1, ..Plan::new(Duration::from_secs(25), seed) };
 

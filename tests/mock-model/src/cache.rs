@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_long_beginnings_are_held_and_in_steps() {
+    fn mock_model_caches_long_prefixes_in_steps() {
         let mut cache = Cache::default();
         let shared = "x".repeat(4 * 1_200);
         assert_eq!(cache.held(&shared), 0);

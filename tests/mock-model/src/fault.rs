@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_happens_as_often_as_asked_and_to_whom_it_is_meant_for() {
+    fn mock_model_fault_applies_to_its_count_and_target() {
         let mut faults = Faults::default();
         faults.add([Fault { times: 2, ..Fault::once(Kind::Hang).of("embed") }, Fault::once(Kind::Drop)]);
         let mut take = |stage: &str| faults.take(&[stage.to_owned()]);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_told_in_json() {
+    fn mock_model_fault_parses_from_json() {
         let told = r#"{"kind": "rate_limited", "retry_after": 7, "stage": "embed"}"#;
         let fault: Option<Fault> = serde_json::from_str(told).ok();
         let expected = Fault::once(Kind::RateLimited { retry_after: Some(7) }).of("embed");

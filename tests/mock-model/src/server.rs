@@ -169,19 +169,19 @@ fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/v1/chat/completions", post(chat))
         .route("/v1/embeddings", post(embeddings))
-        .route("/mock/calls", get(told_calls))
-        .route("/mock/counts", get(told_counts))
+        .route("/mock/calls", get(calls_route))
+        .route("/mock/counts", get(counts_route))
         .route("/mock/faults", post(add_faults).delete(clear_faults))
         .route("/mock/turns", post(add_turns))
         .route("/mock", delete(forget))
         .with_state(shared)
 }
 
-async fn told_calls(State(shared): World) -> Json<Vec<Call>> {
+async fn calls_route(State(shared): World) -> Json<Vec<Call>> {
     Json(shared.inside().calls.clone())
 }
 
-async fn told_counts(State(shared): World) -> Json<BTreeMap<String, Counts>> {
+async fn counts_route(State(shared): World) -> Json<BTreeMap<String, Counts>> {
     Json(counts(&shared.inside().calls))
 }
 

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tone_is_heard_as_what_it_is() {
+    fn tone_is_recognized() {
         for expected in [200, 250, 300, 370, 440] {
             assert_eq!(hertz(&tone(expected, 0.5)), Some(expected));
             assert_eq!(hertz(&[silence(0.2), tone(expected, 0.5), silence(0.1)].concat()), Some(expected));

@@ -55,7 +55,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// One that happens until the emulator is told otherwise.
+    /// A fault that applies until another command changes it.
     pub fn always(kind: Kind) -> Self {
         Self { kind, times: None }
     }

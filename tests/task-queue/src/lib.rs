@@ -2,7 +2,7 @@
 //! same name is refused), looking at it, and delivering it with an identity token: as many at once as the queue allows, again after
 //! a failure, and not for ever. It also publishes the keys that verify its tokens, and misbehaves on command.
 //!
-//! In a test it is an [`Emulator`] of the test's own; from a shell it is `cargo run -p task-queue`, which is told what to do over
+//! A test starts an [`Emulator`] of its own; from a shell, `cargo run -p task-queue` starts one that is controlled over
 //! HTTP under `/emulator`.
 
 mod api;

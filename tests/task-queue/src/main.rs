@@ -6,7 +6,7 @@ use clap::Parser;
 use task_queue::{Emulator, INVOKER, Options, QUEUE};
 use tokio::net::TcpListener;
 
-/// An emulator of Cloud Tasks. Told what to do under `/emulator`.
+/// An emulator of Cloud Tasks, controlled under `/emulator`.
 #[derive(Parser)]
 struct Arguments {
     /// Where it listens, on this machine.

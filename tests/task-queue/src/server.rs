@@ -1,4 +1,4 @@
-//! The server: the service's routes, the keys, and the routes under `/emulator` by which it is told and asked.
+//! The server: the service's routes, the keys, and the routes under `/emulator` that control and inspect it.
 
 use std::{net::SocketAddr, sync::Arc};
 

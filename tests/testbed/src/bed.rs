@@ -1,4 +1,4 @@
-//! What the tests of one process share: a runtime, the server, a few connections.
+//! Shared by the tests of one process: a runtime, the server, a few connections.
 
 use std::str::FromStr;
 use std::sync::LazyLock;

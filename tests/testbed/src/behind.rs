@@ -1,8 +1,8 @@
-//! What a test asks its database itself, past what it tests.
+//! Direct access of a test to its database.
 
 use sqlx::{FromRow, PgPool, postgres::PgRow};
 
-/// A test's own way into its database.
+/// Runs statements and queries of the test in its database.
 #[derive(Debug)]
 pub struct Behind {
     /// For what the rest of this cannot say.

@@ -18,13 +18,13 @@
 )]
 
 mod app_server;
-mod at_once;
 mod bed;
 mod behind;
+mod blocked_connection;
+mod concurrently;
 mod directory;
 mod leftovers;
 mod template;
-mod wall;
 
 use std::{future::Future, time::Duration};
 
@@ -32,11 +32,11 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
 
 pub use app_server::{AppServer, Received, tool};
-pub use at_once::{at_once, both_at_once};
 use bed::Bed;
 pub use behind::Behind;
+pub use blocked_connection::Wall;
+pub use concurrently::{at_once, both_at_once};
 pub use directory::empty_directory;
-pub use wall::Wall;
 
 /// How long anybody waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -230,7 +230,7 @@ impl Drop for TestDatabase {
         bed::runtime().spawn(async move {
             // A failure only leaves work for the next process's start.
             let _left_for_later = sqlx::raw_sql(AssertSqlSafe(statement)).execute(&bed.admin).await;
-            let _nobody_waits = done.send(());
+            let _receiver_gone = done.send(());
         });
         // The process may end right after this, and would take the statement with it.
         let _until_dropped = wait.recv_timeout(Duration::from_secs(10));

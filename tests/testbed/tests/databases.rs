@@ -12,21 +12,21 @@ async fn tables(database: &TestDatabase) -> i64 {
 }
 
 #[tokio::test]
-async fn a_new_database_has_the_schema_and_an_empty_one_has_none() {
+async fn new_database_has_the_schema_and_an_empty_one_has_none() {
     let (migrated, empty) = (TestDatabase::new().await, TestDatabase::empty().await);
     assert!(tables(&migrated).await > 0);
     assert_eq!(tables(&empty).await, 0);
 }
 
 #[tokio::test]
-async fn databases_do_not_see_each_other() {
+async fn databases_are_isolated() {
     let (one, two) = (TestDatabase::empty().await, TestDatabase::empty().await);
     sqlx::raw_sql("CREATE TABLE only_here ()").execute(&one.pool(1).await).await.unwrap();
     assert_eq!((tables(&one).await, tables(&two).await), (1, 0));
 }
 
 #[tokio::test]
-async fn the_url_leads_to_the_same_database_as_the_options() {
+async fn database_url_and_options_name_the_same_database() {
     let database = TestDatabase::empty().await;
     let pool = sqlx::PgPool::connect(&database.url()).await.unwrap();
     let name: String = sqlx::query_scalar("SELECT current_database()").fetch_one(&pool).await.unwrap();
@@ -34,7 +34,7 @@ async fn the_url_leads_to_the_same_database_as_the_options() {
 }
 
 #[tokio::test]
-async fn sixteen_tests_at_once_have_sixteen_databases() {
+async fn sixteen_concurrent_tests_get_sixteen_databases() {
     let many: Vec<_> = (0..16).map(|_| tokio::spawn(TestDatabase::new())).collect();
     let mut names = std::collections::BTreeSet::new();
     for one in many {
@@ -44,7 +44,7 @@ async fn sixteen_tests_at_once_have_sixteen_databases() {
 }
 
 #[tokio::test]
-async fn a_dropped_database_is_gone_even_with_a_pool_still_open() {
+async fn database_is_dropped_with_an_open_pool() {
     let (stays, goes) = (TestDatabase::empty().await, TestDatabase::empty().await);
     let (name, _still_open) = (goes.name().to_owned(), goes.pool(2).await);
     drop(goes);
@@ -52,7 +52,7 @@ async fn a_dropped_database_is_gone_even_with_a_pool_still_open() {
 }
 
 #[tokio::test]
-async fn a_database_of_a_killed_process_goes_when_the_next_process_starts() {
+async fn database_of_a_killed_process_is_dropped_by_the_next() {
     // A name with a number that no process can have, and so without an owner.
     let (stays, left) = (TestDatabase::empty().await, format!("t_2{:09}_1", std::process::id()));
     let pool = stays.pool(1).await;
@@ -73,6 +73,6 @@ async fn exists(pool: &PgPool, name: &str) -> bool {
 fn another_process() {
     let program = std::env::current_exe().unwrap();
     let mut command = std::process::Command::new(program);
-    let ended = command.args(["--exact", "databases_do_not_see_each_other"]).output().unwrap();
+    let ended = command.args(["--exact", "databases_are_isolated"]).output().unwrap();
     assert!(ended.status.success());
 }

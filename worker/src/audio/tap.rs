@@ -1,4 +1,4 @@
-//! The audio of one session on its way to a receiver: gathered here, sent by a task of its own.
+//! The audio of one session for a receiver: gathered here, sent by a task of its own.
 
 use std::collections::VecDeque;
 use std::future::Future;

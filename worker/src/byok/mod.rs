@@ -154,37 +154,37 @@ mod tests {
         assert_eq!(runs.registry.shared.metrics.keyed("waiting").get(), 1);
     }
 
-    async fn until_nobody_waits(runs: &ByokRuns) {
+    async fn until_queue_is_empty(runs: &ByokRuns) {
         while runs.registry.shared.metrics.keyed("waiting").get() > 0 {
             tokio::time::sleep(Duration::from_secs(30)).await;
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn keys_that_find_no_slot_are_forgotten_within_the_hour() {
+    async fn keys_without_a_slot_are_forgotten_within_an_hour() {
         let (runs, _slots) = full();
         let began = Instant::now();
         bring(&runs).await;
-        until_nobody_waits(&runs).await;
+        until_queue_is_empty(&runs).await;
         assert!(began.elapsed() <= permit::KEYS_LIVE);
         assert!(runs.registry.permits.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn newer_keys_wait_for_a_slot_through_an_hour_of_their_own() {
+    async fn newer_keys_wait_for_a_slot_for_their_own_hour() {
         let (runs, _slots) = full();
         bring(&runs).await;
         tokio::time::sleep(permit::KEYS_LIVE / 2).await;
         let began = Instant::now();
         bring(&runs).await;
-        until_nobody_waits(&runs).await;
+        until_queue_is_empty(&runs).await;
         let waited = began.elapsed();
         assert!(permit::KEYS_LIVE / 2 < waited && waited <= permit::KEYS_LIVE, "{waited:?}");
         assert!(runs.registry.permits.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_process_that_stops_waits_for_whoever_was_given_a_place() {
+    async fn shutdown_waits_for_granted_byok_slots() {
         let (runs, slots) = full();
         let soft = CancellationToken::new();
         let running = tokio::spawn(runs.run(soft.clone(), CancellationToken::new()));

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn newer_keys_reach_the_holder_and_keep_the_ticket_from_being_given_back() {
+    async fn newer_keys_reach_the_holder_and_keep_its_permit() {
         let (permits, job) = (Permits::default(), JobId::derive("u", "c", 1));
         let permit = permits.issue_or_renew(&job, key("old")).unwrap();
         let old = permit.keys();
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_ticket_that_was_issued_anew_is_not_given_back_by_its_old_holder() {
+    async fn permit_issued_again_is_not_released_by_its_old_holder() {
         let (permits, job) = (Permits::default(), JobId::derive("u", "c", 1));
         let old = permits.issue(&job, key("old"));
         let _new = permits.issue(&job, key("new"));

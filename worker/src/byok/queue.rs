@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_room_refuses_newcomers_when_it_is_full_and_never_those_who_come_back() {
+    fn full_queue_refuses_new_keys_and_readmits_returning_ones() {
         let shown = IntGauge::new("waiting", "help").unwrap();
         let queue = Queue::new(shown.clone());
         let one = queue.enter_below(2).unwrap();

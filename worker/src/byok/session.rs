@@ -128,7 +128,7 @@ impl Registry {
         if let Some(claimed) = lease {
             return self.run(claimed, slot, keys).await;
         }
-        // Asked once: while the database is away, the slot is for jobs of other shards.
+        // Claims once: while the database is unavailable, the slot is free for jobs of other shards.
         match self.shared.ledger.db().in_time(self.shared.ledger.claim_with_keys(job, &self.worker)).await {
             Ok(NamedClaim::Granted { claimed, retry }) => {
                 self.shared.metrics.count_transition(retry, false);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_run_begins_no_stage_in_the_last_minutes_of_its_keys_hour() {
+    async fn keyed_run_starts_no_stage_in_the_last_minutes_of_its_hour() {
         let (began, keys, soft) = (Instant::now(), keys(), CancellationToken::new());
         let run = ended_in_time(&keys, &soft, soft.cancelled());
         tokio::time::timeout(2 * KEYS_LIVE, run).await.unwrap();
@@ -256,14 +256,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_run_that_ends_before_is_told_nothing() {
+    async fn keyed_run_that_ends_earlier_is_not_notified() {
         let soft = CancellationToken::new();
         assert_eq!(ended_in_time(&keys(), &soft, std::future::ready(7)).await, 7);
         assert!(!soft.is_cancelled());
     }
 
     #[test]
-    fn keys_get_another_go_where_one_may_help_and_none_sooner_than_the_back_off_allows() {
+    fn keys_are_retried_where_useful_and_after_the_back_off() {
         let policy = Policy::default();
         let (first, second) = (positive(policy.back_off[0]), positive(policy.back_off[1]));
         let longer = second + Duration::from_secs(1);
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn keys_are_held_for_another_go_only_when_they_outlast_the_wait() {
+    async fn keys_are_held_for_a_retry_only_if_they_outlast_the_wait() {
         let keys = keys();
         let longest = KEYS_LIVE - LAST_MINUTES;
         let shorter = longest - Duration::from_secs(1);

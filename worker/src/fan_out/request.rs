@@ -70,14 +70,14 @@ mod tests {
     }
 
     #[test]
-    fn the_user_is_named_beside_what_the_address_asks_for_already() {
+    fn webhook_url_gets_the_user_added_to_its_query() {
         let delivery = delivery("https://example.com/hook?x=1", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
         let (url, _) = of(&delivery, b"{}").unwrap();
         assert_eq!(url.as_str(), "https://example.com/hook?x=1&uid=a+b%26c");
     }
 
     #[test]
-    fn the_headers_are_those_of_standard_webhooks() {
+    fn webhook_headers_follow_standard_webhooks() {
         let delivery = delivery("https://example.com/", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
         let (_, headers) = of(&delivery, br#"{"test": 2432232314}"#).unwrap();
         let value =
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_was_replaced_signs_beside_its_successor() {
+    fn webhook_is_signed_with_old_and_new_secret_during_rotation() {
         let old = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
         let mut delivery = delivery("https://example.com/", "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
         delivery.previous_secret = Some(SecretString::from(old));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_signed_is_not_sent() {
+    fn webhook_that_cannot_be_signed_is_not_sent() {
         assert_eq!(of(&delivery("https://example.com/", "none"), b"{}").unwrap_err(), "secret");
         assert_eq!(
             of(&delivery("no url", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), b"{}").unwrap_err(),

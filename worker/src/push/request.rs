@@ -95,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn a_webhook_gets_the_words_as_they_are_under_a_stable_id() {
+    fn push_to_a_webhook_has_the_text_and_a_stable_id() {
         let (_, headers, body) = of(&push(SubscriptionKind::Webhook), b"{}".to_vec(), None).unwrap();
         assert_eq!(body, b"{}");
         assert_eq!(names(&headers), ["content-type", "idempotency-key", "webhook-id", "user-agent"]);
     }
 
     #[test]
-    fn a_browser_gets_what_only_it_can_read() {
+    fn push_to_a_browser_is_encrypted() {
         let private = SecretString::from("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw");
         let vapid = Vapid::new(&private, "mailto:ops@example.com").unwrap();
         let (_, headers, body) = of(&push(browser()), b"secret words".to_vec(), Some(&vapid)).unwrap();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_is_not_sent_to_without_a_vapid_key() {
+    fn push_to_a_browser_needs_a_vapid_key() {
         assert_eq!(of(&push(browser()), Vec::new(), None).err(), Some("unconfigured"));
     }
 }

@@ -1,4 +1,4 @@
-//! Raw audio on its way to a user's server.
+//! The audio webhook: batching, signatures, retries, the breaker and memory limits.
 
 use std::time::Duration;
 
@@ -103,7 +103,7 @@ async fn settled(tap: &mut AudioTap, receiver: &mut Receiver) {
 }
 
 #[tokio::test]
-async fn audio_is_posted_as_the_spec_says_signed_and_its_rest_at_the_end() {
+async fn audio_webhook_posts_signed_audio_and_the_rest_at_the_end() {
     let mut receiver = Receiver::answering(&[]).await;
     let world = World::new(&format!("{}?token=1", receiver.url)).await;
     let mut tap = world.open();
@@ -129,7 +129,7 @@ async fn audio_is_posted_as_the_spec_says_signed_and_its_rest_at_the_end() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_never_answers_loses_the_oldest_audio_and_slows_nothing() {
+async fn audio_webhook_silent_receiver_loses_old_audio_and_blocks_nothing() {
     let mut receiver = Receiver::gated(&[]).await;
     let world = World::new(&receiver.url).await;
     let mut tap = world.open();
@@ -142,11 +142,11 @@ async fn a_receiver_that_never_answers_loses_the_oldest_audio_and_slows_nothing(
     world.sent().await;
     let (one, other) = (receiver.next().await, receiver.next().await);
     assert_eq!([one.body[0], other.body[0]], [6, 7], "the newest are sent, in order");
-    assert!(receiver.has_heard_no_more());
+    assert!(receiver.has_no_more_requests());
 }
 
 #[tokio::test]
-async fn an_outage_is_tried_once_more_under_the_same_id_and_a_refusal_is_not() {
+async fn audio_webhook_outage_is_retried_once_with_the_same_id_and_a_refusal_is_not() {
     let down = StatusCode::SERVICE_UNAVAILABLE;
     let mut receiver = Receiver::answering(&[down, StatusCode::OK, StatusCode::NOT_FOUND]).await;
     let world = World::new(&receiver.url).await;
@@ -156,25 +156,25 @@ async fn an_outage_is_tried_once_more_under_the_same_id_and_a_refusal_is_not() {
     assert_eq!((world.ended("delivered"), world.ended("failed")), (1, 0));
     world.send(&[1; 10]).await;
     receiver.next().await;
-    assert!(receiver.has_heard_no_more());
+    assert!(receiver.has_no_more_requests());
     assert_eq!(world.ended("failed"), 1);
     assert!(world.seen().await.failing_since.is_some());
 }
 
 #[tokio::test]
-async fn a_receiver_that_is_gone_is_disabled_and_gets_nothing_more() {
+async fn audio_webhook_410_disables_the_receiver() {
     let mut receiver = Receiver::answering(&[StatusCode::GONE]).await;
     let world = World::new(&receiver.url).await;
     for _ in 0..2 {
         world.send(&[1; 10]).await;
     }
     receiver.next().await;
-    assert!(receiver.has_heard_no_more());
+    assert!(receiver.has_no_more_requests());
     assert_eq!(world.seen().await.disabled_reason.as_deref(), Some("gone"));
 }
 
 #[tokio::test]
-async fn five_failures_in_a_row_leave_the_receiver_alone_for_a_while() {
+async fn audio_webhook_breaker_opens_after_five_failures() {
     let mut receiver = Receiver::answering(&[StatusCode::BAD_REQUEST; 9]).await;
     let world = World::new(&receiver.url).await;
     for _ in 0..7 {
@@ -183,21 +183,21 @@ async fn five_failures_in_a_row_leave_the_receiver_alone_for_a_while() {
     for _ in 0..5 {
         receiver.next().await;
     }
-    assert!(receiver.has_heard_no_more());
+    assert!(receiver.has_no_more_requests());
     assert_eq!((world.ended("failed"), world.dropped("circuit_open")), (5, 2));
 }
 
 #[tokio::test]
-async fn an_inner_address_is_never_called() {
+async fn audio_webhook_private_address_is_never_called() {
     let mut receiver = Receiver::answering(&[]).await;
     let world = World::with(&receiver.url, "10.0.0.0/8", 1_000_000).await;
     world.send(&[1; 10]).await;
     assert_eq!(world.ended("failed"), 1);
-    assert!(receiver.has_heard_no_more());
+    assert!(receiver.has_no_more_requests());
 }
 
 #[tokio::test]
-async fn audio_beyond_the_memory_of_the_process_is_dropped_and_counted() {
+async fn audio_webhook_over_the_memory_limit_is_dropped_and_counted() {
     let mut receiver = Receiver::gated(&[]).await;
     let world = World::with(&receiver.url, "127.0.0.0/8", 2_500).await;
     let mut tap = world.open();

@@ -1,4 +1,4 @@
-//! A database, a person, and workers whose events a test can wait for.
+//! `Bench`: a database with one user, and workers whose events a test can wait for.
 
 use std::{sync::Arc, time::Duration};
 
@@ -257,9 +257,9 @@ impl Render for Plain {
 }
 
 /// Has no words for anything, and panics.
-pub(crate) struct Speechless;
+pub(crate) struct PanickingRender;
 
-impl Render for Speechless {
+impl Render for PanickingRender {
     fn body(
         &self,
         _: &ClaimedDelivery,

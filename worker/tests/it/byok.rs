@@ -1,4 +1,4 @@
-//! Runs with their users' own keys: who may run them, with which key, and what is left when they end.
+//! BYOK runs: slots, queued keys, back-off, and shutdown.
 
 mod setup;
 
@@ -10,7 +10,7 @@ use std::{
 use job::{FailureCode, Outcome, Queue, State, WorkerId};
 use ledger::{NamedClaim, OperatorAction};
 use operations::Operations;
-use setup::{REFUSED, Setup, UNANSWERED, key, until_told};
+use setup::{REFUSED, Setup, UNANSWERED, key, until_stopping};
 use stages::Failure;
 use worker::{Ended, Reservation, RunEvent, Settings};
 
@@ -20,7 +20,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_job_that_came_with_keys_is_leased_at_once_and_run_with_them() {
+async fn byok_job_with_keys_is_leased_at_once_and_run_with_them() {
     let bench = Bench::new().await;
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
     let place = setup.reserve();
@@ -40,7 +40,7 @@ async fn a_job_that_came_with_keys_is_leased_at_once_and_run_with_them() {
 }
 
 #[tokio::test]
-async fn four_run_and_the_fifth_waits_parked_in_memory() {
+async fn byok_runs_four_and_queues_the_fifth_in_memory() {
     let bench = Bench::new().await;
     let script = Script::held();
     let mut setup = Setup::open(bench.ledger.clone(), &script);
@@ -57,7 +57,7 @@ async fn four_run_and_the_fifth_waits_parked_in_memory() {
 }
 
 #[tokio::test]
-async fn a_keyed_run_keeps_its_slot_while_it_waits_for_its_commit() {
+async fn byok_run_keeps_its_slot_until_its_commit() {
     let bench = Bench::new().await;
     let script = Script::held();
     let mut setup = Setup::open(bench.ledger.clone(), &script);
@@ -78,7 +78,7 @@ async fn a_keyed_run_keeps_its_slot_while_it_waits_for_its_commit() {
 }
 
 #[tokio::test]
-async fn the_lease_of_a_keyed_run_is_renewed() {
+async fn byok_run_renews_its_lease() {
     let bench = Bench::new().await;
     let script = Script::held();
     let settings = Settings { heartbeat: Duration::from_millis(20), ..slots(1) };
@@ -104,7 +104,7 @@ async fn the_lease_of_a_keyed_run_is_renewed() {
 }
 
 #[tokio::test]
-async fn a_hard_stop_waits_for_no_keyed_run() {
+async fn byok_hard_stop_waits_for_no_run() {
     let bench = Bench::new().await;
     let script = Script::held();
     let mut setup = Setup::open(bench.ledger.clone(), &script);
@@ -118,7 +118,7 @@ async fn a_hard_stop_waits_for_no_keyed_run() {
 }
 
 #[tokio::test]
-async fn keys_that_were_replaced_while_they_waited_for_a_slot_are_not_sent() {
+async fn byok_replaced_keys_are_not_sent() {
     let bench = Bench::new().await;
     let script = Script::held();
     let mut setup = Setup::open(bench.ledger.clone(), &script);
@@ -137,7 +137,7 @@ async fn keys_that_were_replaced_while_they_waited_for_a_slot_are_not_sent() {
 }
 
 #[tokio::test]
-async fn a_hundred_may_wait_and_no_more() {
+async fn byok_queue_holds_a_hundred() {
     let bench = Bench::new().await;
     let setup = Setup::open(bench.ledger.clone(), &Script::open());
     let places: Vec<Reservation> = (0..104).map(|_| setup.reserve()).collect();
@@ -148,7 +148,7 @@ async fn a_hundred_may_wait_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_refused_key_parks_the_job_and_a_better_one_finishes_it() {
+async fn byok_refused_key_parks_the_job_and_a_better_one_finishes_it() {
     let bench = Bench::new().await;
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
     let id = bench.run_keyed(&setup, REFUSED).await;
@@ -165,7 +165,7 @@ async fn a_refused_key_parks_the_job_and_a_better_one_finishes_it() {
 }
 
 #[tokio::test]
-async fn after_a_failure_the_holder_claims_again_when_the_back_off_is_over() {
+async fn byok_holder_claims_again_after_the_back_off() {
     let policy = job::Policy { back_off: [chrono::Duration::milliseconds(5); 4], ..job::Policy::default() };
     let bench = Bench::deciding_by(policy).await;
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
@@ -181,7 +181,7 @@ async fn after_a_failure_the_holder_claims_again_when_the_back_off_is_over() {
 }
 
 #[tokio::test]
-async fn while_a_circuit_is_open_the_holder_keeps_the_keys_and_claims_again_at_no_cost() {
+async fn byok_holder_keeps_keys_while_a_circuit_is_open_at_no_cost() {
     let bench = Bench::new().await;
     let open = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_millis(1));
     let mut setup = Setup::open(bench.ledger.clone(), &Script::failing(open));
@@ -195,7 +195,7 @@ async fn while_a_circuit_is_open_the_holder_keeps_the_keys_and_claims_again_at_n
 }
 
 #[tokio::test]
-async fn a_providers_retry_after_lengthens_the_holders_back_off() {
+async fn byok_retry_after_lengthens_the_back_off() {
     let policy = job::Policy { back_off: [chrono::Duration::milliseconds(5); 4], ..job::Policy::default() };
     let bench = Bench::deciding_by(policy).await;
     let asked = Duration::from_secs(2);
@@ -211,7 +211,7 @@ async fn a_providers_retry_after_lengthens_the_holders_back_off() {
 }
 
 #[tokio::test]
-async fn newer_keys_end_the_back_off_of_older_ones() {
+async fn byok_newer_keys_end_the_back_off_of_older_ones() {
     let bench = Bench::new().await;
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
     let id = bench.run_keyed(&setup, UNANSWERED).await;
@@ -225,7 +225,7 @@ async fn newer_keys_end_the_back_off_of_older_ones() {
 }
 
 #[tokio::test]
-async fn a_holder_waits_for_a_lease_that_died_with_its_keys() {
+async fn byok_holder_waits_for_a_lease_of_a_dead_process() {
     let policy = job::Policy { lease: chrono::Duration::seconds(3), ..job::Policy::default() };
     let bench = Bench::deciding_by(policy).await;
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
@@ -245,7 +245,7 @@ async fn a_holder_waits_for_a_lease_that_died_with_its_keys() {
 }
 
 #[tokio::test]
-async fn a_holder_keeps_the_keys_while_the_queue_is_paused() {
+async fn byok_holder_keeps_keys_while_the_queue_is_paused() {
     let bench = Bench::new().await;
     let olga = OperatorAction { operator: "olga".to_owned(), reason: "fire".to_owned() };
     assert!(Operations::new(&bench.ledger).pause(Queue::Creation, &olga).await.unwrap());
@@ -264,7 +264,7 @@ async fn a_holder_keeps_the_keys_while_the_queue_is_paused() {
 }
 
 #[tokio::test]
-async fn a_process_that_stops_parks_its_run_and_forgets_who_waits() {
+async fn byok_shutdown_parks_the_run_and_drops_queued_keys() {
     let bench = Bench::new().await;
     let script = Script::held();
     let mut setup = Setup::open(bench.ledger.clone(), &script);
@@ -284,7 +284,7 @@ async fn a_process_that_stops_parks_its_run_and_forgets_who_waits() {
     let runs = setup.runs.clone();
     setup.soft.cancel();
     // The runs are stopped by a task of their own: a run that ends before it had its turn may complete.
-    tokio::time::timeout(PATIENCE, until_told(&runs)).await.expect("a process that stops takes no keys");
+    tokio::time::timeout(PATIENCE, until_stopping(&runs)).await.expect("a process that stops takes no keys");
     script.gate.add_permits(4);
     setup.stop().await;
 
@@ -296,7 +296,7 @@ async fn a_process_that_stops_parks_its_run_and_forgets_who_waits() {
 }
 
 #[tokio::test]
-async fn a_process_that_stops_waits_for_no_back_off_of_a_holder() {
+async fn byok_shutdown_waits_for_no_back_off() {
     let policy = job::Policy { back_off: [chrono::Duration::minutes(10); 4], ..job::Policy::default() };
     let bench = Bench::deciding_by(policy).await;
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
@@ -311,7 +311,7 @@ async fn a_process_that_stops_waits_for_no_back_off_of_a_holder() {
 }
 
 #[tokio::test]
-async fn keys_never_take_a_job_out_of_its_queue() {
+async fn byok_keys_do_not_jump_the_queue() {
     let bench = Bench::new().await;
     let setup = Setup::open(bench.ledger.clone(), &Script::open());
     let (_, id) = bench.admit("c1").await;
@@ -325,7 +325,7 @@ async fn keys_never_take_a_job_out_of_its_queue() {
 }
 
 #[tokio::test]
-async fn workers_never_run_what_requires_keys() {
+async fn byok_jobs_are_never_run_by_workers() {
     let bench = Bench::new().await;
     let (id, claimed) = bench.keyed("c1", None).await;
     assert_eq!(claimed, None);

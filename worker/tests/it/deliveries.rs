@@ -1,33 +1,39 @@
-use std::{sync::Arc, time::Duration};
+//! Webhook deliveries: signatures, retries, and receivers that fail or are slow.
 
-use axum::http::StatusCode;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use axum::{Router, http::StatusCode, routing::post};
 use ledger::{NewActionItem, NewPersonMemory};
 use outbox::DeliveryPolicy;
-use records::{ActionItemId, EventKind, MemoryCategory, MemoryId, WebhookFormat};
+use records::{ActionItemId, EventKind, MemoryCategory, MemoryId, UserId, WebhookFormat};
 use secrecy::ExposeSecret;
 use standardwebhooks::Webhook;
-use store::{AppFields, ConversationChange, NewApp};
+use store::{AppFields, ConversationChange, NewApp, UserChange};
+use tokio::net::TcpListener;
 use worker::{Ended, Settings};
 
 use crate::{
-    bench::{Bench, Speechless, Working, slots, work, work_with},
+    bench::{Bench, PanickingRender, Working, slots, work, work_with},
     engines::Script,
     receiver::Receiver,
 };
 
 /// Retries at once, so that a test need not wait.
-fn hurried(bench: &Bench) -> Working {
+fn work_with_fast_retries(bench: &Bench) -> Working {
     let deliveries =
         DeliveryPolicy { schedule: vec![Duration::from_millis(1); 3], ..DeliveryPolicy::default() };
     work(bench.ledger.clone(), &Script::open(), Settings { deliveries, ..slots(1) })
 }
 
 #[tokio::test]
-async fn a_completion_is_told_signed_and_retried_under_the_same_id() {
+async fn completion_webhook_is_signed_and_retried_with_the_same_id() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[StatusCode::INTERNAL_SERVER_ERROR]).await;
     let secret = bench.endpoint("e1", &receiver.url).await;
-    let mut working = hurried(&bench);
+    let mut working = work_with_fast_retries(&bench);
     bench.admit("c1").await;
     assert_eq!(working.until_ended().await.1, Ended::Completed);
 
@@ -54,11 +60,11 @@ async fn a_completion_is_told_signed_and_retried_under_the_same_id() {
 }
 
 #[tokio::test]
-async fn a_repeated_try_says_what_the_first_one_said() {
+async fn delivery_retry_sends_the_same_body() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::gated(&[StatusCode::INTERNAL_SERVER_ERROR]).await;
     bench.endpoint("e1", &receiver.url).await;
-    let working = hurried(&bench);
+    let working = work_with_fast_retries(&bench);
     let (conversation, _) = bench.admit("c1").await;
     let first = receiver.next().await;
     let change = ConversationChange { title: Some("Changed".to_owned()), ..ConversationChange::default() };
@@ -71,12 +77,12 @@ async fn a_repeated_try_says_what_the_first_one_said() {
 }
 
 #[tokio::test]
-async fn a_delivery_whose_tries_are_used_up_is_counted_as_given_up() {
+async fn delivery_out_of_tries_is_counted_as_given_up() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[StatusCode::INTERNAL_SERVER_ERROR; 4]).await;
     bench.endpoint("e1", &receiver.url).await;
     bench.test_delivery("e1", "d1").await;
-    let working = hurried(&bench);
+    let working = work_with_fast_retries(&bench);
     for _ in 0..4 {
         receiver.next().await;
     }
@@ -86,7 +92,7 @@ async fn a_delivery_whose_tries_are_used_up_is_counted_as_given_up() {
 }
 
 #[tokio::test]
-async fn a_delivery_whose_last_sender_died_is_counted_as_given_up() {
+async fn delivery_whose_last_sender_died_is_counted_as_given_up() {
     let bench = Bench::new().await;
     bench.endpoint("e1", "http://127.0.0.1:9/").await;
     bench.test_delivery("e1", "d1").await;
@@ -100,7 +106,7 @@ async fn a_delivery_whose_last_sender_died_is_counted_as_given_up() {
 }
 
 #[tokio::test]
-async fn a_delivery_whose_claim_is_over_when_its_body_is_there_is_not_sent() {
+async fn delivery_with_an_expired_claim_is_not_sent() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
     bench.endpoint("e1", &receiver.url).await;
@@ -111,16 +117,16 @@ async fn a_delivery_whose_claim_is_over_when_its_body_is_there_is_not_sent() {
     working.until_counted("listen_webhook_deliveries_total{outcome=\"final\"} 1").await;
     let metrics = working.stop_and_count().await;
     assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"lost\"} 1"), "{metrics}");
-    assert!(receiver.has_heard_no_more());
+    assert!(receiver.has_no_more_requests());
 }
 
 #[tokio::test]
-async fn a_delivery_that_panics_has_had_a_try() {
+async fn delivery_panic_counts_as_a_try() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
     bench.endpoint("e1", &receiver.url).await;
     bench.test_delivery("e1", "d1").await;
-    let working = work_with(bench.ledger.clone(), &Script::open(), Arc::new(Speechless), slots(1));
+    let working = work_with(bench.ledger.clone(), &Script::open(), Arc::new(PanickingRender), slots(1));
 
     working.until_counted("listen_webhook_deliveries_total{outcome=\"retry\"} 1").await;
 
@@ -128,15 +134,15 @@ async fn a_delivery_that_panics_has_had_a_try() {
     let [delivery] = &bench.deliveries("e1").await[..] else { panic!("one delivery") };
     assert_eq!((delivery.status.as_str(), delivery.tries), ("pending", 1));
     assert_eq!(delivery.last_error.as_deref(), Some("unreadable"));
-    assert!(receiver.has_heard_no_more());
+    assert!(receiver.has_no_more_requests());
 }
 
 #[tokio::test]
-async fn an_endpoint_that_says_410_is_disabled() {
+async fn endpoint_answering_410_is_disabled() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[StatusCode::GONE]).await;
     bench.endpoint("e1", &receiver.url).await;
-    let working = hurried(&bench);
+    let working = work_with_fast_retries(&bench);
     bench.test_delivery("e1", "d1").await;
 
     receiver.next().await;
@@ -148,7 +154,7 @@ async fn an_endpoint_that_says_410_is_disabled() {
 }
 
 #[tokio::test]
-async fn a_dead_endpoint_does_not_slow_another() {
+async fn dead_endpoint_does_not_delay_others() {
     let bench = Bench::new().await;
     let mut dead = Receiver::silent().await;
     let mut alive = Receiver::answering(&[]).await;
@@ -157,7 +163,7 @@ async fn a_dead_endpoint_does_not_slow_another() {
     for number in 0..20 {
         bench.test_delivery("dead", &format!("dead-{number}")).await;
     }
-    let working = hurried(&bench);
+    let working = work_with_fast_retries(&bench);
     dead.next().await;
     for number in 0..20 {
         bench.test_delivery("alive", &format!("alive-{number}")).await;
@@ -172,7 +178,7 @@ async fn a_dead_endpoint_does_not_slow_another() {
 }
 
 #[tokio::test]
-async fn four_silent_endpoints_leave_a_healthy_one_its_turn() {
+async fn silent_endpoints_do_not_starve_a_healthy_one() {
     let bench = Bench::new().await;
     let mut silent = Receiver::silent().await;
     let mut alive = Receiver::answering(&[]).await;
@@ -183,7 +189,7 @@ async fn four_silent_endpoints_leave_a_healthy_one_its_turn() {
         }
     }
     bench.endpoint("alive", &alive.url).await;
-    let working = hurried(&bench);
+    let working = work_with_fast_retries(&bench);
     // All slots of the process are theirs.
     for _ in 0..16 {
         silent.next().await;
@@ -191,13 +197,13 @@ async fn four_silent_endpoints_leave_a_healthy_one_its_turn() {
     bench.test_delivery("alive", "alive-0").await;
 
     assert_eq!(alive.next().await.header("webhook-id"), "alive-0");
-    assert!(silent.has_heard_no_more(), "their tries have ended: it was told behind them");
+    assert!(silent.has_no_more_requests(), "their tries have ended: it was told behind them");
     silent.wake();
     working.stop().await;
 }
 
 #[tokio::test]
-async fn a_thin_delivery_reads_nothing_of_what_it_is_about() {
+async fn thin_delivery_reads_no_user_data() {
     let bench = Bench::new().await;
     let events = [EventKind::MemoryCreated, EventKind::ActionItemCreated];
     let mut heard = Vec::new();
@@ -240,7 +246,7 @@ fn likes_tea() -> NewPersonMemory {
 }
 
 #[tokio::test]
-async fn what_no_longer_exists_is_not_told() {
+async fn delivery_about_a_deleted_record_is_not_sent() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
     bench.endpoint("e1", &receiver.url).await;
@@ -260,7 +266,7 @@ async fn what_no_longer_exists_is_not_told() {
 }
 
 #[tokio::test]
-async fn apps_are_sent_nothing_while_they_are_switched_off_and_their_users_webhooks_are() {
+async fn disabled_apps_get_no_deliveries_and_user_webhooks_do() {
     let bench = Bench::new().await;
     let (mut own, mut of_app) = (Receiver::answering(&[]).await, Receiver::answering(&[]).await);
     bench.endpoint("e1", &own.url).await;
@@ -291,4 +297,52 @@ async fn apps_are_sent_nothing_while_they_are_switched_off_and_their_users_webho
     of_app.next().await;
     on.stop().await;
     assert_eq!(statuses().await, ["delivered", "cancelled"], "what was cancelled is not sent later");
+}
+
+/// The URL of a receiver that answers 200, after ten seconds.
+async fn slow() -> String {
+    let answer = || async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        StatusCode::OK
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, Router::new().route("/hook", post(answer))).await });
+    url
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_receivers_of_four_users_do_not_delay_another() {
+    let mut bench = Bench::new().await;
+    let url = slow().await;
+    let kim = bench.user.clone();
+    for user in ["a", "b", "c", "d"] {
+        bench.user = UserId::new(user);
+        assert!(bench.ledger.store().create_user(&bench.user, &UserChange::default()).await.unwrap());
+        for number in 0..20 {
+            let id = format!("{user}{number}");
+            bench.endpoint(&id, &url).await;
+            for delivery in 0..8 {
+                bench.test_delivery(&id, &format!("{id}-{delivery}")).await;
+            }
+        }
+    }
+    let mut alive = Receiver::answering(&[]).await;
+    bench.user = kim;
+    bench.endpoint("alive", &alive.url).await;
+    let working = work(bench.ledger.clone(), &Script::open(), slots(1));
+
+    // Beyond the first answers of the slow ones: what waits behind them must not take all that is free then either.
+    let mut longest = Duration::ZERO;
+    for number in 0..24 {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let written = Instant::now();
+        let id = format!("alive-{number}");
+        bench.test_delivery("alive", &id).await;
+        assert_eq!(alive.next().await.header("webhook-id"), id);
+        longest = longest.max(written.elapsed());
+    }
+    println!("the longest took {longest:?}");
+    assert!(longest < Duration::from_secs(2), "{longest:?}");
+    working.hard.cancel();
 }

@@ -1,4 +1,4 @@
-//! Scripted engines: the describing one can be held, or made to panic.
+//! Scripted engines: descriptions can be held, fail or panic.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

@@ -10,13 +10,12 @@
 mod audio;
 mod bench;
 mod byok;
-mod cut;
+mod connection;
 mod deliveries;
 mod engines;
+mod lost_answers;
 mod mcp;
-mod neighbours;
 mod pushes;
 mod receiver;
 mod retry_after;
 mod runs;
-mod unheard;

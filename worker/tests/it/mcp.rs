@@ -1,4 +1,4 @@
-//! MCP servers of apps: good ones, and those that misbehave.
+//! MCP servers of apps, well-behaved and misbehaving.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ async fn listed(server: &AppServer, how: &str, caller: &Caller) -> Result<Vec<Va
 }
 
 #[tokio::test]
-async fn tools_are_listed_page_by_page_in_a_session_that_is_ended() {
+async fn mcp_tools_are_listed_by_page_in_a_closed_session() {
     let (server, caller) = (AppServer::start().await, caller(&["127.0.0.0/8"]));
     for how in ["json", "stream", "stateless"] {
         let tools = listed(&server, how, &caller).await.unwrap();
@@ -54,7 +54,7 @@ async fn tools_are_listed_page_by_page_in_a_session_that_is_ended() {
 }
 
 #[tokio::test]
-async fn a_server_that_misbehaves_lists_nothing_and_is_not_waited_for() {
+async fn mcp_misbehaving_server_lists_nothing_in_bounded_time() {
     let (server, local) = (AppServer::start().await, caller(&["127.0.0.0/8"]));
     let heard = |heard| Err(McpFailure::Heard(heard));
     let status = |status| Heard::Answer { status, body: Vec::new() };
@@ -76,7 +76,7 @@ async fn a_server_that_misbehaves_lists_nothing_and_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_tool_of_an_mcp_server_is_called_with_its_arguments_the_user_and_the_token() {
+async fn mcp_tool_call_sends_arguments_user_and_token() {
     let (bench, server) = (Bench::new().await, AppServer::start().await);
     let url = server.url("/mcp/json");
     let tool = |name: &str| {

@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use worker::{Ended, Settings};
 
 use crate::{
-    bench::{Bench, Speechless, Working, slots, work, work_with},
+    bench::{Bench, PanickingRender, Working, slots, work, work_with},
     engines::Script,
     receiver::Receiver,
 };
@@ -18,7 +18,7 @@ const P256DH: &str =
 const OURS: &str = "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw";
 
 /// Retries at once, so that a test need not wait.
-fn hurried(bench: &Bench) -> Working {
+fn work_with_fast_retries(bench: &Bench) -> Working {
     let vapid = Vapid::new(&SecretString::from(OURS), "mailto:ops@example.com").unwrap();
     let pushes = PushPolicy { schedule: vec![Duration::from_millis(1); 3], ..PushPolicy::default() };
     work(bench.ledger.clone(), &Script::open(), Settings { pushes, vapid: Some(vapid), ..slots(1) })
@@ -43,11 +43,11 @@ async fn let_time_pass(bench: &Bench) {
 }
 
 #[tokio::test]
-async fn a_heard_due_date_is_pushed_when_it_is_set_and_when_it_has_come() {
+async fn push_for_an_extracted_due_date_is_sent_when_set_and_when_due() {
     let bench = Bench::new().await;
     let mut hook = Receiver::answering(&[StatusCode::BAD_GATEWAY]).await;
     subscribe(&bench, SubscriptionKind::Webhook, &hook.url).await;
-    let mut working = hurried(&bench);
+    let mut working = work_with_fast_retries(&bench);
     bench.admit("c1").await;
     assert_eq!(working.until_ended().await.1, Ended::Completed);
 
@@ -66,11 +66,11 @@ async fn a_heard_due_date_is_pushed_when_it_is_set_and_when_it_has_come() {
 }
 
 #[tokio::test]
-async fn a_browser_is_told_through_its_push_service_and_forgotten_when_it_is_gone() {
+async fn push_to_a_browser_is_sent_and_a_gone_browser_removed() {
     let bench = Bench::new().await;
     let mut service = Receiver::answering(&[StatusCode::CREATED, StatusCode::NOT_FOUND]).await;
     subscribe(&bench, browser(), &service.url).await;
-    let working = hurried(&bench);
+    let working = work_with_fast_retries(&bench);
     bench.admit("c1").await;
 
     let heard = service.next().await;
@@ -86,11 +86,11 @@ async fn a_browser_is_told_through_its_push_service_and_forgotten_when_it_is_gon
 }
 
 #[tokio::test]
-async fn a_webhook_that_is_not_found_is_not_forgotten_as_a_browser_is() {
+async fn push_webhook_answering_404_is_kept() {
     let bench = Bench::new().await;
     let mut hook = Receiver::answering(&[StatusCode::NOT_FOUND]).await;
     subscribe(&bench, SubscriptionKind::Webhook, &hook.url).await;
-    let working = hurried(&bench);
+    let working = work_with_fast_retries(&bench);
     bench.admit("c1").await;
     hook.next().await;
     working.stop().await;
@@ -98,11 +98,11 @@ async fn a_webhook_that_is_not_found_is_not_forgotten_as_a_browser_is() {
 }
 
 #[tokio::test]
-async fn a_push_that_panics_has_had_a_try() {
+async fn push_panic_counts_as_a_try() {
     let bench = Bench::new().await;
     let mut hook = Receiver::answering(&[]).await;
     subscribe(&bench, SubscriptionKind::Webhook, &hook.url).await;
-    let working = work_with(bench.ledger.clone(), &Script::open(), Arc::new(Speechless), slots(1));
+    let working = work_with(bench.ledger.clone(), &Script::open(), Arc::new(PanickingRender), slots(1));
     bench.admit("c1").await;
 
     working.until_counted("listen_push_deliveries_total{outcome=\"retry\"} 1").await;
@@ -112,5 +112,5 @@ async fn a_push_that_panics_has_had_a_try() {
     let pushes: Vec<(String, i32, Option<String>)> =
         sqlx::query_as(query).fetch_all(&bench.database.pool(1).await).await.unwrap();
     assert_eq!(pushes, [("pending".to_owned(), 1, Some("unreadable".to_owned()))]);
-    assert!(hook.has_heard_no_more());
+    assert!(hook.has_no_more_requests());
 }

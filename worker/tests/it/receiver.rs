@@ -11,13 +11,13 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 
 /// What one try sent.
-pub(crate) struct Heard {
+pub(crate) struct Received {
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-impl Heard {
+impl Received {
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).unwrap().to_str().unwrap()
     }
@@ -26,14 +26,14 @@ impl Heard {
 /// A receiver on this machine.
 pub(crate) struct Receiver {
     pub(crate) url: String,
-    heard: mpsc::UnboundedReceiver<Heard>,
+    received: mpsc::UnboundedReceiver<Received>,
     gate: Arc<Semaphore>,
 }
 
 #[derive(Clone)]
-struct Told {
+struct Answering {
     answers: Arc<Mutex<Vec<StatusCode>>>,
-    hear: mpsc::UnboundedSender<Heard>,
+    sender: mpsc::UnboundedSender<Received>,
     gate: Arc<Semaphore>,
 }
 
@@ -54,26 +54,26 @@ impl Receiver {
     }
 
     async fn start(answers: &[StatusCode], permits: usize) -> Self {
-        let (hear, heard) = mpsc::unbounded_channel();
+        let (sender, received) = mpsc::unbounded_channel();
         let gate = Arc::new(Semaphore::new(permits));
         let answers = Arc::new(Mutex::new(answers.iter().rev().copied().collect()));
-        let told = Told { answers, hear, gate: Arc::clone(&gate) };
-        let router = Router::new().route("/hook", post(receive)).with_state(told);
+        let answering = Answering { answers, sender, gate: Arc::clone(&gate) };
+        let router = Router::new().route("/hook", post(receive)).with_state(answering);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/hook", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { url, heard, gate }
+        Self { url, received, gate }
     }
 
     /// The next try.
-    pub(crate) async fn next(&mut self) -> Heard {
-        let next = tokio::time::timeout(std::time::Duration::from_secs(20), self.heard.recv()).await;
+    pub(crate) async fn next(&mut self) -> Received {
+        let next = tokio::time::timeout(std::time::Duration::from_secs(20), self.received.recv()).await;
         next.expect("nothing is sent").expect("the receiver is gone")
     }
 
     /// Whether no try has come since the last one that was asked for.
-    pub(crate) fn has_heard_no_more(&mut self) -> bool {
-        self.heard.try_recv().is_err()
+    pub(crate) fn has_no_more_requests(&mut self) -> bool {
+        self.received.try_recv().is_err()
     }
 
     /// Lets every call be answered.
@@ -82,9 +82,9 @@ impl Receiver {
     }
 }
 
-async fn receive(State(state): State<Told>, uri: Uri, headers: HeaderMap, body: Bytes) -> StatusCode {
+async fn receive(State(state): State<Answering>, uri: Uri, headers: HeaderMap, body: Bytes) -> StatusCode {
     let answer = state.answers.lock().unwrap().pop().unwrap_or(StatusCode::NO_CONTENT);
-    let _the_test_is_over = state.hear.send(Heard { uri, headers, body });
+    let _the_test_is_over = state.sender.send(Received { uri, headers, body });
     let _permit = state.gate.acquire().await.unwrap();
     answer
 }

@@ -1,4 +1,4 @@
-//! What a model server asks for reaches the job: its Retry-After, and the circuit that is open for it.
+//! A model server's Retry-After and open circuit delay the job.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ async fn wait_of(bench: &Bench, id: &job::JobId) -> (Job, i64) {
 }
 
 #[tokio::test]
-async fn a_providers_retry_after_lengthens_the_back_off_and_a_short_one_does_not() {
+async fn run_retry_after_lengthens_the_back_off_only_if_longer() {
     let bench = Bench::new().await;
     for (asked, expected) in [(900, 899..=901), (1, 24..=36)] {
         let wait = Some(Duration::from_secs(asked));
@@ -37,7 +37,7 @@ async fn a_providers_retry_after_lengthens_the_back_off_and_a_short_one_does_not
 }
 
 #[tokio::test]
-async fn while_a_circuit_is_open_a_run_is_given_back_with_a_delay_and_costs_no_attempt() {
+async fn run_released_by_an_open_circuit_costs_no_attempt() {
     let bench = Bench::new().await;
     let open = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_secs(100));
     let mut working = bench.work(&Script::failing(open));
@@ -55,7 +55,7 @@ async fn while_a_circuit_is_open_a_run_is_given_back_with_a_delay_and_costs_no_a
 }
 
 #[tokio::test]
-async fn a_circuit_that_asks_for_no_delay_delays_a_run_for_a_second_all_the_same() {
+async fn run_released_by_an_open_circuit_waits_at_least_a_second() {
     let bench = Bench::new().await;
     let script = Script::held();
     *script.failure.lock().unwrap() =
@@ -75,7 +75,7 @@ async fn a_circuit_that_asks_for_no_delay_delays_a_run_for_a_second_all_the_same
 }
 
 #[tokio::test]
-async fn when_free_waiting_is_over_an_open_circuit_costs_an_attempt() {
+async fn open_circuit_costs_an_attempt_after_a_day() {
     let policy = job::Policy { release_window: chrono::Duration::zero(), ..job::Policy::default() };
     let bench = Bench::deciding_by(policy).await;
     let open = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_secs(100));

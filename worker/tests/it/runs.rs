@@ -14,7 +14,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_queued_job_becomes_a_completion() {
+async fn queued_job_is_claimed_run_and_completed() {
     let bench = Bench::new().await;
     let mut working = bench.work(&Script::open());
     let (conversation, job) = bench.admit("c1").await;
@@ -53,7 +53,7 @@ async fn a_queued_job_becomes_a_completion() {
 }
 
 #[tokio::test]
-async fn what_apps_were_asked_is_on_the_account_of_who_runs_them() {
+async fn app_calls_are_recorded_as_spending_of_the_job() {
     let bench = Bench::new().await;
     let apps = UserChange { apps: Some(vec!["minutes".to_owned()]), ..UserChange::default() };
     bench.ledger.change_user(&bench.user, &apps).await.unwrap().unwrap();
@@ -66,7 +66,7 @@ async fn what_apps_were_asked_is_on_the_account_of_who_runs_them() {
 }
 
 #[tokio::test]
-async fn a_talk_that_is_discarded_names_who_judged() {
+async fn discarded_conversation_records_its_judge() {
     let bench = Bench::new().await;
     let script = Script::open();
     *script.verdict.lock().unwrap() = Verdict::Discard;
@@ -79,7 +79,7 @@ async fn a_talk_that_is_discarded_names_who_judged() {
 }
 
 #[tokio::test]
-async fn two_workers_and_one_job_make_one_run() {
+async fn two_workers_run_one_job_once() {
     let bench = Bench::new().await;
     let script = Script::held();
     let mut one = bench.work(&script);
@@ -103,7 +103,7 @@ async fn two_workers_and_one_job_make_one_run() {
 }
 
 #[tokio::test]
-async fn a_run_whose_lease_was_taken_over_writes_nothing() {
+async fn run_with_a_superseded_lease_writes_nothing() {
     let bench = Bench::new().await;
     let script = Script::held();
     // No heartbeat falls into the test: the fence alone must hold.
@@ -140,7 +140,7 @@ async fn a_run_whose_lease_was_taken_over_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_heartbeat_that_hears_of_a_lost_lease_ends_the_run() {
+async fn heartbeat_ends_a_run_with_a_lost_lease() {
     let bench = Bench::new().await;
     let script = Script::held();
     let mut working = bench.work(&script);
@@ -156,7 +156,7 @@ async fn a_heartbeat_that_hears_of_a_lost_lease_ends_the_run() {
 }
 
 #[tokio::test]
-async fn a_run_over_its_limit_is_failed() {
+async fn run_over_its_time_limit_fails() {
     let policy = job::Policy { run_limit: chrono::Duration::milliseconds(200), ..job::Policy::default() };
     let bench = Bench::deciding_by(policy).await;
     let mut working = bench.work(&Script::held());
@@ -168,7 +168,7 @@ async fn a_run_over_its_limit_is_failed() {
 }
 
 #[tokio::test]
-async fn the_limit_ends_no_run_whose_results_are_being_committed() {
+async fn run_limit_does_not_interrupt_a_commit() {
     let limit = Duration::from_secs(6);
     let policy = job::Policy { run_limit: chrono::Duration::seconds(6), ..job::Policy::default() };
     let bench = Bench::deciding_by(policy).await;
@@ -191,7 +191,7 @@ async fn the_limit_ends_no_run_whose_results_are_being_committed() {
 }
 
 #[tokio::test]
-async fn a_run_that_waits_for_its_commit_has_left_its_slot_to_the_next() {
+async fn run_waiting_for_its_commit_frees_its_slot() {
     let bench = Bench::new().await;
     let script = Script::held();
     let mut working = bench.work(&script);
@@ -211,7 +211,7 @@ async fn a_run_that_waits_for_its_commit_has_left_its_slot_to_the_next() {
 }
 
 #[tokio::test]
-async fn a_hard_stop_waits_for_no_run() {
+async fn hard_stop_waits_for_no_run() {
     let bench = Bench::new().await;
     let script = Script::held();
     let mut working = bench.work(&script);
@@ -229,7 +229,7 @@ async fn a_hard_stop_waits_for_no_run() {
 }
 
 #[tokio::test]
-async fn a_panic_fails_the_attempt_and_the_worker_lives() {
+async fn run_panic_fails_the_attempt_and_the_worker_continues() {
     let bench = Bench::new().await;
     let mut working = bench.work(&Script::panicking(1));
     let (_, first) = bench.admit("c1").await;
@@ -247,7 +247,7 @@ async fn a_panic_fails_the_attempt_and_the_worker_lives() {
 }
 
 #[tokio::test]
-async fn a_soft_stop_releases_at_the_next_checkpoint_and_costs_nothing() {
+async fn soft_stop_releases_at_the_next_checkpoint_at_no_cost() {
     let bench = Bench::new().await;
     let script = Script::held();
     let mut working = bench.work(&script);
@@ -270,7 +270,7 @@ async fn a_soft_stop_releases_at_the_next_checkpoint_and_costs_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_claim_brings_after_a_soft_stop_is_released() {
+async fn soft_stop_releases_jobs_claimed_afterwards() {
     let bench = Bench::new().await;
     let (_, id) = bench.admit("c1").await;
     // A claim may read, and store nothing.
@@ -287,7 +287,7 @@ async fn what_a_claim_brings_after_a_soft_stop_is_released() {
 }
 
 #[tokio::test]
-async fn after_a_soft_stop_a_model_that_says_nothing_is_waited_for_no_longer_than_the_farewell() {
+async fn soft_stop_waits_for_a_silent_model_only_for_the_grace_period() {
     let bench = Bench::new().await;
     let script = Script::held();
     let settings = worker::Settings { grace_period: Duration::from_millis(50), ..slots(1) };
@@ -302,7 +302,7 @@ async fn after_a_soft_stop_a_model_that_says_nothing_is_waited_for_no_longer_tha
 }
 
 #[tokio::test]
-async fn a_worker_never_claims_beyond_its_free_slots() {
+async fn worker_claims_no_more_than_its_free_slots() {
     for free in [1, 2] {
         let bench = Bench::new().await;
         let script = Script::held();
@@ -325,7 +325,7 @@ async fn a_worker_never_claims_beyond_its_free_slots() {
 }
 
 #[tokio::test]
-async fn a_stage_that_fails_is_timed_and_named_and_what_it_cost_is_written() {
+async fn failed_stage_is_timed_named_and_charged() {
     let bench = Bench::new().await;
     let script = Script::held();
     *script.failure.lock().unwrap() = Some(FailureCode::ModelTimeout.into());
@@ -351,7 +351,7 @@ async fn a_stage_that_fails_is_timed_and_named_and_what_it_cost_is_written() {
 }
 
 #[tokio::test]
-async fn a_database_that_drops_its_sessions_costs_no_attempt_and_no_result() {
+async fn database_disconnects_cost_no_attempt_and_no_result() {
     let bench = Bench::new().await;
     let script = Script::held();
     let settings = worker::Settings { heartbeat: Duration::from_secs(3_600), ..slots(1) };

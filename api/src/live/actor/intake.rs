@@ -40,7 +40,7 @@ pub(super) enum Done {
     Nothing,
 }
 
-/// What is done beside the machine's operations, one after the other.
+/// Work outside of the machine's operations, one after the other.
 pub(crate) enum Todo {
     /// Store a picture.
     Picture { id: String, base64: String },

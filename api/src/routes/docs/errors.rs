@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_has_its_place_and_marks_are_written_as_such() {
+    fn error_page_has_an_article_per_code_and_escapes_markup() {
         let page = render();
         assert!(Code::ALL.iter().all(|code| page.contains(&format!("<article id=\"{}\">", code.as_str()))));
         assert_eq!(marked("Send `a<b`, & go."), "Send <code>a&lt;b</code>, &amp; go.");

@@ -68,7 +68,7 @@ async fn ask(router: &Router, path: &str, token: Option<&str>, body: Sent) -> (u
 const BODY: &str = r#"{"job_id": "fj_1", "dispatch_generation": 3}"#;
 
 #[tokio::test]
-async fn every_way_a_delivery_ends_has_its_answer() {
+async fn run_route_answers_each_outcome_with_its_status() {
     let at = Timestamp::UNIX_EPOCH;
     let rows = [
         (Delivered::Done, 200, None, json!({ "status": "done" })),
@@ -94,7 +94,7 @@ async fn every_way_a_delivery_ends_has_its_answer() {
 }
 
 #[tokio::test]
-async fn a_caller_is_checked_before_the_body_is_read() {
+async fn run_route_checks_the_token_before_the_body() {
     for (token, status, again) in [
         (None, 401, None),
         (Some("bad"), 401, None),
@@ -114,7 +114,7 @@ async fn a_caller_is_checked_before_the_body_is_read() {
 }
 
 #[tokio::test]
-async fn a_body_is_exactly_a_job_and_a_generation() {
+async fn run_route_body_is_a_job_and_a_generation() {
     let problem = |kind: &str, loc: &str| (kind.to_owned(), json!(["body", loc]));
     let generation = |kind| problem(kind, "dispatch_generation");
     let rows = [
@@ -160,7 +160,7 @@ async fn a_body_is_exactly_a_job_and_a_generation() {
 }
 
 #[tokio::test]
-async fn a_worker_alone_serves_the_run_route_and_nothing_else() {
+async fn run_route_is_served_by_workers_only() {
     let (router, _) = router(Delivered::Done, true);
     assert_eq!(ask(&router, PATH, Some("good"), BODY.into()).await.0, 200);
     for path in ["/v1/conversations", "/openapi.json", "/v1/conversation-finalization-jobs/run/"] {
@@ -169,7 +169,7 @@ async fn a_worker_alone_serves_the_run_route_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_is_waited_for_longer_than_any_other_request() {
+async fn run_route_has_a_longer_deadline_than_other_requests() {
     #[derive(Debug)]
     struct Slow;
 

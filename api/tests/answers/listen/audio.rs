@@ -1,4 +1,4 @@
-//! Audio: from frames to segments, and when it is refused.
+//! Live audio: from frames to segments, and refusals.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -7,7 +7,7 @@ use futures::SinkExt;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::{engine::WordASecond, line::Setup};
+use super::{client::Setup, engine::WordASecond};
 use crate::bench::quick;
 
 async fn setup() -> (Setup, Arc<WordASecond>) {
@@ -17,7 +17,7 @@ async fn setup() -> (Setup, Arc<WordASecond>) {
 }
 
 #[tokio::test]
-async fn audio_becomes_segments_with_the_times_of_the_conversation() {
+async fn live_audio_becomes_segments_with_conversation_times() {
     let (setup, _) = setup().await;
     let mut line = setup.line("codec=pcm16&sample_rate=16000&conversation_timeout=2").await.ready().await;
     for _ in 0..10 {
@@ -33,7 +33,7 @@ async fn audio_becomes_segments_with_the_times_of_the_conversation() {
 }
 
 #[tokio::test]
-async fn two_channels_are_two_speakers_and_eight_bit_audio_is_heard() {
+async fn live_two_channel_and_8_bit_audio_is_recognized() {
     let (setup, _) = setup().await;
     let mut line = setup.line("channels=2").await.ready().await;
     line.send_bytes(vec![128; 20_000]).await;
@@ -44,7 +44,7 @@ async fn two_channels_are_two_speakers_and_eight_bit_audio_is_heard() {
 }
 
 #[tokio::test]
-async fn what_was_said_before_the_request_is_in_the_conversation_that_it_ends() {
+async fn live_audio_before_an_end_request_is_in_the_ended_conversation() {
     let (setup, _) = setup().await;
     let mut line = setup.line("codec=mulaw").await.ready().await;
     line.send_bytes(vec![255; 12_000]).await;
@@ -57,7 +57,7 @@ async fn what_was_said_before_the_request_is_in_the_conversation_that_it_ends() 
 }
 
 #[tokio::test]
-async fn garbage_instead_of_opus_closes_the_socket_and_single_bad_packets_do_not() {
+async fn live_opus_garbage_closes_the_socket_single_bad_packets_do_not() {
     let (setup, _) = setup().await;
     let mut line = setup.line("codec=opus").await.ready().await;
     for _ in 0..100 {
@@ -68,7 +68,7 @@ async fn garbage_instead_of_opus_closes_the_socket_and_single_bad_packets_do_not
 }
 
 #[tokio::test]
-async fn an_engine_that_fails_for_good_is_said_and_closes_the_socket() {
+async fn live_permanent_engine_failure_is_reported_and_closes_the_socket() {
     let (setup, engine) = setup().await;
     engine.fails.store(true, Ordering::SeqCst);
     let mut line = setup.line("").await;
@@ -83,7 +83,7 @@ async fn an_engine_that_fails_for_good_is_said_and_closes_the_socket() {
 }
 
 #[tokio::test]
-async fn a_user_who_requires_keys_and_brings_none_sends_transcripts_and_no_audio() {
+async fn live_byok_user_without_keys_may_send_transcripts_but_no_audio() {
     let (setup, engine) = setup().await;
     setup.bench.run("update users set requires_byok = true").await;
     let mut line = setup.line("").await.ready().await;
@@ -103,14 +103,14 @@ async fn a_user_who_requires_keys_and_brings_none_sends_transcripts_and_no_audio
     assert_eq!(setup.count("select count(*) from finalization_jobs where status = 'blocked_byok'").await, 1);
     let key = setup.bench.key.clone();
     let own = [("x-byok-openai", "sk-mine")];
-    let mut line = setup.try_line(&key, "uid=ann&client_device_id=b", &own).await.unwrap().ready().await;
+    let mut line = setup.try_connect(&key, "uid=ann&client_device_id=b", &own).await.unwrap().ready().await;
     line.send_bytes(vec![128; 16_000]).await;
     assert_eq!(line.until("segments").await[0]["text"], "word0");
     assert_eq!(*engine.own_keys.lock().unwrap(), [true], "the key reaches the engine");
 }
 
 #[tokio::test]
-async fn what_a_named_speaker_says_later_is_that_persons_and_a_wrong_name_takes_nothing_back() {
+async fn live_named_speaker_keeps_their_person_and_invalid_names_change_nothing() {
     let (setup, _) = setup().await;
     let made = setup.bench.post("/v1/users/me/people", json!({ "name": "Maria" })).await;
     let maria = made.body["id"].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! What breaks under a live session: the database, and keys that come late.
+//! Faults under a live session: the database, photo storage, and keys that arrive late.
 
 use std::{
     sync::{Arc, Mutex},
@@ -12,15 +12,15 @@ use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
-use super::line::Setup;
+use super::client::Setup;
 use crate::bench::quick;
 
-/// Ends every session of the database but its own.
+/// Ends every session of the database except its own.
 const CUT: &str = "select pg_terminate_backend(pid) from pg_stat_activity \
      where datname = current_database() and pid <> pg_backend_pid()";
 
 #[tokio::test]
-async fn a_database_that_drops_its_connections_loses_and_doubles_no_segment() {
+async fn live_database_disconnects_lose_or_double_no_segment() {
     let setup = Setup::new().await;
     let mut line = setup.line("custom_stt=enabled").await.ready().await;
     let said: Vec<String> = (0..12).map(|number| format!("This is line {number}.")).collect();
@@ -51,7 +51,7 @@ const PICTURES_REFUSED: [&str; 3] = [
 ];
 
 #[tokio::test]
-async fn a_picture_that_was_kept_back_until_its_conversation_was_over_goes_into_the_next_and_ends_none() {
+async fn live_delayed_picture_goes_into_the_next_conversation() {
     let setup = Setup::new().await;
     let mut line = setup.line("custom_stt=enabled").await.ready().await;
     line.say(&["First."], 0.0).await;
@@ -81,7 +81,7 @@ async fn a_picture_that_was_kept_back_until_its_conversation_was_over_goes_into_
     assert_eq!(setup.count(opened_once).await, 1, "the picture is in the second, which was opened once");
 }
 
-/// Keyed runs that write down which jobs they are to wait for, and with which keys.
+/// Records which jobs are handed over with which keys, and runs nothing.
 #[derive(Clone, Debug, Default)]
 struct Waiting(Arc<Mutex<Vec<(JobId, String)>>>);
 
@@ -104,7 +104,7 @@ impl ByokPermit for Waiting {
 }
 
 #[tokio::test]
-async fn a_session_with_a_key_resumes_the_jobs_of_its_user_that_wait_for_one_and_no_other_users() {
+async fn live_byok_session_resumes_parked_jobs_of_its_user_only() {
     let waiting = Waiting::default();
     let setup = Setup::with(Settings { keyed: Arc::new(waiting.clone()), ..quick() }).await;
     setup.bench.run("update users set requires_byok = true").await;
@@ -114,11 +114,11 @@ async fn a_session_with_a_key_resumes_the_jobs_of_its_user_that_wait_for_one_and
     assert_eq!(setup.count("select count(*) from finalization_jobs where status = 'blocked_byok'").await, 1);
     let bob = setup.bench.person("bob", api::Scope::ALL).await;
     let own = [("x-byok-openai", "sk-bobs")];
-    let other = setup.try_line(&bob, "uid=bob&custom_stt=enabled", &own).await.unwrap().ready().await;
+    let other = setup.try_connect(&bob, "uid=bob&custom_stt=enabled", &own).await.unwrap().ready().await;
     let key = setup.bench.key.clone();
     let own = [("x-byok-openai", "sk-mine")];
     let query = "uid=ann&custom_stt=enabled&client_device_id=b";
-    let line = setup.try_line(&key, query, &own).await.unwrap().ready().await;
+    let line = setup.try_connect(&key, query, &own).await.unwrap().ready().await;
     let handed = async {
         while waiting.0.lock().unwrap().is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,4 +1,4 @@
-//! Where raw audio is posted, and what a live session hands over.
+//! The audio webhook: its settings, and the audio that a live session passes on.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,13 +6,13 @@ use api::{AudioTap, AudioWebhooks, LiveSettings, Settings};
 use records::UserId;
 use serde_json::{Value, json};
 
-use super::line::Setup;
+use super::client::Setup;
 use crate::bench::{Bench, quick};
 
 const PATH: &str = "/v1/users/developer/webhook/audio_bytes";
 
 #[tokio::test]
-async fn it_is_set_switched_and_read_and_its_secret_shown_when_it_is_new() {
+async fn audio_webhook_is_set_switched_read_and_shows_a_new_secret_once() {
     let bench = Bench::new().await;
     assert_eq!(bench.get(PATH).await.body, json!({ "detail": "Audio webhook not found" }));
     let missing = bench.post(&format!("{PATH}/enable"), Value::Null).await;
@@ -36,7 +36,7 @@ async fn it_is_set_switched_and_read_and_its_secret_shown_when_it_is_new() {
 }
 
 #[tokio::test]
-async fn an_address_that_may_not_be_called_and_seconds_out_of_bounds_are_422() {
+async fn audio_webhook_with_a_refused_url_or_interval_is_422() {
     let bench = Bench::new().await;
     for (body, place) in [
         (json!({ "url": "http://127.0.0.1/", "seconds": 5 }), "url"),
@@ -50,7 +50,7 @@ async fn an_address_that_may_not_be_called_and_seconds_out_of_bounds_are_422() {
     }
 }
 
-/// Keeps what sessions hand over.
+/// Records the audio that sessions pass on.
 #[derive(Clone, Debug, Default)]
 struct Kept(Arc<Mutex<Vec<Heard>>>);
 
@@ -71,7 +71,7 @@ impl AudioTap for Kept {
 }
 
 #[tokio::test]
-async fn a_session_hands_its_audio_over_as_mono_at_the_rate_of_the_client() {
+async fn live_session_passes_mono_audio_on_at_the_clients_rate() {
     let kept = Kept::default();
     let live = LiveSettings { audio: Arc::new(kept.clone()), ..LiveSettings::default() };
     let setup = Setup::with(Settings { live, ..quick() }).await;

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_kept_with_their_schemas_also_those_with_references_of_their_own() {
+    fn mcp_tools_keep_their_schemas_and_internal_references() {
         let input = json!({
             "type": "object", "required": ["to"],
             "properties": {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_whose_schema_holds_itself_is_kept_and_what_is_within_is_left_to_its_server() {
+    fn mcp_tool_with_a_recursive_schema_is_kept() {
         let input = json!({
             "type": "object", "properties": { "name": { "type": "string" }, "parts": { "type": "array", "items": { "$ref": "#" } } },
         });
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_is_named_at_once() {
+    fn mcp_tool_list_errors_are_all_named() {
         let schema = |schema: Value| json!({ "name": "a", "inputSchema": schema });
         let deep =
             (0..20).fold(json!({ "type": "string" }), |inner, _| json!({ "type": "array", "items": inner }));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn names_clash_with_each_other_and_with_the_manifests_and_64_are_the_most() {
+    fn mcp_tool_names_must_be_unique_and_at_most_64() {
         assert_eq!(problems(&[tool("a"), tool("a")]), ["tools[1].name: another tool is called \"a\""]);
         let manifest =
             json!({ "tools": [{ "name": "a", "description": "d", "endpoint": "https://a.example/" }] });

@@ -32,7 +32,7 @@ fn problems_of_tool(change: &Value) -> Vec<String> {
 }
 
 #[test]
-fn defaults_are_those_of_the_spec() {
+fn manifest_defaults_follow_the_spec() {
     let manifest = checked(&json!({ "tools": [tool("send_message")] })).unwrap();
     let tool = &manifest.tools[0];
     assert_eq!(tool.method, Method::Post);
@@ -44,7 +44,7 @@ fn defaults_are_those_of_the_spec() {
 }
 
 #[test]
-fn null_is_as_good_as_absent_and_unknown_fields_are_ignored() {
+fn manifest_null_is_absent_and_unknown_fields_are_ignored() {
     let mut nulls = tool("a");
     for field in ["method", "parameters", "auth_required", "status_message"] {
         nulls[field] = Value::Null;
@@ -55,7 +55,7 @@ fn null_is_as_good_as_absent_and_unknown_fields_are_ignored() {
 }
 
 #[test]
-fn endpoints_are_resolved_by_rfc_3986_and_stay_on_the_home_urls_origin() {
+fn manifest_endpoints_resolve_by_rfc_3986_on_the_home_urls_origin() {
     let endpoint = |text: &str| {
         let mut tool = tool("a");
         tool["endpoint"] = text.into();
@@ -78,7 +78,7 @@ fn endpoints_are_resolved_by_rfc_3986_and_stay_on_the_home_urls_origin() {
 }
 
 #[test]
-fn a_path_needs_a_home_url() {
+fn manifest_relative_endpoint_needs_a_home_url() {
     let body = json!({ "tools": [tool("a")] }).to_string();
     let problems = check(body.as_bytes(), None, |_| true).unwrap_err();
     assert_eq!(
@@ -88,7 +88,7 @@ fn a_path_needs_a_home_url() {
 }
 
 #[test]
-fn what_is_no_manifest_is_one_problem() {
+fn manifest_that_is_no_object_is_one_problem() {
     for (body, words) in [
         ("{", "the manifest is not JSON"),
         ("<html>", "the manifest is not JSON"),
@@ -107,7 +107,7 @@ fn what_is_no_manifest_is_one_problem() {
 }
 
 #[test]
-fn every_problem_is_named_with_its_place_and_at_most_twenty_are() {
+fn manifest_problems_are_named_by_path_up_to_twenty() {
     let manifest = json!({
         "tools": [
             { "name": "a b", "description": "", "endpoint": 5, "method": "BREW" },
@@ -143,7 +143,7 @@ fn every_problem_is_named_with_its_place_and_at_most_twenty_are() {
 }
 
 #[test]
-fn parameters_that_would_shadow_the_services_fields_are_refused() {
+fn manifest_parameters_cannot_shadow_service_fields() {
     for name in ["uid", "app_id", "tool_name", "geolocation"] {
         let parameters = json!({ "properties": { name: { "type": "string" } } });
         let problems = problems_of_tool(&json!({ "parameters": parameters }));
@@ -156,7 +156,7 @@ fn parameters_that_would_shadow_the_services_fields_are_refused() {
 }
 
 #[test]
-fn required_names_properties_and_each_once() {
+fn manifest_required_lists_properties_once() {
     let properties = json!({ "a": { "type": "string" } });
     for (required, words) in [
         (json!(["b"]), "tools[0].parameters.required: names \"b\", which is no property"),
@@ -170,7 +170,7 @@ fn required_names_properties_and_each_once() {
 }
 
 #[test]
-fn a_parameters_schema_is_kept_as_it_is_within_its_bounds() {
+fn manifest_parameters_schema_is_kept_within_bounds() {
     let deep = json!({ "type": "object", "properties": { "a": { "type": "object", "properties": { "b": { "properties": {} } } } } });
     let endless = json!({ "type": "string", "description": "x".repeat(9_000) });
     let remote = json!({ "type": "object", "$ref": "https://evil.example/schema.json" });
@@ -198,7 +198,7 @@ fn a_parameters_schema_is_kept_as_it_is_within_its_bounds() {
 }
 
 #[test]
-fn a_manifest_of_64_tools_is_checked_in_milliseconds() {
+fn manifest_of_64_tools_is_checked_in_milliseconds() {
     let properties: Map<String, Value> = (0..6)
         .map(|n| {
             (format!("p{n}"), json!({ "type": "string", "description": "What is meant", "maxLength": 200 }))
@@ -251,7 +251,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn anything_is_kept_whole_or_refused(tools in prop::collection::vec(any_json(), 0..4), chat in any_json()) {
+    fn fuzz_any_manifest_is_kept_whole_or_refused(tools in prop::collection::vec(any_json(), 0..4), chat in any_json()) {
         let body = json!({ "tools": tools, "chat_messages": chat });
         match checked(&body) {
             Ok(manifest) => prop_assert_eq!(manifest.tools.len(), tools.len()),
@@ -260,7 +260,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_break_the_check(body: Vec<u8>) {
+    fn fuzz_no_bytes_break_the_manifest_check(body: Vec<u8>) {
         let _ = check(&body, None, |_| true);
     }
 }

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_replaced_by_what_they_name() {
+    fn schema_references_are_inlined() {
         let schema = json!({
             "type": "object",
             "properties": { "$ref": { "$ref": "#/$defs/a~1b" }, "n": { "$ref": "#/$defs/n", "title": "N" } },
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_refers_to_itself_is_followed_once() {
+    fn schema_recursion_is_followed_once() {
         let schema = json!({
             "type": "object",
             "properties": { "tree": { "$ref": "#/$defs/tree" } },
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_without_measure_or_refers_elsewhere_is_refused() {
+    fn schema_that_explodes_or_refers_elsewhere_is_refused() {
         let mut parts = Map::new();
         for number in 0..40 {
             let next = json!({ "$ref": format!("#/$defs/p{}", number + 1) });

@@ -18,15 +18,15 @@ pub enum NextOwner {
     DeadLetter,
     /// A lease watch takes it back, and no living worker is there to go on.
     NoWorker,
-    /// No process lives that would take it back.
-    Nobody,
+    /// No process is alive to take it back.
+    NoProcess,
 }
 
 impl NextOwner {
     /// In the order in which they are met: the watch, the crashes, the keys, the queue, the slots.
     pub(super) fn of(job: &Job, around: &Surroundings, policy: &Policy) -> Self {
         if around.living == 0 {
-            Self::Nobody
+            Self::NoProcess
         } else if job.crashes.saturating_add(1) >= policy.max_crashes {
             Self::DeadLetter
         } else if job.requires_keys {
@@ -44,7 +44,7 @@ impl NextOwner {
 /// The second half of a sentence about a lease.
 impl fmt::Display for NextOwner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == Self::Nobody {
+        if *self == Self::NoProcess {
             return f.write_str("no process lives that would take it back; start one with the role worker");
         }
         f.write_str("the lease watch of a living process takes it back within seconds")?;
@@ -53,7 +53,7 @@ impl fmt::Display for NextOwner {
             Self::PausedQueue(queue) => write!(f, "; then it waits, because its queue, {queue}, is paused"),
             Self::User => f.write_str("; then it waits for its user's own keys"),
             Self::DeadLetter => f.write_str(", and after so many crashes it becomes a dead letter"),
-            Self::NoWorker | Self::Nobody => {
+            Self::NoWorker | Self::NoProcess => {
                 f.write_str("; then it waits for a worker, and none lives: start one with the role worker")
             }
         }

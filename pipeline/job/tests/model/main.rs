@@ -72,27 +72,27 @@ fn check(world: World) {
 }
 
 #[test]
-fn no_interleaving_of_workers_and_a_bad_queue_breaks_the_rules() {
+fn model_no_interleaving_of_workers_and_a_faulty_queue_breaks_the_rules() {
     check(QUEUE);
 }
 
 #[test]
-fn no_interleaving_with_operators_and_users_breaks_the_rules() {
+fn model_no_interleaving_with_operators_and_users_breaks_the_rules() {
     check(OUTSIDE);
 }
 
 #[test]
-fn no_interleaving_with_an_operators_orders_breaks_the_rules() {
+fn model_no_interleaving_with_operator_commands_breaks_the_rules() {
     check(ORDERS);
 }
 
 #[test]
-fn no_interleaving_of_keyed_runs_breaks_the_rules() {
+fn model_no_interleaving_of_keyed_runs_breaks_the_rules() {
     check(KEYED);
 }
 
 #[test]
-fn without_the_compare_and_set_the_model_finds_a_revision_kept_twice() {
+fn model_without_compare_and_set_finds_a_revision_kept_twice() {
     let careless = World { compare_and_set: false, ..QUEUE };
     let checker = careless
         .checker()

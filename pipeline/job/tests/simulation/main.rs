@@ -25,7 +25,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn thousands_of_worlds_keep_every_rule_and_come_to_rest() {
+fn simulation_thousands_of_seeds_keep_every_rule_and_finish() {
     let config = Config::default();
     if let Some(seed) = number("SIMULATION_SEED") {
         let mut sim = Sim::new(seed, Config { traced: true, ..config });
@@ -47,7 +47,7 @@ fn thousands_of_worlds_keep_every_rule_and_come_to_rest() {
 }
 
 #[test]
-fn a_seed_is_one_world() {
+fn simulation_is_deterministic_by_seed() {
     let trace = |seed| {
         let mut sim = Sim::new(seed, Config { traced: true, ..Config::default() });
         sim.live().unwrap();
@@ -58,13 +58,13 @@ fn a_seed_is_one_world() {
 }
 
 #[test]
-fn without_the_compare_and_set_the_simulation_finds_a_broken_rule() {
+fn simulation_without_compare_and_set_finds_a_broken_rule() {
     let careless = Config { compare_and_set: false, ..Config::default() };
     assert!((0..200).any(|seed| Sim::new(seed, careless).live().is_err()));
 }
 
 #[test]
-fn without_anybody_who_looks_the_simulation_finds_jobs_that_never_end() {
+fn simulation_without_a_reconciler_finds_jobs_that_never_end() {
     let blind = Config { watched: false, ..Config::default() };
     assert!((0..50).any(|seed| Sim::new(seed, blind).live().is_err()));
 }

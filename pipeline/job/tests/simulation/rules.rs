@@ -51,7 +51,7 @@ fn fence(row: &Row, write: &Write) -> Result<(), String> {
         _ => {}
     }
     if let (State::Leased(lease), Want::Claim | Want::Reconcile) = (&row.job.state, write.want) {
-        must(write.decided >= lease.expires_at, "nobody takes a lease that has not run out")?;
+        must(write.decided >= lease.expires_at, "no lease is taken over before it expires")?;
     }
     if write.want == Want::Claim {
         must(write.generation == row.job.generation, "a claim names the present dispatch")?;
@@ -94,7 +94,7 @@ fn edge(old: &Job, write: &Write, policy: &Policy) -> Result<(), String> {
     let new = &write.step.job;
     match (write.want, &old.state, &new.state) {
         (Want::Claim, State::Queued { ready_at }, State::Leased(lease)) => {
-            must(write.decided >= *ready_at, "nobody claims before its time")?;
+            must(write.decided >= *ready_at, "no claim before ready_at")?;
             must(lease.ready_at == *ready_at, "a lease remembers its place")?;
             must(lease.expires_at == write.decided + policy.lease, "a lease lasts as long as agreed")
         }
@@ -156,7 +156,7 @@ pub(crate) fn due(job: &Job, books: &Books, policy: &Policy) -> Result<(), Strin
         State::BlockedByok => books.parked_at.map(|since| since + policy.byok_deadline),
         State::Completed { .. } | State::DeadLetter { .. } => None,
     };
-    must(job.reconcile_after_at(policy) == expected, "somebody looks when it is time")
+    must(job.reconcile_after_at(policy) == expected, "reconcile is due as documented")
 }
 
 /// A dead letter tells its conversation and is counted, and nothing else is.
@@ -177,11 +177,14 @@ fn dead_letters(old: &Job, write: &Write) -> Result<(), String> {
 /// If every task were lost and every process dead, the look at the due time alone brings the job on.
 pub(crate) fn owner(job: &Job, policy: &Policy) -> Result<(), String> {
     let Some(due) = job.reconcile_after_at(policy) else {
-        return must(job.state.is_terminal(), "a live job has somebody who looks");
+        return must(job.state.is_terminal(), "a live job has an owner and a due time");
     };
-    must(!job.state.is_terminal(), "nobody looks at a job at rest")?;
+    must(!job.state.is_terminal(), "terminal jobs are never due")?;
     let look = |moment| decide(job, Command::Reconcile { task_waiting: false }, moment, policy);
-    must(look(due - Duration::milliseconds(1)) == Err(Refusal::NotDue), "nobody looks too early")?;
+    must(
+        look(due - Duration::milliseconds(1)) == Err(Refusal::NotDue),
+        "reconcile before its due time is refused",
+    )?;
     let step = look(due).map_err(|refusal| format!("broken: the look does nothing: {refusal:?}"))?;
     let next = step.job.reconcile_after_at(policy);
     let parked = matches!(step.job.state, State::BlockedByok);

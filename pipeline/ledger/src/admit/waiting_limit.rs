@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_far_from_a_limit_is_counted_every_second_and_every_hundred_jobs() {
+    fn waiting_limit_counts_users_far_from_it_rarely() {
         let (far, now) = (FarFromLimit::default(), Timestamp::UNIX_EPOCH);
         let wanted = |limit, jobs| Wanted { limit, jobs };
         assert!(!far.admits("ann", wanted(20_000, 1), now), "she was never counted");
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bounded_number_of_users_is_remembered() {
+    fn waiting_limit_remembers_a_bounded_number_of_users() {
         let (far, now) = (FarFromLimit::default(), Timestamp::UNIX_EPOCH);
         (0..2 * MOST_USERS).for_each(|user| far.note(&user.to_string(), 20_000, now));
         let remembered = || far.0.lock().len();

@@ -31,7 +31,7 @@ async fn in_flight_at_rest<A: Send + 'static>(batcher: &Batcher<u32, A>) -> usiz
 }
 
 #[tokio::test]
-async fn a_single_request_runs_at_once_and_alone() {
+async fn batcher_runs_a_single_request_at_once() {
     let batcher = Batcher::new();
     for number in 0..3 {
         let answer = batcher.run(&Arc::new(Semaphore::new(1)), number, sizes).await;
@@ -40,7 +40,7 @@ async fn a_single_request_runs_at_once_and_alone() {
 }
 
 #[tokio::test]
-async fn requests_that_arrive_while_batches_are_in_flight_share_the_next() {
+async fn batcher_shares_the_next_batch_among_arriving_requests() {
     let (batcher, gate) = (Batcher::new(), Arc::new(Semaphore::new(0)));
     let run = |number| batcher.run(&gate, number, sizes);
     let until = async |lanes, waiting| {
@@ -77,7 +77,7 @@ async fn requests_that_arrive_while_batches_are_in_flight_share_the_next() {
 }
 
 #[tokio::test]
-async fn a_failing_request_fails_alone() {
+async fn batcher_failing_request_fails_alone() {
     async fn even((): (), numbers: Vec<u32>, _: Locks) -> Result<Vec<Batched<u32>>, Error> {
         tokio::task::yield_now().await;
         if numbers.iter().any(|number| number % 2 == 1) { Err(CONTENDED) } else { Ok(done(numbers)) }
@@ -90,7 +90,7 @@ async fn a_failing_request_fails_alone() {
 }
 
 #[tokio::test]
-async fn a_locked_request_delays_no_other() {
+async fn batcher_locked_request_delays_no_other() {
     async fn locked(
         gate: Arc<Semaphore>,
         numbers: Vec<u32>,
@@ -118,7 +118,7 @@ async fn a_locked_request_delays_no_other() {
 }
 
 #[tokio::test]
-async fn an_unavailable_database_fails_a_whole_batch_once() {
+async fn batcher_unavailable_database_fails_a_whole_batch_once() {
     async fn unavailable(
         asked: Arc<AtomicUsize>,
         numbers: Vec<u32>,
@@ -142,7 +142,7 @@ async fn all_but_one(gate: Arc<Semaphore>, numbers: Vec<u32>, _: Locks) -> Resul
 }
 
 #[tokio::test]
-async fn a_panic_reaches_its_own_caller_only() {
+async fn batcher_panic_reaches_its_own_caller_only() {
     let (batcher, gate) = (Batcher::new(), Arc::new(Semaphore::new(1)));
     let run = |number| AssertUnwindSafe(batcher.run(&gate, number, all_but_one)).catch_unwind();
     let answers = join_all([0, 1, 2].map(run)).await;
@@ -154,7 +154,7 @@ async fn a_panic_reaches_its_own_caller_only() {
 }
 
 #[tokio::test]
-async fn a_dropped_caller_cancels_nothing_for_others() {
+async fn batcher_dropped_caller_cancels_nothing_for_others() {
     let (batcher, gate) = (Batcher::new(), Arc::new(Semaphore::new(0)));
     let run = |number| batcher.run(&gate, number, sizes);
     let mut leaving = Box::pin(run(1));

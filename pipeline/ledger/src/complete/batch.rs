@@ -103,7 +103,7 @@ impl Ledger {
                 );
                 continue;
             };
-            let already = job.job.has_heard(&complete);
+            let already = job.job.has_applied(&complete);
             let detail = Detail { stages: &completion.results.stages, ..Detail::of(&complete) };
             match decide(&job.job, complete, now, &self.policy) {
                 Err(_) if already => drop(outcomes.insert(index, Batched::Done(Finished::Already))),

@@ -46,7 +46,7 @@ fn claim() -> Command {
 }
 
 #[test]
-fn a_completion_is_read_back_with_its_worker_and_stages() {
+fn history_completion_round_trips_with_worker_and_stages() {
     let (leased, claimed) = said(&admitted(), claim(), 2, &[]);
     let claimed = claimed.unwrap();
     assert_eq!((claimed.verb, claimed.from.as_str(), claimed.to.as_str()), (Verb::Claim, "queued", "leased"));
@@ -59,7 +59,7 @@ fn a_completion_is_read_back_with_its_worker_and_stages() {
 }
 
 #[test]
-fn a_failure_is_read_back_with_its_code_and_when_it_goes_on() {
+fn history_failure_round_trips_with_code_and_retry_time() {
     let (leased, _) = said(&admitted(), claim(), 2, &[]);
     let code = FailureCode::ModelTimeout;
     let fail = Command::Fail { epoch: Epoch(1), code, retry_after: None, jitter_permille: 0 };
@@ -71,7 +71,7 @@ fn a_failure_is_read_back_with_its_code_and_when_it_goes_on() {
 }
 
 #[test]
-fn a_renewal_and_a_look_that_changes_nothing_leave_no_entry() {
+fn history_omits_renewals_and_unchanged_checks() {
     let (leased, _) = said(&admitted(), claim(), 2, &[]);
     assert_eq!(said(&leased, Command::Renew { epoch: Epoch(1) }, 5, &[]).1, None);
     let look = Command::Reconcile { task_waiting: true };
@@ -81,7 +81,7 @@ fn a_renewal_and_a_look_that_changes_nothing_leave_no_entry() {
 }
 
 #[test]
-fn an_entry_of_another_version_is_left_out() {
+fn history_skips_entries_of_another_version() {
     let (_, claimed) = said(&admitted(), claim(), 2, &[]);
     let known = json!(claimed);
     let mut newer = known.clone();
@@ -92,7 +92,7 @@ fn an_entry_of_another_version_is_left_out() {
 }
 
 #[test]
-fn an_entry_has_the_documented_shape() {
+fn history_entry_has_the_documented_shape() {
     let (leased, claimed) = said(&admitted(), claim(), 2, &[]);
     assert_eq!(
         json!(claimed),
@@ -107,14 +107,14 @@ fn an_entry_has_the_documented_shape() {
 }
 
 #[test]
-fn verbs_have_one_name() {
+fn history_verb_names_equal_their_serialization() {
     for verb in [Verb::Claim, Verb::ProveAlive, Verb::RequireKeys, Verb::RunNow, Verb::Withdraw] {
         assert_eq!(json!(verb), json!(verb.as_str()));
     }
 }
 
 #[test]
-fn what_lies_behind_a_release_is_read_back() {
+fn history_release_round_trips_with_its_cause() {
     let cause = Cause {
         code: FailureCode::ModelUnavailable,
         stage: Some("describe".to_owned()),

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reminder_follows_the_date_of_an_open_item_and_nothing_else() {
+    fn reminder_follows_the_due_date_of_an_open_item() {
         let at = |seconds| Timestamp::from_timestamp(seconds, 0).unwrap_or_default();
         let due = |seconds| Some(Reminder::Set(ActionItemId::new("i"), at(seconds)));
         let resumed = Some(Reminder::Resumed(ActionItemId::new("i"), at(5)));

@@ -35,7 +35,7 @@ async fn a_silent_holder_is_told_while_its_lease_is_valid_and_does_not_inherit_f
     assert_eq!(why(&world, &job).await.guard(), "running");
     world.run(NOT_SEEN).await;
     let alone = why(&world, &job).await;
-    assert!(matches!(alone, Why::HolderSilent { next_owner: NextOwner::Nobody, .. }), "{alone}");
+    assert!(matches!(alone, Why::HolderSilent { next_owner: NextOwner::NoProcess, .. }), "{alone}");
     seen(&world, &process("host:2", 1)).await;
     let with_another = why(&world, &job).await;
     assert!(
@@ -61,7 +61,7 @@ async fn a_lease_whose_process_has_ended_is_not_called_running() {
     assert_eq!(why(&world, &job).await.guard(), "running", "who has only claimed may not have been seen yet");
     world.run("update finalization_jobs set lease_claimed_at = now() - interval '12 seconds'").await;
     let gone = why(&world, &job).await;
-    assert!(matches!(gone, Why::HolderGone { next_owner: NextOwner::Nobody, .. }), "{gone}");
+    assert!(matches!(gone, Why::HolderGone { next_owner: NextOwner::NoProcess, .. }), "{gone}");
 }
 
 #[tokio::test]
@@ -78,5 +78,5 @@ async fn an_expired_lease_is_promised_to_those_alone_who_live() {
     seen(&world, &process("host:2", 0)).await;
     assert_eq!(heir().await, NextOwner::NoWorker);
     world.operations().forget_process("host:2").await.unwrap();
-    assert_eq!(heir().await, NextOwner::Nobody);
+    assert_eq!(heir().await, NextOwner::NoProcess);
 }

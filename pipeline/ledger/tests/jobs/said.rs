@@ -72,10 +72,10 @@ pub(crate) fn answer(job: &Job, command: &Command, decided: &Result<Step, Refusa
             other => panic!("renewed, and then {other:?}"),
         },
         (Command::Renew { .. }, Err(Refusal::RunLimit)) => text(Renewal::RunLimit),
-        (Command::Renew { .. }, Err(_)) if job.has_heard(command) => text(Renewal::Done),
+        (Command::Renew { .. }, Err(_)) if job.has_applied(command) => text(Renewal::Done),
         (Command::Renew { .. }, Err(_)) | (Command::ProveAlive { .. }, _) => text(Renewal::Lost),
         (Command::Complete { .. }, Ok(_)) => "Completed".to_owned(),
-        (Command::Complete { .. }, Err(_)) if job.has_heard(command) => "Already".to_owned(),
+        (Command::Complete { .. }, Err(_)) if job.has_applied(command) => "Already".to_owned(),
         (Command::Complete { .. }, Err(refusal)) => text(refusal),
         (Command::Replay { .. } | Command::Discard | Command::RunNow | Command::Cancel, decided) => {
             text(decided.as_ref().map(|step| &step.job))
@@ -85,7 +85,7 @@ pub(crate) fn answer(job: &Job, command: &Command, decided: &Result<Step, Refusa
             retry: step.effects.contains(&job::Effect::CountRetry),
             dead_letter: step.effects.contains(&job::Effect::CountDeadLetter),
         }),
-        (_, Err(_)) if job.has_heard(command) => text(Answer::Granted {
+        (_, Err(_)) if job.has_applied(command) => text(Answer::Granted {
             state: job.state.clone(),
             retry: matches!((command, &job.state), (Command::Fail { .. }, State::Queued { .. })),
             dead_letter: matches!(job.state, State::DeadLetter { .. }),

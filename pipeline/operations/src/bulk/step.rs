@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_is_kept_in_its_own_word() {
+    fn bulk_replay_stores_each_refusal_under_its_name() {
         for (refusal, kept) in [
             (Refusal::NotDead, "not_dead"),
             (Refusal::Blocked, "blocked"),

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_endpoint_lets_through() {
+    fn endpoint_slots_by_breaker_and_busy_deliveries() {
         let now = Timestamp::UNIX_EPOCH;
         let later = now + chrono::TimeDelta::seconds(1);
         let policy = DeliveryPolicy::default();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_endpoint_is_passed_by_and_the_rest_is_dealt_in_order() {
+    fn fair_claims_skip_a_full_endpoint_and_keep_order() {
         let rows: Vec<Due> =
             (0..4).map(|n| due("full", n)).chain([due("free", 4), due("locked", 5)]).collect();
         let mut passed = Passed::default();
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn one_user_gets_half_of_the_slots_and_leaves_some_for_those_who_come_next() {
+    fn fair_claims_give_one_user_at_most_half_of_the_slots() {
         let idle = || SenderLoad { free: 16, free_in_all: 256, users: HashMap::new() };
         assert_eq!(shared(&["a"], idle()), [8]);
         assert_eq!(shared(&["a", "b", "c", "d", "e"], idle()), [8, 4, 2, 1, 1]);
@@ -308,13 +308,13 @@ mod tests {
     }
 
     #[test]
-    fn a_user_whose_slow_receivers_hold_as_much_as_is_left_begins_no_more() {
+    fn fair_claims_stop_for_a_user_whose_slow_receivers_hold_the_rest() {
         let users = HashMap::from([("slow".to_owned(), (0, 100))]);
         assert_eq!(shared(&["slow", "b"], SenderLoad { free: 16, free_in_all: 100, users }), [0, 8]);
     }
 
     #[test]
-    fn no_more_is_dealt_than_wanted() {
+    fn fair_claims_never_exceed_the_limit() {
         let rows: Vec<Due> = (0..4).map(|n| due("free", n)).collect();
         let mut passed = Passed::default();
         assert_eq!(deal(&rows, &[gate("free", 4)], 3, &mut None, &mut passed).len(), 3);

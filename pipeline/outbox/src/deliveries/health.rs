@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_breaker_opens_with_enough_failures_in_a_row_and_a_success_closes_it() {
+    fn breaker_opens_after_consecutive_failures_and_success_closes_it() {
         let policy = DeliveryPolicy { breaker_after: 2, ..DeliveryPolicy::default() };
         let once = healthy().after(Health::Failing, &policy, at(1)).unwrap();
         assert_eq!((once.receiver.consecutive_failures, once.open_until), (1, None));
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_moment_at_which_it_was_disabled_stays() {
+    fn endpoint_keeps_its_first_disabled_at() {
         let failing = ReceiverHealth { failing_since: Some(at(0)), ..healthy().receiver };
         let failing = EndpointHealth { receiver: failing, ..healthy() };
         let (policy, days) = (DeliveryPolicy::default(), 5 * 86_400);

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_try_is_read_as_it_was_written() {
+    fn delivery_try_history_round_trips() {
         let at = Timestamp::UNIX_EPOCH;
         for (status, error) in [(Some(200), None), (Some(503), Some("status")), (None, Some("timeout"))] {
             let tried = DeliveryTry { number: 2, at, status, error: error.map(str::to_owned) };

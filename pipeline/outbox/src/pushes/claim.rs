@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_with_enough_under_way_waits_and_the_rest_is_taken_in_order() {
+    fn push_claims_skip_a_user_with_enough_in_flight() {
         let rows = (0..3).map(|n| due("many", n)).chain([due("one", 3), due("two", 4)]).collect();
         let mut busy = HashMap::from([("many".into(), 1)]);
         assert_eq!(ids(&deal(rows, &mut busy, 9, 2)), ["0", "3", "4"]);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_the_limit_is_left_alone() {
+    fn push_claims_respect_the_limit() {
         let rows = (0..3).map(|n| due("one", n)).collect();
         let mut busy = HashMap::new();
         assert_eq!(ids(&deal(rows, &mut busy, 2, 4)), ["0", "1"]);

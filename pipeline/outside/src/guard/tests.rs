@@ -13,7 +13,7 @@ fn loopback_allowed() -> Guard {
 }
 
 #[test]
-fn every_way_to_write_an_inner_address_is_refused() {
+fn guard_refuses_every_spelling_of_a_private_address() {
     let hosts = [
         "127.0.0.1",
         "127.1",
@@ -73,7 +73,7 @@ fn every_way_to_write_an_inner_address_is_refused() {
 }
 
 #[test]
-fn what_is_no_web_address_is_refused() {
+fn guard_refuses_other_urls_than_http_and_https() {
     let guard = Guard::default();
     for text in [
         "",
@@ -113,7 +113,7 @@ fn what_is_no_web_address_is_refused() {
 }
 
 #[test]
-fn public_names_and_addresses_pass_over_https() {
+fn guard_allows_public_hosts_over_https() {
     for text in [
         "https://example.com/hook?x=1",
         "https://1.1.1.1/",
@@ -127,7 +127,7 @@ fn public_names_and_addresses_pass_over_https() {
 }
 
 #[test]
-fn plain_http_reaches_allowed_ranges_alone() {
+fn guard_allows_plain_http_to_allowed_ranges_only() {
     for text in ["http://1.1.1.1/", "http://example.com/", "http://127.0.0.1/", "http://localhost/"] {
         assert_eq!(Guard::default().check_url(text), Err(Refused::Scheme), "{text}");
     }
@@ -146,14 +146,14 @@ fn plain_http_reaches_allowed_ranges_alone() {
 }
 
 #[test]
-fn a_refusal_repeats_nothing_of_the_url() {
+fn guard_refusal_does_not_repeat_the_url() {
     let refused = Guard::default().check_url("https://secret-user:secret-pass@10.0.0.1/").unwrap_err();
     assert!(!format!("{refused} {refused:?}").contains("secret"));
 }
 
 proptest! {
     #[test]
-    fn an_ipv4_literal_is_judged_by_its_value_however_it_is_written(bits: u32) {
+    fn guard_judges_ipv4_literals_by_value(bits: u32) {
         let address = Ipv4Addr::from(bits);
         let permitted = Guard::default().permits(address.into(), Reach::Https);
         let [a, b, c, d] = address.octets();
@@ -165,14 +165,14 @@ proptest! {
     }
 
     #[test]
-    fn an_ipv6_literal_is_judged_by_its_value(bits: u128) {
+    fn guard_judges_ipv6_literals_by_value(bits: u128) {
         let address = Ipv6Addr::from(bits);
         let checked = Guard::default().check_url(&format!("https://[{address}]/"));
         prop_assert_eq!(checked.is_ok(), Guard::default().permits(address.into(), Reach::Https));
     }
 
     #[test]
-    fn no_text_makes_the_guard_panic_or_lets_an_inner_address_through(text in "\\PC{0,60}") {
+    fn fuzz_guard_never_panics_or_allows_a_private_address(text in "\\PC{0,60}") {
         if let Ok(url) = Guard::default().check_url(&format!("https://{text}")) {
             let address = url.host_str().and_then(literal);
             prop_assert!(address.is_none_or(is_public));

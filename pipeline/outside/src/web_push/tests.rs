@@ -35,7 +35,7 @@ fn header<'a>(headers: &'a [(String, String)], name: &str) -> &'a str {
 }
 
 #[test]
-fn the_browser_can_read_what_was_written_for_it() {
+fn web_push_message_decrypts_in_the_browser() {
     let (headers, body) = message(b"When I grow up, I want to be a watermelon");
     let browser = SecretKey::from_slice(&decode(PRIVATE).unwrap()).unwrap();
     let auth = Auth::from(<[u8; 16]>::try_from(decode(AUTH).unwrap()).unwrap());
@@ -46,7 +46,7 @@ fn the_browser_can_read_what_was_written_for_it() {
 
 /// The message of RFC 8291, appendix A, as its author encrypted it: the crate's arithmetic is the RFC's.
 #[test]
-fn the_example_of_the_rfc_can_be_read() {
+fn web_push_rfc_example_decrypts() {
     let body = "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8w\
                 EqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN";
     let browser = SecretKey::from_slice(&decode(PRIVATE).unwrap()).unwrap();
@@ -56,12 +56,12 @@ fn the_example_of_the_rfc_can_be_read() {
 }
 
 #[test]
-fn no_message_is_encrypted_alike_twice() {
+fn web_push_encryption_is_randomized() {
     assert_ne!(message(b"once").1, message(b"once").1);
 }
 
 #[test]
-fn who_sends_is_signed_for_the_push_service_and_for_half_a_day() {
+fn web_push_vapid_token_names_the_push_service_for_half_a_day() {
     let (headers, _) = message(b"");
     let value = header(&headers, "authorization");
     let (token, key) = value.strip_prefix("vapid t=").unwrap().split_once(", k=").unwrap();
@@ -80,7 +80,7 @@ fn who_sends_is_signed_for_the_push_service_and_for_half_a_day() {
 }
 
 #[test]
-fn keys_that_are_none_are_refused() {
+fn web_push_invalid_keys_are_refused() {
     assert!(BrowserKeys::new(&format!("{P256DH}="), &format!("{AUTH}==")).is_ok(), "padding does not matter");
     let off_the_curve = URL_SAFE_NO_PAD.encode([[4; 1].as_slice(), &[1; 64]].concat());
     for (p256dh, auth) in
@@ -98,6 +98,6 @@ fn keys_that_are_none_are_refused() {
 }
 
 #[test]
-fn a_key_does_not_print_itself() {
+fn web_push_key_is_hidden_in_debug() {
     assert!(!format!("{:?}", vapid()).contains(OURS));
 }

@@ -51,7 +51,7 @@ fn encoded(samples: &[i16], frame: usize, channels: usize) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn codecs_are_known_by_the_names_of_the_query() {
+fn codecs_are_parsed_by_their_query_names() {
     for (name, codec) in Codec::ALL {
         assert_eq!((Codec::parse(name), codec.as_str()), (Some(codec), name));
     }
@@ -59,7 +59,7 @@ fn codecs_are_known_by_the_names_of_the_query() {
 }
 
 #[test]
-fn rates_and_channels_that_are_not_taken_are_refused() {
+fn unsupported_rates_and_channels_are_refused() {
     assert_eq!(Format::new(Codec::Pcm16, 16_001, 1), Err(BadFormat::SampleRate));
     assert_eq!(Format::new(Codec::Pcm16, 0, 1), Err(BadFormat::SampleRate));
     assert_eq!(Format::new(Codec::Pcm16, 16_000, 0), Err(BadFormat::Channels));
@@ -67,34 +67,34 @@ fn rates_and_channels_that_are_not_taken_are_refused() {
 }
 
 #[test]
-fn sixteen_bit_samples_at_16_khz_stay_what_they_are() {
+fn decode_16_bit_16_khz_is_unchanged() {
     let samples = [0, 1, -1, i16::MAX, i16::MIN, 77];
     let audio = decoder(Codec::Pcm16, RATE, 1).decode(&bytes(&samples)).unwrap();
     assert_eq!((audio.tracks, audio.source), (vec![samples.to_vec()], samples.to_vec()));
 }
 
 #[test]
-fn two_channels_become_two_tracks_and_one_mixed_source() {
+fn decode_two_channels_into_two_tracks_and_one_mix() {
     let audio = decoder(Codec::Pcm16, RATE, 2).decode(&bytes(&[100, -300, 200, -400])).unwrap();
     assert_eq!(audio.tracks, [[100, 200], [-300, -400]]);
     assert_eq!(audio.source, [-100, -100]);
 }
 
 #[test]
-fn eight_bit_samples_are_unsigned_with_silence_in_the_middle() {
+fn decode_8_bit_samples_as_unsigned() {
     let audio = decoder(Codec::Pcm8, RATE, 1).decode(&[128, 0, 255]).unwrap();
     assert_eq!(audio.tracks, [[0, -32_768, 32_512]]);
 }
 
 #[test]
-fn mu_law_is_that_of_g711() {
+fn decode_mu_law_as_g711() {
     let audio =
         decoder(Codec::MuLaw, RATE, 1).decode(&[0xff, 0x7f, 0x80, 0x00, 0xf0, 0x70, 0xce, 0x12]).unwrap();
     assert_eq!(audio.tracks, [[0, 0, 32_124, -32_124, 120, -120, 988, -14_972]]);
 }
 
 #[test]
-fn every_rate_becomes_16_khz_with_the_same_sound_at_the_same_time() {
+fn resample_every_rate_to_16_khz_keeps_sound_and_time() {
     for rate in RATES {
         for hertz in [200.0, 1_000.0, 3_000.0] {
             let mut decoder = decoder(Codec::Pcm16, rate, 1);
@@ -111,7 +111,7 @@ fn every_rate_becomes_16_khz_with_the_same_sound_at_the_same_time() {
 }
 
 #[test]
-fn what_16_khz_cannot_hold_does_not_come_back_as_another_sound() {
+fn resample_removes_aliasing() {
     let mut decoder = decoder(Codec::Pcm16, 48_000, 1);
     let audio = decoder.decode(&bytes(&tone(48_000, 11_000.0, 30_000))).unwrap();
     let loudest = audio.tracks[0][100..].iter().map(|sample| sample.unsigned_abs()).max().unwrap();
@@ -119,7 +119,7 @@ fn what_16_khz_cannot_hold_does_not_come_back_as_another_sound() {
 }
 
 #[test]
-fn opus_packets_of_every_length_become_the_sound_they_were_made_from() {
+fn opus_packets_of_every_length_decode() {
     for frame in [160, 320, 640, 960] {
         let sound = tone(RATE, 440.0, 32_000);
         let mut decoder = decoder(Codec::Opus, 8_000, 1);
@@ -139,7 +139,7 @@ fn opus_packets_of_every_length_become_the_sound_they_were_made_from() {
 }
 
 #[test]
-fn opus_in_two_channels_keeps_them_apart_and_mono_packets_fill_both() {
+fn opus_stereo_keeps_channels_apart_and_mono_fills_both() {
     let (left, right) = (tone(RATE, 300.0, 16_000), vec![0; 16_000]);
     let both: Vec<i16> = left.iter().zip(&right).flat_map(|(left, right)| [*left, *right]).collect();
     let mut stereo = decoder(Codec::OpusFs320, RATE, 2);
@@ -157,7 +157,7 @@ fn opus_in_two_channels_keeps_them_apart_and_mono_packets_fill_both() {
 }
 
 #[test]
-fn a_decoder_that_rested_decodes_on() {
+fn opus_decoder_continues_after_a_pause() {
     let packets = encoded(&tone(RATE, 440.0, 6_400), 320, 1);
     let mut decoder = decoder(Codec::Opus, RATE, 1);
     for packet in &packets {
@@ -167,7 +167,7 @@ fn a_decoder_that_rested_decodes_on() {
 }
 
 #[test]
-fn bad_packets_are_reported_one_by_one_and_a_stream_of_them_as_hopeless() {
+fn opus_bad_packets_are_reported_and_many_in_a_row_fail() {
     let good = encoded(&tone(RATE, 440.0, 3_200), 320, 1);
     let mut decoder = decoder(Codec::Opus, RATE, 1);
     // Code 3 with no frames in it.
@@ -184,7 +184,7 @@ fn bad_packets_are_reported_one_by_one_and_a_stream_of_them_as_hopeless() {
 }
 
 #[test]
-fn frames_over_64_kib_are_refused() {
+fn audio_frames_over_64_kib_are_refused() {
     let frame = vec![128; MAX_FRAME_BYTES + 1];
     assert_eq!(decoder(Codec::Pcm8, 8_000, 1).decode(&frame), Err(Undecodable::TooLong));
     assert!(decoder(Codec::Pcm8, 8_000, 1).decode(&frame[1..]).is_ok());
@@ -198,7 +198,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn no_frame_makes_a_decoder_panic_or_grow(
+    fn fuzz_decoder_never_panics_or_grows(
         codec in any_codec(),
         rate in prop::sample::select(RATES.to_vec()),
         channels in 1_u8..=2,
@@ -216,7 +216,7 @@ proptest! {
     }
 
     #[test]
-    fn raw_samples_may_be_cut_anywhere(
+    fn raw_samples_may_be_split_anywhere(
         codec in prop::sample::select(vec![Codec::Pcm8, Codec::Pcm16, Codec::MuLaw]),
         rate in prop::sample::select(RATES.to_vec()),
         channels in 1_u8..=2,

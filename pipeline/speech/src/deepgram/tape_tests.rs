@@ -32,7 +32,7 @@ fn sent(tape: &mut Tape) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn a_lost_connection_is_followed_by_what_was_not_final_and_no_more() {
+async fn tape_replays_audio_without_final_results_after_a_reconnect() {
     let mut tape = Tape::new(1, &Held::new(usize::MAX));
     record(&mut tape, 0..5);
     assert_eq!(sent(&mut tape), [0, 1, 2, 3, 4]);
@@ -48,7 +48,7 @@ async fn a_lost_connection_is_followed_by_what_was_not_final_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_flush_is_settled_with_the_audio_before_it() {
+async fn tape_flush_is_done_after_the_audio_before_it() {
     let mut tape = Tape::new(1, &Held::new(usize::MAX));
     tape.flush();
     assert_eq!(tape.settle(0).flushed, 1, "nothing was said");
@@ -69,7 +69,7 @@ async fn a_flush_is_settled_with_the_audio_before_it() {
 }
 
 #[tokio::test]
-async fn a_minute_is_kept_and_what_was_not_sent_is_lost_at_once() {
+async fn tape_keeps_a_minute_and_drops_unsent_audio_beyond() {
     let mut tape = Tape::new(1, &Held::new(usize::MAX));
     record(&mut tape, 0..70);
     assert_eq!(tape.take_lost(), [Gap { start: 0.0, end: 10.0, reason: Reason::Overloaded }]);
@@ -77,7 +77,7 @@ async fn a_minute_is_kept_and_what_was_not_sent_is_lost_at_once() {
 }
 
 #[tokio::test]
-async fn what_was_sent_and_is_kept_no_more_is_lost_with_its_connection_alone() {
+async fn tape_drops_sent_audio_only_with_its_connection() {
     let mut tape = Tape::new(1, &Held::new(usize::MAX));
     record(&mut tape, 0..60);
     sent(&mut tape);
@@ -93,7 +93,7 @@ async fn what_was_sent_and_is_kept_no_more_is_lost_with_its_connection_alone() {
 }
 
 #[tokio::test]
-async fn where_all_sessions_keep_too_much_the_oldest_goes() {
+async fn tape_drops_the_oldest_audio_over_the_shared_limit() {
     let held = Held::new(20 * RATE as usize * 2);
     let (mut one, mut two) = (Tape::new(1, &held), Tape::new(1, &held));
     record(&mut one, 0..10);
@@ -107,7 +107,7 @@ async fn where_all_sessions_keep_too_much_the_oldest_goes() {
 
 proptest! {
     #[test]
-    fn every_second_is_final_or_lost_or_kept(steps in prop::collection::vec((0_u8..6, 1_u64..20), 1..60)) {
+    fn any_second_of_audio_is_final_lost_or_kept(steps in prop::collection::vec((0_u8..6, 1_u64..20), 1..60)) {
         let mut tape = Tape::new(2, &Held::new(usize::MAX));
         let (mut clock, mut is_final) = (0_u64, 0_u64);
         let mut lost = Vec::new();

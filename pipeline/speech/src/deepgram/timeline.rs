@@ -62,7 +62,7 @@ mod tests {
     const SECOND: u64 = RATE as u64;
 
     #[test]
-    fn a_pause_that_was_not_sent_is_part_of_the_sessions_time() {
+    fn timeline_counts_unsent_pauses() {
         let mut timeline = Timeline::default();
         timeline.sent(10 * SECOND, SECOND);
         timeline.sent(11 * SECOND, SECOND);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_were_never_sent_are_held_within_what_was() {
+    fn timeline_clamps_times_to_the_sent_audio() {
         let mut timeline = Timeline::default();
         timeline.sent(5 * SECOND, SECOND);
         assert_eq!(timeline.end(1e300), 6 * SECOND);

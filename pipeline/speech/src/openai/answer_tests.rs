@@ -17,14 +17,14 @@ fn said(answer: &serde_json::Value) -> Said {
 }
 
 #[test]
-fn a_text_alone_lasts_as_long_as_its_utterance() {
+fn stt_answer_without_times_spans_its_utterance() {
     let said = said(&json!({"text": "  Hello,\n world\u{0}! "}));
     let expected = Draft { text: "Hello, world !".into(), speaker: 0, start: 10.0, end: 14.0 };
     assert_eq!(said, Said { drafts: vec![expected], invented: false });
 }
 
 #[test]
-fn segments_have_their_own_times_and_speakers_within_the_utterance() {
+fn stt_answer_segments_keep_times_and_speakers_within_the_utterance() {
     let answer = json!({"text": "a b c", "segments": [
         {"start": 0.5, "end": 1.0, "text": " a", "speaker": "B"},
         {"start": 3.0, "end": 2.0, "text": "b", "speaker": "SPEAKER_07"},
@@ -40,14 +40,14 @@ fn segments_have_their_own_times_and_speakers_within_the_utterance() {
 }
 
 #[test]
-fn with_two_channels_the_channel_is_the_speaker() {
+fn stt_answer_takes_the_channel_as_speaker() {
     let answer =
         Answer::read(br#"{"text": "hello", "segments": [{"text": "hello", "speaker": "C"}]}"#).unwrap();
     assert_eq!(answer.said(&utterance(), 2, "").drafts[0].speaker, 1);
 }
 
 #[test]
-fn what_recognizers_invent_on_silence_is_dropped() {
+fn stt_hallucinations_on_silence_are_dropped() {
     for text in [
         "Thanks for watching!",
         "Thank you for watching.",
@@ -70,7 +70,7 @@ fn what_recognizers_invent_on_silence_is_dropped() {
 }
 
 #[test]
-fn people_who_say_thank_you_are_heard_where_somebody_spoke() {
+fn stt_thank_you_is_kept_where_speech_was_detected() {
     let thanks = || Answer::read(br#"{"text": "Thank you."}"#).unwrap();
     assert_eq!(thanks().said(&utterance(), 1, "").drafts.len(), 1);
     let breath = Utterance { voiced: 3_000, ..utterance() };
@@ -79,7 +79,7 @@ fn people_who_say_thank_you_are_heard_where_somebody_spoke() {
 }
 
 #[test]
-fn silence_is_no_answer_to_complain_about_and_errors_are() {
+fn stt_empty_answer_is_silence_and_errors_are_errors() {
     assert_eq!(said(&json!({"text": ""})), Said { drafts: vec![], invented: false });
     for body in
         ["", "{", "[]", "null", r#"{"error": {"message": "x"}}"#, r#"{"text": "cut"#, r#"{"text": 5}"#]
@@ -90,7 +90,7 @@ fn silence_is_no_answer_to_complain_about_and_errors_are() {
 
 proptest! {
     #[test]
-    fn whatever_a_server_says_the_words_are_within_the_utterance(
+    fn any_stt_answer_stays_within_its_utterance(
         parts in prop::collection::vec((any::<Option<f64>>(), any::<Option<f64>>(), "\\PC{0,40}"), 0..5),
         text in "\\PC{0,80}",
     ) {

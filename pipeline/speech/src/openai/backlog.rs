@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn neighbours_join_while_they_wait_and_far_ones_do_not() {
+    async fn stt_backlog_joins_adjacent_utterances() {
         let backlog = Backlog::new(&Held::new(usize::MAX));
         backlog.push(utterance(0, 4), Instant::now());
         backlog.push(utterance(5, 4), Instant::now());
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn joined_utterances_are_no_longer_than_the_longest() {
+    async fn stt_backlog_joins_up_to_the_maximum_length() {
         let backlog = Backlog::new(&Held::new(usize::MAX));
         for start in [0, 10, 20, 30, 40] {
             backlog.push(utterance(start, 10), Instant::now());
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_minute_is_kept_and_the_oldest_is_given_up_with_a_report() {
+    async fn stt_backlog_keeps_a_minute_and_reports_what_it_drops() {
         let backlog = Backlog::new(&Held::new(usize::MAX));
         backlog.push(utterance(0, 20), Instant::now());
         let Some(Work::Recognize(_taken)) = next(&backlog) else { panic!("the first") };
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn sessions_that_keep_too_much_together_give_up_the_oldest_of_who_hears() {
+    async fn stt_backlog_over_the_shared_limit_drops_the_oldest() {
         let held = Held::new(30 * RATE as usize * 2);
         let (one, two) = (Backlog::new(&held), Backlog::new(&held));
         assert!(one.push(utterance(0, 10), Instant::now()).is_empty());
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_flush_is_reported_behind_what_was_heard_before_it() {
+    async fn stt_backlog_reports_a_flush_after_earlier_audio() {
         let backlog = Backlog::new(&Held::new(usize::MAX));
         backlog.push(utterance(0, 1), Instant::now());
         backlog.flush();

@@ -46,7 +46,7 @@ impl World {
 }
 
 #[test]
-fn an_utterance_has_its_audio_and_300_ms_on_both_sides() {
+fn utterance_has_300_ms_of_padding_on_both_sides() {
     let mut world = World::default();
     world.hear(100, SILENT).hear(50, VOICED).hear(END_FRAMES as usize - 1, QUIET).hear(100, SILENT);
     let [utterance] = &world.cut[..] else { panic!("one utterance") };
@@ -55,14 +55,14 @@ fn an_utterance_has_its_audio_and_300_ms_on_both_sides() {
 }
 
 #[test]
-fn clicks_are_no_utterances() {
+fn utterance_detection_ignores_clicks() {
     let mut world = World::default();
     world.hear(100, SILENT).hear(3, VOICED).hear(43, QUIET).hear(100, SILENT);
     assert_eq!(world.cut.len(), 0);
 }
 
 #[test]
-fn utterances_in_quick_succession_share_no_audio() {
+fn utterances_in_quick_succession_do_not_overlap() {
     let mut world = World::default();
     for _ in 0..5 {
         world.hear(30, VOICED).hear(END_FRAMES as usize - 1, QUIET).hear(1, SILENT);
@@ -74,7 +74,7 @@ fn utterances_in_quick_succession_share_no_audio() {
 }
 
 #[test]
-fn speech_without_a_pause_is_cut_at_its_quietest_place_and_nothing_is_lost() {
+fn utterance_without_pauses_is_cut_at_its_quietest_point() {
     let mut world = World::default();
     world.hear(1_600, VOICED).hear(1, Judged { score: 0.4, ..VOICED }).hear(3_000, VOICED);
     world.flush();
@@ -85,7 +85,7 @@ fn speech_without_a_pause_is_cut_at_its_quietest_place_and_nothing_is_lost() {
 }
 
 #[test]
-fn the_pause_behind_a_flush_is_no_utterance() {
+fn utterance_flush_followed_by_silence_starts_none() {
     let mut world = World::default();
     world.hear(100, VOICED);
     world.flush();
@@ -94,7 +94,7 @@ fn the_pause_behind_a_flush_is_no_utterance() {
 }
 
 #[test]
-fn a_flush_ends_the_utterance_and_speech_goes_on_in_the_next() {
+fn utterance_flush_ends_it_and_speech_continues_in_the_next() {
     let mut world = World::default();
     world.hear(100, VOICED);
     world.flush();
@@ -107,7 +107,7 @@ fn a_flush_ends_the_utterance_and_speech_goes_on_in_the_next() {
 
 proptest! {
     #[test]
-    fn all_speech_is_in_exactly_one_utterance(
+    fn any_speech_is_in_exactly_one_utterance(
         parts in prop::collection::vec((1_usize..2_500, 0_usize..43, 1_usize..200), 1..6),
         flushes in prop::collection::vec(any::<bool>(), 6),
     ) {

@@ -39,7 +39,7 @@ async fn heard_over(manners: Vec<Manner>) -> (Seen, usize) {
 }
 
 #[tokio::test]
-async fn words_come_back_once_at_their_times_and_silence_is_not_sent() {
+async fn deepgram_words_arrive_once_at_their_times_without_sending_silence() {
     let server = server().await;
     let (engine, counts) = counted(&deepgram(&server));
     assert!(engine.capabilities().interim && engine.capabilities().speakers);
@@ -61,7 +61,7 @@ async fn words_come_back_once_at_their_times_and_silence_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_connection_asks_for_what_the_session_wants() {
+async fn deepgram_connection_requests_the_sessions_options() {
     let server = server().await;
     let settings = Settings { deepgram_model: "nova-3-medical".into(), ..deepgram(&server) };
     let vocabulary = vec!["Maria".into(), "Leo & Söhne".into(), "x".repeat(101)];
@@ -80,7 +80,7 @@ async fn a_connection_asks_for_what_the_session_wants() {
 }
 
 #[tokio::test]
-async fn two_channels_are_two_speakers() {
+async fn deepgram_two_channels_are_two_speakers() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&deepgram(&server)), Session { channels: 2, ..session() });
     let quiet = silence(3.0);
@@ -102,7 +102,7 @@ async fn two_channels_are_two_speakers() {
 }
 
 #[tokio::test]
-async fn a_lost_connection_is_opened_again_and_no_word_is_lost_or_doubled() {
+async fn deepgram_reconnect_loses_or_doubles_no_word() {
     let lost = |words| Manner { close_after: Some((words, 1011)), ..Manner::default() };
     let (seen, connections) = heard_over(vec![lost(3), lost(5), lost(4)]).await;
     seen.assert_heard(&SAID);
@@ -110,7 +110,7 @@ async fn a_lost_connection_is_opened_again_and_no_word_is_lost_or_doubled() {
 }
 
 #[tokio::test]
-async fn errors_refusals_of_audio_and_cut_results_are_lost_connections_too() {
+async fn deepgram_errors_and_broken_results_reconnect() {
     let manners = vec![
         Manner { cut_after: Some(4), ..Manner::default() },
         Manner { error_after: Some(6), ..Manner::default() },
@@ -123,7 +123,7 @@ async fn errors_refusals_of_audio_and_cut_results_are_lost_connections_too() {
 }
 
 #[tokio::test]
-async fn results_that_come_twice_or_in_the_wrong_order_are_said_once() {
+async fn deepgram_repeated_and_reordered_results_are_reported_once() {
     let (seen, _) = heard_over(vec![Manner { twice: true, ..Manner::default() }]).await;
     seen.assert_heard(&SAID);
     let server = Deepgram::start().await;
@@ -141,7 +141,7 @@ async fn results_that_come_twice_or_in_the_wrong_order_are_said_once() {
 }
 
 #[tokio::test]
-async fn a_slow_server_is_waited_for() {
+async fn deepgram_slow_server_is_awaited() {
     let slow = Manner { slow: Duration::from_secs(2), ..Manner::default() };
     let (seen, connections) = heard_over(vec![slow]).await;
     // It has not said all when five seconds are over, and the rest is asked of the next.
@@ -150,14 +150,14 @@ async fn a_slow_server_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_server_that_hears_nothing_says_nothing() {
+async fn deepgram_empty_results_report_nothing() {
     let empty = Manner { empty: true, ..Manner::default() };
     let (seen, connections) = heard_over(vec![empty]).await;
     assert_eq!((seen.finals(), seen.gaps(), connections), (vec![], vec![], 1));
 }
 
 #[tokio::test]
-async fn a_refused_key_ends_recognition_and_what_was_said_is_a_gap() {
+async fn deepgram_refused_key_ends_recognition_with_a_gap() {
     for code in [401, 402, 403] {
         let server = Deepgram::start().await;
         server.always(Manner { refuse: Some(code), ..Manner::default() });
@@ -172,7 +172,7 @@ async fn a_refused_key_ends_recognition_and_what_was_said_is_a_gap() {
 }
 
 #[tokio::test]
-async fn a_server_that_was_away_for_a_while_loses_no_word() {
+async fn outage_within_the_buffer_loses_no_word() {
     let server = server().await;
     server.script([503, 429, 502].map(|code| Manner { refuse: Some(code), ..Manner::default() }));
     let mut speaker = Speaker::open(&engine(&deepgram(&server)), session());
@@ -185,7 +185,7 @@ async fn a_server_that_was_away_for_a_while_loses_no_word() {
 }
 
 #[tokio::test]
-async fn results_that_never_become_final_are_asked_for_again_and_given_up_in_the_end() {
+async fn deepgram_results_never_final_are_requested_again_then_given_up() {
     let server = server().await;
     let never = Manner { final_every: None, ..Manner::default() };
     server.script([never.clone()]);
@@ -207,7 +207,7 @@ async fn results_that_never_become_final_are_asked_for_again_and_given_up_in_the
 }
 
 #[tokio::test]
-async fn a_server_that_reads_nothing_is_left_and_what_was_said_is_asked_of_the_next() {
+async fn deepgram_stalled_server_is_replaced_and_audio_sent_again() {
     let server = server().await;
     server.script([Manner { deaf: true, ..Manner::default() }]);
     let mut speaker = Speaker::open(&engine(&deepgram(&server)), session());
@@ -217,7 +217,7 @@ async fn a_server_that_reads_nothing_is_left_and_what_was_said_is_asked_of_the_n
 }
 
 #[tokio::test]
-async fn an_engine_that_is_away_for_long_costs_what_is_older_than_a_minute() {
+async fn deepgram_long_outage_loses_audio_older_than_a_minute() {
     let server = server().await;
     server.always(Manner { refuse: Some(503), ..Manner::default() });
     let mut speaker = Speaker::open(&engine(&deepgram(&server)), session());
@@ -236,7 +236,7 @@ async fn an_engine_that_is_away_for_long_costs_what_is_older_than_a_minute() {
 }
 
 #[tokio::test]
-async fn a_flush_settles_what_is_being_said() {
+async fn flush_finishes_the_current_utterance() {
     let server = server().await;
     server.always(Manner { final_every: Some(100), ..Manner::default() });
     let mut speaker = Speaker::open(&engine(&deepgram(&server)), session());
@@ -249,7 +249,7 @@ async fn a_flush_settles_what_is_being_said() {
 }
 
 #[tokio::test]
-async fn a_flush_in_silence_is_answered_and_one_that_the_server_ignores_too() {
+async fn deepgram_flush_in_silence_or_ignored_by_the_server_is_answered() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&deepgram(&server)), session());
     speaker.until(is_ready).await;
@@ -266,7 +266,7 @@ async fn a_flush_in_silence_is_answered_and_one_that_the_server_ignores_too() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_kept_for_a_minute_and_the_next_word_opens_another() {
+async fn deepgram_idle_connection_is_kept_for_a_minute() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&deepgram(&server)), session());
     speaker.utter(200, 4.0);
@@ -284,7 +284,7 @@ async fn an_idle_connection_is_kept_for_a_minute_and_the_next_word_opens_another
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_speak_tls_is_not_spoken_to_in_the_clear() {
+async fn deepgram_requires_tls() {
     let server = server().await;
     let deepgram_base_url = server.base_url().replace("ws://", "wss://");
     let settings = Settings { deepgram_base_url, ..deepgram(&server) };
@@ -295,7 +295,7 @@ async fn a_server_that_does_not_speak_tls_is_not_spoken_to_in_the_clear() {
 }
 
 #[tokio::test]
-async fn a_users_openai_key_is_no_key_for_it() {
+async fn deepgram_does_not_use_an_openai_key() {
     let server = server().await;
     let own = Session { own_key: Some(SecretString::from("own-key")), ..session() };
     let engine = engine(&deepgram(&server));
@@ -304,7 +304,7 @@ async fn a_users_openai_key_is_no_key_for_it() {
 }
 
 #[tokio::test]
-async fn its_server_is_asked_whether_it_is_there_without_audio() {
+async fn deepgram_health_check_sends_no_audio() {
     let server = server().await;
     let engine = engine(&deepgram(&server));
     engine.check_server().await;

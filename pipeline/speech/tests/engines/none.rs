@@ -6,7 +6,7 @@ use speech::{Event, Reason, Settings, Status};
 use crate::world::{Speaker, engine, session};
 
 #[tokio::test]
-async fn without_an_engine_the_session_is_told_and_speech_is_still_watched_for() {
+async fn no_engine_reports_it_and_still_detects_speech() {
     let engine = engine(&Settings::default());
     assert_eq!((engine.name(), engine.capabilities().audio), ("none", false));
     let mut speaker = Speaker::open(&engine, session());
@@ -22,7 +22,7 @@ async fn without_an_engine_the_session_is_told_and_speech_is_still_watched_for()
 }
 
 #[tokio::test]
-async fn a_client_that_recognizes_itself_has_an_engine_that_is_ready() {
+async fn client_side_recognition_reports_a_ready_engine() {
     let engine = Settings::client_engine();
     assert_eq!(engine.name(), "client");
     let speaker = Speaker::open(&engine, session());

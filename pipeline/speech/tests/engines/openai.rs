@@ -20,7 +20,7 @@ fn status(status: u16) -> Reply {
 }
 
 #[tokio::test]
-async fn utterances_come_back_in_order_at_their_times() {
+async fn stt_utterances_return_in_order_at_their_times() {
     let server = server().await;
     let (engine, counts) = counted(&openai(&server));
     let mut speaker = Speaker::open(&engine, session());
@@ -40,7 +40,7 @@ async fn utterances_come_back_in_order_at_their_times() {
 }
 
 #[tokio::test]
-async fn a_request_is_a_wav_file_with_the_sessions_wishes() {
+async fn stt_request_is_a_wav_file_with_the_sessions_options() {
     let server = server().await;
     let settings = Settings { model: "some-model".into(), ..openai(&server) };
     let vocabulary = vec!["Maria".into(), " Leo\nBrandt ".into(), String::new(), "x".repeat(700)];
@@ -64,7 +64,7 @@ async fn a_request_is_a_wav_file_with_the_sessions_wishes() {
 }
 
 #[tokio::test]
-async fn an_engine_that_decides_the_language_is_not_told_one() {
+async fn stt_request_omits_language_when_the_engine_decides() {
     let server = server().await;
     let mut speaker =
         Speaker::open(&engine(&openai(&server)), Session { language: Language::Any, ..session() });
@@ -74,7 +74,7 @@ async fn an_engine_that_decides_the_language_is_not_told_one() {
 }
 
 #[tokio::test]
-async fn a_server_without_detailed_answers_is_asked_for_plain_ones_from_then_on() {
+async fn stt_falls_back_to_plain_answers() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&openai(&server)), session());
     server.script([status(400)]);
@@ -89,7 +89,7 @@ async fn a_server_without_detailed_answers_is_asked_for_plain_ones_from_then_on(
 }
 
 #[tokio::test]
-async fn a_busy_server_is_left_alone_as_long_as_it_asks_for() {
+async fn stt_busy_server_is_left_alone_for_its_retry_after() {
     let server = server().await;
     let (engine, counts) = counted(&openai(&server));
     let mut speaker = Speaker::open(&engine, session());
@@ -102,7 +102,7 @@ async fn a_busy_server_is_left_alone_as_long_as_it_asks_for() {
 }
 
 #[tokio::test]
-async fn a_server_that_was_away_for_a_while_loses_no_word() {
+async fn outage_within_the_buffer_loses_no_word() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&openai(&server)), session());
     // More than a line's tries, and more than its circuit takes.
@@ -120,7 +120,7 @@ async fn a_server_that_was_away_for_a_while_loses_no_word() {
 }
 
 #[tokio::test]
-async fn answers_that_are_cut_or_no_answers_are_asked_for_again() {
+async fn stt_broken_answers_are_requested_again() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&openai(&server)), session());
     server.script([Reply::HangUp, Reply::Body(r#"{"text": "half a"#.into()), Reply::Heard]);
@@ -134,7 +134,7 @@ async fn answers_that_are_cut_or_no_answers_are_asked_for_again() {
 }
 
 #[tokio::test]
-async fn an_utterance_on_which_the_server_stumbles_leaves_a_gap_and_those_behind_it_are_heard() {
+async fn stt_failing_utterance_leaves_a_gap_and_later_ones_succeed() {
     let server = server().await;
     let (engine, counts) = counted(&openai(&server));
     let mut speaker = Speaker::open(&engine, session());
@@ -154,7 +154,7 @@ async fn an_utterance_on_which_the_server_stumbles_leaves_a_gap_and_those_behind
 }
 
 #[tokio::test]
-async fn a_refused_key_ends_recognition_and_what_waited_is_a_gap() {
+async fn stt_refused_key_ends_recognition_with_a_gap() {
     hurry();
     for code in [401, 402, 403] {
         let server = Transcriber::start().await;
@@ -171,7 +171,7 @@ async fn a_refused_key_ends_recognition_and_what_waited_is_a_gap() {
 }
 
 #[tokio::test]
-async fn an_account_without_credit_is_no_busy_server() {
+async fn stt_exhausted_credit_is_not_a_busy_server() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&openai(&server)), session());
     let body = r#"{"error": {"code": "insufficient_quota"}}"#;
@@ -181,7 +181,7 @@ async fn an_account_without_credit_is_no_busy_server() {
 }
 
 #[tokio::test]
-async fn a_users_own_key_is_used_alone_and_its_refusal_has_a_name() {
+async fn stt_users_own_key_is_used_exclusively_and_its_refusal_named() {
     let server = server().await;
     let own = Session { own_key: Some(SecretString::from("own-key")), ..session() };
     let mut speaker = Speaker::open(&engine(&openai(&server)), own);
@@ -198,7 +198,7 @@ async fn a_users_own_key_is_used_alone_and_its_refusal_has_a_name() {
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_one_utterance_is_asked_the_next_and_one_that_refuses_all_is_not() {
+async fn stt_refusing_one_utterance_continues_and_refusing_all_stops() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&openai(&server)), session());
     server.script([status(422), status(422)]);
@@ -218,7 +218,7 @@ async fn a_server_that_refuses_one_utterance_is_asked_the_next_and_one_that_refu
 }
 
 #[tokio::test]
-async fn redirects_are_not_followed() {
+async fn stt_redirects_are_not_followed() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&openai(&server)), session());
     server.always(Some(status(307)));
@@ -227,7 +227,7 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test]
-async fn a_slow_server_hears_longer_utterances_and_at_most_a_minute_waits() {
+async fn stt_slow_server_gets_longer_utterances_and_at_most_a_minute_queues() {
     let server = server().await;
     let (engine, counts) = counted(&openai(&server));
     let mut speaker = Speaker::open(&engine, session());
@@ -261,7 +261,7 @@ async fn a_slow_server_hears_longer_utterances_and_at_most_a_minute_waits() {
 }
 
 #[tokio::test]
-async fn requests_are_limited_per_session_and_per_process() {
+async fn stt_requests_are_limited_per_session_and_process() {
     let server = server().await;
     let engine = engine(&Settings { concurrency: 2, ..openai(&server) });
     server.always(Some(Reply::After(Duration::from_millis(500), Box::new(Reply::Heard))));
@@ -279,7 +279,7 @@ async fn requests_are_limited_per_session_and_per_process() {
 }
 
 #[tokio::test]
-async fn words_invented_on_silence_are_dropped_and_counted() {
+async fn stt_hallucinations_on_silence_are_dropped_and_counted() {
     let server = server().await;
     let (engine, counts) = counted(&openai(&server));
     let mut speaker = Speaker::open(&engine, session());
@@ -293,7 +293,7 @@ async fn words_invented_on_silence_are_dropped_and_counted() {
 }
 
 #[tokio::test]
-async fn a_flush_settles_what_is_being_said() {
+async fn flush_finishes_the_current_utterance() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&openai(&server)), session());
     speaker.say(&tone(300, 2.0));
@@ -305,7 +305,7 @@ async fn a_flush_settles_what_is_being_said() {
 }
 
 #[tokio::test]
-async fn a_session_that_ends_while_the_server_is_away_does_not_wait_for_it() {
+async fn stt_session_end_does_not_wait_for_an_unavailable_server() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&openai(&server)), session());
     server.always(Some(status(503)));
@@ -316,7 +316,7 @@ async fn a_session_that_ends_while_the_server_is_away_does_not_wait_for_it() {
 }
 
 #[tokio::test]
-async fn a_silent_server_is_given_half_a_minute() {
+async fn stt_silent_server_times_out_after_half_a_minute() {
     let server = server().await;
     let (engine, counts) = counted(&openai(&server));
     let mut speaker = Speaker::open(&engine, session());
@@ -329,7 +329,7 @@ async fn a_silent_server_is_given_half_a_minute() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_gone_asks_nothing_more() {
+async fn stt_dropped_session_sends_nothing_more() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&openai(&server)), session());
     drop(speaker.events);
@@ -343,7 +343,7 @@ async fn a_session_that_is_gone_asks_nothing_more() {
 }
 
 #[tokio::test]
-async fn its_server_is_known_by_its_last_answers_and_not_by_those_to_users_keys() {
+async fn stt_health_follows_answers_to_the_services_key_only() {
     let server = server().await;
     let engine = engine(&openai(&server));
     let health = || engine.server().unwrap();

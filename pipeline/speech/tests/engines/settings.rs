@@ -13,7 +13,7 @@ fn refused(change: impl Fn(&mut Settings)) -> Option<BadSettings> {
 }
 
 #[test]
-fn auto_takes_deepgram_by_its_key_then_a_base_url_then_nothing() {
+fn speech_auto_prefers_deepgram_then_base_url_then_none() {
     let key = || Some(SecretString::from("key"));
     let url = || Some("http://127.0.0.1:8000/v1".to_owned());
     let choice =
@@ -26,7 +26,7 @@ fn auto_takes_deepgram_by_its_key_then_a_base_url_then_nothing() {
 }
 
 #[test]
-fn settings_that_cannot_work_are_refused_at_the_start() {
+fn speech_settings_that_conflict_are_refused_at_start() {
     assert_eq!(refused(|_| ()), None);
     assert_eq!(
         refused(|settings| settings.base_url = Some("models.example".into())),
@@ -63,7 +63,7 @@ fn settings_that_cannot_work_are_refused_at_the_start() {
 }
 
 #[test]
-fn keys_are_not_shown_by_debug() {
+fn speech_debug_output_hides_keys() {
     let settings = Settings {
         api_key: Some("hidden-one".into()),
         deepgram_api_key: Some("hidden-two".into()),

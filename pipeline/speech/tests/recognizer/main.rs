@@ -114,7 +114,7 @@ async fn recognized(engine: &Arc<dyn Engine>, encoding: &Encoding, tracks: &[Vec
 }
 
 #[tokio::test]
-async fn real_speech_is_recognized_word_for_word_through_every_codec() {
+async fn recognizer_transcribes_real_speech_through_every_codec() {
     if !are_there(&["python3", "espeak-ng"]) {
         return;
     }

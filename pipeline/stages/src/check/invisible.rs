@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_and_emoji_that_are_written_with_joiners_keep_them() {
+    fn invisible_joiners_are_kept_in_scripts_and_emoji() {
         for text in [
             "می‌خواهم به خانه بروم",
             "क्‍ष और र्‍य",
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_is_dropped() {
+    fn invisible_characters_are_removed() {
         let hidden = [
             "\u{0}",
             "\u{7f}",

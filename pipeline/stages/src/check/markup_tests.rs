@@ -8,7 +8,7 @@ use super::markup::one_line;
 use super::text::{line, text, title, words};
 
 #[test]
-fn links_markup_and_hidden_characters_disappear() {
+fn markup_links_and_hidden_characters_are_removed() {
     for (raw, clean) in [
         ("See ![x](https://evil.example/?q=1) now", "See x now"),
         ("See [the plan](https://evil.example) now", "See the plan now"),
@@ -36,7 +36,7 @@ fn links_markup_and_hidden_characters_disappear() {
 }
 
 #[test]
-fn ordinary_text_stays_as_it_is() {
+fn markup_cleaning_keeps_ordinary_text() {
     for plain in [
         "3 < 5 and 7 > 6",
         "I <3 you",
@@ -162,7 +162,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn cleaning_is_a_fixed_point_that_holds_no_markup_and_keeps_its_bound(raw in hostile(), max in 1_usize..120) {
+    fn markup_cleaning_is_idempotent_and_bounded(raw in hostile(), max in 1_usize..120) {
         let cleaners: [(&str, Cleaner); 3] = [("text", text), ("line", line), ("title", title)];
         for (name, clean) in cleaners {
             let once = clean(&raw, max);
@@ -176,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_cleaned(raw: String) {
+    fn fuzz_any_text_is_cleaned(raw: String) {
         let once = text(&raw, 8_000);
         is_clean(&once)?;
         prop_assert_eq!(&text(&once, 8_000), &once);
@@ -184,7 +184,7 @@ proptest! {
 }
 
 #[test]
-fn text_that_is_built_to_outlast_the_cleaning_takes_time_by_its_length_alone() {
+fn markup_cleaning_takes_linear_time_on_hostile_text() {
     let nested = |open: &str, middle: &str, close: &str| {
         let times = 100_000 / (open.len() + close.len()).max(1);
         format!("{}{middle}{}", open.repeat(times), close.repeat(times))

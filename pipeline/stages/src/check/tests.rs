@@ -33,7 +33,7 @@ fn draft() -> Structure {
 }
 
 #[test]
-fn a_structure_has_a_plain_title_one_emoji_and_a_folder_of_the_persons() {
+fn structure_has_a_plain_title_one_emoji_and_a_known_folder() {
     let folder = Folder { id: FolderId::new("f1"), name: "Home".to_owned(), description: None };
     let checked = structure(draft(), &talk(), &[folder]);
     let expected = Structure { title: "Tiles".to_owned(), emoji: "🧱".to_owned(), ..draft() };
@@ -44,7 +44,7 @@ fn a_structure_has_a_plain_title_one_emoji_and_a_folder_of_the_persons() {
 }
 
 #[test]
-fn a_structure_without_words_is_none() {
+fn structure_without_words_is_refused() {
     for empty in ["", " \u{202e} ", "https://evil.example"] {
         assert_eq!(structure(Structure { title: empty.to_owned(), ..draft() }, &talk(), &[]), None);
         assert_eq!(structure(Structure { overview: empty.to_owned(), ..draft() }, &talk(), &[]), None);
@@ -56,7 +56,7 @@ fn event(title: &str, start: Timestamp, duration: i32) -> EventDraft {
 }
 
 #[test]
-fn of_events_and_items_that_are_fit_the_first_are_kept() {
+fn valid_events_and_items_are_kept_up_to_the_limit() {
     let events: Vec<_> = (0..30).map(|n| event(&format!("Lunch {n}"), hours(n), 45)).collect();
     let checked = structure(Structure { events: events.clone(), ..draft() }, &talk(), &[]);
     assert_eq!(checked.map(|structure| structure.events), Some(events[..20].to_vec()));
@@ -67,7 +67,7 @@ fn of_events_and_items_that_are_fit_the_first_are_kept() {
 }
 
 #[test]
-fn events_are_named_meant_and_of_a_length() {
+fn events_need_a_name_a_date_and_a_valid_length() {
     let events = vec![
         event("Lunch", hours(3), 45),
         event("Fair", hours(30), 0),
@@ -88,7 +88,7 @@ fn events_are_named_meant_and_of_a_length() {
 }
 
 #[test]
-fn what_nobody_can_write_is_no_date() {
+fn unrepresentable_dates_are_dropped() {
     let late = Utc.with_ymd_and_hms(9999, 12, 20, 12, 0, 0).single().unwrap_or_default();
     let talk = Talk { started_at: late, ..talk() };
     let due = |days| can_be_meant(late + Duration::days(days), &talk);
@@ -96,7 +96,7 @@ fn what_nobody_can_write_is_no_date() {
 }
 
 #[test]
-fn items_are_grounded_short_and_no_orders_to_a_model() {
+fn action_items_are_grounded_short_and_not_prompt_injections() {
     let item = |description: &str, due_at, evidence: Option<&[u32]>| ItemDraft {
         description: description.to_owned(),
         owner: Some(" Tom\n".to_owned()),
@@ -120,7 +120,7 @@ fn items_are_grounded_short_and_no_orders_to_a_model() {
 }
 
 #[test]
-fn memories_are_grounded_short_and_give_no_orders() {
+fn memories_are_grounded_short_and_not_prompt_injections() {
     let memory = |content: &str, evidence: &[u32]| MemoryDraft {
         content: content.to_owned(),
         category: MemoryCategory::Other,
@@ -138,7 +138,7 @@ fn memories_are_grounded_short_and_give_no_orders() {
 }
 
 #[test]
-fn no_text_is_longer_than_its_kind_may_be() {
+fn texts_respect_the_maximum_length_of_their_kind() {
     let (long, letters) = ("あ".repeat(2 * TEXT), |text: &str| text.chars().count());
     let events = vec![EventDraft { description: long.clone(), ..event(&long, hours(3), 45) }];
     let checked = structure(Structure { overview: long.clone(), events, ..draft() }, &talk(), &[]);

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passages_hold_every_word_once_and_no_more_than_they_may() {
+    fn search_passages_hold_every_word_once_within_the_limit() {
         let long = "word ".repeat(700);
         let lines = ["short", long.as_str(), "", "  last  "];
         let passages = passages(lines);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_longer_than_a_passage_is_cut() {
+    fn search_passage_cuts_a_word_longer_than_itself() {
         let letters = "ä".repeat(2_500);
         let passages = passages([letters.as_str()]);
         assert_eq!(passages.concat(), letters);

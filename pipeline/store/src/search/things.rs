@@ -57,7 +57,7 @@ pub(crate) async fn forget_words(
     user: &UserId,
     language: &str,
 ) -> Result<(), Error> {
-    // Those that are due already, too: whoever is indexing them by the old rules is waited for.
+    // Also those that are due already: this waits for a process that indexes them by the old rules.
     for sql in [
         include_str!("../../sql/search/forget_memories.sql"),
         include_str!("../../sql/search/forget_items.sql"),

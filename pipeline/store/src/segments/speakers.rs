@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_continue_after_the_highest_number_in_the_order_of_appearance() {
+    fn speaker_numbers_continue_after_the_highest() {
         let mut speakers = Speakers::stored([(Some("Anna".to_owned()), 2), (None, 1)]);
         let mut segments = ["Tom", "SPEAKER_05", "Anna", "Mia", "Tom"].map(said_by);
         speakers.number(&mut segments);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_was_sent_stands_and_the_others_come_after_it() {
+    fn speaker_numbers_that_were_sent_are_kept() {
         let sent = [("SPEAKER_00", Some(3)), ("Ann", Some(9)), ("Zoe", Some(4)), ("SPEAKER_01", Some(8))];
         assert_eq!(numbers(&sent), sent.map(|(_, number)| number));
         assert_eq!(numbers(&[("Tom", None), ("Ann", None), ("Ann", Some(9))]), [10, 9, 9].map(Some));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_number_is_followed_by_itself() {
+    fn speaker_number_saturates() {
         let last = i32::MAX;
         assert_eq!(numbers(&[("Ann", Some(last)), ("Tom", None), ("Zoe", None)]), [last; 3].map(Some));
         assert_eq!(
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_that_only_looks_numbered_is_a_name() {
+    fn speaker_label_that_only_looks_numbered_is_a_name() {
         assert_eq!(numbered("SPEAKER_03"), Some(3));
         assert_eq!(numbered("SPEAKER_+3"), None);
         assert_eq!(numbered("SPEAKER_"), None);

@@ -51,7 +51,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_token_is_judged_by_its_claims() {
+async fn token_claims_are_verified() {
     let world = world(None).await;
     let signer = world.emulator.signer().unwrap();
     let rows = [
@@ -83,7 +83,7 @@ async fn a_token_is_judged_by_its_claims() {
 }
 
 #[tokio::test]
-async fn claims_of_other_kinds_prove_nothing() {
+async fn token_claims_of_wrong_types_are_refused() {
     let world = world(None).await;
     let signer = world.emulator.signer().unwrap();
     let header = json!({ "alg": "RS256", "kid": signer.key_id() });
@@ -112,7 +112,7 @@ async fn claims_of_other_kinds_prove_nothing() {
 }
 
 #[tokio::test]
-async fn a_token_is_signed_with_rs256_by_a_key_of_the_issuer() {
+async fn token_must_be_rs256_signed_by_an_issuer_key() {
     let world = world(None).await;
     let signer = world.emulator.signer().unwrap();
     let token = signer.sign(&good());
@@ -145,7 +145,7 @@ async fn a_token_is_signed_with_rs256_by_a_key_of_the_issuer() {
 }
 
 #[tokio::test]
-async fn the_number_of_the_account_is_checked_where_one_is_set() {
+async fn token_subject_is_checked_when_configured() {
     let (right, wrong) = (world(Some("100000000000000000001")).await, world(Some("7")).await);
     let token = right.emulator.signer().unwrap().sign(&good());
     assert_eq!(right.check(&token).await, Ok(()));
@@ -153,7 +153,7 @@ async fn the_number_of_the_account_is_checked_where_one_is_set() {
 }
 
 #[tokio::test]
-async fn a_new_key_is_fetched_at_once_by_one_of_those_who_need_it() {
+async fn token_with_a_new_key_causes_one_fetch() {
     let world = world(None).await;
     let old = world.emulator.signer().unwrap();
     assert_eq!(world.check(&old.sign(&good())).await, Ok(()));
@@ -166,7 +166,7 @@ async fn a_new_key_is_fetched_at_once_by_one_of_those_who_need_it() {
 }
 
 #[tokio::test]
-async fn tokens_with_invented_keys_cause_a_fetch_every_few_seconds_at_most() {
+async fn token_with_unknown_keys_causes_rate_limited_fetches() {
     let world = world(None).await;
     let signer = world.emulator.signer().unwrap();
     for invented in 0..50 {
@@ -178,7 +178,7 @@ async fn tokens_with_invented_keys_cause_a_fetch_every_few_seconds_at_most() {
 }
 
 #[tokio::test]
-async fn a_key_that_was_rotated_while_the_issuer_was_down_is_accepted_soon_after() {
+async fn token_key_rotated_during_an_issuer_outage_is_accepted_soon() {
     let world = world(None).await;
     let old = world.emulator.signer().unwrap().sign(&good());
     assert_eq!(world.check(&old).await, Ok(()));
@@ -201,7 +201,7 @@ async fn pass(seconds: u64) {
 }
 
 #[tokio::test]
-async fn without_keys_the_caller_is_not_to_blame() {
+async fn token_check_without_issuer_keys_does_not_blame_the_caller() {
     for kind in [Kind::KeysDown, Kind::KeysHuge] {
         let world = world(None).await;
         world.emulator.fault(Fault::always(kind.clone()));
@@ -214,7 +214,7 @@ async fn without_keys_the_caller_is_not_to_blame() {
 }
 
 #[tokio::test]
-async fn nobody_is_let_in_where_no_invoker_is_configured() {
+async fn token_is_refused_without_a_configured_invoker() {
     let metrics = Metrics::new(&Registry::new(), IntCounter::new("failed", "help").unwrap()).unwrap();
     let verifier = Verifier::new(None, Arc::new(|| 0.0), metrics);
     let token = Signer::new(0).unwrap().sign(&good());

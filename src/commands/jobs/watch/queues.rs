@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_waiting_job_is_told_at_every_look_on_a_terminal_and_every_ten_seconds_elsewhere() {
+    async fn watch_prints_waiting_jobs_each_time_on_a_terminal_else_every_ten_seconds() {
         let told = Told { counts: vec![1], at: Instant::now() };
         let now = |age, rewrites| line(Some(&told), &[1], age, rewrites);
         assert_eq!(line(None, &[1], 0.0, true), Line::New, "the first look");
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_fits_sixty_and_eighty_columns() {
+    fn watch_lines_fit_60_and_80_columns() {
         let cells = ["23:59:59", "1000000", "9999", "100000", "9999999999", "100000", "in 119s", "64"];
         assert!(columns(cells, 60).len() <= 60 && columns(cells, 80).len() <= 80);
         assert!(columns(cells, 80).contains("9999999999") && !columns(cells, 79).contains("9999999999"));

@@ -107,7 +107,7 @@ fn lists() -> Vec<List> {
 }
 
 #[test]
-fn every_list_fits_every_width_and_no_word_is_broken() {
+fn table_fits_every_width_without_breaking_words() {
     for (name, columns, rows) in lists() {
         assert!(rows.iter().all(|row| row.len() == columns.len()), "{name}");
         for width in [60, 80, 100, 120] {
@@ -154,7 +154,7 @@ fn is_whole_or_honest(kind: Kind, cell: &str, value: &str) -> bool {
 }
 
 #[test]
-fn settings_keep_their_values_on_a_narrow_terminal() {
+fn table_of_settings_keeps_values_on_a_narrow_terminal() {
     let (_, columns, rows) = lists().into_iter().find(|(name, ..)| *name == "settings").unwrap();
     for (width, value) in [(60, "https://listen.analytical…"), (80, "https://listen.analytical.exampl…")]
     {
@@ -164,7 +164,7 @@ fn settings_keep_their_values_on_a_narrow_terminal() {
 }
 
 #[test]
-fn a_pipe_gets_everything() {
+fn table_in_a_pipe_is_complete() {
     for (name, columns, rows) in lists() {
         let fitted = fit(&columns, &rows, None);
         assert_eq!(fitted.left_out, Vec::<&str>::new(), "{name}");
@@ -176,7 +176,7 @@ fn a_pipe_gets_everything() {
 }
 
 #[test]
-fn columns_go_by_rank_and_come_back_where_there_is_room() {
+fn table_drops_columns_by_rank_and_restores_them() {
     let columns = [id("job", 0), word("status", 1), word("queue", 2)];
     let rows = vec![vec![JOBS[0].to_owned(), "queued".to_owned(), "finalization".to_owned()]];
     let left_out = |width| fit(&columns, &rows, Some(width)).left_out;
@@ -187,7 +187,7 @@ fn columns_go_by_rank_and_come_back_where_there_is_room() {
 }
 
 #[test]
-fn short_ids_are_different_in_every_row_and_short_ones_stay() {
+fn table_short_ids_are_unique_per_row() {
     assert_eq!(short_ids(&["fj_00000000aaaaaaaa", "fj_00000000bbbbbbbb"]), ["…aaaaaaaa", "…bbbbbbbb"]);
     assert_eq!(short_ids(&[USERS[1], "bob.lovelace@analytical.example.org"]), ["ada.love…", "bob.love…"]);
     assert_eq!(short_ids(&["u1", "u2"]), ["u1", "u2"]);
@@ -195,7 +195,7 @@ fn short_ids_are_different_in_every_row_and_short_ones_stay() {
 }
 
 #[test]
-fn text_is_cut_at_a_space() {
+fn table_text_is_truncated_at_a_space() {
     assert_eq!(cut("the model is back", 12), "the model …");
     assert_eq!(cut("the model is back", 17), "the model is back");
     assert_eq!(cut("https://models.example/v1", 13), "https://mode…");

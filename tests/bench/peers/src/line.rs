@@ -79,7 +79,7 @@ impl Sightings {
     }
 
     fn see(&self, job: usize) {
-        let mut seen = self.seen.lock().expect("nobody panicked");
+        let mut seen = self.seen.lock().expect("no thread panicked");
         let (first, again) = &mut *seen;
         match first.entry(job) {
             Entry::Occupied(_) => *again += 1,
@@ -97,12 +97,12 @@ impl Sightings {
     }
 
     fn at(&self, job: usize) -> Option<Instant> {
-        self.seen.lock().expect("nobody panicked").0.get(&job).copied()
+        self.seen.lock().expect("no thread panicked").0.get(&job).copied()
     }
 
     /// (done once or more, runs beyond the first)
     fn counts(&self) -> (usize, usize) {
-        let seen = self.seen.lock().expect("nobody panicked");
+        let seen = self.seen.lock().expect("no thread panicked");
         (seen.0.len(), seen.1)
     }
 

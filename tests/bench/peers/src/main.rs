@@ -42,7 +42,10 @@ async fn push(pool: &PgPool, job: usize) {
 
 async fn enqueue(pool: &PgPool, jobs: usize, producers: usize, trigger: &str) {
     if trigger == "off" {
-        sqlx::raw_sql("alter table apalis.jobs disable trigger notify_workers").execute(pool).await.expect("no trigger");
+        sqlx::raw_sql("alter table apalis.jobs disable trigger notify_workers")
+            .execute(pool)
+            .await
+            .expect("no trigger");
     }
     let began = Instant::now();
     stream::iter(0..jobs).for_each_concurrent(producers, |job| push(pool, job)).await;
@@ -52,13 +55,14 @@ async fn enqueue(pool: &PgPool, jobs: usize, producers: usize, trigger: &str) {
 type Starts = Arc<Mutex<HashMap<usize, Instant>>>;
 
 async fn handle(job: usize, starts: Data<Starts>) -> Result<(), BoxDynError> {
-    starts.lock().expect("nobody panicked").entry(job).or_insert_with(Instant::now);
+    starts.lock().expect("no thread panicked").entry(job).or_insert_with(Instant::now);
     Ok(())
 }
 
 async fn latency(pool: &PgPool, rate: usize, seconds: usize, mode: &str) {
     let starts = Starts::default();
-    let storage = PostgresStorage::<usize>::new(pool).with_config(Config::default().queue(QUEUE).batch_size(16));
+    let storage =
+        PostgresStorage::<usize>::new(pool).with_config(Config::default().queue(QUEUE).batch_size(16));
     let storage = storage.with_pubsub();
     let worker = WorkerBuilder::new("bench");
     let pushed = load(pool, rate, seconds);
@@ -74,12 +78,17 @@ async fn latency(pool: &PgPool, rate: usize, seconds: usize, mode: &str) {
             tokio::select! { pushed = pushed => pushed, _ = worker.run() => panic!("the worker ended") }
         }
     };
-    let starts = starts.lock().expect("nobody panicked");
-    let wait = |(job, at): (usize, &Instant)| Some(starts.get(&job)?.saturating_duration_since(*at).as_secs_f64() * 1e3);
+    let starts = starts.lock().expect("no thread panicked");
+    let wait = |(job, at): (usize, &Instant)| {
+        Some(starts.get(&job)?.saturating_duration_since(*at).as_secs_f64() * 1e3)
+    };
     let mut waits: Vec<f64> = pushed.iter().enumerate().filter_map(wait).collect();
     waits.sort_by(f64::total_cmp);
     let at = |share: f64| waits.get(((waits.len().max(1) - 1) as f64 * share) as usize);
-    println!("{}", serde_json::json!({ "p50": at(0.5), "p99": at(0.99), "started": waits.len(), "of": pushed.len() }));
+    println!(
+        "{}",
+        serde_json::json!({ "p50": at(0.5), "p99": at(0.99), "started": waits.len(), "of": pushed.len() })
+    );
 }
 
 /// Pushes at a steady rate; when each push was committed.

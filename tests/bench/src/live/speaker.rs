@@ -26,7 +26,7 @@ pub(super) struct Person {
 
 /// What a session saw, in milliseconds.
 #[derive(Default)]
-pub(super) struct Heard {
+pub(super) struct Received {
     /// From the last frame with voice to the segment.
     pub(super) since_voice: Vec<f64>,
     /// From the engine's answer to the segment.
@@ -52,8 +52,8 @@ pub(super) async fn speak(
     first: usize,
     until: Instant,
     engine: &SpeechEngine,
-) -> Heard {
-    let mut heard = Heard::default();
+) -> Received {
+    let mut heard = Received::default();
     let (mut frame, mut voiced, mut last) = (first, None, None);
     let mut clock = interval(sound.every);
     clock.set_missed_tick_behavior(MissedTickBehavior::Burst);
@@ -96,7 +96,7 @@ fn see(
     engine: &SpeechEngine,
     voiced: Option<Instant>,
     last: &mut Option<usize>,
-    heard: &mut Heard,
+    heard: &mut Received,
 ) {
     let message = message.expect("the session stays open").expect("the session stays open");
     let Message::Text(text) = message else { return };

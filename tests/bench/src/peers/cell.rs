@@ -161,25 +161,25 @@ mod tests {
     use super::{Rate, Waits};
 
     #[test]
-    fn a_drain_with_losses_is_not_a_number() {
+    fn drain_with_losses_is_no_figure() {
         assert_eq!(Rate::judge(100, 98, 0, 0, 2.0, false).words(), "not a number: 2 lost");
         assert_eq!(Rate::judge(100, 100, 3, 0, 2.0, false).words(), "not a number: 3 ran twice");
         assert_eq!(Rate::judge(100, 100, 0, 1, 2.0, false).words(), "not a number: 1 done but not marked so");
     }
 
     #[test]
-    fn a_drain_that_ran_out_of_time_says_how_far_it_came() {
+    fn drain_over_its_time_reports_its_progress() {
         assert_eq!(Rate::judge(100, 60, 0, 40, 2.0, true).words(), "30 (60 of 100 when time was over)");
         assert_eq!(Rate::judge(100, 60, 0, 39, 2.0, true).words(), "not a number: 1 lost");
     }
 
     #[test]
-    fn a_drain_of_everything_is_its_rate() {
+    fn drain_of_everything_is_a_rate() {
         assert_eq!(Rate::judge(100, 100, 0, 0, 2.0, false).figure(), Some(50.0));
     }
 
     #[test]
-    fn a_loop_of_which_jobs_were_not_started_is_no_figure_to_compare() {
+    fn loop_with_jobs_not_started_is_no_figure() {
         let short = Waits::judge(&json!({ "waits": [1.0, 2.0], "of": 3, "double": 0 }), 1);
         assert_eq!((short.figure(), short.words()), (None, "1 / 1, only 2 of 3 in time".to_owned()));
         let none = Waits::judge(&json!({ "waits": [], "of": 3, "double": 0 }), 1);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_met_cold_sessions_is_told_apart() {
+    fn waits_of_cold_sessions_are_reported_separately() {
         let waits = Waits::judge(&json!({ "waits": [9.0, 2.0, 2.0], "of": 3, "double": 0 }), 1);
         assert_eq!(
             (waits.figure().map(|both| both.1), waits.words()),

@@ -21,7 +21,7 @@ const ADDRESSES: usize = 5;
 /// How long an attacker waits before it tries once more: what `Retry-After` asks for.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// What attackers do.
+/// The kinds of attacks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Attack {
     UnreadAnswers,
@@ -87,7 +87,7 @@ impl Attack {
     }
 }
 
-/// What the attackers saw.
+/// Counts of what the attackers received.
 #[derive(Debug, Default)]
 pub(crate) struct Crowd {
     pub(crate) connected: u64,

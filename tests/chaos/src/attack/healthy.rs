@@ -1,4 +1,4 @@
-//! A client that does nothing wrong, and how long it waits.
+//! A well-behaved client, and its latencies.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Rules over what clients, receivers and the model were sent.
+//! Rules over the answers to clients, the posts to receivers and the calls to the model.
 
 use super::Rule;
 

@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule] = &[
         steps!("status = 'leased' and p_status <> 'leased' and epoch = p_epoch"),
     ),
     (
-        "nobody takes a lease that has not run out",
+        "no lease is taken over before it expires",
         steps!(
             "p_status = 'leased' and at < p_expires and (crashes > p_crashes or (status = 'leased' and epoch > p_epoch))"
         ),
@@ -84,8 +84,8 @@ pub(super) const RULES: &[Rule] = &[
         "select format('%s v%s', job_id, version) from chaos.history where requires_keys and status = 'queued'",
     ),
     (
-        "a live job has somebody who looks",
-        "select format('%s v%s is %s and nobody looks', job_id, version, status) from chaos.history \
+        "a live job has an owner and a due time",
+        "select format('%s v%s is %s and has no due time', job_id, version, status) from chaos.history \
          where op <> 'DELETE' and (reconcile_after_at is null) <> (status in ('completed', 'dead_letter'))",
     ),
     (

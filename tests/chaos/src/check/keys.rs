@@ -1,5 +1,5 @@
-//! Rules over people who bring keys of their own: which key the model saw with whose words. Of noise, which is read when it is
-//! processed again, the owner is unknown.
+//! Rules over users with their own model keys: which key the model received with which user's words. The owner of noise, which
+//! is read when it is reprocessed, is unknown.
 //!
 //! `parked` never brings one; each `keyed` person brings hers most of the time, none now and then, and sometimes one that
 //! the model refuses.
@@ -20,7 +20,7 @@ pub(super) const RULES: &[Rule] = &[
          where c.key_of <> 'service' and s.user_id not like 'keyed%'",
     ),
     (
-        "the model is asked with keys that somebody gave us",
+        "the model is called only with keys that were given",
         "select format('%s at %s', stage, at) from chaos.calls where key_of = 'unknown'",
     ),
     (

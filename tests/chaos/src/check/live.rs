@@ -1,4 +1,4 @@
-//! Rules over live conversations: what was spoken into sockets that were killed, frozen and replaced on the way.
+//! Rules over live conversations: lines sent through sockets whose processes were killed, frozen and replaced.
 
 use sqlx::PgPool;
 

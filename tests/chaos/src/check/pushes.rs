@@ -43,7 +43,7 @@ pub(super) const RULES: &[Rule] = &[
          group by user_id, subscription_id, item, due_at having count(*) > 1 or min(at) < due_at",
     ),
     (
-        "nobody takes a push that is under way",
+        "no push in flight is claimed again",
         steps!(
             "p_status = 'sending' and at < p_until and (status = 'pending' and tries > p_tries or epoch > p_epoch)"
         ),
@@ -84,7 +84,7 @@ pub(super) const RULES: &[Rule] = &[
              and abs(extract(epoch from h.due_at - p.due_at::timestamptz)) < 0.001)",
     ),
     (
-        "nobody is told of an item that was done",
+        "no reminder is sent for a completed item",
         "select format('%s of %s, taken at %s', h.delivery_id, h.user_id, h.at) from chaos.push_history h \
          cross join lateral (select d.* from chaos.dues d where d.user_id = h.user_id and d.item = h.item \
              and d.at < h.at order by d.seq desc limit 1) d \

@@ -1,4 +1,4 @@
-//! Rules over the tables as they stand at the end.
+//! Rules over the tables at the end of the run.
 
 use super::Rule;
 
@@ -17,7 +17,7 @@ pub(super) const RULES: &[Rule] = &[
          where n <> m or m <> c.finalization_revision",
     ),
     (
-        "a job is at rest or somebody looks in time",
+        "a job is terminal or checked in time",
         "select format('%s is %s, the next look was due at %s', job_id, status, reconcile_after_at) from finalization_jobs \
          where status not in ('completed', 'dead_letter') \
              and (reconcile_after_at is null or reconcile_after_at < clock_timestamp() - interval '60 seconds')",

@@ -1,4 +1,4 @@
-//! Clients that hang up: requests that are given up at any moment.
+//! Clients that hang up at any moment of a request.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const CLIENTS: u64 = 12;
 /// When they hang up at the latest, in microseconds: about when the answer comes.
 const LATEST: u64 = 8_000;
 
-/// What they ask: a page, and changes of what is not there, which begin a transaction, change nothing, and end it.
+/// Their requests: a page, and changes of records that do not exist, which begin and end a transaction without changes.
 const REQUESTS: [(&str, &str, &str); 5] = [
     ("GET", "/v1/dev/user/conversations?limit=5", ""),
     ("PATCH", "/v1/dev/user/memories/none", r#"{"content":"x"}"#),
@@ -37,9 +37,9 @@ pub(super) async fn hang_up(world: &World, chance: &mut StdRng, hold: Duration) 
 async fn hang_up_until(world: &World, mut chance: StdRng, until: Instant) -> u64 {
     let mut sent = 0;
     while Instant::now() < until {
-        let doors = world.fleet.doors();
-        let door = doors.get(chance.random_range(0..doors.len().max(1)));
-        let address = door.and_then(|door| door.api.strip_prefix("http://").map(str::to_owned));
+        let addresses = world.fleet.addresses();
+        let address = addresses.get(chance.random_range(0..addresses.len().max(1)));
+        let address = address.and_then(|address| address.api.strip_prefix("http://").map(str::to_owned));
         let Some(address) = address else {
             sleep(Duration::from_millis(50)).await;
             continue;

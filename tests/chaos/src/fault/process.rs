@@ -6,13 +6,13 @@ use rustix::process::Signal;
 
 use crate::world::World;
 
-/// A new process takes the place of one that went.
+/// Starts a new process in place of one that ended.
 pub(super) async fn come_back(world: &World, slot: usize, after: Duration) {
     tokio::time::sleep(after).await;
     world.fleet.revive(slot).await;
 }
 
-/// Stops a process for longer than its leases last, and lets it go on as if nothing had been.
+/// Freezes a process for longer than its leases last, and resumes it.
 pub(super) async fn freeze(world: &World, slot: usize, hold: Duration) -> Option<u32> {
     let pid = world.fleet.signal(slot, Signal::STOP).await;
     tokio::time::sleep(hold).await;

@@ -7,7 +7,7 @@ use task_queue::{Fault, Kind};
 
 use crate::world::World;
 
-/// This goes wrong with every task for a while. A create that is not answered stays so: the service gives it up.
+/// Every task has this fault for a while. An unanswered create stays unanswered: the service times out.
 pub(super) async fn go_wrong(world: &World, kinds: &[Kind], hold: Duration) -> Option<u32> {
     let queue = world.queue.as_ref()?;
     kinds.iter().cloned().for_each(|kind| queue.emulator.fault(Fault::always(kind)));
@@ -16,7 +16,7 @@ pub(super) async fn go_wrong(world: &World, kinds: &[Kind], hold: Duration) -> O
     None
 }
 
-/// No task is created, in one of the ways in which the queue says so.
+/// The queue refuses to create tasks, with one of its errors.
 pub(super) async fn refuse(world: &World, chance: &mut StdRng, hold: Duration) -> Option<u32> {
     let status = [429, 500, 503][chance.random_range(0..3)];
     let retry_after = chance.random_bool(0.5).then_some(1);

@@ -1,5 +1,5 @@
-//! Clients that speak into live sockets, in transcripts of their own. They say again what was not confirmed, on whichever
-//! process is there, and end a conversation by silence, by a request, or by leaving.
+//! Clients that send transcripts through live sockets. They repeat unconfirmed lines on any running process, and end a
+//! conversation by silence, by a request, or by disconnecting.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -107,11 +107,11 @@ impl Speaker {
 
     /// Opens a socket at one of the processes, and says again what was not confirmed.
     async fn connect(&mut self) {
-        let doors = self.world.fleet.doors();
-        if doors.is_empty() {
+        let addresses = self.world.fleet.addresses();
+        if addresses.is_empty() {
             return sleep(Duration::from_millis(100)).await;
         }
-        let base = doors[self.chance.random_range(0..doors.len())].api.replacen("http", "ws", 1);
+        let base = addresses[self.chance.random_range(0..addresses.len())].api.replacen("http", "ws", 1);
         let query = format!("custom_stt=enabled&conversation_timeout={SILENCE}&client_device_id=kit");
         let url = format!("{base}/v4/listen?uid={}&{query}", self.person.id);
         let mut request = url.into_client_request().expect("a good URL");
@@ -172,17 +172,19 @@ impl Speaker {
 
     /// Ends the conversation by a request, to whichever process is there.
     async fn end(&mut self) {
-        let doors = self.world.fleet.doors();
-        let Some(door) = doors.get(self.chance.random_range(0..doors.len().max(1))) else { return };
+        let addresses = self.world.fleet.addresses();
+        let Some(address) = addresses.get(self.chance.random_range(0..addresses.len().max(1))) else {
+            return;
+        };
         let sent = self.world.journal.now();
-        let url = format!("{}/v1/conversations", door.api);
+        let url = format!("{}/v1/conversations", address.api);
         let client = &self.world.client;
         let (status, ended) = client.ask(Method::POST, &url, &self.person.key, Some(&json!({}))).await;
         if status == 500 {
             self.world
                 .journal
                 .breaches
-                .note(format!("{} answered 500 to the end of a conversation", door.name));
+                .note(format!("{} answered 500 to the end of a conversation", address.name));
         }
         self.world.journal.answers.note(Answer {
             sent,
@@ -192,7 +194,7 @@ impl Speaker {
             verb: "end",
             status,
             word: String::new(),
-            process: door.name.clone(),
+            process: address.name.clone(),
         });
     }
 

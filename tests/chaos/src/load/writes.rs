@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::people::Person;
 use crate::world::World;
 
-/// A kind of thing: where it is written, and in which row that shows.
+/// A kind of record: its route, and the row that it is stored in.
 struct Kind {
     path: &'static str,
     new: fn(u64) -> Value,
@@ -196,16 +196,19 @@ impl Writer {
 
     /// Asks once; the answer, when it was acknowledged.
     async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Option<Value> {
-        let doors = self.world.fleet.doors();
-        let Some(door) = doors.get(self.number as usize % doors.len().max(1)) else {
+        let addresses = self.world.fleet.addresses();
+        let Some(address) = addresses.get(self.number as usize % addresses.len().max(1)) else {
             sleep(Duration::from_millis(100)).await;
             return None;
         };
-        let url = format!("{}{path}", door.api);
+        let url = format!("{}{path}", address.api);
         let (status, told) = self.world.client.ask(method.clone(), &url, &self.person.key, body).await;
         // 409: a user has at most 20 webhooks, and the unanswered ones stay.
         if status == 500 || (400..500).contains(&status) && status != 409 {
-            self.world.journal.breaches.note(format!("{} answered {status} to {method} {path}", door.name));
+            self.world
+                .journal
+                .breaches
+                .note(format!("{} answered {status} to {method} {path}", address.name));
         }
         (200..300).contains(&status).then_some(told)
     }

@@ -1,4 +1,4 @@
-//! A user who asks for little, and how long each thing takes.
+//! The quiet user, and the latencies of its requests.
 
 use std::time::Duration;
 

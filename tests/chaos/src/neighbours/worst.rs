@@ -1,4 +1,4 @@
-//! What one user can do to the others with nothing but a key and patience.
+//! The loud user: everything that one user with a key can do to slow others down.
 
 use std::{
     sync::{
@@ -26,7 +26,7 @@ const BACKLOG: usize = 100_000;
 /// What a refused request waits for.
 const AGAIN: Duration = Duration::from_millis(300);
 
-/// What the loud user does.
+/// The kinds of load.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Worst {
     HostileTexts,

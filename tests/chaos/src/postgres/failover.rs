@@ -36,7 +36,7 @@ impl Postgres {
         self.run("pg_ctl", &["-D", &after, "-w", "-t", "60", "promote"]).await;
         // It moves to the address that its clients know.
         self.run("pg_ctl", &["-D", &after, "-w", "-t", "60", "-m", "fast", "stop"]).await;
-        // What the dead one left there; where nobody has taken note of its death yet, it would be taken for alive.
+        // The dead primary left its socket and lock file; until its death is noticed, they would make it look alive.
         for left in [".s.PGSQL.5432", ".s.PGSQL.5432.lock"] {
             let _may_be_gone = fs::remove_file(self.home.join("socket").join(left));
         }

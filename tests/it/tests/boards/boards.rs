@@ -37,7 +37,7 @@ fn each_selector(check: impl Fn(&Panel<'_>, &Selector)) {
 }
 
 #[test]
-fn a_board_is_named_after_its_file_and_cannot_be_edited_in_place() {
+fn board_uid_is_its_file_name_and_it_is_read_only() {
     for Board { name, json } in board::all() {
         assert_eq!(json["uid"], format!("listen-{name}"));
         assert_eq!(json["editable"], false, "{name}");
@@ -52,7 +52,7 @@ fn a_board_is_named_after_its_file_and_cannot_be_edited_in_place() {
 }
 
 #[test]
-fn a_board_chooses_its_source_its_job_and_its_instances() {
+fn board_has_variables_for_source_job_and_instances() {
     for board in board::all() {
         let named = |name: &str| {
             let found = board.variables().iter().find(|variable| variable["name"] == name);
@@ -85,7 +85,7 @@ fn a_board_chooses_its_source_its_job_and_its_instances() {
 }
 
 #[test]
-fn a_panel_says_what_it_shows_and_in_which_unit() {
+fn panel_has_a_description_and_a_unit() {
     each_panel(|_, panel| {
         let text = |key: &str| panel.json[key].as_str().unwrap_or_default().to_owned();
         assert!(text("title").len() > 2, "{}", panel.place);
@@ -101,7 +101,7 @@ fn a_panel_says_what_it_shows_and_in_which_unit() {
 }
 
 #[test]
-fn panels_have_numbers_and_places_of_their_own() {
+fn panel_ids_and_positions_are_unique() {
     for board in board::all() {
         let panels = board.panels();
         let ids: BTreeSet<i64> = panels.iter().filter_map(|panel| panel.json["id"].as_i64()).collect();
@@ -120,7 +120,7 @@ fn panels_have_numbers_and_places_of_their_own() {
 }
 
 #[test]
-fn every_panel_asks_the_source_that_was_chosen() {
+fn panel_queries_use_the_chosen_source() {
     let chosen = |json: &Value| json["uid"] == "${datasource}" && json["type"] == "prometheus";
     each_panel(|_, panel| {
         assert!(chosen(&panel.json["datasource"]), "{}", panel.place);
@@ -130,7 +130,7 @@ fn every_panel_asks_the_source_that_was_chosen() {
 }
 
 #[test]
-fn every_selector_asks_for_the_job_and_the_instances_that_were_chosen() {
+fn panel_selectors_use_the_chosen_job_and_instances() {
     each_panel(|_, panel| {
         for expression in panel.expressions() {
             let names = expression.matches("listen_").count();
@@ -142,7 +142,7 @@ fn every_selector_asks_for_the_job_and_the_instances_that_were_chosen() {
 }
 
 #[test]
-fn rates_are_taken_over_an_interval_that_fits_the_scrapes() {
+fn rates_use_an_interval_that_fits_the_scrapes() {
     each_panel(|_, panel| {
         for expression in panel.expressions().iter().filter(|text| text.contains("rate(")) {
             let fitting = expression.matches("[$__rate_interval]").count();
@@ -153,7 +153,7 @@ fn rates_are_taken_over_an_interval_that_fits_the_scrapes() {
 
 /// Whatever else a scrape adds (job, instance, pod, container) tells parts of one deployment apart.
 #[test]
-fn every_series_of_a_rule_is_the_maximum_or_the_sum_of_one_deployment() {
+fn recording_rules_aggregate_one_deployment() {
     for rule in rule::recorded().iter().chain(&rule::alerts()) {
         let found = selectors(&rule.expression);
         let is_scraped = |selector: &&Selector| {
@@ -196,7 +196,7 @@ async fn scraped() -> Scrape {
 }
 
 #[tokio::test]
-async fn every_series_of_boards_and_rules_exists_in_a_running_service_and_is_asked_for_as_what_it_is() {
+async fn every_series_of_boards_and_rules_is_exported_with_the_right_type() {
     let scrape = scraped().await;
     let recorded: BTreeSet<String> = rule::recorded().into_iter().map(|rule| rule.name).collect();
     let check = |place: &str, selector: &Selector| {

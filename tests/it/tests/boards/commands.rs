@@ -1,4 +1,4 @@
-//! The commands that runbooks and failure pages tell operators to run: does the program take them?
+//! Commands in runbooks and failure pages: does the program accept them?
 
 use std::fs;
 use std::process::Command;
@@ -68,7 +68,7 @@ fn takes(words: &[String]) -> Result<(), String> {
 }
 
 #[test]
-fn the_program_takes_every_command_that_a_page_names() {
+fn commands_in_pages_parse() {
     for (page, words) in commands() {
         if let Err(complaint) = takes(&words) {
             panic!("{page}: listen {}: {complaint}", words.join(" "));
@@ -93,7 +93,7 @@ fn misses(words: &[String]) -> Option<String> {
 }
 
 #[test]
-fn a_command_with_an_id_or_an_option_says_all_that_the_program_must_know() {
+fn commands_in_pages_name_required_arguments() {
     for (page, words) in commands() {
         if let Some(complaint) = misses(&words) {
             panic!("{page}: listen {}: {complaint}", words.join(" "));
@@ -103,7 +103,7 @@ fn a_command_with_an_id_or_an_option_says_all_that_the_program_must_know() {
 }
 
 #[test]
-fn a_command_that_is_wrong_is_noticed() {
+fn wrong_command_in_a_page_is_found() {
     for wrong in ["jobs list --statuss queued", "jobs list --status sleeping", "jobz list"] {
         assert!(takes(&words_of(wrong)).is_err(), "{wrong}");
     }

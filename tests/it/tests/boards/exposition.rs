@@ -58,7 +58,7 @@ fn series_of(line: &str) -> Series {
 }
 
 #[test]
-fn a_scrape_is_read_with_names_labels_and_kinds() {
+fn scrape_parser_reads_names_labels_and_types() {
     let text =
         "# HELP a_total A.\n# TYPE a_total counter\na_total{end=\"lost\",n=\"1\"} 0\n# TYPE b gauge\nb 1\n";
     let scrape = Scrape::read(text);

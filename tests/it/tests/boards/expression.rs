@@ -60,7 +60,7 @@ fn selector_of(selector: &VectorSelector, inside: Option<&str>, ranged: bool) ->
 }
 
 #[test]
-fn selectors_are_found_with_what_is_around_them() {
+fn selector_parser_finds_selectors_and_their_functions() {
     let found = selectors(r#"60 * sum by (a) (rate(x_total{a=~"b|c"}[1m])) / (y > 0)"#);
     let told: Vec<_> =
         found.iter().map(|one| (one.name.as_str(), one.inside.as_deref(), one.ranged)).collect();

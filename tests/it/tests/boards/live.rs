@@ -9,7 +9,7 @@ use crate::process::Process;
 use crate::prometheus::Prometheus;
 use crate::receiver::Receiver;
 use crate::rule;
-use crate::talker;
+use crate::speaker;
 use crate::world::{GARDEN, World};
 
 /// How long the service works before it is asked: a few scrapes more than a rate's interval.
@@ -29,13 +29,13 @@ async fn at_work(world: &World, model: &str, speech: &str) -> Process {
 
 #[tokio::test]
 #[ignore = "needs Debian's package prometheus"]
-async fn every_panel_of_a_service_at_work_has_an_answer() {
+async fn every_panel_of_a_busy_service_has_data() {
     let world = World::new().await;
     let (model, receiver) = (model::start().await, Receiver::start().await);
     let speech = mock_speech::Transcriber::start().await;
     let process = at_work(&world, &model, &speech.base_url()).await;
     let client = world.client(&process);
-    client.tell(&receiver.url()).await;
+    client.register_webhook(&receiver.url()).await;
     let prometheus = Prometheus::of(&process.admin, 1).await;
 
     // It works for as long as it is asked about: rates are those of the last seconds.
@@ -58,7 +58,7 @@ async fn every_panel_of_a_service_at_work_has_an_answer() {
     };
     let wrong = tokio::select! {
         () = working => vec!["it stopped working".to_owned()],
-        () = talker::speak(&world, &process) => vec!["it is spoken to no longer".to_owned()],
+        () = speaker::speak(&world, &process) => vec!["it is spoken to no longer".to_owned()],
         wrong = asking => wrong,
     };
     assert_eq!(wrong, Vec::<String>::new());
@@ -85,7 +85,7 @@ async fn ask_panels(prometheus: &Prometheus, board: &Board, wrong: &mut Vec<Stri
 
 #[tokio::test]
 #[ignore = "needs Debian's package prometheus"]
-async fn an_age_that_nobody_brings_is_told_by_the_collector_and_the_jobs_by_themselves() {
+async fn alerts_fire_when_the_collector_is_down_or_metrics_are_absent() {
     // A service without its database: what the collector would read is absent, and it says so.
     let process = Process::serve("postgresql://nobody@127.0.0.1:1/nothing", &[]).await;
     // Its answer takes as long as it waits for a connection: three seconds.

@@ -1,4 +1,4 @@
-//! What operators watch the service by: do boards, rules and runbooks tell the truth about a service that runs?
+//! Dashboards, alert rules and runbooks compared with a running service.
 //!
 //! Those tests that need Prometheus are ignored; with Debian's package `prometheus` installed,
 //! `cargo test -p it --test boards -- --ignored` runs them.
@@ -32,7 +32,7 @@ mod expression;
 mod model;
 mod prometheus;
 mod rule;
-mod talker;
+mod speaker;
 
 mod boards;
 mod commands;

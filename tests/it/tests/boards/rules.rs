@@ -11,7 +11,7 @@ use crate::rule;
 use crate::world::World;
 
 #[test]
-fn an_alert_says_what_is_wrong_how_urgent_it_is_and_where_to_go_on() {
+fn alert_has_a_summary_a_severity_and_a_runbook() {
     for alert in rule::alerts() {
         let name = &alert.name;
         assert!(name.starts_with("Listen") && name.chars().all(char::is_alphanumeric), "{name}");
@@ -47,7 +47,7 @@ fn every_alert_has_a_runbook_and_every_runbook_an_alert() {
 }
 
 #[test]
-fn every_panel_that_a_runbook_names_is_on_a_board() {
+fn panels_named_in_runbooks_exist() {
     let boards = board::all();
     let mut known: BTreeSet<&str> = boards
         .iter()
@@ -76,7 +76,7 @@ fn every_alert_is_on_the_list_and_has_a_test() {
 }
 
 #[test]
-fn what_is_recorded_has_a_level_a_metric_and_an_operation_and_is_used() {
+fn recording_rule_names_have_level_metric_and_operation_and_are_used() {
     let recorded = rule::recorded();
     let mut asked: String = rule::alerts().into_iter().map(|alert| alert.expression).collect();
     asked.extend(board::all().iter().map(|board| board.json.to_string()));
@@ -93,7 +93,7 @@ fn what_is_recorded_has_a_level_a_metric_and_an_operation_and_is_used() {
 }
 
 #[test]
-fn provisioning_finds_the_boards_where_the_readme_puts_them() {
+fn provisioning_paths_match_the_readme() {
     let providers = rule::yaml("dashboards/provisioning/dashboards.yml");
     let path = providers["providers"][0]["options"]["path"].as_str().expect("a path");
     assert!(read("dashboards/README.md").contains(path));
@@ -133,7 +133,7 @@ fn promtool_accepts_the_rules_and_the_configuration() {
 
 #[test]
 #[ignore = "needs Debian's package prometheus"]
-fn every_alert_fires_when_it_should_and_is_silent_when_it_should() {
+fn every_alert_fires_and_resolves_in_promtool_tests() {
     promtool(&["test", "rules", "rules/tests.yml"], None);
 }
 

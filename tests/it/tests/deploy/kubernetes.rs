@@ -1,4 +1,4 @@
-//! What belongs together in the manifests: names, versions, labels, sessions.
+//! Consistency of the Kubernetes manifests: names, versions, labels, database sessions.
 
 use yaml_rust2::Yaml;
 
@@ -12,7 +12,7 @@ fn pod(workload: &Yaml) -> &Yaml {
 }
 
 #[test]
-fn the_version_is_that_of_the_program_everywhere() {
+fn deployment_files_name_the_programs_version() {
     let migrate = document("deploy/kubernetes/base/migrate.yaml", "Job");
     let job = format!("listen-migrate-{}", VERSION.replace('.', "-"));
     assert_eq!(
@@ -30,7 +30,7 @@ fn the_version_is_that_of_the_program_everywhere() {
 }
 
 #[test]
-fn what_migrates_is_told_the_same_of_the_database_and_its_shards_as_what_serves() {
+fn migrate_job_and_service_have_the_same_database_settings() {
     let migrate = document("deploy/kubernetes/base/migrate.yaml", "Job");
     let of = |workload: &Yaml| pod(workload)["containers"][0].clone();
     let named = |entry: &Yaml, from: &str| entry[from]["name"].as_str().map(str::to_owned);
@@ -59,7 +59,7 @@ fn what_migrates_is_told_the_same_of_the_database_and_its_shards_as_what_serves(
 }
 
 #[test]
-fn an_image_that_is_built_here_takes_no_secret_and_no_build_along() {
+fn image_build_context_excludes_secrets_and_target() {
     let (left_out, ignored) = (read(".dockerignore"), read(".gitignore"));
     let is_path = |line: &&str| !line.is_empty() && !line.starts_with('#');
     for path in ignored.lines().filter(is_path).chain(["/.git"]) {
@@ -71,7 +71,7 @@ fn an_image_that_is_built_here_takes_no_secret_and_no_build_along() {
 }
 
 #[test]
-fn every_pod_runs_as_nobody_in_particular_and_may_write_nothing() {
+fn pods_run_as_non_root_with_a_read_only_file_system() {
     let migrate = document("deploy/kubernetes/base/migrate.yaml", "Job");
     for workload in deployments().iter().chain([&migrate]) {
         let (pod, name) = (pod(workload), text(&workload["metadata"]["name"]));
@@ -91,7 +91,7 @@ fn every_pod_runs_as_nobody_in_particular_and_may_write_nothing() {
 }
 
 #[test]
-fn selectors_select_the_pods_that_they_are_about() {
+fn kubernetes_selectors_match_their_pods() {
     for deployment in deployments() {
         let labels = &deployment["spec"]["template"]["metadata"]["labels"];
         assert_eq!(&deployment["spec"]["selector"]["matchLabels"], labels);
@@ -117,7 +117,7 @@ fn selectors_select_the_pods_that_they_are_about() {
 }
 
 #[test]
-fn the_database_allows_as_many_sessions_as_the_autoscalers_may_want_and_a_rolling_update_adds() {
+fn database_allows_the_sessions_of_autoscaling_and_rolling_updates() {
     let cluster = document("deploy/kubernetes/cloudnativepg/cluster.yaml", "Cluster");
     let allowed: i64 =
         text(&cluster["spec"]["postgresql"]["parameters"]["max_connections"]).parse().expect("a number");
@@ -138,7 +138,7 @@ fn the_database_allows_as_many_sessions_as_the_autoscalers_may_want_and_a_rollin
 }
 
 #[test]
-fn what_was_acknowledged_is_on_two_machines() {
+fn synchronous_replication_keeps_commits_on_two_machines() {
     let cluster = document("deploy/kubernetes/cloudnativepg/cluster.yaml", "Cluster");
     let synchronous = &cluster["spec"]["postgresql"]["synchronous"];
     assert_eq!(text(&synchronous["dataDurability"]), "required");
@@ -146,7 +146,7 @@ fn what_was_acknowledged_is_on_two_machines() {
 }
 
 #[test]
-fn an_autoscaled_deployment_has_no_number_of_its_own_and_workers_never_end_altogether() {
+fn autoscaled_deployment_has_no_replicas_and_workers_keep_a_minimum() {
     for (place, target) in [("hpa", "listen-api"), ("keda", "listen-worker")] {
         let file = &documents(&format!("deploy/kubernetes/{place}/kustomization.yaml"))[0];
         let patch = &file["patches"][0];

@@ -15,8 +15,8 @@ mod files;
 #[path = "../system/process.rs"]
 mod process;
 
+mod autoscaler;
 mod kubernetes;
-mod notified;
-mod scaler;
 mod settings;
+mod systemd;
 mod times;

@@ -17,7 +17,7 @@ fn known() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_name_of_a_setting_is_one_of_the_program() {
+fn deployment_files_name_existing_settings() {
     let known = known();
     let mut seen = 0;
     let mut check = |place: &str, name: &str| {
@@ -38,7 +38,7 @@ fn every_name_of_a_setting_is_one_of_the_program() {
 }
 
 #[test]
-fn the_program_takes_every_environment_that_is_shipped() {
+fn deployment_environments_are_valid_settings() {
     for container in containers() {
         let settings = effective(&container.place, &container.env);
         assert_eq!(settings["finalization_dispatch_mode"], "postgres", "{}", container.place);
@@ -46,7 +46,7 @@ fn the_program_takes_every_environment_that_is_shipped() {
 }
 
 #[test]
-fn with_the_task_queue_the_program_takes_the_settings_and_the_load_balancer_waits_for_a_run() {
+fn deployment_with_a_task_queue_is_valid_and_load_balancer_timeout_covers_a_run() {
     let waits = document("deploy/kubernetes/cloud-tasks/backend-config.yaml", "BackendConfig");
     for container in containers().into_iter().filter(|container| container.place.starts_with("kubernetes")) {
         let settings = effective(&container.place, &with_cloud_tasks(container.env));
@@ -57,7 +57,7 @@ fn with_the_task_queue_the_program_takes_the_settings_and_the_load_balancer_wait
 }
 
 #[test]
-fn between_them_the_pods_have_every_role() {
+fn deployment_pods_cover_every_role() {
     for kind in ["kubernetes", "compose"] {
         let of_kind = containers().into_iter().filter(|container| container.place.starts_with(kind));
         let roles: Vec<String> = of_kind
@@ -76,7 +76,7 @@ fn port(env: &Env, name: &str) -> i64 {
 }
 
 #[test]
-fn ports_are_those_that_the_settings_name() {
+fn deployment_ports_match_the_settings() {
     let shared = shared();
     let (public, admin) = (port(&shared, "LISTEN_ADDR"), port(&shared, "LISTEN_ADMIN_ADDR"));
     for container in containers().iter().filter(|container| container.place.starts_with("kubernetes")) {
@@ -111,7 +111,7 @@ fn ports_are_those_that_the_settings_name() {
 }
 
 #[test]
-fn probes_ask_the_admin_address_and_a_database_that_is_away_restarts_nobody() {
+fn probes_use_the_admin_address_and_liveness_ignores_the_database() {
     let routes = read("src/admin.rs");
     for container in containers().iter().filter(|container| !container.place.starts_with("compose")) {
         let admin = port(&container.env, "LISTEN_ADMIN_ADDR");

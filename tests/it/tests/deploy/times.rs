@@ -1,4 +1,4 @@
-//! How long a process that is asked to stop is left alone.
+//! Termination times: does every platform wait as long as the settings need?
 
 use crate::files::{containers, deployments, documents, effective, number, read, setting, text};
 
@@ -11,7 +11,7 @@ fn needed(settings: &serde_json::Value) -> i64 {
 }
 
 #[test]
-fn pods_have_the_time_that_their_settings_need() {
+fn pods_have_the_termination_time_their_settings_need() {
     let pods: Vec<_> =
         containers().into_iter().filter(|container| container.place.starts_with("kubernetes")).collect();
     for (container, deployment) in pods.iter().zip(deployments()) {
@@ -22,14 +22,14 @@ fn pods_have_the_time_that_their_settings_need() {
 }
 
 #[test]
-fn cloud_runs_ten_seconds_are_enough_for_what_is_set_there() {
+fn cloud_run_shutdown_settings_fit_into_ten_seconds() {
     let run = containers().into_iter().find(|container| container.place == "cloud-run").expect("it is there");
     let settings = effective(&run.place, &run.env);
     assert!(setting(&settings, "drain_seconds") + setting(&settings, "create_wait_seconds") + 2 < 10);
 }
 
 #[test]
-fn compose_and_systemd_wait_as_long() {
+fn compose_and_systemd_stop_timeouts_fit_the_settings() {
     let seconds = |words: &str| words.trim_end_matches('s').parse::<i64>().expect("seconds");
     let file = &documents("deploy/compose.yaml")[0];
     let grace = seconds(text(&file["x-listen"]["stop_grace_period"]));

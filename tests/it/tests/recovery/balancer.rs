@@ -1,4 +1,4 @@
-//! A load balancer of the plainest kind: connections in turn to those that say they are ready.
+//! A minimal load balancer: connections in turn to the processes that are ready.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! The primary dies under load, its standby is promoted, the address moves, or a list of hosts names both. With a synchronous
-//! standby nothing is lost that was acknowledged; with an asynchronous one it is, which is why the first of these can fail.
+//! Failover under load: the primary dies, its standby is promoted, and its address moves or clients have a list of hosts. With a
+//! synchronous standby no acknowledged request is lost; with an asynchronous one some are, which shows that the test can fail.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -72,7 +72,7 @@ impl Scene {
         let processes =
             vec![Process::serve(&database, &settings).await, Process::serve(&database, &settings).await];
         let receiver = Receiver::start().await;
-        Client::new(&processes[0].api, &key).tell(&receiver.url()).await;
+        Client::new(&processes[0].api, &key).register_webhook(&receiver.url()).await;
         Self { receiver, primary, standby, link, address, processes, key }
     }
 
@@ -166,18 +166,18 @@ async fn failed_over(synchronous: bool, known: Known, parted: Duration) -> (Scen
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes half a minute; nightly"]
-async fn with_a_synchronous_standby_a_failover_loses_no_acknowledged_admission_and_doubles_no_effect() {
+async fn failover_to_a_synchronous_standby_loses_and_doubles_nothing() {
     nothing_is_lost(Known::ByAddress, PARTED).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes half a minute; nightly"]
-async fn a_list_of_hosts_leads_to_the_promoted_standby_though_no_address_moves() {
+async fn failover_with_a_host_list_finds_the_standby_promoted_later() {
     nothing_is_lost(Known::ByList, PARTED).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_of_hosts_leads_to_the_standby_that_is_promoted_at_once() {
+async fn failover_with_a_host_list_finds_the_standby_promoted_at_once() {
     nothing_is_lost(Known::ByList, Duration::ZERO).await;
 }
 
@@ -203,7 +203,7 @@ async fn nothing_is_lost(known: Known, parted: Duration) {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes a quarter of a minute; nightly"]
-async fn with_an_asynchronous_standby_a_failover_loses_what_was_acknowledged_since_the_servers_parted() {
+async fn failover_to_an_asynchronous_standby_loses_unreplicated_admissions_only() {
     let (scene, acknowledged, _) = failed_over(false, Known::ByAddress, Duration::from_secs(2)).await;
     let lost = lost(&scene.client(0), &acknowledged).await;
     println!("{} of {} acknowledged were lost", lost.len(), acknowledged.len());

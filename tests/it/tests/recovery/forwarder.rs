@@ -1,4 +1,4 @@
-//! An address that stays while what is behind it changes, as a virtual address or a name with a short life does.
+//! A stable address whose target changes, like a virtual IP address or a DNS name with a short TTL.
 
 use std::net::SocketAddr;
 

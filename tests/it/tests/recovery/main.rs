@@ -1,5 +1,4 @@
-//! What operators rely on when a machine, a database or a version goes: a failover loses nothing that was acknowledged, a backup
-//! can be gone back to, and processes are replaced under load without a failed request.
+//! Recovery: failover without loss of acknowledged requests, restoring a backup, and rolling updates without a failed request.
 //!
 //! The ignored ones take long; `.ci/nightly` runs them, and so does `cargo test -p it --test recovery -- --ignored`.
 #![allow(

@@ -1,4 +1,4 @@
-//! Going back to a backup: base backup with the log to a point, and a dump of it. docs/backup.md tells operators the same order:
+//! Restoring a backup: point-in-time recovery, and a dump of its result. docs/backup.md tells operators the same order:
 //! stop every process, restore, `listen migrate`, `listen verify`, start.
 
 use sqlx::{Connection, PgConnection};
@@ -32,7 +32,7 @@ async fn delivered(database: &str) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_restore_to_a_point_and_a_dump_of_it_finish_the_jobs_of_then_and_repeat_webhooks_under_their_ids() {
+async fn point_in_time_restore_and_dump_finish_their_jobs_and_repeat_webhook_ids() {
     let receiver = Receiver::start().await;
     let server = Server::start("origin");
     let database = server.url();
@@ -44,7 +44,7 @@ async fn a_restore_to_a_point_and_a_dump_of_it_finish_the_jobs_of_then_and_repea
     // Before the point: one completed and notified, one in the middle of its run, one waiting.
     let process = Process::serve(&database, &[]).await;
     let client = Client::new(&process.api, &key);
-    client.tell(&receiver.url()).await;
+    client.register_webhook(&receiver.url()).await;
     let completed = client.admit(LINES).await;
     client.finished(&completed).await;
     // Recorded, or a process that is killed before it is sends it again.

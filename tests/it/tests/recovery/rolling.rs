@@ -1,5 +1,5 @@
-//! Processes are replaced one by one under load, as a rolling update does it: no request fails, and nothing that was admitted is
-//! lost. `LISTEN_OTHER_BINARY` names another version, which is gone to and come back from.
+//! Rolling update under load: no request fails, and no admitted job is lost. `LISTEN_OTHER_BINARY` names another version, to
+//! which the processes are upgraded and back.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -44,7 +44,7 @@ async fn load(base: String, key: String, stop: Arc<AtomicBool>, requests: Arc<At
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes a quarter of a minute; nightly"]
-async fn processes_are_replaced_one_by_one_under_load_and_no_request_fails() {
+async fn rolling_update_under_load_fails_no_request() {
     let database = TestDatabase::new().await;
     let url = database.url();
     printed(&url, &["users", "create", "--id", "u1"]);

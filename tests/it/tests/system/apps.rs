@@ -1,4 +1,4 @@
-//! Apps made on the command line, and apps switched off.
+//! Apps created on the command line, and disabled apps.
 
 use std::io::Write;
 
@@ -20,7 +20,7 @@ fn made(world: &World, words: &[&str]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_app_of_an_mcp_server_is_made_on_the_command_line_and_its_token_is_sent_and_not_shown() {
+async fn mcp_app_is_created_on_the_command_line_and_its_token_never_shown() {
     let (world, server) = (World::new().await, AppServer::start().await);
     let mut token = tempfile();
     writeln!(token.1, "t0ken-from-a-file").expect("the file can be written");
@@ -49,7 +49,7 @@ async fn an_app_of_an_mcp_server_is_made_on_the_command_line_and_its_token_is_se
 }
 
 #[tokio::test]
-async fn prompts_of_apps_are_followed_and_stop_while_apps_are_off() {
+async fn prompt_apps_run_and_stop_while_apps_are_disabled() {
     let (world, model) = (World::new().await, Mock::start(Options::default()).await.expect("a port is free"));
     let id = made(&world, &["--summary-prompt", PROMPT, "Roofs"]);
     printed(&world.url, &["apps", "install", "--user", "u1", &id]);
@@ -77,7 +77,7 @@ async fn prompts_of_apps_are_followed_and_stop_while_apps_are_off() {
 }
 
 #[tokio::test]
-async fn an_app_that_the_service_would_refuse_is_not_made_on_the_command_line_either() {
+async fn invalid_app_is_refused_on_the_command_line() {
     let world = World::new().await;
     let (long, prompt) = ("d".repeat(1_001), "p".repeat(4_001));
     let url = format!("https://apps.example/{}", "u".repeat(2_048));

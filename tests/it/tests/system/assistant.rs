@@ -1,4 +1,4 @@
-//! The assistant on the real binary: what a user is left with when the process that answers is killed.
+//! The assistant on the real binary: a chat turn whose process is killed.
 
 use std::time::Duration;
 
@@ -44,8 +44,7 @@ impl Chat<'_> {
 }
 
 #[tokio::test]
-async fn a_turn_whose_process_is_killed_keeps_its_words_runs_no_tool_again_and_blocks_the_chat_no_longer_than_promised()
- {
+async fn chat_turn_of_a_killed_process_repeats_no_tool_and_unblocks_in_time() {
     let (world, model) = (World::new().await, Mock::start(Options::default()).await.expect("a port is free"));
     let base = model.base_url();
     let settings = [

@@ -1,4 +1,4 @@
-//! Users who bring their own model keys: who pays for which call, and where the keys are not.
+//! BYOK on the real binary: which key each call uses, and that no key is stored or shown.
 
 use reqwest::Method;
 use rustix::process::Signal;
@@ -35,7 +35,7 @@ fn is_parked(poll: &Value) -> bool {
 }
 
 /// Where bytes rest, and where they are shown: none may hold a key.
-async fn no_bird_was_seen(world: &World, processes: &[&Process], answers: &[String]) {
+async fn assert_no_key_leaked(world: &World, processes: &[&Process], answers: &[String]) {
     let mut places = vec![("the tables", world.dump_all().await), ("the answers", answers.concat())];
     for process in processes {
         places.push(("a log", process.logs()));
@@ -51,7 +51,7 @@ async fn no_bird_was_seen(world: &World, processes: &[&Process], answers: &[Stri
 }
 
 #[tokio::test]
-async fn every_call_is_made_with_the_key_of_whoever_must_pay_and_no_key_is_kept() {
+async fn byok_every_call_uses_the_payers_key_and_no_key_is_stored() {
     let (world, model) = (World::new().await, Model::refusing(REFUSED).await);
     let settings = [model.settings(SERVICE).as_slice(), &[("LISTEN_LOG", "trace")]].concat();
     let service = Process::serve(&world.url, &settings).await;
@@ -72,12 +72,12 @@ async fn every_call_is_made_with_the_key_of_whoever_must_pay_and_no_key_is_kept(
     assert_eq!(replay.status.code(), Some(4), "{words}");
     assert!(words.contains("its user's own keys"), "{words}");
 
-    client.bringing(REFUSED).finalize(&id).await;
+    client.with_model_key(REFUSED).finalize(&id).await;
     let parked = until(&client, &id, |poll| is_parked(poll) && poll["failure_code"] != json!(null)).await;
     assert_eq!((&parked["failure_code"], &parked["terminal"]), (&json!("byok_key_rejected"), &json!(false)));
     assert_eq!(model.keys(), [REFUSED], "no other key was tried instead");
 
-    client.bringing(GOOD).finalize(&id).await;
+    client.with_model_key(GOOD).finalize(&id).await;
     let done = client.finished(&id).await;
     assert_eq!((&done["outcome"], &done["task_retry_count"]), (&json!("kept"), &json!(0)));
     assert_eq!(client.conversation(&id).await["structured"]["title"], "Plans for the garden");
@@ -85,17 +85,17 @@ async fn every_call_is_made_with_the_key_of_whoever_must_pay_and_no_key_is_kept(
 
     let text = json!({ "text": GARDEN.join("\n") });
     let create = "/v1/dev/user/conversations";
-    let (_, created) = client.bringing(GOOD).ask(Method::POST, create, Some(&text)).await;
+    let (_, created) = client.with_model_key(GOOD).ask(Method::POST, create, Some(&text)).await;
     assert_eq!(created["status"], "completed", "a create waits for its run: {created}");
     assert_eq!(model.keys(), [GOOD]);
 
     let mut answers = vec![words];
     for (key, body) in [("sk zaunkoenig", &text), (GOOD, &json!({ "text": "" }))] {
-        let (status, refusal) = client.bringing(key).ask(Method::POST, create, Some(body)).await;
+        let (status, refusal) = client.with_model_key(key).ask(Method::POST, create, Some(body)).await;
         assert_eq!(status, 422, "{refusal}");
         answers.push(refusal.to_string());
     }
-    no_bird_was_seen(&world, &[&service], &answers).await;
+    assert_no_key_leaked(&world, &[&service], &answers).await;
 }
 
 /// The one job of that status.
@@ -108,14 +108,14 @@ fn jobs_of(world: &World, status: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_job_whose_keys_died_with_their_process_is_parked_until_they_are_brought_again() {
+async fn byok_job_of_a_dead_process_is_parked_until_keys_return() {
     let (world, model) = (World::new().await, Model::refusing(REFUSED).await);
     // No worker and no reconciler: keyed runs, and the watch over their leases, are the API's own.
     let mut settings = model.settings(SERVICE).to_vec();
     settings.extend([("LISTEN_ROLES", "api"), ("LISTEN_DEMO_PAUSE_AFTER", "describe=60")]);
     let mut doomed = Process::serve(&world.url, &settings).await;
     let id = world.client(&doomed).ingest(GARDEN).await;
-    world.client(&doomed).bringing(GOOD).finalize(&id).await;
+    world.client(&doomed).with_model_key(GOOD).finalize(&id).await;
     doomed.stage_done("describe").await;
     settings.pop();
     let next = Process::outliving(&world.url, &settings).await;
@@ -124,23 +124,23 @@ async fn a_job_whose_keys_died_with_their_process_is_parked_until_they_are_broug
 
     until(&client, &id, is_parked).await;
     assert_eq!(the_job(&world.url)["crashes"], 1);
-    client.bringing(GOOD).finalize(&id).await;
+    client.with_model_key(GOOD).finalize(&id).await;
 
     let done = client.finished(&id).await;
     assert_eq!((&done["outcome"], &done["task_retry_count"]), (&json!("kept"), &json!(1)));
     assert_eq!(model.keys(), [GOOD]);
     assert_eq!(world.count("select count(*) from embeddings").await, 1);
-    no_bird_was_seen(&world, &[&next], &[done.to_string()]).await;
+    assert_no_key_leaked(&world, &[&next], &[done.to_string()]).await;
 }
 
 #[tokio::test]
-async fn a_process_that_is_asked_to_stop_parks_its_keyed_run_at_no_cost() {
+async fn byok_shutdown_parks_the_run_at_no_cost() {
     let (world, model) = (World::new().await, Model::refusing(REFUSED).await);
     let mut settings = model.settings(SERVICE).to_vec();
     settings.extend([("LISTEN_ROLES", "api"), ("LISTEN_DEMO_PAUSE_AFTER", "describe=5")]);
     let mut stopping = Process::serve(&world.url, &settings).await;
     let id = world.client(&stopping).ingest(GARDEN).await;
-    world.client(&stopping).bringing(GOOD).finalize(&id).await;
+    world.client(&stopping).with_model_key(GOOD).finalize(&id).await;
     stopping.stage_done("describe").await;
     stopping.signal(Signal::TERM);
     assert!(stopping.ended().await.success());
@@ -153,14 +153,14 @@ async fn a_process_that_is_asked_to_stop_parks_its_keyed_run_at_no_cost() {
 }
 
 #[tokio::test]
-async fn a_run_with_a_persons_own_key_is_counted_once_whether_or_not_a_worker_runs_beside_it() {
+async fn byok_run_is_counted_once_with_and_without_a_worker() {
     let (world, model) = (World::new().await, Model::refusing(REFUSED).await);
     for (counted, roles) in [(1, "api"), (2, "api,worker,reconciler")] {
         let settings = [model.settings(SERVICE).as_slice(), &[("LISTEN_ROLES", roles)]].concat();
         let mut service = Process::serve(&world.url, &settings).await;
         let client = world.client(&service);
         let id = client.ingest(GARDEN).await;
-        client.bringing(GOOD).finalize(&id).await;
+        client.with_model_key(GOOD).finalize(&id).await;
         assert_eq!(client.finished(&id).await["outcome"], "kept");
         service.signal(Signal::TERM);
         assert!(service.ended().await.success());

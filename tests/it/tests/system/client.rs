@@ -1,4 +1,4 @@
-//! A client with a developer key, as anybody would write one.
+//! A plain client with a developer key.
 
 use std::time::Duration;
 
@@ -24,18 +24,18 @@ impl Client {
         Self { http: http(), base: base.to_owned(), key: key.to_owned(), model_key: None, trace: None }
     }
 
-    /// The same person with a model key of her own.
-    pub(crate) fn bringing(&self, model_key: &str) -> Self {
+    /// The same user with a model key.
+    pub(crate) fn with_model_key(&self, model_key: &str) -> Self {
         Self { model_key: Some(model_key.to_owned()), ..Self::new(&self.base, &self.key) }
     }
 
-    /// The same person, whose requests are part of a trace.
-    pub(crate) fn following(&self, trace: &str) -> Self {
+    /// The same user, whose requests are part of a trace.
+    pub(crate) fn with_trace(&self, trace: &str) -> Self {
         Self { trace: Some(trace.to_owned()), ..Self::new(&self.base, &self.key) }
     }
 
     /// Makes a webhook endpoint.
-    pub(crate) async fn tell(&self, url: &str) {
+    pub(crate) async fn register_webhook(&self, url: &str) {
         self.post("/v1/dev/user/webhooks", &json!({ "url": url })).await;
     }
 

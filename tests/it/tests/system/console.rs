@@ -1,4 +1,4 @@
-//! An operator's desk: many dead letters, their cause, a bounded replay that survives the process that works on it.
+//! Operator commands: many dead letters, their cause, and a bounded replay that survives the process that works on it.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::binary;
 use crate::process::Process;
-use crate::repair::{broken, locked_model};
+use crate::replay::{broken, locked_model};
 use crate::world::{GARDEN, World};
 
 /// A killed executor's turn lasts 15 seconds; the rest is for a busy machine.
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const DEAD: usize = 10;
 
 #[tokio::test]
-async fn a_bulk_replay_outlives_the_process_that_works_on_it() {
+async fn bulk_replay_survives_the_death_of_its_process() {
     let world = World::new().await;
     die_many(&world).await;
     let mut processes = vec![Process::serve(&world.url, &[]).await, Process::serve(&world.url, &[]).await];
@@ -50,7 +50,7 @@ async fn a_bulk_replay_outlives_the_process_that_works_on_it() {
 }
 
 #[tokio::test]
-async fn every_way_to_end_has_its_exit_code() {
+async fn every_outcome_has_its_exit_code() {
     let world = World::new().await;
     die_many(&world).await;
     let job = binary::jobs(&world.url)[0]["job_id"].as_str().expect("a job has an id").to_owned();
@@ -81,7 +81,7 @@ async fn every_way_to_end_has_its_exit_code() {
 }
 
 #[tokio::test]
-async fn a_doctor_finds_a_running_service_healthy() {
+async fn doctor_reports_a_running_service_as_healthy() {
     let world = World::new().await;
     let process = Process::serve(&world.url, &[]).await;
     let id = world.client(&process).admit(GARDEN).await;

@@ -1,4 +1,4 @@
-//! What the database does to the service, and what a stopped process does to the others through it.
+//! Database faults, and a frozen process that holds locks.
 
 use std::{str::FromStr, time::Duration};
 
@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::binary;
 use crate::client::Client;
-use crate::own_server::OwnServer;
+use crate::private_server::PrivateServer;
 use crate::process::{PATIENCE, Process, until};
 use crate::receiver::Receiver;
 use crate::world::{GARDEN, World};
@@ -29,12 +29,12 @@ const IN_COMPLETION: &str = "select count(*) from pg_stat_activity \
      where datname = current_database() and wait_event = 'PgSleep'";
 
 #[tokio::test]
-async fn a_process_stopped_inside_a_transaction_holds_others_up_for_seconds_at_most() {
+async fn process_frozen_in_a_transaction_blocks_others_for_seconds_only() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
     let frozen = Process::serve(&world.url, &[]).await;
     let client = world.client(&frozen);
-    client.tell(&receiver.url()).await;
+    client.register_webhook(&receiver.url()).await;
     world.run(SLOW_COMPLETION).await;
     let first = client.admit(GARDEN).await;
     until(|| async { world.count(IN_COMPLETION).await > 0 }).await;
@@ -59,8 +59,8 @@ async fn a_process_stopped_inside_a_transaction_holds_others_up_for_seconds_at_m
 }
 
 #[tokio::test]
-async fn a_database_that_crashes_under_load_loses_nothing_and_no_process_is_restarted() {
-    let server = OwnServer::start();
+async fn database_crash_under_load_loses_nothing_without_restarts() {
+    let server = PrivateServer::start();
     let key = server.with_a_person();
     let settings = [("LISTEN_DEMO_PAUSE_AFTER", "describe=1"), PASSES];
     let processes =
@@ -89,7 +89,7 @@ async fn a_database_that_crashes_under_load_loses_nothing_and_no_process_is_rest
 /// Ingests and finalizes, repeating what is answered 503 or not at all as a client does.
 /// A password is changed before the processes know the new one, or a rule of the server's is mistaken for a minute.
 #[tokio::test]
-async fn a_user_whom_the_server_does_not_let_in_is_an_outage_and_no_fault_of_requests_and_runs() {
+async fn database_login_refusal_is_an_outage_for_requests_and_runs() {
     const OUT: &str = "do $$ begin execute format('alter role %I nologin', current_database() || '_out'); \
          perform pg_terminate_backend(pid) from pg_stat_activity where usename = current_database() || '_out'; end $$";
     const IN: &str =

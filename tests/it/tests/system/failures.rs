@@ -1,4 +1,4 @@
-//! Workers that are killed, frozen, and asked to go in the middle of a run.
+//! Workers that are killed, frozen or stopped during a run.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
@@ -23,14 +23,14 @@ const FOR_EVER: u32 = 600;
 /// Where a conversation is made.
 const CREATE: &str = "/v1/dev/user/conversations";
 
-/// Facts that were kept more than once.
+/// Counts memories that were stored twice.
 const MEMORIES_TWICE: &str = "select count(*) - count(distinct (user_id, content)) from memories";
 
-/// Runs that were given back, by what processes said of themselves.
+/// Counts released runs in the process reports.
 const RELEASED: &str = "select coalesce(sum(released), 0)::bigint from service_minutes";
 
 #[tokio::test]
-async fn a_worker_killed_after_each_stage_is_replaced_and_nothing_comes_twice() {
+async fn killed_worker_is_replaced_after_each_stage_without_duplicates() {
     tokio::join!(
         killed_after("describe"),
         killed_after("extract_action_items"),
@@ -43,26 +43,26 @@ async fn killed_after(stage: &str) {
     let receiver = Receiver::start().await;
     let mut doomed = Process::held_after(&world.url, stage, FOR_EVER).await;
     let client = world.client(&doomed);
-    client.tell(&receiver.url()).await;
+    client.register_webhook(&receiver.url()).await;
     let id = client.admit(GARDEN).await;
     doomed.stage_done(stage).await;
     doomed.kill().await;
 
     let second = Process::outliving(&world.url, &[]).await;
 
-    told_and_kept_once(&world.client(&second), &id, &receiver).await;
+    assert_delivered_and_stored_once(&world.client(&second), &id, &receiver).await;
     assert_eq!(world.count(MEMORIES_TWICE).await, 0);
     let job = binary::the_job(&world.url);
     assert_eq!((&job["attempts"], &job["crashes"]), (&json!(0), &json!(1)), "after {stage}: {job}");
 }
 
 #[tokio::test]
-async fn a_frozen_worker_writes_nothing_when_it_thaws() {
+async fn frozen_worker_writes_nothing_when_it_resumes() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
     let mut frozen = Process::held_after(&world.url, "describe", 8).await;
     let client = world.client(&frozen);
-    client.tell(&receiver.url()).await;
+    client.register_webhook(&receiver.url()).await;
     let id = client.admit(GARDEN).await;
     frozen.stage_done("describe").await;
     frozen.signal(Signal::STOP);
@@ -75,7 +75,7 @@ async fn a_frozen_worker_writes_nothing_when_it_thaws() {
 
     let ended = frozen.line("run ended", |_| true).await;
     assert_eq!(ended["end"], "lost");
-    told_and_kept_once(&client, &id, &receiver).await;
+    assert_delivered_and_stored_once(&client, &id, &receiver).await;
     assert_eq!(client.conversation(&id).await, shown);
     assert_eq!(world.count(MEMORIES_TWICE).await, 0);
     let job = binary::the_job(&world.url);
@@ -84,7 +84,7 @@ async fn a_frozen_worker_writes_nothing_when_it_thaws() {
 }
 
 #[tokio::test]
-async fn sigterm_releases_a_run_without_cost() {
+async fn sigterm_releases_a_run_at_no_cost() {
     let world = World::new().await;
     let mut leaving = Process::held_after(&world.url, "describe", 5).await;
     let id = world.client(&leaving).admit(GARDEN).await;
@@ -106,7 +106,7 @@ async fn sigterm_releases_a_run_without_cost() {
 
 /// Its settings file is a pipe, so that it blocks in its first step until the test writes to it.
 #[tokio::test]
-async fn a_process_that_is_asked_to_stop_in_its_first_step_ends_as_one_that_ran() {
+async fn sigterm_during_start_up_exits_cleanly() {
     let world = World::new().await;
     let folder = testbed::empty_directory("early");
     let settings = folder.join("settings.toml");
@@ -137,7 +137,7 @@ async fn a_process_that_is_asked_to_stop_in_its_first_step_ends_as_one_that_ran(
 }
 
 #[tokio::test]
-async fn a_process_that_stops_says_so_and_waits_for_nobody_at_the_second_signal() {
+async fn shutdown_is_logged_and_the_second_signal_ends_it() {
     let world = World::new().await;
     // It would wait for clients for as long as this, and longer than the test for the process.
     let mut leaving = Process::serve(&world.url, &[("LISTEN_CREATE_WAIT_SECONDS", "54")]).await;
@@ -146,20 +146,20 @@ async fn a_process_that_stops_says_so_and_waits_for_nobody_at_the_second_signal(
 
     leaving.signal(Signal::TERM);
 
-    says_that_it_stops(&leaving).await;
+    logs_its_shutdown(&leaving).await;
     leaving.signal(Signal::TERM);
     assert!(leaving.ended().await.success(), "{}", leaving.logs());
 }
 
 /// Its time to drain is longer than anybody waits here: only the second signal ends it.
 #[tokio::test]
-async fn a_process_that_drains_is_not_ready_and_takes_no_work_but_every_request_until_the_second_signal() {
+async fn drain_fails_readiness_and_serves_requests_until_the_second_signal() {
     let world = World::new().await;
     let mut leaving = Process::serve(&world.url, &[("LISTEN_DRAIN_SECONDS", "60")]).await;
 
     leaving.signal(Signal::TERM);
 
-    says_that_it_stops(&leaving).await;
+    logs_its_shutdown(&leaving).await;
     // No client was connected before: a load balancer that has not noticed yet would be refused.
     world.client(&leaving).admit(GARDEN).await;
     leaving.signal(Signal::TERM);
@@ -167,14 +167,14 @@ async fn a_process_that_drains_is_not_ready_and_takes_no_work_but_every_request_
     assert_eq!(binary::the_job(&world.url)["status"], "queued", "it is for another process");
 }
 
-async fn says_that_it_stops(process: &Process) {
+async fn logs_its_shutdown(process: &Process) {
     let ready = format!("{}/readyz", process.admin);
     until(|| async { page(&ready).await == (StatusCode::SERVICE_UNAVAILABLE, "stopping\n".to_owned()) })
         .await;
 }
 
 #[tokio::test]
-async fn a_client_that_never_finishes_its_request_holds_no_stop_up() {
+async fn unfinished_request_does_not_delay_shutdown() {
     let world = World::new().await;
     let mut leaving = Process::serve(&world.url, &[("LISTEN_CREATE_WAIT_SECONDS", "1")]).await;
     let _slow = half_sent(&leaving.api, CREATE, world.key()).await;
@@ -202,7 +202,7 @@ async fn half_sent(base: &str, path: &str, key: &str) -> TcpStream {
 }
 
 /// Waits for the end of the conversation's job and its event, and looks for anything that came twice.
-async fn told_and_kept_once(client: &Client, id: &str, receiver: &Receiver) {
+async fn assert_delivered_and_stored_once(client: &Client, id: &str, receiver: &Receiver) {
     assert_eq!(client.finished(id).await["status"], "completed");
     let items = client.items(id).await;
     assert!(items.len() >= 2, "{items:?}");

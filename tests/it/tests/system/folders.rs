@@ -1,4 +1,4 @@
-//! A person's folders, as an operator manages them.
+//! Folder commands.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ fn refused(world: &World, words: &[&str]) -> (i32, String) {
 }
 
 #[tokio::test]
-async fn folders_are_made_changed_and_deleted_by_commands() {
+async fn folders_are_created_updated_and_deleted_by_commands() {
     let world = World::new().await;
     let id = printed(
         &world.url,
@@ -43,7 +43,7 @@ async fn folders_are_made_changed_and_deleted_by_commands() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_ends_with_a_code_of_its_own() {
+async fn folder_command_failures_have_their_exit_codes() {
     let world = World::new().await;
     let work = folders(&world)[0]["id"].as_str().expect("an id").to_owned();
     for (words, code) in [

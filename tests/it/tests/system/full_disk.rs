@@ -1,5 +1,5 @@
-//! What commands do where stdout cannot be written to: they say so, once, and leave nothing behind that was never shown.
-//! What the service does where its log cannot be written: it goes on.
+//! Full disks and closed pipes: commands that cannot write stdout fail with one message and revoke secrets that were never
+//! shown; the service continues without its log.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -37,7 +37,7 @@ fn unread() -> Stdio {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_is_an_error_and_what_nobody_reads_is_none() {
+async fn stdout_write_failure_is_an_error_and_a_closed_pipe_is_not() {
     let database = TestDatabase::new().await;
     for words in [
         &["jobs", "list", "--json"][..],
@@ -59,7 +59,7 @@ async fn what_cannot_be_written_is_an_error_and_what_nobody_reads_is_none() {
 
 /// A note on stderr is no result: where it cannot be written, the command ends with the code that it has anyway.
 #[tokio::test]
-async fn what_cannot_be_noted_changes_no_exit_code() {
+async fn stderr_write_failure_changes_no_exit_code() {
     let database = TestDatabase::new().await;
     for words in [&["jobs", "list"][..], &["users", "list"], &["audit", "list"], &["apps", "list"]] {
         for stderr in [full(), unread()] {
@@ -72,7 +72,7 @@ async fn what_cannot_be_noted_changes_no_exit_code() {
 
 /// A disk is full of its own log as a rule, and who reads a pipe may die: the service is for others.
 #[tokio::test]
-async fn a_service_whose_log_cannot_be_written_goes_on() {
+async fn service_survives_a_full_disk_for_its_log() {
     let database = TestDatabase::new().await;
     for log in [full(), unread()] {
         // Where it listens cannot be read from its log.
@@ -103,7 +103,7 @@ async fn a_service_whose_log_cannot_be_written_goes_on() {
 
 /// Nothing happens in this database: no second line would find out that the pipe is closed.
 #[tokio::test]
-async fn a_watch_ends_well_when_its_reader_has_seen_enough() {
+async fn watch_exits_cleanly_when_its_reader_closes() {
     let database = TestDatabase::new().await;
     for words in [&["jobs", "watch", "--json"][..], &["jobs", "watch"]] {
         let mut command = tokio::process::Command::new(binary::path());
@@ -121,7 +121,7 @@ async fn a_watch_ends_well_when_its_reader_has_seen_enough() {
 }
 
 #[tokio::test]
-async fn a_key_that_could_not_be_shown_is_revoked_again() {
+async fn key_that_could_not_be_printed_is_revoked() {
     let world = World::new().await;
 
     let (code, said) = ends(&world.url, &["keys", "create", "--user", "u1", "--name", "unseen"], full());
@@ -134,7 +134,7 @@ async fn a_key_that_could_not_be_shown_is_revoked_again() {
 }
 
 #[tokio::test]
-async fn no_secret_of_an_app_lives_that_could_not_be_shown() {
+async fn app_secret_that_could_not_be_printed_is_revoked() {
     let world = World::new().await;
 
     let (code, said) = ends(&world.url, &["apps", "create", "--user", "u1", "Unseen"], full());

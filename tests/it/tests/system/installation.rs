@@ -9,12 +9,12 @@ use tokio::time::Instant;
 
 use crate::binary;
 use crate::client::Client;
-use crate::own_server::OwnServer;
+use crate::private_server::PrivateServer;
 use crate::process::Process;
 
 /// Servers that share the shards.
 pub(crate) struct Installation {
-    pub(crate) servers: Vec<OwnServer>,
+    pub(crate) servers: Vec<PrivateServer>,
     shards: String,
     pub(crate) urls: String,
 }
@@ -28,7 +28,7 @@ pub(crate) struct User {
 impl Installation {
     /// A server for each of the ranges.
     pub(crate) fn start(shards: u16, ranges: &[&str]) -> Self {
-        let servers: Vec<OwnServer> = ranges.iter().map(|_| OwnServer::start()).collect();
+        let servers: Vec<PrivateServer> = ranges.iter().map(|_| PrivateServer::start()).collect();
         let urls = ranges.iter().zip(&servers).map(|(range, server)| format!("{range}={}", server.url()));
         let urls = urls.collect::<Vec<_>>().join(",");
         Self { servers, shards: shards.to_string(), urls }

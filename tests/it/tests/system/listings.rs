@@ -1,4 +1,4 @@
-//! What lists say: of keys, of endpoints, and of texts that other people chose.
+//! Lists of keys and endpoints, and escaping of texts that users chose.
 
 use crate::binary::{command, printed};
 use crate::world::World;
@@ -10,7 +10,7 @@ fn row<'a>(table: &'a str, name: &str) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn a_key_for_everything_says_so() {
+async fn key_list_shows_all_for_a_key_with_every_scope() {
     let world = World::new().await;
     let words = ["keys", "create", "--user", "u1", "--scopes", "conversations:read", "--name", "reader"];
     printed(&world.url, &words);
@@ -23,7 +23,7 @@ async fn a_key_for_everything_says_so() {
 }
 
 #[tokio::test]
-async fn a_key_is_live_until_it_expires_or_is_revoked() {
+async fn key_list_shows_live_keys_until_expiry_or_revocation() {
     let world = World::new().await;
     for name in ["lasting", "passing", "expired", "revoked", "both"] {
         printed(&world.url, &["keys", "create", "--user", "u1", "--name", name]);
@@ -52,7 +52,7 @@ async fn a_key_is_live_until_it_expires_or_is_revoked() {
 }
 
 #[tokio::test]
-async fn to_have_no_endpoints_is_said_otherwise_than_to_have_none_that_fails() {
+async fn webhook_list_distinguishes_no_endpoints_from_none_failing() {
     let world = World::new().await;
     let lists = |words: &[&str]| {
         let output = command(&world.url, &[&["webhooks", "list"], words].concat());
@@ -71,7 +71,7 @@ async fn to_have_no_endpoints_is_said_otherwise_than_to_have_none_that_fails() {
 }
 
 #[tokio::test]
-async fn what_a_person_calls_a_key_moves_no_cursor_and_begins_no_row() {
+async fn key_list_escapes_control_characters_in_names() {
     let world = World::new().await;
     printed(&world.url, &["keys", "create", "--user", "u1", "--name", "a\u{1b}[2Jb\rc\nd"]);
 

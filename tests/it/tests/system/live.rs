@@ -1,4 +1,4 @@
-//! Live sockets whose process is killed while people speak, and pictures that a model describes.
+//! Live sessions whose process is killed, and photos that a model describes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,7 +83,7 @@ impl Speaker {
 }
 
 #[tokio::test]
-async fn kill_9_under_speaking_sessions_loses_and_doubles_no_confirmed_line() {
+async fn live_kill_9_loses_and_doubles_no_confirmed_segment() {
     let world = World::new().await;
     let settings = [("LISTEN_RATE_PER_MINUTE", "0")];
     let doomed = Process::serve(&world.url, &settings).await;
@@ -125,7 +125,7 @@ async fn kill_9_under_speaking_sessions_loses_and_doubles_no_confirmed_line() {
 
 /// All clients of a process that was replaced come back at the same moment.
 #[tokio::test]
-async fn a_thousand_sockets_at_once_are_all_answered() {
+async fn live_thousand_concurrent_sockets_are_answered() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     setrlimit(Resource::Nofile, limit).expect("as many files as may be");
@@ -160,7 +160,7 @@ fn picture() -> Message {
 
 /// The socket stays open, as that of glasses that only look: silence ends the conversation all the same.
 #[tokio::test]
-async fn a_conversation_of_a_picture_alone_is_about_what_it_shows() {
+async fn live_photo_only_conversation_is_summarized_from_its_photo() {
     let mock = Mock::start(Options::default()).await.expect("a port is free");
     mock.turns([Turn::says("A whiteboard with a plan of the garden.")]);
     let base = mock.base_url();
@@ -200,7 +200,7 @@ async fn a_conversation_of_a_picture_alone_is_about_what_it_shows() {
 }
 
 #[tokio::test]
-async fn a_picture_is_described_when_its_conversation_is_processed() {
+async fn live_photo_is_described_during_processing() {
     let mock = Mock::start(Options::default()).await.expect("a port is free");
     mock.turns([Turn::says("A whiteboard with a plan of the garden.")]);
     let base = mock.base_url();

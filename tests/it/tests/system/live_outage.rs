@@ -1,4 +1,4 @@
-//! PostgreSQL stops while people speak into live sockets, and is back some seconds later.
+//! Live sessions during a database outage of some seconds.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::client::Client;
-use crate::own_server::OwnServer;
+use crate::private_server::PrivateServer;
 use crate::process::{PATIENCE, Process};
 use crate::socket::{Socket, next, open};
 
@@ -25,8 +25,8 @@ const SPOKEN: usize = 10;
 const LINES: usize = 40;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn live_sockets_outlast_a_database_that_stops_while_people_speak() {
-    let server = OwnServer::start();
+async fn live_sessions_survive_a_database_outage() {
+    let server = PrivateServer::start();
     let key = server.with_a_person();
     let [spoken_key, silent_key] = [server.with("spoken"), server.with("silent")];
     let speech = Transcriber::start().await;
@@ -77,7 +77,7 @@ async fn live_sockets_outlast_a_database_that_stops_while_people_speak() {
 }
 
 /// Stops the database for a while; `meanwhile` is done before it is back.
-async fn outage(server: &OwnServer, mode: &str, meanwhile: impl AsyncFnOnce()) {
+async fn outage(server: &PrivateServer, mode: &str, meanwhile: impl AsyncFnOnce()) {
     tokio::task::block_in_place(|| server.down(mode));
     let down = Instant::now();
     meanwhile().await;

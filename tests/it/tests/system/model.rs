@@ -1,4 +1,4 @@
-//! A model server that remembers whose key asked, and answers whatever schema it is shown.
+//! A model server that records the key of each call, and fills any schema.
 
 use std::sync::{Arc, Mutex};
 
@@ -52,7 +52,7 @@ impl Model {
 
     /// The keys of the calls since the last question, each once.
     pub(crate) fn keys(&self) -> Vec<String> {
-        let mut keys = std::mem::take(&mut *self.asked.lock().expect("nobody panicked"));
+        let mut keys = std::mem::take(&mut *self.asked.lock().expect("no thread panicked"));
         keys.sort_unstable();
         keys.dedup();
         keys
@@ -64,7 +64,7 @@ impl Script {
     fn refusal(&self, headers: &HeaderMap) -> Option<Response> {
         let sent = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
         let key = sent.strip_prefix("Bearer ").unwrap_or(sent).to_owned();
-        self.asked.lock().expect("nobody panicked").push(key.clone());
+        self.asked.lock().expect("no thread panicked").push(key.clone());
         let words = json!({ "error": { "message": format!("Incorrect API key provided: {key}.") } });
         (key == self.refused).then(|| (StatusCode::UNAUTHORIZED, Json(words)).into_response())
     }

@@ -1,4 +1,4 @@
-//! What operators look at.
+//! Readiness and start-up failures.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::process::Process;
 const NOWHERE: &str = "postgresql://nobody@127.0.0.1:1/nothing";
 
 #[tokio::test]
-async fn readiness_tells_the_database() {
+async fn readiness_follows_the_database() {
     let database = TestDatabase::empty().await;
     let mut process = Process::serve(&database.url(), &[]).await;
     let unready = "the schema lacks migrations: run `listen migrate`; until then nothing is processed";
@@ -39,7 +39,7 @@ async fn readiness_tells_the_database() {
 }
 
 #[tokio::test]
-async fn a_process_without_a_place_to_listen_says_which_and_has_done_nothing() {
+async fn bind_failure_names_the_address_and_changes_nothing() {
     let database = TestDatabase::new().await;
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let addr = taken.local_addr().expect("it has an address").to_string();
@@ -55,7 +55,7 @@ async fn a_process_without_a_place_to_listen_says_which_and_has_done_nothing() {
 }
 
 #[tokio::test]
-async fn a_process_without_its_database_lives_and_is_not_ready() {
+async fn process_without_a_database_is_live_and_not_ready() {
     let process = Process::serve(NOWHERE, &[]).await;
 
     let (alive, _) = page(&format!("{}/livez", process.admin)).await;

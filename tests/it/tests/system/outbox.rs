@@ -1,4 +1,4 @@
-//! The ordinary way, without an operator.
+//! The normal path: finalize, run, complete, deliver.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -10,12 +10,12 @@ use crate::receiver::Receiver;
 use crate::world::{GARDEN, World};
 
 #[tokio::test]
-async fn a_conversation_is_finalized_through_the_outbox_and_told_once() {
+async fn finalize_runs_through_the_outbox_with_one_delivery() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
     let process = Process::serve(&world.url, &[]).await;
     let client = world.client(&process);
-    client.tell(&receiver.url()).await;
+    client.register_webhook(&receiver.url()).await;
 
     let id = client.admit(GARDEN).await;
 
@@ -33,7 +33,7 @@ async fn a_conversation_is_finalized_through_the_outbox_and_told_once() {
 }
 
 #[tokio::test]
-async fn a_meeting_is_called_what_the_calendar_calls_it_and_language_is_the_persons_own() {
+async fn calendar_title_and_user_language_are_used() {
     let world = World::new().await;
     let process = Process::serve(&world.url, &[]).await;
     let client = world.client(&process);
@@ -55,7 +55,7 @@ async fn a_meeting_is_called_what_the_calendar_calls_it_and_language_is_the_pers
 }
 
 #[tokio::test]
-async fn inline_mode_refuses_finalize_before_anything_changes() {
+async fn inline_mode_refuses_finalize_without_changes() {
     let world = World::new().await;
     let outbox = Process::serve(&world.url, &[("LISTEN_ROLES", "api")]).await;
     let id = world.client(&outbox).ingest(GARDEN).await;
@@ -77,7 +77,7 @@ async fn inline_mode_refuses_finalize_before_anything_changes() {
 }
 
 #[tokio::test]
-async fn two_processes_share_the_work() {
+async fn two_processes_share_the_jobs() {
     // Two runs at once, a second each: one process alone would need ten seconds. No process dies here, and a machine that
     // stands still for the three seconds of a short lease must not look like it.
     let settings = [
@@ -91,7 +91,7 @@ async fn two_processes_share_the_work() {
     let (one, other) =
         tokio::join!(Process::serve(&world.url, &settings), Process::serve(&world.url, &settings));
     let clients = [world.client(&one), world.client(&other)];
-    clients[0].tell(&receiver.url()).await;
+    clients[0].register_webhook(&receiver.url()).await;
 
     let mut ids = Vec::new();
     for number in 0..20 {

@@ -1,4 +1,4 @@
-//! People, as an operator makes and changes them.
+//! User commands: create, update, delete.
 
 use rustix::process::Signal;
 
@@ -13,7 +13,7 @@ fn ends(world: &World, words: &[&str]) -> (Option<i32>, String) {
 }
 
 #[tokio::test]
-async fn a_name_that_the_api_would_refuse_is_refused_here() {
+async fn invalid_person_name_is_refused_by_the_command() {
     let world = World::new().await;
     let (long, far) = ("a".repeat(101), "a".repeat(129));
     for words in [
@@ -35,7 +35,7 @@ async fn a_name_that_the_api_would_refuse_is_refused_here() {
 }
 
 #[tokio::test]
-async fn the_last_app_can_be_switched_off_and_a_change_of_nothing_is_none() {
+async fn user_update_switches_off_the_last_app_and_an_unchanged_update_is_no_change() {
     let world = World::new().await;
     let apps = "select coalesce(array_length(apps, 1), 0)::bigint from users";
     assert_eq!(world.count(apps).await, 1);

@@ -1,4 +1,4 @@
-//! A task queue for tests: the emulator, and the settings of processes that hand over to it and take from it.
+//! A task queue for tests: the emulator, and the settings of processes that dispatch to it and receive from it.
 
 use std::time::Duration;
 

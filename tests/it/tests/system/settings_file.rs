@@ -1,4 +1,4 @@
-//! The file of settings: which command takes what of it, and what goes before it.
+//! The settings file: which command reads which setting, and precedence.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -39,7 +39,7 @@ fn run(file: &Path, variables: &[(&str, &str)], words: &[&str]) -> Output {
 }
 
 #[tokio::test]
-async fn every_command_learns_where_the_database_is() {
+async fn settings_file_gives_every_command_its_database() {
     let database = TestDatabase::new().await;
     let text = format!("database_url = '{}'\naddr = '127.0.0.1:0'\n", database.url());
     let file = File::new("database", &text);
@@ -51,7 +51,7 @@ async fn every_command_learns_where_the_database_is() {
 }
 
 #[test]
-fn how_to_log_is_taken_from_the_flag_then_the_environment_then_the_file() {
+fn settings_precedence_for_logs_is_flag_environment_file() {
     let file = File::new("order", "log = 'warn'\nlog_format = 'human'\n");
     let empty = File::new("empty", "");
     let shown = |file: &File, variables: &[(&str, &str)], words: &[&str]| {
@@ -69,7 +69,7 @@ fn how_to_log_is_taken_from_the_flag_then_the_environment_then_the_file() {
 }
 
 #[tokio::test]
-async fn a_command_without_settings_of_its_own_logs_as_the_file_says() {
+async fn settings_file_configures_logs_of_every_command() {
     let database = TestDatabase::new().await;
     let variables = [("DATABASE_URL", &*database.url())];
     let logged = |text: &str| {
@@ -86,7 +86,7 @@ async fn a_command_without_settings_of_its_own_logs_as_the_file_says() {
 }
 
 #[test]
-fn help_shows_the_file_s_values_and_none_of_its_secrets() {
+fn settings_file_values_but_no_secrets_appear_in_help() {
     let secrets = [
         ("database_url", "postgresql://ada:geheim@db.example/listen"),
         ("openai_api_key", "geheim-1"),
@@ -108,7 +108,7 @@ fn help_shows_the_file_s_values_and_none_of_its_secrets() {
 }
 
 #[test]
-fn what_is_no_setting_is_named_and_refused() {
+fn settings_file_with_unknown_names_is_refused() {
     for name in ["logs", "log-format", "filter", "format", "config", "json"] {
         let file = File::new(name, &format!("addr = '127.0.0.1:0'\n{name} = 'info'\n"));
         let output = run(&file.0, &[], &["config"]);

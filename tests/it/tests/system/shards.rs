@@ -37,7 +37,7 @@ impl User {
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_takes_its_own_users_along_and_nobody_else() {
+async fn unavailable_shard_affects_only_its_own_users() {
     let installation = three_servers();
     installation.printed(&["migrate"]);
     let users: Vec<User> = (0..USERS).map(|number| installation.with(format!("user-{number}"))).collect();
@@ -122,7 +122,7 @@ async fn a_server_that_is_away_takes_its_own_users_along_and_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_process_with_another_number_of_shards_does_not_start() {
+async fn process_with_another_shard_count_does_not_start() {
     let installation = three_servers();
     let shards = [("LISTEN_SHARDS", "8"), ("LISTEN_SHARD_URLS", &*installation.urls)];
     installation.printed(&["migrate"]);
@@ -161,7 +161,7 @@ async fn a_process_with_another_number_of_shards_does_not_start() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_at_the_start_keeps_nobody_else_from_being_served() {
+async fn unavailable_shard_at_start_blocks_no_other() {
     let installation = three_servers();
     installation.printed(&["migrate"]);
     let users: Vec<User> = (0..8).map(|number| installation.with(format!("user-{number}"))).collect();
@@ -184,7 +184,7 @@ async fn a_server_that_is_away_at_the_start_keeps_nobody_else_from_being_served(
 }
 
 #[tokio::test]
-async fn a_run_whose_shard_is_away_leaves_its_slot_to_the_other_shards() {
+async fn run_of_an_unavailable_shard_frees_its_slot() {
     let installation = three_servers();
     installation.printed(&["migrate"]);
     let users: Vec<User> = (0..8).map(|number| installation.with(format!("user-{number}"))).collect();
@@ -205,7 +205,7 @@ async fn a_run_whose_shard_is_away_leaves_its_slot_to_the_other_shards() {
 }
 
 #[tokio::test]
-async fn a_migration_that_is_killed_between_two_shards_goes_on_when_it_is_said_again() {
+async fn killed_migration_between_shards_resumes_when_repeated() {
     let installation = Installation::start(8, &["0-3", "4-7"]);
     let mut killed = Command::new(binary::path())
         .arg("migrate")

@@ -1,4 +1,4 @@
-//! What operators see of several shards and do to them: as of one.
+//! Operator commands and the console over several shards.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::installation::{Installation, User};
 use crate::process::until;
-use crate::repair::{broken, locked_model};
+use crate::replay::{broken, locked_model};
 use crate::world::GARDEN;
 
 const USERS: usize = 10;
@@ -57,7 +57,7 @@ fn texts(items: &[Value], field: &str) -> Vec<String> {
 const CAUSE: [&str; 4] = ["--reason", "a test", "--operator", "ann"];
 
 #[tokio::test]
-async fn lists_pauses_and_replays_go_through_all_shards() {
+async fn shards_lists_pauses_and_replays_cover_all() {
     let (installation, users) = installed();
 
     // Lists have one order and one cursor.
@@ -121,7 +121,7 @@ async fn lists_pauses_and_replays_go_through_all_shards() {
 }
 
 #[tokio::test]
-async fn jobs_of_several_shards_are_ordered_by_their_ids_in_one_command() {
+async fn shards_one_job_command_takes_ids_of_several() {
     let (installation, users) = installed();
     installation.printed(&[&["jobs", "pause", "finalization"][..], &CAUSE].concat());
     let process = installation.serve().await;
@@ -138,7 +138,7 @@ async fn jobs_of_several_shards_are_ordered_by_their_ids_in_one_command() {
 }
 
 #[tokio::test]
-async fn what_of_a_list_cannot_be_read_is_named_and_doctor_looks_at_every_shard() {
+async fn shards_unreadable_list_parts_are_named_and_doctor_checks_each() {
     let (installation, users) = installed();
     let process = installation.serve().await;
     for user in &users {
@@ -189,7 +189,7 @@ async fn what_of_a_list_cannot_be_read_is_named_and_doctor_looks_at_every_shard(
 }
 
 #[tokio::test]
-async fn the_console_sums_all_shards_pauses_in_all_and_shows_a_job_wherever_it_is() {
+async fn shards_console_sums_pauses_and_finds_jobs_in_all() {
     let (installation, users) = installed();
     let proxy = [("LISTEN_CONSOLE_USER_HEADER", "x-visitor"), ("LISTEN_CONSOLE_OPERATORS", "ann")];
     let process = installation.serve_with(&proxy).await;

@@ -1,4 +1,4 @@
-//! How the work of several shards is done: they share a process's slots in turn, and a task queue delivers to all of them.
+//! Workers of several shards: they share a process's slots in turn, and a task queue delivers to all of them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -45,7 +45,7 @@ const MANY: usize = 40;
 const FEW: usize = 4;
 
 #[tokio::test]
-async fn a_shard_with_a_long_queue_leaves_its_turns_to_the_others() {
+async fn shards_with_a_long_queue_do_not_starve_others() {
     let installation = Installation::start(4, &["0-3"]);
     installation.printed(&["migrate"]);
     let users = one_of_each(&installation, 4);
@@ -75,7 +75,7 @@ async fn a_shard_with_a_long_queue_leaves_its_turns_to_the_others() {
 }
 
 #[tokio::test]
-async fn a_task_queue_delivers_the_jobs_of_every_shard_once() {
+async fn shards_task_queue_delivers_jobs_of_each_once() {
     let installation = Installation::start(4, &["0-1", "2-3"]);
     installation.printed(&["migrate"]);
     let users = one_of_each(&installation, 4);

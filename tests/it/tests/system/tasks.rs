@@ -1,4 +1,4 @@
-//! The dispatch mode `cloud_tasks`, whole: finalize, hand over, deliver, run, poll; and what is lost on the way.
+//! The dispatch mode `cloud_tasks`: finalize, hand over, deliver, run, poll; lost and duplicate tasks.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::binary;
 use crate::client::{Client, page};
 use crate::process::Process;
 use crate::queue::{Queue, deliver, dispatch, send, slow};
-use crate::repair::{broken, locked_model};
+use crate::replay::{broken, locked_model};
 use crate::world::{GARDEN, World};
 
 /// Roles of a process that takes requests and hands over.
@@ -41,7 +41,7 @@ pub(crate) async fn admit(client: &Client, jobs: usize) {
 }
 
 #[tokio::test]
-async fn a_conversation_is_finalized_through_a_task_queue() {
+async fn task_queue_finalizes_a_conversation() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     let front = Process::serve(&world.url, &queue.handing(&[FRONT])).await;
@@ -74,7 +74,7 @@ async fn a_conversation_is_finalized_through_a_task_queue() {
 }
 
 #[tokio::test]
-async fn finalize_answers_200_while_the_task_queue_is_down_and_all_jobs_complete_afterwards() {
+async fn task_queue_outage_finalize_is_200_and_jobs_complete_later() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     let process = Process::serve(&world.url, &queue.taking(&[])).await;
@@ -103,7 +103,7 @@ async fn failed_creates(process: &Process) -> u64 {
 }
 
 #[tokio::test]
-async fn lost_doubled_and_late_tasks_end_in_one_run_each() {
+async fn task_queue_lost_duplicate_and_late_tasks_run_once() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     let stale = [("LISTEN_FINALIZATION_STALE_SECONDS", "2")];
@@ -125,7 +125,7 @@ async fn lost_doubled_and_late_tasks_end_in_one_run_each() {
 }
 
 #[tokio::test]
-async fn a_backlog_longer_than_the_staleness_limit_drains() {
+async fn task_queue_backlog_over_the_staleness_limit_drains() {
     let world = World::new().await;
     let queue = Queue::start(slow(Duration::from_millis(40))).await;
     let stale = [("LISTEN_FINALIZATION_STALE_SECONDS", "5"), ("LISTEN_RATE_PER_MINUTE", "0")];
@@ -143,7 +143,7 @@ async fn a_backlog_longer_than_the_staleness_limit_drains() {
 }
 
 #[tokio::test]
-async fn a_run_whose_process_is_killed_is_delivered_again() {
+async fn task_queue_redelivers_a_run_of_a_killed_process() {
     let world = World::new().await;
     let queue = Queue::start(Options { max_attempts: 2, ..Options::default() }).await;
     let front = Process::serve(&world.url, &queue.handing(&[FRONT])).await;
@@ -166,7 +166,7 @@ async fn a_run_whose_process_is_killed_is_delivered_again() {
 }
 
 #[tokio::test]
-async fn a_stopping_process_releases_its_delivered_run_and_says_so() {
+async fn task_queue_shutdown_releases_the_run_and_answers() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     let front = Process::serve(&world.url, &queue.handing(&[FRONT])).await;
@@ -190,7 +190,7 @@ async fn a_stopping_process_releases_its_delivered_run_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_run_goes_on_when_its_delivery_is_given_up() {
+async fn task_queue_run_continues_when_its_delivery_is_abandoned() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     queue.emulator.pause(true);
@@ -210,7 +210,7 @@ async fn a_run_goes_on_when_its_delivery_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_delivery_is_answered_before_its_deadline_and_the_run_goes_on() {
+async fn task_queue_delivery_is_answered_before_its_deadline_and_the_run_continues() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     queue.emulator.pause(true);
@@ -240,7 +240,7 @@ async fn a_delivery_is_answered_before_its_deadline_and_the_run_goes_on() {
 }
 
 #[tokio::test]
-async fn anybody_with_the_invokers_identity_delivers_in_postgres_mode_too() {
+async fn task_queue_invoker_may_deliver_in_postgres_mode() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     let postgres = ("LISTEN_FINALIZATION_DISPATCH_MODE", "postgres");
@@ -287,7 +287,7 @@ async fn job_of(client: &Client, id: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_delivery_that_may_not_run_yet_says_when_to_come_back() {
+async fn task_queue_early_delivery_gets_a_retry_time() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     queue.emulator.pause(true);
@@ -314,7 +314,7 @@ async fn a_delivery_that_may_not_run_yet_says_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_task_from_before_a_replay_is_stale() {
+async fn task_queue_task_from_before_a_replay_is_stale() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     let mock = locked_model().await;
@@ -342,7 +342,7 @@ async fn a_task_from_before_a_replay_is_stale() {
 }
 
 #[tokio::test]
-async fn jobs_that_wait_survive_a_change_of_the_dispatch_mode_both_ways() {
+async fn dispatch_mode_change_keeps_waiting_jobs_in_both_directions() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     queue.emulator.pause(true);
@@ -371,7 +371,7 @@ async fn jobs_that_wait_survive_a_change_of_the_dispatch_mode_both_ways() {
 }
 
 #[tokio::test]
-async fn a_failed_attempt_is_delivered_again_by_a_task_of_its_own() {
+async fn task_queue_failed_attempt_gets_a_new_task() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     let mock = locked_model().await;

@@ -1,4 +1,4 @@
-//! How a process says to the task queue who it is.
+//! Credentials for the task queue.
 
 use axum::http::HeaderMap;
 use axum::routing::get;
@@ -32,7 +32,7 @@ async fn metadata_server() -> String {
 }
 
 #[tokio::test]
-async fn tasks_are_created_with_the_token_of_the_metadata_server() {
+async fn task_queue_uses_the_metadata_servers_token() {
     let world = World::new().await;
     let options = Options { access_token: Some(ACCESS_TOKEN.to_owned()), ..Options::default() };
     let queue = Queue::start(options).await;
@@ -50,7 +50,7 @@ async fn tasks_are_created_with_the_token_of_the_metadata_server() {
 }
 
 #[tokio::test]
-async fn a_refused_token_is_named_in_the_log_and_nothing_is_lost() {
+async fn task_queue_refused_token_is_logged_and_loses_nothing() {
     let world = World::new().await;
     let options = Options { access_token: Some("another".to_owned()), ..Options::default() };
     let queue = Queue::start(options).await;

@@ -1,4 +1,4 @@
-//! Creates of tasks that are taken and never answered, and a task queue that is down for minutes.
+//! Task creates without an answer, and an outage of the task queue.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const MORE_THAN_ONCE: &str = "select count(*) from finalization_jobs \
      where (runs, attempts, crashes, generation, dispatch) <> (1, 0, 0, 1, 1)";
 
 #[tokio::test]
-async fn a_task_that_was_taken_without_an_answer_is_known_by_its_name_at_the_next_try() {
+async fn task_queue_create_without_an_answer_is_recognized_by_name() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     let process = Process::serve(&world.url, &queue.taking(&[])).await;
@@ -56,7 +56,7 @@ async fn outcomes(process: &Process, outcome: &str) -> u64 {
 
 #[tokio::test]
 #[ignore = "ten minutes, or TASKS_OUTAGE_SECONDS"]
-async fn minutes_without_the_task_queue_cost_time_and_nothing_else() {
+async fn task_queue_outage_of_minutes_costs_only_time() {
     let named = std::env::var("TASKS_OUTAGE_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
     let outage = Duration::from_secs(named.unwrap_or(600));
     let world = World::new().await;

@@ -1,4 +1,4 @@
-//! Who may not deliver, and settings with which a task queue cannot work.
+//! Refused deliveries, and invalid settings of the task queue.
 
 use serde_json::json;
 use task_queue::{Claims, Fault, Kind, Options, Signer};
@@ -10,7 +10,7 @@ use crate::queue::{Queue, deliver, dispatch};
 use crate::world::{GARDEN, World};
 
 #[tokio::test]
-async fn only_a_good_token_of_the_invoker_delivers() {
+async fn task_queue_delivery_needs_a_valid_invoker_token() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     queue.emulator.pause(true);
@@ -73,7 +73,7 @@ async fn only_a_good_token_of_the_invoker_delivers() {
 }
 
 #[tokio::test]
-async fn without_keys_a_delivery_is_told_to_come_again() {
+async fn task_queue_delivery_without_issuer_keys_is_retried() {
     for kind in [Kind::KeysDown, Kind::KeysHuge, Kind::KeysHang] {
         let world = World::new().await;
         let queue = Queue::start(Options::default()).await;
@@ -91,7 +91,7 @@ async fn without_keys_a_delivery_is_told_to_come_again() {
 }
 
 #[tokio::test]
-async fn nobody_delivers_where_no_invoker_is_configured() {
+async fn task_queue_delivery_without_a_configured_invoker_is_refused() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     for roles in ["api", "api,worker,reconciler"] {
@@ -104,7 +104,7 @@ async fn nobody_delivers_where_no_invoker_is_configured() {
 }
 
 #[tokio::test]
-async fn settings_that_cannot_work_are_refused_by_name() {
+async fn task_queue_invalid_settings_are_refused_by_name() {
     let mode = "--finalization-dispatch-mode=cloud_tasks";
     let queue = "--finalization-tasks-queue=projects/p/locations/l/queues/q";
     let handler = "--finalization-tasks-handler-url=https://listen.example/run";
@@ -145,7 +145,7 @@ async fn settings_that_cannot_work_are_refused_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_doctor_names_what_is_wrong_with_the_task_queue() {
+async fn doctor_names_task_queue_problems() {
     let world = World::new().await;
     let options = Options { max_attempts: 100, ..Options::default() };
     let queue = Queue::start(options).await;

@@ -22,7 +22,7 @@ const STAGES: [&str; 6] =
     ["read_context", "describe", "extract_action_items", "extract_memories", "embed", "trigger_apps"];
 
 #[tokio::test]
-async fn one_trace_leads_from_the_request_across_the_queue_to_the_receiver() {
+async fn trace_covers_request_queue_run_and_webhook() {
     let world = World::new().await;
     let (receiver, collector) = (Receiver::start().await, Collector::start().await);
     let traced = |roles| {
@@ -36,10 +36,10 @@ async fn one_trace_leads_from_the_request_across_the_queue_to_the_receiver() {
     let mut door = Process::serve(&world.url, &traced("api")).await;
     let mut worker = Process::serve(&world.url, &traced("worker,reconciler")).await;
     let client = world.client(&door);
-    client.tell(&receiver.url()).await;
+    client.register_webhook(&receiver.url()).await;
     let id = client.ingest(GARDEN).await;
     let (trace, caller) = CLIENT;
-    client.following(&format!("00-{trace}-{caller}-01")).finalize(&id).await;
+    client.with_trace(&format!("00-{trace}-{caller}-01")).finalize(&id).await;
     assert_eq!(client.finished(&id).await["status"], "completed");
     receiver.posts(1).await;
 
@@ -101,14 +101,14 @@ async fn one_trace_leads_from_the_request_across_the_queue_to_the_receiver() {
 }
 
 #[tokio::test]
-async fn what_a_client_does_not_sample_is_not_exported_and_yet_known() {
+async fn trace_unsampled_by_the_client_is_not_exported_but_propagated() {
     let world = World::new().await;
     let collector = Collector::start().await;
     let process = Process::serve(&world.url, &[("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url)]).await;
     let client = world.client(&process);
     let id = client.ingest(GARDEN).await;
     let (trace, caller) = CLIENT;
-    client.following(&format!("00-{trace}-{caller}-00")).finalize(&id).await;
+    client.with_trace(&format!("00-{trace}-{caller}-00")).finalize(&id).await;
     client.finished(&id).await;
     // What follows is sampled, and comes behind what was not.
     collector.spans(|spans| spans.iter().any(|span| span.name.ends_with("/finalization"))).await;
@@ -119,13 +119,13 @@ async fn what_a_client_does_not_sample_is_not_exported_and_yet_known() {
 }
 
 #[tokio::test]
-async fn nothing_is_traced_without_a_collector_whatever_a_client_sends() {
+async fn trace_is_off_without_a_collector() {
     let world = World::new().await;
     let mut process = Process::serve(&world.url, &[("LISTEN_LOG", "trace")]).await;
     let client = world.client(&process);
     let id = client.ingest(GARDEN).await;
     let (trace, caller) = CLIENT;
-    client.following(&format!("00-{trace}-{caller}-01")).finalize(&id).await;
+    client.with_trace(&format!("00-{trace}-{caller}-01")).finalize(&id).await;
     assert_eq!(client.finished(&id).await["status"], "completed");
     process.line("run ended", |line| line["trace_id"].is_null()).await;
     assert!(!process.logs().contains(trace), "it is nobody's parent");
@@ -135,7 +135,7 @@ async fn nothing_is_traced_without_a_collector_whatever_a_client_sends() {
 }
 
 #[tokio::test]
-async fn a_collector_that_is_away_or_hangs_holds_nothing_up() {
+async fn trace_collector_outage_delays_nothing() {
     let hanging = Collector::hanging().await;
     for url in ["http://127.0.0.1:9", &hanging.url] {
         let world = World::new().await;
@@ -160,7 +160,7 @@ async fn a_collector_that_is_away_or_hangs_holds_nothing_up() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_none_is_said_at_the_start() {
+async fn trace_collector_invalid_address_is_refused_at_start() {
     let world = World::new().await;
     let refused = |endpoint: &str| {
         let words = ["serve", "--otel-exporter-otlp-endpoint", endpoint];

@@ -51,7 +51,7 @@ impl Tunnel {
 
     /// The first lines of what the proxy was asked, without their versions.
     pub(crate) fn requests(&self) -> Vec<String> {
-        let mut asked = self.asked.lock().expect("nobody panicked").clone();
+        let mut asked = self.asked.lock().expect("no thread panicked").clone();
         asked.sort_unstable();
         asked.dedup();
         asked

@@ -1,4 +1,4 @@
-//! A database with a person and her key, and words that the tests are about.
+//! A database with one user and a key, and sample conversations.
 
 use sqlx::PgConnection;
 use testbed::TestDatabase;
@@ -17,7 +17,7 @@ pub(crate) const GARDEN: &[&str] = &[
     "We need to empty the rain barrel before the first frost.",
 ];
 
-/// What several processes share.
+/// The database that several processes share.
 pub(crate) struct World {
     // Dropped with the test, and the database with it.
     database: TestDatabase,
@@ -55,7 +55,7 @@ impl World {
     }
 
     /// Until a session waits for what [`hold_locks`](Self::hold_locks) holds.
-    pub(crate) async fn until_somebody_waits(&self) {
+    pub(crate) async fn until_a_session_waits(&self) {
         self.database.until_somebody_waits().await;
     }
 
@@ -75,8 +75,8 @@ impl World {
         rows.join("\n")
     }
 
-    /// Cuts every wait short: what is queued is due now.
-    pub(crate) async fn hurry(&self) {
+    /// Makes every queued job due now.
+    pub(crate) async fn make_all_due(&self) {
         let pool = self.database.pool(1).await;
         let due = "update finalization_jobs set version = version + 1, ready_at = clock_timestamp() \
              where status = 'queued'";
@@ -84,7 +84,7 @@ impl World {
         pool.close().await;
     }
 
-    /// Statements that change the database behind the service's back.
+    /// Changes the database past the service.
     pub(crate) async fn run(&self, statements: &'static str) {
         let pool = self.database.pool(1).await;
         sqlx::raw_sql(statements).execute(&pool).await.expect("the statements are good");

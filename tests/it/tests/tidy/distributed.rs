@@ -196,7 +196,7 @@ fn statements() -> Vec<Statement> {
 }
 
 #[test]
-fn no_statement_is_one_that_a_distributed_database_refuses() {
+fn statements_are_supported_by_a_distributed_database() {
     let statements = statements();
     let mut added = Vec::new();
     for Statement { place, sql } in &statements {
@@ -208,7 +208,7 @@ fn no_statement_is_one_that_a_distributed_database_refuses() {
 }
 
 #[test]
-fn each_thing_that_is_refused_is_recognized() {
+fn each_unsupported_construct_is_recognized() {
     let examples = [
         "set plan_cache_mode = force_generic_plan",
         "with behind as (select a from b) update keys k set revoked_at = clock_timestamp() from behind where user_id = $1",

@@ -115,14 +115,14 @@ fn users_of(dependency: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_crate_is_on_the_plan() {
+fn every_crate_is_on_the_dependency_plan() {
     let there: BTreeSet<String> = crates().into_iter().map(|krate| krate.name).collect();
     let planned: BTreeSet<String> = ALLOWED.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(there, planned);
 }
 
 #[test]
-fn a_crate_is_built_only_with_those_below_it() {
+fn crates_depend_only_on_lower_crates() {
     let ours: BTreeSet<&str> = ALLOWED.iter().map(|(name, _)| *name).collect();
     for (name, allowed) in ALLOWED {
         for needed in one(name).needs.iter().filter(|needed| ours.contains(needed.as_str())) {
@@ -132,7 +132,7 @@ fn a_crate_is_built_only_with_those_below_it() {
 }
 
 #[test]
-fn tests_borrow_from_below_and_databases_and_operators_alone() {
+fn test_dependencies_are_lower_crates_or_test_support() {
     let ours: BTreeSet<&str> = ALLOWED.iter().map(|(name, _)| *name).collect();
     for (name, allowed) in ALLOWED {
         for borrowed in one(name).tested_with.iter().filter(|borrowed| ours.contains(borrowed.as_str())) {
@@ -145,14 +145,14 @@ fn tests_borrow_from_below_and_databases_and_operators_alone() {
 }
 
 #[test]
-fn the_rules_of_a_job_are_built_with_dates_a_hash_and_names_alone() {
+fn job_crate_has_few_dependencies() {
     let expected: BTreeSet<String> = ["chrono", "names", "sha2"].map(str::to_owned).into();
     assert_eq!(one("job").needs, expected);
     assert_eq!(one("names").needs, BTreeSet::new(), "a macro and nothing else");
 }
 
 #[test]
-fn the_rules_of_a_job_know_no_clock_no_chance_no_database_and_no_runtime() {
+fn job_crate_has_no_clock_randomness_database_or_runtime() {
     let forbidden = [
         "async",
         "await",
@@ -179,7 +179,7 @@ fn the_rules_of_a_job_know_no_clock_no_chance_no_database_and_no_runtime() {
 }
 
 #[test]
-fn what_is_kept_and_what_may_happen_are_not_wire_shapes() {
+fn domain_types_are_not_serializable() {
     for krate in ["records", "job"].map(one) {
         assert!(!krate.needs.contains("serde"), "{} must not need serde", krate.name);
         for source in product_of(&krate) {
@@ -191,7 +191,7 @@ fn what_is_kept_and_what_may_happen_are_not_wire_shapes() {
 }
 
 #[test]
-fn only_the_crates_of_the_database_and_those_who_run_a_private_server_speak_sql() {
+fn sql_is_only_in_database_crates() {
     let servers = ["bench", "chaos", "embedded", "listen", "testbed"];
     let speakers: Vec<&str> = WITH_SQL.into_iter().chain(servers).collect();
     for user in users_of("sqlx") {
@@ -205,7 +205,7 @@ fn only_the_crates_of_the_database_and_those_who_run_a_private_server_speak_sql(
 }
 
 #[test]
-fn only_engines_speech_and_outside_call_other_peoples_servers() {
+fn http_calls_are_only_in_engines_speech_and_outside() {
     let callers = ["chaos", "engines", "outside", "speech", "tasks", "task-queue", "upstream", "listen"];
     for user in users_of("reqwest") {
         assert!(callers.contains(&user.as_str()), "{user} must not need reqwest");
@@ -220,6 +220,6 @@ fn only_engines_speech_and_outside_call_other_peoples_servers() {
 }
 
 #[test]
-fn errors_lose_their_types_in_the_binary_alone() {
+fn anyhow_is_only_in_the_binary() {
     assert_eq!(users_of("anyhow"), ["listen"]);
 }

@@ -7,8 +7,8 @@
 
 mod tree;
 
-mod circles;
 mod distributed;
+mod import_cycles;
 mod imports;
 mod migrations;
 mod pages;

@@ -45,7 +45,7 @@ fn faults(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn migrations_hold_no_table_for_as_long_as_it_is_large() {
+fn migrations_take_no_long_table_locks() {
     let files = fs::read_dir(root().join("migrations")).expect("there are migrations");
     let files: Vec<String> =
         files.map(|file| file.expect("it can be read").file_name().to_string_lossy().into_owned()).collect();
@@ -57,7 +57,7 @@ fn migrations_hold_no_table_for_as_long_as_it_is_large() {
 }
 
 #[test]
-fn what_holds_a_large_table_is_found() {
+fn long_locking_migration_statements_are_recognized() {
     let limit = "set local lock_timeout = '5s';\n";
     for wrong in [
         "create table t (a text);",

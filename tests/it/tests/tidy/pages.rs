@@ -37,7 +37,7 @@ fn every_failure_code_has_a_page_and_every_page_a_code() {
 }
 
 #[test]
-fn a_failure_page_says_what_the_code_does() {
+fn failure_page_states_whether_the_code_is_retried() {
     let retryable = retryable_codes();
     assert!(!retryable.is_empty(), "the list was found");
     for code in failure_codes() {
@@ -56,7 +56,7 @@ fn a_failure_page_says_what_the_code_does() {
 }
 
 #[test]
-fn the_map_shows_every_crate() {
+fn architecture_map_lists_every_crate() {
     let map = read("ARCHITECTURE.md");
     for krate in crates() {
         let folder = krate.folder.to_string_lossy();
@@ -66,7 +66,7 @@ fn the_map_shows_every_crate() {
 }
 
 #[test]
-fn the_architecture_names_only_places_that_exist() {
+fn architecture_names_existing_files() {
     let map = read("ARCHITECTURE.md");
     let quoted: Vec<&str> = between_backticks(&map);
     let is_place = |word: &&&str| word.contains('/') && !word.contains([' ', '*', '{', '<', ':']);
@@ -81,7 +81,7 @@ fn the_architecture_names_only_places_that_exist() {
 }
 
 #[test]
-fn the_architecture_names_only_functions_that_exist() {
+fn architecture_names_existing_functions() {
     let map = read("ARCHITECTURE.md");
     let sources = all_sources();
     let called = between_backticks(&map).into_iter().filter_map(|word| word.strip_suffix("()"));
@@ -95,7 +95,7 @@ fn the_architecture_names_only_functions_that_exist() {
 }
 
 #[test]
-fn every_link_between_pages_leads_somewhere() {
+fn links_between_pages_resolve() {
     for (page, text) in pages() {
         let folder = root().join(&page).parent().expect("a page lies in a folder").to_owned();
         for target in
@@ -108,7 +108,7 @@ fn every_link_between_pages_leads_somewhere() {
 }
 
 #[test]
-fn the_metrics_that_pages_name_are_those_of_the_sources() {
+fn metrics_in_pages_exist_in_sources() {
     let sources = all_sources();
     let product = sources.iter().filter(|source| source.path.contains("src/"));
     let there: BTreeSet<String> = product.flat_map(|source| metrics_in(&source.text)).collect();

@@ -38,7 +38,7 @@ fn command_of(code: &str) -> Option<Named> {
 }
 
 #[test]
-fn pages_name_only_commands_that_exist() {
+fn commands_in_pages_exist() {
     let there = variants(&read("src/cli.rs"), "enum Command {");
     let mut seen = 0;
     for (page, text) in pages() {
@@ -55,7 +55,7 @@ fn pages_name_only_commands_that_exist() {
 }
 
 #[test]
-fn pages_name_only_settings_that_are_read() {
+fn settings_in_pages_exist() {
     let sources = all_sources();
     let letter = |at: char| at.is_ascii_uppercase() || at == '_';
     for (page, text) in pages() {
@@ -69,7 +69,7 @@ fn pages_name_only_settings_that_are_read() {
 }
 
 #[test]
-fn the_routes_of_the_readme_and_the_api_page_are_routes() {
+fn routes_in_readme_and_api_page_exist() {
     let routes = read("api/openapi.json");
     let known: Vec<Vec<&str>> =
         between(&routes, "\"/v1/", "\"").map(|path| path.split('/').collect()).collect();
@@ -88,7 +88,7 @@ fn the_routes_of_the_readme_and_the_api_page_are_routes() {
 }
 
 #[test]
-fn the_readme_and_the_architecture_stay_short() {
+fn readme_and_architecture_stay_short() {
     for (page, most) in [("README.md", 150), ("ARCHITECTURE.md", 250)] {
         let lines = read(page).lines().count();
         assert!(lines <= most, "{page} has {lines} lines");
@@ -96,7 +96,7 @@ fn the_readme_and_the_architecture_stay_short() {
 }
 
 #[test]
-fn the_gate_runs_the_test_command_of_the_readme() {
+fn gate_runs_the_readmes_test_command() {
     let command = "cargo test --workspace";
     assert!(
         read("README.md").lines().any(|line| line == command),
@@ -110,7 +110,7 @@ fn the_gate_runs_the_test_command_of_the_readme() {
 
 #[cfg(unix)]
 #[test]
-fn the_gates_can_be_executed() {
+fn gate_scripts_are_executable() {
     use std::os::unix::fs::PermissionsExt;
     for gate in [".ci/quick", ".ci/run", ".ci/nightly"] {
         let mode = root().join(gate).metadata().expect("the gate exists").permissions().mode();
@@ -119,7 +119,7 @@ fn the_gates_can_be_executed() {
 }
 
 #[test]
-fn cargo_run_runs_the_service_however_many_programs_there_are() {
+fn cargo_run_starts_the_service() {
     let says = |manifest: &str| manifest.lines().any(|line| line.starts_with("default-run"));
     assert!(read("Cargo.toml").lines().any(|line| line == "default-run = \"listen\""));
     // A second one, or a second program of one package, which needs it, and cargo asks which one is meant.

@@ -6,7 +6,7 @@ use crate::tree::{WITH_SQL, all_sources, names, read};
 const LONGEST_FILE: usize = 450;
 
 #[test]
-fn no_file_is_longer_than_one_subject() {
+fn files_are_not_too_long() {
     let sources = all_sources();
     assert!(sources.len() > 100, "the tree was found");
     for source in sources {
@@ -16,14 +16,14 @@ fn no_file_is_longer_than_one_subject() {
 }
 
 #[test]
-fn every_crate_root_and_every_module_says_what_it_is_for() {
+fn every_crate_and_module_has_a_doc_comment() {
     for source in all_sources().iter().filter(|source| source.path.contains("src/")) {
         assert!(source.text.starts_with("//!"), "{} begins with a sentence about itself", source.path);
     }
 }
 
 #[test]
-fn every_crate_obeys_the_shared_lints() {
+fn every_crate_uses_the_workspace_lints() {
     for krate in crate::tree::crates() {
         let manifest = krate.folder.join("Cargo.toml");
         let text = read(&manifest.to_string_lossy());
@@ -32,7 +32,7 @@ fn every_crate_obeys_the_shared_lints() {
 }
 
 #[test]
-fn nobody_sleeps_a_thread() {
+fn no_thread_sleeps() {
     for source in all_sources().iter().filter(|source| source.path.contains("src/")) {
         assert!(!names(&source.text, concat!("thread::", "sleep")), "{} sleeps a thread", source.path);
     }
@@ -41,7 +41,7 @@ fn nobody_sleeps_a_thread() {
 /// The clock of the wall moves while a statement runs, so the server asks it anew for every row, and looks in no index for
 /// what stands before it or behind it. The clock of the statement stands still.
 #[test]
-fn no_predicate_of_the_ledger_asks_the_clock_that_moves() {
+fn sql_predicates_do_not_use_clock_timestamp() {
     let moving = concat!("clock", "_timestamp()");
     for krate in crate::tree::crates().iter().filter(|krate| WITH_SQL.contains(&krate.name.as_str())) {
         for source in crate::tree::product_of(krate) {
@@ -61,7 +61,7 @@ fn no_predicate_of_the_ledger_asks_the_clock_that_moves() {
 /// A choice with a limit that is joined with what it changes may be made anew for each of its rows, a next batch every
 /// time: a hundred become all. In a `with` that locks, and alone behind `=`, it is made once.
 #[test]
-fn what_the_ledger_changes_in_batches_is_chosen_once() {
+fn sql_batches_lock_their_limited_selection_once() {
     let joined = ["from (select ", "using (select ", "in (select ", "join (select "];
     for krate in crate::tree::crates().iter().filter(|krate| WITH_SQL.contains(&krate.name.as_str())) {
         for source in crate::tree::product_of(krate) {
@@ -89,7 +89,7 @@ const KEEP_TIME: [(&str, &str); 6] = [
 
 /// A connection can die silently, and a loop that asks over it would wait for its answer for ever.
 #[test]
-fn workers_and_reconcilers_wait_for_no_verb_of_the_ledger_without_end() {
+fn ledger_calls_of_workers_and_reconciler_have_deadlines() {
     let crates = crate::tree::crates();
     let product =
         |name| crates.iter().filter(move |krate| krate.name == name).flat_map(crate::tree::product_of);
@@ -127,7 +127,7 @@ fn asked_of_the_ledger(code: &str) -> Vec<(bool, String)> {
 }
 
 #[test]
-fn a_verb_is_waited_for_in_time_however_its_lines_are_broken() {
+fn ledger_call_deadline_is_found_across_line_breaks() {
     let code = "let a = self\n    .ledger\n    .db()\n    .in_time(\n        self.ledger.db().now(),\n    );\nlet b = outbox.now();";
     let asked = [(false, "in_time"), (true, "now"), (false, "now")];
     assert_eq!(asked_of_the_ledger(code), asked.map(|(bounds, verb)| (bounds, verb.to_owned())));

@@ -19,7 +19,7 @@ const ELSEWHERE: [(&str, &str); 4] = [
 ];
 
 #[tokio::test]
-async fn every_statement_is_understood_by_the_migrated_schema() {
+async fn statements_prepare_on_the_migrated_schema() {
     let found = in_files();
     for (file, whose) in ELSEWHERE {
         assert!(found.iter().any(|statement| statement.place == file), "{file} asks {whose}");
@@ -47,7 +47,7 @@ fn sources() -> Vec<Source> {
 const VERBS: [&str; 5] = ["select", "with", "insert into", "update", "delete from"];
 
 #[test]
-fn statements_stand_in_files() {
+fn statements_are_in_files() {
     let begins = |text: &str| VERBS.iter().any(|verb| text.starts_with(&format!("{verb} ")));
     let mut found = Vec::new();
     for source in sources() {
@@ -64,7 +64,7 @@ fn statements_stand_in_files() {
 }
 
 #[test]
-fn every_statement_is_asked_and_stands_once() {
+fn every_statement_file_is_used_exactly_once() {
     let mut asked = BTreeSet::new();
     for source in sources() {
         let path = root().join(&source.path);
@@ -87,7 +87,7 @@ fn resolved(folder: &Path, file: &str) -> PathBuf {
 }
 
 #[test]
-fn no_statement_is_assembled_by_macros() {
+fn statements_are_not_built_by_macros() {
     let mut found = Vec::new();
     for krate in crates().iter().filter(|krate| WITH_SQL.contains(&krate.name.as_str())) {
         for source in product_of(krate) {

@@ -176,7 +176,7 @@ fn kebab(variant: &str) -> String {
 }
 
 #[test]
-fn a_word_is_found_as_a_word_of_its_own_alone() {
+fn names_matches_whole_words() {
     assert!(names("use sqlx::query;", "sqlx"));
     assert!(!names("use not_sqlx::query;", "sqlx"));
     assert!(names("chrono::Utc::now()", "Utc::now"));
@@ -184,13 +184,13 @@ fn a_word_is_found_as_a_word_of_its_own_alone() {
 }
 
 #[test]
-fn prose_and_test_modules_are_no_product() {
+fn without_tests_removes_comments_and_test_modules() {
     let text = "//! About sqlx.\n#[cfg(test)]\nmod other;\nfn work() {}\n\n#[cfg(test)]\n#[allow(a)]\nmod tests {\n}\n";
     assert_eq!(without_tests(text), "#[cfg(test)]\nmod other;\nfn work() {}\n");
 }
 
 #[test]
-fn variants_are_read_without_their_documentation() {
+fn enum_variants_are_read_without_comments() {
     let code = "enum Verb {\n    /// Lists.\n    List {\n        /// Whose.\n        user: String,\n    },\n    ShowAll(Box<u8>),\n}";
     assert_eq!(variants(code, "enum Verb {"), ["list", "show-all"].map(str::to_owned).into());
 }

@@ -105,7 +105,7 @@ impl Setup {
 }
 
 /// Until the process that is being stopped gives no more places.
-pub(super) async fn until_told(runs: &ByokRuns) {
+pub(super) async fn until_stopping(runs: &ByokRuns) {
     while runs.reserve().is_some() {
         tokio::task::yield_now().await;
     }

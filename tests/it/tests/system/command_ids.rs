@@ -1,0 +1,181 @@
+//! Commands: short ids, pages of lists, recorded operators, and the export of a user.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::binary::{self, command, printed};
+use crate::process::Process;
+use crate::world::{GARDEN, World};
+
+/// The one job of the database becomes a dead letter of another user.
+const DIES_OF_ANOTHER: &str = "update finalization_jobs set user_id = 'annabella', status = 'dead_letter', \
+     outcome = null, attempts = 5, dead_code = 'model_unavailable', last_code = 'model_unavailable'";
+
+fn document(world: &World, words: &[&str]) -> Value {
+    serde_json::from_str(&printed(&world.url, words)).expect("one document")
+}
+
+#[tokio::test]
+async fn id_suffix_is_accepted_if_unique_else_candidates_are_listed() {
+    let world = World::new().await;
+    for id in ["ada@one.example", "ada@two.example"] {
+        printed(&world.url, &["users", "create", "--id", id]);
+    }
+    assert!(printed(&world.url, &["users", "show", "ada@o"]).starts_with("ada@one.example"));
+    assert!(printed(&world.url, &["users", "show", "…two.example"]).starts_with("ada@two.example"));
+
+    let refused = command(&world.url, &["users", "show", ".example"]);
+
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("not unique") && said.contains("ada@one.example, ada@two.example"), "{said}");
+}
+
+/// A user id may be the prefix of another: once `anna` is deleted, `anna` must not match `annabella`.
+#[tokio::test]
+async fn user_commands_need_the_exact_id_not_a_prefix() {
+    let world = World::new().await;
+    printed(&world.url, &["users", "create", "--id", "annabella"]);
+    let file = std::env::temp_dir().join(format!("listen-export-none-{}.jsonl", std::process::id()));
+    let name = file.display().to_string();
+    let because = ["--reason", "a mistake"];
+    for words in [
+        &["users", "delete", "anna", "--yes"][..],
+        &["users", "export", "anna", "--output", &name],
+        &["webhooks", "enable", "none", "--user", "anna"],
+    ] {
+        let ended = command(&world.url, &[words, &because].concat());
+        assert_eq!(ended.status.code(), Some(3), "{words:?}: {}", String::from_utf8_lossy(&ended.stderr));
+    }
+    for words in [
+        &["users", "set", "anna", "--name", "Anna"][..],
+        &["keys", "create", "--user", "anna"],
+        &["keys", "revoke", "--user", "anna", "none"],
+        &["folders", "create", "--user", "anna", "House"],
+        &["apps", "install", "--user", "anna", "none"],
+    ] {
+        let ended = command(&world.url, words);
+        assert_eq!(ended.status.code(), Some(3), "{words:?}: {}", String::from_utf8_lossy(&ended.stderr));
+    }
+    assert!(!file.exists(), "what was not exported leaves no file");
+    assert_eq!(world.count("select count(*) from operator_actions").await, 0);
+    assert_eq!(world.count("select count(*) from developer_keys where user_id = 'annabella'").await, 0);
+    assert_eq!(command(&world.url, &["keys", "list", "--user", "anna"]).status.code(), Some(0), "it shows");
+}
+
+#[tokio::test]
+async fn job_commands_affect_the_named_user_only() {
+    let world = World::new().await;
+    printed(&world.url, &["users", "create", "--id", "annabella"]);
+    let process = Process::serve(&world.url, &[]).await;
+    let client = world.client(&process);
+    client.finished(&client.admit(GARDEN).await).await;
+    world.run(DIES_OF_ANOTHER).await;
+    for verb in ["replay", "dismiss"] {
+        let ordered = |user: &str| {
+            let words = ["jobs", verb, "--user", user, "--dry-run", "--reason", "a mistake"];
+            let output = command(&world.url, &words);
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            text(&output.stdout) + &text(&output.stderr)
+        };
+        assert!(ordered("anna").contains("0 dead letters"), "{verb}: {}", ordered("anna"));
+        assert!(ordered("annabella").contains("1 dead letter"), "{verb}: {}", ordered("annabella"));
+    }
+}
+
+#[tokio::test]
+async fn json_output_has_the_next_cursor() {
+    let world = World::new().await;
+    for id in ["a", "b"] {
+        printed(&world.url, &["users", "create", "--id", id]);
+    }
+    let page = document(&world, &["users", "list", "--limit", "2", "--json"]);
+    assert_eq!((&page["users"][1]["id"], &page["next"]), (&"b".into(), &"b".into()), "{page}");
+    let rest = document(&world, &["users", "list", "--after", "b", "--json"]);
+    assert_eq!((&rest["users"][0]["id"], &rest["next"]), (&"u1".into(), &Value::Null), "{rest}");
+    printed(&world.url, &["jobs", "pause", "creation", "--reason", "a look"]);
+    printed(&world.url, &["jobs", "resume", "creation", "--reason", "looked"]);
+    let newest = document(&world, &["audit", "list", "--limit", "1", "--json"]);
+    let next = newest["next"].as_str().expect("there is another");
+    let older = document(&world, &["audit", "list", "--after", next, "--json"]);
+    assert_eq!((&older["actions"][0]["action"], &older["next"]), (&"pause".into(), &Value::Null), "{older}");
+}
+
+#[tokio::test]
+async fn operator_is_required_where_an_audit_entry_is_written() {
+    let world = World::new().await;
+    let ends = |words: &[&str]| {
+        let mut listen = Command::new(binary::path());
+        let output = listen.args(words).env("DATABASE_URL", &world.url).env_remove("USER").output();
+        let output = output.expect("the program can be run");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for words in
+        [&["jobs", "pause", "--reason", "a look"][..], &["verify", "--fix-totals", "--reason", "a look"]]
+    {
+        let (code, said) = ends(words);
+        assert!(code == Some(2) && said.contains("--operator"), "{words:?}: {said}");
+    }
+    assert_eq!(ends(&["verify"]).0, Some(0), "nothing is recorded");
+    assert_eq!(ends(&["jobs", "pause", "--reason", "a look", "--operator", "olga"]).0, Some(0));
+    assert_eq!(world.count("select count(*) from operator_actions").await, 1);
+}
+
+#[tokio::test]
+async fn export_file_is_private_and_overwrites_nothing() {
+    let world = World::new().await;
+    let file = std::env::temp_dir().join(format!("listen-export-{}.jsonl", std::process::id()));
+    let name = file.display().to_string();
+    let words = ["users", "export", "u1", "--output", &name, "--reason", "asked for"];
+
+    let told = document(&world, &[&words[..], &["--json"]].concat());
+
+    let text = std::fs::read_to_string(&file).expect("the file is there");
+    assert_eq!(told["rows"], text.lines().count(), "{told}");
+    let first: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("a document");
+    assert_eq!((&first["table"], &first["row"]["user_id"]), (&"users".into(), &"u1".into()));
+    assert!(text.contains("developer_keys") && !text.contains("key_sha256"), "{text}");
+    assert_eq!(std::fs::metadata(&file).expect("the file is there").permissions().mode() & 0o777, 0o600);
+    assert_eq!(command(&world.url, &words).status.code(), Some(1), "it is not overwritten");
+    assert_eq!(std::fs::read_to_string(&file).expect("the file is there"), text, "nor taken away");
+    let to_stdout = ["users", "export", "u1", "--output", "-", "--reason", "asked for"];
+    assert_eq!(command(&world.url, &to_stdout).status.code(), Some(2), "what only one may read is not piped");
+    assert_eq!(world.count("select count(*) from operator_actions where action = 'export_user'").await, 1);
+    std::fs::remove_file(&file).expect("it can be removed");
+
+    world.run("alter table memories rename to away").await;
+    let failed = command(&world.url, &words);
+    assert!(!failed.status.success() && !file.exists(), "a part of it was left: {failed:?}");
+    world.run("alter table away rename to memories").await;
+    let repeated = document(&world, &[&words[..], &["--json"]].concat());
+    assert!(repeated["rows"].as_u64() > Some(0), "{repeated}");
+    std::fs::remove_file(file).expect("it can be removed");
+}
+
+/// Nothing cleans up behind SIGKILL: half a file would be taken for a whole one.
+#[tokio::test]
+async fn killed_export_leaves_no_file() {
+    let world = World::new().await;
+    let folder = std::env::temp_dir().join(format!("listen-export-killed-{}", std::process::id()));
+    std::fs::create_dir(&folder).expect("it is new");
+    let file = folder.join("u1.jsonl");
+    let name = file.display().to_string();
+    let words = ["users", "export", "u1", "--output", &name, "--reason", "asked for", "--operator", "olga"];
+    let locks = world.hold_locks("lock table memories").await;
+    let mut export =
+        Command::new(binary::path()).args(words).env("DATABASE_URL", &world.url).spawn().expect("it starts");
+    world.until_a_session_waits().await;
+    assert_eq!(std::fs::read_dir(&folder).expect("the folder is there").count(), 1, "it has begun to write");
+
+    export.kill().expect("it is there");
+    export.wait().expect("it has ended");
+
+    assert!(!file.exists());
+    drop(locks);
+    let repeated = document(&world, &[&words[..], &["--json"]].concat());
+    let text = std::fs::read_to_string(&file).expect("the file is there");
+    assert_eq!(repeated["rows"], text.lines().count(), "{repeated}");
+    std::fs::remove_dir_all(&folder).expect("it can be removed");
+}
