@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop at a surprise")]
 
 mod audio_webhooks;
-#[path = "../shared/begun.rs"]
-mod begun;
+#[path = "../shared/fixture.rs"]
+mod fixture;
 mod installs;
 mod location;
 mod messages;

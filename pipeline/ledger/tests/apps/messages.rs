@@ -131,7 +131,7 @@ async fn messages_a_second() {
                  select u.user_id, a.app_id, 'ann', now() from users u, apps a where u.user_id like 'u%'",
         )
         .await;
-    let begun = std::time::Instant::now();
+    let fixture = std::time::Instant::now();
     let senders = (0..8_usize).map(|sender| {
         let ledger = world.ledger.clone();
         tokio::spawn(async move {
@@ -143,7 +143,7 @@ async fn messages_a_second() {
         })
     });
     join_all(senders).await.into_iter().for_each(|sender| sender.unwrap());
-    println!("{:.0} messages a second", 4_000.0 / begun.elapsed().as_secs_f64());
+    println!("{:.0} messages a second", 4_000.0 / fixture.elapsed().as_secs_f64());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

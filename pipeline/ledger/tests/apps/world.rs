@@ -9,7 +9,7 @@ use secrecy::SecretString;
 use store::{AppFields, AppVisibility, KeptManifest, McpToken, NewApp, UserChange};
 use testbed::TestDatabase;
 
-use crate::begun::Begun;
+use crate::fixture::Fixture;
 
 pub(crate) const APP: &str = "01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90";
 
@@ -17,15 +17,15 @@ pub(crate) const APP: &str = "01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90";
 pub(crate) const MCP_TOKEN: &str = "t0ken-of-the-mcp-server";
 
 pub(crate) struct World {
-    begun: Begun,
+    fixture: Fixture,
     pub(crate) bob: UserId,
 }
 
 impl Deref for World {
-    type Target = Begun;
+    type Target = Fixture;
 
-    fn deref(&self) -> &Begun {
-        &self.begun
+    fn deref(&self) -> &Fixture {
+        &self.fixture
     }
 }
 
@@ -36,10 +36,10 @@ impl World {
 
     pub(crate) async fn with(secrets: Secrets) -> Self {
         let ledger = |database: &TestDatabase| process(database, secrets);
-        let begun = Begun::with(ledger, &UserChange::default()).await;
+        let fixture = Fixture::with(ledger, &UserChange::default()).await;
         let bob = UserId::new("bob");
-        assert!(begun.ledger.store().create_user(&bob, &UserChange::default()).await.unwrap());
-        Self { begun, bob }
+        assert!(fixture.ledger.store().create_user(&bob, &UserChange::default()).await.unwrap());
+        Self { fixture, bob }
     }
 
     /// Ann's public app, which writes to the main chat and takes conversations; Bob has installed it.

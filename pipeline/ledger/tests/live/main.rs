@@ -6,9 +6,9 @@
     reason = "tests stop at the first surprise"
 )]
 
-#[path = "../shared/begun.rs"]
-mod begun;
 mod ends;
+#[path = "../shared/fixture.rs"]
+mod fixture;
 mod owners;
 mod usage;
 mod world;

@@ -7,17 +7,17 @@ use records::{ConversationId, Segment, Source};
 use store::{Appended, LiveConversation, NewLive, SegmentIds};
 use testbed::TestDatabase;
 
-use crate::begun::Begun;
+use crate::fixture::Fixture;
 
 pub(crate) struct World {
-    begun: Begun,
+    fixture: Fixture,
 }
 
 impl Deref for World {
-    type Target = Begun;
+    type Target = Fixture;
 
-    fn deref(&self) -> &Begun {
-        &self.begun
+    fn deref(&self) -> &Fixture {
+        &self.fixture
     }
 }
 
@@ -28,7 +28,7 @@ impl World {
 
     pub(crate) async fn with(settings: Settings) -> Self {
         let ledger = |database: &TestDatabase| Ledger::new(database.options(), settings);
-        Self { begun: Begun::with(ledger, &Default::default()).await }
+        Self { fixture: Fixture::with(ledger, &Default::default()).await }
     }
 
     pub(crate) async fn open(&self, fresh: &str, device: Option<&str>) -> LiveConversation {

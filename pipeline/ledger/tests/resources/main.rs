@@ -6,8 +6,8 @@
     reason = "tests stop at the first surprise"
 )]
 
-#[path = "../shared/begun.rs"]
-mod begun;
+#[path = "../shared/fixture.rs"]
+mod fixture;
 mod world;
 
 mod backlog;

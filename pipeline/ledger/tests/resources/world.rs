@@ -10,18 +10,18 @@ use secrecy::SecretString;
 use store::UserChange;
 use testbed::TestDatabase;
 
-use crate::begun::Begun;
+use crate::fixture::Fixture;
 
 pub(crate) struct World {
-    begun: Begun,
+    fixture: Fixture,
     pub(crate) bob: UserId,
 }
 
 impl Deref for World {
-    type Target = Begun;
+    type Target = Fixture;
 
-    fn deref(&self) -> &Begun {
-        &self.begun
+    fn deref(&self) -> &Fixture {
+        &self.fixture
     }
 }
 
@@ -30,10 +30,10 @@ impl World {
     pub(crate) async fn new() -> Self {
         let ledger = |database: &TestDatabase| Ledger::new(database.options(), Settings::default());
         let named = |name: &str| UserChange { name: Some(Some(name.to_owned())), ..UserChange::default() };
-        let begun = Begun::with(ledger, &named("ANN")).await;
+        let fixture = Fixture::with(ledger, &named("ANN")).await;
         let bob = UserId::new("bob");
-        assert!(begun.ledger.store().create_user(&bob, &named("BOB")).await.unwrap());
-        Self { begun, bob }
+        assert!(fixture.ledger.store().create_user(&bob, &named("BOB")).await.unwrap());
+        Self { fixture, bob }
     }
 
     /// What operators ask of it.
