@@ -1,4 +1,4 @@
-//! A database with Ann, who makes apps, and Bob, who installs them.
+//! A database with Ann, who owns an app, and Bob, who installs it.
 
 use std::ops::Deref;
 
@@ -42,7 +42,7 @@ impl World {
         Self { fixture, bob }
     }
 
-    /// Ann's public app, which writes to the main chat and takes conversations; Bob has installed it.
+    /// Creates Ann's public app, which writes to the main chat and receives conversations, and installs it for Bob.
     pub(crate) async fn app(&self) {
         let fields = fields();
         let manifest = manifest();
@@ -74,7 +74,7 @@ pub(crate) fn manifest() -> KeptManifest {
     }
 }
 
-/// One more process of the service on the same database.
+/// Another process on the same database.
 pub(crate) fn process(database: &TestDatabase, secrets: Secrets) -> Ledger {
     Ledger::new(database.options(), Settings { secrets, ..Settings::default() })
 }

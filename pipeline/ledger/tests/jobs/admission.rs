@@ -30,9 +30,9 @@ async fn finalize_answer_includes_segments_appended_meanwhile() {
     let appended = "insert into transcript_segments (user_id, conversation_id, position, content, start_seconds, end_seconds) \
             values ('ann', 'c', 7, 'And one thing more.', 1, 2); \
         update conversations set last_append_at = clock_timestamp()";
-    let verb = world.ledger.finalize(&world.ann, &id, None);
+    let operation = world.ledger.finalize(&world.ann, &id, None);
     let FinalizeOutcome { fresh, view, .. } =
-        world.database.overtaken_by(appended, verb).await.unwrap().unwrap();
+        world.database.overtaken_by(appended, operation).await.unwrap().unwrap();
     assert!(fresh);
     let view = view.unwrap();
     let segments = view.segments.unwrap();
@@ -45,8 +45,8 @@ async fn finalize_parks_the_job_of_a_user_who_requires_byok_meanwhile() {
     let world = World::new().await;
     let id = world.deferred("c").await;
     let marked = "update users set requires_byok = true";
-    let verb = world.ledger.finalize(&world.ann, &id, None);
-    world.database.overtaken_by(marked, verb).await.unwrap().unwrap();
+    let operation = world.ledger.finalize(&world.ann, &id, None);
+    world.database.overtaken_by(marked, operation).await.unwrap().unwrap();
     let waiting = "select count(*) from finalization_jobs where status = 'blocked_byok'";
     assert_eq!((world.count(waiting).await, world.count(JOBS).await), (1, 1));
 }
@@ -57,8 +57,8 @@ async fn admit_abandoned_skips_a_conversation_appended_to_meanwhile() {
     let id = world.deferred("c").await;
     world.run("update conversations set last_append_at = now() - interval '25 hours'").await;
     let appended = "update conversations set last_append_at = now()";
-    let verb = world.ledger.admit_abandoned(&world.ann, &id);
-    assert!(!world.database.overtaken_by(appended, verb).await.unwrap());
+    let operation = world.ledger.admit_abandoned(&world.ann, &id);
+    assert!(!world.database.overtaken_by(appended, operation).await.unwrap());
     assert_eq!(world.count(JOBS).await, 0);
 }
 
@@ -66,11 +66,11 @@ async fn admit_abandoned_skips_a_conversation_appended_to_meanwhile() {
 async fn finalize_forces_processing_and_admit_abandoned_does_not() {
     const FORCED: &str = "select count(*) from finalization_jobs where force_process";
     let world = World::new().await;
-    let (asked, left) = (world.deferred("a").await, world.deferred("b").await);
+    let (requested, left) = (world.deferred("a").await, world.deferred("b").await);
     world.run("update conversations set last_append_at = now() - interval '25 hours'").await;
     assert!(world.ledger.admit_abandoned(&world.ann, &left).await.unwrap());
     assert_eq!(world.count(FORCED).await, 0);
-    world.ledger.finalize(&world.ann, &asked, None).await.unwrap().unwrap();
+    world.ledger.finalize(&world.ann, &requested, None).await.unwrap().unwrap();
     assert_eq!((world.count(FORCED).await, world.count(JOBS).await), (1, 2));
 }
 
@@ -81,8 +81,8 @@ async fn finalize_admits_nothing_when_a_replay_completed_meanwhile() {
     // A replay that completed: the revision is the same.
     let completed = "update conversations set status = 'completed'";
     let id = ConversationId::new("c");
-    let verb = world.ledger.finalize(&world.ann, &id, None);
-    let newest = world.database.overtaken_by(completed, verb).await.unwrap().unwrap();
+    let operation = world.ledger.finalize(&world.ann, &id, None);
+    let newest = world.database.overtaken_by(completed, operation).await.unwrap().unwrap();
     assert_eq!((newest.job, world.count(JOBS).await), (Some(dead), 1));
 }
 
@@ -91,8 +91,8 @@ async fn finalize_admits_the_revision_after_a_concurrent_one() {
     let world = World::new().await;
     let id = world.deferred("c").await;
     let moved = "update conversations set finalization_revision = finalization_revision + 1";
-    let verb = world.ledger.finalize(&world.ann, &id, None);
-    world.database.overtaken_by(moved, verb).await.unwrap().unwrap();
+    let operation = world.ledger.finalize(&world.ann, &id, None);
+    world.database.overtaken_by(moved, operation).await.unwrap().unwrap();
     assert_eq!(world.count("select revision from finalization_jobs").await, 2);
     assert_eq!(world.count("select finalization_revision from conversations").await, 2);
 }
@@ -103,13 +103,13 @@ async fn finalize_batch_admits_the_rest_when_one_conversation_is_deleted() {
     let (stays, goes) = (world.deferred("a").await, world.deferred("b").await);
     let gone = "delete from conversations where conversation_id = 'b'";
     // Concurrent: one batch.
-    let verb = async {
+    let operation = async {
         tokio::join!(
             world.ledger.finalize(&world.ann, &stays, None),
             world.ledger.finalize(&world.ann, &goes, None)
         )
     };
-    let (one, other) = world.database.overtaken_by(gone, verb).await;
+    let (one, other) = world.database.overtaken_by(gone, operation).await;
     assert!(one.unwrap().unwrap().job.is_some());
     assert!(other.unwrap().is_err(), "there is no such conversation");
     let of_one = [
@@ -184,27 +184,24 @@ async fn finalize_answer_names_a_folder_created_meanwhile() {
     let filed = "insert into folders (user_id, folder_id, name, created_at, updated_at) \
             values ('ann', 'new', 'Brand new', now(), now()); \
         update conversations set folder_id = 'new'";
-    let verb = world.ledger.finalize(&world.ann, &id, None);
-    let view = world.database.overtaken_by(filed, verb).await.unwrap().unwrap().view.unwrap();
+    let operation = world.ledger.finalize(&world.ann, &id, None);
+    let view = world.database.overtaken_by(filed, operation).await.unwrap().unwrap().view.unwrap();
     assert_eq!(view.folder_name.as_deref(), Some("Brand new"));
 }
 
 #[tokio::test]
 async fn finalize_batch_reads_requires_byok_per_user_under_lock() {
     let (world, bob) = with_bob().await;
-    let (mine, theirs) = (world.deferred("c").await, ConversationId::new("c"));
+    let (anns, bobs) = (world.deferred("c").await, ConversationId::new("c"));
     let new = NewConversation { deferred: true, ..new_conversation("c") };
     world.ledger.create_conversation(&bob, new).await.unwrap();
     world.run("update users set requires_byok = user_id = 'bob'; update conversations set last_append_at = now()").await;
     // Concurrent: one batch, of a user who requires keys and one who is marked meanwhile.
-    let verb = async {
-        tokio::join!(
-            world.ledger.finalize(&world.ann, &mine, None),
-            world.ledger.finalize(&bob, &theirs, None)
-        )
+    let operation = async {
+        tokio::join!(world.ledger.finalize(&world.ann, &anns, None), world.ledger.finalize(&bob, &bobs, None))
     };
     let marked = "update users set requires_byok = not requires_byok where user_id = 'ann'";
-    let (one, other) = world.database.overtaken_by(marked, verb).await;
+    let (one, other) = world.database.overtaken_by(marked, operation).await;
     assert!(one.unwrap().unwrap().job.is_some() && other.unwrap().unwrap().job.is_some());
     let waiting = "select count(*) from finalization_jobs where status = 'blocked_byok'";
     assert_eq!((world.count(waiting).await, world.count(JOBS).await), (2, 2));
@@ -288,8 +285,8 @@ async fn conversation_within_does_not_load_a_transcript_over_the_limit() {
     world.run("update transcript_segments set content = repeat('x', 33 * 1024 * 1024)").await;
     let store = world.ledger.store();
     let read = store.conversation_within(&world.ann, &id, |bytes| (bytes < BYTES).then_some(()).ok_or(bytes));
-    let asked = read.await.unwrap().unwrap_err();
-    assert!((BYTES..BYTES + 10_000).contains(&asked), "{asked}");
+    let size = read.await.unwrap().unwrap_err();
+    assert!((BYTES..BYTES + 10_000).contains(&size), "{size}");
     let read = store.conversation_within(&world.ann, &id, |_| Ok::<(), ()>(()));
     let view = read.await.unwrap().unwrap().unwrap();
     assert_eq!(view.segments.unwrap()[0].text.len(), BYTES);

@@ -20,18 +20,18 @@ pub(crate) async fn seeded(statements: &[&'static str]) -> World {
     world
 }
 
-/// The tables of which `verb` reads more than `most` rows, by scans of tables and indexes together.
+/// The tables of which `operation` reads more than `most` rows, by scans of tables and indexes together.
 pub(crate) async fn tables_read_beyond(
     world: &World,
     most: i64,
-    verb: impl AsyncFnOnce(&Ledger),
+    operation: impl AsyncFnOnce(&Ledger),
 ) -> Vec<String> {
     let before = reads(world).await;
-    let options = world.database.options().application_name("verb");
+    let options = world.database.options().application_name("measured");
     let process = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
-    verb(&process).await;
+    operation(&process).await;
     process.db().close().await;
-    world.database.until_nobody_is("verb").await;
+    world.database.until_nobody_is("measured").await;
     let read = |table: &str, rows: i64| rows - before.get(table).copied().unwrap_or(0);
     let all = reads(world).await;
     let more = all.iter().filter(|(table, rows)| read(table, **rows) > most);

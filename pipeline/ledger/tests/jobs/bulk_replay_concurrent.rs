@@ -144,15 +144,15 @@ async fn take_replay_skips_paused_and_locked_operations() {
     let (world, one, other) = two_operations().await;
     world.operations().change_replay(&one.operation_id, ReplayChange::Pause, &olga()).await.unwrap();
     world.run("update replay_operations set lease_until = now() - interval '1 second'").await;
-    let taken = world.operations().take_replay("r").await.unwrap().unwrap();
-    assert_eq!(taken.operation_id, other.operation_id);
+    let turn = world.operations().take_replay("r").await.unwrap().unwrap();
+    assert_eq!(turn.operation_id, other.operation_id);
     assert_eq!(world.operations().take_replay("r").await.unwrap(), None);
     world.operations().change_replay(&one.operation_id, ReplayChange::Resume, &olga()).await.unwrap();
     world.run("update replay_operations set lease_until = now() - interval '1 second'").await;
     let _holder = lock_operation(&world, &one).await;
     // Lock waits of this statement have no timeout of their own.
-    let taken = tokio::time::timeout(Duration::from_secs(10), world.operations().take_replay("r")).await;
-    assert_eq!(taken.expect("does not wait for a lock").unwrap().unwrap().operation_id, other.operation_id);
+    let turn = tokio::time::timeout(Duration::from_secs(10), world.operations().take_replay("r")).await;
+    assert_eq!(turn.expect("does not wait for a lock").unwrap().unwrap().operation_id, other.operation_id);
 }
 
 #[tokio::test]

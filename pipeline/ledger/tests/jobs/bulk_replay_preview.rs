@@ -85,8 +85,8 @@ async fn replay_items_are_dead_letters_only_and_paged_per_operation() {
     let Started::Running(all) = start(1, JobFilter::default()).await else { panic!("there are some") };
     assert_eq!(all.items, 3);
     let bobs = JobFilter { user: Some(three.bob.clone()), ..JobFilter::default() };
-    let Started::Running(his) = start(2, bobs).await else { panic!("there is one") };
-    assert_eq!(his.items, 1);
+    let Started::Running(of_bob) = start(2, bobs).await else { panic!("there is one") };
+    assert_eq!(of_bob.items, 1);
     let items = async |id: u128, after, limit| {
         let id = Uuid::from_u128(id).to_string();
         let items = three.world.operations().replay_items(&id, after, limit).await.unwrap().into_iter();

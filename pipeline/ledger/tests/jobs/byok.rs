@@ -140,13 +140,13 @@ async fn claim_with_keys_takes_nothing_from_a_paused_queue() {
         let (job, leased) = admit_prepared(&world, way, Some(WithKeys { claimant: Some(&claimant) })).await;
         assert!(!leased, "{way}");
         assert_not_claimable_without_keys(&world, &job, way).await;
-        let asked = async || world.ledger.claim_with_keys(&job, &claimant).await.unwrap();
-        assert_eq!(asked().await, NamedClaim::NotYet(Duration::from_secs(4)), "{way}");
+        let claim = async || world.ledger.claim_with_keys(&job, &claimant).await.unwrap();
+        assert_eq!(claim().await, NamedClaim::NotYet(Duration::from_secs(4)), "{way}");
 
         let queue = world.job(&job).await.queue;
         let other = if queue == Queue::Creation { Queue::Finalization } else { Queue::Creation };
         assert!(world.operations().resume(queue, &olga()).await.unwrap());
-        let granted = asked().await;
+        let granted = claim().await;
         assert!(
             matches!(granted, NamedClaim::Granted { retry: false, .. }),
             "{way}: {granted:?}, {other} is paused"

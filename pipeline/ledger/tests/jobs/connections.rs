@@ -122,7 +122,7 @@ async fn closing_the_ledger_waits_for_running_statements_only() {
     let mut blocker = world.pool.begin().await.unwrap();
     sqlx::raw_sql("lock table conversations in access exclusive mode").execute(&mut *blocker).await.unwrap();
     let (asking, user) = (ledger.clone(), world.ann.clone());
-    let asked =
+    let read =
         tokio::spawn(
             async move { asking.store().conversations(&user, &ConversationFilter::default()).await },
         );
@@ -130,7 +130,7 @@ async fn closing_the_ledger_waits_for_running_statements_only() {
     let mut closing = Box::pin(ledger.db().close());
     assert!(futures::poll!(&mut closing).is_pending());
     blocker.rollback().await.unwrap();
-    assert!(asked.await.unwrap().unwrap().is_empty());
+    assert!(read.await.unwrap().unwrap().is_empty());
     tokio::time::timeout(Duration::from_secs(5), closing)
         .await
         .expect("no connection is returned to a closed pool");

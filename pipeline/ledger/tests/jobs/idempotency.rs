@@ -35,13 +35,13 @@ async fn complete_is_idempotent() {
 #[tokio::test]
 async fn complete_is_refused_after_another_claim_completed() {
     let world = World::new().await;
-    let ours = world.claimed("c").await;
-    world.age(&ours.job.id, chrono::Duration::seconds(31)).await;
-    let theirs = world.claim(&ours.job.id).await;
-    complete(&world, &theirs, &Results::default()).await;
+    let first = world.claimed("c").await;
+    world.age(&first.job.id, chrono::Duration::seconds(31)).await;
+    let second = world.claim(&first.job.id).await;
+    complete(&world, &second, &Results::default()).await;
 
-    assert!(matches!(complete(&world, &ours, &Results::default()).await, Finished::Refused(_)));
-    assert_eq!(world.ledger.renew(&[ours.lease_token()]).await.unwrap(), [Renewal::Lost]);
+    assert!(matches!(complete(&world, &first, &Results::default()).await, Finished::Refused(_)));
+    assert_eq!(world.ledger.renew(&[first.lease_token()]).await.unwrap(), [Renewal::Lost]);
 }
 
 #[tokio::test]

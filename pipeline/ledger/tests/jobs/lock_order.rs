@@ -11,20 +11,20 @@ use crate::{
     world::{REPLAY, World, completion, new_conversation, operate, segment},
 };
 
-/// Starts `verb`, which waits for the rows that `held` locks, and returns whether `probe` could lock its row
+/// Starts `operation`, which waits for the rows that `held` locks, and returns whether `probe` could lock its row
 /// meanwhile. The operation then goes on to its end.
 pub(crate) async fn is_free_while<T: Send + 'static>(
     world: &World,
     held: &'static str,
-    verb: impl Future<Output = T> + Send + 'static,
+    operation: impl Future<Output = T> + Send + 'static,
     probe: &'static str,
 ) -> (bool, T) {
     let mut holder = world.database.hold_locks(held).await;
-    let verb = tokio::spawn(verb);
+    let operation = tokio::spawn(operation);
     world.database.until_somebody_waits().await;
     let free = sqlx::raw_sql(probe).execute(&world.pool).await;
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
-    (free.is_ok(), verb.await.unwrap())
+    (free.is_ok(), operation.await.unwrap())
 }
 
 const ANN: &str = "select from users where user_id = 'ann' for no key update nowait";
@@ -36,8 +36,8 @@ async fn create_locks_its_user() {
     let held = "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
             language, source, status) \
         values ('ann', 'c', now(), now(), now(), now(), 'en', 'phone', 'processing')";
-    let verb = async move { ledger.create_conversation(&ann, new_conversation("c")).await.unwrap() };
-    let (free, _) = is_free_while(&world, held, verb, ANN).await;
+    let operation = async move { ledger.create_conversation(&ann, new_conversation("c")).await.unwrap() };
+    let (free, _) = is_free_while(&world, held, operation, ANN).await;
     assert!(!free, "a create locks its user");
 }
 
@@ -52,8 +52,8 @@ async fn finalize_locks_its_user_and_then_its_conversation() {
         let world = World::new().await;
         let id = world.deferred("c").await;
         let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-        let verb = async move { ledger.finalize(&ann, &id, None).await.unwrap().unwrap() };
-        let (free, admitted) = is_free_while(&world, held, verb, probe).await;
+        let operation = async move { ledger.finalize(&ann, &id, None).await.unwrap().unwrap() };
+        let (free, admitted) = is_free_while(&world, held, operation, probe).await;
         assert_eq!(free, is_free, "{held}");
         assert!(admitted.job.is_some());
     }
@@ -65,13 +65,13 @@ async fn finalize_with_keys_locks_user_and_conversation_before_it_reads() {
         let world = World::new().await;
         let id = world.deferred("c").await;
         let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-        let verb = async move {
+        let operation = async move {
             let keys = WithKeys { claimant: None };
             ledger.finalize_with_keys(&ann, &id, None, keys).await.unwrap().unwrap()
         };
         // It waits where it would read the transcript.
         let held = "lock table transcript_segments in access exclusive mode";
-        let (free, finalized) = is_free_while(&world, held, verb, probe).await;
+        let (free, finalized) = is_free_while(&world, held, operation, probe).await;
         assert!(!free, "{probe}");
         assert!(finalized.fresh);
     }
@@ -86,8 +86,8 @@ async fn replay_locks_its_user_and_its_conversation() {
         let world = World::new().await;
         let job = world.dead("c", job::FailureCode::InvalidJob).await;
         let ledger = world.ledger.clone();
-        let verb = async move { operate(&ledger, &job, REPLAY).await.unwrap() };
-        let (free, _) = is_free_while(&world, held, verb, probe).await;
+        let operation = async move { operate(&ledger, &job, REPLAY).await.unwrap() };
+        let (free, _) = is_free_while(&world, held, operation, probe).await;
         assert!(!free, "{probe}");
     }
 }
@@ -97,8 +97,10 @@ async fn completion_locks_its_user() {
     let world = World::new().await;
     let run = world.claimed("c").await;
     let ledger = world.ledger.clone();
-    let verb = async move { ledger.complete(&completion(&run, Outcome::Kept, Results::default())).await };
-    let (free, finished) = is_free_while(&world, "select from finalization_jobs for update", verb, ANN).await;
+    let operation =
+        async move { ledger.complete(&completion(&run, Outcome::Kept, Results::default())).await };
+    let (free, finished) =
+        is_free_while(&world, "select from finalization_jobs for update", operation, ANN).await;
     assert!(!free, "a completion locks its user");
     finished.unwrap();
 }
@@ -109,11 +111,12 @@ async fn record_locks_its_job() {
     let run = world.claimed("c").await;
     const KEY: CheckpointKey = CheckpointKey { stage: "structure", version: 1, digest: [7; 32] };
     let ledger = world.ledger.clone();
-    let verb = async move { ledger.record(&run.lease_token(), &KEY, &json!(1), false, &[]).await.unwrap() };
+    let operation =
+        async move { ledger.record(&run.lease_token(), &KEY, &json!(1), false, &[]).await.unwrap() };
     let held = "insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
         select user_id, job_id, 'structure', 1, decode(repeat('07', 32), 'hex'), '0', 1 from finalization_jobs";
     let probe = "select from finalization_jobs for no key update nowait";
-    let (free, recorded) = is_free_while(&world, held, verb, probe).await;
+    let (free, recorded) = is_free_while(&world, held, operation, probe).await;
     assert!(!free, "record locks the job whose lease it needs");
     assert!(recorded);
 }
@@ -123,11 +126,11 @@ async fn append_waits_for_an_admission_and_is_refused() {
     let world = World::new().await;
     let id = world.deferred("c").await;
     world.ledger.store().append_segments(&world.ann, &id, &[segment("s")]).await.unwrap().unwrap();
-    let verb =
+    let operation =
         async { world.ledger.store().append_segments(&world.ann, &id, &[segment("t")]).await.unwrap() };
     // An admission locks it; the append waits, and then finds it admitted.
     let admitted = "update conversations set status = 'processing'";
-    let appended = world.database.overtaken_by(admitted, verb).await;
+    let appended = world.database.overtaken_by(admitted, operation).await;
     assert_eq!(appended, Err(store::AppendRefusal::NotInProgress));
     assert_eq!(world.count("select count(*) from transcript_segments").await, 1);
 }
@@ -140,14 +143,14 @@ async fn finalize_and_reprocess_admit_nothing_when_the_status_changed() {
         let (from, to) = if reprocess { ("failed", "in_progress") } else { ("in_progress", "completed") };
         sqlx::query("update conversations set status = $1").bind(from).execute(&world.pool).await.unwrap();
         let id = ConversationId::new("c");
-        let verb = async {
+        let operation = async {
             match reprocess {
                 true => drop(world.ledger.reprocess(&world.ann, &id, None).await.unwrap()),
                 false => drop(world.ledger.finalize(&world.ann, &id, None).await.unwrap()),
             }
         };
         let changed = format!("update conversations set status = '{to}'");
-        world.database.overtaken_by(&changed, verb).await;
+        world.database.overtaken_by(&changed, operation).await;
         assert_eq!(world.count("select count(*) from finalization_jobs").await, 0, "{from} was {to} by then");
     }
 }
@@ -160,12 +163,12 @@ async fn create_admits_nothing_when_a_failed_conversation_was_reopened() {
     world.run("delete from finalization_jobs; update conversations set status = 'failed'").await;
     let mut holder = world.database.hold_locks("select from conversations for update").await;
     let (ledger, ann, again) = (world.ledger.clone(), world.ann.clone(), session());
-    let verb = tokio::spawn(async move { ledger.create_conversation(&ann, again).await.unwrap() });
+    let operation = tokio::spawn(async move { ledger.create_conversation(&ann, again).await.unwrap() });
     world.database.until_somebody_waits().await;
     // It read `failed`, and waits to update it; meanwhile another session reopens it.
     let opened = "update conversations set status = 'processing'; commit";
     sqlx::raw_sql(opened).execute(&mut holder).await.unwrap();
-    let known = verb.await.unwrap();
+    let known = operation.await.unwrap();
     assert!(matches!(known, CreateOutcome::Known(_)), "{known:?}");
     assert_eq!(world.count("select count(*) from finalization_jobs").await, 0);
 }
@@ -183,14 +186,14 @@ async fn deletion_withdraws_a_job_admitted_meanwhile() {
     let mut holder = world.database.hold_locks("select from conversations for update").await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
     let id = ConversationId::new("c");
-    let verb = tokio::spawn(async move { ledger.delete_conversation(&ann, &id).await.unwrap() });
+    let operation = tokio::spawn(async move { ledger.delete_conversation(&ann, &id).await.unwrap() });
     world.database.until_somebody_waits().await;
     // It found no live job, and waits for the conversation; by then there is one.
     let admitted = "update finalization_jobs set status = 'queued', outcome = null, finished_at = null, \
             ready_at = now(), reconcile_after_at = now(), version = version + 1; \
         commit";
     sqlx::raw_sql(admitted).execute(&mut holder).await.unwrap();
-    assert!(verb.await.unwrap());
+    assert!(operation.await.unwrap());
     let withdrawn = job::State::Completed { outcome: Outcome::Withdrawn };
     assert_eq!(world.job(&job).await.state, withdrawn);
 }
@@ -206,19 +209,19 @@ async fn completion_batch_locks_its_own_conversations_only() {
         runs.push(world.claimed(id).await);
         world.ledger.create_conversation(&al, new_conversation(id)).await.unwrap();
     }
-    let asked = |place: usize, outcome| completion(&runs[place], outcome, Results::default());
+    let completion_of = |index: usize, outcome| completion(&runs[index], outcome, Results::default());
     let others = "select from conversations where user_id = 'al' or conversation_id = 'a' for update";
     let mut holder = world.database.hold_locks(others).await;
-    world.ledger.complete(&asked(3, Outcome::Discarded)).await.unwrap();
+    world.ledger.complete(&completion_of(3, Outcome::Discarded)).await.unwrap();
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     let (ledger, kept, discarded) =
-        (world.ledger.clone(), asked(1, Outcome::Kept), asked(2, Outcome::Discarded));
+        (world.ledger.clone(), completion_of(1, Outcome::Kept), completion_of(2, Outcome::Discarded));
     // Concurrent: one batch of both outcomes.
-    let verb = async move { tokio::join!(ledger.complete(&kept), ledger.complete(&discarded)) };
+    let operation = async move { tokio::join!(ledger.complete(&kept), ledger.complete(&discarded)) };
     let held = "select from conversations where user_id = 'ann' and conversation_id = 'c' for update";
     let probe =
         "select from conversations where user_id = 'al' or conversation_id = 'a' for no key update nowait";
-    let (free, (kept, discarded)) = is_free_while(&world, held, verb, probe).await;
+    let (free, (kept, discarded)) = is_free_while(&world, held, operation, probe).await;
     assert!(free, "its own two are held");
     assert_eq!((kept.is_ok(), discarded.is_ok()), (true, true));
 }
@@ -230,17 +233,17 @@ async fn completion_is_not_delayed_by_another_locked_job() {
     let rows = "select from finalization_jobs where conversation_id = 'held' for update";
     let mut holder = world.database.hold_locks(rows).await;
     let (ledger, job) = (world.ledger.clone(), free.job.id.clone());
-    let asked = [held, free].map(|run| completion(&run, Outcome::Kept, Results::default()));
+    let completions = [held, free].map(|run| completion(&run, Outcome::Kept, Results::default()));
     // Concurrent: one batch.
-    let verb = tokio::spawn(async move {
-        let [held, free] = &asked;
+    let operation = tokio::spawn(async move {
+        let [held, free] = &completions;
         tokio::join!(ledger.complete(held), ledger.complete(free))
     });
     // Only the other run waits for the lock, behind the batch.
     world.database.until_somebody_waits().await;
     assert_eq!(world.job(&job).await.state, job::State::Completed { outcome: Outcome::Kept });
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
-    let (held, free) = verb.await.unwrap();
+    let (held, free) = operation.await.unwrap();
     assert_eq!((held.is_ok(), free.is_ok()), (true, true));
 }
 
@@ -249,12 +252,12 @@ async fn completion_locks_no_other_user() {
     let three = ThreeConversations::new().await;
     let runs = three.claimed().await;
     let (ledger, run) = (three.world.ledger.clone(), runs[0].clone());
-    let verb = async move {
+    let operation = async move {
         ledger.complete(&completion(&run, job::Outcome::Kept, Default::default())).await.unwrap()
     };
     let held = "select from finalization_jobs for update";
     let bob = "select from users where user_id = 'bob' for no key update nowait";
-    let (free, _) = is_free_while(&three.world, held, verb, bob).await;
+    let (free, _) = is_free_while(&three.world, held, operation, bob).await;
     assert!(free);
 }
 
@@ -267,12 +270,12 @@ async fn completion_locks_no_other_conversation() {
         let three = ThreeConversations::new().await;
         let runs = three.claimed().await;
         let (ledger, run) = (three.world.ledger.clone(), runs[0].clone());
-        let verb = async move {
+        let operation = async move {
             ledger.complete(&completion(&run, job::Outcome::Kept, results("First", &run))).await.unwrap()
         };
         // By then the conversation is written, and its memories are not.
         let held = "lock table memories in share mode";
-        let (free, _) = is_free_while(&three.world, held, verb, probe).await;
+        let (free, _) = is_free_while(&three.world, held, operation, probe).await;
         assert!(free, "{probe}");
     }
 }

@@ -16,7 +16,7 @@ async fn why(world: &World, job: &JobId) -> Why {
     world.operations().job_page(job).await.unwrap().unwrap().why
 }
 
-/// A job leased by the process `host:1`, which was just seen.
+/// A job leased by the process `host:1`, which has just reported.
 async fn leased(world: &World) -> JobId {
     let job = world.admitted("a").await;
     report(world, &process("host:1", 1)).await;

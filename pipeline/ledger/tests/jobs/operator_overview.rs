@@ -76,16 +76,16 @@ async fn jobs_pages_have_no_gap_or_overlap() {
     all.reverse();
     for status in [None, Some("queued".to_owned())] {
         let mut filter = JobFilter { status, limit: 3, ..JobFilter::default() };
-        let mut seen = Vec::new();
+        let mut found = Vec::new();
         loop {
             let page = world.operations().jobs_page(&filter).await.unwrap();
-            seen.extend(page.jobs.into_iter().map(|view| view.job.id));
+            found.extend(page.jobs.into_iter().map(|view| view.job.id));
             match page.next {
                 Some(next) => filter.after = Some(next),
                 None => break,
             }
         }
-        assert_eq!(seen, all);
+        assert_eq!(found, all);
     }
 }
 
@@ -158,7 +158,7 @@ async fn why_shows_missing_workers_and_taken_slots() {
     assert_eq!(why(&second).await, Why::SlotsTaken { slots: 1, ahead: 0 });
     assert_eq!(why(&first).await.guard(), "running");
     world.run("update service_processes set seen_at = now() - interval '1 minute'").await;
-    assert_eq!(why(&second).await, Why::NoWorkers, "who is not seen has no slots");
+    assert_eq!(why(&second).await, Why::NoWorkers, "who is not found has no slots");
 }
 
 #[tokio::test]
@@ -177,12 +177,12 @@ async fn workers_page_shows_leases_and_orphans() {
 
     let workers = world.operations().workers().await.unwrap();
 
-    let seen: Vec<(&str, bool, usize)> = workers
+    let found: Vec<(&str, bool, usize)> = workers
         .processes
         .iter()
         .map(|view| (view.process.id.as_str(), view.alive, view.holds.len()))
         .collect();
-    assert_eq!(seen, [("host:1", true, 1), ("host:2", false, 0)]);
+    assert_eq!(found, [("host:1", true, 1), ("host:2", false, 0)]);
     assert_eq!(workers.strays.len(), 1);
     world.operations().forget_process("host:2").await.unwrap();
     assert_eq!(world.operations().workers().await.unwrap().processes.len(), 1);

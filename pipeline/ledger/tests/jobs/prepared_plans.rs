@@ -45,11 +45,11 @@ pub(crate) async fn run_every_operation(world: &World, ledger: &Ledger, round: &
         ledger.poll(&world.ann, &id).await.unwrap().unwrap();
     }
     for queue in [Queue::Finalization, Queue::Creation] {
-        let taken = ledger.claim(&wanted(queue, 2)).await.unwrap();
-        assert_eq!(taken.claims.len(), 2);
-        let token: Vec<_> = taken.claims.iter().map(Claimed::lease_token).collect();
+        let claimed = ledger.claim(&wanted(queue, 2)).await.unwrap();
+        assert_eq!(claimed.claims.len(), 2);
+        let token: Vec<_> = claimed.claims.iter().map(Claimed::lease_token).collect();
         ledger.renew(&token).await.unwrap();
-        for run in &taken.claims {
+        for run in &claimed.claims {
             let (user, id) = (&run.user_id, &run.conversation_id);
             ledger.run_input(run).await.unwrap().unwrap();
             let key = CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };
@@ -74,7 +74,7 @@ pub(crate) async fn run_every_operation(world: &World, ledger: &Ledger, round: &
 #[tokio::test]
 async fn plan_made_for_a_small_table_does_not_scan_the_grown_table() {
     let world = World::new().await;
-    let options = world.database.options().application_name("verb");
+    let options = world.database.options().application_name("measured");
     let ledger = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
     world.endpoint(&world.ann, "w", &EventKind::ALL).await;
     for round in 0..6 {
@@ -87,7 +87,7 @@ async fn plan_made_for_a_small_table_does_not_scan_the_grown_table() {
         run_every_operation(&world, &ledger, &format!("large{round}")).await;
     }
     ledger.db().close().await;
-    world.database.until_nobody_is("verb").await;
+    world.database.until_nobody_is("measured").await;
     let mut whole = Vec::new();
     for (table, rows) in reads(&world).await {
         let read = rows - before.get(&table).copied().unwrap_or(0);

@@ -32,15 +32,15 @@ const TIMES: usize = 8;
 
 /// Runs an operation in a process of its own, and asserts that it read each table through the named index each time,
 /// and never by a sequential scan. A session reports its counters when it ends at the latest, so its end is awaited.
-async fn assert_uses(indexes: &[(&str, &str)], verb: impl AsyncFn(&Ledger, usize)) {
-    assert_uses_with("", indexes, verb).await;
+async fn assert_uses(indexes: &[(&str, &str)], operation: impl AsyncFn(&Ledger, usize)) {
+    assert_uses_with("", indexes, operation).await;
 }
 
 /// The same, with more rows than the history.
 pub(crate) async fn assert_uses_with(
     more: &'static str,
     indexes: &[(&str, &str)],
-    verb: impl AsyncFn(&Ledger, usize),
+    operation: impl AsyncFn(&Ledger, usize),
 ) {
     let world = World::new().await;
     world.database.seed(&[HISTORY, "analyze", more]).await;
@@ -48,13 +48,13 @@ pub(crate) async fn assert_uses_with(
     for (table, index) in indexes {
         before.push(world.scans(table, index).await);
     }
-    let options = world.database.options().application_name("verb");
+    let options = world.database.options().application_name("measured");
     let process = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
     for time in 0..TIMES {
-        verb(&process, time).await;
+        operation(&process, time).await;
     }
     process.db().close().await;
-    world.database.until_nobody_is("verb").await;
+    world.database.until_nobody_is("measured").await;
     for ((table, index), (whole, through)) in indexes.iter().zip(before) {
         let after = world.scans(table, index).await;
         assert!(after.1 >= through + TIMES as i64, "{index} was used {} times", after.1 - through);

@@ -20,8 +20,8 @@ async fn renew_skips_locked_rows() {
         .database
         .hold_locks("select from finalization_jobs where conversation_id = 'a' for update")
         .await;
-    let asked = [one.lease_token(), other.lease_token()];
-    let renewed = world.ledger.renew(&asked).await.unwrap();
+    let tokens = [one.lease_token(), other.lease_token()];
+    let renewed = world.ledger.renew(&tokens).await.unwrap();
     let until = |claimed: &ledger::Claimed| match &claimed.job.state {
         job::State::Leased(lease) => lease.expires_at,
         other => panic!("{other:?}"),
@@ -38,15 +38,15 @@ async fn renew_answers_each_claim_by_its_own_epoch() {
     let new = world.claim(&old.job.id).await;
     let newer = world.claimed("c").await;
     assert_eq!(world.ledger.renew(&[old.lease_token()]).await.unwrap(), [Renewal::Lost]);
-    let asked = [newer.lease_token(), old.lease_token(), other.lease_token()];
-    let renewed = world.ledger.renew(&asked).await.unwrap();
+    let tokens = [newer.lease_token(), old.lease_token(), other.lease_token()];
+    let renewed = world.ledger.renew(&tokens).await.unwrap();
     assert!(matches!(renewed[0], Renewal::Renewed { .. }));
     assert_eq!(renewed[1], Renewal::Lost);
     assert!(matches!(renewed[2], Renewal::Renewed { .. }));
     assert_eq!(world.job(&new.job.id).await, proven(new.job), "only its own claim renews it");
     // The same with locked rows, where the leases are only read.
     let _held = world.database.hold_locks("select from finalization_jobs for update").await;
-    let held = world.ledger.renew(&asked).await.unwrap();
+    let held = world.ledger.renew(&tokens).await.unwrap();
     assert!(matches!(held[0], Renewal::Renewed { .. }));
     assert_eq!(held[1], Renewal::Lost);
     assert!(matches!(held[2], Renewal::Renewed { .. }));
@@ -64,11 +64,11 @@ async fn renew_never_mixes_the_epochs_of_two_leases() {
     let again = world.claim(&first.job.id).await;
     let elsewhere = world.claim(&lost.job.id).await;
     assert_eq!((again.job.epoch.0, elsewhere.job.epoch.0, other.job.epoch.0), (2, 2, 1));
-    for asked in [[&again, &other, &lost], [&other, &lost, &again]] {
-        let asked = asked.map(|claimed| claimed.lease_token());
-        let expected = asked.clone().map(|token| token != lost.lease_token());
+    for tokens in [[&again, &other, &lost], [&other, &lost, &again]] {
+        let tokens = tokens.map(|claimed| claimed.lease_token());
+        let expected = tokens.clone().map(|token| token != lost.lease_token());
         let kept = async || -> Vec<bool> {
-            let renewed = world.ledger.renew(&asked).await.unwrap();
+            let renewed = world.ledger.renew(&tokens).await.unwrap();
             renewed.into_iter().map(|one| matches!(one, Renewal::Renewed { .. })).collect()
         };
         assert_eq!(kept().await, expected);
@@ -147,8 +147,8 @@ async fn renew_answers_two_claims_of_one_job_separately() {
     let old = world.claimed("c").await.lease_token();
     world.run("update finalization_jobs set epoch = 2, lease_worker = 'w2'").await;
     let new = LeaseToken { epoch: Epoch(2), ..old.clone() };
-    for asked in [[old.clone(), new.clone()], [new.clone(), old.clone()]] {
-        for (token, renewal) in asked.iter().zip(world.ledger.renew(&asked).await.unwrap()) {
+    for tokens in [[old.clone(), new.clone()], [new.clone(), old.clone()]] {
+        for (token, renewal) in tokens.iter().zip(world.ledger.renew(&tokens).await.unwrap()) {
             match token.epoch {
                 Epoch(2) => assert!(matches!(renewal, Renewal::Renewed { .. }), "{renewal:?}"),
                 _ => assert_eq!(renewal, Renewal::Lost),
@@ -157,8 +157,8 @@ async fn renew_answers_two_claims_of_one_job_separately() {
     }
     // The same with a locked row, where the leases are only read.
     let _held = world.database.hold_locks("select from finalization_jobs for update").await;
-    let asked = [old, new];
-    let renewed = world.ledger.renew(&asked).await.unwrap();
+    let tokens = [old, new];
+    let renewed = world.ledger.renew(&tokens).await.unwrap();
     assert!(matches!(renewed[..], [Renewal::Lost, Renewal::Renewed { .. }]), "{renewed:?}");
 }
 
@@ -173,12 +173,12 @@ async fn renew_answers_done_after_completion_and_run_limit_after_a_day() {
             "update finalization_jobs set lease_claimed_at = now() - interval '1 day' where conversation_id = 'd'",
         )
         .await;
-    let asked = [done.lease_token(), long.lease_token()];
-    assert_eq!(world.ledger.renew(&asked).await.unwrap(), [Renewal::Done, Renewal::RunLimit]);
+    let tokens = [done.lease_token(), long.lease_token()];
+    assert_eq!(world.ledger.renew(&tokens).await.unwrap(), [Renewal::Done, Renewal::RunLimit]);
     // With locked rows the leases are only read; a claim that took the job over is not the one that lost it.
     world
         .run("update finalization_jobs set epoch = 2, lease_worker = 'w2' where conversation_id = 'd'")
         .await;
     let _held = world.database.hold_locks("select from finalization_jobs for update").await;
-    assert_eq!(world.ledger.renew(&asked).await.unwrap(), [Renewal::Done, Renewal::Lost]);
+    assert_eq!(world.ledger.renew(&tokens).await.unwrap(), [Renewal::Done, Renewal::Lost]);
 }

@@ -293,11 +293,11 @@ async fn concurrent_reprocess_and_replay_admit_one_job() {
         world.fail(&claimed, FailureCode::InvalidJob).await;
         let (ledger, id) = (world.ledger.clone(), claimed.job.id.clone());
         let replay = async move { operate(&ledger, &id, REPLAY).await.is_ok() };
-        let asked = (0..4).map(|_| {
+        let reprocesses = (0..4).map(|_| {
             let (ledger, user) = (world.ledger.clone(), world.ann.clone());
             async move { ledger.reprocess(&user, &c(), None).await.unwrap().unwrap() }
         });
-        let (replayed, answers) = both_at_once(replay, at_once(asked.collect::<Vec<_>>())).await;
+        let (replayed, answers) = both_at_once(replay, at_once(reprocesses.collect::<Vec<_>>())).await;
         let fresh = answers.iter().filter(|one| one.fresh).count();
         assert_eq!(usize::from(replayed) + fresh, 1, "round {round}");
         assert!(answers.windows(2).all(|pair| pair[0].job_id == pair[1].job_id));

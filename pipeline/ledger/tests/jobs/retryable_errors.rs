@@ -64,20 +64,20 @@ async fn connections_to_a_read_only_server_are_replaced() {
     reads("on").await;
     let ledger = Ledger::new(world.database.options(), Settings { connections: 1, ..Settings::default() });
     ledger.db().now().await.unwrap();
-    let take = async || ledger.db().in_time(ledger.claim(&wanted(Queue::Creation, 1))).await;
-    assert!(take().await.is_err_and(|error| error.is_passing()));
+    let claim = async || ledger.db().in_time(ledger.claim(&wanted(Queue::Creation, 1))).await;
+    assert!(claim().await.is_err_and(|error| error.is_passing()));
     reads("off").await;
     // The sessions that were opened meanwhile are replaced in turn.
-    let taken = async {
+    let claims = async {
         loop {
-            if let Ok(taken) = take().await {
-                break taken;
+            if let Ok(claims) = claim().await {
+                break claims;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    let taken = tokio::time::timeout(Duration::from_secs(20), taken).await.expect("a new session writes");
-    assert_eq!(taken.claims[0].job.id, job, "it was not deferred");
+    let claims = tokio::time::timeout(Duration::from_secs(20), claims).await.expect("a new session writes");
+    assert_eq!(claims.claims[0].job.id, job, "it was not deferred");
     let change = UserChange::default();
     ledger.db().in_time(ledger.change_user(&world.ann, &change)).await.unwrap().unwrap();
 }

@@ -150,9 +150,9 @@ async fn reconcile_task_dispatches_a_lost_task_again() {
     let mut expected = vec![&waits, &lost];
     expected.sort();
     assert_eq!(jobs, expected, "what was never handed over cannot be lost there");
-    let asked = due[0].dispatch;
-    world.ledger.reconcile_task(&waits, asked, true).await.unwrap();
-    let answer = world.ledger.reconcile_task(&lost, asked, false).await.unwrap();
+    let dispatch = due[0].dispatch;
+    world.ledger.reconcile_task(&waits, dispatch, true).await.unwrap();
+    let answer = world.ledger.reconcile_task(&lost, dispatch, false).await.unwrap();
     assert!(matches!(answer, Answer::Granted { state: State::Queued { .. }, .. }), "{answer:?}");
     let dispatched = async |job| {
         let job = world.job(job).await;
@@ -164,7 +164,7 @@ async fn reconcile_task_dispatches_a_lost_task_again() {
     assert_eq!(world.claim_hand_overs().await.len(), 1, "the lost one has a new task");
     // An answer about the old dispatch comes late.
     world.age(&lost, chrono::Duration::minutes(6)).await;
-    let late = world.ledger.reconcile_task(&lost, asked, false).await.unwrap();
+    let late = world.ledger.reconcile_task(&lost, dispatch, false).await.unwrap();
     assert_eq!(late, Answer::Refused(job::Refusal::NotDue));
 }
 

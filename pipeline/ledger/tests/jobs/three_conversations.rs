@@ -136,9 +136,9 @@ impl ThreeConversations {
     }
 
     /// Runs an operation on Ann's `c`, and asserts that all other rows stay as they were.
-    pub(crate) async fn changes_no_other_rows<T>(&self, verb: impl Future<Output = T>) -> T {
+    pub(crate) async fn changes_no_other_rows<T>(&self, operation: impl Future<Output = T>) -> T {
         let before = self.other_rows().await;
-        let done = verb.await;
+        let done = operation.await;
         let after = self.other_rows().await;
         assert_eq!(before, after);
         done

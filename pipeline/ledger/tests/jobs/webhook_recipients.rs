@@ -53,9 +53,9 @@ async fn completion_succeeds_when_an_endpoint_is_deleted_meanwhile() {
     let world = World::new().await;
     world.endpoint(&world.ann, "w", &EventKind::ALL).await;
     let run = world.claimed("c").await;
-    let asked = completion(&run, Outcome::Kept, results());
-    let verb = async { world.ledger.complete(&asked).await.unwrap() };
-    let done = world.database.overtaken_by("delete from webhook_endpoints", verb).await;
+    let request = completion(&run, Outcome::Kept, results());
+    let operation = async { world.ledger.complete(&request).await.unwrap() };
+    let done = world.database.overtaken_by("delete from webhook_endpoints", operation).await;
     assert_eq!(done, Finished::Completed { items: 1, memories: 0, deliveries: 0 });
     assert!(!world.is_woken());
 }

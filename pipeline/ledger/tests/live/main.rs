@@ -1,4 +1,4 @@
-//! Live conversations against a real Postgres: each test has a database of its own.
+//! Live conversations, against a real PostgreSQL: each test has a database of its own.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,5 +10,4 @@ mod ends;
 #[path = "../shared/fixture.rs"]
 mod fixture;
 mod owners;
-mod usage;
 mod world;

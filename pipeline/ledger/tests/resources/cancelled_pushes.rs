@@ -59,9 +59,12 @@ async fn completed_or_redated_item_cancels_its_own_unsent_pushes() {
     }
 }
 
-/// How many pushes `verb` has not locked while another session, which finishes a push or removes a subscription, has
+/// How many pushes `operation` has not locked while another session, which finishes a push or removes a subscription, has
 /// locked all subscriptions.
-async fn pushes_free_while_subscriptions_are_locked(world: &World, verb: impl Future<Output = ()>) -> i64 {
+async fn pushes_free_while_subscriptions_are_locked(
+    world: &World,
+    operation: impl Future<Output = ()>,
+) -> i64 {
     let mut holder = world.database.hold_locks("select from push_subscriptions for update").await;
     let count_unlocked = async {
         world.database.until_somebody_waits().await;
@@ -70,7 +73,7 @@ async fn pushes_free_while_subscriptions_are_locked(world: &World, verb: impl Fu
         sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
         free
     };
-    tokio::join!(verb, count_unlocked).1
+    tokio::join!(operation, count_unlocked).1
 }
 
 #[tokio::test]

@@ -242,11 +242,11 @@ async fn finished_deliveries_stay_finished_when_the_endpoint_is_toggled() {
 #[tokio::test]
 async fn locked_deliveries_are_skipped_by_park_wake_and_cancel() {
     let enabled = |enabled| EndpointChange { enabled: Some(enabled), ..EndpointChange::default() };
-    for verb in ["park", "wake", "cancel"] {
+    for operation in ["park", "wake", "cancel"] {
         let world = World::new().await;
         world.endpoint(&world.ann, "w").await;
         let policy = DeliveryPolicy::default();
-        let sent = match verb {
+        let sent = match operation {
             "cancel" => {
                 world.pending(&world.ann, "w", 4).await;
                 world.ledger.outbox().claim_deliveries(1, &policy, None).await.unwrap().claimed.pop()
@@ -256,7 +256,7 @@ async fn locked_deliveries_are_skipped_by_park_wake_and_cancel() {
                 None
             }
         };
-        if verb == "wake" {
+        if operation == "wake" {
             world.ledger.outbox().change_endpoint(&world.ann, "w", &enabled(false)).await.unwrap().unwrap();
         }
         let _held = world
@@ -278,16 +278,16 @@ async fn locked_deliveries_are_skipped_by_park_wake_and_cancel() {
                 world
                     .ledger
                     .outbox()
-                    .change_endpoint(&world.ann, "w", &enabled(verb == "wake"))
+                    .change_endpoint(&world.ann, "w", &enabled(operation == "wake"))
                     .await
                     .unwrap(),
             ),
         }
-        let moved = match verb {
+        let moved = match operation {
             "park" => "select count(*) from webhook_deliveries where next_at = 'infinity'",
             "wake" => "select count(*) from webhook_deliveries where next_at < 'infinity'",
             _ => "select count(*) from webhook_deliveries where status = 'cancelled'",
         };
-        assert_eq!(world.count(moved).await, 2, "{verb}: all but the one that is held");
+        assert_eq!(world.count(moved).await, 2, "{operation}: all but the one that is held");
     }
 }

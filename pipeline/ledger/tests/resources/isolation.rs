@@ -48,8 +48,8 @@ const OF_X: &str = "array['folder_id', 'conversation_id', 'action_item_id', 'mem
     or coalesce(t ->> 'subject_id' = 'x', false) and t ->> 'conversation_id' is null";
 
 /// Runs an operation on Ann's `x`, and asserts that rows about anything else stay as they were.
-async fn changes_only_x<T>(world: &World, verb: impl Future<Output = T>) -> T {
-    changes_only(world, |_| OF_X, verb).await
+async fn changes_only_x<T>(world: &World, operation: impl Future<Output = T>) -> T {
+    changes_only(world, |_| OF_X, operation).await
 }
 
 #[tokio::test]
@@ -207,8 +207,8 @@ async fn concurrent_folder_creates_get_different_orders() {
     let world = World::new().await;
     let fourth = "select from users where user_id = 'ann' for no key update; \
         insert into folders (user_id, folder_id, name, position) values ('ann', 'fourth', 'F', 3)";
-    let verb = async { world.ledger.store().create_folder(&world.ann, &folder("fifth")).await.unwrap() };
-    let made = world.database.overtaken_by(fourth, verb).await;
+    let operation = async { world.ledger.store().create_folder(&world.ann, &folder("fifth")).await.unwrap() };
+    let made = world.database.overtaken_by(fourth, operation).await;
     assert_eq!(made.unwrap().order, 4);
 }
 
@@ -299,8 +299,8 @@ async fn item_change_creates_no_push_for_a_due_date_set_by_another_change() {
     let dated = "update action_items set due_at = now() + interval '1 day' where user_id = 'ann'";
     let worded = ItemChange { description: Some("Call".into()), ..ItemChange::default() };
     let item = ActionItemId::new("x");
-    let verb = async { world.ledger.change_action_item(&world.ann, &item, &worded).await.unwrap() };
-    let changed = world.database.overtaken_by(dated, verb).await;
+    let operation = async { world.ledger.change_action_item(&world.ann, &item, &worded).await.unwrap() };
+    let changed = world.database.overtaken_by(dated, operation).await;
     assert!(changed.unwrap().due_at.is_some());
     assert_eq!(world.count("select count(*) from push_deliveries").await, 0);
 }

@@ -47,8 +47,8 @@ async fn concurrent_endpoint_creates_keep_to_the_limit() {
     world.database.run(&endpoints("ann", 1, 19)).await;
     let twentieth =
         format!("select from users where user_id = 'ann' for no key update; {}", endpoints("ann", 20, 20));
-    let verb = async { world.ledger.outbox().create_endpoint(&world.ann, &endpoint()).await.unwrap() };
-    let done = world.database.overtaken_by(&twentieth, verb).await;
+    let operation = async { world.ledger.outbox().create_endpoint(&world.ann, &endpoint()).await.unwrap() };
+    let done = world.database.overtaken_by(&twentieth, operation).await;
     assert_eq!(done, Err(EndpointRefusal::TooMany));
     assert_eq!(world.count("select count(*) from webhook_endpoints").await, 20);
 }
@@ -105,8 +105,8 @@ async fn concurrent_key_creates_keep_to_the_limit() {
     world.database.run(&keys("ann", 1, 99)).await;
     let hundredth =
         format!("select from users where user_id = 'ann' for no key update; {}", keys("ann", 100, 100));
-    let verb = async { world.ledger.store().add_key(&world.ann, &key()).await.unwrap() };
-    let done = world.database.overtaken_by(&hundredth, verb).await;
+    let operation = async { world.ledger.store().add_key(&world.ann, &key()).await.unwrap() };
+    let done = world.database.overtaken_by(&hundredth, operation).await;
     assert_eq!(done, Err(KeyRefusal::TooMany));
 }
 

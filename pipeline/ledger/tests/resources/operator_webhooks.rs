@@ -193,10 +193,10 @@ async fn operator_recover_leaves_deliveries_claimed_meanwhile() {
         sending_until = now() + interval '1 minute' where delivery_id in ('lost', 'cancelled')";
     let since = yesterday(&world).await;
     let now = world.ledger.db().now().await.unwrap();
-    let verb = async {
+    let operation = async {
         world.operations().recover_deliveries(&world.ann, "w", since, now, 9, &olga()).await.unwrap()
     };
-    let done = world.database.overtaken_by(taken, verb).await;
+    let done = world.database.overtaken_by(taken, operation).await;
     assert_eq!(done, Some(0));
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 6);
 }
@@ -207,8 +207,8 @@ async fn owner_recover_leaves_deliveries_claimed_meanwhile() {
     let taken = "update webhook_deliveries set status = 'sending', epoch = 1, finished_at = null, \
         sending_until = now() + interval '1 minute' where delivery_id in ('lost', 'cancelled')";
     let since = yesterday(&world).await;
-    let verb = async { world.ledger.outbox().recover(&world.ann, "w", since).await.unwrap() };
-    let done = world.database.overtaken_by(taken, verb).await;
+    let operation = async { world.ledger.outbox().recover(&world.ann, "w", since).await.unwrap() };
+    let done = world.database.overtaken_by(taken, operation).await;
     assert_eq!(done, Some(0));
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 6);
 }
@@ -219,10 +219,10 @@ async fn recover_makes_deliveries_due_when_the_endpoint_was_enabled_meanwhile() 
     let on = "update webhook_endpoints set enabled = true, disabled_reason = null";
     let since = yesterday(&world).await;
     let now = world.ledger.db().now().await.unwrap();
-    let verb = async {
+    let operation = async {
         world.operations().recover_deliveries(&world.ann, "w", since, now, 9, &olga()).await.unwrap()
     };
-    let done = world.database.overtaken_by(on, verb).await;
+    let done = world.database.overtaken_by(on, operation).await;
     assert_eq!(done, Some(2));
     assert_eq!(of_w(&world, "due").await, ["cancelled", "lost"]);
 }
@@ -243,8 +243,8 @@ async fn enable_endpoint_wakes_its_own_deliveries_only() {
 async fn enable_endpoint_is_refused_when_the_owner_disabled_it() {
     let world = with_failing_endpoints().await;
     let off = "update webhook_endpoints set disabled_reason = 'by_owner' where user_id = 'ann' and endpoint_id = 'w'";
-    let verb = async { world.operations().enable_endpoint(&world.ann, "w", &olga()).await.unwrap() };
-    let done = world.database.overtaken_by(off, verb).await;
+    let operation = async { world.operations().enable_endpoint(&world.ann, "w", &olga()).await.unwrap() };
+    let done = world.database.overtaken_by(off, operation).await;
     assert_eq!(done, Some(Enabled::ByOwner));
     assert_eq!(
         world.operations().enable_endpoint(&world.ann, "w", &olga()).await.unwrap(),

@@ -92,8 +92,8 @@ async fn prune_keeps_a_dead_letter_that_died_again_meanwhile() {
     let died = "lock table finalization_admissions in access exclusive mode; \
         update finalization_jobs set finished_at = now() where job_id = 'superseded'";
     let operations = world.operations();
-    let verb = operations.prune_dead_letters(MONTH, None, 100);
-    assert_eq!(world.database.overtaken_by(died, verb).await.unwrap().found, 1);
+    let operation = operations.prune_dead_letters(MONTH, None, 100);
+    assert_eq!(world.database.overtaken_by(died, operation).await.unwrap().found, 1);
     assert_eq!(left(&world).await, ["alive", "done", "settled", "superseded", "young"]);
 }
 

@@ -187,8 +187,8 @@ async fn fire_reminders_skips_a_subscription_deleted_meanwhile() {
     let world = with_pushes().await;
     world.run("update reminders set fire_at = now()").await;
     let removed = "delete from push_subscriptions where user_id = 'ann' and subscription_id = 's'";
-    let verb = async { world.ledger.outbox().fire_reminders(9).await.unwrap() };
-    assert_eq!(world.database.overtaken_by(removed, verb).await, 2);
+    let operation = async { world.ledger.outbox().fire_reminders(9).await.unwrap() };
+    assert_eq!(world.database.overtaken_by(removed, operation).await, 2);
     let due: Vec<String> = world
         .list("select user_id || ' ' || subscription_id from push_deliveries where notice = 'due' order by 1")
         .await;

@@ -232,7 +232,7 @@ async fn finish_push_locks_its_subscription_before_its_push() {
     let claimed = claim_all(&world).await.remove(0);
     let mut holder = world.database.hold_locks("select from push_deliveries for update").await;
     let ledger = world.ledger.clone();
-    let verb = tokio::spawn(async move {
+    let operation = tokio::spawn(async move {
         ledger.outbox().finish_push(&claimed, AGAIN, &PushPolicy::default()).await.unwrap()
     });
     world.database.until_somebody_waits().await;
@@ -244,5 +244,5 @@ async fn finish_push_locks_its_subscription_before_its_push() {
         .await;
     assert_eq!(free, ["ann r", "bob s"]);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
-    assert!(verb.await.unwrap());
+    assert!(operation.await.unwrap());
 }

@@ -35,10 +35,10 @@ async fn concurrent_subscribes_keep_to_the_limit() {
         "select from users where user_id = 'ann' for no key update; {}",
         subscriptions("ann", 20, 20)
     );
-    let verb = async {
+    let operation = async {
         world.ledger.outbox().subscribe(&world.ann, &webhook("https://example.com/21")).await.unwrap()
     };
-    let done = world.database.overtaken_by(&twentieth, verb).await;
+    let done = world.database.overtaken_by(&twentieth, operation).await;
     assert_eq!(done, Err(TooManySubscriptions));
     assert_eq!(world.count("select count(*) from push_subscriptions").await, 20);
 }

@@ -10,13 +10,13 @@ use crate::world::World;
 
 /// Runs an operation in a process of its own, and asserts that it read `table` through `index`, and never by a
 /// sequential scan. A session reports its counters when it ends at the latest, so the process's sessions are awaited.
-async fn assert_uses(world: &World, table: &str, index: &str, verb: impl AsyncFnOnce(&Ledger)) {
+async fn assert_uses(world: &World, table: &str, index: &str, operation: impl AsyncFnOnce(&Ledger)) {
     let before = world.scans(table, index).await;
-    let options = world.database.options().application_name("verb");
+    let options = world.database.options().application_name("measured");
     let process = Ledger::new(options, Settings::default());
-    verb(&process).await;
+    operation(&process).await;
     process.db().close().await;
-    world.database.until_nobody_is("verb").await;
+    world.database.until_nobody_is("measured").await;
     let after = world.scans(table, index).await;
     assert!(after.1 > before.1, "{index} was not used");
     assert_eq!(after.0, before.0, "{table} was read whole");

@@ -91,8 +91,8 @@ async fn concurrent_redeliveries_make_it_due_once() {
     let world = with_deliveries().await;
     let due = "update webhook_deliveries set status = 'pending', tries = 0, finished_at = null, \
         next_at = 'infinity' where delivery_id = 'exhausted'";
-    let verb = async { world.ledger.outbox().redeliver(&world.ann, "w", "exhausted").await.unwrap() };
-    let slower = world.database.overtaken_by(due, verb).await;
+    let operation = async { world.ledger.outbox().redeliver(&world.ann, "w", "exhausted").await.unwrap() };
+    let slower = world.database.overtaken_by(due, operation).await;
     assert!(matches!(slower, Redelivery::UnderWay), "it is under way by then");
     let parked =
         "select count(*) from webhook_deliveries where delivery_id = 'exhausted' and next_at = 'infinity'";
@@ -105,13 +105,14 @@ async fn redeliver_locks_its_endpoint() {
     let held = "select from webhook_deliveries where delivery_id = 'exhausted' for update";
     let mut holder = world.database.hold_locks(held).await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-    let verb = tokio::spawn(async move { ledger.outbox().redeliver(&ann, "w", "exhausted").await.unwrap() });
+    let operation =
+        tokio::spawn(async move { ledger.outbox().redeliver(&ann, "w", "exhausted").await.unwrap() });
     world.database.until_somebody_waits().await;
     let free =
         sqlx::raw_sql("select from webhook_endpoints for no key update nowait").execute(&world.pool).await;
     assert!(free.is_err(), "it is held");
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
-    assert!(matches!(verb.await.unwrap(), Redelivery::Due(_)));
+    assert!(matches!(operation.await.unwrap(), Redelivery::Due(_)));
 }
 
 #[tokio::test]

@@ -11,14 +11,14 @@ use crate::world::{World, changes_only};
 const AGAIN: DeliveryOutcome =
     DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: None, jitter_permille: 0 };
 
-/// Runs `verb`, and asserts that other users' rows stay as they were, and of Ann's endpoints, subscriptions and their
+/// Runs `operation`, and asserts that other users' rows stay as they were, and of Ann's endpoints, subscriptions and their
 /// deliveries all except those of `own`.
-pub(crate) async fn changes_only_own<T>(world: &World, own: &str, verb: impl Future<Output = T>) -> T {
+pub(crate) async fn changes_only_own<T>(world: &World, own: &str, operation: impl Future<Output = T>) -> T {
     let condition = |table: &str| match table.starts_with("webhook") || table.starts_with("push") {
         true => own,
         false => "true",
     };
-    changes_only(world, condition, verb).await
+    changes_only(world, condition, operation).await
 }
 
 /// Ann's endpoint `w` with its delivery `w_0`, which is due first.
@@ -266,14 +266,14 @@ async fn finish_delivery_locks_its_endpoint_before_its_delivery() {
     let claimed = claim(&world).await;
     let mut holder = world.database.hold_locks("select from webhook_deliveries for update").await;
     let ledger = world.ledger.clone();
-    let verb = tokio::spawn(async move {
+    let operation = tokio::spawn(async move {
         ledger.outbox().finish_delivery(&claimed, AGAIN, &DeliveryPolicy::default()).await.unwrap()
     });
     world.database.until_somebody_waits().await;
     let free: Vec<String> = world.list("select user_id || ' ' || endpoint_id from webhook_endpoints order by 1 for no key update skip locked").await;
     assert_eq!(free, ["ann v", "bob w"]);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
-    assert!(verb.await.unwrap());
+    assert!(operation.await.unwrap());
 }
 
 /// Two endpoints with a delivery each, both of which fail; one endpoint is disabled during the try: only its own

@@ -181,14 +181,14 @@ pub(crate) async fn other_rows<'a>(world: &World, own: impl Fn(&str) -> &'a str)
     all
 }
 
-/// Runs `verb`, and asserts that all rows except those of `own` stay as they were.
+/// Runs `operation`, and asserts that all rows except those of `own` stay as they were.
 pub(crate) async fn changes_only<'a, T>(
     world: &World,
     own: impl Fn(&str) -> &'a str + Copy,
-    verb: impl Future<Output = T>,
+    operation: impl Future<Output = T>,
 ) -> T {
     let before = other_rows(world, own).await;
-    let done = verb.await;
+    let done = operation.await;
     assert_eq!(before, other_rows(world, own).await);
     done
 }

@@ -1,4 +1,4 @@
-//! A row of every table, and what the tables refuse of each.
+//! A valid row of every table, and the invalid rows that its constraints refuse.
 
 /// One row of every table, all of them Ann's, in the order of their foreign keys; Ann, Bob and their folders exist
 /// already.

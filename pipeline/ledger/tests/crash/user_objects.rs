@@ -1,4 +1,4 @@
-//! What a person makes, changes and throws away: conversations' names, folders, goals, items, memories, people.
+//! Objects that a user creates, changes and deletes: conversations, folders, goals, items, memories, people, turns.
 
 use chrono::TimeDelta;
 use db::{Error, TurnLease};
@@ -7,14 +7,14 @@ use records::{ActionItemId, FolderId, GoalId, GoalType, MemoryCategory, MemoryId
 use store::{ConversationChange, FinishedTurn, FolderChange, GoalChange, NewFolder, NewGoal, NewTurn};
 
 use crate::{
-    Said,
+    CrashOperation,
+    keyed_requests::request_key,
     pushes::{item, remind},
-    words::name,
     world::{World, conversation},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Thing {
+pub(crate) enum UserObject {
     Rename,
     CreateFolder,
     ChangeFolder,
@@ -24,58 +24,58 @@ pub(crate) enum Thing {
     Progress,
     DeleteGoal,
     CreateItems,
-    MoveItem,
-    EndItem,
+    ChangeDueDate,
+    CompleteItem,
     DeleteItem,
     CreateMemories,
     ChangeMemory,
     DeleteMemory,
-    Know,
+    AddPerson,
     RenamePerson,
-    Forget,
+    ForgetPerson,
     BeginTurn,
     RenewTurn,
     WriteInTurn,
     FinishTurn,
     ClearChat,
     Index,
-    IndexThings,
+    IndexItems,
 }
 
-impl Said for Thing {
-    type Scene = UserId;
+impl CrashOperation for UserObject {
+    type Setup = UserId;
 
-    /// A completed conversation without a job is quicker to make.
-    fn is_set_in_a_sound_world(self) -> bool {
+    /// `Index` uses a completed conversation without a job, which is quicker to create.
+    fn keeps_job_rules(self) -> bool {
         self != Self::Index
     }
 
-    async fn prepare(self, world: &World, person: &str) -> UserId {
-        let user = world.person(person).await;
+    async fn prepare(self, world: &World, user_id: &str) -> UserId {
+        let user = world.user(user_id).await;
         let ledger = world.ledger();
         let before = match self {
             Self::ChangeFolder | Self::DeleteFolder => Some(Self::CreateFolder),
             Self::ChangeGoal | Self::Progress | Self::DeleteGoal => Some(Self::CreateGoal),
             Self::ChangeMemory | Self::DeleteMemory => Some(Self::CreateMemories),
-            Self::RenamePerson | Self::Forget => Some(Self::Know),
+            Self::RenamePerson | Self::ForgetPerson => Some(Self::AddPerson),
             Self::RenewTurn | Self::WriteInTurn | Self::FinishTurn | Self::ClearChat => Some(Self::BeginTurn),
             _ => None,
         };
         if let Some(before) = before {
-            before.say(&ledger, &user).await.unwrap();
+            before.execute(&ledger, &user).await.unwrap();
         }
         match self {
             Self::Rename => world.deferred(&user).await,
-            Self::ClearChat => Self::FinishTurn.say(&ledger, &user).await.unwrap(),
+            Self::ClearChat => Self::FinishTurn.execute(&ledger, &user).await.unwrap(),
             Self::Index => {
                 world.deferred(&user).await;
                 world.run("update conversations set status = 'completed' where user_id = $1", &user).await;
             }
-            Self::IndexThings => {
-                Self::CreateItems.say(&ledger, &user).await.unwrap();
+            Self::IndexItems => {
+                Self::CreateItems.execute(&ledger, &user).await.unwrap();
                 ledger.create_memories(&user, &[new_memory(&user)]).await.map(drop).unwrap();
             }
-            Self::MoveItem | Self::EndItem | Self::DeleteItem => remind(&ledger, &user).await,
+            Self::ChangeDueDate | Self::CompleteItem | Self::DeleteItem => remind(&ledger, &user).await,
             Self::DeleteFolder => {
                 world.deferred(&user).await;
                 let into = ConversationChange { folder_id: Some(Some(folder(&user))), ..Default::default() };
@@ -88,8 +88,8 @@ impl Said for Thing {
         user
     }
 
-    async fn say(self, ledger: &Ledger, user: &UserId) -> Result<(), Error> {
-        let named = || ledger.under_key(name(user));
+    async fn execute(self, ledger: &Ledger, user: &UserId) -> Result<(), Error> {
+        let named = || ledger.under_key(request_key(user));
         let item_id = ActionItemId::new(format!("item-{user}"));
         match self {
             Self::Rename => {
@@ -114,13 +114,13 @@ impl Said for Thing {
                 let new = [item(user), NewActionItem { id: other, completed: true, ..item(user) }];
                 named().create_action_items(user, &new).await.map(drop)
             }
-            Self::MoveItem => {
-                // A date of its own, so that to say it again changes nothing.
+            Self::ChangeDueDate => {
+                // A fixed date, so that a repeat changes nothing.
                 let due_at = chrono::DateTime::UNIX_EPOCH + TimeDelta::days(40_000);
                 let change = ItemChange { due_at: Some(Some(due_at)), ..Default::default() };
                 ledger.change_action_item(user, &item_id, &change).await.map(drop)
             }
-            Self::EndItem => {
+            Self::CompleteItem => {
                 let change = ItemChange { completed: Some(true), ..Default::default() };
                 ledger.change_action_item(user, &item_id, &change).await.map(drop)
             }
@@ -131,9 +131,9 @@ impl Said for Thing {
                 ledger.change_memory(user, &memory(user), &change).await.map(drop)
             }
             Self::DeleteMemory => ledger.delete_memory(user, &memory(user)).await.map(drop),
-            Self::Know => named().store().know_person(user, &friend(user), "Bob").await.map(drop),
+            Self::AddPerson => named().store().know_person(user, &friend(user), "Bob").await.map(drop),
             Self::RenamePerson => ledger.store().rename_person(user, &friend(user), "Rob").await.map(drop),
-            Self::Forget => ledger.store().forget_person(user, &friend(user)).await.map(drop),
+            Self::ForgetPerson => ledger.store().forget_person(user, &friend(user)).await.map(drop),
             Self::BeginTurn => ledger.store().begin_turn(user, &new_turn()).await.map(drop),
             Self::RenewTurn => ledger.store().renew_turn(&turn_of(user), &answered()).await.map(drop),
             Self::WriteInTurn => {
@@ -145,7 +145,7 @@ impl Said for Thing {
             }
             Self::ClearChat => ledger.store().clear_chat(user, "main").await.map(drop),
             Self::Index => ledger.store().index_conversations(9).await.map(drop),
-            Self::IndexThings => ledger.store().index_things(9).await.map(drop),
+            Self::IndexItems => ledger.store().index_things(9).await.map(drop),
         }
     }
 }

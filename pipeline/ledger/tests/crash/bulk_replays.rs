@@ -1,4 +1,4 @@
-//! Replays of many dead letters, which outlive the command that started them and the process that works them off.
+//! Bulk replays, which outlive the command and the process that executes them.
 
 use db::Error;
 use job::{FailureCode, JobId, Outcome, Queue};
@@ -8,13 +8,13 @@ use records::UserId;
 use uuid::Uuid;
 
 use crate::{
-    Said,
-    verbs::dead_letter,
+    CrashOperation,
+    job_operations::dead_letter,
     world::{World, action, completion, conversation, results, wanted},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bulk {
+pub(crate) enum BulkReplay {
     Start,
     Take,
     TakeOver,
@@ -28,96 +28,95 @@ pub(crate) enum Bulk {
     Follow,
 }
 
-/// A person with a dead letter, and who works off the operation that holds it.
-pub(crate) struct Scene {
+/// A user with a dead letter, and the turn of the process that executes its operation.
+pub(crate) struct Setup {
     user: UserId,
     turn: Option<ReplayTurn>,
 }
 
-/// Of the scenes before; one operation is looked at.
-const ALONE: &str = "delete from replay_operations where operation_id <> $1";
-/// A process that said nothing for as long as its turn lasts.
-const TURN_IS_OVER: &str =
-    "update replay_operations set lease_until = clock_timestamp() where operation_id = $1";
+/// Deletes the operations of earlier setups.
+const OTHER_OPERATIONS: &str = "delete from replay_operations where operation_id <> $1";
+/// Ends the lease of the operation's turn.
+const END_TURN: &str = "update replay_operations set lease_until = clock_timestamp() where operation_id = $1";
 
-impl Said for Bulk {
-    type Scene = Scene;
+impl CrashOperation for BulkReplay {
+    type Setup = Setup;
 
     /// The step after a refusal is the last one.
-    fn is_harmless_twice(self) -> bool {
+    fn is_idempotent(self) -> bool {
         self != Self::StepRefused
     }
 
-    async fn prepare(self, world: &World, person: &str) -> Scene {
-        let user = world.person(person).await;
+    async fn prepare(self, world: &World, user_id: &str) -> Setup {
+        let user = world.user(user_id).await;
         let ledger = world.ledger();
         dead_letter(world, &ledger, &user).await;
-        let mut scene = Scene { user, turn: None };
-        alone(world, &scene).await;
+        let mut setup = Setup { user, turn: None };
+        delete_other_operations(world, &setup).await;
         if self == Self::Start {
-            return scene;
+            return setup;
         }
-        Self::Start.say(&ledger, &scene).await.unwrap();
+        Self::Start.execute(&ledger, &setup).await.unwrap();
         if matches!(self, Self::Take | Self::Pause | Self::Cancel) {
-            return scene;
+            return setup;
         }
         if self == Self::Resume {
-            Self::Pause.say(&ledger, &scene).await.unwrap();
-            return scene;
+            Self::Pause.execute(&ledger, &setup).await.unwrap();
+            return setup;
         }
-        scene.turn = Operations::new(&ledger).take_replay("first").await.unwrap();
+        setup.turn = Operations::new(&ledger).take_replay("first").await.unwrap();
         match self {
-            Self::TakeOver => world.now_due(&scene).await,
+            Self::TakeOver => world.end_turn(&setup).await,
             Self::StepRefused => {
-                let job = job_of(&scene.user);
+                let job = job_of(&setup.user);
                 ledger
-                    .operate(&job, Operation::Replay { from_scratch: false }, &action(&scene.user), None)
+                    .operate(&job, Operation::Replay { from_scratch: false }, &action(&setup.user), None)
                     .await
                     .unwrap()
                     .unwrap()
                     .unwrap();
             }
             Self::StepRest => {
-                step(&ledger, &scene).await;
+                step(&ledger, &setup).await;
                 complete(world).await;
             }
             Self::Follow => {
-                step(&ledger, &scene).await;
-                Self::Cancel.say(&ledger, &scene).await.unwrap();
+                step(&ledger, &setup).await;
+                Self::Cancel.execute(&ledger, &setup).await.unwrap();
                 complete(world).await;
             }
             Self::StepDone => {
-                step(&ledger, &scene).await;
-                fail(world, &scene.user).await;
-                // The first look notes that the job has come to rest; nothing is left, so it is the last one, too.
+                step(&ledger, &setup).await;
+                fail(world, &setup.user).await;
+                // The first step records that the job is terminal; nothing is left, so it is the last one, too.
             }
             _ => {}
         }
-        scene
+        setup
     }
 
-    async fn say(self, ledger: &Ledger, scene: &Scene) -> Result<(), Error> {
-        let (id, action) = (operation(&scene.user), action(&scene.user));
+    async fn execute(self, ledger: &Ledger, setup: &Setup) -> Result<(), Error> {
+        let (id, action) = (operation(&setup.user), action(&setup.user));
         let operations = Operations::new(ledger);
         let change = |change| operations.change_replay(&id, change, &action);
         match self {
             Self::Start => {
-                let filter = JobFilter { user: Some(scene.user.clone()), ..JobFilter::default() };
+                let filter = JobFilter { user: Some(setup.user.clone()), ..JobFilter::default() };
                 let order = ReplayOrder {
                     filter,
-                    words: format!("user {}", scene.user),
+                    words: format!("user {}", setup.user),
                     from_scratch: false,
                     per_minute: 60_000,
                     in_flight: 10,
                 };
                 let started =
-                    Operations::new(ledger).start_replay(uuid_of(&scene.user), &order, &action).await?;
+                    Operations::new(ledger).start_replay(uuid_of(&setup.user), &order, &action).await?;
                 assert!(matches!(started, Started::Running(view) if view.items == 1));
                 Ok(())
             }
             Self::Take | Self::TakeOver => Operations::new(ledger).take_replay("second").await.map(drop),
             Self::Step | Self::StepRefused | Self::StepRest | Self::StepDone => Operations::new(ledger)
-                .step_replay(scene.turn.as_ref().expect("it was taken"))
+                .step_replay(setup.turn.as_ref().expect("it was taken"))
                 .await
                 .map(drop),
             Self::Pause => change(ReplayChange::Pause).await.map(drop),
@@ -127,22 +126,22 @@ impl Said for Bulk {
         }
     }
 
-    /// Another process takes it over, and works it off: the item was replayed once, and that is recorded once. The turn
-    /// that was lost moves nothing any more.
-    async fn afterwards(self, world: &World, scene: &Scene, position: &str) {
+    /// Another process takes over and executes the rest: the item is replayed and recorded once, and the lost turn
+    /// changes nothing.
+    async fn check_after(self, world: &World, setup: &Setup, position: &str) {
         let ledger = world.ledger();
         if self == Self::Pause {
-            Self::Resume.say(&ledger, scene).await.unwrap();
+            Self::Resume.execute(&ledger, setup).await.unwrap();
         }
         if self == Self::Follow {
-            // The next time.
-            self.say(&ledger, scene).await.unwrap();
+            // The next round.
+            self.execute(&ledger, setup).await.unwrap();
         }
-        world.now_due(scene).await;
+        world.end_turn(setup).await;
         let turn = Operations::new(&ledger).take_replay("remaining").await.unwrap();
         let is_over = matches!(self, Self::StepRest | Self::StepDone | Self::Cancel | Self::Follow);
         assert_eq!(turn.is_none(), is_over, "{position}");
-        if let Some(lost) = &scene.turn {
+        if let Some(lost) = &setup.turn {
             assert_eq!(
                 Operations::new(&ledger).step_replay(lost).await.unwrap(),
                 Stepped::Lost,
@@ -171,8 +170,8 @@ impl Said for Bulk {
                  and a.action = 'replay') \
              from replay_operations o join replay_items i using (operation_id) where operation_id = $1",
         )
-        .bind(operation(&scene.user))
-        .bind(scene.user.as_str())
+        .bind(operation(&setup.user))
+        .bind(setup.user.as_str())
         .fetch_one(&world.pool)
         .await
         .unwrap();
@@ -181,21 +180,21 @@ impl Said for Bulk {
 }
 
 impl World {
-    async fn now_due(&self, scene: &Scene) {
-        sqlx::query(TURN_IS_OVER).bind(operation(&scene.user)).execute(&self.pool).await.unwrap();
+    async fn end_turn(&self, setup: &Setup) {
+        sqlx::query(END_TURN).bind(operation(&setup.user)).execute(&self.pool).await.unwrap();
     }
 }
 
-async fn alone(world: &World, scene: &Scene) {
-    sqlx::query(ALONE).bind(operation(&scene.user)).execute(&world.pool).await.unwrap();
+async fn delete_other_operations(world: &World, setup: &Setup) {
+    sqlx::query(OTHER_OPERATIONS).bind(operation(&setup.user)).execute(&world.pool).await.unwrap();
 }
 
-async fn step(ledger: &Ledger, scene: &Scene) {
-    let turn = scene.turn.as_ref().expect("it was taken");
+async fn step(ledger: &Ledger, setup: &Setup) {
+    let turn = setup.turn.as_ref().expect("it was taken");
     assert_eq!(Operations::new(ledger).step_replay(turn).await.unwrap(), Stepped::Replayed);
 }
 
-/// Completes every job that waits.
+/// Completes every queued job.
 async fn complete(world: &World) {
     let ledger = world.ledger();
     for queue in [Queue::Creation, Queue::Finalization] {

@@ -1,4 +1,4 @@
-//! Users, keys, endpoints, subscriptions; and the records of operators' actions.
+//! Users, keys, endpoints, subscriptions, audio webhooks; and the records of operators' actions.
 
 use chrono::{DateTime, TimeDelta};
 use db::Error;
@@ -11,19 +11,19 @@ use secrecy::SecretString;
 use store::NewKey;
 
 use crate::{
-    Said,
+    CrashOperation,
+    job_operations::{LONG_AGO, complete, dead_letter},
+    keyed_requests::request_key,
     pushes::{remind, subscription},
-    verbs::{LONG_AGO, complete, dead_letter},
-    words::name,
     world::{World, action, conversation},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Owned {
+pub(crate) enum Account {
     CreateUser,
     CreateKey,
     AddKey,
-    ShowKey,
+    UseKey,
     RevokeKey,
     CreateEndpoint,
     ChangeEndpoint,
@@ -50,8 +50,8 @@ pub(crate) enum Owned {
     NoteAudioOutcome,
 }
 
-/// A person, and the id of a delivery or of a subscription of hers.
-pub(crate) struct Scene {
+/// A user, and the id of one of the user's deliveries or subscriptions.
+pub(crate) struct Setup {
     user: UserId,
     of: String,
 }
@@ -62,39 +62,39 @@ const BACKING_OFF: &str = "update webhook_deliveries set next_at = clock_timesta
      where user_id = $1 and status = 'pending'";
 const SWITCHED_OFF: &str =
     "update webhook_endpoints set enabled = false, disabled_reason = 'failing' where user_id = $1";
-/// What no verb leaves behind: a recount is there for the day on which one does.
+/// A state that no operation leaves behind; a recount repairs it.
 const MISCOUNTED: &str = "update finalization_totals set jobs = jobs + 1 where ctid = (select min(ctid) from \
      finalization_totals) and $1 <> ''";
 
-impl Said for Owned {
-    type Scene = Scene;
+impl CrashOperation for Account {
+    type Setup = Setup;
 
     /// Operators' recoveries are recorded each time, and an audio webhook's version is raised each time.
-    fn is_harmless_twice(self) -> bool {
+    fn is_idempotent(self) -> bool {
         let recorded = matches!(self, Self::RedeliverForOperator | Self::Recount);
         !recorded && !matches!(self, Self::SetAudioWebhook | Self::SwitchAudioWebhook)
     }
 
-    fn is_set_in_a_sound_world(self) -> bool {
+    fn keeps_job_rules(self) -> bool {
         self != Self::Recount
     }
 
-    async fn prepare(self, world: &World, person: &str) -> Scene {
+    async fn prepare(self, world: &World, user_id: &str) -> Setup {
         let ledger = world.ledger();
-        let mut scene = Scene { user: UserId::new(person), of: String::new() };
+        let mut setup = Setup { user: UserId::new(user_id), of: String::new() };
         if matches!(self, Self::CreateUser | Self::Report | Self::ForgetProcess) {
             if self == Self::ForgetProcess {
-                Self::Report.say(&ledger, &scene).await.unwrap();
+                Self::Report.execute(&ledger, &setup).await.unwrap();
             }
-            return scene;
+            return setup;
         }
-        scene.user = world.person(person).await;
-        let user = &scene.user;
+        setup.user = world.user(user_id).await;
+        let user = &setup.user;
         match self {
             Self::SwitchAudioWebhook | Self::NoteAudioOutcome => {
-                Self::SetAudioWebhook.say(&ledger, &scene).await.unwrap();
+                Self::SetAudioWebhook.execute(&ledger, &setup).await.unwrap();
             }
-            Self::ShowKey | Self::RevokeKey => Self::CreateKey.say(&ledger, &scene).await.unwrap(),
+            Self::UseKey | Self::RevokeKey => Self::CreateKey.execute(&ledger, &setup).await.unwrap(),
             Self::EnableEndpoint => world.run(SWITCHED_OFF, user).await,
             Self::Redeliver | Self::RedeliverForOperator | Self::Recover | Self::RecoverForOperator => {
                 complete(world, &ledger, user).await;
@@ -104,13 +104,13 @@ impl Said for Owned {
                     .deliveries(user, &hook(user), &outbox::DeliveryPage::first(9))
                     .await
                     .unwrap();
-                let told = all.into_iter().find(|delivery| delivery.event == "conversation.completed");
-                scene.of = told.expect("it was told of").id;
+                let delivery = all.into_iter().find(|delivery| delivery.event == "conversation.completed");
+                setup.of = delivery.expect("it was delivery exists").id;
             }
             Self::TryDelivery | Self::TryEndpoint => {
                 complete(world, &ledger, user).await;
                 world.run(BACKING_OFF, user).await;
-                scene.of = ledger
+                setup.of = ledger
                     .outbox()
                     .deliveries(user, &hook(user), &outbox::DeliveryPage::first(1))
                     .await
@@ -120,13 +120,13 @@ impl Said for Owned {
             }
             Self::Unsubscribe => {
                 remind(&ledger, user).await;
-                scene.of = ledger.outbox().subscriptions(user).await.unwrap().remove(0).id;
+                setup.of = ledger.outbox().subscriptions(user).await.unwrap().remove(0).id;
             }
             Self::PauseQueue | Self::ResumeQueue => {
                 Operations::new(&ledger).resume(Queue::Finalization, &action(user)).await.unwrap();
                 sqlx::query("delete from operator_actions").execute(&world.pool).await.unwrap();
                 if self == Self::ResumeQueue {
-                    Self::PauseQueue.say(&ledger, &scene).await.unwrap();
+                    Self::PauseQueue.execute(&ledger, &setup).await.unwrap();
                 }
             }
             Self::Recount => {
@@ -140,18 +140,18 @@ impl Said for Owned {
             }
             _ => {}
         }
-        scene
+        setup
     }
 
-    async fn say(self, ledger: &Ledger, scene: &Scene) -> Result<(), Error> {
-        let (user, of) = (&scene.user, scene.of.as_str());
-        let (hook, named) = (hook(user), || ledger.under_key(name(user)));
+    async fn execute(self, ledger: &Ledger, setup: &Setup) -> Result<(), Error> {
+        let (user, of) = (&setup.user, setup.of.as_str());
+        let (hook, named) = (hook(user), || ledger.under_key(request_key(user)));
         let secret = SecretString::from("whsec_bmV3");
         match self {
             Self::CreateUser => ledger.store().create_user(user, &Default::default()).await.map(drop),
             Self::CreateKey => named().store().create_key(user, &key(user)).await.map(drop),
             Self::AddKey => named().store().add_key(user, &key(user)).await.map(drop),
-            Self::ShowKey => ledger.store().key_owner(&key(user).sha256).await.map(drop),
+            Self::UseKey => ledger.store().key_owner(&key(user).sha256).await.map(drop),
             Self::RevokeKey => ledger.store().revoke_key(user, &key(user).id).await.map(drop),
             Self::CreateEndpoint => named().outbox().create_endpoint(user, &endpoint(user)).await.map(drop),
             Self::ChangeEndpoint => {
@@ -216,10 +216,10 @@ fn hook(user: &UserId) -> String {
 }
 
 fn key(user: &UserId) -> NewKey {
-    // The test's own digest: it tells callers apart.
+    // A digest that differs for each user.
     let mut sha256 = [0; 32];
-    for (place, byte) in user.as_str().bytes().enumerate() {
-        sha256[place % 32] ^= byte.rotate_left(u32::try_from(place / 32).unwrap());
+    for (index, byte) in user.as_str().bytes().enumerate() {
+        sha256[index % 32] ^= byte.rotate_left(u32::try_from(index / 32).unwrap());
     }
     NewKey {
         id: format!("key-{user}"),

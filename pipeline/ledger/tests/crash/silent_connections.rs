@@ -1,4 +1,4 @@
-//! Connections that die silently: what was open carries nothing any more, without any notice.
+//! Connections that fail silently: open ones carry nothing any more, and neither side is notified.
 
 use std::time::Duration;
 
@@ -10,31 +10,31 @@ use testbed::{TestDatabase, Wall};
 use crate::world::wanted;
 
 #[tokio::test]
-async fn a_connection_that_falls_silent_costs_one_answer_and_not_the_process() {
+async fn silent_connections_fail_one_operation_and_are_replaced() {
     let database = TestDatabase::new().await;
     let (wall, through) = Wall::between(&database.options());
     let ledger = Ledger::new(through, Settings { connections: 4, ..Settings::default() });
     let request = wanted(Queue::Creation, 1);
     let claim = async || ledger.db().in_time(ledger.claim(&request)).await;
-    let look = async || ledger.store().key_owner(&[7; 32]).await;
-    let (claims, seen) = tokio::join!(claim(), look());
+    let lookup = async || ledger.store().key_owner(&[7; 32]).await;
+    let (claims, seen) = tokio::join!(claim(), lookup());
     assert!(claims.unwrap().claims.is_empty() && seen.unwrap().is_none());
 
     wall.silence_what_is_open();
-    let (claims, seen) = tokio::join!(claim(), look());
+    let (claims, seen) = tokio::join!(claim(), lookup());
     for error in [claims.map(drop), seen.map(drop)].into_iter().filter_map(Result::err) {
         assert!(matches!(error, Error::Unavailable { .. }), "{error}");
     }
-    // Whatever is handed a silent session again is an error, after 15 seconds.
+    // An operation that gets another silent connection fails, after 15 seconds.
     assert!(claim().await.unwrap().claims.is_empty());
-    assert!(look().await.unwrap().is_none());
+    assert!(lookup().await.unwrap().is_none());
     let again = (0..8).map(|_| ledger.db().in_time(ledger.db().now()));
     let again = futures::future::join_all(again).await;
     assert!(again.iter().all(Result::is_ok), "every session is new: {again:?}");
 }
 
 #[tokio::test]
-async fn wake_ups_of_others_are_heard_again_after_their_connection_fell_silent() {
+async fn wakeups_are_received_again_after_a_silent_connection() {
     let database = TestDatabase::new().await;
     let (wall, through) = Wall::between(&database.options());
     let [ours, other] =
@@ -43,7 +43,7 @@ async fn wake_ups_of_others_are_heard_again_after_their_connection_fell_silent()
         let ledger = ledger.clone();
         tokio::spawn(async move { ledger.db().carry_wakes().await })
     });
-    let heard = async || {
+    let received = async || {
         let waker = ours.db().waker();
         let queued = async {
             loop {
@@ -58,8 +58,8 @@ async fn wake_ups_of_others_are_heard_again_after_their_connection_fell_silent()
         };
         tokio::time::timeout(Duration::from_secs(25), queued).await
     };
-    heard().await.expect("it was listened for");
-    // What was on its way is heard before the wall is up.
+    received().await.expect("the wake-up arrives");
+    // Consumes the wake-ups that are already on their way.
     while tokio::time::timeout(Duration::from_millis(200), ours.db().waker().jobs_waiting(Queue::Creation))
         .await
         .is_ok()
@@ -67,6 +67,6 @@ async fn wake_ups_of_others_are_heard_again_after_their_connection_fell_silent()
 
     wall.silence_what_is_open();
 
-    heard().await.expect("a connection that says nothing is asked whether it lives");
+    received().await.expect("a silent connection is detected and replaced");
     carrying.iter().for_each(tokio::task::JoinHandle::abort);
 }

@@ -1,4 +1,4 @@
-//! Every verb that changes something, and the scene in which it is said.
+//! Operations that change jobs or deliveries, and the state in which each is executed.
 
 use chrono::Duration;
 use db::Error;
@@ -10,12 +10,12 @@ use records::UserId;
 use store::UserChange;
 
 use crate::{
-    Said,
-    world::{World, completion, conversation, results, talk, wanted},
+    CrashOperation,
+    world::{World, completion, conversation, new_conversation, results, wanted},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verb {
+pub(crate) enum JobOperation {
     Create,
     CreateParked,
     CreateWithKeys,
@@ -34,7 +34,7 @@ pub(crate) enum Verb {
     ClaimWithKeys,
     Renew,
     Checkpoint,
-    CheckpointAnew,
+    ReplaceCheckpoint,
     Spend,
     Release,
     ReleaseLater,
@@ -57,38 +57,38 @@ pub(crate) enum Verb {
     Prune,
     Delete,
     DeleteCompleted,
-    Mark,
+    RequireByok,
     ClaimDelivery,
     KeepBody,
     FinishDelivery,
     FailDelivery,
-    LoseEndpoint,
+    EndpointGone,
 }
 
-/// Whom a verb is about, and what its caller holds.
-pub(crate) struct Scene {
+/// The user of an operation, and what its caller holds.
+pub(crate) struct Setup {
     user: UserId,
     claimed: Option<Claimed>,
     delivery: Option<ClaimedDelivery>,
 }
 
-/// The database refuses to store a lease of this job, as it would a value that breaks a constraint.
+/// Makes the database refuse a lease of this job, as for a value that violates a constraint.
 const REFUSE: &str = "create or replace function refuse() returns trigger language plpgsql as \
          $$begin raise exception 'no' using errcode = '23514'; end$$; \
      create or replace trigger refuse before update on finalization_jobs for each row \
          when (new.user_id like 'ClaimRefused%' and new.status = 'leased') execute function refuse()";
-/// What stood in the way of a claim was mended.
-const MENDED: &str = "drop trigger if exists refuse on finalization_jobs; \
+/// Removes what made the claim fail.
+const REPAIRED: &str = "drop trigger if exists refuse on finalization_jobs; \
      update finalization_jobs set origin = 'create' where user_id like 'ClaimUnreadable%'";
-/// An origin that this program does not know.
+/// Stores an origin that this version does not know.
 const UNREADABLE: &str = "alter table finalization_jobs drop constraint if exists origin_known; \
-     update finalization_jobs set origin = 'unheard of' \
+     update finalization_jobs set origin = 'unknown' \
      where user_id like 'ClaimUnreadable%' and status = 'queued'";
-/// Fourteen days have passed since the job was parked.
+/// Moves the times of a parked job 15 days back.
 const FORTNIGHT: &str = "update finalization_jobs set version = version + 1, \
      first_blocked_at = first_blocked_at - interval '15 days', \
      reconcile_after_at = reconcile_after_at - interval '15 days' where user_id = $1";
-/// A run that has crashed as often as it may, but once.
+/// One crash below the limit.
 const NEARLY_POISON: &str =
     "update finalization_jobs set version = version + 1, crashes = 4 where user_id = $1";
 const FIVE_MINUTES_LATER: &str = "update finalization_jobs set version = version + 1, \
@@ -96,35 +96,35 @@ const FIVE_MINUTES_LATER: &str = "update finalization_jobs set version = version
      where user_id = $1";
 const YESTERDAY: &str =
     "update conversations set last_append_at = last_append_at - interval '25 hours' where user_id = $1";
-/// The job was handed to a task queue ten minutes ago.
+/// The job was handed over to a task queue ten minutes ago.
 const HANDED: &str = "update finalization_jobs set version = version + 1, queue = 'finalization', \
      handed_dispatch = dispatch, handed_at = clock_timestamp() - interval '10 minutes', \
      ready_at = ready_at - interval '10 minutes', reconcile_after_at = reconcile_after_at - interval '10 minutes' \
      where user_id = $1";
-/// What no verb leaves behind: the sweep is there for the day on which one does.
+/// A state that no operation leaves behind; the sweep repairs it.
 const STRANDED: &str =
     "update conversations set updated_at = updated_at - interval '1 hour' where user_id = $1";
 pub(crate) const LONG_AGO: &str =
     "update finalization_jobs set finished_at = finished_at - interval '60 days' where user_id = $1";
 
-impl Said for Verb {
-    type Scene = Scene;
+impl CrashOperation for JobOperation {
+    type Setup = Setup;
 
-    /// Brings the person's one conversation to where this verb finds it.
-    async fn prepare(self, world: &World, person: &str) -> Scene {
-        let user = world.person(person).await;
+    /// Brings the user's one conversation to the state in which this operation is executed.
+    async fn prepare(self, world: &World, user_id: &str) -> Setup {
+        let user = world.user(user_id).await;
         let ledger = world.ledger();
-        let mut scene = Scene { user, claimed: None, delivery: None };
-        let user = &scene.user;
+        let mut setup = Setup { user, claimed: None, delivery: None };
+        let user = &setup.user;
         match self {
             Self::Create | Self::Defer => {}
-            Self::CreateParked | Self::CreateWithKeys => mark(&ledger, user).await,
+            Self::CreateParked | Self::CreateWithKeys => require_byok(&ledger, user).await,
             Self::Finalize | Self::FinalizeWithKeys => world.deferred(user).await,
             Self::AdmitAbandoned => {
                 world.deferred(user).await;
                 world.run(YESTERDAY, user).await;
             }
-            Self::Claim | Self::ClaimTask | Self::Delete | Self::Mark => {
+            Self::Claim | Self::ClaimTask | Self::Delete | Self::RequireByok => {
                 world.admitted(user).await;
             }
             Self::ReconcileTask => {
@@ -133,7 +133,7 @@ impl Said for Verb {
             }
             Self::ClaimInTurn => {
                 world.admitted(user).await;
-                let other = world.person(&format!("{user}-other")).await;
+                let other = world.user(&format!("{user}-other")).await;
                 world.admitted(&other).await;
             }
             Self::ClaimRefused => {
@@ -145,11 +145,11 @@ impl Said for Verb {
                 world.run_all(UNREADABLE).await;
             }
             Self::ClaimWithKeys => {
-                mark(&ledger, user).await;
+                require_byok(&ledger, user).await;
                 world.admitted(user).await;
             }
             Self::ReconcileParked => {
-                mark(&ledger, user).await;
+                require_byok(&ledger, user).await;
                 world.admitted(user).await;
                 world.run(FORTNIGHT, user).await;
             }
@@ -165,55 +165,57 @@ impl Said for Verb {
                     world.run(LONG_AGO, user).await;
                 }
             }
-            Self::KeepBody | Self::FinishDelivery | Self::FailDelivery | Self::LoseEndpoint => {
+            Self::KeepBody | Self::FinishDelivery | Self::FailDelivery | Self::EndpointGone => {
                 complete(world, &ledger, user).await;
                 let mut due =
                     ledger.outbox().claim_deliveries(50, &deliveries(), None).await.unwrap().claimed;
-                let mine = due.iter().position(|delivery| delivery.user_id == *user).expect("one is due");
-                scene.delivery = Some(due.swap_remove(mine));
+                let own = due.iter().position(|delivery| delivery.user_id == *user).expect("one is due");
+                setup.delivery = Some(due.swap_remove(own));
             }
             Self::RunNow => {
                 let claimed = world.claimed(user).await;
                 fail(&ledger, &claimed, FailureCode::ModelTimeout).await.unwrap();
             }
             Self::ClaimTaskOfDead | Self::ReconcilePoison => {
-                scene.claimed = Some(world.claimed(user).await);
+                setup.claimed = Some(world.claimed(user).await);
                 world.run(NEARLY_POISON, user).await;
             }
-            _ => scene.claimed = Some(world.claimed(user).await),
+            _ => setup.claimed = Some(world.claimed(user).await),
         }
-        scene
+        setup
     }
 
-    async fn wait(self, world: &World, scene: &Scene) {
+    async fn wait(self, world: &World, setup: &Setup) {
         if matches!(self, Self::ClaimRefused | Self::ClaimUnreadable) {
-            world.run_all(MENDED).await;
+            world.run_all(REPAIRED).await;
         }
         if matches!(self, Self::ClaimRefused | Self::ClaimUnreadable | Self::DeferJob) {
-            world.run(FIVE_MINUTES_LATER, &scene.user).await;
+            world.run(FIVE_MINUTES_LATER, &setup.user).await;
         }
     }
 
-    async fn say(self, ledger: &Ledger, scene: &Scene) -> Result<(), Error> {
-        let user = &scene.user;
+    async fn execute(self, ledger: &Ledger, setup: &Setup) -> Result<(), Error> {
+        let user = &setup.user;
         let id = conversation(user);
         let job = job::JobId::derive(user.as_str(), id.as_str(), 1);
         let worker = WorkerId("v".to_owned());
-        let claimed = || scene.claimed.clone().expect("a run has begun");
-        let action = OperatorAction { operator: "olga".to_owned(), reason: "mended".to_owned() };
+        let claimed = || setup.claimed.clone().expect("a run has begun");
+        let action = OperatorAction { operator: "olga".to_owned(), reason: "fixed".to_owned() };
         let finish = |outcome| async move {
-            let delivery = scene.delivery.as_ref().expect("one was claimed");
+            let delivery = setup.delivery.as_ref().expect("one was claimed");
             ledger.outbox().finish_delivery(delivery, outcome, &deliveries()).await.map(drop)
         };
         match self {
-            Self::Create | Self::CreateParked => ledger.create_conversation(user, talk(user)).await.map(drop),
+            Self::Create | Self::CreateParked => {
+                ledger.create_conversation(user, new_conversation(user)).await.map(drop)
+            }
             Self::Defer => {
-                let new = ledger::NewConversation { deferred: true, ..talk(user) };
+                let new = ledger::NewConversation { deferred: true, ..new_conversation(user) };
                 ledger.create_conversation(user, new).await.map(drop)
             }
             Self::CreateWithKeys => {
                 let keys = WithKeys { claimant: Some(&worker) };
-                ledger.create_conversation_with_keys(user, talk(user), keys).await.map(drop)
+                ledger.create_conversation_with_keys(user, new_conversation(user), keys).await.map(drop)
             }
             Self::Finalize | Self::FinalizeAgain => ledger.finalize(user, &id, None).await.map(drop),
             Self::FinalizeWithKeys => {
@@ -226,7 +228,7 @@ impl Said for Verb {
                 ledger.claim(&wanted(Queue::Creation, 10)).await.map(drop)
             }
             Self::ClaimInTurn => {
-                // The user's share is full, and the one free slot is another user's.
+                // The user's share is used up, and the one free slot goes to another user.
                 let running = [(user.clone(), 1)].into();
                 let request = ClaimRequest { share: 1, running, ..wanted(Queue::Creation, 1) };
                 ledger.claim(&request).await.map(drop)
@@ -236,10 +238,10 @@ impl Said for Verb {
             }
             Self::ClaimWithKeys => ledger.claim_with_keys(&job, &worker).await.map(drop),
             Self::Renew => ledger.renew(&[claimed().lease_token()]).await.map(drop),
-            Self::Checkpoint | Self::CheckpointAnew => {
+            Self::Checkpoint | Self::ReplaceCheckpoint => {
                 let key = CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };
                 let (token, output) = (claimed().lease_token(), serde_json::json!({"n": 1}));
-                let replaces = self == Self::CheckpointAnew;
+                let replaces = self == Self::ReplaceCheckpoint;
                 ledger.record(&token, &key, &output, replaces, &[]).await.map(drop)
             }
             Self::Spend => {
@@ -256,7 +258,7 @@ impl Said for Verb {
             Self::Park => ledger.settle(&claimed().lease_token(), Transition::Park, None).await.map(drop),
             Self::Complete | Self::CompleteDiscarded => {
                 let outcome = if self == Self::Complete { Outcome::Kept } else { Outcome::Discarded };
-                ledger.complete(&ending(&claimed(), outcome)).await.map(drop)
+                ledger.complete(&completion_of(&claimed(), outcome)).await.map(drop)
             }
             Self::ReconcileTask => ledger.reconcile_task(&job, job::Dispatch(1), false).await.map(drop),
             Self::ReconcileLease | Self::ReconcileParked | Self::ReconcilePoison => {
@@ -277,13 +279,13 @@ impl Said for Verb {
                 Operations::new(ledger).prune(std::time::Duration::from_secs(30 * 86_400), 10).await.1
             }
             Self::Delete | Self::DeleteCompleted => ledger.delete_conversation(user, &id).await.map(drop),
-            Self::Mark => {
+            Self::RequireByok => {
                 let change = UserChange { requires_byok: Some(true), ..UserChange::default() };
                 ledger.change_user(user, &change).await.map(drop)
             }
             Self::ClaimDelivery => ledger.outbox().claim_deliveries(1, &deliveries(), None).await.map(drop),
             Self::KeepBody => {
-                let delivery = scene.delivery.as_ref().expect("one was claimed");
+                let delivery = setup.delivery.as_ref().expect("one was claimed");
                 ledger.outbox().keep_body(delivery, b"{}").await.map(drop)
             }
             Self::FinishDelivery => finish(DeliveryOutcome::Delivered { status: 204 }).await,
@@ -293,12 +295,12 @@ impl Said for Verb {
                 finish(DeliveryOutcome::Retry { status: Some(503), error, retry_after, jitter_permille: 0 })
                     .await
             }
-            Self::LoseEndpoint => finish(DeliveryOutcome::Gone).await,
+            Self::EndpointGone => finish(DeliveryOutcome::Gone).await,
         }
     }
 }
 
-/// Tries that are under way are due again a moment later.
+/// Expired tries are due again at once.
 pub(crate) fn deliveries() -> DeliveryPolicy {
     DeliveryPolicy {
         sending: std::time::Duration::from_millis(1),
@@ -312,7 +314,7 @@ async fn fail(ledger: &Ledger, claimed: &Claimed, code: FailureCode) -> Result<(
     ledger.settle(&claimed.lease_token(), transition, None).await.map(drop)
 }
 
-fn ending(claimed: &Claimed, outcome: Outcome) -> std::sync::Arc<ledger::Completion> {
+fn completion_of(claimed: &Claimed, outcome: Outcome) -> std::sync::Arc<ledger::Completion> {
     let results = match outcome {
         Outcome::Kept => results(),
         _ => ledger::Results::default(),
@@ -322,7 +324,7 @@ fn ending(claimed: &Claimed, outcome: Outcome) -> std::sync::Arc<ledger::Complet
 
 pub(crate) async fn complete(world: &World, ledger: &Ledger, user: &UserId) {
     let claimed = world.claimed(user).await;
-    ledger.complete(&ending(&claimed, Outcome::Kept)).await.unwrap();
+    ledger.complete(&completion_of(&claimed, Outcome::Kept)).await.unwrap();
 }
 
 pub(crate) async fn dead_letter(world: &World, ledger: &Ledger, user: &UserId) {
@@ -330,7 +332,7 @@ pub(crate) async fn dead_letter(world: &World, ledger: &Ledger, user: &UserId) {
     fail(ledger, &claimed, FailureCode::NoContent).await.unwrap();
 }
 
-async fn mark(ledger: &Ledger, user: &UserId) {
+async fn require_byok(ledger: &Ledger, user: &UserId) {
     let change = UserChange { requires_byok: Some(true), ..UserChange::default() };
     ledger.change_user(user, &change).await.unwrap();
 }
