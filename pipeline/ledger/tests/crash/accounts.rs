@@ -105,7 +105,7 @@ impl CrashOperation for Account {
                     .await
                     .unwrap();
                 let delivery = all.into_iter().find(|delivery| delivery.event == "conversation.completed");
-                setup.of = delivery.expect("it was delivery exists").id;
+                setup.of = delivery.expect("the delivery exists").id;
             }
             Self::TryDelivery | Self::TryEndpoint => {
                 complete(world, &ledger, user).await;

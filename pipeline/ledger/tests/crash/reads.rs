@@ -114,10 +114,10 @@ async fn read_operations_write_nothing() {
     let options = world.database.options().options([("default_transaction_read_only", "on")]);
     let ledger = Ledger::new(options, Settings { connections: 3, ..Settings::default() });
     let refused = ledger.store().create_user(&UserId::new("new"), &Default::default()).await;
-    assert!(refused.is_err(), "a session that may not write");
+    assert!(refused.is_err(), "the session is read-only");
     let failed = execute_all(&ledger, &subject).await;
     assert!(failed.is_empty(), "{failed:?}");
     let claim =
         ledger.claim_delivery(&subject.claimed.job.id, Generation(1), &job::WorkerId("w".to_owned())).await;
-    assert!(claim.is_err(), "and it still may not");
+    assert!(claim.is_err(), "the session is still read-only");
 }

@@ -56,7 +56,7 @@ const ALWAYS: [(&str, &str); 8] = [
              (select from finalization_jobs n where n.user_id = j.user_id and n.revision > j.revision and n.outcome = 'kept'))",
     ),
     (
-        "what was not kept has nothing",
+        "a revision that was not kept has no items",
         "select j.job_id from finalization_jobs j where coalesce(j.outcome, '') <> 'kept' and j.origin <> 'reprocess' and j.revision = (select \
              max(revision) from finalization_jobs n where n.user_id = j.user_id) and exists (select from action_items a \
              where a.user_id = j.user_id)",
@@ -66,15 +66,15 @@ const ALWAYS: [(&str, &str); 8] = [
 /// Rules that hold once everything is recovered.
 const AFTER_RECOVERY: [(&str, &str); 3] = [
     (
-        "nothing is left to be done but what waits for keys",
+        "no job is left except those that wait for keys",
         "select format('%s is %s', job_id, status) from finalization_jobs where status in ('queued', 'leased')",
     ),
     (
-        "what is parked requires keys",
+        "a parked job requires keys",
         "select job_id from finalization_jobs where status = 'blocked_byok' and not requires_keys",
     ),
     (
-        "no delivery is under way for ever",
+        "no delivery is in progress forever",
         "select delivery_id from webhook_deliveries where status = 'sending' and sending_until > clock_timestamp() + \
              interval '1 minute'",
     ),

@@ -129,14 +129,14 @@ async fn leave_replay_needs_the_current_turn_of_a_running_operation() {
     };
     let stale = ReplayTurn { epoch: one.epoch - 1, ..one.clone() };
     world.operations().leave_replay(&stale).await.unwrap();
-    assert_eq!(leased().await, 2, "an older turn leaves nothing");
+    assert_eq!(leased().await, 2, "an older turn is refused");
     world.operations().leave_replay(&one).await.unwrap();
-    assert_eq!(leased().await, 1, "and of the other nothing is left");
+    assert_eq!(leased().await, 1, "and the other stays leased");
     assert_eq!(world.operations().take_replay("r").await.unwrap().unwrap().operation_id, one.operation_id);
     world.operations().change_replay(&other.operation_id, ReplayChange::Pause, &olga()).await.unwrap();
     let paused = other_operations(&world, &one).await;
     world.operations().leave_replay(&other).await.unwrap();
-    assert_eq!(other_operations(&world, &one).await, paused, "a paused one has no turn to leave");
+    assert_eq!(other_operations(&world, &one).await, paused, "a paused operation has no turn");
 }
 
 #[tokio::test]
@@ -223,7 +223,7 @@ async fn follow_replays_tracks_a_parked_job_after_its_user_brings_keys() {
     }
     world.ledger.complete(&completion(&claimed, Outcome::Kept, Results::default())).await.unwrap();
     world.operations().follow_replays(false).await.unwrap();
-    assert_eq!(view().await, parked, "it is not looked at every time");
+    assert_eq!(view().await, parked, "parked jobs are not checked every time");
     world.operations().follow_replays(true).await.unwrap();
     let completed = view().await;
     assert_eq!((completed.parked, completed.completed, completed.died_again), (1, 1, 0));

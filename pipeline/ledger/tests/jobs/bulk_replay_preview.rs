@@ -47,7 +47,7 @@ async fn preview_counts_superseded_deleted_and_parked_per_dead_letter() {
         three.world.ledger.reprocess(&three.world.ann, &records::ConversationId::new("d"), None).await;
     assert!(admitted.unwrap().unwrap().fresh);
     let left = preview(&three).await;
-    assert_eq!((left.jobs, left.superseded), (2, 0), "what is superseded waits for no replay");
+    assert_eq!((left.jobs, left.superseded), (2, 0), "a superseded dead letter is settled");
     three.world.run(UNSETTLED).await;
     let superseded = preview(&three).await;
     assert_eq!((superseded.jobs, superseded.superseded, superseded.conversation_gone), (3, 1, 1));

@@ -175,7 +175,7 @@ async fn claim_takes_a_job_within_its_users_share_once() {
     let world = World::new().await;
     users(&world, &[("bob", 1), ("heavy", 9)]).await;
     let claims = world.ledger.claim(&fair(4, &[])).await.unwrap();
-    assert_eq!(users_of(&claims), ["bob", "heavy", "heavy", "heavy"], "bob's turn found no other job of his");
+    assert_eq!(users_of(&claims), ["bob", "heavy", "heavy", "heavy"], "bob has no other job for his turn");
 }
 
 #[tokio::test]

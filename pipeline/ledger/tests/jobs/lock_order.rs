@@ -222,7 +222,7 @@ async fn completion_batch_locks_its_own_conversations_only() {
     let probe =
         "select from conversations where user_id = 'al' or conversation_id = 'a' for no key update nowait";
     let (free, (kept, discarded)) = is_free_while(&world, held, operation, probe).await;
-    assert!(free, "its own two are held");
+    assert!(free, "only its own two are locked");
     assert_eq!((kept.is_ok(), discarded.is_ok()), (true, true));
 }
 

@@ -63,5 +63,5 @@ async fn model_servers_counts_jobs_whose_last_run_ended_by_one() {
     }
     assert_eq!(waiting().await, 2, "the one that failed and the one that was given back");
     world.run("update finalization_jobs set ready_at = now() where conversation_id = 'failed'").await;
-    assert_eq!(waiting().await, 1, "what is ready waits for a slot");
+    assert_eq!(waiting().await, 1, "a ready job waits for a slot");
 }

@@ -63,7 +63,7 @@ async fn job_page_shows_the_engine_of_results_until_a_later_job_replaces_them() 
     assert_eq!(engines().await, ["one", "", ""]);
     let under_way = page(world, &under_way).await;
     assert_eq!((under_way.engine, under_way.history.len()), (None, 0), "it made nothing yet");
-    assert_eq!(page(world, &jobs[0]).await.history.len(), 2, "of its own edges");
+    assert_eq!(page(world, &jobs[0]).await.history.len(), 2, "its own transitions");
 }
 
 #[tokio::test]
@@ -132,7 +132,7 @@ async fn job_page_counts_live_processes_without_the_silent_lease_holder() {
     world.ledger.claim_delivery(&job, generation, &worker("host:1/creation")).await.unwrap();
     assert_eq!(counted().await, (2, 3));
     world.run("update service_processes set seen_at = now() - interval '15 seconds'").await;
-    assert_eq!(counted().await, (1, 2), "who holds the lease was silent for too long to take it again");
+    assert_eq!(counted().await, (1, 2), "the lease holder was silent for too long to count");
     let around = around(&world, &job).await;
     assert!(around.holder_seen_at.is_some() && !around.holder_stopping);
 }
@@ -255,9 +255,9 @@ async fn jobs_page_applies_every_filter() {
         "in a list of all, ages count from the first"
     );
     let unsettled = JobFilter { unsettled: true, ..new("queued") };
-    assert_eq!(listed(unsettled).await.len(), 2, "what has not ended is not settled");
+    assert_eq!(listed(unsettled).await.len(), 2, "a live job is not settled");
     let five = world.operations().jobs_page(&JobFilter { limit: 5, ..all() }).await.unwrap();
-    assert_eq!((five.jobs.len(), five.next), (5, None), "there is nothing behind the fifth of five");
+    assert_eq!((five.jobs.len(), five.next), (5, None), "the fifth of five is the last");
     let ready = world.admitted("ready").await;
     let now = world.ledger.db().now().await.unwrap();
     let waiting = listed(JobFilter { waits_at: Some(now), ..status("queued") }).await;
@@ -327,7 +327,7 @@ async fn examine_counts_overdue_jobs_and_unwatched_leases() {
     assert_eq!(
         world.operations().examine().await.unwrap().missing_migrations.len(),
         1,
-        "it was begun and not ended"
+        "it was started and did not finish"
     );
     assert!(!world.ledger.db().is_migrated().await.unwrap());
 }

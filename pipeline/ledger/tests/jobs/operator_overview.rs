@@ -118,7 +118,7 @@ async fn jobs_are_filtered_by_code_user_age_and_generation() {
     assert_eq!(counted(&JobFilter::default()).await, [of("invalid_job", 0), of("no_content", 0)]);
     world.operate(&dead, Operation::Discard).await.unwrap();
     let last = world.operations().job_page(&dead).await.unwrap().unwrap().history.pop().unwrap();
-    assert_eq!((last.verb, last.code), (Verb::Discard, None), "it died of nothing anew");
+    assert_eq!((last.verb, last.code), (Verb::Discard, None), "a discard records no failure code");
     assert_eq!(counted(&by_code).await, [of("invalid_job", 1)]);
     assert_eq!(counted(&JobFilter { unsettled: true, ..JobFilter::default() }).await, [of("no_content", 0)]);
     assert_eq!(found(JobFilter { unsettled: true, ..by_code }).await, []);
@@ -158,7 +158,7 @@ async fn why_shows_missing_workers_and_taken_slots() {
     assert_eq!(why(&second).await, Why::SlotsTaken { slots: 1, ahead: 0 });
     assert_eq!(why(&first).await.guard(), "running");
     world.run("update service_processes set seen_at = now() - interval '1 minute'").await;
-    assert_eq!(why(&second).await, Why::NoWorkers, "who is not found has no slots");
+    assert_eq!(why(&second).await, Why::NoWorkers, "a process that is not seen has no slots");
 }
 
 #[tokio::test]

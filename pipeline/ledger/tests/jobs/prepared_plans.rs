@@ -141,7 +141,7 @@ async fn migrate_by_a_role_without_create_rights_succeeds_when_up_to_date() {
     assert_eq!(reader.db().migrate().await.unwrap(), Migrated::Applied(Vec::new()));
 
     world.run("update _sqlx_migrations set checksum = '' where version = (select min(version) from _sqlx_migrations)").await;
-    assert!(reader.db().migrate().await.is_err(), "what was applied with other contents is another schema");
+    assert!(reader.db().migrate().await.is_err(), "a migration with another checksum is an error");
     reader.db().close().await;
     world.database.run(&format!("drop owned by {role}; drop role {role}")).await;
 }

@@ -73,7 +73,7 @@ async fn renew_never_mixes_the_epochs_of_two_leases() {
         };
         assert_eq!(kept().await, expected);
         let mut holder = world.database.hold_locks("select from finalization_jobs for update").await;
-        assert_eq!(kept().await, expected, "of rows that are locked");
+        assert_eq!(kept().await, expected, "with locked rows");
         sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     }
     assert_eq!(world.job(&elsewhere.job.id).await, proven(elsewhere.job), "only its own claim renews it");
@@ -128,7 +128,7 @@ async fn prove_alive_waits_for_a_locked_row_and_undoes_the_crash() {
     let late = world.claimed("c").await;
     let id = &late.job.id;
     world.ledger.prove_alive(&late.lease_token()).await.unwrap();
-    assert_eq!(world.view(id).await.version, 2, "of a lease that is held, nothing is taken back");
+    assert_eq!(world.view(id).await.version, 2, "a valid lease has no crash to undo");
     world.age(id, Duration::seconds(31)).await;
     let new = world.claim(id).await;
     let mut holder = world.database.hold_locks("select from finalization_jobs for update").await;

@@ -64,7 +64,7 @@ async fn reprocess_keeps_results_until_the_new_revision_completes() {
     let mut meanwhile = world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap();
     assert_eq!(meanwhile.conversation.finalization_revision, 2);
     meanwhile.conversation.finalization_revision = 1;
-    assert_eq!(meanwhile, before, "nothing of it moves, not even its time of change");
+    assert_eq!(meanwhile, before, "nothing changes, not even updated_at");
 
     complete(&world, &claimed, &results("Second", &["Call Tim"], &[])).await;
     let after = world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap();
@@ -121,7 +121,7 @@ async fn reprocess_does_not_extract_deleted_items_again() {
     assert_eq!(world.count("select count(*) from memories").await, 1);
 
     assert!(ledger.delete_conversation(ann, &c()).await.unwrap());
-    assert_eq!(world.count("select count(*) from deleted_extractions").await, 0, "their words go with it");
+    assert_eq!(world.count("select count(*) from deleted_extractions").await, 0, "deleted with the conversation");
 }
 
 #[tokio::test]
@@ -135,7 +135,7 @@ async fn reprocess_settles_the_dead_letter_of_its_conversation() {
     world.fail(&first, FailureCode::InvalidJob).await;
     assert_eq!(waiting().await, [(1, 0)]);
     let second = reprocess(&world).await;
-    assert_eq!(waiting().await, [(0, 1)], "the newer job runs, and the old one is history");
+    assert_eq!(waiting().await, [(0, 1)], "the newer job runs, and the old one is settled");
     world.fail(&second, FailureCode::InvalidJob).await;
     assert_eq!(waiting().await, [(1, 1)], "the newer one waits in its turn");
 
@@ -243,7 +243,7 @@ async fn failed_reprocess_changes_nothing_and_sends_nothing() {
     world.operate(&claimed.job.id, REPLAY).await.unwrap();
     let replayed =
         world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
-    assert_eq!(replayed.status, Status::Completed, "a replay takes it nowhere either");
+    assert_eq!(replayed.status, Status::Completed, "a replay does not change the status either");
     let claimed = world.claim(&claimed.job.id).await;
     complete(&world, &claimed, &results("Third", &[], &[])).await;
     let done = world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;

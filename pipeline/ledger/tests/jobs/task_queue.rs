@@ -37,7 +37,7 @@ async fn hand_over_is_repeated_until_the_task_queue_has_it() {
     let first = &hand_overs[0];
     assert_eq!((&first.job_id, first.generation, first.dispatch), (&job, Generation(1), Dispatch(1)));
     assert_eq!((first.tries, first.delay), (1, chrono::Duration::zero()));
-    assert!(world.claim_hand_overs().await.is_empty(), "another process is at it");
+    assert!(world.claim_hand_overs().await.is_empty(), "another process has claimed it");
 
     // That process died.
     world.run(LATER).await;
@@ -149,7 +149,7 @@ async fn reconcile_task_dispatches_a_lost_task_again() {
     jobs.sort();
     let mut expected = vec![&waits, &lost];
     expected.sort();
-    assert_eq!(jobs, expected, "what was never handed over cannot be lost there");
+    assert_eq!(jobs, expected, "a job that was never handed over cannot be lost");
     let dispatch = due[0].dispatch;
     world.ledger.reconcile_task(&waits, dispatch, true).await.unwrap();
     let answer = world.ledger.reconcile_task(&lost, dispatch, false).await.unwrap();

@@ -108,7 +108,7 @@ async fn recount_corrects_totals_and_is_audited_once() {
         .await;
     assert!(world.operations().recount(&olga()).await.unwrap());
     assert_eq!(broken(&world).await, Vec::<&str>::new());
-    assert!(!world.operations().recount(&olga()).await.unwrap(), "nothing is left to set right");
+    assert!(!world.operations().recount(&olga()).await.unwrap(), "nothing is left to correct");
     assert_eq!(world.count("select count(*) from operator_actions where action = 'recount'").await, 1);
 }
 

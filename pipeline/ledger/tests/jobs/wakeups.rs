@@ -62,11 +62,11 @@ async fn admission_wakes_the_workers_of_its_queue() {
     world.ledger.complete(&completed).await.unwrap();
     let deferred = world.deferred("b").await;
     assert_eq!(woken(), (false, false), "there is nothing to run");
-    for (is_fresh, admission) in [(true, "a finalize"), (false, "admission once more")] {
+    for (is_fresh, admission) in [(true, "a finalize"), (false, "repeated")] {
         world.ledger.finalize(&world.ann, &deferred, None).await.unwrap().unwrap();
         assert_eq!(woken(), (false, is_fresh), "{admission}");
     }
-    for (is_fresh, admission) in [(true, "processed again"), (false, "admission once more")] {
+    for (is_fresh, admission) in [(true, "processed again"), (false, "repeated")] {
         world.ledger.reprocess(&world.ann, &run.conversation_id, None).await.unwrap().unwrap();
         assert_eq!(woken(), (is_fresh, false), "{admission}");
     }

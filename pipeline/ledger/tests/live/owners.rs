@@ -157,7 +157,7 @@ async fn open_live_with_a_used_wanted_id_resumes_the_devices_conversation() {
     }
     world.run("update conversations set status = 'completed' where conversation_id like 'mine-%'").await;
     let resumed = wanted("mine-2", "c5", Some("a")).await;
-    assert_eq!((resumed.id.as_str(), resumed.resumed), ("c2", true), "what came after it on the device");
+    assert_eq!((resumed.id.as_str(), resumed.resumed), ("c2", true), "the device's conversation after it");
     assert_eq!(wanted("mine-1", "c6", None).await.id.as_str(), "c6", "without a device its own is not known");
 }
 
@@ -251,7 +251,7 @@ async fn concurrent_appends_of_one_segment_id_store_it_once() {
     let old = world.opened_with_segment("c1", Some("ios_1")).await;
     world.run("update conversations set last_activity_at = now() - interval '1 hour'").await;
     let new = world.open("c2", Some("ios_1")).await;
-    assert_eq!(new.id.as_str(), "c2", "the old one's socket may still write");
+    assert_eq!(new.id.as_str(), "c2", "the old socket may still write");
     let line = segment("0199c2f7-1d1c-7c1e-9d39-1d7a4a4f0001", "Call Tom.", 9.0);
     // The row that an append writes last is locked, so that none commits.
     let mut held = world.pool.begin().await.unwrap();

@@ -95,10 +95,10 @@ async fn changes_are_refused_after_the_turn_was_lost() {
     let left = "select count(*) from chat_turns where running_until > clock_timestamp()";
     assert_eq!(world.count(left).await, 0, "a lease that ran out is not renewed");
     world.run("update chat_turns set running_until = 'infinity', status = 'failed'").await;
-    assert_eq!(changes(&world, &turn).await, [false; 4], "another message has ended it");
+    assert_eq!(changes(&world, &turn).await, [false; 4], "another message ended the turn");
     let of_bob = TurnLease { user: world.bob.clone(), ..turn };
     world.run("update chat_turns set status = 'running'").await;
-    assert_eq!(changes(&world, &of_bob).await, [false; 4], "a turn is one user's");
+    assert_eq!(changes(&world, &of_bob).await, [false; 4], "a turn belongs to one user");
     assert_eq!(world.count(CHANGED).await, 0);
 }
 

@@ -76,7 +76,7 @@ async fn dead_senders_do_not_count_against_the_endpoint_cap() {
     let world = World::new().await;
     world.endpoint(&world.ann, "w").await;
     world.pending(&world.ann, "w", 6).await;
-    assert_eq!(claim(&world.ledger).await.len(), 4, "all that it may have at once");
+    assert_eq!(claim(&world.ledger).await.len(), 4, "the cap of one endpoint");
     world
         .run("update webhook_deliveries set sending_until = now() - interval '1 second' where status = 'sending'")
         .await;

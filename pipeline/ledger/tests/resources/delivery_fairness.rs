@@ -33,7 +33,7 @@ async fn backlog_of_one_endpoint_does_not_delay_others() {
     assert_eq!(per_endpoint(&claimed), HashMap::from([("busy", 4), ("calm", 3)]));
     assert!(
         world.ledger.outbox().claim_deliveries(10, &policy, None).await.unwrap().claimed.is_empty(),
-        "both have all they may"
+        "both are at their cap"
     );
     let wait = world.ledger.outbox().next_delivery_in().await.unwrap().unwrap();
     assert!(wait >= Duration::from_millis(100), "rows that wait for their endpoint are not polled for");
@@ -174,7 +174,7 @@ async fn endpoint_is_disabled_after_five_days_of_failures() {
     assert_eq!(
         world.ledger.outbox().next_delivery_in().await.unwrap(),
         None,
-        "what is left waits for its owner"
+        "pending deliveries are parked"
     );
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'pending'").await, 3);
 }

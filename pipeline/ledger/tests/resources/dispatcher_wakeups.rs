@@ -121,7 +121,7 @@ async fn dispatchers_are_woken_by_enabling_an_endpoint() {
     };
     assert!(!change(&world.ann, Some(false)).await);
     assert!(!change(&world.ann, None).await);
-    assert!(!change(&world.bob, Some(true)).await, "he has none of that name");
+    assert!(!change(&world.bob, Some(true)).await, "bob has no such endpoint");
     assert!(change(&world.ann, Some(true)).await);
 
     world.run("update webhook_endpoints set enabled = false, disabled_reason = 'failing'").await;

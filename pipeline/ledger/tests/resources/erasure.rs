@@ -81,7 +81,7 @@ async fn erasure_removes_the_user_from_every_table() {
     assert_eq!(
         world.count("select count(*) from replay_items where user_id = ''").await,
         1,
-        "kept without whose it was"
+        "kept without the user id"
     );
     verified(&world).await;
 }

@@ -57,7 +57,7 @@ async fn completed_at_is_set_once_and_cleared_by_reopening() {
     let done = change(&world, "a", completion(true)).await;
     assert_eq!(done.completed_at, Some(done.updated_at));
     let again = change(&world, "a", completion(true)).await;
-    assert_eq!(again.completed_at, done.completed_at, "it was done when it was done first");
+    assert_eq!(again.completed_at, done.completed_at, "the first time of completion is kept");
     let renamed =
         change(&world, "a", ItemChange { description: Some("Call".into()), ..Default::default() }).await;
     assert_eq!((renamed.completed, renamed.completed_at), (true, done.completed_at));

@@ -130,7 +130,7 @@ async fn creating_a_key_prunes_all_but_100_revoked_or_expired_keys() {
     let expected: Vec<String> = (7..=106).rev().map(|number| format!("k{number}")).collect();
     assert_eq!(ids[0], "new");
     assert_eq!(ids[1..101], expected);
-    assert_eq!(ids[101..], ["k1"], "it works: of a hundred and five that do not, five are gone");
+    assert_eq!(ids[101..], ["k1"], "it works: of 105 that do not, 5 are pruned");
     assert_eq!(world.ledger.store().keys(&world.bob).await.unwrap().len(), 106);
 }
 

@@ -50,11 +50,11 @@ async fn try_endpoint_now_makes_its_waiting_deliveries_due() {
     assert_eq!(changes_only_own(&world, "t ->> 'endpoint_id' = 'w'", try_now).await, Some(TriedNow::Due(3)));
     assert_eq!(due(&world).await, ["ann/w/first", "ann/w/second", "ann/w/third"]);
     let again = world.operations().try_endpoint_now(&world.ann, "w", &olga()).await.unwrap();
-    assert_eq!(again, Some(TriedNow::Nothing), "asked twice, it is done once");
-    assert_eq!(subjects(&world).await, [Some("w".to_owned())], "what did nothing is not recorded");
+    assert_eq!(again, Some(TriedNow::Nothing), "a repeat finds nothing");
+    assert_eq!(subjects(&world).await, [Some("w".to_owned())], "an attempt without effect is not recorded");
     let policy = DeliveryPolicy::default();
     let probe = world.ledger.outbox().claim_deliveries(9, &policy, None).await.unwrap().claimed;
-    assert_eq!(probe.len(), 0, "one try is under way already, and finds out whether the endpoint lives");
+    assert_eq!(probe.len(), 0, "one try is in progress already, as the probe");
     world
         .run(
             "update webhook_deliveries set status = 'delivered', sending_until = null, finished_at = now(), \

@@ -67,7 +67,7 @@ async fn recover_deliveries_changes_one_endpoint_since_a_time_only() {
     assert_eq!(changes_only_own(&world, ALL_OF_W, recover(&world, 9)).await, Some(2));
     assert_eq!(of_w(&world, "parked").await, ["cancelled", "lost", "waits"], "it is disabled");
     assert_eq!(recover(&world, 9).await, Some(0));
-    assert_eq!(recorded(&world).await, ["recover_webhook"], "what recovers nothing is not recorded");
+    assert_eq!(recorded(&world).await, ["recover_webhook"], "a recovery of nothing is not recorded");
     let (since, now) = (yesterday(&world).await, world.ledger.db().now().await.unwrap());
     for (user, endpoint) in [(&world.ann, "nothing"), (&world.bob, "v")] {
         let none =
@@ -300,7 +300,7 @@ async fn endpoint_views_leave_out_those_disabled_by_their_owner() {
     assert_eq!(
         world.operations().endpoint_views(Some(&world.ann), None, 9).await.unwrap().len(),
         2,
-        "hers are hers"
+        "all endpoints of one user are shown"
     );
 }
 

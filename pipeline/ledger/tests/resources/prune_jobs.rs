@@ -69,7 +69,7 @@ async fn prune_keeps_unsettled_dead_letters_and_lowers_the_totals() {
     let below_zero = "select count(*) from finalization_totals where jobs < 0";
     assert_eq!(world.count(below_zero).await, 0, "each stripe is lowered by what it had counted");
     let by_code = "select count(*) from dead_letter_totals where jobs <> 0";
-    assert_eq!(world.count(by_code).await, 1, "and so is each code's");
+    assert_eq!(world.count(by_code).await, 1, "and so are the totals by code");
     assert_eq!(world.prune(MONTH, 100).await, Pruned::default());
 }
 

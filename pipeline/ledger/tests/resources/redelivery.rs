@@ -29,7 +29,7 @@ async fn redeliver_for_operator_makes_it_due_and_is_audited() {
         world.operations().redeliver_for_operator(&world.ann, "w", delivery, &olga()).await.unwrap()
     };
     assert!(matches!(again("exhausted").await, Redelivery::Due(_)));
-    assert_eq!(again("exhausted").await, Redelivery::UnderWay, "asked twice, it is due once");
+    assert_eq!(again("exhausted").await, Redelivery::UnderWay, "a repeat is refused");
     assert_eq!(again("pending").await, Redelivery::UnderWay);
     assert_eq!(again("nothing").await, Redelivery::Missing);
     let line = world.operations().delivery_line(&world.ann, "w", "exhausted").await.unwrap().unwrap();
@@ -45,7 +45,7 @@ async fn redeliver_for_operator_makes_it_due_and_is_audited() {
     assert_eq!((actions[0].action.as_str(), actions[0].operator.as_str()), ("redeliver_webhook", "olga"));
     assert_eq!(actions[0].reason, "their outage is over");
     let all = ActionFilter { limit: 9, ..ActionFilter::default() };
-    assert_eq!(world.operations().actions(&all).await.unwrap().len(), 1, "what was refused is not recorded");
+    assert_eq!(world.operations().actions(&all).await.unwrap().len(), 1, "a refusal is not recorded");
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn concurrent_redeliveries_make_it_due_once() {
     assert!(matches!(slower, Redelivery::UnderWay), "it is under way by then");
     let parked =
         "select count(*) from webhook_deliveries where delivery_id = 'exhausted' and next_at = 'infinity'";
-    assert_eq!(world.count(parked).await, 1, "and stays as the faster one left it");
+    assert_eq!(world.count(parked).await, 1, "and it stays as the other process left it");
 }
 
 #[tokio::test]

@@ -104,7 +104,7 @@ async fn extracted_due_date_is_pushed_at_once_and_when_it_is_due() {
     assert_eq!(urls, ["https://example.com/a", "https://example.com/b"]);
     assert_eq!((pushes[0].pushed.words(), pushes[0].try_number), ("Call Tom", 1));
     assert_eq!((reminder(&pushes[0]).2 - due_at).num_milliseconds(), 0);
-    assert_eq!(pushes[0].delivery_id, pushes[1].delivery_id, "one notice, two receivers");
+    assert_eq!(pushes[0].delivery_id, pushes[1].delivery_id, "one notice for two subscriptions");
     for push in &pushes {
         assert!(finish(&world, push, DELIVERED).await);
     }
@@ -121,7 +121,7 @@ async fn extracted_due_date_is_pushed_at_once_and_when_it_is_due() {
     for push in &again {
         finish(&world, push, DELIVERED).await;
     }
-    assert_eq!(next_push(&world).await, None, "nothing waits any more");
+    assert_eq!(next_push(&world).await, None, "no push is left");
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn reprocess_with_the_same_due_date_is_not_pushed_again() {
     assert!(claim(&world).await.is_empty());
     assert!(next_push(&world).await.unwrap().as_secs() > 3_500, "but when it has come");
     again(due_at + TimeDelta::hours(1)).await;
-    assert_eq!(claim(&world).await.len(), 1, "another date is another matter");
+    assert_eq!(claim(&world).await.len(), 1, "another due date is pushed");
 }
 
 #[tokio::test]
@@ -336,7 +336,7 @@ async fn subscribe_is_idempotent_by_url_and_limited_to_twenty() {
         NewSubscription { kind: SubscriptionKind::Webhook, url: "https://example.com/20".to_owned() };
     let refused = world.ledger.outbox().subscribe(&world.ann, &one_more).await.unwrap();
     assert_eq!(refused, Err(TooManySubscriptions));
-    assert_eq!(subscribe(&world, &world.ann, "https://example.com/0").await, first, "a renewal still is one");
+    assert_eq!(subscribe(&world, &world.ann, "https://example.com/0").await, first, "a repeat is no new subscription");
     assert!(!world.ledger.outbox().unsubscribe(&world.bob, &first).await.unwrap());
     assert!(world.ledger.outbox().unsubscribe(&world.ann, &first).await.unwrap());
     assert_eq!(world.ledger.outbox().subscriptions(&world.ann).await.unwrap().len(), 19);
@@ -350,7 +350,7 @@ async fn one_user_has_at_most_four_pushes_in_flight() {
     }
     conversation_with_item(&world, "c", "Call Tom", in_an_hour(&world).await).await;
     let first = claim(&world).await;
-    assert_eq!(first.len(), 4, "so many at once");
+    assert_eq!(first.len(), 4, "four at once");
     assert!(claim(&world).await.is_empty());
     finish(&world, &first[0], DELIVERED).await;
     assert_eq!(claim(&world).await.len(), 1, "one push finished");
@@ -373,7 +373,7 @@ async fn push_dispatcher_waits_for_a_user_at_the_limit_and_is_woken() {
         where status = 'pending' and subscription_id = (select min(subscription_id) from push_deliveries \
             where status = 'pending')";
     world.run(dead).await;
-    assert!(next().await > 15, "nor is what a dead sender left behind");
+    assert!(next().await > 15, "nor is a push of a dead sender");
     subscribe(&world, &world.bob, "https://example.com/bob").await;
     world
         .run(

@@ -22,7 +22,7 @@ impl Coverage {
         self.count(format!("{from} x {}", name(command)));
         let refusal = format!("{refusal:?}");
         let kind = refusal.split(' ').next().unwrap_or_default();
-        self.count(format!("{} says {kind}", name(command)));
+        self.count(format!("{} returns {kind}", name(command)));
     }
 
     /// Records an admission of a conversation without a live job.
@@ -132,29 +132,29 @@ const TRANSITIONS: &[&str] = &[
 
 /// Every refusal that the ledger's operations can return.
 const REFUSALS: &[&str] = &[
-    "Admit says LiveJob",
-    "Claim says StaleGeneration",
-    "Claim says UnknownGeneration",
-    "Claim says AtRest",
-    "Claim says LeaseHeld",
-    "Claim says Blocked",
-    "Claim says NotYet",
-    "Renew says LeaseLost",
-    "Renew says RunLimit",
-    "Release says LeaseLost",
-    "Release says TooLate",
-    "Complete says LeaseLost",
-    "Fail says LeaseLost",
-    "Park says LeaseLost",
-    "Reconcile says NotDue",
-    "Replay says NotDead",
-    "Replay says Blocked",
-    "Replay says Superseded",
-    "Replay says ConversationGone",
-    "Discard says NotDead",
-    "RunNow says Ready",
-    "RunNow says LeaseHeld",
-    "RunNow says Blocked",
-    "RunNow says AtRest",
-    "Cancel says AtRest",
+    "Admit returns LiveJob",
+    "Claim returns StaleGeneration",
+    "Claim returns UnknownGeneration",
+    "Claim returns AtRest",
+    "Claim returns LeaseHeld",
+    "Claim returns Blocked",
+    "Claim returns NotYet",
+    "Renew returns LeaseLost",
+    "Renew returns RunLimit",
+    "Release returns LeaseLost",
+    "Release returns TooLate",
+    "Complete returns LeaseLost",
+    "Fail returns LeaseLost",
+    "Park returns LeaseLost",
+    "Reconcile returns NotDue",
+    "Replay returns NotDead",
+    "Replay returns Blocked",
+    "Replay returns Superseded",
+    "Replay returns ConversationGone",
+    "Discard returns NotDead",
+    "RunNow returns Ready",
+    "RunNow returns LeaseHeld",
+    "RunNow returns Blocked",
+    "RunNow returns AtRest",
+    "Cancel returns AtRest",
 ];
