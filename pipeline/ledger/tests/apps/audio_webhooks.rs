@@ -1,4 +1,4 @@
-//! A user's audio webhook: its secret, its switch, and what disables it.
+//! A user's audio webhook: its secret, switching it, and what disables it.
 
 use db::Secrets;
 use operations::Operations;
@@ -27,7 +27,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn the_secret_stays_with_its_url_until_another_is_asked_for() {
+async fn secret_is_kept_with_its_url_until_replaced() {
     let world = World::new().await;
     assert!(world.set(&new(URL, "one")).await.is_new_secret);
     assert!(!world.set(&new(URL, "two")).await.is_new_secret);
@@ -41,7 +41,7 @@ async fn the_secret_stays_with_its_url_until_another_is_asked_for() {
 }
 
 #[tokio::test]
-async fn the_secret_is_sealed_and_sealed_anew_by_a_rotation() {
+async fn audio_webhook_secret_is_encrypted_by_reseal() {
     let world = World::new().await;
     world.set(&new(URL, "whsec_plain")).await;
     let sealed = process(&world.database, Secrets::new(&SecretString::from(KEY)).unwrap());
@@ -53,7 +53,7 @@ async fn the_secret_is_sealed_and_sealed_anew_by_a_rotation() {
 }
 
 #[tokio::test]
-async fn a_hundred_failures_in_a_row_disable_it_and_enabling_forgets_them() {
+async fn audio_webhook_is_disabled_after_a_hundred_failures() {
     let world = World::new().await;
     world.set(&new(URL, "s")).await;
     let (ledger, bob) = (world.ledger.outbox(), &world.bob);

@@ -1,11 +1,12 @@
-//! Installs follow their app, whatever its owner, an operator or an erasure does.
+//! Installs of apps: removed with their app, whether its owner, an operator or an erasure changes it; and users'
+//! locations.
 
 use std::{collections::HashMap, time::Duration};
 
 use job::{Queue, WorkerId};
 use ledger::{ClaimRequest, NewContent, NewConversation, OperatorAction};
 use operations::Operations;
-use records::{ConversationId, Source};
+use records::{ConversationId, Geolocation, Source, Timestamp};
 use store::{AppVisibility, InstallRefusal, Stored};
 
 use crate::world::{APP, World, fields, manifest};
@@ -15,7 +16,7 @@ fn action() -> OperatorAction {
 }
 
 #[tokio::test]
-async fn an_app_that_is_switched_off_private_or_deleted_is_installed_for_nobody_else() {
+async fn app_switched_off_private_or_deleted_is_uninstalled() {
     let world = World::new().await;
     world.app().await;
     let ledger = &world.ledger;
@@ -40,13 +41,13 @@ async fn an_app_that_is_switched_off_private_or_deleted_is_installed_for_nobody_
     assert_eq!(
         ledger.store().store_app(&world.ann, APP, app.version, &fields(), None).await.unwrap(),
         Stored::Changed,
-        "a save over what another one changed"
+        "an outdated version is refused"
     );
     let (_, pruned) = Operations::new(ledger).prune(Duration::from_secs(86_400), 100).await;
     pruned.unwrap();
-    assert_eq!((installed().await, world.count(hooks).await), (0, 0), "the round does it, too");
+    assert_eq!((installed().await, world.count(hooks).await), (0, 0), "the prune round does it, too");
 
-    assert!(!ledger.store().delete_app(&world.bob, APP).await.unwrap(), "it is not his");
+    assert!(!ledger.store().delete_app(&world.bob, APP).await.unwrap(), "another user's app");
     assert!(ledger.store().delete_app(&world.ann, APP).await.unwrap());
     let (_, pruned) = Operations::new(ledger).prune(Duration::from_secs(86_400), 100).await;
     pruned.unwrap();
@@ -54,7 +55,7 @@ async fn an_app_that_is_switched_off_private_or_deleted_is_installed_for_nobody_
 }
 
 #[tokio::test]
-async fn an_app_that_takes_conversations_later_gets_none_of_those_who_installed_it_before() {
+async fn webhook_url_added_later_does_not_apply_to_earlier_installs() {
     let world = World::new().await;
     world.app().await;
     let app = world.ledger.store().app(&world.ann, APP).await.unwrap().unwrap();
@@ -70,11 +71,15 @@ async fn an_app_that_takes_conversations_later_gets_none_of_those_who_installed_
     world.ledger.store().follow_apps(None).await.unwrap();
     assert_eq!(world.count("select count(*) from webhook_endpoints").await, 0);
     world.ledger.store().install_app(&world.bob, APP).await.unwrap().unwrap();
-    assert_eq!(world.count("select count(*) from webhook_endpoints").await, 1, "installed again, knowingly");
+    assert_eq!(
+        world.count("select count(*) from webhook_endpoints").await,
+        1,
+        "installed again, with the URL"
+    );
 }
 
 #[tokio::test]
-async fn an_install_that_was_removed_is_remembered_for_its_hour() {
+async fn uninstalled_app_is_pruned_after_an_hour() {
     let world = World::new().await;
     world.app().await;
     world.ledger.store().uninstall_app(&world.bob, APP).await.unwrap();
@@ -88,7 +93,7 @@ async fn an_install_that_was_removed_is_remembered_for_its_hour() {
 }
 
 #[tokio::test]
-async fn a_run_reads_the_prompts_of_the_apps_that_its_user_installed() {
+async fn run_input_includes_prompts_of_the_users_installed_apps() {
     let world = World::new().await;
     world.app().await;
     let app = world.ledger.store().app(&world.ann, APP).await.unwrap().unwrap();
@@ -99,13 +104,13 @@ async fn a_run_reads_the_prompts_of_the_apps_that_its_user_installed() {
         .store_app(&world.ann, APP, app.version, &prompting, Some(&manifest()))
         .await
         .unwrap();
-    let talk = NewContent::Text {
+    let text = NewContent::Text {
         text: "We laughed a lot today".to_owned(),
         text_source: "other_text".to_owned(),
         text_source_spec: None,
     };
     for user in [&world.ann, &world.bob] {
-        let new = NewConversation::new(ConversationId::new("c"), talk.clone(), Source::new("phone"));
+        let new = NewConversation::new(ConversationId::new("c"), text.clone(), Source::new("phone"));
         world.ledger.create_conversation(user, new).await.unwrap();
     }
     let worker = WorkerId("w".to_owned());
@@ -119,4 +124,47 @@ async fn a_run_reads_the_prompts_of_the_apps_that_its_user_installed() {
         };
         assert_eq!(input.prompt_apps, expected, "{}", claimed.user_id);
     }
+}
+
+fn location(latitude: f64) -> Geolocation {
+    Geolocation { latitude, longitude: 13.4, address: None, google_place_id: None, location_type: None }
+}
+
+#[tokio::test]
+async fn location_is_known_for_30_minutes_and_renewed_by_a_repeat() {
+    let world = World::new().await;
+    world.ledger.store().note_location(&world.bob, &location(1.0), None).await.unwrap();
+    world.run("update user_locations set noted_at = noted_at - interval '29 minutes'").await;
+    assert_eq!(world.ledger.store().location(&world.bob).await.unwrap(), Some(location(1.0)));
+    assert_eq!(world.ledger.store().location(&world.ann).await.unwrap(), None, "another user's");
+    world.run("update user_locations set noted_at = noted_at - interval '2 minutes'").await;
+    assert_eq!(world.ledger.store().location(&world.bob).await.unwrap(), None);
+    assert!(
+        world.ledger.store().note_location(&world.bob, &location(1.0), None).await.unwrap(),
+        "also when nothing changed"
+    );
+    assert_eq!(world.ledger.store().location(&world.bob).await.unwrap(), Some(location(1.0)));
+}
+
+#[tokio::test]
+async fn old_location_is_pruned() {
+    let world = World::new().await;
+    world.ledger.store().note_location(&world.bob, &location(1.0), None).await.unwrap();
+    world.ledger.store().note_location(&world.ann, &location(2.0), None).await.unwrap();
+    world
+        .run("update user_locations set noted_at = noted_at - interval '31 minutes' where user_id = 'bob'")
+        .await;
+    let (_, pruned) = Operations::new(&world.ledger).prune(Duration::from_secs(86_400), 100).await;
+    pruned.unwrap();
+    assert_eq!(world.count("select count(*) from user_locations").await, 1);
+}
+
+#[tokio::test]
+async fn older_location_does_not_replace_a_newer_one() {
+    let world = World::new().await;
+    let now: Timestamp = world.ledger.db().now().await.unwrap();
+    world.ledger.store().note_location(&world.bob, &location(2.0), None).await.unwrap();
+    let before = now - chrono::TimeDelta::minutes(10);
+    assert!(!world.ledger.store().note_location(&world.bob, &location(1.0), Some(before)).await.unwrap());
+    assert_eq!(world.ledger.store().location(&world.bob).await.unwrap(), Some(location(2.0)));
 }

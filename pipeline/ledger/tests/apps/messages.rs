@@ -1,4 +1,4 @@
-//! Ten messages within any hour, however many processes send them at once.
+//! Rate limits of apps, however many processes send at once: ten messages within any hour, and requests.
 
 use std::{num::NonZeroU32, sync::Arc};
 
@@ -20,7 +20,7 @@ async fn send(ledger: &Ledger, user: &UserId, nth: usize) -> Notified {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn exactly_ten_of_twelve_messages_at_once_from_three_processes_are_written() {
+async fn concurrent_messages_are_limited_to_ten_per_hour() {
     let world = World::new().await;
     world.app().await;
     let processes = [0; 3].map(|_| process(&world.database, Secrets::default()));
@@ -44,13 +44,13 @@ async fn exactly_ten_of_twelve_messages_at_once_from_three_processes_are_written
 }
 
 #[tokio::test]
-async fn the_hour_slides_and_a_refused_message_counts_for_nothing() {
+async fn message_limit_is_a_sliding_hour_without_refused_messages() {
     let world = World::new().await;
     world.app().await;
     for nth in 0..10 {
         assert!(matches!(send(&world.ledger, &world.bob, nth).await, Notified::Sent { .. }));
     }
-    // Two were sent 59 minutes ago, and one more than an hour ago: no clock's hour begins anew for the others.
+    // Two were sent 59 minutes ago, and one more than an hour ago: only the latter no longer counts.
     world
         .run(
             "update app_installs set sends = array[sends[1] - interval '61 minutes', sends[2] - interval '59 minutes', \
@@ -66,7 +66,7 @@ async fn the_hour_slides_and_a_refused_message_counts_for_nothing() {
 }
 
 #[tokio::test]
-async fn a_message_that_notifies_is_pushed_once_to_every_subscription_and_tried_again() {
+async fn message_is_pushed_once_to_every_subscription_with_retries() {
     let world = World::new().await;
     world.app().await;
     for host in ["a", "b"] {
@@ -78,7 +78,7 @@ async fn a_message_that_notifies_is_pushed_once_to_every_subscription_and_tried_
     let policy = PushPolicy::default();
     let claimed = world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed;
     assert_eq!(claimed.len(), 2);
-    let Pushed::Message { text, app_name, .. } = &claimed[0].pushed else { panic!("an app wrote it") };
+    let Pushed::Message { text, app_name, .. } = &claimed[0].pushed else { panic!("not a message of an app") };
     assert_eq!((text.as_str(), app_name.as_str()), ("hello", "Writer"));
     assert!(world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed.is_empty(), "under way");
     let retry =
@@ -94,7 +94,7 @@ async fn a_message_that_notifies_is_pushed_once_to_every_subscription_and_tried_
         (again[0].subscription_id.as_str(), again[0].try_number),
         (claimed[0].subscription_id.as_str(), 2)
     );
-    // A sender that died is due again; its late word counts no more.
+    // The push of a dead sender is due again, and its late outcome is refused.
     world.run("update push_deliveries set sending_until = clock_timestamp() where status = 'sending'").await;
     let taken_over = world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed;
     assert_eq!(taken_over.len(), 1);
@@ -104,7 +104,7 @@ async fn a_message_that_notifies_is_pushed_once_to_every_subscription_and_tried_
 }
 
 #[tokio::test]
-async fn one_user_has_four_pushes_under_way_at_most() {
+async fn message_pushes_are_limited_to_four_in_flight_per_user() {
     let world = World::new().await;
     world.app().await;
     for host in 0..6 {
@@ -131,7 +131,7 @@ async fn messages_a_second() {
                  select u.user_id, a.app_id, 'ann', now() from users u, apps a where u.user_id like 'u%'",
         )
         .await;
-    let begun = std::time::Instant::now();
+    let start = std::time::Instant::now();
     let senders = (0..8_usize).map(|sender| {
         let ledger = world.ledger.clone();
         tokio::spawn(async move {
@@ -143,11 +143,11 @@ async fn messages_a_second() {
         })
     });
     join_all(senders).await.into_iter().for_each(|sender| sender.unwrap());
-    println!("{:.0} messages a second", 4_000.0 / begun.elapsed().as_secs_f64());
+    println!("{:.0} messages a second", 4_000.0 / start.elapsed().as_secs_f64());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn exactly_ten_of_twelve_requests_of_an_app_at_once_from_three_processes_pass() {
+async fn concurrent_app_requests_are_limited_to_ten() {
     let world = World::new().await;
     world.app().await;
     let key = NewAppKey {
@@ -160,20 +160,20 @@ async fn exactly_ten_of_twelve_requests_of_an_app_at_once_from_three_processes_p
     let key = world.ledger.store().app_key_owner(&key.sha256).await.unwrap().unwrap();
     let processes = [0; 3].map(|_| process(&world.database, Secrets::default()));
     let barrier = Arc::new(Barrier::new(12));
-    let asks = (0..12).map(|nth| {
+    let requests = (0..12).map(|nth| {
         let (ledger, key, barrier) = (processes[nth % 3].clone(), key.clone(), Arc::clone(&barrier));
         tokio::spawn(async move {
-            // Connected before, so that all ask within the six seconds after which the bucket holds one more.
+            // Connects first, so that all requests come within the six seconds after which one more is allowed.
             ledger.store().app_key_owner(&[7; 32]).await.unwrap();
             barrier.wait().await;
             ledger.store().admit_app_request(&key, NonZeroU32::new(10).unwrap()).await.unwrap()
         })
     });
-    let waits: Vec<f64> = join_all(asks).await.into_iter().filter_map(Result::unwrap).collect();
+    let waits: Vec<f64> = join_all(requests).await.into_iter().filter_map(Result::unwrap).collect();
     assert_eq!(waits.len(), 2, "ten pass: {waits:?}");
     assert!(waits.iter().all(|seconds| (0.1..=6.0).contains(seconds)), "{waits:?}");
 
     world.run("update apps set requests_full_at = requests_full_at - interval '6 seconds'").await;
-    let ask = || world.ledger.store().admit_app_request(&key, NonZeroU32::new(10).unwrap());
-    assert_eq!(ask().await.unwrap(), None, "one more every six seconds");
+    let request = || world.ledger.store().admit_app_request(&key, NonZeroU32::new(10).unwrap());
+    assert_eq!(request().await.unwrap(), None, "one more every six seconds");
 }

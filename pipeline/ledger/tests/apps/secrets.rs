@@ -1,4 +1,5 @@
-//! Secrets of webhooks, subscriptions and apps are stored encrypted where there is a key, and open again everywhere.
+//! Secrets of webhooks, subscriptions and apps are stored encrypted if there is a key, and decrypted wherever they
+//! are used.
 
 use db::Secrets;
 use operations::{Operations, Resealed, SealedSecrets};
@@ -18,8 +19,8 @@ fn secrets(keys: &str) -> Secrets {
 }
 
 impl World {
-    /// One of each kind of secret, all of them Bob's but the app's.
-    async fn furnish(&self) {
+    /// Stores one secret of each kind, all of them Bob's but the app's.
+    async fn with_secrets(&self) {
         self.app().await;
         let endpoint = NewEndpoint {
             force: true,
@@ -48,7 +49,7 @@ impl World {
     }
 
     /// Whether a process with these keys can use every secret.
-    async fn all_open(&self, keys: Secrets) -> bool {
+    async fn can_decrypt_all(&self, keys: Secrets) -> bool {
         let ledger = process(&self.database, keys);
         self.run("update webhook_deliveries set status = 'pending', next_at = clock_timestamp(), sending_until = null").await;
         let nth = self.count("select count(*) from webhook_deliveries").await;
@@ -70,21 +71,21 @@ impl World {
 }
 
 #[tokio::test]
-async fn with_a_key_no_secret_is_stored_as_it_is_and_every_one_opens() {
+async fn secrets_are_stored_encrypted_and_decrypted_with_the_key() {
     let world = World::with(secrets(FIRST)).await;
-    world.furnish().await;
+    world.with_secrets().await;
     let stored = world.stored().await;
     assert!(["whsec_", "BTBZM", MCP_TOKEN].iter().all(|secret| !stored.contains(secret)), "{stored}");
-    assert!(world.all_open(secrets(FIRST)).await);
+    assert!(world.can_decrypt_all(secrets(FIRST)).await);
     let counts = Operations::new(&world.ledger).sealed_secrets().await.unwrap();
     // Bob's webhook with its previous secret, that of the app, his subscription, the app itself and its MCP token.
     assert_eq!(counts, SealedSecrets { stored: 6, sealed: 6, newest: 6 });
 }
 
 #[tokio::test]
-async fn rotation_encrypts_everything_with_the_newest_key_and_may_be_said_again() {
+async fn reseal_encrypts_with_the_newest_key_and_is_idempotent() {
     let world = World::new().await;
-    world.furnish().await;
+    world.with_secrets().await;
     assert!(world.stored().await.contains("whsec_"), "without a key");
     for keys in [FIRST.to_owned(), format!("{SECOND},{FIRST}")] {
         let ledger = process(&world.database, secrets(&keys));
@@ -100,17 +101,21 @@ async fn rotation_encrypts_everything_with_the_newest_key_and_may_be_said_again(
     }
     let stored = world.stored().await;
     assert!(!stored.contains("whsec_") && !stored.contains(MCP_TOKEN), "{stored}");
-    assert!(world.all_open(secrets(SECOND)).await, "the first key may go");
-    assert!(!world.all_open(secrets(FIRST)).await);
+    assert!(world.can_decrypt_all(secrets(SECOND)).await, "the first key is no longer needed");
+    assert!(!world.can_decrypt_all(secrets(FIRST)).await);
     let lost = Operations::new(&process(&world.database, secrets(FIRST))).reseal_secrets().await.unwrap();
-    assert_eq!(lost, Resealed { sealed: 0, unreadable: 5 }, "what it cannot open it leaves alone");
-    assert!(world.all_open(secrets(SECOND)).await);
+    assert_eq!(
+        lost,
+        Resealed { sealed: 0, unreadable: 5 },
+        "secrets that it cannot decrypt are left as they are"
+    );
+    assert!(world.can_decrypt_all(secrets(SECOND)).await);
 }
 
 #[tokio::test]
-async fn a_push_to_a_browser_opens_its_secret() {
+async fn web_push_claim_decrypts_its_secret() {
     let world = World::with(secrets(FIRST)).await;
-    world.furnish().await;
+    world.with_secrets().await;
     let message = outbox::AppMessage {
         id: "01993b1e-6f0a-7c31-9d55-000000000001",
         user: &world.bob,

@@ -1,4 +1,4 @@
-//! A database with Ann, who makes apps, and Bob, who installs them.
+//! A database with Ann, who owns an app, and Bob, who installs it.
 
 use std::ops::Deref;
 
@@ -9,7 +9,7 @@ use secrecy::SecretString;
 use store::{AppFields, AppVisibility, KeptManifest, McpToken, NewApp, UserChange};
 use testbed::TestDatabase;
 
-use crate::begun::Begun;
+use crate::fixture::Fixture;
 
 pub(crate) const APP: &str = "01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90";
 
@@ -17,15 +17,15 @@ pub(crate) const APP: &str = "01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90";
 pub(crate) const MCP_TOKEN: &str = "t0ken-of-the-mcp-server";
 
 pub(crate) struct World {
-    begun: Begun,
+    fixture: Fixture,
     pub(crate) bob: UserId,
 }
 
 impl Deref for World {
-    type Target = Begun;
+    type Target = Fixture;
 
-    fn deref(&self) -> &Begun {
-        &self.begun
+    fn deref(&self) -> &Fixture {
+        &self.fixture
     }
 }
 
@@ -36,13 +36,13 @@ impl World {
 
     pub(crate) async fn with(secrets: Secrets) -> Self {
         let ledger = |database: &TestDatabase| process(database, secrets);
-        let begun = Begun::with(ledger, &UserChange::default()).await;
+        let fixture = Fixture::with(ledger, &UserChange::default()).await;
         let bob = UserId::new("bob");
-        assert!(begun.ledger.store().create_user(&bob, &UserChange::default()).await.unwrap());
-        Self { begun, bob }
+        assert!(fixture.ledger.store().create_user(&bob, &UserChange::default()).await.unwrap());
+        Self { fixture, bob }
     }
 
-    /// Ann's public app, which writes to the main chat and takes conversations; Bob has installed it.
+    /// Creates Ann's public app, which writes to the main chat and receives conversations, and installs it for Bob.
     pub(crate) async fn app(&self) {
         let fields = fields();
         let manifest = manifest();
@@ -74,7 +74,7 @@ pub(crate) fn manifest() -> KeptManifest {
     }
 }
 
-/// One more process of the service on the same database.
+/// Another process on the same database.
 pub(crate) fn process(database: &TestDatabase, secrets: Secrets) -> Ledger {
     Ledger::new(database.options(), Settings { secrets, ..Settings::default() })
 }

@@ -1,4 +1,4 @@
-//! Apps of third parties, what they write, and where users are.
+//! Apps of third parties, their messages, and locations of users.
 
 use std::num::NonZeroU32;
 
@@ -11,9 +11,9 @@ use secrecy::SecretString;
 use store::{AppFields, AppVisibility, KeptManifest, NewApp, NewAppKey};
 
 use crate::{
-    Said,
+    CrashOperation,
+    keyed_requests::request_key,
     pushes::subscription,
-    words::name,
     world::{World, action},
 };
 
@@ -25,7 +25,7 @@ pub(crate) enum App {
     Install,
     Uninstall,
     CreateKey,
-    ShowKey,
+    UseKey,
     Admit,
     RevokeKey,
     SwitchOff,
@@ -35,55 +35,55 @@ pub(crate) enum App {
     ClaimPush,
     FinishPush,
     Locate,
-    Forget,
+    ForgetLocation,
 }
 
 /// A user with an app of their own, and a claimed push.
-pub(crate) struct Scene {
+pub(crate) struct Setup {
     user: UserId,
     claimed: Option<ClaimedPush>,
 }
 
-impl Said for App {
-    type Scene = Scene;
+impl CrashOperation for App {
+    type Setup = Setup;
 
-    /// An operator's switch is recorded each time.
-    fn is_harmless_twice(self) -> bool {
+    /// Each switch by an operator is recorded.
+    fn is_idempotent(self) -> bool {
         !matches!(self, Self::SwitchOff | Self::SwitchOn)
     }
 
-    async fn prepare(self, world: &World, person: &str) -> Scene {
-        let mut scene = Scene { user: world.person(person).await, claimed: None };
+    async fn prepare(self, world: &World, user_id: &str) -> Setup {
+        let mut setup = Setup { user: world.user(user_id).await, claimed: None };
         let ledger = world.ledger();
         let before: &[Self] = match self {
             Self::Create | Self::Locate => &[],
-            Self::Forget => &[Self::Locate],
+            Self::ForgetLocation => &[Self::Locate],
             Self::Uninstall | Self::Send => &[Self::Create, Self::Install],
             Self::ClaimPush | Self::FinishPush => &[Self::Create, Self::Install, Self::Send],
-            Self::ShowKey | Self::RevokeKey => &[Self::Create, Self::CreateKey],
-            // The use of the key is noted already: that is a transaction of its own.
-            Self::Admit => &[Self::Create, Self::CreateKey, Self::ShowKey],
+            Self::UseKey | Self::RevokeKey => &[Self::Create, Self::CreateKey],
+            // The use of the key is recorded already, as that is a transaction of its own.
+            Self::Admit => &[Self::Create, Self::CreateKey, Self::UseKey],
             Self::SwitchOn => &[Self::Create, Self::SwitchOff],
             _ => &[Self::Create],
         };
         if matches!(self, Self::Send | Self::ClaimPush | Self::FinishPush) {
-            ledger.outbox().subscribe(&scene.user, &subscription(&scene.user)).await.unwrap().unwrap();
+            ledger.outbox().subscribe(&setup.user, &subscription(&setup.user)).await.unwrap().unwrap();
         }
-        for verb in before {
-            verb.say(&ledger, &scene).await.unwrap();
+        for operation in before {
+            operation.execute(&ledger, &setup).await.unwrap();
         }
         if self == Self::FinishPush {
             let mut claimed =
                 ledger.outbox().claim_pushes(100, &PushPolicy::default()).await.unwrap().claimed;
-            let mine = claimed.iter().position(|push| push.user_id == scene.user).expect("one is due");
-            scene.claimed = Some(claimed.swap_remove(mine));
+            let own = claimed.iter().position(|push| push.user_id == setup.user).expect("one is due");
+            setup.claimed = Some(claimed.swap_remove(own));
         }
-        scene
+        setup
     }
 
-    async fn say(self, ledger: &Ledger, scene: &Scene) -> Result<(), Error> {
-        let user = &scene.user;
-        let (app, named) = (app(user), || ledger.under_key(name(user)));
+    async fn execute(self, ledger: &Ledger, setup: &Setup) -> Result<(), Error> {
+        let user = &setup.user;
+        let (app, named) = (app(user), || ledger.under_key(request_key(user)));
         match self {
             Self::Create => ledger.store().create_app(user, &new(user)).await.map(drop),
             Self::Store => {
@@ -94,7 +94,7 @@ impl Said for App {
             Self::Install => ledger.store().install_app(user, &app).await.map(drop),
             Self::Uninstall => ledger.store().uninstall_app(user, &app).await.map(drop),
             Self::CreateKey => named().store().create_app_key(user, &app, &key(user)).await.map(drop),
-            Self::ShowKey => ledger.store().app_key_owner(&key(user).sha256).await.map(drop),
+            Self::UseKey => ledger.store().app_key_owner(&key(user).sha256).await.map(drop),
             Self::Admit => {
                 let key = ledger.store().app_key_owner(&key(user).sha256).await?.expect("it lives");
                 ledger.store().admit_app_request(&key, NonZeroU32::MIN).await.map(drop)
@@ -105,22 +105,23 @@ impl Said for App {
             Self::Fail => ledger.store().note_app_outcome(user, &app, true).await,
             Self::Send => {
                 let id = message(user);
-                let message = AppMessage { id: &id, user, app: &app, text: "hello", key: Some(name(user)) };
+                let message =
+                    AppMessage { id: &id, user, app: &app, text: "hello", key: Some(request_key(user)) };
                 ledger.outbox().send_app_message(&message).await.map(drop)
             }
             Self::ClaimPush => ledger.outbox().claim_pushes(100, &PushPolicy::default()).await.map(drop),
             Self::FinishPush => {
-                let claimed = scene.claimed.as_ref().expect("one was claimed");
+                let claimed = setup.claimed.as_ref().expect("one was claimed");
                 let done = DeliveryOutcome::Delivered { status: 200 };
                 ledger.outbox().finish_push(claimed, done, &PushPolicy::default()).await.map(drop)
             }
             Self::Locate => ledger.store().note_location(user, &location(), None).await.map(drop),
-            Self::Forget => ledger.store().forget_location(user).await,
+            Self::ForgetLocation => ledger.store().forget_location(user).await,
         }
     }
 }
 
-/// A UUID that the user's name gives.
+/// A UUID derived from the user's id.
 fn app(user: &UserId) -> String {
     id(user, "8d55")
 }
@@ -160,8 +161,8 @@ fn manifest() -> KeptManifest {
 
 fn key(user: &UserId) -> NewAppKey {
     let mut sha256 = [1; 32];
-    for (place, byte) in user.as_str().bytes().enumerate() {
-        sha256[place % 32] ^= byte.rotate_left(u32::try_from(place / 32).unwrap());
+    for (index, byte) in user.as_str().bytes().enumerate() {
+        sha256[index % 32] ^= byte.rotate_left(u32::try_from(index / 32).unwrap());
     }
     NewAppKey { id: format!("key-{user}"), label: "key".to_owned(), prefix: "lak_".to_owned(), sha256 }
 }

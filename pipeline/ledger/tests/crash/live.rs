@@ -5,7 +5,7 @@ use ledger::{EndedBy, Ledger};
 use records::{ConversationId, Segment, Source, UserId};
 use store::{AssignedSpeaker, LiveUsage, NewLive, SegmentIds};
 
-use crate::{Said, world::World};
+use crate::{CrashOperation, world::World};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Live {
@@ -20,43 +20,47 @@ pub(crate) enum Live {
     NoteUsage,
 }
 
-impl Said for Live {
-    type Scene = UserId;
+impl CrashOperation for Live {
+    type Setup = UserId;
 
-    /// Every open is another socket's.
-    fn is_harmless_twice(self) -> bool {
+    /// Each open is by another socket.
+    fn is_idempotent(self) -> bool {
         !matches!(self, Self::Open | Self::Resume)
     }
 
-    async fn prepare(self, world: &World, person: &str) -> UserId {
-        let user = world.person(person).await;
+    async fn prepare(self, world: &World, user_id: &str) -> UserId {
+        let user = world.user(user_id).await;
         let ledger = world.ledger();
         let before: &[Self] = match self {
             Self::Open => &[],
             Self::Resume | Self::Append | Self::Photo | Self::Close => &[Self::Open],
             Self::Grow | Self::Assign | Self::Admit | Self::NoteUsage => &[Self::Open, Self::Append],
         };
-        for verb in before {
-            verb.say(&ledger, &user).await.unwrap();
+        for operation in before {
+            operation.execute(&ledger, &user).await.unwrap();
         }
         user
     }
 
-    async fn say(self, ledger: &Ledger, user: &UserId) -> Result<(), Error> {
+    async fn execute(self, ledger: &Ledger, user: &UserId) -> Result<(), Error> {
         let id = ConversationId::new(format!("live-{user}"));
         match self {
             Self::Open | Self::Resume => ledger.store().open_live(user, &new(&id)).await.map(drop),
             Self::Append => {
-                let said = [said(user, "Buy milk", 1.0)];
+                let segments = [segment(user, "Buy milk", 1.0)];
                 ledger
                     .store()
-                    .append_live(user, &id, 1, &said, Some(1.0), SegmentIds::OfService)
+                    .append_live(user, &id, 1, &segments, Some(1.0), SegmentIds::OfService)
                     .await
                     .map(drop)
             }
             Self::Grow => {
-                let said = [said(user, "Buy milk and bread", 2.0)];
-                ledger.store().append_live(user, &id, 1, &said, None, SegmentIds::OfClient).await.map(drop)
+                let segments = [segment(user, "Buy milk and bread", 2.0)];
+                ledger
+                    .store()
+                    .append_live(user, &id, 1, &segments, None, SegmentIds::OfClient)
+                    .await
+                    .map(drop)
             }
             Self::Assign => {
                 let assigned = AssignedSpeaker { speaker_id: 0, person_id: None, segment_ids: Vec::new() };
@@ -86,7 +90,7 @@ fn new(id: &ConversationId) -> NewLive {
     }
 }
 
-fn said(user: &UserId, text: &str, end: f64) -> Segment {
+fn segment(user: &UserId, text: &str, end: f64) -> Segment {
     Segment {
         id: Some(format!("segment-{user}")),
         text: text.to_owned(),

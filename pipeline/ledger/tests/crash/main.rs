@@ -1,164 +1,171 @@
-//! Crash at every statement: each verb is cut off before its first statement, after it, before its second, and so on
-//! to the lost answer of its commit; then everything is recovered by those who remain, and checked.
+//! Crash tests: the connection of each operation is cut before its first statement, after it, before its second, and
+//! so on to the lost answer of its commit; then other processes recover everything, and it is checked.
 //!
-//! The fault points lie between the ledger and the server, in [`proxy`]: it reads PostgreSQL's protocol, counts
-//! statements, and hangs up. So every statement of a verb is one, the commit included, no product code knows of it, and
-//! a statement that is added tomorrow is cut off too.
+//! The fault points are in [`proxy`], between the ledger and the server: it reads PostgreSQL's protocol, counts
+//! statements and closes the connection. So every statement is one, the commit included, no product code knows of it,
+//! and statements that are added later are covered, too.
 //!
-//! A verb that moves a job is followed by those who repair, and by rules over jobs ([`verbs`], [`recovery`]). What
-//! changes no job is one transaction, and compared with itself uncut ([`whole`]). That no public verb which writes is
-//! left out is a test, too ([`listed`]).
+//! An operation on jobs is followed by recovery, and checked with rules over jobs ([`job_operations`], [`recovery`]).
+//! An operation that changes no job is one transaction, and compared with an uncut one ([`atomicity`]). A test asserts
+//! that no public operation which writes is left out ([`coverage`]).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop at a surprise")]
 
-mod abandoned;
+use accounts::Account;
+use apps::App;
+use bulk_replays::BulkReplay;
+use db::Error;
+use futures::future::{Either, select};
+use job_operations::JobOperation;
+use keyed_requests::KeyedRequest;
+use ledger::Ledger;
+use live::Live;
+use proxy::{Cut, Proxy};
+use pushes::Push;
+use user_objects::UserObject;
+use world::World;
+
+mod accounts;
 mod apps;
-mod bulks;
-mod listed;
+mod atomicity;
+mod bulk_replays;
+mod coverage;
+mod dropped_operations;
+mod job_operations;
+mod keyed_requests;
 mod live;
-mod objects;
-mod owned;
 mod proxy;
 mod pushes;
 mod reads;
 mod recovery;
-mod silent;
-mod verbs;
-mod whole;
-mod words;
+mod silent_connections;
+mod user_objects;
 mod world;
 
-use apps::App;
-use bulks::Bulk;
-use db::Error;
-use futures::future::{Either, select};
-use ledger::Ledger;
-use live::Live;
-use objects::Thing;
-use owned::Owned;
-use proxy::{Cut, Proxy};
-use pushes::Push;
-use verbs::Verb;
-use words::Words;
-use world::World;
-
-/// More statements than any verb has.
+/// More statements than any operation has.
 const ENOUGH: usize = 60;
 
-/// What is cut off: a verb, and the scene in which it is said.
-pub(crate) trait Said: Copy + std::fmt::Debug {
-    /// Whom it is about, and what its caller holds.
-    type Scene;
+/// An operation that is cut off, and the state in which it is executed.
+pub(crate) trait CrashOperation: Copy + std::fmt::Debug {
+    /// The user, and what the caller holds.
+    type Setup;
 
-    /// Whether the rules over jobs hold in its scene: not where the verb is there to mend what breaks one.
-    fn is_set_in_a_sound_world(self) -> bool {
+    /// Whether the rules over jobs hold in its setup: not if the operation repairs a violation.
+    fn keeps_job_rules(self) -> bool {
         true
     }
 
-    /// Whether it may be said again once it is done, and nothing more comes of it.
-    fn is_harmless_twice(self) -> bool {
+    /// Whether a repeat after success changes nothing.
+    fn is_idempotent(self) -> bool {
         true
     }
 
-    /// Brings a fresh person of this name to where the verb finds her.
-    async fn prepare(self, world: &World, person: &str) -> Self::Scene;
+    /// Creates a user with this id, in the state before the operation.
+    async fn prepare(self, world: &World, user_id: &str) -> Self::Setup;
 
-    /// Says it.
-    async fn say(self, ledger: &Ledger, scene: &Self::Scene) -> Result<(), Error>;
+    /// Executes it.
+    async fn execute(self, ledger: &Ledger, setup: &Self::Setup) -> Result<(), Error>;
 
-    /// Lets the time pass that the verb asked for.
-    async fn wait(self, _world: &World, _scene: &Self::Scene) {}
+    /// Lets the time pass that the operation asked for.
+    async fn wait(self, _world: &World, _setup: &Self::Setup) {}
 
-    /// What must be possible in the end, once it has been said.
-    async fn afterwards(self, _world: &World, _scene: &Self::Scene, _place: &str) {}
+    /// Checks what must hold or be possible afterwards.
+    async fn check_after(self, _world: &World, _setup: &Self::Setup, _position: &str) {}
 }
 
-/// Says `verb` in a process whose connections end at the `statement`th. `false`: it has no more than that, and was done.
-async fn is_cut_off<V: Said>(world: &World, verb: V, scene: &V::Scene, statement: usize, cut: Cut) -> bool {
+/// Executes `operation` in a process whose connections end at the `statement`th statement. Returns `false` if it has
+/// fewer, and succeeded.
+async fn is_cut_off<O: CrashOperation>(
+    world: &World,
+    operation: O,
+    setup: &O::Setup,
+    statement: usize,
+    cut: Cut,
+) -> bool {
     let proxy = Proxy::start(&world.database.options()).await;
-    let doomed = world.process(&proxy.options().application_name(DOOMED));
-    doomed.db().now().await.unwrap();
+    let process = world.process(&proxy.options().application_name(CUT_OFF));
+    process.db().now().await.unwrap();
     proxy.arm(statement, cut);
     let is_cut_off = {
-        let said = std::pin::pin!(verb.say(&doomed, scene));
+        let executed = std::pin::pin!(operation.execute(&process, setup));
         let hung_up = std::pin::pin!(proxy.hung_up());
-        match select(hung_up, said).await {
+        match select(hung_up, executed).await {
             Either::Left(_) => true,
-            // An operation may notice that its connection went before the proxy reports the cut.
+            // The operation may fail before the proxy reports the cut.
             Either::Right((answer, _)) => answer.is_err() || proxy.has_hung_up(),
         }
     };
-    drop((doomed, proxy));
-    // What they locked is skipped until then.
-    world.database.until_nobody_is(DOOMED).await;
+    drop((process, proxy));
+    // Rows that they locked would be skipped until then.
+    world.database.until_nobody_is(CUT_OFF).await;
     is_cut_off
 }
 
-/// What the sessions of a process that is to be cut off are called.
-const DOOMED: &str = "doomed";
+/// The application name of the process that is cut off.
+const CUT_OFF: &str = "cut off";
 
-/// Cuts `verb` off at every statement. Answers how many fault points it has.
-async fn crash_everywhere(verb: Verb) -> usize {
+/// Cuts the connection at every statement of `operation`. Returns the number of fault points.
+async fn crash_everywhere(operation: JobOperation) -> usize {
     let world = World::new().await;
     let mut points = 0;
     for cut in [Cut::Before, Cut::After] {
         for statement in 1..=ENOUGH {
-            assert!(statement < ENOUGH, "{verb:?} never ends");
-            let scene = verb.prepare(&world, &format!("{verb:?}-{cut:?}-{statement}")).await;
-            if !is_cut_off(&world, verb, &scene, statement, cut).await {
-                verb.wait(&world, &scene).await;
-                recovery::recover_and_check(&world, &format!("{verb:?}, uncut")).await;
+            assert!(statement < ENOUGH, "{operation:?} never ends");
+            let setup = operation.prepare(&world, &format!("{operation:?}-{cut:?}-{statement}")).await;
+            if !is_cut_off(&world, operation, &setup, statement, cut).await {
+                operation.wait(&world, &setup).await;
+                recovery::recover_and_check(&world, &format!("{operation:?}, uncut")).await;
                 break;
             }
             points += 1;
-            let place = format!("{verb:?}, {cut:?} statement {statement}");
-            recovery::check_owners(&world, &place).await;
+            let position = format!("{operation:?}, {cut:?} statement {statement}");
+            recovery::check_owners(&world, &position).await;
             if cut == Cut::After {
-                // A caller without an answer repeats; a refusal is as good.
-                let _answered = verb.say(&world.ledger(), &scene).await;
-                recovery::check_owners(&world, &place).await;
+                // A caller without an answer repeats the request; a refusal is as good.
+                let _answered = operation.execute(&world.ledger(), &setup).await;
+                recovery::check_owners(&world, &position).await;
             }
-            verb.wait(&world, &scene).await;
-            recovery::recover_and_check(&world, &place).await;
+            operation.wait(&world, &setup).await;
+            recovery::recover_and_check(&world, &position).await;
         }
     }
     points
 }
 
 macro_rules! crashes {
-    ($how:path: $($name:ident: $kind:ident { $($verb:ident),+ };)+) => {
+    ($check:path: $($name:ident: $kind:ident { $($operation:ident),+ };)+) => {
         $(#[tokio::test]
         async fn $name() {
-            for verb in [$($kind::$verb),+] {
-                let points = $how(verb).await;
-                println!("{verb:?}: {points} fault points");
-                assert!(points >= 2, "{verb:?} was cut off {points} times");
+            for operation in [$($kind::$operation),+] {
+                let points = $check(operation).await;
+                println!("{operation:?}: {points} fault points");
+                assert!(points >= 2, "{operation:?} was cut off {points} times");
             }
         })+
     };
 }
 
 crashes! { crash_everywhere:
-    no_statement_of_an_admission_can_lose_a_job: Verb { Create, CreateParked, CreateWithKeys, Defer, Finalize, FinalizeAgain, AdmitAbandoned, FinalizeWithKeys, Reprocess };
-    no_statement_of_a_claim_can_lose_a_job: Verb { Claim, ClaimInTurn, ClaimRefused, ClaimUnreadable, ClaimTask, ClaimTaskOfDead, ClaimWithKeys };
-    no_statement_of_a_run_can_lose_a_job: Verb { Renew, Checkpoint, CheckpointAnew, Spend, Release, ReleaseLater, FailOnce, FailForGood, Park };
-    no_statement_of_a_completion_can_lose_or_double_anything: Verb { Complete, CompleteDiscarded };
-    no_statement_of_a_repair_can_lose_a_job: Verb { ReconcileLease, ReconcileParked, ReconcilePoison, ReconcileTask, DeferJob, Sweep };
-    no_statement_of_an_operator_can_lose_a_job: Verb { Replay, ReplayFromScratch, Settle, RunNow, Cancel, Prune };
-    no_statement_of_a_person_can_lose_a_job: Verb { Delete, DeleteCompleted, Mark };
-    no_statement_of_the_fan_out_can_lose_a_delivery: Verb { ClaimDelivery, KeepBody, FinishDelivery, FailDelivery, LoseEndpoint };
+    crash_in_admission_loses_no_job: JobOperation { Create, CreateParked, CreateWithKeys, Defer, Finalize, FinalizeAgain, AdmitAbandoned, FinalizeWithKeys, Reprocess };
+    crash_in_claim_loses_no_job: JobOperation { Claim, ClaimInTurn, ClaimRefused, ClaimUnreadable, ClaimTask, ClaimTaskOfDead, ClaimWithKeys };
+    crash_in_run_loses_no_job: JobOperation { Renew, Checkpoint, ReplaceCheckpoint, Spend, Release, ReleaseLater, FailOnce, FailForGood, Park };
+    crash_in_completion_loses_and_doubles_nothing: JobOperation { Complete, CompleteDiscarded };
+    crash_in_reconcile_and_sweep_loses_no_job: JobOperation { ReconcileLease, ReconcileParked, ReconcilePoison, ReconcileTask, DeferJob, Sweep };
+    crash_in_operator_action_loses_no_job: JobOperation { Replay, ReplayFromScratch, Settle, RunNow, Cancel, Prune };
+    crash_in_deletion_and_user_change_loses_no_job: JobOperation { Delete, DeleteCompleted, RequireByok };
+    crash_in_webhook_delivery_loses_no_delivery: JobOperation { ClaimDelivery, KeepBody, FinishDelivery, FailDelivery, EndpointGone };
 }
 
-crashes! { whole::crash_everywhere:
-    no_statement_of_an_append_or_a_named_request_is_half_done: Words {
-        Append, AppendNamed, CreateNamed, DeferNamed, FinalizeNamed, EndLiveNamed, ReprocessNamed, KeepAnswer,
-        ForgetAnswer, ForgetNames
+crashes! { atomicity::assert_atomic:
+    append_and_keyed_requests_are_atomic: KeyedRequest {
+        Append, AppendWithKey, CreateWithKey, DeferWithKey, FinalizeWithKey, EndLiveWithKey, ReprocessWithKey, StoreAnswer,
+        DeleteAnswered, ForgetOldKeys
     };
-    no_statement_of_a_reminder_can_lose_or_double_a_push: Push { Fire, FireLate, Claim, ClaimDead, ClaimClosed, GiveUp, Deliver, Fail, LoseSubscription };
-    no_statement_of_a_bulk_replay_can_lose_or_double_an_item: Bulk { Start, Take, TakeOver, Step, StepRefused, StepRest, StepDone, Pause, Resume, Cancel, Follow };
-    no_statement_of_an_app_is_half_done: App { Create, Store, Delete, Install, Uninstall, CreateKey, ShowKey, Admit, RevokeKey, SwitchOff, SwitchOn, Fail, Send, ClaimPush, FinishPush, Locate, Forget };
-    no_statement_of_a_live_conversation_is_half_done: Live { Open, Resume, Append, Grow, Assign, Photo, Close, Admit, NoteUsage };
-    no_statement_about_a_persons_things_is_half_done: Thing { Rename, CreateFolder, ChangeFolder, DeleteFolder, CreateGoal, ChangeGoal, Progress, DeleteGoal, CreateItems, MoveItem, EndItem, DeleteItem, CreateMemories, ChangeMemory, DeleteMemory, Know, RenamePerson, Forget, BeginTurn, RenewTurn, WriteInTurn, FinishTurn, ClearChat, Index, IndexThings };
-    no_statement_about_who_is_told_is_half_done: Owned { CreateUser, CreateKey, AddKey, ShowKey, RevokeKey, CreateEndpoint, ChangeEndpoint, RotateSecret, DeleteEndpoint, EnableEndpoint, TestDelivery, Redeliver, RedeliverForOperator, Recover, RecoverForOperator, TryDelivery, TryEndpoint, Subscribe, Unsubscribe };
-    no_statement_of_an_operators_record_is_half_done: Owned { PauseQueue, ResumeQueue, Recount, PruneLetters, Report, ForgetProcess };
-    no_change_of_an_audio_webhook_is_half_done: Owned { SetAudioWebhook, SwitchAudioWebhook, NoteAudioOutcome };
+    reminder_and_push_operations_are_atomic: Push { Fire, FireOfCompletedItem, Claim, ClaimOfDeadSender, ClaimOfCompletedItem, GiveUp, Deliver, Fail, SubscriptionGone };
+    bulk_replay_operations_are_atomic: BulkReplay { Start, Take, TakeOver, Step, StepRefused, StepRest, StepDone, Pause, Resume, Cancel, Follow };
+    app_operations_are_atomic: App { Create, Store, Delete, Install, Uninstall, CreateKey, UseKey, Admit, RevokeKey, SwitchOff, SwitchOn, Fail, Send, ClaimPush, FinishPush, Locate, ForgetLocation };
+    live_conversation_operations_are_atomic: Live { Open, Resume, Append, Grow, Assign, Photo, Close, Admit, NoteUsage };
+    user_object_operations_are_atomic: UserObject { Rename, CreateFolder, ChangeFolder, DeleteFolder, CreateGoal, ChangeGoal, Progress, DeleteGoal, CreateItems, ChangeDueDate, CompleteItem, DeleteItem, CreateMemories, ChangeMemory, DeleteMemory, AddPerson, RenamePerson, ForgetPerson, BeginTurn, RenewTurn, WriteInTurn, FinishTurn, ClearChat, Index, IndexItems };
+    key_endpoint_and_subscription_operations_are_atomic: Account { CreateUser, CreateKey, AddKey, UseKey, RevokeKey, CreateEndpoint, ChangeEndpoint, RotateSecret, DeleteEndpoint, EnableEndpoint, TestDelivery, Redeliver, RedeliverForOperator, Recover, RecoverForOperator, TryDelivery, TryEndpoint, Subscribe, Unsubscribe };
+    operator_record_operations_are_atomic: Account { PauseQueue, ResumeQueue, Recount, PruneLetters, Report, ForgetProcess };
+    audio_webhook_operations_are_atomic: Account { SetAudioWebhook, SwitchAudioWebhook, NoteAudioOutcome };
 }

@@ -1,4 +1,4 @@
-//! Stands between a process and its database, counts statements, and hangs up at the given one.
+//! A proxy between a process and its database, which counts statements and closes the connection at a given one.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 
-/// On which side of a statement the connection ends.
+/// Whether the connection ends before or after a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// The server never gets it.
+    /// The server never receives it.
     Before,
-    /// The server has done it; the process never learns.
+    /// The server executes it; the process gets no answer.
     After,
 }
 
@@ -22,10 +22,10 @@ pub(crate) enum Cut {
 pub(crate) struct Proxy {
     dir: PathBuf,
     upstream: PgConnectOptions,
-    inside: Arc<Inside>,
+    state: Arc<State>,
 }
 
-struct Inside {
+struct State {
     /// The statement to cut at, from 1; 0: none.
     at: AtomicUsize,
     after: AtomicUsize,
@@ -33,7 +33,7 @@ struct Inside {
     dead: watch::Sender<bool>,
 }
 
-impl Inside {
+impl State {
     /// Counts a statement; `Some` when this is the one.
     fn is_reached(&self) -> Option<Cut> {
         let at = self.at.load(Ordering::SeqCst);
@@ -52,104 +52,104 @@ impl Proxy {
     pub(crate) async fn start(upstream: &PgConnectOptions) -> Self {
         let dir = testbed::empty_directory("cut");
         let listener = UnixListener::bind(dir.join(format!(".s.PGSQL.{}", upstream.get_port()))).unwrap();
-        let inside = Arc::new(Inside {
+        let state = Arc::new(State {
             at: AtomicUsize::new(0),
             after: AtomicUsize::new(0),
             seen: AtomicUsize::new(0),
             dead: watch::Sender::new(false),
         });
-        let proxy = Self { dir, upstream: upstream.clone(), inside: Arc::clone(&inside) };
+        let proxy = Self { dir, upstream: upstream.clone(), state: Arc::clone(&state) };
         let upstream = upstream.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                if !*inside.dead.borrow() {
-                    tokio::spawn(relay(client, upstream.clone(), Arc::clone(&inside)));
+                if !*state.dead.borrow() {
+                    tokio::spawn(relay(client, upstream.clone(), Arc::clone(&state)));
                 }
             }
         });
         proxy
     }
 
-    /// How to connect through it.
+    /// The options to connect through it.
     pub(crate) fn options(&self) -> PgConnectOptions {
         self.upstream.clone().socket(&self.dir).ssl_mode(PgSslMode::Disable)
     }
 
-    /// From now on statements count, and the connections end at the `statement`th.
+    /// Counts statements from now on, and closes all connections at the `statement`th.
     pub(crate) fn arm(&self, statement: usize, cut: Cut) {
-        self.inside.after.store(usize::from(cut == Cut::After), Ordering::SeqCst);
-        self.inside.seen.store(0, Ordering::SeqCst);
-        self.inside.at.store(statement, Ordering::SeqCst);
+        self.state.after.store(usize::from(cut == Cut::After), Ordering::SeqCst);
+        self.state.seen.store(0, Ordering::SeqCst);
+        self.state.at.store(statement, Ordering::SeqCst);
     }
 
     pub(crate) fn has_hung_up(&self) -> bool {
-        *self.inside.dead.borrow()
+        *self.state.dead.borrow()
     }
 
     pub(crate) async fn hung_up(&self) {
-        let mut dead = self.inside.dead.subscribe();
+        let mut dead = self.state.dead.subscribe();
         dead.wait_for(|dead| *dead).await.unwrap();
     }
 }
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        self.inside.hang_up();
+        self.state.hang_up();
         let _best_effort = std::fs::remove_dir_all(&self.dir);
     }
 }
 
-/// Carries both ways until the cut, or until one side goes.
-async fn relay(client: UnixStream, upstream: PgConnectOptions, inside: Arc<Inside>) {
+/// Relays both ways until the cut, or until one side closes.
+async fn relay(client: UnixStream, upstream: PgConnectOptions, state: Arc<State>) {
     let (from_client, to_client) = client.into_split();
-    let mut dead = inside.dead.subscribe();
-    let carried = async {
+    let mut dead = state.dead.subscribe();
+    let relayed = async {
         match upstream.get_socket() {
             Some(dir) => {
                 let path = dir.join(format!(".s.PGSQL.{}", upstream.get_port()));
                 let (from_server, to_server) = UnixStream::connect(path).await.unwrap().into_split();
-                carry(from_client, to_client, from_server, to_server, &inside).await;
+                relay_messages(from_client, to_client, from_server, to_server, &state).await;
             }
             None => {
                 let place = (upstream.get_host().to_owned(), upstream.get_port());
                 let (from_server, to_server) = TcpStream::connect(place).await.unwrap().into_split();
-                carry(from_client, to_client, from_server, to_server, &inside).await;
+                relay_messages(from_client, to_client, from_server, to_server, &state).await;
             }
         }
     };
     tokio::select! {
-        () = carried => {}
+        () = relayed => {}
         _ = dead.wait_for(|dead| *dead) => {}
     }
 }
 
-/// How many answers a connection owes, and whether it is to be cut once they have come.
+/// The number of pending answers of a connection, and whether it is cut once they have arrived.
 #[derive(Default)]
-struct Owed {
+struct Pending {
     answers: AtomicUsize,
     draining: AtomicUsize,
 }
 
-async fn carry(
+async fn relay_messages(
     from_client: impl AsyncRead + Unpin,
     to_client: impl AsyncWrite + Unpin,
     from_server: impl AsyncRead + Unpin,
     to_server: impl AsyncWrite + Unpin,
-    inside: &Inside,
+    state: &State,
 ) {
-    let owed = Owed::default();
+    let pending = Pending::default();
     tokio::select! {
-        _ = questions(from_client, to_server, inside, &owed) => {}
-        _ = answers(from_server, to_client, inside, &owed) => {}
+        _ = requests(from_client, to_server, state, &pending) => {}
+        _ = responses(from_server, to_client, state, &pending) => {}
     }
 }
 
-/// What the process says. `Q` and `E` are statements, `Q` and `S` are answered when they are done.
-async fn questions(
+/// The process's messages. `Q` and `E` are statements, `Q` and `S` are answered when they are done.
+async fn requests(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
-    inside: &Inside,
-    owed: &Owed,
+    state: &State,
+    pending: &Pending,
 ) -> std::io::Result<()> {
     let mut startup = vec![0; 4];
     from.read_exact(&mut startup).await?;
@@ -162,9 +162,9 @@ async fn questions(
         let frame = frame(&mut from).await?;
         let kind = frame[0];
         if matches!(kind, b'Q' | b'E') {
-            match inside.is_reached() {
+            match state.is_reached() {
                 Some(Cut::Before) => {
-                    inside.hang_up();
+                    state.hang_up();
                     return Ok(());
                 }
                 Some(Cut::After) => last = true,
@@ -172,39 +172,39 @@ async fn questions(
             }
         }
         if matches!(kind, b'Q' | b'S') {
-            owed.answers.fetch_add(1, Ordering::SeqCst);
+            pending.answers.fetch_add(1, Ordering::SeqCst);
             if last {
-                owed.draining.store(1, Ordering::SeqCst);
+                pending.draining.store(1, Ordering::SeqCst);
             }
         }
         to.write_all(&frame).await?;
         if last && matches!(kind, b'Q' | b'S') {
-            // Nothing more is carried; the answers end the connection.
+            // Nothing more is relayed; the last answer ends the connection.
             std::future::pending::<()>().await;
         }
     }
 }
 
-/// What the server answers: carried, or, when the cut has come, swallowed up to the last `Z`.
-async fn answers(
+/// The server's messages: relayed, or after the cut dropped up to the last `Z`.
+async fn responses(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
-    inside: &Inside,
-    owed: &Owed,
+    state: &State,
+    pending: &Pending,
 ) -> std::io::Result<()> {
-    let mut greeted = false;
+    let mut is_started = false;
     loop {
         let frame = frame(&mut from).await?;
         let is_done = frame[0] == b'Z';
-        // The first one greets; it answers no statement.
-        let left = match (is_done, greeted) {
-            (true, true) => owed.answers.fetch_sub(1, Ordering::SeqCst) - 1,
+        // The first one ends the start-up; it answers no statement.
+        let left = match (is_done, is_started) {
+            (true, true) => pending.answers.fetch_sub(1, Ordering::SeqCst) - 1,
             _ => usize::MAX,
         };
-        greeted |= is_done;
-        if owed.draining.load(Ordering::SeqCst) == 1 {
+        is_started |= is_done;
+        if pending.draining.load(Ordering::SeqCst) == 1 {
             if left == 0 {
-                inside.hang_up();
+                state.hang_up();
                 return Ok(());
             }
             continue;

@@ -1,14 +1,14 @@
-//! What those who remain do after a crash, and what must hold before and after.
+//! Recovery by other processes after a crash, and the rules that must hold before and after it.
 
 use job::{Outcome, Queue};
 
-use crate::verbs::deliveries;
+use crate::job_operations::deliveries;
 use crate::world::{World, completion, results, wanted};
 
-/// Holds at every moment, also right after a crash, before anybody has repaired anything.
+/// Rules that always hold, also right after a crash, before any repair.
 const ALWAYS: [(&str, &str); 8] = [
     (
-        "a live job has somebody who looks",
+        "a live job has a next check",
         "select format('%s is %s', job_id, status) from finalization_jobs \
          where (status in ('queued', 'leased', 'blocked_byok')) <> (reconcile_after_at is not null)",
     ),
@@ -23,7 +23,7 @@ const ALWAYS: [(&str, &str); 8] = [
              where a.job_id = j.job_id and a.revision = j.revision)",
     ),
     (
-        // One that is processed again stays completed meanwhile.
+        // A reprocessed conversation stays completed meanwhile.
         "conversation and job agree",
         "select format('%s is %s, its job is %s', c.conversation_id, c.status, j.status) from conversations c \
          left join finalization_jobs j on j.user_id = c.user_id and j.conversation_id = c.conversation_id \
@@ -34,7 +34,7 @@ const ALWAYS: [(&str, &str); 8] = [
              when 'blocked_byok' then 'processing' else 'in_progress' end",
     ),
     (
-        "a job without its conversation is at rest",
+        "a job without its conversation is terminal",
         "select job_id from finalization_jobs j where status in ('queued', 'leased', 'blocked_byok') and not exists \
              (select from conversations c where c.user_id = j.user_id and c.conversation_id = j.conversation_id)",
     ),
@@ -44,8 +44,8 @@ const ALWAYS: [(&str, &str); 8] = [
              group by 1) t where t.n <> (select count(*) from finalization_jobs j where j.status = t.status)",
     ),
     (
-        // What a later one takes back is not sent any more, where it was not sent before.
-        "a kept revision has its things and is told of, once each",
+        // Pending deliveries of results that a later revision replaced are cancelled.
+        "a kept revision has its results and deliveries, once each",
         "select format('%s: %s items, %s memories, %s deliveries', j.conversation_id, i, m, d) \
          from finalization_jobs j join conversations c using (user_id, conversation_id) cross join lateral (select \
              (select count(*) from action_items a where a.user_id = j.user_id) i, \
@@ -56,36 +56,36 @@ const ALWAYS: [(&str, &str); 8] = [
              (select from finalization_jobs n where n.user_id = j.user_id and n.revision > j.revision and n.outcome = 'kept'))",
     ),
     (
-        "what was not kept has nothing",
+        "a revision that was not kept has no items",
         "select j.job_id from finalization_jobs j where coalesce(j.outcome, '') <> 'kept' and j.origin <> 'reprocess' and j.revision = (select \
              max(revision) from finalization_jobs n where n.user_id = j.user_id) and exists (select from action_items a \
              where a.user_id = j.user_id)",
     ),
 ];
 
-/// Holds once everything is recovered.
-const IN_THE_END: [(&str, &str); 3] = [
+/// Rules that hold once everything is recovered.
+const AFTER_RECOVERY: [(&str, &str); 3] = [
     (
-        "nothing is left to be done but what waits for keys",
+        "no job is left except those that wait for keys",
         "select format('%s is %s', job_id, status) from finalization_jobs where status in ('queued', 'leased')",
     ),
     (
-        "what is parked requires keys",
+        "a parked job requires keys",
         "select job_id from finalization_jobs where status = 'blocked_byok' and not requires_keys",
     ),
     (
-        "no delivery is under way for ever",
+        "no delivery is in progress forever",
         "select delivery_id from webhook_deliveries where status = 'sending' and sending_until > clock_timestamp() + \
              interval '1 minute'",
     ),
 ];
 
-/// What must hold before anybody has repaired anything.
+/// Checks the rules that always hold.
 pub(crate) async fn check_owners(world: &World, position: &str) {
-    hold(world, position, &ALWAYS).await;
+    assert_rules(world, position, &ALWAYS).await;
 }
 
-/// Those who remain repair and finish everything; then it is checked once more.
+/// Repairs and finishes everything from another process, and checks all rules.
 pub(crate) async fn recover_and_check(world: &World, position: &str) {
     let ledger = world.ledger();
     for _ in 0..40 {
@@ -110,11 +110,11 @@ pub(crate) async fn recover_and_check(world: &World, position: &str) {
             "{position}"
         );
     }
-    hold(world, position, &ALWAYS).await;
-    hold(world, position, &IN_THE_END).await;
+    assert_rules(world, position, &ALWAYS).await;
+    assert_rules(world, position, &AFTER_RECOVERY).await;
 }
 
-async fn hold(world: &World, position: &str, rules: &[(&str, &'static str)]) {
+async fn assert_rules(world: &World, position: &str, rules: &[(&str, &'static str)]) {
     for (rule, query) in rules {
         let rows: Vec<String> = sqlx::query_scalar(*query).fetch_all(&world.pool).await.unwrap();
         assert!(rows.is_empty(), "{position}: {rule}: {rows:?}");

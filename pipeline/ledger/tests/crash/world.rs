@@ -1,4 +1,4 @@
-//! A database, processes over it, and short ways to get a job to where a verb finds it.
+//! A database, processes over it, and short ways to bring a job to the state before an operation.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -20,7 +20,7 @@ pub(crate) struct World {
     clean: Ledger,
 }
 
-/// Leases that run out at once and looks that are due at once: recovery need not wait.
+/// Leases that expire at once and checks that are due at once, so that recovery need not wait.
 pub(crate) fn policy() -> Policy {
     Policy {
         lease: Duration::milliseconds(1),
@@ -38,7 +38,7 @@ impl World {
         Self { database, pool, clean }
     }
 
-    /// A process that nothing happens to.
+    /// A process whose connections are not cut.
     pub(crate) fn ledger(&self) -> Ledger {
         self.clean.clone()
     }
@@ -48,8 +48,8 @@ impl World {
         Ledger::new(options.clone(), settings())
     }
 
-    /// A person with an endpoint that wants to know everything.
-    pub(crate) async fn person(&self, id: &str) -> UserId {
+    /// Creates a user with an endpoint that subscribes to every event.
+    pub(crate) async fn user(&self, id: &str) -> UserId {
         let user = UserId::new(id);
         assert!(self.clean.store().create_user(&user, &Default::default()).await.unwrap());
         let endpoint = NewEndpoint {
@@ -70,25 +70,25 @@ impl World {
     }
 
     pub(crate) async fn admitted(&self, user: &UserId) -> JobId {
-        match self.ledger().create_conversation(user, talk(user)).await.unwrap() {
+        match self.ledger().create_conversation(user, new_conversation(user)).await.unwrap() {
             CreateOutcome::Admitted(admitted) => admitted.job_id,
             other => panic!("not admitted: {other:?}"),
         }
     }
 
     pub(crate) async fn deferred(&self, user: &UserId) {
-        let new = NewConversation { deferred: true, ..talk(user) };
+        let new = NewConversation { deferred: true, ..new_conversation(user) };
         let outcome = self.clean.create_conversation(user, new).await.unwrap();
         assert!(matches!(outcome, CreateOutcome::Deferred(_)), "{outcome:?}");
     }
 
-    /// A run that has begun.
+    /// Admits and claims a job of the user.
     pub(crate) async fn claimed(&self, user: &UserId) -> Claimed {
         self.admitted(user).await;
         self.claimed_again(user).await
     }
 
-    /// The one queued job of this person, claimed.
+    /// Claims the one queued job of the user.
     pub(crate) async fn claimed_again(&self, user: &UserId) -> Claimed {
         for queue in [Queue::Creation, Queue::Finalization] {
             let JobClaims { claims, .. } = self.clean.claim(&wanted(queue, 10)).await.unwrap();
@@ -113,18 +113,18 @@ fn settings() -> Settings {
     Settings { connections: 3, policy: policy(), ..Settings::default() }
 }
 
-/// A claim of a worker with so many free slots, which runs nothing else.
+/// A claim by a worker with `slots` free slots, which runs nothing else.
 pub(crate) fn wanted(queue: Queue, slots: u32) -> ClaimRequest {
     let worker = WorkerId("w".to_owned());
     ClaimRequest { queue, worker, slots, share: slots, most: slots, running: HashMap::new() }
 }
 
-/// A person has one conversation, named after her.
+/// A user's one conversation, named after the user.
 pub(crate) fn conversation(user: &UserId) -> ConversationId {
     ConversationId::new(format!("c-{user}"))
 }
 
-pub(crate) fn talk(user: &UserId) -> NewConversation {
+pub(crate) fn new_conversation(user: &UserId) -> NewConversation {
     let text = NewContent::Text {
         text: "We should meet on Monday.".into(),
         text_source: "message".into(),
@@ -136,20 +136,21 @@ pub(crate) fn talk(user: &UserId) -> NewConversation {
     }
 }
 
-/// What an operator orders for a person, and why.
+/// An operator's action on a user.
 pub(crate) fn action(user: &UserId) -> OperatorAction {
-    OperatorAction { operator: "olga".to_owned(), reason: format!("mended for {user}") }
+    OperatorAction { operator: "olga".to_owned(), reason: format!("fixed for {user}") }
 }
 
-/// One task and one fact.
+/// One action item and one memory.
 pub(crate) fn results() -> Results {
-    let told = [EventKind::ConversationCompleted, EventKind::ActionItemCreated, EventKind::MemoryCreated];
+    let announcements =
+        [EventKind::ConversationCompleted, EventKind::ActionItemCreated, EventKind::MemoryCreated];
     Results {
         items: vec![NewItem { description: "Meet on Monday".to_owned(), due_at: None }],
         memories: vec![NewMemory { content: "Meets on Mondays".to_owned(), category: MemoryCategory::Other }],
         embedding: Some(("m".to_owned(), vec![1.0])),
         engine: "test".to_owned(),
-        announcements: told.to_vec(),
+        announcements: announcements.to_vec(),
         ..Results::default()
     }
 }

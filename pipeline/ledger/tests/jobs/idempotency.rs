@@ -1,5 +1,5 @@
-//! A word that is said again because its answer was lost: what the claim itself has committed counts as done, and
-//! is not done twice. (The cut connection itself is a test of the worker.)
+//! Requests that a worker repeats because the answer was lost: what the claim itself has committed counts as done,
+//! and is not done twice. (The cut connection itself is tested with the worker.)
 
 use job::{FailureCode, Outcome, State};
 use ledger::{Answer, Claimed, Finished, NewItem, NewMemory, Renewal, Results, Transition};
@@ -17,7 +17,7 @@ fn item(description: &str) -> NewItem {
 }
 
 #[tokio::test]
-async fn a_completion_that_is_said_again_is_done_and_not_done_twice() {
+async fn complete_is_idempotent() {
     let world = World::new().await;
     let claimed = world.claimed("c").await;
     let results = Results { items: vec![item("Call Bob")], ..Results::default() };
@@ -33,22 +33,22 @@ async fn a_completion_that_is_said_again_is_done_and_not_done_twice() {
 }
 
 #[tokio::test]
-async fn the_completion_of_somebody_else_is_no_completion_of_ours() {
+async fn complete_is_refused_after_another_claim_completed() {
     let world = World::new().await;
-    let ours = world.claimed("c").await;
-    world.age(&ours.job.id, chrono::Duration::seconds(31)).await;
-    let theirs = world.claim(&ours.job.id).await;
-    complete(&world, &theirs, &Results::default()).await;
+    let first = world.claimed("c").await;
+    world.age(&first.job.id, chrono::Duration::seconds(31)).await;
+    let second = world.claim(&first.job.id).await;
+    complete(&world, &second, &Results::default()).await;
 
-    assert!(matches!(complete(&world, &ours, &Results::default()).await, Finished::Refused(_)));
-    assert_eq!(world.ledger.renew(&[ours.lease_token()]).await.unwrap(), [Renewal::Lost]);
+    assert!(matches!(complete(&world, &first, &Results::default()).await, Finished::Refused(_)));
+    assert_eq!(world.ledger.renew(&[first.lease_token()]).await.unwrap(), [Renewal::Lost]);
 }
 
 #[tokio::test]
-async fn a_failure_that_is_said_again_spends_one_attempt() {
+async fn fail_and_park_are_idempotent() {
     let world = World::new().await;
-    for (talk, code) in [("queued", FailureCode::ModelTimeout), ("dead", FailureCode::InvalidJob)] {
-        let claimed = world.claimed(talk).await;
+    for (id, code) in [("queued", FailureCode::ModelTimeout), ("dead", FailureCode::InvalidJob)] {
+        let claimed = world.claimed(id).await;
         let transition = fail(code);
         let first = world.ledger.settle(&claimed.lease_token(), transition, None).await.unwrap();
         assert!(matches!(first, Answer::Granted { .. }), "{first:?}");
@@ -62,7 +62,7 @@ async fn a_failure_that_is_said_again_spends_one_attempt() {
 }
 
 #[tokio::test]
-async fn what_one_result_says_twice_is_written_once() {
+async fn complete_writes_equal_items_of_one_result_once() {
     let world = World::new().await;
     let claimed = world.claimed("c").await;
     let memory = |content: &str| NewMemory { content: content.into(), category: MemoryCategory::Core };
@@ -78,7 +78,7 @@ async fn what_one_result_says_twice_is_written_once() {
 }
 
 #[tokio::test]
-async fn a_checkpoint_that_cannot_be_read_is_replaced_by_the_holder_alone() {
+async fn unreadable_checkpoint_is_replaced_under_the_current_epoch_only() {
     let world = World::new().await;
     let key = ledger::CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };
     let old = world.claimed("c").await;
@@ -92,7 +92,7 @@ async fn a_checkpoint_that_cannot_be_read_is_replaced_by_the_holder_alone() {
 }
 
 #[tokio::test]
-async fn a_delivery_that_meets_a_poisoned_job_wakes_those_who_tell_of_it() {
+async fn claim_delivery_of_a_poisoned_job_wakes_the_delivery_dispatchers() {
     let world = World::new().await;
     world.endpoint(&world.ann, "e", &[records::EventKind::ConversationFailed]).await;
     let claimed = world.claimed("c").await;

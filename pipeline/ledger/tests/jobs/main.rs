@@ -1,4 +1,4 @@
-//! The verbs on jobs, against a real Postgres: each test has a database of its own.
+//! The ledger's operations on jobs, against a real PostgreSQL: each test has a database of its own.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -6,60 +6,51 @@
     reason = "tests stop at the first surprise"
 )]
 
-#[path = "../shared/begun.rs"]
-mod begun;
-mod street;
+#[path = "../shared/fixture.rs"]
+mod fixture;
+mod three_conversations;
 mod world;
 
-mod admissions;
-mod backlogs;
-mod bulk;
-mod bulk_reads;
-mod chance;
-mod claims;
+mod admission;
+mod backlog_rows_read;
+mod bulk_replay;
+mod bulk_replay_concurrent;
+mod bulk_replay_preview;
+mod byok;
+mod checkpoints;
+mod claim;
+mod completion_results;
 mod conformance;
-mod contended;
-mod delivery_backlogs;
-mod desk_ages;
-mod desk_plans;
-mod desk_rows;
-mod discards;
-mod erased;
-mod examined;
-mod explain;
-mod fences;
-mod grown;
-mod heard;
-mod heirs;
+mod connections;
+mod defer;
+mod delivery_batches;
+mod discard;
+mod due_work;
+mod erasure;
+mod examine;
 mod idempotency;
-mod kept_things;
-mod keyed;
-mod late;
-mod limits;
-mod locks;
-mod migrated;
-mod mirror;
-mod operators;
-mod orders;
-mod overtaken;
-mod passing;
-mod persons_word;
-mod polled;
-mod processes;
+mod isolation;
+mod lock_order;
+mod model_servers;
+mod operator_actions;
+mod operator_dead_letters;
+mod operator_jobs;
+mod operator_lease_holder;
+mod operator_overview;
+mod operator_processes;
+mod operator_query_plans;
+mod poll;
+mod prepared_plans;
+mod query_plans;
 mod races;
-mod recipients;
-mod renewals;
+mod renewal;
 mod reprocess;
-mod run_reads;
-mod said;
-mod seen;
-mod servers;
-mod spent;
-mod strangers;
-mod tasks;
-mod traces;
-mod two_bulks;
-mod unreadable;
-mod verified;
-mod verified_rows;
-mod watched;
+mod retryable_errors;
+mod run_input;
+mod task_queue;
+mod trace_context;
+mod user_edits;
+mod verify;
+mod verify_conditions;
+mod wakeups;
+mod webhook_recipients;

@@ -1,15 +1,19 @@
-//! Two at once: the second is refused, or finds the work done. Barriers, no sleeps; each race is run
-//! several times, as the winner is not always the same.
+//! Races of two operations: the second is refused, or finds the work done. Barriers, no sleeps; each race is
+//! repeated, as the winner is not always the same.
 
-use job::{Outcome, Queue, Refusal, State};
+use std::time::Duration;
+
+use db::Error;
+use job::{FailureCode, Outcome, Queue, Refusal, State};
 use ledger::{
     ClaimRequest, Claimed, CreateOutcome, Finished, JobClaims, Ledger, NewConversation, NewItem, NewMemory,
     Results, Transition,
 };
 use records::{ConversationId, MemoryCategory};
 use testbed::both_at_once;
+use tokio::time::timeout;
 
-use crate::world::{World, completion, parts, said, talk, wanted, worker};
+use crate::world::{World, completion, fail, new_conversation, parts, segment, wanted, worker};
 
 const ROUNDS: usize = 12;
 
@@ -44,7 +48,7 @@ async fn claim(ledger: Ledger, name: &str) -> JobClaims {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_claims_of_one_job_one_gets_it() {
+async fn concurrent_claims_of_one_job_grant_one() {
     let world = World::new().await;
     for round in 0..ROUNDS {
         let job = world.admitted(&format!("c{round}")).await;
@@ -57,7 +61,7 @@ async fn of_two_claims_of_one_job_one_gets_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_deliveries_of_one_generation_one_gets_the_claim() {
+async fn concurrent_task_deliveries_of_one_generation_grant_one() {
     let world = World::new().await;
     for round in 0..ROUNDS {
         let job = world.admitted(&format!("c{round}")).await;
@@ -77,7 +81,7 @@ async fn of_two_deliveries_of_one_generation_one_gets_the_claim() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_completion_and_a_takeover_exclude_each_other() {
+async fn completion_and_takeover_exclude_each_other() {
     let world = World::new().await;
     for round in 0..ROUNDS {
         let old = world.claimed(&format!("c{round}")).await;
@@ -91,7 +95,7 @@ async fn a_completion_and_a_takeover_exclude_each_other() {
         .await;
         match finished {
             Finished::Completed { .. } => assert_eq!(answer, "completed"),
-            Finished::Already => panic!("it was said once"),
+            Finished::Already => panic!("it was sent once"),
             Finished::Refused(refusal) => {
                 assert_eq!((refusal, answer), (Refusal::LeaseLost, "claimed"));
                 assert_eq!(written(&world).await, before);
@@ -101,7 +105,7 @@ async fn a_completion_and_a_takeover_exclude_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_deletion_during_a_run_leaves_nothing_of_it() {
+async fn deletion_during_a_completion_leaves_no_results() {
     let world = World::new().await;
     for round in 0..ROUNDS {
         let id = ConversationId::new(format!("c{round}"));
@@ -116,7 +120,7 @@ async fn a_deletion_during_a_run_leaves_nothing_of_it() {
         assert_eq!(written(&world).await, 0);
         let outcome = match finished {
             Finished::Completed { .. } => Outcome::Kept,
-            Finished::Already => panic!("it was said once"),
+            Finished::Already => panic!("it was sent once"),
             Finished::Refused(refusal) => {
                 assert_eq!(refusal, Refusal::LeaseLost);
                 Outcome::Withdrawn
@@ -127,7 +131,7 @@ async fn a_deletion_during_a_run_leaves_nothing_of_it() {
 }
 
 #[tokio::test]
-async fn a_run_whose_conversation_was_deleted_is_refused_every_verb() {
+async fn run_of_a_deleted_conversation_is_refused_every_operation() {
     let world = World::new().await;
     let claimed = world.claimed("c").await;
     assert!(world.ledger.delete_conversation(&world.ann, &ConversationId::new("c")).await.unwrap());
@@ -141,7 +145,7 @@ async fn a_run_whose_conversation_was_deleted_is_refused_every_verb() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_finalizes_at_once_make_one_job() {
+async fn concurrent_finalizes_admit_one_job() {
     let world = World::new().await;
     for round in 0..ROUNDS {
         let id = world.deferred(&format!("c{round}")).await;
@@ -158,13 +162,14 @@ async fn two_finalizes_at_once_make_one_job() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_creates_of_one_session_at_once_make_one_conversation_and_one_job() {
+async fn concurrent_creates_of_one_session_make_one_conversation_and_job() {
     let world = World::new().await;
     for round in 0..ROUNDS {
         let create = |ledger: Ledger| {
             let ann = world.ann.clone();
             let id = format!("c{round}");
-            let new = NewConversation { client_session_id: Some(format!("s{round}")), ..talk(&id) };
+            let new =
+                NewConversation { client_session_id: Some(format!("s{round}")), ..new_conversation(&id) };
             async move { ledger.create_conversation(&ann, new).await.unwrap() }
         };
         let (one, other) = both_at_once(create(world.ledger.clone()), create(world.other_process())).await;
@@ -177,7 +182,7 @@ async fn two_creates_of_one_session_at_once_make_one_conversation_and_one_job() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_equal_things_heard_at_once_one_is_kept() {
+async fn concurrent_completions_write_equal_items_and_memories_once() {
     let world = World::new().await;
     for round in 0..ROUNDS {
         world.run("delete from action_items; delete from memories; delete from embeddings").await;
@@ -194,15 +199,16 @@ async fn of_two_equal_things_heard_at_once_one_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn words_that_arrive_with_the_finalize_are_in_the_revision_or_refused() {
+async fn segments_appended_during_finalize_are_included_or_refused() {
     let world = World::new().await;
     for round in 0..ROUNDS {
         let id = world.deferred(&format!("c{round}")).await;
         let (appender, finalizer) = (world.ledger.clone(), world.other_process());
-        let (ann, bystander, first, second) = (world.ann.clone(), world.ann.clone(), id.clone(), id.clone());
+        let (ann, finalizing_user, first, second) =
+            (world.ann.clone(), world.ann.clone(), id.clone(), id.clone());
         let (appended, finalized) = both_at_once(
-            async move { appender.store().append_segments(&ann, &first, &[said("s")]).await.unwrap() },
-            async move { finalizer.finalize(&bystander, &second, None).await.unwrap() },
+            async move { appender.store().append_segments(&ann, &first, &[segment("s")]).await.unwrap() },
+            async move { finalizer.finalize(&finalizing_user, &second, None).await.unwrap() },
         )
         .await;
         assert!(finalized.unwrap().job.is_some());
@@ -220,4 +226,26 @@ async fn words_that_arrive_with_the_finalize_are_in_the_revision_or_refused() {
         }
         assert_eq!(conversation.status, records::Status::Processing);
     }
+}
+
+/// Makes every update of the job of `bad` silently change no row.
+async fn lose_updates_of_the_bad_job(world: &World) {
+    world
+        .run(
+            "create function lose() returns trigger language plpgsql as $$begin return null; end$$; \
+             create trigger lose before update on finalization_jobs for each row \
+                 when (new.conversation_id = 'bad') execute function lose()",
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn settle_fails_as_contended_when_every_update_is_lost() {
+    let world = World::new().await;
+    let token = world.claimed("bad").await.lease_token();
+    lose_updates_of_the_bad_job(&world).await;
+    let transition = fail(FailureCode::InvalidJob);
+    let settled = timeout(Duration::from_secs(30), world.ledger.settle(&token, transition, None)).await;
+    let settled = settled.expect("the number of tries is bounded");
+    assert!(matches!(settled, Err(Error::Contended { .. })), "{settled:?}");
 }

@@ -1,4 +1,4 @@
-//! Processing a finished conversation again: what was made stays until something better is there.
+//! Reprocessing a finished conversation: its results stay until the new revision replaces them.
 
 use chrono::Duration;
 use job::{FailureCode, Origin, Outcome, Queue};
@@ -55,7 +55,7 @@ async fn items(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_completed_conversation_stays_as_it_was_until_the_new_revision_replaces_it() {
+async fn reprocess_keeps_results_until_the_new_revision_completes() {
     let world = with_completed().await;
     let before = world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap();
     let claimed = reprocess(&world).await;
@@ -64,7 +64,7 @@ async fn a_completed_conversation_stays_as_it_was_until_the_new_revision_replace
     let mut meanwhile = world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap();
     assert_eq!(meanwhile.conversation.finalization_revision, 2);
     meanwhile.conversation.finalization_revision = 1;
-    assert_eq!(meanwhile, before, "nothing of it moves, not even its time of change");
+    assert_eq!(meanwhile, before, "nothing changes, not even updated_at");
 
     complete(&world, &claimed, &results("Second", &["Call Tim"], &[])).await;
     let after = world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap();
@@ -73,12 +73,12 @@ async fn a_completed_conversation_stays_as_it_was_until_the_new_revision_replace
     assert_eq!(items(&world).await, ["Call Tim"]);
     let all = MemoryFilter { limit: 9, ..MemoryFilter::default() };
     assert_eq!(world.ledger.store().memories(&world.ann, &all).await.unwrap(), []);
-    let told = "select count(*) from webhook_deliveries where event = 'conversation.completed'";
-    assert_eq!(world.count(told).await, 2, "each revision is told of");
+    let deliveries = "select count(*) from webhook_deliveries where event = 'conversation.completed'";
+    assert_eq!(world.count(deliveries).await, 2, "one for each revision");
 }
 
 #[tokio::test]
-async fn what_a_person_touched_survives_and_is_not_made_again() {
+async fn reprocess_keeps_edited_items_and_does_not_extract_them_again() {
     let world = with_completed().await;
     world
         .run(
@@ -94,7 +94,7 @@ async fn what_a_person_touched_survives_and_is_not_made_again() {
 }
 
 #[tokio::test]
-async fn what_a_user_deleted_is_not_extracted_again_from_that_conversation() {
+async fn reprocess_does_not_extract_deleted_items_again() {
     let world = with_completed().await;
     let (ledger, ann) = (&world.ledger, &world.ann);
     let item: Vec<String> =
@@ -117,15 +117,15 @@ async fn what_a_user_deleted_is_not_extracted_again_from_that_conversation() {
 
     let other = world.claimed("d").await;
     complete(&world, &other, &again).await;
-    assert_eq!(items(&world).await, ["Buy milk", "Call Tom"], "said anew in another conversation");
+    assert_eq!(items(&world).await, ["Buy milk", "Call Tom"], "extracted again from another conversation");
     assert_eq!(world.count("select count(*) from memories").await, 1);
 
     assert!(ledger.delete_conversation(ann, &c()).await.unwrap());
-    assert_eq!(world.count("select count(*) from deleted_extractions").await, 0, "their words go with it");
+    assert_eq!(world.count("select count(*) from deleted_extractions").await, 0, "deleted with the conversation");
 }
 
 #[tokio::test]
-async fn a_dead_letter_waits_for_no_operator_once_its_conversation_is_processed_again() {
+async fn reprocess_settles_the_dead_letter_of_its_conversation() {
     let world = with_completed().await;
     let waiting = async || {
         let overview = world.operations().overview().await.unwrap();
@@ -135,7 +135,7 @@ async fn a_dead_letter_waits_for_no_operator_once_its_conversation_is_processed_
     world.fail(&first, FailureCode::InvalidJob).await;
     assert_eq!(waiting().await, [(1, 0)]);
     let second = reprocess(&world).await;
-    assert_eq!(waiting().await, [(0, 1)], "the newer job runs, and the old one is history");
+    assert_eq!(waiting().await, [(0, 1)], "the newer job runs, and the old one is settled");
     world.fail(&second, FailureCode::InvalidJob).await;
     assert_eq!(waiting().await, [(1, 1)], "the newer one waits in its turn");
 
@@ -149,14 +149,15 @@ async fn a_dead_letter_waits_for_no_operator_once_its_conversation_is_processed_
     assert_eq!(world.operations().job_page(&failed.job.id).await.unwrap().unwrap().why.guard(), "superseded");
 }
 
-/// A completed conversation `c` with an event for each object, in words that are kept. Of an item and of a memory
-/// that was given up, of the item's last although it is the older one; another item is the person's.
-async fn with_told() -> World {
+/// A completed conversation `c` with a stored delivery for each item and memory. Those of one item and of one memory
+/// were given up, the item's being the older one; another item was edited by the user.
+async fn with_deliveries() -> World {
     let world = World::new().await;
     world.endpoint(&world.ann, "w", &EventKind::ALL).await;
     let claimed = world.claimed("c").await;
     let items = ["Call Tom", "Buy milk", "Pay Bob"];
-    complete(&world, &claimed, &each_told(results("First", &items, &["Ann rows", "Ann reads"]))).await;
+    complete(&world, &claimed, &with_all_announcements(results("First", &items, &["Ann rows", "Ann reads"])))
+        .await;
     world
         .run(
             "update action_items set by_person = true where description = 'Pay Bob'; \
@@ -171,16 +172,16 @@ async fn with_told() -> World {
     world
 }
 
-fn each_told(results: Results) -> Results {
+fn with_all_announcements(results: Results) -> Results {
     let announcements = EventKind::ALL.into_iter().filter(|event| event.as_str().ends_with("created"));
     Results { announcements: results.announcements.iter().copied().chain(announcements).collect(), ..results }
 }
 
 #[tokio::test]
-async fn what_is_taken_back_is_told_no_more_and_no_word_of_it_is_kept() {
-    let world = with_told().await;
+async fn reprocess_cancels_deliveries_of_replaced_items_and_clears_bodies() {
+    let world = with_deliveries().await;
     let claimed = reprocess(&world).await;
-    complete(&world, &claimed, &each_told(results("Second", &["Call Tim"], &[]))).await;
+    complete(&world, &claimed, &with_all_announcements(results("Second", &["Call Tim"], &[]))).await;
     let left: Vec<(i64, String, String, bool)> = world
         .rows("select revision, event, status, body is not null from webhook_deliveries order by 1, 2, 3")
         .await;
@@ -195,16 +196,16 @@ async fn what_is_taken_back_is_told_no_more_and_no_word_of_it_is_kept() {
             row(2, "action_item.created", "pending", false),
             row(2, "conversation.completed", "pending", false),
         ],
-        "the person's own item is told as it was"
+        "the delivery of the edited item stays"
     );
 }
 
-/// How many deliveries a completion that takes things back has not locked while another session holds what `held` says.
-async fn free_while(held: &'static str) -> i64 {
-    let world = with_told().await;
+/// How many deliveries a replacing completion has not locked while another session holds the rows of `held`.
+async fn deliveries_free_while(held: &'static str) -> i64 {
+    let world = with_deliveries().await;
     let claimed = reprocess(&world).await;
     let mut holder = world.database.hold_locks(held).await;
-    let second = each_told(results("Second", &["Call Tim"], &[]));
+    let second = with_all_announcements(results("Second", &["Call Tim"], &[]));
     let look = async {
         world.database.until_somebody_waits().await;
         let free = "select count(*) from (select from webhook_deliveries for update skip locked) d";
@@ -216,16 +217,16 @@ async fn free_while(held: &'static str) -> i64 {
 }
 
 #[tokio::test]
-async fn who_takes_back_what_is_told_holds_endpoints_before_deliveries_and_these_in_one_order() {
-    assert_eq!(free_while("select from webhook_endpoints for update").await, 6, "all of them");
-    // Two that wait are gone by then. Of those that were given up one is locked, and the other comes behind it.
+async fn reprocess_locks_endpoints_before_deliveries_in_one_order() {
+    assert_eq!(deliveries_free_while("select from webhook_endpoints for update").await, 6, "all of them");
+    // Two pending ones are deleted by then. Of the two given up, one is locked and the other comes after it.
     let first =
         "select from webhook_deliveries where status = 'exhausted' order by occurred_at limit 1 for update";
-    assert_eq!(free_while(first).await, 3);
+    assert_eq!(deliveries_free_while(first).await, 3);
 }
 
 #[tokio::test]
-async fn a_reprocess_that_dies_changes_nothing_and_nobody_is_told() {
+async fn failed_reprocess_changes_nothing_and_sends_nothing() {
     let world = with_completed().await;
     let before =
         world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
@@ -242,7 +243,7 @@ async fn a_reprocess_that_dies_changes_nothing_and_nobody_is_told() {
     world.operate(&claimed.job.id, REPLAY).await.unwrap();
     let replayed =
         world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
-    assert_eq!(replayed.status, Status::Completed, "a replay takes it nowhere either");
+    assert_eq!(replayed.status, Status::Completed, "a replay does not change the status either");
     let claimed = world.claim(&claimed.job.id).await;
     complete(&world, &claimed, &results("Third", &[], &[])).await;
     let done = world.ledger.store().conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
@@ -250,7 +251,7 @@ async fn a_reprocess_that_dies_changes_nothing_and_nobody_is_told() {
 }
 
 #[tokio::test]
-async fn a_failed_conversation_is_processing_again_and_can_fail_again() {
+async fn reprocess_of_a_failed_conversation_can_fail_again() {
     let world = with_completed().await;
     let claimed = world.claimed("d").await;
     let fatal = || fail(FailureCode::InvalidJob);
@@ -267,7 +268,7 @@ async fn a_failed_conversation_is_processing_again_and_can_fail_again() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_processed_again_is_left_alone() {
+async fn reprocess_refusals_change_nothing() {
     let world = with_completed().await;
     let refused = async |id: &str| {
         world.ledger.reprocess(&world.ann, &ConversationId::new(id), None).await.unwrap().unwrap_err()
@@ -285,18 +286,18 @@ async fn what_cannot_be_processed_again_is_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_that_reprocess_and_replay_at_once_one_makes_a_job() {
+async fn concurrent_reprocess_and_replay_admit_one_job() {
     let world = with_completed().await;
     for round in 2..6 {
         let claimed = reprocess(&world).await;
         world.fail(&claimed, FailureCode::InvalidJob).await;
         let (ledger, id) = (world.ledger.clone(), claimed.job.id.clone());
         let replay = async move { operate(&ledger, &id, REPLAY).await.is_ok() };
-        let asked = (0..4).map(|_| {
+        let reprocesses = (0..4).map(|_| {
             let (ledger, user) = (world.ledger.clone(), world.ann.clone());
             async move { ledger.reprocess(&user, &c(), None).await.unwrap().unwrap() }
         });
-        let (replayed, answers) = both_at_once(replay, at_once(asked.collect::<Vec<_>>())).await;
+        let (replayed, answers) = both_at_once(replay, at_once(reprocesses.collect::<Vec<_>>())).await;
         let fresh = answers.iter().filter(|one| one.fresh).count();
         assert_eq!(usize::from(replayed) + fresh, 1, "round {round}");
         assert!(answers.windows(2).all(|pair| pair[0].job_id == pair[1].job_id));

@@ -1,4 +1,4 @@
-//! A database with a person in it, and short ways to admit and to run jobs.
+//! A database with one user, and short ways to admit and to run jobs.
 
 use std::{ops::Deref, sync::Arc};
 
@@ -16,25 +16,25 @@ use records::{ConversationId, EventKind, Segment, Source, UserId, WebhookFormat}
 use secrecy::SecretString;
 use testbed::TestDatabase;
 
-use crate::begun::Begun;
+use crate::fixture::Fixture;
 
 pub(crate) struct World {
-    pub(crate) begun: Begun,
+    pub(crate) fixture: Fixture,
 }
 
 impl Deref for World {
-    type Target = Begun;
+    type Target = Fixture;
 
-    fn deref(&self) -> &Begun {
-        &self.begun
+    fn deref(&self) -> &Fixture {
+        &self.fixture
     }
 }
 
 impl World {
-    /// One person, Ann.
+    /// A world with one user, Ann.
     pub(crate) async fn new() -> Self {
         let ledger = |database: &TestDatabase| Ledger::new(database.options(), Settings::default());
-        Self { begun: Begun::with(ledger, &Default::default()).await }
+        Self { fixture: Fixture::with(ledger, &Default::default()).await }
     }
 
     /// A second process over the same database.
@@ -42,12 +42,12 @@ impl World {
         Ledger::new(self.database.options(), Settings::default())
     }
 
-    /// What operators ask of it.
+    /// The operators' handle on the same database.
     pub(crate) fn operations(&self) -> Operations {
         Operations::new(&self.ledger)
     }
 
-    /// An endpoint that asks for `events`.
+    /// Creates a webhook endpoint that subscribes to `events`.
     pub(crate) async fn endpoint(&self, user: &UserId, id: &str, events: &[EventKind]) {
         let new = NewEndpoint {
             force: true,
@@ -60,29 +60,29 @@ impl World {
         self.ledger.outbox().create_endpoint(user, &new).await.unwrap().unwrap();
     }
 
-    /// A conversation of Ann's that was created from text and admitted.
+    /// Creates a conversation of Ann's from text; returns its admitted job.
     pub(crate) async fn admitted(&self, id: &str) -> JobId {
-        match self.ledger.create_conversation(&self.ann, talk(id)).await.unwrap() {
+        match self.ledger.create_conversation(&self.ann, new_conversation(id)).await.unwrap() {
             CreateOutcome::Admitted(admitted) => admitted.job_id,
             other => panic!("not admitted: {other:?}"),
         }
     }
 
-    /// A conversation of Ann's that waits for its finalize.
+    /// Creates a conversation of Ann's that is not finalized yet.
     pub(crate) async fn deferred(&self, id: &str) -> ConversationId {
-        let new = NewConversation { deferred: true, ..talk(id) };
+        let new = NewConversation { deferred: true, ..new_conversation(id) };
         let outcome = self.ledger.create_conversation(&self.ann, new).await.unwrap();
         assert!(matches!(outcome, CreateOutcome::Deferred(_)), "{outcome:?}");
         ConversationId::new(id)
     }
 
-    /// A conversation of Ann's whose run has begun.
+    /// A conversation of Ann's whose run has fixture.
     pub(crate) async fn claimed(&self, id: &str) -> Claimed {
         let job = self.admitted(id).await;
         self.claim(&job).await
     }
 
-    /// A dead letter of Ann's.
+    /// Creates a conversation of Ann's and fails its job with `code` until it is a dead letter.
     pub(crate) async fn dead(&self, id: &str, code: FailureCode) -> JobId {
         let claimed = self.claimed(id).await;
         for _ in 0..6 {
@@ -101,23 +101,23 @@ impl World {
         panic!("{id} does not die");
     }
 
-    /// A run fails.
+    /// Fails a run.
     pub(crate) async fn fail(&self, run: &Claimed, code: FailureCode) {
         self.ledger.settle(&run.lease_token(), fail(code), None).await.unwrap();
     }
 
-    /// A run is given back at once.
+    /// Releases a run without delay.
     pub(crate) async fn release(&self, run: &Claimed) -> Answer {
         let release = Transition::Release { delay: Duration::zero() };
         self.ledger.settle(&run.lease_token(), release, None).await.unwrap()
     }
 
-    /// What Olga, an operator, orders of a job.
+    /// Runs an operator's action on a job, as Olga.
     pub(crate) async fn operate(&self, job: &JobId, operation: Operation) -> Result<Job, Refusal> {
         operate(&self.ledger, job, operation).await
     }
 
-    /// A granted claim of the job's present dispatch.
+    /// Claims the job by its current generation.
     pub(crate) async fn claim(&self, job: &JobId) -> Claimed {
         let generation = self.job(job).await.generation;
         let (answer, claimed) =
@@ -126,27 +126,27 @@ impl World {
         claimed.unwrap()
     }
 
-    /// All that operators see of a job.
+    /// The job as operators see it.
     pub(crate) async fn view(&self, job: &JobId) -> JobView {
         self.ledger.job(job).await.unwrap().unwrap()
     }
 
-    /// A job as it is stored.
+    /// The job as it is stored.
     pub(crate) async fn job(&self, job: &JobId) -> Job {
         self.view(job).await.job
     }
 
-    /// Lets `by` pass for one job: all its times move into the past.
+    /// Moves all times of one job into the past by `by`.
     pub(crate) async fn age(&self, job: &JobId, by: Duration) {
         sqlx::query(AGE).bind(job.as_str()).bind(by.num_seconds() as f64).execute(&self.pool).await.unwrap();
     }
 
-    /// A process lives, and was seen now.
+    /// Reports a live process.
     pub(crate) async fn has_process(&self) {
         self.operations().report_process(&process("host:1", 4), &RunCounts::default()).await.unwrap();
     }
 
-    /// Whether those who send deliveries were woken since the last time.
+    /// Whether the delivery dispatchers were woken since the last call.
     pub(crate) fn is_woken(&self) -> bool {
         self.ledger.db().waker().deliveries_waiting().now_or_never().is_some()
     }
@@ -156,30 +156,30 @@ impl World {
         self.ledger.claim(&wanted(queue, 10)).await.unwrap()
     }
 
-    /// The ids of the jobs that such a claim brings, oldest first.
+    /// Claims up to ten jobs of a queue; returns their ids, oldest first.
     pub(crate) async fn claimed_ids(&self, queue: Queue) -> Vec<JobId> {
         ids(self.claims(queue).await)
     }
 }
 
-/// What Olga, an operator, orders of a job.
+/// Runs an operator's action on a job, as Olga.
 pub(crate) async fn operate(ledger: &Ledger, job: &JobId, operation: Operation) -> Result<Job, Refusal> {
     ledger.operate(job, operation, &olga(), None).await.unwrap().unwrap()
 }
 
 pub(crate) const REPLAY: Operation = Operation::Replay { from_scratch: false };
 
-/// An operator, and why she does it.
+/// The operator Olga, and her reason.
 pub(crate) fn olga() -> OperatorAction {
     OperatorAction { operator: "olga".into(), reason: "fixed".into() }
 }
 
-/// A failure of that cause.
+/// The transition of a failed run.
 pub(crate) const fn fail(code: FailureCode) -> Transition {
     Transition::Fail { code, retry_after: None, jitter_permille: 0 }
 }
 
-/// The name of what came of a claim, and the run when it was granted.
+/// The outcome's name, and the run if the claim was granted.
 pub(crate) fn parts(claim: NamedClaim) -> (&'static str, Option<Claimed>) {
     let answer = claim.answer();
     match claim {
@@ -188,7 +188,7 @@ pub(crate) fn parts(claim: NamedClaim) -> (&'static str, Option<Claimed>) {
     }
 }
 
-/// A claim of the worker `w` for so many free slots, where no user has a share to keep to.
+/// A claim by the worker `w` for `slots` free slots, without a limit per user.
 pub(crate) fn wanted(queue: Queue, slots: u32) -> ClaimRequest {
     ClaimRequest {
         queue,
@@ -217,7 +217,7 @@ pub(crate) fn worker(name: &str) -> WorkerId {
     WorkerId(name.into())
 }
 
-/// A process that works, with so many slots for each queue.
+/// A worker process with `slots` slots for each queue.
 pub(crate) fn process(id: &str, slots: u32) -> Process {
     Process {
         id: id.into(),
@@ -230,8 +230,8 @@ pub(crate) fn process(id: &str, slots: u32) -> Process {
     }
 }
 
-/// A conversation that its client created from text.
-pub(crate) fn talk(id: &str) -> NewConversation {
+/// A new conversation from text.
+pub(crate) fn new_conversation(id: &str) -> NewConversation {
     let text = NewContent::Text {
         text: "We should meet on Monday.".into(),
         text_source: "message".into(),
@@ -240,8 +240,8 @@ pub(crate) fn talk(id: &str) -> NewConversation {
     NewConversation::new(ConversationId::new(id), text, Source::new("phone"))
 }
 
-/// A second of speech.
-pub(crate) fn said(id: &str) -> Segment {
+/// A segment of one second.
+pub(crate) fn segment(id: &str) -> Segment {
     Segment {
         id: Some(id.into()),
         text: "Well.".into(),
@@ -254,7 +254,7 @@ pub(crate) fn said(id: &str) -> Segment {
     }
 }
 
-/// What a run asks to be committed; two things are the same when their words are.
+/// The completion of a run; items and memories are equal when their texts are.
 pub(crate) fn completion(claimed: &Claimed, outcome: Outcome, results: Results) -> Arc<Completion> {
     let equal = || -> Comparison { Arc::new(|| records::pairwise(|one, other| one == other)) };
     let same = Same { task: equal(), fact: equal() };

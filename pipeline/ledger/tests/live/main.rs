@@ -1,4 +1,4 @@
-//! Live conversations against a real Postgres: each test has a database of its own.
+//! Live conversations, against a real PostgreSQL: each test has a database of its own.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -6,9 +6,8 @@
     reason = "tests stop at the first surprise"
 )]
 
-#[path = "../shared/begun.rs"]
-mod begun;
 mod ends;
+#[path = "../shared/fixture.rs"]
+mod fixture;
 mod owners;
-mod usage;
 mod world;

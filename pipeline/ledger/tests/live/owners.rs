@@ -1,15 +1,15 @@
-//! Who owns a live conversation, and what is written to it.
+//! Which socket owns a live conversation, and what it may append.
 
 use ledger::{Ledger, Settings};
 use records::{ConversationId, UserId};
 use store::{Appended, LiveLost, SegmentIds};
 
-use crate::world::{World, new, said};
+use crate::world::{World, new, segment};
 
 #[tokio::test]
-async fn a_conversation_is_resumed_by_its_device_within_its_timeout_and_by_no_other() {
+async fn open_live_resumes_the_devices_conversation_within_its_timeout() {
     let world = World::new().await;
-    let first = world.spoken("c1", Some("ios_1")).await;
+    let first = world.opened_with_segment("c1", Some("ios_1")).await;
     assert!(!first.resumed && first.began_ago.is_none());
     let again = world.open("c2", Some("ios_1")).await;
     assert_eq!((again.id.as_str(), again.epoch, again.resumed), ("c1", 2, true));
@@ -25,13 +25,13 @@ async fn a_conversation_is_resumed_by_its_device_within_its_timeout_and_by_no_ot
 }
 
 #[tokio::test]
-async fn an_older_sockets_writes_are_refused_also_across_processes() {
+async fn writes_of_a_superseded_socket_are_refused() {
     let world = World::new().await;
-    let old = world.spoken("c1", None).await;
+    let old = world.opened_with_segment("c1", None).await;
     let other = Ledger::new(world.database.options(), Settings::default());
     let young = other.store().open_live(&world.ann, &new("c2", None)).await.unwrap().unwrap();
     assert_eq!(young.id, old.id);
-    let late = [said("s2", "Too late.", 5.0)];
+    let late = [segment("s2", "Too late.", 5.0)];
     let refused = world
         .ledger
         .store()
@@ -46,12 +46,12 @@ async fn an_older_sockets_writes_are_refused_also_across_processes() {
     let photo =
         world.ledger.store().add_live_photo(&world.ann, &old.id, old.epoch, ("p", "aGk=")).await.unwrap();
     assert!(photo.is_err());
-    world.say(&young, &[said("s3", "In time.", 5.0)], None).await;
+    world.append(&young, &[segment("s3", "In time.", 5.0)], None).await;
     assert_eq!(world.texts(&old.id).await.len(), 2);
 }
 
 #[tokio::test]
-async fn two_sockets_that_open_at_once_open_one_conversation() {
+async fn concurrent_open_live_opens_one_conversation() {
     let world = World::new().await;
     let other = Ledger::new(world.database.options(), Settings::default());
     let (one_new, two_new) = (new("c1", Some("d")), new("c2", Some("d")));
@@ -66,26 +66,26 @@ async fn two_sockets_that_open_at_once_open_one_conversation() {
 }
 
 #[tokio::test]
-async fn an_append_stores_what_is_new_and_what_has_grown_and_renews_the_conversation() {
+async fn append_live_stores_new_and_grown_segments_and_renews() {
     let world = World::new().await;
     let live = world.open("c1", None).await;
     world
         .run("update conversations set process_after = now(), last_activity_at = now() - interval '1 hour'")
         .await;
-    let first = [said("s1", "Buy milk", 0.0)];
-    assert_eq!(world.say(&live, &first, Some(3.0)).await, [Some(0)]);
+    let first = [segment("s1", "Buy milk", 0.0)];
+    assert_eq!(world.append(&live, &first, Some(3.0)).await, [Some(0)]);
     assert!(world.value::<bool>(
         "select process_after between now() + interval '115 seconds' and now() + interval '120 seconds' \
              and last_activity_at > now() - interval '5 seconds' and last_append_at = last_activity_at \
              and started_at between now() - interval '8 seconds' and now() - interval '3 seconds' \
              and finished_at = started_at + interval '1 second' from conversations",
     ).await);
-    let mut grown = said("s1", "Buy milk tomorrow.", 0.0);
+    let mut grown = segment("s1", "Buy milk tomorrow.", 0.0);
     grown.end = 4.0;
-    let mut other = said("s2", "And bread.", 4.0);
+    let mut other = segment("s2", "And bread.", 4.0);
     other.speaker = Some("guest".to_owned());
     for _ in 0..2 {
-        assert_eq!(world.say(&live, &[grown.clone(), other.clone()], Some(9.0)).await, [Some(0), Some(1)]);
+        assert_eq!(world.append(&live, &[grown.clone(), other.clone()], Some(9.0)).await, [Some(0), Some(1)]);
         let texts = world.texts(&live.id).await;
         assert_eq!(texts, [("Buy milk tomorrow.".to_owned(), 4.0), ("And bread.".to_owned(), 5.0)]);
     }
@@ -94,33 +94,33 @@ async fn an_append_stores_what_is_new_and_what_has_grown_and_renews_the_conversa
 }
 
 #[tokio::test]
-async fn a_conversation_takes_ten_thousand_segments_and_four_mebibytes() {
+async fn append_live_keeps_to_the_limits_of_segments_and_bytes() {
     let world = World::new().await;
     let live = world.open("c1", None).await;
     world.run(
         "insert into transcript_segments (user_id, conversation_id, position, segment_id, content, start_seconds, \
              end_seconds) select 'ann', 'c1', n, 'n' || n, 'w', 0, 0 from generate_series(0, 9998) n",
     ).await;
-    let two = [said("s1", "One.", 0.0), said("s2", "Two.", 1.0)];
-    let append = async |said: &[_]| {
+    let two = [segment("s1", "One.", 0.0), segment("s2", "Two.", 1.0)];
+    let append = async |segments: &[_]| {
         world
             .ledger
             .store()
-            .append_live(&world.ann, &live.id, live.epoch, said, None, SegmentIds::OfService)
+            .append_live(&world.ann, &live.id, live.epoch, segments, None, SegmentIds::OfService)
             .await
             .unwrap()
             .unwrap()
     };
     assert_eq!(append(&two).await, Appended::Full);
     assert_eq!(append(&two[..1]).await, Appended::Stored(vec![Some(0)]));
-    assert_eq!(append(&[said("n5", "grown", 0.0)]).await, Appended::Stored(vec![None]), "no new segment");
-    let long = said("n6", &"w".repeat(4 * 1_024 * 1_024), 0.0);
+    assert_eq!(append(&[segment("n5", "grown", 0.0)]).await, Appended::Stored(vec![None]), "no new segment");
+    let long = segment("n6", &"w".repeat(4 * 1_024 * 1_024), 0.0);
     assert_eq!(append(&[long]).await, Appended::Full);
     assert_eq!(world.texts(&live.id).await.len(), 10_000);
 }
 
 #[tokio::test]
-async fn the_clients_own_id_is_taken_when_it_is_free_and_its_conversation_is_resumed() {
+async fn open_live_uses_a_free_wanted_id_and_resumes_its_conversation() {
     let world = World::new().await;
     let wanting = |fresh: &str, device: &str| store::NewLive {
         wanted_id: Some(ConversationId::new("mine")),
@@ -129,7 +129,7 @@ async fn the_clients_own_id_is_taken_when_it_is_free_and_its_conversation_is_res
     let open = async |new| world.ledger.store().open_live(&world.ann, &new).await.unwrap().unwrap();
     let mine = open(wanting("c1", "a")).await;
     assert_eq!(mine.id.as_str(), "mine");
-    world.say(&mine, &[said("s1", "Hello.", 0.0)], Some(1.0)).await;
+    world.append(&mine, &[segment("s1", "Hello.", 0.0)], Some(1.0)).await;
     assert_eq!(open(wanting("c2", "b")).await.id.as_str(), "mine", "from another device");
     world.run("update conversations set status = 'completed'").await;
     assert_eq!(open(wanting("c3", "a")).await.id.as_str(), "c3", "it is taken");
@@ -138,44 +138,40 @@ async fn the_clients_own_id_is_taken_when_it_is_free_and_its_conversation_is_res
 }
 
 #[tokio::test]
-async fn a_free_id_begins_a_conversation_of_its_own_and_a_used_one_goes_on_with_its_devices() {
+async fn open_live_with_a_used_wanted_id_resumes_the_devices_conversation() {
     let world = World::new().await;
     let wanted = async |id: &str, fresh: &str, device| {
         let new = store::NewLive { wanted_id: Some(ConversationId::new(id)), ..new(fresh, device) };
         world.ledger.store().open_live(&world.ann, &new).await.unwrap().unwrap()
     };
-    let nobodys = world.spoken("c1", None).await;
-    let devices = world.spoken("c2", Some("a")).await;
+    let without_device = world.opened_with_segment("c1", None).await;
+    let devices = world.opened_with_segment("c2", Some("a")).await;
     assert_eq!(wanted("mine-1", "c3", None).await.id.as_str(), "mine-1", "another recording of no device");
     assert_eq!(
         wanted("mine-2", "c4", Some("a")).await.id.as_str(),
         "mine-2",
         "another recording of the device"
     );
-    for (live, id) in [(&nobodys, "s2"), (&devices, "s3")] {
-        world.say(live, &[said(id, "I go on.", 60.0)], None).await;
+    for (live, id) in [(&without_device, "s2"), (&devices, "s3")] {
+        world.append(live, &[segment(id, "I go on.", 60.0)], None).await;
     }
     world.run("update conversations set status = 'completed' where conversation_id like 'mine-%'").await;
     let resumed = wanted("mine-2", "c5", Some("a")).await;
-    assert_eq!((resumed.id.as_str(), resumed.resumed), ("c2", true), "what came after it on the device");
-    assert_eq!(
-        wanted("mine-1", "c6", None).await.id.as_str(),
-        "c6",
-        "which of no device is its own is not known"
-    );
+    assert_eq!((resumed.id.as_str(), resumed.resumed), ("c2", true), "the device's conversation after it");
+    assert_eq!(wanted("mine-1", "c6", None).await.id.as_str(), "c6", "without a device its own is not known");
 }
 
 #[tokio::test]
-async fn an_empty_stub_goes_with_its_socket_and_words_and_pictures_stay() {
+async fn close_live_deletes_empty_conversations_only() {
     let world = World::new().await;
     let empty = world.open("c1", Some("a")).await;
-    let spoken = world.spoken("c2", Some("b")).await;
+    let with_segment = world.opened_with_segment("c2", Some("b")).await;
     let seen = world.open("c3", Some("c")).await;
     let photo = ("p1", "/9j/");
     for _ in 0..2 {
         world.ledger.store().add_live_photo(&world.ann, &seen.id, seen.epoch, photo).await.unwrap().unwrap();
     }
-    for live in [&empty, &spoken, &seen] {
+    for live in [&empty, &with_segment, &seen] {
         world.ledger.store().close_live(&world.ann, &live.id, live.epoch).await.unwrap().unwrap();
     }
     let left = world.ledger.store().list_live(Some("ann"), 10).await.unwrap();
@@ -188,66 +184,76 @@ async fn an_empty_stub_goes_with_its_socket_and_words_and_pictures_stay() {
 }
 
 #[tokio::test]
-async fn nothing_is_opened_for_a_user_who_is_gone_or_going() {
+async fn open_live_is_refused_for_a_deleted_user() {
     let world = World::new().await;
-    let live = world.spoken("c1", None).await;
+    let live = world.opened_with_segment("c1", None).await;
     world.run("update users set deleting_since = now()").await;
     let refused = world.ledger.store().open_live(&world.ann, &new("c2", None)).await.unwrap();
     assert_eq!(refused, None);
-    let nobody = world.ledger.store().open_live(&UserId::new("nobody"), &new("c2", None)).await.unwrap();
-    assert_eq!(nobody, None);
+    let unknown = world.ledger.store().open_live(&UserId::new("unknown"), &new("c2", None)).await.unwrap();
+    assert_eq!(unknown, None);
     world.run("delete from users").await;
     let append = world
         .ledger
         .store()
-        .append_live(&world.ann, &live.id, live.epoch, &[said("s2", "x", 1.0)], None, SegmentIds::OfService)
+        .append_live(
+            &world.ann,
+            &live.id,
+            live.epoch,
+            &[segment("s2", "x", 1.0)],
+            None,
+            SegmentIds::OfService,
+        )
         .await;
     assert_eq!(append.unwrap(), Err(LiveLost::Ended));
 }
 
 #[tokio::test]
-async fn a_line_that_is_repeated_after_its_conversation_ended_is_not_stored_in_the_next_one() {
+async fn segment_repeated_after_the_end_is_not_stored_in_the_next() {
     let world = World::new().await;
     let first = world.open("c1", Some("ios_1")).await;
     let (line, counted) = ("0199c2f7-1d1c-7c1e-9d39-1d7a4a4f0001", "7");
-    world.say(&first, &[said(line, "Buy milk.", 0.0), said(counted, "Yes.", 1.0)], Some(2.0)).await;
+    world.append(&first, &[segment(line, "Buy milk.", 0.0), segment(counted, "Yes.", 1.0)], Some(2.0)).await;
     world.run("update conversations set status = 'processing'").await;
     let next = world.open("c2", Some("ios_1")).await;
-    let append = async |said: &[_]| {
+    let append = async |segments: &[_]| {
         let store = world.ledger.store();
         store
-            .append_live(&world.ann, &next.id, next.epoch, said, Some(1.0), SegmentIds::OfClient)
+            .append_live(&world.ann, &next.id, next.epoch, segments, Some(1.0), SegmentIds::OfClient)
             .await
             .unwrap()
             .unwrap()
     };
 
-    assert_eq!(append(&[said(line, "Buy milk.", 9.0)]).await, Appended::Repeated);
+    assert_eq!(append(&[segment(line, "Buy milk.", 9.0)]).await, Appended::Repeated);
     assert!(world.texts(&next.id).await.is_empty());
-    let both =
-        [said(line, "Buy milk.", 9.0), said("0199c2f7-1d1c-7c1e-9d39-1d7a4a4f0002", "And bread.", 10.0)];
+    let both = [
+        segment(line, "Buy milk.", 9.0),
+        segment("0199c2f7-1d1c-7c1e-9d39-1d7a4a4f0002", "And bread.", 10.0),
+    ];
     assert_eq!(append(&both).await, Appended::Stored(vec![None, Some(0)]));
-    let others = [said(counted, "Yes.", 11.0), said(line, "Buy oat milk.", 12.0)];
+    let others = [segment(counted, "Yes.", 11.0), segment(line, "Buy oat milk.", 12.0)];
     assert_eq!(append(&others).await, Appended::Stored(vec![Some(0); 2]), "no repeats: nothing is lost");
     let texts: Vec<_> = world.texts(&next.id).await.into_iter().map(|(text, _)| text).collect();
     assert_eq!(texts, ["And bread.", "Yes.", "Buy oat milk."]);
 
     let other = world.open("c3", Some("ios_2")).await;
-    world.say(&other, &[said(line, "Buy milk.", 0.0)], Some(1.0)).await;
+    world.append(&other, &[segment(line, "Buy milk.", 0.0)], Some(1.0)).await;
     assert_eq!(world.texts(&other.id).await.len(), 1, "another device is another client");
 }
 
-/// A phone that was cut off says its line again through a second socket, while the first one's is being stored: each socket
-/// owns a conversation, because the silence between was long. Both have looked for the line before either commits.
+/// A phone that was disconnected repeats a segment through a second socket while the first one's is being stored.
+/// Each socket owns a conversation, because the silence between was long, and both have searched for the segment
+/// before either commits.
 #[tokio::test]
-async fn of_two_sockets_that_store_a_line_at_the_same_moment_one_stores_it() {
+async fn concurrent_appends_of_one_segment_id_store_it_once() {
     let world = World::new().await;
-    let old = world.spoken("c1", Some("ios_1")).await;
+    let old = world.opened_with_segment("c1", Some("ios_1")).await;
     world.run("update conversations set last_activity_at = now() - interval '1 hour'").await;
     let new = world.open("c2", Some("ios_1")).await;
-    assert_eq!(new.id.as_str(), "c2", "the old one's socket may still write");
-    let line = said("0199c2f7-1d1c-7c1e-9d39-1d7a4a4f0001", "Call Tom.", 9.0);
-    // What an append writes last is held: nothing commits.
+    assert_eq!(new.id.as_str(), "c2", "the old socket may still write");
+    let line = segment("0199c2f7-1d1c-7c1e-9d39-1d7a4a4f0001", "Call Tom.", 9.0);
+    // The row that an append writes last is locked, so that none commits.
     let mut held = world.pool.begin().await.unwrap();
     sqlx::query("select from user_usage for update").execute(&mut *held).await.unwrap();
     let mut appends = tokio::task::JoinSet::new();

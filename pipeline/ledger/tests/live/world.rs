@@ -1,4 +1,4 @@
-//! A database with a user in it, and short ways to open and to fill live conversations.
+//! A database with one user, and short ways to open and fill live conversations.
 
 use std::ops::Deref;
 
@@ -7,17 +7,17 @@ use records::{ConversationId, Segment, Source};
 use store::{Appended, LiveConversation, NewLive, SegmentIds};
 use testbed::TestDatabase;
 
-use crate::begun::Begun;
+use crate::fixture::Fixture;
 
 pub(crate) struct World {
-    begun: Begun,
+    fixture: Fixture,
 }
 
 impl Deref for World {
-    type Target = Begun;
+    type Target = Fixture;
 
-    fn deref(&self) -> &Begun {
-        &self.begun
+    fn deref(&self) -> &Fixture {
+        &self.fixture
     }
 }
 
@@ -28,30 +28,30 @@ impl World {
 
     pub(crate) async fn with(settings: Settings) -> Self {
         let ledger = |database: &TestDatabase| Ledger::new(database.options(), settings);
-        Self { begun: Begun::with(ledger, &Default::default()).await }
+        Self { fixture: Fixture::with(ledger, &Default::default()).await }
     }
 
     pub(crate) async fn open(&self, fresh: &str, device: Option<&str>) -> LiveConversation {
         self.ledger.store().open_live(&self.ann, &new(fresh, device)).await.unwrap().unwrap()
     }
 
-    /// Opens a conversation and says something in it.
-    pub(crate) async fn spoken(&self, fresh: &str, device: Option<&str>) -> LiveConversation {
+    /// Opens a conversation and appends a segment.
+    pub(crate) async fn opened_with_segment(&self, fresh: &str, device: Option<&str>) -> LiveConversation {
         let live = self.open(fresh, device).await;
-        self.say(&live, &[said("s1", "Buy milk tomorrow.", 0.0)], Some(2.0)).await;
+        self.append(&live, &[segment("s1", "Buy milk tomorrow.", 0.0)], Some(2.0)).await;
         live
     }
 
-    pub(crate) async fn say(
+    pub(crate) async fn append(
         &self,
         live: &LiveConversation,
-        said: &[Segment],
+        segments: &[Segment],
         began: Option<f64>,
     ) -> Vec<Option<i32>> {
         let appended = self
             .ledger
             .store()
-            .append_live(&self.ann, &live.id, live.epoch, said, began, SegmentIds::OfService)
+            .append_live(&self.ann, &live.id, live.epoch, segments, began, SegmentIds::OfService)
             .await;
         match appended.unwrap().unwrap() {
             Appended::Stored(numbers) => numbers,
@@ -83,8 +83,8 @@ pub(crate) fn new(fresh: &str, device: Option<&str>) -> NewLive {
     }
 }
 
-/// A second of speech.
-pub(crate) fn said(id: &str, text: &str, start: f64) -> Segment {
+/// A segment of one second.
+pub(crate) fn segment(id: &str, text: &str, start: f64) -> Segment {
     Segment {
         id: Some(id.to_owned()),
         text: text.to_owned(),

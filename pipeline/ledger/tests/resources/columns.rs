@@ -1,10 +1,10 @@
-//! What belongs to what, and goes with it, and which columns may be empty: a rule that is dropped, or one too many, is missed
-//! here. That each rule refuses what breaks it is tested in `constraints`.
+//! Foreign keys with `on delete cascade`, and nullable columns: a constraint that is dropped, or one too many, is
+//! found here. That each constraint refuses invalid rows is tested in `constraints`.
 
 use crate::world::World;
 
-/// Each table with a column that names a row of another one, and that table; both rows are one person's.
-const BELONGS: &[(&str, &str, &str)] = &[
+/// Each table, a column that references another table, and that table; both rows are of one user.
+const FOREIGN_KEYS: &[(&str, &str, &str)] = &[
     ("action_items", "conversation_id", "conversations"),
     ("action_items", "user_id", "users"),
     ("app_installs", "user_id", "users"),
@@ -41,8 +41,8 @@ const BELONGS: &[(&str, &str, &str)] = &[
     ("webhook_endpoints", "user_id", "users"),
 ];
 
-/// Each table with the columns that may be empty. The tables that are not named have none.
-const MAY_BE_EMPTY: &[(&str, &str)] = &[
+/// The nullable columns of each table. Tables that are not listed have none.
+const NULLABLE: &[(&str, &str)] = &[
     ("action_items", "due_at completed_at conversation_id revision words"),
     ("app_installs", "removed_at"),
     ("app_keys", "last_used_at revoked_at"),
@@ -102,7 +102,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn everything_goes_with_what_it_belongs_to() {
+async fn foreign_keys_are_as_listed_and_delete_in_cascade() {
     let world = World::new().await;
     let keys: Vec<(String, String, String, String, bool)> = world.rows("select c.relname::text, a.attname::text, t.relname::text, first.attname::text, r.confdeltype = 'c' \
          from pg_constraint r join pg_class c on c.oid = r.conrelid join pg_class t on t.oid = r.confrelid \
@@ -110,16 +110,16 @@ async fn everything_goes_with_what_it_belongs_to() {
          join pg_attribute first on first.attrelid = r.conrelid and first.attnum = r.conkey[1] \
          where r.connamespace = 'public'::regnamespace and r.contype = 'f' order by 1, 2, 3").await;
     for (table, _, _, first, follows) in &keys {
-        assert!(*follows, "{table}: nothing stays behind");
-        assert!(["user_id", "operation_id"].contains(&first.as_str()), "{table}: of the same person");
+        assert!(*follows, "{table}: deleted with its parent");
+        assert!(["user_id", "operation_id"].contains(&first.as_str()), "{table}: of the same user");
     }
     let keys: Vec<(&str, &str, &str)> =
         keys.iter().map(|(table, column, of, ..)| (table.as_str(), column.as_str(), of.as_str())).collect();
-    assert_eq!(keys, BELONGS);
+    assert_eq!(keys, FOREIGN_KEYS);
 }
 
 #[tokio::test]
-async fn no_other_column_may_be_empty() {
+async fn nullable_columns_are_as_listed() {
     let world = World::new().await;
     let columns: Vec<(String, String)> = world
         .rows(
@@ -131,5 +131,5 @@ async fn no_other_column_may_be_empty() {
         .await;
     let columns: Vec<(&str, &str)> =
         columns.iter().map(|(table, names)| (table.as_str(), names.as_str())).collect();
-    assert_eq!(columns, MAY_BE_EMPTY);
+    assert_eq!(columns, NULLABLE);
 }

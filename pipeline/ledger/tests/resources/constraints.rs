@@ -1,5 +1,5 @@
-//! What the tables refuse, from any writer: every rule is met by a row that breaks it, that rule and no other; the lists in
-//! the rules are the lists in the code; and nothing is there twice, or without an owner.
+//! Constraints: every CHECK, unique and foreign key constraint is broken by a row that breaks it alone; lists in
+//! constraints equal the lists in code; every table has a primary key.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,19 +12,19 @@ use crate::world::World;
 
 pub(crate) mod rows;
 
-use rows::{OF_APPS, OF_JOBS, OF_PEOPLE, OF_WHAT_IS_SENT, Refused, SEED};
+use rows::{InvalidRow, OF_APPS, OF_DELIVERIES, OF_JOBS, OF_USERS, SEED};
 
-async fn with_a_row_of_everything() -> World {
+async fn with_a_row_in_every_table() -> World {
     let world = World::new().await;
     world.run(SEED).await;
     world
 }
 
-fn refused() -> impl Iterator<Item = &'static Refused> {
-    OF_PEOPLE.iter().chain(OF_JOBS).chain(OF_WHAT_IS_SENT).chain(OF_APPS)
+fn invalid_rows() -> impl Iterator<Item = &'static InvalidRow> {
+    OF_USERS.iter().chain(OF_JOBS).chain(OF_DELIVERIES).chain(OF_APPS)
 }
 
-/// Which rule of which table refuses a statement, by its SQLSTATE; `None`: it is let through.
+/// The constraint and table that refuse a statement, with its SQLSTATE; `None` if it succeeds.
 async fn refusal(on: &mut Transaction<'_, Postgres>, sql: String) -> Option<(String, String, String)> {
     let error = sqlx::raw_sql(AssertSqlSafe(sql.clone())).execute(&mut **on).await.err()?;
     let error = error.into_database_error().expect(&sql);
@@ -33,8 +33,8 @@ async fn refusal(on: &mut Transaction<'_, Postgres>, sql: String) -> Option<(Str
     Some((error.code().to_owned(), named(error.table()), named(error.constraint())))
 }
 
-/// Takes a rule away: a constraint, or a unique index.
-async fn drop_rule(on: &mut Transaction<'_, Postgres>, table: &str, rule: &str) {
+/// Drops a constraint or a unique index.
+async fn drop_constraint(on: &mut Transaction<'_, Postgres>, table: &str, rule: &str) {
     let is_index: bool =
         sqlx::query_scalar("select not exists (select from pg_constraint where conname = $1)")
             .bind(rule)
@@ -49,9 +49,9 @@ async fn drop_rule(on: &mut Transaction<'_, Postgres>, table: &str, rule: &str) 
 }
 
 #[tokio::test]
-async fn every_rule_refuses_the_row_that_breaks_it_and_nothing_else_does() {
-    let world = with_a_row_of_everything().await;
-    for (table, rule, set) in refused() {
+async fn every_constraint_alone_refuses_its_invalid_row() {
+    let world = with_a_row_in_every_table().await;
+    for (table, rule, set) in invalid_rows() {
         let sql = match set.starts_with("insert") {
             true => (*set).to_owned(),
             false => format!("update {table} set {set}"),
@@ -62,14 +62,14 @@ async fn every_rule_refuses_the_row_that_breaks_it_and_nothing_else_does() {
         assert!(["23514", "23505"].contains(&code.as_str()), "{code}: {sql}");
         with.rollback().await.unwrap();
         let mut without = world.pool.begin().await.unwrap();
-        drop_rule(&mut without, table, rule).await;
+        drop_constraint(&mut without, table, rule).await;
         assert_eq!(refusal(&mut without, sql.clone()).await, None, "without {rule}: {sql}");
         without.rollback().await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn no_rule_is_left_without_a_row_that_breaks_it() {
+async fn every_constraint_has_an_invalid_row() {
     let world = World::new().await;
     let rules: Vec<(String, String)> = world.rows("select c.relname::text, r.conname::text from pg_constraint r join pg_class c on c.oid = r.conrelid \
              where r.connamespace = 'public'::regnamespace and r.contype in ('c', 'u', 'x') \
@@ -77,17 +77,17 @@ async fn no_rule_is_left_without_a_row_that_breaks_it() {
          select c.relname::text, i.relname::text from pg_index x join pg_class c on c.oid = x.indrelid \
              join pg_class i on i.oid = x.indexrelid \
              where c.relnamespace = 'public'::regnamespace and x.indisunique and not x.indisprimary").await;
-    // What sqlx keeps of migrations is not ours.
+    // Without sqlx's own table of migrations.
     let rules: BTreeSet<_> = rules.into_iter().filter(|(table, _)| !table.starts_with("_sqlx")).collect();
     assert!(rules.len() > 50, "the rules were found");
     let met: BTreeSet<_> =
-        refused().map(|(table, rule, _)| ((*table).to_owned(), (*rule).to_owned())).collect();
+        invalid_rows().map(|(table, rule, _)| ((*table).to_owned(), (*rule).to_owned())).collect();
     assert_eq!(rules, met);
 }
 
 #[tokio::test]
-async fn nothing_is_there_twice() {
-    let world = with_a_row_of_everything().await;
+async fn primary_keys_refuse_duplicates() {
+    let world = with_a_row_in_every_table().await;
     let tables: Vec<(String, Option<String>)> = world
         .rows(
             "select c.relname::text, r.conname::text from pg_class c \
@@ -106,9 +106,9 @@ async fn nothing_is_there_twice() {
 }
 
 #[tokio::test]
-async fn nothing_belongs_to_what_is_not_there() {
-    let world = with_a_row_of_everything().await;
-    // The row that is there is of a reminder.
+async fn foreign_keys_refuse_missing_parents() {
+    let world = with_a_row_in_every_table().await;
+    // The existing push is of a reminder.
     let of_a_message = "insert into push_deliveries (user_id, subscription_id, delivery_id, message_id, app_name, target, \
              status, next_at, created_at) \
          select user_id, 's', 'm', message_id, 'Tasks', 'main', 'pending', now(), now() from chat_messages limit 1";
@@ -120,13 +120,13 @@ async fn nothing_belongs_to_what_is_not_there() {
     assert!(keys.len() > 15, "the keys were found");
     for (table, key, column, is_uuid) in &keys {
         let mut transaction = world.pool.begin().await.unwrap();
-        // Alone: a key of the same columns would refuse the row, too.
+        // Without the other foreign keys, as one of the same columns would refuse the row, too.
         for (other, others, ..) in keys.iter().filter(|(_, other, ..)| other != key) {
-            drop_rule(&mut transaction, other, others).await;
+            drop_constraint(&mut transaction, other, others).await;
         }
-        let nobody = if *is_uuid { "ffffffff-0000-0000-0000-000000000000" } else { "nobody" };
+        let unknown = if *is_uuid { "ffffffff-0000-0000-0000-000000000000" } else { "unknown" };
         let orphaned = format!(
-            "update {table} set {column} = '{nobody}' \
+            "update {table} set {column} = '{unknown}' \
              where {column} is not null or not exists (select from {table} where {column} is not null)"
         );
         let refused = refusal(&mut transaction, orphaned).await;
@@ -134,7 +134,7 @@ async fn nothing_belongs_to_what_is_not_there() {
     }
 }
 
-/// The names that a rule lists.
+/// The values that a constraint lists.
 async fn listed(world: &World, table: &str, rule: &str) -> BTreeSet<String> {
     let definition: String = sqlx::query_scalar(
         "select pg_get_constraintdef(oid) from pg_constraint where conrelid = $1::regclass and conname = $2",
@@ -154,7 +154,7 @@ macro_rules! names {
 }
 
 #[tokio::test]
-async fn the_lists_in_the_tables_are_the_lists_in_the_code() {
+async fn values_in_constraints_equal_those_in_code() {
     let world = World::new().await;
     let lists = BTreeMap::from([
         (("conversations", "status_known"), names!(Status)),

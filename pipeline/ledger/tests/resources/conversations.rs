@@ -1,12 +1,12 @@
-//! The list, the view and a person's changes.
+//! Conversations: the list, the view, and the user's changes.
 
 use chrono::{Datelike, TimeDelta};
 use db::Error;
 use ledger::{NewContent, NewConversation};
 use records::{Category, ConversationId, FolderId, Geolocation, Source, Status, Visibility};
-use store::{ConversationChange, ConversationFilter, DatePage};
+use store::{ConversationChange, ConversationFilter, DatePage, MemoryFilter};
 
-use crate::world::{World, nine, said};
+use crate::world::{World, nine, segment};
 
 fn all() -> ConversationFilter {
     ConversationFilter {
@@ -21,13 +21,13 @@ async fn ids(world: &World, filter: &ConversationFilter) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn times_that_a_client_leaves_open_are_as_far_apart_as_what_was_said_lasts() {
+async fn missing_times_are_derived_from_the_length_of_the_content() {
     let world = World::new().await;
     let text =
         NewContent::Text { text: "Call Bob".into(), text_source: "message".into(), text_source_spec: None };
-    // The last to end is not the last.
+    // The segment that ends last is not the last one.
     let segments =
-        [said(None, "SPEAKER_00", "Well.", 90.0), said(None, "SPEAKER_00", "As I said:", 2.0)].to_vec();
+        [segment(None, "SPEAKER_00", "Well.", 90.0), segment(None, "SPEAKER_00", "As I said:", 2.0)].to_vec();
     let longest = TimeDelta::microseconds((segments[0].end * 1e6) as i64);
     for (content, length) in [(text, TimeDelta::minutes(5)), (NewContent::Segments(segments), longest)] {
         let times = async |started_at, finished_at| {
@@ -74,7 +74,7 @@ async fn with_four() -> World {
 }
 
 #[tokio::test]
-async fn the_list_holds_completed_ones_that_are_not_discarded_newest_first() {
+async fn list_has_completed_undiscarded_conversations_newest_first() {
     let world = with_four().await;
     assert_eq!(ids(&world, &all()).await, ["c", "a", "b"]);
     let page = DatePage { limit: 1, offset: 1, ..DatePage::default() };
@@ -84,7 +84,7 @@ async fn the_list_holds_completed_ones_that_are_not_discarded_newest_first() {
 }
 
 #[tokio::test]
-async fn the_list_is_filtered_by_category_folder_and_star() {
+async fn list_is_filtered_by_category_folder_and_star() {
     let world = with_four().await;
     world
         .run(
@@ -102,7 +102,7 @@ async fn the_list_is_filtered_by_category_folder_and_star() {
 }
 
 #[tokio::test]
-async fn the_text_of_the_statement_lists_what_the_list_does() {
+async fn filter_statement_selects_what_the_list_shows() {
     let world = with_four().await;
     let text = all().statement(&world.ann);
     let text = (1..=9).fold(text, |text, number| text.replace(&format!("${number}"), "'ann'"));
@@ -112,7 +112,7 @@ async fn the_text_of_the_statement_lists_what_the_list_does() {
 }
 
 #[tokio::test]
-async fn where_it_was_said_is_kept_as_it_was_sent() {
+async fn geolocation_is_stored_as_sent() {
     let world = World::new().await;
     let text =
         NewContent::Text { text: "Call Bob".into(), text_source: "message".into(), text_source_spec: None };
@@ -132,10 +132,10 @@ async fn where_it_was_said_is_kept_as_it_was_sent() {
 }
 
 #[tokio::test]
-async fn a_view_shows_everything_that_hangs_on_the_conversation() {
+async fn view_includes_folder_people_segments_items_and_apps_results() {
     let world = World::new().await;
     let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
-    let mut tom = said(None, "SPEAKER_01", "Hello.", 0.0);
+    let mut tom = segment(None, "SPEAKER_01", "Hello.", 0.0);
     tom.person_id = Some("p1".into());
     world.ledger.store().append_segments(&world.ann, &id, &[tom.clone(), tom]).await.unwrap().unwrap();
     let folder = world.ledger.store().folders(&world.ann).await.unwrap()[0].id.clone();
@@ -175,18 +175,18 @@ async fn a_view_shows_everything_that_hangs_on_the_conversation() {
     assert_eq!(
         world.ledger.store().conversation(&world.bob, &id, true).await.unwrap(),
         None,
-        "another person's"
+        "another user's"
     );
 }
 
 #[tokio::test]
-async fn a_page_shows_of_each_what_its_single_view_shows() {
+async fn list_shows_of_each_conversation_what_its_view_shows() {
     let world = World::new().await;
     let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
     world
         .ledger
         .store()
-        .append_segments(&world.ann, &id, &[said(None, "SPEAKER_01", "Hello.", 0.0)])
+        .append_segments(&world.ann, &id, &[segment(None, "SPEAKER_01", "Hello.", 0.0)])
         .await
         .unwrap()
         .unwrap();
@@ -263,7 +263,7 @@ async fn a_page_shows_of_each_what_its_single_view_shows() {
 }
 
 #[tokio::test]
-async fn what_a_person_sets_is_marked_as_the_persons() {
+async fn change_conversation_marks_fields_as_set_by_the_user() {
     let world = World::new().await;
     let id = world.conversation(&world.ann, "c", "failed", 0).await;
     world.run("update conversations set discarded = true, discarded_by_failure = true").await;
@@ -283,14 +283,14 @@ async fn what_a_person_sets_is_marked_as_the_persons() {
             .unwrap()
     );
     assert!(world.ledger.store().change_conversation(&world.ann, &id, &change).await.unwrap());
-    let marks = "select count(*) from conversations where title = 'Mine' and title_by_person and discarded \
+    let marked = "select count(*) from conversations where title = 'Mine' and title_by_person and discarded \
                  and discarded_by_person and not discarded_by_failure and starred and folder_id is null \
                  and folder_by_person";
-    assert_eq!(world.count(marks).await, 1);
+    assert_eq!(world.count(marked).await, 1);
 }
 
 #[tokio::test]
-async fn a_change_of_one_thing_marks_nothing_else() {
+async fn change_conversation_marks_only_the_changed_fields() {
     let world = World::new().await;
     let id = world.conversation(&world.ann, "c", "completed", 0).await;
     let star = ConversationChange { starred: Some(true), ..ConversationChange::default() };
@@ -301,11 +301,36 @@ async fn a_change_of_one_thing_marks_nothing_else() {
 }
 
 #[tokio::test]
-async fn events_that_cannot_be_read_name_the_row_and_not_the_words() {
+async fn unreadable_events_are_an_error_without_their_content() {
     let world = World::new().await;
     let id = world.conversation(&world.ann, "c", "completed", 0).await;
     world.run("update conversations set events = '[{\"title\": \"Secret dinner\"}]'").await;
     let error = world.ledger.store().conversation(&world.ann, &id, false).await.unwrap_err();
     assert!(matches!(&error, Error::ImpossibleRow { column: "events", id, .. } if id == "c"));
     assert!(!format!("{error}").contains("Secret"));
+}
+
+fn is_retryable<T>(answer: Result<T, Error>) -> bool {
+    answer.is_err_and(|error| error.is_passing())
+}
+
+#[tokio::test]
+async fn single_statement_reads_time_out_on_a_locked_table() {
+    let world = World::new().await;
+    let (ledger, ann) = (&world.ledger, &world.ann);
+    let mut holder = world.pool.begin().await.unwrap();
+    sqlx::raw_sql("lock table conversations, memories, folders, developer_keys in access exclusive mode")
+        .execute(&mut *holder)
+        .await
+        .unwrap();
+    let (filter, memories) = (ConversationFilter::default(), MemoryFilter::default());
+    let (page, memories, folders, key) = tokio::join!(
+        ledger.store().conversations(ann, &filter),
+        ledger.store().memories(ann, &memories),
+        ledger.store().folders(ann),
+        ledger.store().key_owner(&[0; 32]),
+    );
+    assert!(is_retryable(page) && is_retryable(memories) && is_retryable(folders) && is_retryable(key));
+    holder.rollback().await.unwrap();
+    assert!(ledger.store().conversations(ann, &filter).await.is_ok(), "and go on when it is free");
 }

@@ -1,4 +1,4 @@
-//! The life of one delivery.
+//! The life of one webhook delivery.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ async fn view(world: &World) -> DeliveryView {
         .unwrap()
 }
 
-/// Lets time pass: everything that waits is due, every sender has died.
+/// Lets 30 hours pass: every pending delivery is due, and every sender has died.
 async fn later(world: &World) {
     world
         .run(
@@ -49,7 +49,7 @@ async fn later(world: &World) {
 }
 
 #[tokio::test]
-async fn a_delivery_is_claimed_once_rendered_once_and_delivered() {
+async fn delivery_is_claimed_once_rendered_once_and_delivered() {
     let world = with_one().await;
     let claimed = claim(&world).await;
     assert_eq!((claimed.delivery_id.as_str(), claimed.epoch, claimed.try_number), ("w_0", 1, 1));
@@ -72,7 +72,7 @@ async fn a_delivery_is_claimed_once_rendered_once_and_delivered() {
 }
 
 #[tokio::test]
-async fn a_failed_try_is_repeated_by_the_schedule_with_the_same_body() {
+async fn failed_try_is_retried_by_the_schedule_with_the_same_body() {
     let world = with_one().await;
     let first = claim(&world).await;
     world.ledger.outbox().keep_body(&first, b"once").await.unwrap();
@@ -97,7 +97,7 @@ async fn a_failed_try_is_repeated_by_the_schedule_with_the_same_body() {
 }
 
 #[tokio::test]
-async fn a_delivery_is_exhausted_when_its_schedule_is_over() {
+async fn delivery_is_exhausted_at_the_end_of_its_schedule() {
     let world = with_one().await;
     for number in 1..=11 {
         let claimed = claim(&world).await;
@@ -113,7 +113,7 @@ async fn a_delivery_is_exhausted_when_its_schedule_is_over() {
     let tries: Vec<i32> = view.history.iter().map(|tried| tried.number).collect();
     assert_eq!(tries, (1..=11).collect::<Vec<_>>());
     assert!(view.history.iter().all(|tried| tried.error.as_deref() == Some("status")));
-    // The newest stay when a redelivery begins another round.
+    // A redelivery starts another round; the newest twelve tries stay in the history.
     for _ in 0..2 {
         world.ledger.outbox().redeliver(&world.ann, "w", "w_0").await.unwrap();
         assert!(finish(&world, &claim(&world).await, DeliveryOutcome::Delivered { status: 204 }).await);
@@ -126,7 +126,7 @@ async fn a_delivery_is_exhausted_when_its_schedule_is_over() {
 }
 
 #[tokio::test]
-async fn a_sender_that_died_loses_its_claim_to_the_next() {
+async fn dead_sender_is_fenced_by_the_next_claim() {
     let world = with_one().await;
     let dead = claim(&world).await;
     later(&world).await;
@@ -141,7 +141,7 @@ async fn a_sender_that_died_loses_its_claim_to_the_next() {
 }
 
 #[tokio::test]
-async fn a_body_that_comes_after_its_claims_time_is_not_kept_even_if_nobody_else_has_claimed() {
+async fn keep_body_is_refused_after_the_claim_expired() {
     let world = with_one().await;
     let late = claim(&world).await;
     later(&world).await;
@@ -150,7 +150,7 @@ async fn a_body_that_comes_after_its_claims_time_is_not_kept_even_if_nobody_else
 }
 
 #[tokio::test]
-async fn an_end_whose_answer_was_not_heard_is_told_again_and_counts_once() {
+async fn finish_delivery_is_idempotent() {
     for outcome in [
         DeliveryOutcome::Delivered { status: 204 },
         RETRY,
@@ -161,25 +161,25 @@ async fn an_end_whose_answer_was_not_heard_is_told_again_and_counts_once() {
         let world = with_one().await;
         let claimed = claim(&world).await;
         assert!(finish(&world, &claimed, outcome).await);
-        let said = view(&world).await;
+        let before = view(&world).await;
         let marks = "select consecutive_failures from webhook_endpoints";
         let failures: i32 = world.value(marks).await;
         assert!(finish(&world, &claimed, outcome).await, "{outcome:?}");
-        assert_eq!(view(&world).await, said);
+        assert_eq!(view(&world).await, before);
         assert_eq!(sqlx::query_scalar::<_, i32>(marks).fetch_one(&world.pool).await.unwrap(), failures);
     }
 }
 
 #[tokio::test]
-async fn the_end_of_another_try_is_not_taken_for_ones_own() {
+async fn finish_delivery_is_refused_after_another_claim_finished() {
     let world = with_one().await;
     let dead = claim(&world).await;
     later(&world).await;
     let next = claim(&world).await;
     let refused = DeliveryOutcome::Final { status: Some(503), error: "status" };
     assert!(finish(&world, &next, refused).await);
-    assert!(!finish(&world, &dead, refused).await, "it was told under another claim");
-    assert!(!finish(&world, &next, RETRY).await, "it was told otherwise");
+    assert!(!finish(&world, &dead, refused).await, "another claim finished it");
+    assert!(!finish(&world, &next, RETRY).await, "it was finished with another outcome");
 
     let world = with_one().await;
     world.run("update webhook_deliveries set tries = 10").await;
@@ -191,7 +191,7 @@ async fn the_end_of_another_try_is_not_taken_for_ones_own() {
 }
 
 #[tokio::test]
-async fn a_delivery_that_kills_its_sender_every_time_ends() {
+async fn delivery_whose_senders_always_die_is_given_up() {
     let world = with_one().await;
     for _ in 1..=11 {
         claim(&world).await;
@@ -203,7 +203,7 @@ async fn a_delivery_that_kills_its_sender_every_time_ends() {
 }
 
 #[tokio::test]
-async fn final_and_cancelled_tries_are_never_repeated() {
+async fn final_and_cancelled_deliveries_are_not_retried() {
     for (outcome, status) in [
         (DeliveryOutcome::Final { status: Some(400), error: "status" }, "exhausted"),
         (DeliveryOutcome::Cancelled, "cancelled"),
@@ -219,7 +219,7 @@ async fn final_and_cancelled_tries_are_never_repeated() {
 }
 
 #[tokio::test]
-async fn gone_disables_the_endpoint_and_cancels_what_waits_for_it() {
+async fn gone_disables_the_endpoint_and_cancels_its_pending_deliveries() {
     let world = World::new().await;
     world.endpoint(&world.ann, "w").await;
     world.endpoint(&world.ann, "other").await;
@@ -234,11 +234,11 @@ async fn gone_disables_the_endpoint_and_cancels_what_waits_for_it() {
         sqlx::query_scalar::<_, i64>(sql).bind(status).fetch_one(&world.pool)
     };
     assert_eq!((of("exhausted").await.unwrap(), of("cancelled").await.unwrap()), (1, 2));
-    assert_eq!(claim(&world).await.endpoint_id, "other", "nobody else is touched");
+    assert_eq!(claim(&world).await.endpoint_id, "other", "no other endpoint is touched");
 }
 
 #[tokio::test]
-async fn a_test_event_is_written_once_and_sent_like_any_other() {
+async fn test_delivery_is_idempotent_and_sent_like_any_other() {
     let world = World::new().await;
     world.endpoint(&world.ann, "w").await;
     assert_eq!(
@@ -253,7 +253,7 @@ async fn a_test_event_is_written_once_and_sent_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_finished_delivery_gets_one_more_round_of_tries() {
+async fn redeliver_starts_another_round_of_a_finished_delivery() {
     let world = with_one().await;
     assert_eq!(world.ledger.outbox().redeliver(&world.ann, "w", "none").await.unwrap(), Redelivery::Missing);
     assert_eq!(world.ledger.outbox().redeliver(&world.bob, "w", "w_0").await.unwrap(), Redelivery::Missing);
@@ -274,7 +274,7 @@ async fn a_finished_delivery_gets_one_more_round_of_tries() {
 }
 
 #[tokio::test]
-async fn an_event_of_a_newer_version_stops_nobody_elses_delivery() {
+async fn claim_skips_an_event_of_an_unknown_version() {
     let world = with_one().await;
     world
         .run("update webhook_deliveries set event = 'moon.risen', next_at = next_at - interval '1 hour'")

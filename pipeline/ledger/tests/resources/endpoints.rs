@@ -1,4 +1,4 @@
-//! Webhook endpoints.
+//! Webhook endpoints: create, change, delete, disable.
 
 use outbox::{EndpointChange, EndpointChangeRefusal};
 use records::{EventKind, WebhookFormat};
@@ -6,7 +6,7 @@ use records::{EventKind, WebhookFormat};
 use crate::world::World;
 
 #[tokio::test]
-async fn an_endpoint_is_created_changed_and_deleted_by_its_owner_alone() {
+async fn endpoint_is_created_changed_and_deleted_by_its_owner_only() {
     let world = World::new().await;
     world.endpoint(&world.ann, "w1").await;
     world.endpoint(&world.ann, "w2").await;
@@ -61,7 +61,7 @@ async fn deliveries_of_a_disabled_endpoint_wait_until_it_is_enabled() {
     assert_eq!(
         world.ledger.outbox().next_delivery_in().await.unwrap(),
         None,
-        "nobody spins over what waits for its owner"
+        "no dispatcher polls for parked deliveries"
     );
     let waiting =
         world.ledger.outbox().deliveries(&world.ann, "w", &outbox::DeliveryPage::first(9)).await.unwrap();

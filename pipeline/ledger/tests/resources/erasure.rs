@@ -1,4 +1,4 @@
-//! `users delete`: everything of a user goes, in small steps, and nothing of anybody else's.
+//! Erasure (`users delete`): all data of a user is deleted, in small steps, and no other user's.
 
 use operations::{ActionFilter, CHECKS, ErasureStep, Operations};
 use records::UserId;
@@ -9,7 +9,7 @@ use crate::{
     world::{World, olga},
 };
 
-/// Ann has a row in every table, and nothing is wrong with any.
+/// A world where Ann has a row in every table, and `verify` finds nothing.
 async fn filled() -> World {
     let world = World::new().await;
     world.run(SEED).await;
@@ -18,7 +18,7 @@ async fn filled() -> World {
     world
 }
 
-/// Every table with rows that name a user, read from the schema: a table that is added later is found as well.
+/// Every table with a `user_id`, read from the schema, so that later tables are included.
 async fn tables(world: &World) -> Vec<String> {
     let tables: Vec<String> = world
         .list(
@@ -30,7 +30,7 @@ async fn tables(world: &World) -> Vec<String> {
     tables
 }
 
-/// The tables that hold something of `user`.
+/// The tables with rows of `user`.
 async fn tables_of(world: &World, user: &UserId) -> Vec<String> {
     let mut found = Vec::new();
     for table in tables(world).await {
@@ -47,7 +47,7 @@ async fn tables_of(world: &World, user: &UserId) -> Vec<String> {
     found
 }
 
-/// Erases to the end, and answers how many steps it took.
+/// Erases to the end; returns the number of steps.
 async fn erase(world: &World, user: &UserId) -> usize {
     for steps in 1..1_000 {
         if world.operations().erase_some(user).await.unwrap() == ErasureStep::Done {
@@ -81,7 +81,7 @@ async fn erasure_removes_the_user_from_every_table() {
     assert_eq!(
         world.count("select count(*) from replay_items where user_id = ''").await,
         1,
-        "kept without whose it was"
+        "kept without the user id"
     );
     verified(&world).await;
 }
@@ -102,9 +102,9 @@ async fn erasure_leaves_other_users_alone() {
 #[tokio::test]
 async fn erasure_of_an_unknown_user_does_nothing() {
     let world = World::new().await;
-    let nobody = UserId::new("nobody");
-    assert_eq!(world.operations().user_rows(&nobody).await.unwrap(), None);
-    assert_eq!(world.operations().begin_erasure(&nobody, &olga()).await.unwrap(), None);
+    let unknown = UserId::new("unknown");
+    assert_eq!(world.operations().user_rows(&unknown).await.unwrap(), None);
+    assert_eq!(world.operations().begin_erasure(&unknown, &olga()).await.unwrap(), None);
     assert_eq!(world.count("select count(*) from operator_actions").await, 0);
 }
 
@@ -116,7 +116,7 @@ async fn erasure_revokes_keys_and_stops_webhooks_at_once() {
     assert_eq!(world.count("select count(*) from developer_keys where revoked_at is null").await, 0);
     let claims =
         world.ledger.outbox().claim_deliveries(10, &outbox::DeliveryPolicy::default(), None).await.unwrap();
-    assert_eq!(claims.claimed.len(), 0, "nothing is sent any more");
+    assert_eq!(claims.claimed.len(), 0, "no delivery is sent");
     assert!(
         !world.ledger.store().create_user(&world.ann, &Default::default()).await.unwrap(),
         "the id is taken until the end"
@@ -124,7 +124,7 @@ async fn erasure_revokes_keys_and_stops_webhooks_at_once() {
 }
 
 #[tokio::test]
-async fn erasure_goes_on_after_an_interruption_at_any_step() {
+async fn erasure_resumes_after_an_interruption_at_any_step() {
     let steps = {
         let world = filled().await;
         world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
@@ -132,7 +132,7 @@ async fn erasure_goes_on_after_an_interruption_at_any_step() {
     };
     assert!(steps > 10, "one table after the other: {steps}");
     let world = filled().await;
-    // Each time as a new run of the command would: from the beginning, one step, and no further.
+    // As if each run of the command were interrupted after one step.
     for _ in 1..steps {
         Operations::new(&world.other_process()).begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
         let step = Operations::new(&world.other_process()).erase_some(&world.ann).await.unwrap();
@@ -148,7 +148,7 @@ async fn erasure_goes_on_after_an_interruption_at_any_step() {
 }
 
 #[tokio::test]
-async fn erasure_of_many_rows_takes_small_steps() {
+async fn erasure_deletes_at_most_2000_rows_per_step() {
     let world = World::new().await;
     world
         .run(
@@ -170,7 +170,7 @@ async fn erasure_of_many_rows_takes_small_steps() {
 }
 
 #[tokio::test]
-async fn erasure_is_recorded_with_counts_and_without_words() {
+async fn erasure_is_audited_with_counts_and_without_content() {
     let world = filled().await;
     world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
     erase(&world, &world.ann).await;
@@ -186,10 +186,10 @@ async fn erasure_is_recorded_with_counts_and_without_words() {
 }
 
 #[tokio::test]
-async fn what_a_request_under_way_writes_late_goes_with_the_user() {
+async fn erasure_deletes_rows_committed_meanwhile() {
     let world = World::new().await;
     world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
-    // A request that was let in before its key was revoked.
+    // A request that was authorized before its key was revoked.
     let mut late = world.pool.begin().await.unwrap();
     sqlx::query(
         "insert into memories (user_id, memory_id, content, category, created_at, updated_at) \

@@ -1,4 +1,4 @@
-//! Folders: what they show, and managing them.
+//! Folders: create, change, delete, and filing conversations.
 
 use records::{FolderId, UserId};
 use store::{ConversationChange, DeletedFolder, FolderChange, NewFolder};
@@ -17,26 +17,26 @@ fn new(id: &str) -> NewFolder {
     }
 }
 
-fn into(folder: &str) -> ConversationChange {
+fn file_into(folder: &str) -> ConversationChange {
     ConversationChange { folder_id: Some(Some(FolderId::new(folder))), ..ConversationChange::default() }
 }
 
 #[tokio::test]
-async fn a_folder_shows_its_defaults_its_place_and_how_many_listed_conversations_it_holds() {
+async fn folder_has_defaults_order_and_count_of_listed_conversations() {
     let world = World::new().await;
     let made = world.ledger.store().create_folder(&world.ann, &new("f")).await.unwrap().unwrap();
     assert_eq!((made.color.as_str(), made.icon.as_str(), made.order), ("#6B7280", "folder", 3));
     assert_eq!((made.is_default, made.is_system, made.conversation_count), (false, false, 0));
-    assert_eq!(world.ledger.store().create_folder(&UserId::new("nobody"), &new("g")).await.unwrap(), None);
+    assert_eq!(world.ledger.store().create_folder(&UserId::new("unknown"), &new("g")).await.unwrap(), None);
     for (id, status) in
         [("a", "completed"), ("b", "completed"), ("hidden", "completed"), ("run", "processing")]
     {
         let id = world.conversation(&world.ann, id, status, 0).await;
-        assert!(world.ledger.store().change_conversation(&world.ann, &id, &into("f")).await.unwrap());
+        assert!(world.ledger.store().change_conversation(&world.ann, &id, &file_into("f")).await.unwrap());
     }
     world.ledger.store().create_folder(&world.bob, &new("f")).await.unwrap().unwrap();
     let bobs = world.conversation(&world.bob, "a", "completed", 0).await;
-    assert!(world.ledger.store().change_conversation(&world.bob, &bobs, &into("f")).await.unwrap());
+    assert!(world.ledger.store().change_conversation(&world.bob, &bobs, &file_into("f")).await.unwrap());
     world.run("update conversations set discarded = true where conversation_id = 'hidden'").await;
     let folders = world.ledger.store().folders(&world.ann).await.unwrap();
     let counts: Vec<_> =
@@ -46,7 +46,7 @@ async fn a_folder_shows_its_defaults_its_place_and_how_many_listed_conversations
 }
 
 #[tokio::test]
-async fn behind_a_folder_in_the_last_place_there_is_another_can_be_made() {
+async fn folder_can_be_created_after_one_with_the_highest_order() {
     let world = World::new().await;
     let last = NewFolder { order: Some(i32::MAX), ..new("f") };
     world.ledger.store().create_folder(&world.ann, &last).await.unwrap().unwrap();
@@ -55,7 +55,7 @@ async fn behind_a_folder_in_the_last_place_there_is_another_can_be_made() {
 }
 
 #[tokio::test]
-async fn a_change_leaves_what_it_does_not_name_and_moves_the_folder() {
+async fn change_folder_keeps_unnamed_fields() {
     let world = World::new().await;
     let described = NewFolder { description: Some("Rides".into()), ..new("f") };
     world.ledger.store().create_folder(&world.ann, &described).await.unwrap().unwrap();
@@ -71,11 +71,11 @@ async fn a_change_leaves_what_it_does_not_name_and_moves_the_folder() {
 }
 
 #[tokio::test]
-async fn deleting_a_folder_takes_its_conversations_out_and_the_first_folders_stay() {
+async fn delete_folder_takes_its_conversations_out_and_spares_system_folders() {
     let world = World::new().await;
     world.ledger.store().create_folder(&world.ann, &new("f")).await.unwrap();
     let id = world.conversation(&world.ann, "c", "processing", 0).await;
-    world.ledger.store().change_conversation(&world.ann, &id, &into("f")).await.unwrap();
+    world.ledger.store().change_conversation(&world.ann, &id, &file_into("f")).await.unwrap();
     let folder = FolderId::new("f");
     assert_eq!(
         world.ledger.store().delete_folder(&world.bob, &folder).await.unwrap(),
@@ -91,14 +91,15 @@ async fn deleting_a_folder_takes_its_conversations_out_and_the_first_folders_sta
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn filing_into_a_folder_that_is_deleted_at_once_leaves_no_conversation_in_it() {
+async fn filing_and_deleting_a_folder_at_once_leaves_no_conversation_in_it() {
     let world = World::new().await;
     let other = world.other_process();
     let id = world.conversation(&world.ann, "c", "completed", 0).await;
     for round in 0..8 {
         let folder = format!("f{round}");
         world.ledger.store().create_folder(&world.ann, &new(&folder)).await.unwrap();
-        let (ledger, ann, id, change) = (world.ledger.clone(), world.ann.clone(), id.clone(), into(&folder));
+        let (ledger, ann, id, change) =
+            (world.ledger.clone(), world.ann.clone(), id.clone(), file_into(&folder));
         let filing = async move { ledger.store().change_conversation(&ann, &id, &change).await.unwrap() };
         let (ledger, ann, folder) = (other.clone(), world.ann.clone(), FolderId::new(&folder));
         let deleting = async move { ledger.store().delete_folder(&ann, &folder).await.unwrap() };

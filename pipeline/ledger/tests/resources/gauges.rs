@@ -1,9 +1,9 @@
-//! What the service says about itself.
+//! Gauges of jobs and deliveries.
 
 use crate::world::World;
 
 #[tokio::test]
-async fn an_empty_service_shows_all_five_statuses_and_no_age() {
+async fn gauges_of_an_empty_service_have_all_statuses_and_no_age() {
     let world = World::new().await;
     let gauges = world.operations().gauges().await.unwrap();
     let zeros = ["queued", "leased", "blocked_byok", "completed", "dead_letter"].map(|status| (status, 0));
@@ -13,7 +13,7 @@ async fn an_empty_service_shows_all_five_statuses_and_no_age() {
     assert_eq!(gauges.orphans, 0);
 }
 
-/// Users with an endpoint that fails, and an event that waits for it.
+/// Users with a failing endpoint, and an event that waits for it.
 macro_rules! failing {
     ($users:literal) => {
         concat!(
@@ -32,29 +32,25 @@ macro_rules! failing {
 }
 
 #[tokio::test]
-async fn the_events_of_one_endpoint_that_fails_are_late_only_where_those_of_many_users_fail() {
+async fn delivery_age_counts_failing_endpoints_from_five_users_on() {
     let world = World::new().await;
     let age = async || world.operations().gauges().await.unwrap().oldest_pending_delivery_age;
     world.run(failing!("1, 4")).await;
-    assert_eq!(age().await, 0.0, "four users' endpoints fail: that is theirs");
+    assert_eq!(age().await, 0.0, "endpoints of four users fail: their own problem");
     world.run(failing!("5, 5")).await;
     assert!(age().await >= 7_200.0, "the endpoints of five users fail");
     world
         .run("update webhook_endpoints set enabled = false, disabled_reason = 'gone' where user_id in ('u4', 'u5')")
         .await;
     world.run("update webhook_deliveries set next_at = 'infinity' where user_id in ('u4', 'u5')").await;
-    assert_eq!(
-        age().await,
-        0.0,
-        "two of the five are disabled: of those nothing is tried, and three are theirs"
-    );
+    assert_eq!(age().await, 0.0, "two of the five are disabled, which leaves three");
     world.run("update webhook_endpoints set enabled = true, disabled_reason = null").await;
     world.run("update webhook_endpoints set failing_since = null where user_id > 'u1'").await;
-    assert!(age().await >= 7_200.0, "an endpoint that is well waits for its event");
+    assert!(age().await >= 7_200.0, "a healthy endpoint waits for its event");
 }
 
 #[tokio::test]
-async fn gauges_count_the_living_from_rows_and_the_finished_from_totals() {
+async fn gauges_count_live_jobs_from_rows_and_finished_from_totals() {
     let world = World::new().await;
     world
         .run(

@@ -1,4 +1,4 @@
-//! Goals: the rule of three, progress and history.
+//! Goals: at most three active, progress and history.
 
 use futures::future::BoxFuture;
 use ledger::Ledger;
@@ -44,7 +44,7 @@ fn activation() -> GoalChange {
 }
 
 #[tokio::test]
-async fn a_fourth_goal_deactivates_the_oldest_and_nobody_elses() {
+async fn fourth_goal_deactivates_the_users_oldest() {
     let world = World::new().await;
     for id in ["a", "b", "c"] {
         world.ledger.store().create_goal(&world.bob, &new(id)).await.unwrap();
@@ -64,7 +64,7 @@ async fn a_fourth_goal_deactivates_the_oldest_and_nobody_elses() {
 }
 
 #[tokio::test]
-async fn activating_the_oldest_goal_deactivates_the_oldest_of_the_others() {
+async fn activating_a_goal_deactivates_the_oldest_of_the_others() {
     let world = World::new().await;
     with(&world, &["a", "b", "c", "d"]).await;
     let a = world
@@ -82,10 +82,10 @@ async fn activating_the_oldest_goal_deactivates_the_oldest_of_the_others() {
         world.ledger.store().change_goal(&world.ann, &GoalId::new("none"), &activation()).await.unwrap(),
         Err(GoalRefusal::NoGoal)
     );
-    let strange =
+    let by_another_user =
         world.ledger.store().change_goal(&world.bob, &GoalId::new("b"), &activation()).await.unwrap();
-    assert_eq!(strange, Err(GoalRefusal::NoGoal));
-    assert_eq!(active(&world).await, ["a", "c", "d"], "a goal that is not there takes nobody's place");
+    assert_eq!(by_another_user, Err(GoalRefusal::NoGoal));
+    assert_eq!(active(&world).await, ["a", "c", "d"], "an unknown goal deactivates none");
 }
 
 async fn create(ledger: Ledger, user: UserId, id: String) {
@@ -97,18 +97,18 @@ async fn activate(ledger: Ledger, user: UserId, id: String) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_creators_and_an_activation_at_once_never_leave_four_active() {
+async fn concurrent_creates_and_activations_leave_three_active_goals() {
     let world = World::new().await;
     with(&world, &["a", "b", "c", "old"]).await;
     let other = world.other_process();
     for round in 0..ROUNDS {
         let ann = || world.ann.clone();
-        let sleeping = world.ledger.store().goals(&world.ann, &all()).await.unwrap();
-        let sleeping = sleeping.iter().find(|goal| !goal.is_active).unwrap().id.as_str().to_owned();
+        let inactive = world.ledger.store().goals(&world.ann, &all()).await.unwrap();
+        let inactive = inactive.iter().find(|goal| !goal.is_active).unwrap().id.as_str().to_owned();
         let verbs: [BoxFuture<'static, ()>; 3] = [
             Box::pin(create(world.ledger.clone(), ann(), format!("one{round}"))),
             Box::pin(create(other.clone(), ann(), format!("other{round}"))),
-            Box::pin(activate(other.clone(), ann(), sleeping)),
+            Box::pin(activate(other.clone(), ann(), inactive)),
         ];
         at_once(verbs).await;
         assert_eq!(active(&world).await.len(), 3, "round {round}");
@@ -116,7 +116,7 @@ async fn two_creators_and_an_activation_at_once_never_leave_four_active() {
 }
 
 #[tokio::test]
-async fn a_change_leaves_what_it_does_not_name_and_can_take_the_unit_away() {
+async fn change_goal_keeps_unnamed_fields_and_can_clear_the_unit() {
     let world = World::new().await;
     let counted = NewGoal { unit: Some("km".into()), goal_type: GoalType::Numeric, ..new("a") };
     let made = world.ledger.store().create_goal(&world.ann, &counted).await.unwrap();
@@ -131,7 +131,7 @@ async fn a_change_leaves_what_it_does_not_name_and_can_take_the_unit_away() {
 }
 
 #[tokio::test]
-async fn history_has_a_value_for_every_day_the_last_one_that_was_told() {
+async fn goal_history_has_the_last_value_of_each_day() {
     let world = World::new().await;
     with(&world, &["a", "b"]).await;
     world.ledger.store().create_goal(&world.bob, &new("a")).await.unwrap();
@@ -158,8 +158,8 @@ async fn history_has_a_value_for_every_day_the_last_one_that_was_told() {
     assert_eq!(values(1).await, [2.5]);
     let hers = GoalId::new("b");
     assert_eq!(world.ledger.store().goal_history(&world.bob, &hers, 30).await.unwrap(), None);
-    let strange = world.ledger.store().set_goal_progress(&world.bob, &hers, 9.0).await.unwrap();
-    assert_eq!(strange, Err(GoalRefusal::NoGoal));
+    let by_another_user = world.ledger.store().set_goal_progress(&world.bob, &hers, 9.0).await.unwrap();
+    assert_eq!(by_another_user, Err(GoalRefusal::NoGoal));
 
     assert!(!world.ledger.store().delete_goal(&world.bob, &hers).await.unwrap());
     assert!(world.ledger.store().delete_goal(&world.ann, &id).await.unwrap());
@@ -168,17 +168,17 @@ async fn history_has_a_value_for_every_day_the_last_one_that_was_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_values_told_at_once_the_same_one_stays_in_the_goal_and_in_its_history() {
+async fn concurrent_progress_leaves_goal_and_history_equal() {
     let world = World::new().await;
     with(&world, &["a"]).await;
     let other = world.other_process();
-    async fn tell(ledger: Ledger, user: UserId, value: f64) {
+    async fn set_progress(ledger: Ledger, user: UserId, value: f64) {
         ledger.store().set_goal_progress(&user, &GoalId::new("a"), value).await.unwrap().unwrap();
     }
     for round in 0..ROUNDS {
         let value = round as f64;
-        let one = tell(world.ledger.clone(), world.ann.clone(), value);
-        let another = tell(other.clone(), world.ann.clone(), value + 0.5);
+        let one = set_progress(world.ledger.clone(), world.ann.clone(), value);
+        let another = set_progress(other.clone(), world.ann.clone(), value + 0.5);
         at_once([one, another]).await;
         let equal = "select count(*) from goals join goal_progress using (user_id, goal_id) \
                      where current_value = value";

@@ -1,4 +1,4 @@
-//! Requests that create, by the names that clients gave them.
+//! Idempotency keys of requests that create.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ async fn create(world: &World, id: &str) -> Result<usize, db::Error> {
 }
 
 #[tokio::test]
-async fn a_name_lives_with_what_was_made_under_it() {
+async fn repeat_returns_running_then_created_ids_then_the_stored_answer() {
     let world = World::new().await;
     let name = key(&world, 1);
     assert_eq!(world.ledger.db().repeat_of(&name).await.unwrap(), None);
@@ -41,7 +41,7 @@ async fn a_name_lives_with_what_was_made_under_it() {
     assert!(matches!(world.ledger.db().repeat_of(&name).await.unwrap(), Some(Repeat::Running(1..=60))));
     assert_eq!(world.ledger.db().repeat_of(&key(&world, 2)).await.unwrap(), Some(Repeat::OtherBody));
 
-    // Its process is gone, and its answer with it: what it made is still known.
+    // The process is gone, and its answer with it: the created ids are still known.
     world.run("update request_keys set running_until = now() - interval '1 second'").await;
     assert_eq!(world.ledger.db().repeat_of(&name).await.unwrap(), Some(Repeat::Made(vec!["a".to_owned()])));
 
@@ -53,7 +53,7 @@ async fn a_name_lives_with_what_was_made_under_it() {
 }
 
 #[tokio::test]
-async fn a_second_create_under_a_name_makes_nothing() {
+async fn second_create_under_one_key_creates_nothing() {
     let world = World::new().await;
     assert_eq!(create(&world, "a").await.unwrap(), 1);
     assert!(matches!(create(&world, "b").await, Err(db::Error::Repeated)));
@@ -61,7 +61,7 @@ async fn a_second_create_under_a_name_makes_nothing() {
 }
 
 #[tokio::test]
-async fn a_create_that_does_not_commit_holds_no_name() {
+async fn create_that_fails_leaves_its_key_free() {
     let world = World::new().await;
     assert_eq!(world.ledger.create_action_items(&world.ann, &item("a")).await.unwrap().len(), 1);
     assert!(create(&world, "a").await.is_err(), "the id is taken");
@@ -69,7 +69,7 @@ async fn a_create_that_does_not_commit_holds_no_name() {
 }
 
 #[tokio::test]
-async fn after_a_day_a_name_is_free_again_and_pruned() {
+async fn key_is_free_and_pruned_after_a_day() {
     let world = World::new().await;
     let a_day_on = "update request_keys set created_at = created_at - interval '24 hours 1 second'";
     assert_eq!(create(&world, "a").await.unwrap(), 1);
@@ -86,7 +86,7 @@ async fn after_a_day_a_name_is_free_again_and_pruned() {
 }
 
 #[tokio::test]
-async fn what_is_deleted_is_forgotten_in_the_answers_to_that_person_that_hold_it() {
+async fn deleting_an_item_removes_the_stored_answers_that_contain_it() {
     let world = World::new().await;
     let name = |user: &UserId, key_of: &str| RequestKey {
         user: user.clone(),
@@ -109,7 +109,7 @@ async fn what_is_deleted_is_forgotten_in_the_answers_to_that_person_that_hold_it
             assert_eq!(forgotten, *user == world.ann && id == "a", "{user} {id}: {repeat:?}");
         }
     }
-    // A late answer is not kept.
+    // A late answer is not stored.
     world.ledger.db().store_answer(&name(&world.ann, "a"), 200, "late").await.unwrap();
     let repeat = world.ledger.db().repeat_of(&name(&world.ann, "a")).await.unwrap();
     assert!(matches!(repeat, Some(Repeat::Made(_))), "{repeat:?}");

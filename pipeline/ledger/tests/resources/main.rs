@@ -1,4 +1,5 @@
-//! What the ledger keeps besides jobs, against a real Postgres: each test has a database of its own.
+//! What store, outbox and operations keep besides jobs, against a real PostgreSQL: each test has a database of its
+//! own.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -6,56 +7,51 @@
     reason = "tests stop at the first surprise"
 )]
 
-#[path = "../shared/begun.rs"]
-mod begun;
+#[path = "../shared/fixture.rs"]
+mod fixture;
 mod world;
 
-mod backlog;
-mod bounded;
+mod assistant_turns;
+mod backlog_and_health;
 mod budgets;
-mod bystanders;
-mod caps;
-mod closed_gates;
+mod cancelled_pushes;
 mod columns;
 mod constraints;
+mod conversation_views;
 mod conversations;
-mod created;
+mod created_events;
 mod deliveries;
-mod desk_webhooks;
-mod endpoint_marks;
+mod delivery_claims;
+mod delivery_fairness;
+mod disabled_endpoints;
+mod dispatcher_wakeups;
+mod endpoint_health;
 mod endpoints;
 mod erasure;
-mod fairness;
 mod folders;
-mod found;
-mod gates;
 mod gauges;
-mod goal_numbers;
+mod goal_validation;
 mod goals;
 mod idempotency;
-mod known_people;
-mod names;
-mod neighbours;
-mod objects;
-mod own_items;
-mod own_memories;
-mod people;
-mod plans;
-mod prune;
-mod prune_rows;
-mod push_marks;
-mod push_rows;
-mod push_strangers;
-mod recovery;
+mod idempotency_key_scope;
+mod isolation;
+mod item_changes;
+mod items_and_memories;
+mod key_lookup;
+mod limits;
+mod memory_changes;
+mod operator_retry_now;
+mod operator_users;
+mod operator_webhooks;
+mod prune_jobs;
+mod prune_other_rows;
+mod push_claims;
+mod push_isolation;
+mod push_subscriptions;
+mod query_plans;
 mod redelivery;
 mod reminders;
 mod segments;
-mod shown;
-mod shown_keys;
-mod strangers;
-mod subscribing;
-mod taken_back;
-mod tried_again;
-mod tried_now;
-mod turns;
-mod woken;
+mod users;
+mod webhook_isolation;
+mod webhook_recovery;

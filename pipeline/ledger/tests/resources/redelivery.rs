@@ -1,11 +1,11 @@
-//! One delivery as an operator sees it, and one more round of tries that they ask for.
+//! Redelivery of one delivery, and the operators' view of deliveries.
 
 use operations::{ActionFilter, DeliveryFilter, delivery_subject};
 use outbox::Redelivery;
 
 use crate::world::{World, olga};
 
-/// Ann's endpoint with a delivery of each kind, made a minute apart.
+/// Ann's endpoint with a delivery in each status, created a minute apart.
 async fn with_deliveries() -> World {
     let world = World::new().await;
     world.endpoint(&world.ann, "w").await;
@@ -23,13 +23,13 @@ async fn with_deliveries() -> World {
 }
 
 #[tokio::test]
-async fn what_was_given_up_is_due_again_and_it_stands_in_the_audit_why() {
+async fn redeliver_for_operator_makes_it_due_and_is_audited() {
     let world = with_deliveries().await;
     let again = async |delivery: &str| {
         world.operations().redeliver_for_operator(&world.ann, "w", delivery, &olga()).await.unwrap()
     };
     assert!(matches!(again("exhausted").await, Redelivery::Due(_)));
-    assert_eq!(again("exhausted").await, Redelivery::UnderWay, "asked twice, it is due once");
+    assert_eq!(again("exhausted").await, Redelivery::UnderWay, "a repeat is refused");
     assert_eq!(again("pending").await, Redelivery::UnderWay);
     assert_eq!(again("nothing").await, Redelivery::Missing);
     let line = world.operations().delivery_line(&world.ann, "w", "exhausted").await.unwrap().unwrap();
@@ -45,11 +45,11 @@ async fn what_was_given_up_is_due_again_and_it_stands_in_the_audit_why() {
     assert_eq!((actions[0].action.as_str(), actions[0].operator.as_str()), ("redeliver_webhook", "olga"));
     assert_eq!(actions[0].reason, "their outage is over");
     let all = ActionFilter { limit: 9, ..ActionFilter::default() };
-    assert_eq!(world.operations().actions(&all).await.unwrap().len(), 1, "what was refused is not recorded");
+    assert_eq!(world.operations().actions(&all).await.unwrap().len(), 1, "a refusal is not recorded");
 }
 
 #[tokio::test]
-async fn an_endpoints_deliveries_are_read_page_by_page_and_by_their_status() {
+async fn endpoint_deliveries_are_paged_and_filtered_by_status() {
     let world = with_deliveries().await;
     let page = async |filter: DeliveryFilter| {
         let found = world.operations().endpoint_deliveries(&world.ann, "w", &filter).await.unwrap();
@@ -76,7 +76,7 @@ async fn an_endpoints_deliveries_are_read_page_by_page_and_by_their_status() {
 }
 
 #[tokio::test]
-async fn a_delivery_of_that_id_at_another_endpoint_or_of_somebody_else_is_another_one() {
+async fn redeliver_finds_the_delivery_of_its_own_endpoint_only() {
     let world = with_deliveries().await;
     for (user, endpoint) in [(&world.ann, "empty"), (&world.bob, "w")] {
         world.endpoint(user, endpoint).await;
@@ -87,35 +87,36 @@ async fn a_delivery_of_that_id_at_another_endpoint_or_of_somebody_else_is_anothe
 }
 
 #[tokio::test]
-async fn what_somebody_else_makes_due_meanwhile_is_made_due_once() {
+async fn concurrent_redeliveries_make_it_due_once() {
     let world = with_deliveries().await;
     let due = "update webhook_deliveries set status = 'pending', tries = 0, finished_at = null, \
         next_at = 'infinity' where delivery_id = 'exhausted'";
-    let verb = async { world.ledger.outbox().redeliver(&world.ann, "w", "exhausted").await.unwrap() };
-    let slower = world.database.overtaken_by(due, verb).await;
+    let operation = async { world.ledger.outbox().redeliver(&world.ann, "w", "exhausted").await.unwrap() };
+    let slower = world.database.overtaken_by(due, operation).await;
     assert!(matches!(slower, Redelivery::UnderWay), "it is under way by then");
     let parked =
         "select count(*) from webhook_deliveries where delivery_id = 'exhausted' and next_at = 'infinity'";
-    assert_eq!(world.count(parked).await, 1, "and stays as the faster one left it");
+    assert_eq!(world.count(parked).await, 1, "and it stays as the other process left it");
 }
 
 #[tokio::test]
-async fn an_endpoint_is_neither_switched_nor_removed_while_its_delivery_is_made_due() {
+async fn redeliver_locks_its_endpoint() {
     let world = with_deliveries().await;
     let held = "select from webhook_deliveries where delivery_id = 'exhausted' for update";
     let mut holder = world.database.hold_locks(held).await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-    let verb = tokio::spawn(async move { ledger.outbox().redeliver(&ann, "w", "exhausted").await.unwrap() });
+    let operation =
+        tokio::spawn(async move { ledger.outbox().redeliver(&ann, "w", "exhausted").await.unwrap() });
     world.database.until_somebody_waits().await;
     let free =
         sqlx::raw_sql("select from webhook_endpoints for no key update nowait").execute(&world.pool).await;
     assert!(free.is_err(), "it is held");
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
-    assert!(matches!(verb.await.unwrap(), Redelivery::Due(_)));
+    assert!(matches!(operation.await.unwrap(), Redelivery::Due(_)));
 }
 
 #[tokio::test]
-async fn what_is_made_due_waits_for_its_own_endpoint_and_for_no_other() {
+async fn redelivered_delivery_is_parked_only_if_its_own_endpoint_is_disabled() {
     for (disabled, parked) in [("w", true), ("v", false)] {
         let world = with_deliveries().await;
         world.endpoint(&world.ann, "v").await;

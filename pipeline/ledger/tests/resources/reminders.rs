@@ -13,15 +13,15 @@ use records::{ConversationId, Source, Timestamp, UserId};
 use secrecy::{ExposeSecret, SecretString};
 use testbed::at_once;
 
-use crate::{push_marks::reminder, strangers::spared, world::World};
+use crate::{push_claims::reminder, webhook_isolation::changes_only_own, world::World};
 
 pub(crate) async fn subscribe(world: &World, user: &UserId, url: &str) -> String {
     let new = NewSubscription { kind: SubscriptionKind::Webhook, url: url.to_owned() };
     world.ledger.outbox().subscribe(user, &new).await.unwrap().unwrap().id
 }
 
-/// A conversation of Ann's with a task due by `due_at`.
-pub(crate) async fn heard(world: &World, id: &str, task: &str, due_at: Timestamp) {
+/// Completes a conversation of Ann's with an action item that is due at `due_at`.
+pub(crate) async fn conversation_with_item(world: &World, id: &str, task: &str, due_at: Timestamp) {
     let text =
         NewContent::Text { text: task.to_owned(), text_source: "message".to_owned(), text_source_spec: None };
     let new = NewConversation::new(ConversationId::new(id), text, Source::new("phone"));
@@ -30,7 +30,7 @@ pub(crate) async fn heard(world: &World, id: &str, task: &str, due_at: Timestamp
     complete(world, task, due_at).await;
 }
 
-/// Runs the one job that is queued.
+/// Claims and completes the one queued job.
 pub(crate) async fn complete(world: &World, task: &str, due_at: Timestamp) {
     let request = ClaimRequest {
         queue: Queue::Creation,
@@ -53,11 +53,11 @@ pub(crate) async fn in_an_hour(world: &World) -> Timestamp {
     world.ledger.db().now().await.unwrap() + TimeDelta::hours(1)
 }
 
-/// Ann has subscribed, and has a task that is due in an hour.
-pub(crate) async fn dated() -> World {
+/// A world where Ann has a subscription, and an action item that is due in an hour.
+pub(crate) async fn with_item_due_in_an_hour() -> World {
     let world = World::new().await;
     subscribe(&world, &world.ann, "https://example.com/a").await;
-    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    conversation_with_item(&world, "c", "Call Tom", in_an_hour(&world).await).await;
     world
 }
 
@@ -73,7 +73,7 @@ async fn next_push(world: &World) -> Option<std::time::Duration> {
     world.ledger.outbox().next_push_in(&PushPolicy::default()).await.unwrap()
 }
 
-/// The hour is over.
+/// Lets an hour pass.
 async fn an_hour_later(world: &World) {
     world
         .run(
@@ -89,14 +89,14 @@ const AGAIN: DeliveryOutcome =
     DeliveryOutcome::Retry { status: None, error: "timeout", retry_after: None, jitter_permille: 0 };
 
 #[tokio::test]
-async fn an_extracted_due_date_is_pushed_at_once_and_once_more_when_it_has_come() {
+async fn extracted_due_date_is_pushed_at_once_and_when_it_is_due() {
     let world = World::new().await;
     subscribe(&world, &world.ann, "https://example.com/a").await;
     subscribe(&world, &world.ann, "https://example.com/b").await;
     subscribe(&world, &world.bob, "https://example.com/bob").await;
     let due_at = in_an_hour(&world).await;
-    heard(&world, "c", "Call Tom", due_at).await;
-    assert!(world.ledger.db().waker().pushes_waiting().now_or_never().is_some(), "nobody was woken");
+    conversation_with_item(&world, "c", "Call Tom", due_at).await;
+    assert!(world.ledger.db().waker().pushes_waiting().now_or_never().is_some(), "no dispatcher was woken");
 
     let pushes = claim(&world).await;
     let mut urls: Vec<_> = pushes.iter().map(|push| push.url.as_str()).collect();
@@ -104,7 +104,7 @@ async fn an_extracted_due_date_is_pushed_at_once_and_once_more_when_it_has_come(
     assert_eq!(urls, ["https://example.com/a", "https://example.com/b"]);
     assert_eq!((pushes[0].pushed.words(), pushes[0].try_number), ("Call Tom", 1));
     assert_eq!((reminder(&pushes[0]).2 - due_at).num_milliseconds(), 0);
-    assert_eq!(pushes[0].delivery_id, pushes[1].delivery_id, "one notice, two receivers");
+    assert_eq!(pushes[0].delivery_id, pushes[1].delivery_id, "one notice for two subscriptions");
     for push in &pushes {
         assert!(finish(&world, push, DELIVERED).await);
     }
@@ -121,27 +121,27 @@ async fn an_extracted_due_date_is_pushed_at_once_and_once_more_when_it_has_come(
     for push in &again {
         finish(&world, push, DELIVERED).await;
     }
-    assert_eq!(next_push(&world).await, None, "nothing waits any more");
+    assert_eq!(next_push(&world).await, None, "no push is left");
 }
 
 #[tokio::test]
-async fn a_browser_is_reached_with_the_keys_that_it_gave() {
+async fn web_push_is_claimed_with_the_browsers_keys() {
     let world = World::new().await;
     let kind = SubscriptionKind::WebPush { p256dh: "point".into(), auth: SecretString::from("shared") };
     let new = NewSubscription { kind, url: "https://push.example.com/1".to_owned() };
     world.ledger.outbox().subscribe(&world.ann, &new).await.unwrap().unwrap();
-    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    conversation_with_item(&world, "c", "Call Tom", in_an_hour(&world).await).await;
     let claimed = claim(&world).await.remove(0);
     let SubscriptionKind::WebPush { p256dh, auth } = claimed.kind else { panic!("{claimed:?}") };
     assert_eq!((p256dh.as_str(), auth.expose_secret()), ("point", "shared"));
 }
 
 #[tokio::test]
-async fn what_is_found_again_with_the_same_date_is_not_told_again_before_it_has_come() {
+async fn reprocess_with_the_same_due_date_is_not_pushed_again() {
     let world = World::new().await;
     subscribe(&world, &world.ann, "https://example.com/a").await;
     let due_at = in_an_hour(&world).await;
-    heard(&world, "c", "Call Tom", due_at).await;
+    conversation_with_item(&world, "c", "Call Tom", due_at).await;
     finish(&world, &claim(&world).await[0], DELIVERED).await;
     let again = async |due_at| {
         world.ledger.reprocess(&world.ann, &ConversationId::new("c"), None).await.unwrap().unwrap();
@@ -151,36 +151,36 @@ async fn what_is_found_again_with_the_same_date_is_not_told_again_before_it_has_
     assert!(claim(&world).await.is_empty());
     assert!(next_push(&world).await.unwrap().as_secs() > 3_500, "but when it has come");
     again(due_at + TimeDelta::hours(1)).await;
-    assert_eq!(claim(&world).await.len(), 1, "another date is another matter");
+    assert_eq!(claim(&world).await.len(), 1, "another due date is pushed");
 }
 
 #[tokio::test]
-async fn another_matter_with_the_date_of_one_that_was_told_is_told_too() {
+async fn another_item_with_the_same_due_date_is_pushed() {
     let world = World::new().await;
     subscribe(&world, &world.ann, "https://example.com/a").await;
     let due_at = in_an_hour(&world).await;
-    heard(&world, "c", "Call Tom", due_at).await;
+    conversation_with_item(&world, "c", "Call Tom", due_at).await;
     finish(&world, &claim(&world).await[0], DELIVERED).await;
     world.ledger.reprocess(&world.ann, &ConversationId::new("c"), None).await.unwrap().unwrap();
     complete(&world, "Call Tim", due_at).await;
-    let told = claim(&world).await;
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0].pushed.words(), "Call Tim");
+    let pushes = claim(&world).await;
+    assert_eq!(pushes.len(), 1);
+    assert_eq!(pushes[0].pushed.words(), "Call Tim");
 }
 
 #[tokio::test]
-async fn a_due_date_that_has_passed_is_told_once() {
+async fn past_due_date_is_pushed_once() {
     let world = World::new().await;
     subscribe(&world, &world.ann, "https://example.com/a").await;
-    heard(&world, "c", "Call Tom", in_an_hour(&world).await - TimeDelta::hours(3)).await;
+    conversation_with_item(&world, "c", "Call Tom", in_an_hour(&world).await - TimeDelta::hours(3)).await;
     assert_eq!(claim(&world).await.len(), 1);
     assert_eq!(world.ledger.outbox().fire_reminders(9).await.unwrap(), 0);
 }
 
 #[tokio::test]
-async fn who_subscribes_later_is_reminded_when_the_time_has_come() {
+async fn later_subscription_is_pushed_when_the_item_is_due() {
     let world = World::new().await;
-    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    conversation_with_item(&world, "c", "Call Tom", in_an_hour(&world).await).await;
     assert!(claim(&world).await.is_empty());
     subscribe(&world, &world.ann, "https://example.com/a").await;
     an_hour_later(&world).await;
@@ -189,15 +189,15 @@ async fn who_subscribes_later_is_reminded_when_the_time_has_come() {
 }
 
 #[tokio::test]
-async fn nobody_is_reminded_of_what_is_done_dated_anew_or_deleted() {
+async fn completed_redated_and_deleted_items_are_not_pushed() {
     for change in [
         "update action_items set completed = true, completed_at = now()",
         "update action_items set due_at = null",
         "update action_items set due_at = due_at + interval '1 day'",
         "delete from action_items",
     ] {
-        let world = dated().await;
-        // Behind the ledger's back: even a writer that forgets the reminder causes no wrong one.
+        let world = with_item_due_in_an_hour().await;
+        // With raw SQL: even a writer that forgets the reminder causes no wrong push.
         world.run(change).await;
         assert!(claim(&world).await.is_empty(), "{change}");
         world.run("update reminders set fire_at = now() - interval '1 second'").await;
@@ -208,16 +208,16 @@ async fn nobody_is_reminded_of_what_is_done_dated_anew_or_deleted() {
 }
 
 #[tokio::test]
-async fn deleting_the_conversation_takes_its_reminders_along() {
-    let world = dated().await;
+async fn deleting_the_conversation_deletes_its_reminders_and_pushes() {
+    let world = with_item_due_in_an_hour().await;
     assert!(world.ledger.delete_conversation(&world.ann, &ConversationId::new("c")).await.unwrap());
     assert_eq!(world.count("select count(*) from reminders").await, 0);
     assert_eq!(world.count("select count(*) from push_deliveries").await, 0);
 }
 
 #[tokio::test]
-async fn a_failed_try_comes_back_later_and_after_the_last_no_more() {
-    let world = dated().await;
+async fn failed_push_is_retried_later_and_exhausted_after_six_tries() {
+    let world = with_item_due_in_an_hour().await;
     for number in 1..=6 {
         let push = claim(&world).await.remove(0);
         assert_eq!(push.try_number, number);
@@ -230,8 +230,8 @@ async fn a_failed_try_comes_back_later_and_after_the_last_no_more() {
 }
 
 #[tokio::test]
-async fn a_sender_that_died_is_followed_by_another_and_its_late_word_is_lost() {
-    let world = dated().await;
+async fn dead_push_sender_is_fenced_by_the_next_claim() {
+    let world = with_item_due_in_an_hour().await;
     let dead = claim(&world).await.remove(0);
     assert!(claim(&world).await.is_empty());
     world.run("update push_deliveries set sending_until = now() - interval '1 second'").await;
@@ -242,17 +242,17 @@ async fn a_sender_that_died_is_followed_by_another_and_its_late_word_is_lost() {
 }
 
 #[tokio::test]
-async fn an_end_whose_answer_was_not_heard_is_told_again_and_counts_once() {
+async fn finish_push_is_idempotent() {
     let refused = DeliveryOutcome::Final { status: Some(400), error: "status" };
     for outcome in [DELIVERED, AGAIN, refused, DeliveryOutcome::Gone] {
-        let world = dated().await;
+        let world = with_item_due_in_an_hour().await;
         let push = claim(&world).await.remove(0);
         assert!(finish(&world, &push, outcome).await);
-        let there = spared(&world, "false", finish(&world, &push, outcome)).await;
+        let there = changes_only_own(&world, "false", finish(&world, &push, outcome)).await;
         assert!(there, "{outcome:?}");
     }
     for outcome in [AGAIN, refused] {
-        let world = dated().await;
+        let world = with_item_due_in_an_hour().await;
         let push = claim(&world).await.remove(0);
         world.run("update push_subscriptions set failing_since = now() - interval '5 days'").await;
         assert!(finish(&world, &push, outcome).await);
@@ -263,31 +263,31 @@ async fn an_end_whose_answer_was_not_heard_is_told_again_and_counts_once() {
 }
 
 #[tokio::test]
-async fn the_end_of_another_try_is_not_taken_for_ones_own() {
-    let world = dated().await;
+async fn finish_push_is_refused_after_another_claim_finished() {
+    let world = with_item_due_in_an_hour().await;
     let dead = claim(&world).await.remove(0);
     world.run("update push_deliveries set sending_until = now() - interval '1 second'").await;
     let next = claim(&world).await.remove(0);
     let refused = DeliveryOutcome::Final { status: None, error: "timeout" };
     assert!(finish(&world, &next, refused).await);
-    assert!(!finish(&world, &dead, refused).await, "it was told under another claim");
-    assert!(!finish(&world, &next, AGAIN).await, "it was told otherwise");
+    assert!(!finish(&world, &dead, refused).await, "another claim finished it");
+    assert!(!finish(&world, &next, AGAIN).await, "it was finished with another outcome");
 
     world.run("update push_deliveries set last_error = 'lost'").await;
     assert!(!finish(&world, &next, refused).await, "it was given up for a sender that died");
 }
 
 #[tokio::test]
-async fn a_subscription_that_is_gone_or_dead_for_days_is_removed() {
+async fn subscription_is_removed_when_gone_or_failing_for_days() {
     let world = World::new().await;
     let there = async || world.ledger.outbox().subscriptions(&world.ann).await.unwrap();
     subscribe(&world, &world.ann, "https://example.com/a").await;
-    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    conversation_with_item(&world, "c", "Call Tom", in_an_hour(&world).await).await;
     finish(&world, &claim(&world).await[0], DeliveryOutcome::Gone).await;
     assert!(there().await.is_empty());
 
     subscribe(&world, &world.ann, "https://example.com/b").await;
-    heard(&world, "d", "Call Tim", in_an_hour(&world).await).await;
+    conversation_with_item(&world, "d", "Call Tim", in_an_hour(&world).await).await;
     finish(&world, &claim(&world).await[0], AGAIN).await;
     assert!(there().await[0].failing_since.is_some());
     world
@@ -301,12 +301,12 @@ async fn a_subscription_that_is_gone_or_dead_for_days_is_removed() {
 }
 
 #[tokio::test]
-async fn what_we_could_not_send_says_nothing_of_the_subscription() {
+async fn errors_before_sending_do_not_count_against_the_subscription() {
     let unreadable =
         DeliveryOutcome::Retry { status: None, error: "unreadable", retry_after: None, jitter_permille: 0 };
     let unconfigured = DeliveryOutcome::Final { status: None, error: "unconfigured" };
     for outcome in [unreadable, unconfigured] {
-        let world = dated().await;
+        let world = with_item_due_in_an_hour().await;
         let push = claim(&world).await.remove(0);
         for failing_since in ["null", "now() - interval '6 days'"] {
             let then = format!(
@@ -324,7 +324,7 @@ async fn what_we_could_not_send_says_nothing_of_the_subscription() {
 }
 
 #[tokio::test]
-async fn the_same_subscription_again_is_renewed_and_there_are_twenty_at_most() {
+async fn subscribe_is_idempotent_by_url_and_limited_to_twenty() {
     let world = World::new().await;
     let first = subscribe(&world, &world.ann, "https://example.com/0").await;
     assert_eq!(subscribe(&world, &world.ann, "https://example.com/0").await, first);
@@ -336,33 +336,33 @@ async fn the_same_subscription_again_is_renewed_and_there_are_twenty_at_most() {
         NewSubscription { kind: SubscriptionKind::Webhook, url: "https://example.com/20".to_owned() };
     let refused = world.ledger.outbox().subscribe(&world.ann, &one_more).await.unwrap();
     assert_eq!(refused, Err(TooManySubscriptions));
-    assert_eq!(subscribe(&world, &world.ann, "https://example.com/0").await, first, "a renewal still is one");
+    assert_eq!(subscribe(&world, &world.ann, "https://example.com/0").await, first, "a repeat is no new subscription");
     assert!(!world.ledger.outbox().unsubscribe(&world.bob, &first).await.unwrap());
     assert!(world.ledger.outbox().unsubscribe(&world.ann, &first).await.unwrap());
     assert_eq!(world.ledger.outbox().subscriptions(&world.ann).await.unwrap().len(), 19);
 }
 
 #[tokio::test]
-async fn one_persons_receivers_hold_up_nobody_else() {
+async fn one_user_has_at_most_four_pushes_in_flight() {
     let world = World::new().await;
     for n in 0..9 {
         subscribe(&world, &world.ann, &format!("https://example.com/{n}")).await;
     }
-    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    conversation_with_item(&world, "c", "Call Tom", in_an_hour(&world).await).await;
     let first = claim(&world).await;
-    assert_eq!(first.len(), 4, "so many at once");
+    assert_eq!(first.len(), 4, "four at once");
     assert!(claim(&world).await.is_empty());
     finish(&world, &first[0], DELIVERED).await;
-    assert_eq!(claim(&world).await.len(), 1, "a place became free");
+    assert_eq!(claim(&world).await.len(), 1, "one push finished");
 }
 
 #[tokio::test]
-async fn what_waits_for_a_full_person_is_looked_for_when_a_place_becomes_free() {
+async fn push_dispatcher_waits_for_a_user_at_the_limit_and_is_woken() {
     let world = World::new().await;
     for n in 0..9 {
         subscribe(&world, &world.ann, &format!("https://example.com/{n}")).await;
     }
-    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    conversation_with_item(&world, "c", "Call Tom", in_an_hour(&world).await).await;
     let next = async || next_push(&world).await.unwrap().as_secs();
     assert_eq!(next().await, 0);
     let first = claim(&world).await;
@@ -373,7 +373,7 @@ async fn what_waits_for_a_full_person_is_looked_for_when_a_place_becomes_free() 
         where status = 'pending' and subscription_id = (select min(subscription_id) from push_deliveries \
             where status = 'pending')";
     world.run(dead).await;
-    assert!(next().await > 15, "nor is what a dead sender left behind");
+    assert!(next().await > 15, "nor is a push of a dead sender");
     subscribe(&world, &world.bob, "https://example.com/bob").await;
     world
         .run(
@@ -387,17 +387,17 @@ async fn what_waits_for_a_full_person_is_looked_for_when_a_place_becomes_free() 
                  from push_subscriptions join reminders using (user_id) where user_id = 'bob'",
         )
         .await;
-    assert_eq!(next().await, 0, "another person has room");
+    assert_eq!(next().await, 0, "another user is below the limit");
     let bobs = claim(&world).await;
     assert_eq!(bobs.len(), 1);
     assert!(next().await > 15);
     assert!(finish(&world, &bobs[0], DELIVERED).await);
 
     let waker = world.ledger.db().waker();
-    // What was written so far has woken a sender already.
+    // Consumes the wake-up of what was written so far.
     let _ = waker.pushes_waiting().now_or_never();
     assert!(finish(&world, &first[0], DELIVERED).await);
-    assert!(waker.pushes_waiting().now_or_never().is_some(), "whoever sleeps is told of the free place");
+    assert!(waker.pushes_waiting().now_or_never().is_some(), "a waiting dispatcher is woken");
     assert_eq!(next().await, 0);
     world
         .run(
@@ -405,24 +405,24 @@ async fn what_waits_for_a_full_person_is_looked_for_when_a_place_becomes_free() 
              update push_deliveries set sending_until = now() where status = 'sending'",
         )
         .await;
-    assert_eq!(next().await, 0, "four dead senders hold no place");
+    assert_eq!(next().await, 0, "four dead senders do not count");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_processes_that_look_at_once_one_fires_and_one_sends() {
-    let world = dated().await;
+async fn concurrent_dispatchers_fire_and_claim_once() {
+    let world = with_item_due_in_an_hour().await;
     finish(&world, &claim(&world).await[0], DELIVERED).await;
     an_hour_later(&world).await;
-    let looks = [0; 4].map(|_| {
+    let rounds = [0; 4].map(|_| {
         let ledger = world.other_process();
         async move {
             let fired = ledger.outbox().fire_reminders(9).await.unwrap();
             (fired, ledger.outbox().claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed.len())
         }
     });
-    let looks = at_once(looks).await;
+    let rounds = at_once(rounds).await;
     let (mut fired, mut sent) = (0, claim(&world).await.len());
-    for (one, other) in looks {
+    for (one, other) in rounds {
         fired += one;
         sent += other;
     }

@@ -1,27 +1,27 @@
-//! Appending words: order, repeats, limits and races.
+//! Appending segments: order, repeats, limits and races.
 
 use ledger::{NewContent, NewConversation};
 use records::{ConversationId, Segment, Source};
 use store::AppendRefusal;
 use testbed::at_once;
 
-use crate::world::{World, said};
+use crate::world::{World, segment};
 
 async fn stored(world: &World, id: &ConversationId) -> Vec<Segment> {
     world.ledger.store().conversation(&world.ann, id, true).await.unwrap().unwrap().segments.unwrap()
 }
 
 #[tokio::test]
-async fn words_are_appended_in_order_and_a_repeat_doubles_nothing() {
+async fn append_keeps_order_and_ignores_repeated_ids() {
     let world = World::new().await;
     let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
-    let first = [said(Some("s1"), "Anna", "One.", 0.0), said(None, "SPEAKER_00", "Two.", 1.0)];
+    let first = [segment(Some("s1"), "Anna", "One.", 0.0), segment(None, "SPEAKER_00", "Two.", 1.0)];
     assert_eq!(world.ledger.store().append_segments(&world.ann, &id, &first).await.unwrap(), Ok(2));
     let second = [
-        said(Some("s1"), "Anna", "Changed.", 0.0),
-        said(Some("s2"), "Tom", "Three.", 2.0),
-        said(Some("s2"), "Tom", "Again.", 2.0),
-        said(None, "Anna", "Four.", 600.0),
+        segment(Some("s1"), "Anna", "Changed.", 0.0),
+        segment(Some("s2"), "Tom", "Three.", 2.0),
+        segment(Some("s2"), "Tom", "Again.", 2.0),
+        segment(None, "Anna", "Four.", 600.0),
     ];
     assert_eq!(world.ledger.store().append_segments(&world.ann, &id, &second).await.unwrap(), Ok(4));
     let segments = stored(&world, &id).await;
@@ -32,33 +32,33 @@ async fn words_are_appended_in_order_and_a_repeat_doubles_nothing() {
     let length = "select extract(epoch from finished_at - started_at)::bigint from conversations \
                   where last_append_at is not null";
     assert_eq!(world.count(length).await, 601, "the conversation lasts as long as its words");
-    let early = [said(None, "Anna", "Five.", 3.0)];
+    let early = [segment(None, "Anna", "Five.", 3.0)];
     assert_eq!(world.ledger.store().append_segments(&world.ann, &id, &early).await.unwrap(), Ok(5));
     assert_eq!(world.count(length).await, 601, "and as long as those that came before");
 }
 
 #[tokio::test]
-async fn a_conversation_begins_with_the_first_of_each_segment_and_numbered_speakers() {
+async fn create_stores_each_segment_id_once_and_numbers_speakers() {
     let world = World::new().await;
     let words = [
-        said(Some("s1"), "Anna", "One.", 0.0),
-        said(Some("s1"), "Anna", "Again.", 1.0),
-        said(None, "Tom", "Two.", 2.0),
+        segment(Some("s1"), "Anna", "One.", 0.0),
+        segment(Some("s1"), "Anna", "Again.", 1.0),
+        segment(None, "Tom", "Two.", 2.0),
     ];
     let id = ConversationId::new("c");
     let new = NewConversation::new(id.clone(), NewContent::Segments(words.to_vec()), Source::new("phone"));
     world.ledger.create_conversation(&world.ann, new).await.unwrap();
     let segments = stored(&world, &id).await;
-    let told: Vec<_> = segments.iter().map(|segment| (segment.text.as_str(), segment.speaker_id)).collect();
-    assert_eq!(told, [("One.", Some(0)), ("Two.", Some(1))]);
+    let stored: Vec<_> = segments.iter().map(|segment| (segment.text.as_str(), segment.speaker_id)).collect();
+    assert_eq!(stored, [("One.", Some(0)), ("Two.", Some(1))]);
 }
 
 #[tokio::test]
-async fn words_are_refused_where_they_would_not_be_processed() {
+async fn append_is_refused_unless_in_progress_and_own() {
     let world = World::new().await;
     let open = world.conversation(&world.ann, "open", "in_progress", 0).await;
     let running = world.conversation(&world.ann, "running", "processing", 0).await;
-    let words = [said(None, "SPEAKER_00", "Hello.", 0.0)];
+    let words = [segment(None, "SPEAKER_00", "Hello.", 0.0)];
     let append = async |user, id| world.ledger.store().append_segments(user, id, &words).await.unwrap();
     assert_eq!(append(&world.ann, &running).await, Err(AppendRefusal::NotInProgress));
     assert_eq!(append(&world.bob, &open).await, Err(AppendRefusal::NoConversation));
@@ -67,12 +67,12 @@ async fn words_are_refused_where_they_would_not_be_processed() {
 }
 
 #[tokio::test]
-async fn words_that_end_behind_the_last_year_are_too_late() {
+async fn append_is_refused_beyond_the_year_9999() {
     let world = World::new().await;
     let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
     world.run("update conversations set started_at = '9999-12-31T23:59:00Z', finished_at = '9999-12-31T23:59:00Z'").await;
     let append = async |start| {
-        let words = [said(None, "SPEAKER_00", "Hello.", start)];
+        let words = [segment(None, "SPEAKER_00", "Hello.", start)];
         world.ledger.store().append_segments(&world.ann, &id, &words).await.unwrap()
     };
     assert_eq!(append(600.0).await, Err(AppendRefusal::TooLate));
@@ -80,7 +80,7 @@ async fn words_that_end_behind_the_last_year_are_too_late() {
 }
 
 #[tokio::test]
-async fn a_conversation_holds_so_many_segments_and_bytes_and_no_more() {
+async fn append_keeps_to_the_limits_of_segments_and_bytes() {
     let world = World::new().await;
     let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
     world
@@ -92,23 +92,23 @@ async fn a_conversation_holds_so_many_segments_and_bytes_and_no_more() {
         .await;
     let append =
         async |words: &[Segment]| world.ledger.store().append_segments(&world.ann, &id, words).await.unwrap();
-    let one = said(None, "SPEAKER_00", "y", 0.0);
+    let one = segment(None, "SPEAKER_00", "y", 0.0);
     assert_eq!(append(&[one.clone(), one.clone()]).await, Err(AppendRefusal::TooMuch));
     let left = 4 * 1024 * 1024 - 9_999 - "foursix...SPEAKER_00".len();
-    let long = said(None, "SPEAKER_00", &"y".repeat(left + 1), 0.0);
+    let long = segment(None, "SPEAKER_00", &"y".repeat(left + 1), 0.0);
     assert_eq!(append(&[long]).await, Err(AppendRefusal::TooMuch));
-    let fits = said(None, "SPEAKER_00", &"y".repeat(left), 0.0);
+    let fits = segment(None, "SPEAKER_00", &"y".repeat(left), 0.0);
     assert_eq!(append(&[fits]).await, Ok(10_000));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_same_segment_sent_eight_times_at_once_is_stored_once() {
+async fn concurrent_appends_store_one_segment_per_id() {
     let world = World::new().await;
     let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
     let senders = (0..8).map(|n| {
         let (ledger, user, id) = (world.ledger.clone(), world.ann.clone(), id.clone());
         let own = format!("own{n}");
-        let words = [said(Some("same"), "Anna", "Hello.", 0.0), said(Some(&own), "Tom", "Mine.", 1.0)];
+        let words = [segment(Some("same"), "Anna", "Hello.", 0.0), segment(Some(&own), "Tom", "Mine.", 1.0)];
         async move { ledger.store().append_segments(&user, &id, &words).await.unwrap().unwrap() }
     });
     let mut counts = at_once(senders).await;

@@ -1,4 +1,4 @@
-//! A database with a person or two in it, and short ways to fill it.
+//! A database with two users, and short ways to fill it.
 
 use std::{ops::Deref, time::Duration};
 
@@ -7,41 +7,42 @@ use operations::{Operations, Pruned};
 use outbox::{ClaimedDelivery, DeliveryPolicy, NewEndpoint};
 use records::{ConversationId, EventKind, Segment, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
+use sqlx::AssertSqlSafe;
 use store::UserChange;
 use testbed::TestDatabase;
 
-use crate::begun::Begun;
+use crate::fixture::Fixture;
 
 pub(crate) struct World {
-    begun: Begun,
+    fixture: Fixture,
     pub(crate) bob: UserId,
 }
 
 impl Deref for World {
-    type Target = Begun;
+    type Target = Fixture;
 
-    fn deref(&self) -> &Begun {
-        &self.begun
+    fn deref(&self) -> &Fixture {
+        &self.fixture
     }
 }
 
 impl World {
-    /// Two people, Ann and Bob, with nothing but their folders.
+    /// A world with two users, Ann and Bob, who have only their folders.
     pub(crate) async fn new() -> Self {
         let ledger = |database: &TestDatabase| Ledger::new(database.options(), Settings::default());
         let named = |name: &str| UserChange { name: Some(Some(name.to_owned())), ..UserChange::default() };
-        let begun = Begun::with(ledger, &named("ANN")).await;
+        let fixture = Fixture::with(ledger, &named("ANN")).await;
         let bob = UserId::new("bob");
-        assert!(begun.ledger.store().create_user(&bob, &named("BOB")).await.unwrap());
-        Self { begun, bob }
+        assert!(fixture.ledger.store().create_user(&bob, &named("BOB")).await.unwrap());
+        Self { fixture, bob }
     }
 
-    /// What operators ask of it.
+    /// The operators' handle on the same database.
     pub(crate) fn operations(&self) -> Operations {
         Operations::new(&self.ledger)
     }
 
-    /// A conversation that began at 9:00 and was created `minute` minutes after.
+    /// Creates a conversation that started at 9:00 and was created `minute` minutes later.
     pub(crate) async fn conversation(
         &self,
         user: &UserId,
@@ -65,19 +66,19 @@ impl World {
         ConversationId::new(id)
     }
 
-    /// An endpoint that subscribed to completed conversations.
+    /// Creates an endpoint that subscribes to completed conversations.
     pub(crate) async fn endpoint(&self, user: &UserId, id: &str) {
         self.endpoint_for(user, id, &[EventKind::ConversationCompleted]).await;
     }
 
-    /// Ann's endpoints `w` and `v`, and Bob's `w`.
-    pub(crate) async fn namesakes(&self) {
+    /// Creates Ann's endpoints `w` and `v`, and Bob's `w`.
+    pub(crate) async fn endpoints_with_equal_ids(&self) {
         for (user, id) in [(&self.ann, "w"), (&self.ann, "v"), (&self.bob, "w")] {
             self.endpoint(user, id).await;
         }
     }
 
-    /// An endpoint that asks for `events`.
+    /// Creates an endpoint that subscribes to `events`.
     pub(crate) async fn endpoint_for(&self, user: &UserId, id: &str, events: &[EventKind]) {
         let new = NewEndpoint {
             force: true,
@@ -90,7 +91,7 @@ impl World {
         self.ledger.outbox().create_endpoint(user, &new).await.unwrap().unwrap();
     }
 
-    /// Pending deliveries `{endpoint}_0…` that have been due for a minute.
+    /// Creates pending deliveries `{endpoint}_0…` that have been due for a minute.
     pub(crate) async fn pending(&self, user: &UserId, endpoint: &str, many: i64) {
         sqlx::query(
             "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
@@ -106,21 +107,21 @@ impl World {
         .unwrap();
     }
 
-    /// Claims at most `most` of the deliveries that are due.
+    /// Claims at most `most` due deliveries.
     pub(crate) async fn claim_deliveries(&self, most: i64) -> Vec<ClaimedDelivery> {
         let policy = DeliveryPolicy::default();
         self.ledger.outbox().claim_deliveries(most, &policy, None).await.unwrap().claimed
     }
 
-    /// A batch of everything that may go, and a walk past all dead letters, of which `jobs` counts what went, too.
+    /// Prunes one batch of everything, and all pages of dead letters, which are counted in `jobs`.
     pub(crate) async fn prune(&self, age: Duration, batch: i64) -> Pruned {
         let (mut pruned, ended) = self.operations().prune(age, batch).await;
         ended.unwrap();
         let mut after = None;
         loop {
-            let walked = self.operations().prune_dead_letters(age, after.as_ref(), batch).await.unwrap();
-            pruned.jobs += walked.found;
-            after = walked.next;
+            let page = self.operations().prune_dead_letters(age, after.as_ref(), batch).await.unwrap();
+            pruned.jobs += page.found;
+            after = page.next;
             if after.is_none() {
                 return pruned;
             }
@@ -133,7 +134,7 @@ impl World {
     }
 }
 
-/// An operator, and why she does it.
+/// The operator Olga, and her reason.
 pub(crate) fn olga() -> OperatorAction {
     OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
 }
@@ -143,8 +144,8 @@ pub(crate) fn nine(minute: i64) -> Timestamp {
     "2026-03-02T09:00:00Z".parse::<Timestamp>().unwrap() + chrono::TimeDelta::minutes(minute)
 }
 
-/// A second of speech.
-pub(crate) fn said(id: Option<&str>, speaker: &str, text: &str, start: f64) -> Segment {
+/// A segment of one second.
+pub(crate) fn segment(id: Option<&str>, speaker: &str, text: &str, start: f64) -> Segment {
     Segment {
         id: id.map(str::to_owned),
         text: text.to_owned(),
@@ -155,4 +156,39 @@ pub(crate) fn said(id: Option<&str>, speaker: &str, text: &str, start: f64) -> S
         start,
         end: start + 1.0,
     }
+}
+
+/// All rows of the tables with a `user_id`, as text, except those of Ann's for which the condition `own(table)`
+/// holds; it names the row `t`.
+pub(crate) async fn other_rows<'a>(world: &World, own: impl Fn(&str) -> &'a str) -> String {
+    let tables: Vec<String> = world
+        .list(
+            "select table_name::text from information_schema.columns where table_schema = 'public' \
+             and column_name = 'user_id' order by 1",
+        )
+        .await;
+    let mut all = String::new();
+    for table in tables {
+        let own = own(&table);
+        let query = format!(
+            "select coalesce(jsonb_agg(t order by t::text)::text, '') \
+             from (select to_jsonb(r) as t from {table} r) rows \
+             where not (t ->> 'user_id' = 'ann' and ({own}))"
+        );
+        let rows: String = sqlx::query_scalar(AssertSqlSafe(query)).fetch_one(&world.pool).await.unwrap();
+        all.push_str(&format!("{table}: {rows}\n"));
+    }
+    all
+}
+
+/// Runs `operation`, and asserts that all rows except those of `own` stay as they were.
+pub(crate) async fn changes_only<'a, T>(
+    world: &World,
+    own: impl Fn(&str) -> &'a str + Copy,
+    operation: impl Future<Output = T>,
+) -> T {
+    let before = other_rows(world, own).await;
+    let done = operation.await;
+    assert_eq!(before, other_rows(world, own).await);
+    done
 }

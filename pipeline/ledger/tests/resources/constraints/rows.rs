@@ -1,6 +1,7 @@
-//! A row of every table, and what the tables refuse of each.
+//! A valid row of every table, and the invalid rows that its constraints refuse.
 
-/// One row of every table, all of them Ann's, in the order of their foreign keys; Ann and Bob are there with their folders.
+/// One row of every table, all of them Ann's, in the order of their foreign keys; Ann, Bob and their folders exist
+/// already.
 pub(crate) const SEED: &str = "\
     insert into developer_keys (user_id, key_id, name, key_prefix, key_sha256, scopes) \
         values ('ann', 'k', 'laptop', 'lsk', decode(repeat('00', 32), 'hex'), '{}'); \
@@ -81,11 +82,11 @@ pub(crate) const SEED: &str = "\
         values ('o', 'running', 'olga', 'fixed', '', false, 1, 1, 1, now(), now(), now(), now()); \
     insert into replay_items (operation_id, position, user_id, job_id, generation) values ('o', 0, 'ann', 'j', 1)";
 
-/// A table, one of its rules, and what is set to break that rule and no other; or the whole statement.
-pub(super) type Refused = (&'static str, &'static str, &'static str);
+/// A table, one of its constraints, and the assignment that breaks that constraint alone; or a whole statement.
+pub(super) type InvalidRow = (&'static str, &'static str, &'static str);
 
-/// What people and their things may not be.
-pub(super) const OF_PEOPLE: &[Refused] = &[
+/// Invalid rows of users and their data.
+pub(super) const OF_USERS: &[InvalidRow] = &[
     ("users", "user_id_length", "insert into users (user_id) values ('')"),
     ("users", "user_id_length", "insert into users (user_id) values (repeat('x', 129))"),
     ("developer_keys", "key_is_a_hash", "key_sha256 = 'a key as it is'"),
@@ -144,8 +145,8 @@ pub(super) const OF_PEOPLE: &[Refused] = &[
     ),
 ];
 
-/// What a job and what is counted and done of it may not be. The job that is there is queued.
-pub(super) const OF_JOBS: &[Refused] = &[
+/// Invalid rows of jobs, totals, usage and operator actions. The job is queued.
+pub(super) const OF_JOBS: &[InvalidRow] = &[
     (
         "finalization_jobs",
         "one_job_per_revision",
@@ -255,8 +256,8 @@ pub(super) const OF_JOBS: &[Refused] = &[
     ("replay_items", "item_status_known", "status = 'gone'"),
 ];
 
-/// What is sent may not be. Both deliveries that are there are pending.
-pub(super) const OF_WHAT_IS_SENT: &[Refused] = &[
+/// Invalid rows of endpoints, deliveries and pushes. Both deliveries are pending.
+pub(super) const OF_DELIVERIES: &[InvalidRow] = &[
     ("webhook_endpoints", "format_known", "format = 'gone'"),
     ("webhook_endpoints", "disabled_has_reason", "enabled = false"),
     ("webhook_endpoints", "disabled_has_reason", "disabled_reason = 'gone'"),
@@ -306,11 +307,11 @@ pub(super) const OF_WHAT_IS_SENT: &[Refused] = &[
     ("push_deliveries", "push_finished_has_time", "status = 'delivered', next_at = null"),
     ("push_deliveries", "push_finished_has_time", "status = 'exhausted', next_at = null"),
     ("push_deliveries", "push_finished_has_time", "status = 'cancelled', next_at = null"),
-    ("chat_messages", "chat_sender_known", "sender = 'nobody'"),
+    ("chat_messages", "chat_sender_known", "sender = 'unknown'"),
 ];
 
-/// What apps may not be, nor where users are.
-pub(super) const OF_APPS: &[Refused] = &[
+/// Invalid rows of apps and locations.
+pub(super) const OF_APPS: &[InvalidRow] = &[
     ("apps", "app_name_length", "name = ''"),
     ("apps", "app_name_length", "name = repeat('x', 101)"),
     ("apps", "app_visibility_known", "visibility = 'secret'"),

@@ -1,0 +1,282 @@
+//! Bulk replay: each item is replayed once, whichever process works on it or dies.
+
+use chrono::Duration;
+use job::{FailureCode, JobId, Outcome, Queue, State};
+use ledger::{Ledger, Operation, Results};
+use operations::{
+    JobFilter, Operations, ReplayChange, ReplayOrder, ReplayTurn, ReplayView, Started, Stepped,
+};
+use testbed::at_once;
+use uuid::Uuid;
+
+use crate::world::{REPLAY, World, completion, olga, wanted};
+
+fn order(per_minute: i32, in_flight: i32) -> ReplayOrder {
+    let filter = JobFilter { code: Some("invalid_job".into()), ..JobFilter::default() };
+    ReplayOrder { filter, words: "code invalid_job".into(), from_scratch: false, per_minute, in_flight }
+}
+
+const OPERATION: Uuid = Uuid::from_u128(7);
+
+async fn started(world: &World, order: &ReplayOrder) -> ReplayView {
+    match world.operations().start_replay(OPERATION, order, &olga()).await.unwrap() {
+        Started::Running(view) => *view,
+        Started::Nothing => panic!("nothing to replay"),
+    }
+}
+
+async fn dead_letters(world: &World, count: usize) -> Vec<JobId> {
+    let mut dead = Vec::new();
+    for n in 0..count {
+        dead.push(world.dead(&format!("c{n}"), FailureCode::InvalidJob).await);
+    }
+    dead
+}
+
+async fn turn(ledger: &Ledger) -> ReplayTurn {
+    Operations::new(ledger).take_replay("p").await.unwrap().unwrap()
+}
+
+async fn view(world: &World) -> ReplayView {
+    world.operations().replay_operation(&OPERATION.to_string()).await.unwrap().unwrap()
+}
+
+/// The executor's lease runs out.
+async fn time_out(world: &World) {
+    world.run("update replay_operations set lease_until = now() - interval '1 second'").await;
+}
+
+/// Claims and completes all replayed jobs.
+async fn complete_all(world: &World) {
+    for claimed in world.ledger.claim(&wanted(Queue::Finalization, 50)).await.unwrap().claims {
+        world.ledger.complete(&completion(&claimed, Outcome::Kept, Results::default())).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn bulk_replay_ends_with_a_result_for_each_item() {
+    let world = World::new().await;
+    let dead = dead_letters(&world, 3).await;
+    world.dead("another cause", FailureCode::NoContent).await;
+    let preview = world.operations().preview_replay(&order(1, 1).filter).await.unwrap();
+    assert_eq!((preview.jobs, preview.users, preview.superseded), (3, 1, 0));
+    assert_eq!((preview.recent_jobs, preview.recent_calls), (0, 0), "no job was completed yet");
+    assert_eq!(started(&world, &order(60_000, 10)).await.items, 3);
+    // Another operator replays the second one first, and the third conversation is deleted.
+    world.operate(&dead[1], REPLAY).await.unwrap();
+    world.ledger.delete_conversation(&world.ann, &records::ConversationId::new("c2")).await.unwrap();
+
+    let turn = turn(&world.ledger).await;
+    let mut steps = Vec::new();
+    for _ in 0..3 {
+        steps.push(world.operations().step_replay(&turn).await.unwrap());
+    }
+    assert_eq!(steps, [Stepped::Replayed, Stepped::Refused, Stepped::Refused]);
+    assert!(
+        matches!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Wait(_)),
+        "one is unfinished"
+    );
+    complete_all(&world).await;
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Done);
+
+    let view = view(&world).await;
+    assert_eq!((view.status.as_str(), view.completed, view.refused), ("done", 1, 2));
+    let items = world.operations().replay_items(&OPERATION.to_string(), 0, 10).await.unwrap();
+    let results: Vec<(&str, Option<&str>)> =
+        items.iter().map(|item| (item.status.as_str(), item.result.as_deref())).collect();
+    assert_eq!(
+        results,
+        [("completed", None), ("refused", Some("changed")), ("refused", Some("conversation_gone"))]
+    );
+    assert_eq!(world.count("select count(*) from operator_actions where action = 'bulk_replay'").await, 1);
+}
+
+#[tokio::test]
+async fn start_replay_is_idempotent_by_operation_id() {
+    let world = World::new().await;
+    dead_letters(&world, 2).await;
+    let first = started(&world, &order(60, 1)).await;
+    assert_eq!(started(&world, &order(60, 1)).await.operation_id, first.operation_id);
+    assert_eq!(world.count("select count(*) from replay_items").await, 2);
+    let none = JobFilter { code: Some("poison_crash".into()), ..JobFilter::default() };
+    let nothing = ReplayOrder { filter: none, ..order(1, 1) };
+    let answer = world.operations().start_replay(Uuid::from_u128(8), &nothing, &olga()).await.unwrap();
+    assert_eq!(answer, Started::Nothing);
+    assert_eq!(world.count("select count(*) from replay_operations").await, 1);
+}
+
+#[tokio::test]
+async fn bulk_replay_leaves_out_settled_dead_letters() {
+    let world = World::new().await;
+    let dead = dead_letters(&world, 2).await;
+    world.operate(&dead[0], Operation::Discard).await.unwrap();
+    assert_eq!(world.operations().preview_replay(&order(1, 1).filter).await.unwrap().jobs, 1);
+    assert_eq!(started(&world, &order(60, 1)).await.items, 1);
+    let items = world.operations().replay_items(&OPERATION.to_string(), 0, 9).await.unwrap();
+    assert_eq!(items[0].job_id, dead[1].as_str());
+}
+
+#[tokio::test]
+async fn bulk_replay_keeps_to_in_flight_and_per_minute_limits() {
+    let world = World::new().await;
+    dead_letters(&world, 4).await;
+    started(&world, &order(60_000, 2)).await;
+    let turn = turn(&world.ledger).await;
+    for _ in 0..2 {
+        assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    }
+    assert!(
+        matches!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Wait(_)),
+        "two are unfinished"
+    );
+    complete_all(&world).await;
+    world.run("update replay_operations set per_minute = 1").await;
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert!(matches!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Wait(_)), "one a minute");
+}
+
+#[tokio::test]
+async fn bulk_replay_is_paused_resumed_and_cancelled() {
+    let world = World::new().await;
+    dead_letters(&world, 3).await;
+    started(&world, &order(60_000, 10)).await;
+    let id = OPERATION.to_string();
+    let change = async |what| world.operations().change_replay(&id, what, &olga()).await.unwrap();
+    let first = turn(&world.ledger).await;
+    assert_eq!(world.operations().step_replay(&first).await.unwrap(), Stepped::Replayed);
+    assert_eq!(change(ReplayChange::Pause).await, Some(true));
+    assert_eq!(change(ReplayChange::Pause).await, Some(false));
+    assert_eq!(world.operations().step_replay(&first).await.unwrap(), Stepped::Lost);
+    assert_eq!(world.operations().take_replay("p").await.unwrap(), None);
+    assert_eq!(change(ReplayChange::Resume).await, Some(true));
+    let second = turn(&world.ledger).await;
+    assert_eq!(world.operations().step_replay(&second).await.unwrap(), Stepped::Replayed);
+    assert_eq!(change(ReplayChange::Cancel).await, Some(true));
+    assert_eq!(world.operations().step_replay(&second).await.unwrap(), Stepped::Lost);
+    assert_eq!(change(ReplayChange::Resume).await, Some(false), "for good");
+    let view = view(&world).await;
+    assert_eq!((view.replayed, view.waiting()), (2, 1));
+}
+
+#[tokio::test]
+async fn bulk_replay_executor_is_fenced_after_a_takeover() {
+    let world = World::new().await;
+    dead_letters(&world, 2).await;
+    started(&world, &order(60_000, 10)).await;
+    let slow = turn(&world.ledger).await;
+    assert_eq!(world.operations().take_replay("q").await.unwrap(), None, "while its turn lasts");
+    time_out(&world).await;
+    let fast = turn(&world.other_process()).await;
+    assert_eq!(world.operations().step_replay(&slow).await.unwrap(), Stepped::Lost);
+    assert_eq!(world.operations().step_replay(&fast).await.unwrap(), Stepped::Replayed);
+}
+
+/// Two processes with the same turn: the worst case for the fence.
+#[tokio::test]
+async fn concurrent_executors_replay_each_job_once() {
+    let world = World::new().await;
+    let dead = dead_letters(&world, 12).await;
+    started(&world, &order(60_000, 100)).await;
+    let turn = turn(&world.ledger).await;
+    let replays = [world.ledger.clone(), world.other_process()].map(|ledger| {
+        let turn = turn.clone();
+        async move {
+            let mut replayed = 0;
+            while let Stepped::Replayed = Operations::new(&ledger).step_replay(&turn).await.unwrap() {
+                replayed += 1;
+            }
+            replayed
+        }
+    });
+    assert_eq!(at_once(replays).await.into_iter().sum::<i32>(), 12);
+    for job in dead {
+        assert_eq!(world.job(&job).await.generation.0, 2);
+    }
+    let once = "select count(*) from operator_actions where action = 'replay'";
+    assert_eq!(world.count(once).await, 12);
+}
+
+/// Two dead letters, where `breaking` makes the replay of the first fail: it is refused, and the second is replayed.
+async fn assert_first_is_refused_and_second_replayed(breaking: &'static str) {
+    let world = World::new().await;
+    dead_letters(&world, 2).await;
+    started(&world, &order(60_000, 10)).await;
+    world.run(breaking).await;
+    let turn = turn(&world.ledger).await;
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Refused);
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert_eq!(world.count("select count(*) from replay_items where result = 'error'").await, 1);
+}
+
+#[tokio::test]
+async fn bulk_replay_skips_an_unreadable_job() {
+    assert_first_is_refused_and_second_replayed(
+        "alter table finalization_jobs drop constraint origin_known; update finalization_jobs set origin = 'x' \
+         where job_id = (select job_id from replay_items where position = 1)",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn bulk_replay_skips_a_job_whose_update_fails() {
+    assert_first_is_refused_and_second_replayed(
+        "create function refuse() returns trigger language plpgsql as \
+             $$begin if new.job_id = (select job_id from replay_items where position = 1) then \
+                 raise exception 'no' using errcode = '23514'; end if; return new; end$$; \
+         create trigger refuse before update on finalization_jobs for each row execute function refuse()",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn replay_keeps_checkpoints_unless_from_scratch() {
+    let world = World::new().await;
+    let dead = dead_letters(&world, 2).await;
+    world
+        .run(
+            "insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
+             select user_id, job_id, 'describe', 1, '\\x00', '{}', 1 from finalization_jobs",
+        )
+        .await;
+    world.operate(&dead[0], REPLAY).await.unwrap();
+    assert_eq!(world.view(&dead[0]).await.checkpoints, ["describe"]);
+    world.operate(&dead[1], Operation::Replay { from_scratch: true }).await.unwrap();
+    assert_eq!(world.view(&dead[1]).await.checkpoints, Vec::<String>::new());
+    assert!(matches!(world.job(&dead[1]).await.state, State::Queued { .. }));
+    world.age(&dead[1], Duration::seconds(1)).await;
+}
+
+#[tokio::test]
+async fn bulk_replay_rate_does_not_accumulate_while_it_waits() {
+    let world = World::new().await;
+    dead_letters(&world, 2).await;
+    started(&world, &order(1, 10)).await;
+    world.run("update replay_operations set next_at = now() - interval '1 hour'").await;
+    let turn = turn(&world.ledger).await;
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert!(matches!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Wait(_)), "one a minute");
+}
+
+#[tokio::test]
+async fn bulk_replay_refusals_do_not_count_against_the_rate() {
+    let world = World::new().await;
+    let dead = dead_letters(&world, 2).await;
+    started(&world, &order(1, 10)).await;
+    world.operate(&dead[0], REPLAY).await.unwrap();
+    let turn = turn(&world.ledger).await;
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Refused);
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
+}
+
+#[tokio::test]
+async fn bulk_replay_counts_a_pruned_job_as_completed() {
+    let world = World::new().await;
+    dead_letters(&world, 1).await;
+    started(&world, &order(60_000, 10)).await;
+    let turn = turn(&world.ledger).await;
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    complete_all(&world).await;
+    world.run("delete from finalization_jobs").await;
+    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Done);
+    assert_eq!(view(&world).await.completed, 1);
+}

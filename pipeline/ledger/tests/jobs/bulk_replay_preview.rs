@@ -1,0 +1,104 @@
+//! Bulk replay: the preview counts, and the list of items, each of the dead letters that the filter finds.
+
+use operations::{JobFilter, ReplayOrder, ReplayPreview, Started};
+use store::UserChange;
+use uuid::Uuid;
+
+use crate::{
+    three_conversations::{ThreeConversations, c},
+    world::{olga, segment},
+};
+
+/// Dead letters that an older version left unsettled when it admitted the next revision.
+const UNSETTLED: &str = "update finalization_jobs set settled_at = null";
+
+async fn preview(three: &ThreeConversations) -> ReplayPreview {
+    three.world.operations().preview_replay(&JobFilter::default()).await.unwrap()
+}
+
+#[tokio::test]
+async fn preview_counts_superseded_deleted_and_parked_per_dead_letter() {
+    let three = ThreeConversations::new().await;
+    three.dead().await;
+    three.world.admitted("queued").await;
+    let none = preview(&three).await;
+    assert_eq!((none.jobs, none.users, none.recorded_stages), (3, 2, 3));
+    assert_eq!((none.superseded, none.conversation_gone, none.parked), (0, 0, 0));
+
+    // `read_context`, which every run records first, costs no model call.
+    three
+        .world
+        .run(
+            "insert into stage_checkpoints select user_id, job_id, 'read_context', version, digest, output, epoch \
+             from stage_checkpoints",
+        )
+        .await;
+    assert_eq!(preview(&three).await.recorded_stages, 3);
+
+    let marked = UserChange { requires_byok: Some(true), ..UserChange::default() };
+    three.world.ledger.change_user(&three.bob, &marked).await.unwrap().unwrap();
+    assert_eq!(preview(&three).await.parked, 1, "Bob's own");
+
+    three.world.run("delete from conversations where user_id = 'ann' and conversation_id = 'c'").await;
+    let gone = preview(&three).await;
+    assert_eq!((gone.conversation_gone, gone.superseded), (1, 0), "Bob's `c` is another one");
+
+    let admitted =
+        three.world.ledger.reprocess(&three.world.ann, &records::ConversationId::new("d"), None).await;
+    assert!(admitted.unwrap().unwrap().fresh);
+    let left = preview(&three).await;
+    assert_eq!((left.jobs, left.superseded), (2, 0), "a superseded dead letter is settled");
+    three.world.run(UNSETTLED).await;
+    let superseded = preview(&three).await;
+    assert_eq!((superseded.jobs, superseded.superseded, superseded.conversation_gone), (3, 1, 1));
+}
+
+#[tokio::test]
+async fn preview_does_not_count_another_users_revision_as_superseding() {
+    let three = ThreeConversations::new().await;
+    three.dead().await;
+    three.world.ledger.reprocess(&three.bob, &c(), None).await.unwrap().unwrap();
+    three.world.run(UNSETTLED).await;
+    assert_eq!(preview(&three).await.superseded, 1, "Bob's, and not Ann's");
+}
+
+#[tokio::test]
+async fn replay_items_are_dead_letters_only_and_paged_per_operation() {
+    let three = ThreeConversations::new().await;
+    let dead = three.dead().await;
+    three.world.admitted("queued").await;
+    three.world.claimed("leased").await;
+    let deferred = three.world.deferred("deferred").await;
+    three
+        .world
+        .ledger
+        .store()
+        .append_segments(&three.world.ann, &deferred, &[segment("s")])
+        .await
+        .unwrap()
+        .unwrap();
+    let start = async |id, filter| {
+        let words = "all".into();
+        let order = ReplayOrder { filter, words, from_scratch: false, per_minute: 60, in_flight: 1 };
+        three.world.operations().start_replay(Uuid::from_u128(id), &order, &olga()).await.unwrap()
+    };
+    let Started::Running(all) = start(1, JobFilter::default()).await else { panic!("there are some") };
+    assert_eq!(all.items, 3);
+    let bobs = JobFilter { user: Some(three.bob.clone()), ..JobFilter::default() };
+    let Started::Running(of_bob) = start(2, bobs).await else { panic!("there is one") };
+    assert_eq!(of_bob.items, 1);
+    let items = async |id: u128, after, limit| {
+        let id = Uuid::from_u128(id).to_string();
+        let items = three.world.operations().replay_items(&id, after, limit).await.unwrap().into_iter();
+        items.map(|item| (item.position, item.job_id)).collect::<Vec<_>>()
+    };
+    let item = |position: i32, run: usize| (position, dead[run].job.id.as_str().to_owned());
+    assert_eq!(items(1, 0, 2).await, [item(1, 0), item(2, 1)]);
+    assert_eq!(items(1, 2, 2).await, [item(3, 2)]);
+    assert_eq!(items(2, 0, 9).await, [item(1, 2)]);
+    for (id, items) in [(1, 3), (2, 1)] {
+        let id = Uuid::from_u128(id).to_string();
+        let view = three.world.operations().replay_operation(&id).await.unwrap().unwrap();
+        assert_eq!((view.operation_id, view.items), (id, items));
+    }
+}

@@ -1,0 +1,97 @@
+//! Erasure of a user while a run is in progress, who may be created again with the same id.
+
+use job::{FailureCode, Outcome, State};
+use ledger::{CheckpointKey, Claimed, Finished, Renewal, ReprocessRefusal, Results, Spent};
+use operations::ErasureStep;
+use records::ConversationId;
+
+use crate::world::{REPLAY, World, completion, fail, new_conversation, olga};
+
+async fn erase(world: &World) {
+    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
+    while world.operations().erase_some(&world.ann).await.unwrap() != ErasureStep::Done {}
+}
+
+/// Tries every write of a run, and asserts that each is refused.
+async fn assert_refused(world: &World, old: &Claimed) {
+    let key = CheckpointKey { stage: "structure", version: 1, digest: [0; 32] };
+    let output = serde_json::json!({"title": "of the erased user"});
+    assert!(!world.ledger.record(&old.lease_token(), &key, &output, false, &[]).await.unwrap());
+    let spent = Spent { stage: "structure".into(), engine: "e".into(), ..Spent::default() };
+    assert!(!world.ledger.spend(&old.lease_token(), &[spent]).await.unwrap());
+    let renewed = world.ledger.renew(&[old.lease_token()]).await.unwrap();
+    assert!(renewed.iter().all(|renewal| *renewal == Renewal::Lost), "{renewed:?}");
+    let failed = fail(FailureCode::Internal);
+    let settled = world.ledger.settle(&old.lease_token(), failed, None).await.unwrap();
+    assert!(!matches!(settled, ledger::Answer::Granted { .. }), "{settled:?}");
+    let results = Results { engine: "e".into(), ..Results::default() };
+    let finished = world.ledger.complete(&completion(old, Outcome::Kept, results)).await.unwrap();
+    assert!(matches!(finished, Finished::Refused(_)), "{finished:?}");
+}
+
+#[tokio::test]
+async fn run_of_an_erased_user_writes_nothing_for_a_recreated_user() {
+    let world = World::new().await;
+    let old = world.claimed("c").await;
+    erase(&world).await;
+    assert_refused(&world, &old).await;
+
+    assert!(world.ledger.store().create_user(&world.ann, &Default::default()).await.unwrap(), "a fresh user");
+    // A client that names its session gets the same conversation id, and so the same job id.
+    let job = world.admitted("c").await;
+    assert_eq!(job, old.job.id);
+    assert_refused(&world, &old).await;
+    let new = world.claim(&job).await;
+    assert!(new.job.epoch > old.job.epoch);
+    assert_refused(&world, &old).await;
+
+    let finished = world.ledger.complete(&completion(&new, Outcome::Kept, Results::default())).await.unwrap();
+    assert!(matches!(finished, Finished::Completed { .. }), "{finished:?}");
+    assert_eq!(world.count("select count(*) from stage_checkpoints").await, 0);
+    assert_eq!(world.count("select count(*) from conversations where title <> ''").await, 0);
+}
+
+#[tokio::test]
+async fn finalize_after_erasure_starts_above_the_old_epochs() {
+    let world = World::new().await;
+    let conversation = world.deferred("c").await;
+    world.ledger.finalize(&world.ann, &conversation, None).await.unwrap().unwrap();
+    let old = world.claim(&job::JobId::derive("ann", "c", 1)).await;
+    erase(&world).await;
+    assert!(world.ledger.store().create_user(&world.ann, &Default::default()).await.unwrap());
+    let conversation = world.deferred("c").await;
+    world.ledger.finalize(&world.ann, &conversation, None).await.unwrap().unwrap();
+    let new = world.claim(&old.job.id).await;
+    assert!(new.job.epoch > old.job.epoch);
+    assert_refused(&world, &old).await;
+}
+
+#[tokio::test]
+async fn nothing_is_admitted_for_a_user_being_erased() {
+    let world = World::new().await;
+    let waiting = world.deferred("waiting").await;
+    let dead = world.dead("dead", FailureCode::NoContent).await;
+    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
+
+    assert!(world.ledger.create_conversation(&world.ann, new_conversation("new")).await.is_err());
+    assert!(world.ledger.finalize(&world.ann, &waiting, None).await.unwrap().is_err());
+    let again = world.ledger.reprocess(&world.ann, &ConversationId::new("dead"), None).await.unwrap();
+    assert_eq!(again.unwrap_err(), ReprocessRefusal::NoConversation);
+    assert!(world.operate(&dead, REPLAY).await.is_err());
+    let live = "select count(*) from finalization_jobs where status in ('queued', 'leased', 'blocked_byok')";
+    assert_eq!(world.count(live).await, 0);
+}
+
+#[tokio::test]
+async fn erasure_withdraws_a_running_job_first_and_raises_its_epoch() {
+    let world = World::new().await;
+    let old = world.claimed("c").await;
+    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
+    assert_eq!(
+        world.operations().erase_some(&world.ann).await.unwrap(),
+        ErasureStep::Removed("conversations", 1)
+    );
+    let job = world.job(&old.job.id).await;
+    assert_eq!(job.state, State::Completed { outcome: Outcome::Withdrawn });
+    assert_eq!(job.epoch, old.job.epoch.next());
+}

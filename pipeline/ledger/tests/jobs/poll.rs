@@ -1,0 +1,80 @@
+//! What a client polls: the newest job of its own conversation, while that exists.
+
+use job::{Cause, ErrorClass, FailureCode, JobId, Outcome};
+use ledger::Transition;
+use records::{ConversationId, UserId};
+
+use crate::three_conversations::{ThreeConversations, c};
+use crate::world::{World, completion};
+
+async fn polled(three: &ThreeConversations, user: &UserId, id: &str) -> Option<JobId> {
+    let poll = three.world.ledger.poll(user, &ConversationId::new(id)).await.unwrap();
+    poll.map(|poll| poll.job_id)
+}
+
+#[tokio::test]
+async fn poll_shows_the_newest_job_of_its_own_conversation() {
+    let three = ThreeConversations::new().await;
+    let dead = three.dead().await;
+    for ((user, id), run) in three.all().into_iter().zip(&dead) {
+        assert_eq!(polled(&three, user, id).await.as_ref(), Some(&run.job.id));
+    }
+    for (user, id) in three.all() {
+        let again = three.world.ledger.reprocess(user, &ConversationId::new(id), None).await;
+        let newest = again.unwrap().unwrap().job_id;
+        assert_eq!(polled(&three, user, id).await, Some(newest));
+    }
+    assert_eq!(polled(&three, &three.bob, "d").await, None);
+}
+
+#[tokio::test]
+async fn poll_counts_failed_runs_and_crashes_as_retries() {
+    let world = World::new().await;
+    world.admitted("c").await;
+    world.run("update finalization_jobs set attempts = 2, crashes = 1, version = version + 1").await;
+    let poll = world.ledger.poll(&world.ann, &c()).await.unwrap().unwrap();
+    assert_eq!(poll.task_retry_count, 3);
+}
+
+#[tokio::test]
+async fn poll_shows_the_outcome_of_a_completed_job() {
+    let world = World::new().await;
+    for (id, outcome, shown) in [("a", Outcome::Kept, "kept"), ("b", Outcome::Discarded, "discarded")] {
+        let run = world.claimed(id).await;
+        assert_eq!(world.ledger.poll(&world.ann, &run.conversation_id).await.unwrap().unwrap().outcome, None);
+        world.ledger.complete(&completion(&run, outcome, Default::default())).await.unwrap();
+        let poll = world.ledger.poll(&world.ann, &run.conversation_id).await.unwrap().unwrap();
+        assert_eq!((poll.status, poll.outcome, poll.failure_code), ("completed", Some(shown), None));
+    }
+}
+
+#[tokio::test]
+async fn poll_shows_the_cause_of_a_release_or_failure_until_the_next_one() {
+    let world = World::new().await;
+    let cause = Cause {
+        code: FailureCode::ModelRejected,
+        stage: Some("describe".to_owned()),
+        class: Some(ErrorClass::KeyRejected),
+        http_status: Some(401),
+        circuit_open: false,
+    };
+    let run = world.claimed("a").await;
+    let release = Transition::Release { delay: chrono::Duration::zero() };
+    world.ledger.settle(&run.lease_token(), release, Some(&cause)).await.unwrap();
+    let poll = async || world.ledger.poll(&world.ann, &run.conversation_id).await.unwrap().unwrap();
+    assert_eq!(poll().await.cause, Some(cause.clone()));
+    let again = world.claim(&run.job.id).await;
+    assert_eq!(poll().await.cause, Some(cause), "a claim changes nothing about it");
+    world.fail(&again, FailureCode::InvalidJob).await;
+    let dead = poll().await;
+    assert_eq!((dead.status, dead.cause, dead.can_finalize_again), ("dead_letter", None, true));
+}
+
+#[tokio::test]
+async fn poll_shows_nothing_of_a_deleted_conversation() {
+    let three = ThreeConversations::new().await;
+    three.admitted().await;
+    assert!(three.world.ledger.delete_conversation(&three.world.ann, &c()).await.unwrap());
+    assert_eq!(polled(&three, &three.world.ann, "c").await, None);
+    assert!(polled(&three, &three.bob, "c").await.is_some());
+}
