@@ -45,6 +45,7 @@ mod repair;
 mod secrecy;
 mod settings_file;
 mod shards;
+mod shards_console;
 mod shards_operated;
 mod shards_worked;
 mod tasks;

@@ -13,9 +13,9 @@ const USERS: usize = 10;
 /// The code of a command of which a shard did not answer.
 const AWAY: Option<i32> = Some(69);
 
-/// Two servers with two shards each, and users in all of them.
-fn installed() -> (Installation, Vec<User>) {
-    let installation = Installation::start(4, &["0-1", "2-3"]);
+/// Four shards on servers that hold these ranges of them, and users in all.
+pub(crate) fn installed(ranges: &[&str]) -> (Installation, Vec<User>) {
+    let installation = Installation::start(4, ranges);
     installation.printed(&["migrate"]);
     let mut users: Vec<User> = Vec::new();
     let shards = |users: &[User]| users.iter().map(|user| user.shard).collect::<BTreeSet<u32>>().len();
@@ -50,15 +50,15 @@ impl Installation {
     }
 }
 
-fn texts(items: &[Value], field: &str) -> Vec<String> {
+pub(crate) fn texts(items: &[Value], field: &str) -> Vec<String> {
     items.iter().map(|item| item[field].as_str().expect("a text").to_owned()).collect()
 }
 
-const CAUSE: [&str; 4] = ["--reason", "a test", "--operator", "ann"];
+pub(crate) const CAUSE: [&str; 4] = ["--reason", "a test", "--operator", "ann"];
 
 #[tokio::test]
 async fn lists_pauses_and_replays_go_through_all_shards() {
-    let (installation, users) = installed();
+    let (installation, users) = installed(&["0-1", "2-3"]);
 
     // Lists have one order and one cursor.
     let listed = texts(&installation.pages(&["users", "list"], "users"), "id");
@@ -122,7 +122,7 @@ async fn lists_pauses_and_replays_go_through_all_shards() {
 
 #[tokio::test]
 async fn jobs_of_several_shards_are_ordered_by_their_ids_in_one_command() {
-    let (installation, users) = installed();
+    let (installation, users) = installed(&["0-1", "2-3"]);
     installation.printed(&[&["jobs", "pause", "finalization"][..], &CAUSE].concat());
     let process = installation.serve().await;
     for user in &users {
@@ -139,7 +139,7 @@ async fn jobs_of_several_shards_are_ordered_by_their_ids_in_one_command() {
 
 #[tokio::test]
 async fn what_of_a_list_cannot_be_read_is_named_and_doctor_looks_at_every_shard() {
-    let (installation, users) = installed();
+    let (installation, users) = installed(&["0-1", "2-3"]);
     let process = installation.serve().await;
     for user in &users {
         let conversation = user.at(&process).admit(GARDEN).await;
@@ -186,46 +186,4 @@ async fn what_of_a_list_cannot_be_read_is_named_and_doctor_looks_at_every_shard(
     let broken = installation.command(&["doctor", "--json"]);
     let checks: Value = serde_json::from_slice(&broken.stdout).expect("a document");
     assert_eq!((broken.status.code(), shards(&checks, "failure")), (Some(1), [2, 3].into()), "{checks}");
-}
-
-#[tokio::test]
-async fn the_console_sums_all_shards_pauses_in_all_and_shows_a_job_wherever_it_is() {
-    let (installation, users) = installed();
-    let proxy = [("LISTEN_CONSOLE_USER_HEADER", "x-visitor"), ("LISTEN_CONSOLE_OPERATORS", "ann")];
-    let process = installation.serve_with(&proxy).await;
-    let visit = async |path: &str| {
-        let request =
-            crate::client::http().get(format!("{}{path}", process.admin)).header("x-visitor", "ann");
-        let answer = request.send().await.expect("a page");
-        (answer.status().as_u16(), answer.text().await.expect("text"))
-    };
-    for user in &users {
-        let conversation = user.at(&process).admit(GARDEN).await;
-        assert_eq!(user.at(&process).finished(&conversation).await["status"], "completed");
-    }
-    let jobs = texts(&installation.pages(&["jobs", "list"], "jobs"), "job_id");
-    let (status, overview) = visit("/console").await;
-    assert_eq!(status, 200);
-    assert!(overview.contains("All 4 shards together"), "{overview}");
-    let completed = format!("<a href=\"/console/jobs?status=completed\">{}</a>", users.len());
-    assert!(overview.contains(&completed), "{overview}");
-    for job in &jobs {
-        let (status, shown) = visit(&format!("/console/jobs/{job}")).await;
-        assert!(status == 200 && shown.contains(job), "{status} {job}");
-    }
-    // A form of one shard's console pauses the queue of all.
-    let asked = visit("/console/queues/finalization/pause").await.1;
-    let token = asked.split("name=\"token\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
-    let form = [("token", token.expect("a form")), ("reason", "a test")];
-    let address = format!("{}/console/queues/finalization/pause", process.admin);
-    let answer = crate::client::http()
-        .post(address)
-        .header("x-visitor", "ann")
-        .form(&form)
-        .send()
-        .await
-        .expect("an answer");
-    assert!(answer.status().is_success() || answer.status().is_redirection(), "{}", answer.status());
-    let again = installation.printed(&[&["jobs", "pause"][..], &CAUSE].concat());
-    assert_eq!(again.matches("paused already").count(), 4, "{again}");
 }
