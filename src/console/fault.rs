@@ -91,10 +91,10 @@ impl From<db::Error> for Undone {
 }
 
 impl Undone {
-    /// What to say of it beside what was done elsewhere.
-    pub(super) fn sentence(self) -> String {
+    /// Its heading and its text, for a page that says more.
+    pub(super) fn words(self) -> (&'static str, String) {
         let (_, heading, text) = self.0.words();
-        format!("{heading}. {text}")
+        (heading, text)
     }
 }
 

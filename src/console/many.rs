@@ -140,7 +140,7 @@ pub(super) async fn start(
     };
     let shards = console.shards_of(user.as_ref());
     let started = Given::new(each_alone(shards, start).await)?;
-    let begun = started.of.iter().filter_map(|(_, started)| view(started));
+    let begun = started.done().filter_map(view);
     let (begun, jobs) = begun.fold((None, 0), |(_, jobs), view| (Some(view), jobs + i64::from(view.items)));
     match begun {
         None if started.is_complete() => {

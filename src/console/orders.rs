@@ -168,7 +168,7 @@ pub(super) async fn run_many_now(
     let order = (&filter, words.as_str(), &action);
     let run = |shard: Operations| async move { run_now_in(&shard, order).await };
     let given = Given::new(each_alone(shards, run).await)?;
-    let done = given.of.iter().flat_map(|(_, counts)| counts);
+    let done = given.done().flatten();
     let (due, refused) = done.fold((0, 0), |(due, refused), counts| (due + counts.0, refused + counts.1));
     if shards.len() == 1 || due + refused == 0 && given.is_complete() {
         let word = if due > 0 { "all-hurried" } else { "unchanged" };

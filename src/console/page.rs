@@ -114,7 +114,8 @@ pub(super) struct Part {
     pub(super) words: String,
     /// Where it is shown; empty where it is not.
     pub(super) address: String,
-    pub(super) is_done: bool,
+    /// What went wrong there.
+    pub(super) fault: Option<&'static str>,
 }
 
 /// Sends a page.

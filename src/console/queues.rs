@@ -65,7 +65,7 @@ pub(super) async fn change(
     let changed = Given::new(each_alone(&console.shards, change).await)?;
     let did = if pauses { "paused" } else { "resumed" };
     if console.shards.len() == 1 {
-        let word = if changed.of.iter().any(|(_, changed)| *changed) { did } else { "unchanged" };
+        let word = if changed.done().any(|changed| *changed) { did } else { "unchanged" };
         return Ok(Redirect::to(&format!("/console?done={word}")).into_response());
     }
     let frame = Frame::of(visitor, "overview", format!("The queue {} is {did}", queue.as_str()));

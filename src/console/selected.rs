@@ -104,8 +104,8 @@ pub(super) async fn act(
             Ok(None) => refused.push(format!("{id}: there is no such job")),
             // What belongs to other shards is done all the same.
             Err(error) if console.shards.len() > 1 => {
-                let sentence = Undone::from(error).sentence();
-                refused.push(format!("{id}: {}", sentence.trim_end_matches('.')));
+                let (heading, text) = Undone::from(error).words();
+                refused.push(format!("{id}: {heading}. {}", text.trim_end_matches('.')));
             }
             Err(error) => return Err(error.into()),
         }

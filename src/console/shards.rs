@@ -112,55 +112,52 @@ impl ShardError for db::Error {
     }
 }
 
-/// What an order came to in each shard.
-pub(super) struct Given<T> {
-    /// Those that said it.
-    pub(super) of: Vec<(Operations, T)>,
-    failed: Vec<(Operations, Undone)>,
-}
+/// What an order came to in each shard, in the order of their numbers.
+pub(super) struct Given<T>(Vec<(Operations, Result<T, Undone>)>);
 
 impl<T> Given<T> {
-    /// Of what each shard answered.
+    /// From what each shard answered.
     ///
     /// # Errors
-    /// When none did anything.
+    /// When every shard failed.
     pub(super) fn new(answers: Vec<(Operations, Result<T, db::Error>)>) -> Result<Self, Undone> {
-        let (mut of, mut failed) = (Vec::new(), Vec::new());
-        for (shard, answer) in answers {
-            match answer {
-                Ok(answer) => of.push((shard, answer)),
-                Err(error) => failed.push((shard, Undone::from(error))),
-            }
+        let have_all_failed = answers.iter().all(|(_, answer)| answer.is_err());
+        let answers = answers.into_iter().map(|(shard, answer)| (shard, answer.map_err(Undone::from)));
+        let mut answers: Vec<(Operations, Result<T, Undone>)> = answers.collect();
+        if have_all_failed && let Some((_, Err(error))) = answers.pop() {
+            return Err(error);
         }
-        match (of.is_empty(), failed.pop()) {
-            (true, Some((_, error))) => Err(error),
-            (_, last) => Ok(Self { of, failed: failed.into_iter().chain(last).collect() }),
-        }
+        Ok(Self(answers))
     }
 
-    /// Whether every shard said it.
+    /// What was done where nothing failed.
+    pub(super) fn done(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().filter_map(|(_, answer)| answer.as_ref().ok())
+    }
+
+    /// Whether no shard failed.
     pub(super) fn is_complete(&self) -> bool {
-        self.failed.is_empty()
+        self.0.iter().all(|(_, answer)| answer.is_ok())
     }
 
-    /// The page that says of each shard what was done there, in words and with an address; nothing of those of which there is
-    /// nothing to say.
+    /// The page that says what was done in each shard, by the words and the address that `say` returns; a shard for which it returns
+    /// nothing is left out.
     pub(super) fn page(self, frame: Frame, say: impl Fn(T) -> Option<(String, String)>) -> Response {
-        let number = |shard: &Operations| shard.db().shard().number;
-        let done = self.of.into_iter().filter_map(|(shard, did)| {
-            let (words, address) = say(did)?;
-            Some((
-                number(&shard),
-                Part { shard: shard.db().shard().to_string(), words, address, is_done: true },
-            ))
+        let title = match self.is_complete() {
+            true => frame.title.clone(),
+            false => format!("{}, but not in every shard", frame.title),
+        };
+        let parts = self.0.into_iter().filter_map(|(shard, answer)| {
+            let shard = shard.db().shard().to_string();
+            match answer {
+                Ok(did) => say(did).map(|(words, address)| Part { shard, words, address, fault: None }),
+                Err(error) => {
+                    let (heading, words) = error.words();
+                    Some(Part { shard, words, address: String::new(), fault: Some(heading) })
+                }
+            }
         });
-        let failed = self.failed.into_iter().map(|(shard, error)| {
-            let (words, address) = (error.sentence(), String::new());
-            (number(&shard), Part { shard: shard.db().shard().to_string(), words, address, is_done: false })
-        });
-        let mut parts: Vec<(u16, Part)> = done.chain(failed).collect();
-        parts.sort_by_key(|(number, _)| *number);
-        let parts = parts.into_iter().map(|(_, part)| part).collect();
-        render(&Message { frame, text: String::new(), parts })
+        let parts = parts.collect();
+        render(&Message { frame: Frame { title, ..frame }, text: String::new(), parts })
     }
 }
