@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::{
     consent::Cause,
     ids,
+    jobs::several,
     paging::Paging,
     stderr::note,
     stdout::say,
@@ -259,17 +260,17 @@ async fn recover(
 ) -> anyhow::Result<()> {
     let (user, now) = (UserId::new(which.user.clone()), operations.db().now().await?);
     let since = now - since;
-    let mut all = 0;
+    let mut all: i64 = 0;
     loop {
         let batch = operations.recover_deliveries(&user, &which.id, since, now, 500, &cause.action()).await?;
         match batch.ok_or_else(|| none(which))? {
             0 => break,
-            some => all += some,
+            some => all = all.saturating_add_unsigned(some),
         }
     }
     match as_json {
         true => print_json(&json!({ "endpoint": which.id, "recovered": all })),
-        false => say!("{all} deliveries are due again"),
+        false => say!("{} due again", several(all, "delivery is", "deliveries are")),
     }?;
     try_now::hint(operations, which).await
 }
