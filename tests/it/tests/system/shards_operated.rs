@@ -187,3 +187,24 @@ async fn what_of_a_list_cannot_be_read_is_named_and_doctor_looks_at_every_shard(
     let checks: Value = serde_json::from_slice(&broken.stdout).expect("a document");
     assert_eq!((broken.status.code(), shards(&checks, "failure")), (Some(1), [2, 3].into()), "{checks}");
 }
+
+#[tokio::test]
+async fn a_page_of_apps_goes_on_where_the_page_before_ended_whatever_was_made_meanwhile() {
+    let (installation, users) = installed(&["0-3"]);
+    let create = |user: &User, name: &str| {
+        let words = [name, "--user", &user.id];
+        installation.document(&[&["apps", "create"][..], &words].concat());
+    };
+    users.iter().for_each(|user| create(user, "before"));
+    let all = installation.pages(&["apps", "list"], "apps");
+    let owners: BTreeSet<String> = texts(&all, "owner").into_iter().collect();
+    assert_eq!((all.len(), owners.len()), (users.len(), users.len()), "every shard's, once");
+    assert!(texts(&all, "created_at").is_sorted_by(|one, two| one >= two), "newest first");
+    let first = installation.document(&["apps", "list", "--limit", "3"]);
+    let next = first["next"].as_str().expect("there are more").to_owned();
+
+    create(&users[0], "meanwhile");
+
+    let second = installation.document(&["apps", "list", "--limit", "3", "--after", &next]);
+    assert_eq!(second["apps"], json!(all[3..6]), "none is listed twice");
+}
