@@ -50,8 +50,7 @@ use axum::{
     response::{Redirect, Response},
     routing::{get, post},
 };
-use db::Shard;
-use ledger::{Ledger, Shards};
+use ledger::Shards;
 use operations::Operations;
 use serde::Deserialize;
 
@@ -64,9 +63,7 @@ const LONGEST_FORM: usize = 64 * 1024;
 /// What pages are made of.
 #[derive(Clone)]
 struct Console {
-    /// The shard that is shown.
-    operations: Operations,
-    /// All of them: the overview is of all together, and a queue is paused in all.
+    /// By their numbers: lists and forms are of all of them, what belongs to a user or a job is where that is.
     shards: Arc<[Operations]>,
     access: Arc<ConsoleAccess>,
     sessions: Arc<Sessions>,
@@ -104,18 +101,6 @@ async fn asset(Path(file): Path<String>) -> Result<Response, Fault> {
     assets::file(&file).ok_or_else(|| Fault::Missing("There is no such file, or not any more.".to_owned()))
 }
 
-impl Console {
-    /// The shard that it shows, where there are several.
-    fn shard(&self) -> Option<Shard> {
-        Some(self.operations.db().shard()).filter(|shard| !shard.is_only())
-    }
-
-    /// What the forms of a visit are known by. A form of one shard changes nothing in another one.
-    fn visit(&self, of: &str) -> String {
-        self.shard().map_or_else(|| of.to_owned(), |shard| format!("{of} at {shard}"))
-    }
-}
-
 /// Everything below `/console`, and the way there. `secret` signs sessions and forms, for as long as this process lives; `boards` is
 /// the address of Grafana.
 pub(crate) fn router(
@@ -124,24 +109,13 @@ pub(crate) fn router(
     secret: [u8; 32],
     boards: Option<&str>,
 ) -> Router {
-    let shards = shards.into();
-    let (access, sessions) = (Arc::new(access), Arc::new(Sessions::new(secret)));
-    let all: Arc<[Operations]> = shards.iter().map(Operations::new).collect();
-    let console = |ledger: &Ledger| Console {
-        operations: Operations::new(ledger),
-        shards: Arc::clone(&all),
-        access: Arc::clone(&access),
-        sessions: Arc::clone(&sessions),
+    let console = Console {
+        shards: shards.into().iter().map(Operations::new).collect(),
+        access: Arc::new(access),
+        sessions: Arc::new(Sessions::new(secret)),
         parts: Parts::default(),
         boards: boards.map(Arc::from),
     };
-    match shards.count() {
-        1 => of_shard(console(shards.first())),
-        _ => shards::router(shards.iter().map(console).map(of_shard).collect()),
-    }
-}
-
-fn of_shard(console: Console) -> Router {
     Router::new()
         .route("/", get(to_overview))
         .route("/console/", get(to_overview))

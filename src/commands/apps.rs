@@ -14,15 +14,14 @@ use store::{InstallRefusal, Uninstalled};
 use super::{
     consent::Cause,
     ids,
-    over_shards::merged,
-    paging::Paging,
+    paging::{Paging, cursor},
     stderr::note,
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
     times::{ago, time},
     users::must_exist,
 };
-use crate::exit::Exit;
+use crate::{exit::Exit, lists};
 
 /// Apps of third parties: their manifests, who installed them, and their keys.
 #[derive(Args, Debug)]
@@ -92,8 +91,8 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
     let as_json = apps.common.json;
     let operations = match &apps.verb {
         Verb::List { user, paging } => {
-            let shards = ids::shards_of(&apps.common, user.as_deref()).await?;
-            list(&shards, user.as_deref(), paging, as_json).await?;
+            let (shards, user) = ids::shards_and_user(&apps.common, user.as_deref()).await?;
+            list(&shards, user.as_ref(), paging, as_json).await?;
             return Ok(ExitCode::SUCCESS);
         }
         Verb::Install { user, .. } | Verb::Uninstall { user, .. } => {
@@ -133,34 +132,26 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
 
 async fn list(
     shards: &[Operations],
-    user: Option<&str>,
+    user: Option<&UserId>,
     paging: &Paging,
     as_json: bool,
 ) -> anyhow::Result<()> {
-    let limit = paging.rows()?;
-    let read = async |shard: &Operations| {
-        let user = ids::any_user(shard, user).await?;
-        let found = shard.operator_apps(user.as_ref(), None, None, limit).await?;
-        if let Some(user) = user.filter(|_| found.is_empty()) {
-            must_exist(shard, &user).await?;
-        }
-        Ok(found)
-    };
-    let order = |one: &OperatorApp, other: &OperatorApp| {
-        other.created_at.cmp(&one.created_at).then_with(|| one.id.cmp(&other.id))
-    };
-    let mut found = merged(shards, read, order).await?;
-    let (apps, next) = paging.page(std::mem::take(&mut found.rows))?;
+    let before = paging.position()?;
+    let mut found = lists::apps::<anyhow::Error>(shards, user, before.as_ref(), paging.limit + 1).await?;
+    if let (Some(user), [shard], true) = (user, shards, found.rows.is_empty()) {
+        must_exist(shard, user).await?;
+    }
+    let next = found.cut(paging.limit).map(|app| cursor(app.created_at, &app.id));
     if as_json {
-        table::print_page("apps", apps.iter().map(to_json).collect(), next.as_deref())?;
+        table::print_page("apps", found.rows.iter().map(to_json).collect(), next.as_deref())?;
         return found.complete();
     }
-    if apps.is_empty() {
+    if found.rows.is_empty() {
         note!("there are no apps");
         return found.complete();
     }
     let now = found.now;
-    let rows = apps.into_iter().map(|app| {
+    let rows = std::mem::take(&mut found.rows).into_iter().map(|app| {
         let state = state(&app);
         vec![
             app.id,

@@ -3,18 +3,17 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use operations::{ActionFilter, ActionView, IdKind, Operations};
+use operations::{ActionFilter, ActionView, IdKind};
 
 use super::{
     ids,
     jobs::show::action_json,
-    over_shards::merged,
     paging::{Paging, cursor},
     table::{self, Column, CommonArgs, id, text, word},
     times::ago,
 };
 use crate::commands::stderr::note;
-use crate::exit::Exit;
+use crate::{exit::Exit, lists};
 
 /// Who did what to jobs, queues, replays and webhooks, and why.
 #[derive(Args, Debug)]
@@ -69,13 +68,9 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
         limit: paging.limit + 1,
         ..ActionFilter::default()
     };
-    let read = async |shard: &Operations| Ok(shard.actions(&filter).await?);
-    let key = |action: &ActionView| (action.created_at, action.action_id.clone());
-    let mut all = merged(&shards, read, |one, other| key(other).cmp(&key(one))).await?;
-    let follows = all.cut(paging.limit);
+    let mut all = lists::actions::<anyhow::Error>(&shards, &filter).await?;
+    let next = all.cut(paging.limit).map(|action| cursor(action.created_at, &action.action_id));
     let actions = &all.rows;
-    let last = actions.last().filter(|_| follows);
-    let next = last.map(|action| cursor(action.created_at, &action.action_id));
     if audit.common.json {
         table::print_page("actions", actions.iter().map(action_json).collect(), next.as_deref())?;
         return all.complete().map(|()| ExitCode::SUCCESS);

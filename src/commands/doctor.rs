@@ -230,7 +230,8 @@ fn database(version: &str, round_trip: Duration) -> Remark {
         false => remark("database", Level::Fine, words),
         true => {
             let oldest = embedded::OLDEST_MAJOR;
-            let words = format!("{words}; versions before {oldest} are not tested with listen: upgrade the server");
+            let words =
+                format!("{words}; versions before {oldest} are not tested with listen: upgrade the server");
             remark("database", Level::Warning, words)
         }
     }

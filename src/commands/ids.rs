@@ -89,6 +89,22 @@ pub(crate) async fn shards_of(common: &CommonArgs, user: Option<&str>) -> anyhow
     }
 }
 
+/// The same, with that user's whole id.
+///
+/// # Errors
+/// As [`place`] and [`whole`].
+pub(crate) async fn shards_and_user(
+    common: &CommonArgs,
+    typed: Option<&str>,
+) -> anyhow::Result<(Vec<Operations>, Option<UserId>)> {
+    let shards = shards_of(common, typed).await?;
+    let user = match (shards.as_slice(), typed) {
+        ([shard], Some(typed)) => Some(user(shard, typed).await?),
+        _ => None,
+    };
+    Ok((shards, user))
+}
+
 /// The id that is `typed`, or that alone begins or ends so; what finds nothing is returned as it is, and what it was for
 /// says that it is not there.
 ///

@@ -3,18 +3,16 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use operations::Operations;
 use serde_json::{Value, json};
 use store::LiveView;
 
 use super::{
     ids,
-    over_shards::merged,
     paging::Paging,
     table::{self, Column, CommonArgs, id, number, word},
     times::{ago, time},
 };
-use crate::commands::stderr::note;
+use crate::{commands::stderr::note, lists};
 
 /// Look at live conversations: who records, in which process, and when each is processed. Never words.
 #[derive(Args, Debug)]
@@ -43,13 +41,9 @@ enum Verb {
 /// When the database does not answer.
 pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
     let Verb::List { user, paging } = live.verb;
-    let (shards, limit) = (ids::shards_of(&live.common, user.as_deref()).await?, paging.rows()?);
-    let read = async |shard: &Operations| {
-        let user = ids::any_user(shard, user.as_deref()).await?;
-        Ok(shard.store().list_live(user.as_ref().map(records::UserId::as_str), limit).await?)
-    };
-    let key = |live: &LiveView| (live.process_after, live.user_id.clone(), live.conversation_id.clone());
-    let mut all = merged(&shards, read, |one, other| key(one).cmp(&key(other))).await?;
+    let limit = paging.rows()?;
+    let (shards, user) = ids::shards_and_user(&live.common, user.as_deref()).await?;
+    let mut all = lists::live::<anyhow::Error>(&shards, user.as_ref(), limit).await?;
     let (found, next) = paging.page(std::mem::take(&mut all.rows))?;
     if live.common.json {
         table::print_page("conversations", found.iter().map(as_json).collect(), next.as_deref())?;

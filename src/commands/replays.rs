@@ -13,14 +13,13 @@ pub(crate) use self::watch::follow;
 use super::{
     consent::Cause,
     ids,
-    over_shards::merged,
     paging::Paging,
     stderr::note,
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
     times::{ago, time},
 };
-use crate::exit::Exit;
+use crate::{exit::Exit, lists};
 
 /// Bulk replays: what `listen jobs replay` began with a filter.
 #[derive(Args, Debug)]
@@ -161,12 +160,7 @@ async fn apply(
 }
 
 async fn list(shards: &[Operations], paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let limit = paging.rows()?;
-    let read = async |shard: &Operations| Ok(shard.replay_operations(limit).await?);
-    let order = |one: &ReplayView, other: &ReplayView| {
-        other.created_at.cmp(&one.created_at).then_with(|| one.operation_id.cmp(&other.operation_id))
-    };
-    let mut found = merged(shards, read, order).await?;
+    let mut found = lists::replays::<anyhow::Error>(shards, paging.rows()?).await?;
     let (views, next) = paging.page(std::mem::take(&mut found.rows))?;
     if as_json {
         table::print_page("replays", views.iter().map(to_json).collect(), next.as_deref())?;

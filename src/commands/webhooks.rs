@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{
     consent::Cause,
     ids,
-    over_shards::merged,
+    jobs::several,
     paging::Paging,
     stderr::note,
     stdout::say,
@@ -22,7 +22,7 @@ use super::{
     times::{age, ago, time},
     users::must_exist,
 };
-use crate::exit::Exit;
+use crate::{exit::Exit, lists};
 
 /// Webhook endpoints: which are in trouble, and how to repair them.
 #[derive(Args, Debug)]
@@ -105,8 +105,8 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
     let (common, as_json) = (&webhooks.common, webhooks.common.json);
     let user = match &webhooks.verb {
         Verb::List { user, paging } => {
-            let shards = ids::shards_of(common, user.as_deref()).await?;
-            list(&shards, user.as_deref(), paging, as_json).await?;
+            let (shards, user) = ids::shards_and_user(common, user.as_deref()).await?;
+            list(&shards, user.as_ref(), paging, as_json).await?;
             return Ok(ExitCode::SUCCESS);
         }
         Verb::Show { which, .. }
@@ -139,20 +139,14 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
 
 async fn list(
     shards: &[Operations],
-    user: Option<&str>,
+    user: Option<&UserId>,
     paging: &Paging,
     as_json: bool,
 ) -> anyhow::Result<()> {
-    let limit = paging.rows()?;
-    let read = async |shard: &Operations| {
-        let user = ids::any_user(shard, user).await?;
-        let found = shard.endpoint_views(user.as_ref(), None, limit).await?;
-        if let Some(user) = user.filter(|_| found.is_empty()) {
-            must_exist(shard, &user).await?;
-        }
-        Ok(found)
-    };
-    let mut found = merged(shards, read, |one, other| other.updated_at.cmp(&one.updated_at)).await?;
+    let mut found = lists::endpoints::<anyhow::Error>(shards, user, paging.rows()?).await?;
+    if let (Some(user), [shard], true) = (user, shards, found.rows.is_empty()) {
+        must_exist(shard, user).await?;
+    }
     let (views, next) = paging.page(std::mem::take(&mut found.rows))?;
     if as_json {
         table::print_page("endpoints", views.iter().map(to_json).collect(), next.as_deref())?;
@@ -266,17 +260,17 @@ async fn recover(
 ) -> anyhow::Result<()> {
     let (user, now) = (UserId::new(which.user.clone()), operations.db().now().await?);
     let since = now - since;
-    let mut all = 0;
+    let mut all: i64 = 0;
     loop {
         let batch = operations.recover_deliveries(&user, &which.id, since, now, 500, &cause.action()).await?;
         match batch.ok_or_else(|| none(which))? {
             0 => break,
-            some => all += some,
+            some => all = all.saturating_add_unsigned(some),
         }
     }
     match as_json {
         true => print_json(&json!({ "endpoint": which.id, "recovered": all })),
-        false => say!("{all} deliveries are due again"),
+        false => say!("{} due again", several(all, "delivery is", "deliveries are")),
     }?;
     try_now::hint(operations, which).await
 }

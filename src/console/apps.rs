@@ -8,7 +8,7 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::Timestamp;
-use operations::OperatorApp;
+use operations::{Operations, OperatorApp};
 use records::UserId;
 use serde::Deserialize;
 
@@ -18,14 +18,15 @@ use super::{
     confirm::Confirm,
     fault::{Fault, Undone},
     page::{Frame, render},
-    paging::{cut, read_place, write_place},
+    paging::{read_place, write_place},
     typed::{Path, Query},
     visitor::Visitor,
     words::{Moment, query},
 };
+use crate::{lists, over_shards::each};
 
 /// Apps on a page.
-const PAGE: usize = 50;
+const PAGE: i64 = 50;
 
 /// Whose, from which place on, and what was just done.
 #[derive(Debug, Default, Deserialize)]
@@ -40,6 +41,7 @@ pub(super) struct Which {
 #[template(path = "apps.html")]
 struct Page {
     frame: Frame,
+    without: Option<String>,
     which: Which,
     apps: Vec<Line>,
     next: Option<String>,
@@ -92,17 +94,18 @@ pub(super) async fn list(
     State(console): State<Console>,
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
-    let operations = &console.operations;
     let user = Some(which.user.trim()).filter(|user| !user.is_empty()).map(UserId::new);
-    let now = operations.db().in_time(operations.db().now()).await?;
+    let reached = console.reached(user.as_ref()).await?;
     let before = read_place(which.before.trim())?;
-    let listed = operations.operator_apps(user.as_ref(), None, before.as_ref(), PAGE as i64 + 1);
-    let mut found = operations.db().in_time(listed).await?;
-    let next = cut(&mut found, PAGE)
+    let apps = lists::apps::<db::Error>(&reached.shards, user.as_ref(), before.as_ref(), PAGE + 1);
+    let mut found = apps.await?;
+    let next = found
+        .cut(PAGE)
         .map(|last| query(&[("user", &which.user), ("before", &write_place(last.created_at, &last.id))]));
     let frame = Frame::of(visitor, "apps", "Apps").after(which.done.as_deref());
-    let apps = found.into_iter().map(|app| Line::new(app, now)).collect();
-    Ok(render(&Page { frame, which, apps, next }))
+    let without = reached.without(&found.away);
+    let apps = found.rows.into_iter().map(|app| Line::new(app, reached.now)).collect();
+    Ok(render(&Page { frame, without, which, apps, next }))
 }
 
 /// `GET /console/apps/{id}/{change}`.
@@ -140,15 +143,28 @@ pub(super) async fn change(
     acting: Acting,
 ) -> Result<Redirect, Undone> {
     let is_off = reads_off(&change)?;
-    let (action, operations) = (acting.action()?, &console.operations);
-    let (found, word) = match is_off {
-        true => (operations.db().in_time(operations.switch_off_app(&id, &action)).await?, "switched-off"),
-        false => (operations.db().in_time(operations.switch_on_app(&id, &action)).await?, "switched-on"),
+    let action = acting.action()?;
+    let (id, action) = (id.as_str(), &action);
+    let switch = |shard: Operations| async move {
+        let found = match is_off {
+            true => shard.db().in_time(shard.switch_off_app(id, action)).await?,
+            false => shard.db().in_time(shard.switch_on_app(id, action)).await?,
+        };
+        if found {
+            shard.db().in_time(shard.store().follow_apps(Some(id))).await?;
+        }
+        Ok::<_, db::Error>(found)
     };
-    if !found {
-        return Err(Fault::Missing(format!("There is no app {id}.")).into());
+    // One of the shards has it.
+    let switched = each(&console.shards, switch).await?;
+    match switched.of.iter().any(|(_, found)| *found) {
+        true => {}
+        false if switched.away.is_empty() => {
+            return Err(Fault::Missing(format!("There is no app {id}.")).into());
+        }
+        false => return Err(Fault::Database.into()),
     }
-    operations.db().in_time(operations.store().follow_apps(Some(&id))).await?;
+    let word = if is_off { "switched-off" } else { "switched-on" };
     Ok(Redirect::to(&format!("/console/apps?{}", query(&[("done", word)]))))
 }
 

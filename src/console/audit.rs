@@ -10,14 +10,16 @@ use super::{
     Console,
     fault::Fault,
     page::{Frame, render},
-    paging::{cut, read_place, write_place},
+    paging::{read_place, write_place},
+    shards::without,
     typed::Query,
     visitor::Visitor,
     words::{Moment, query},
 };
+use crate::lists;
 
 /// Actions on a page.
-const PAGE: usize = 50;
+const PAGE: i64 = 50;
 
 /// What operators do, by the names under which it is recorded.
 const ACTIONS: [&str; 21] = [
@@ -112,6 +114,7 @@ fn is_order_for_many(view: &ActionView) -> bool {
 #[template(path = "audit.html")]
 struct Page {
     frame: Frame,
+    without: Option<String>,
     which: Which,
     actions: Vec<(&'static str, &'static str)>,
     lines: Vec<Line>,
@@ -129,21 +132,20 @@ pub(super) async fn list(
         operator: text(&which.operator),
         action: text(&which.action),
         before: read_place(which.before.trim())?,
-        limit: PAGE as i64 + 1,
+        limit: PAGE + 1,
         ..ActionFilter::default()
     };
-    let operations = &console.operations;
-    let now = operations.db().in_time(operations.db().now()).await?;
-    let mut found = operations.db().in_time(operations.actions(&filter)).await?;
-    let next = cut(&mut found, PAGE).map(|last| {
+    let mut found = lists::actions::<db::Error>(&console.shards, &filter).await?;
+    let next = found.cut(PAGE).map(|last| {
         let place = write_place(last.created_at, &last.action_id);
         query(&[("operator", &which.operator), ("action", &which.action), ("before", &place)])
     });
     Ok(render(&Page {
         frame: Frame::of(visitor, "audit", "Audit"),
+        without: without(found.away),
         which,
         actions: ACTIONS.map(|action| (action, shown(action))).into(),
-        lines: found.iter().map(|view| Line::new(view, now)).collect(),
+        lines: found.rows.iter().map(|view| Line::new(view, found.now)).collect(),
         next,
     }))
 }

@@ -29,7 +29,7 @@ impl FromRequestParts<Console> for Visitor {
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
         let nonce = parts.extensions.get::<Nonce>().cloned().unwrap_or_default();
-        let (part_request, boards, shard) = (part_request(parts), console.boards.clone(), console.shard());
+        let (part_request, boards) = (part_request(parts), console.boards.clone());
         match &*console.access {
             ConsoleAccess::ThisMachine if is_this_machine(parts) => Ok(Self {
                 name: "this machine".to_owned(),
@@ -39,7 +39,6 @@ impl FromRequestParts<Console> for Visitor {
                 nonce,
                 part_request,
                 boards,
-                shard,
             }),
             ConsoleAccess::ThisMachine => Err(Fault::Closed.into_response()),
             ConsoleAccess::Keys(_) => of_session(parts, console, nonce).ok_or_else(|| to_login(parts)),
@@ -54,8 +53,8 @@ impl FromRequestParts<Console> for Visitor {
                 let name = name.filter(|name| (1..=64).contains(&name.len())).ok_or(Fault::Unnamed);
                 let name = name.map_err(IntoResponse::into_response)?.to_owned();
                 let may_act = operators.contains(&name);
-                let token = console.sessions.token(&console.visit(&name));
-                Ok(Self { name, may_act, session: None, token, nonce, part_request, boards, shard })
+                let token = console.sessions.token(&name);
+                Ok(Self { name, may_act, session: None, token, nonce, part_request, boards })
             }
         }
     }
@@ -64,20 +63,16 @@ impl FromRequestParts<Console> for Visitor {
 fn of_session(parts: &Parts, console: &Console, nonce: Nonce) -> Option<Visitor> {
     let cookie = cookie(&parts.headers)?;
     let session = console.sessions.read(cookie)?;
-    let token = console.sessions.token(&console.visit(cookie));
+    let token = console.sessions.token(cookie);
     let (name, may_act) = (session.name.clone(), session.may_act);
-    let (part_request, boards, shard) = (part_request(parts), console.boards.clone(), console.shard());
-    Some(Visitor { name, may_act, session: Some(session), token, nonce, part_request, boards, shard })
+    let (part_request, boards) = (part_request(parts), console.boards.clone());
+    Some(Visitor { name, may_act, session: Some(session), token, nonce, part_request, boards })
 }
 
 pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
-    named_cookie(headers, COOKIE)
-}
-
-pub(super) fn named_cookie<'a>(headers: &'a HeaderMap, cookie: &str) -> Option<&'a str> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == cookie).map(|(_, value)| value)
+    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
 }
 
 /// The address, where the script of a page asks for its live part.
@@ -130,7 +125,7 @@ impl FromRequest<Console> for Acting {
         };
         let Form(fields) = Form::from_request(Request::from_parts(parts, body), console).await?;
         let token = fields.get("token").map(String::as_str).unwrap_or_default();
-        if !console.sessions.is_token(&console.visit(&visit), token) {
+        if !console.sessions.is_token(&visit, token) {
             return Err(Fault::ForeignForm.into_response());
         }
         Ok(Self { operator: visitor.name, fields })

@@ -16,7 +16,7 @@ use super::{
     auth::Acting,
     confirm::Confirm,
     endpoint::words,
-    fault::{Fault, Undone},
+    fault::{Fault, Undone, in_time},
     live::live_page,
     page::Frame,
     typed::Query,
@@ -52,7 +52,8 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", format!("Delivery {}", which.delivery));
     let frame = frame.live().after(which.done.as_deref());
-    console.show(frame, |frame| page(&console.operations, frame, which)).await
+    let shard = console.of_user(&UserId::new(&*which.user));
+    console.show(frame, |frame| in_time(shard, page(shard, frame, which))).await
 }
 
 live_page!(Page);
@@ -158,7 +159,8 @@ pub(super) async fn ask(
     State(console): State<Console>,
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
-    let line = console.in_time(find(&console.operations, &which)).await?;
+    let shard = console.of_user(&UserId::new(&*which.user));
+    let line = in_time(shard, find(shard, &which)).await?;
     let again = "It is due at once under its old id, with a whole round of tries; at a disabled endpoint it waits \
                  until that is enabled. A receiver that has seen the id may pass it by.";
     let hidden = [("user", which.user.clone()), ("endpoint", which.endpoint.clone())];
@@ -180,7 +182,7 @@ pub(super) async fn redeliver(State(console): State<Console>, acting: Acting) ->
     let (user, endpoint, delivery) = (field("user"), field("endpoint"), field("delivery"));
     let action = acting.action()?;
     let whose = UserId::new(user);
-    let operations = &console.operations;
+    let operations = console.of_user(&whose);
     match operations
         .db()
         .in_time(operations.redeliver_for_operator(&whose, endpoint, delivery, &action))

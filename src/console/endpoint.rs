@@ -9,7 +9,7 @@ use records::UserId;
 use super::{
     Console,
     audit::Line,
-    fault::Fault,
+    fault::{Fault, in_time},
     live::live_page,
     page::Frame,
     paging::{cut, read_place, write_place},
@@ -56,7 +56,8 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", format!("Endpoint {}", which.endpoint));
     let frame = frame.live().after(which.done.as_deref());
-    console.show(frame, |frame| page(&console.operations, frame, which)).await
+    let shard = console.of_user(&UserId::new(&*which.user));
+    console.show(frame, |frame| in_time(shard, page(shard, frame, which))).await
 }
 
 live_page!(Page);

@@ -8,10 +8,7 @@ use db::Trouble;
 
 use ledger::Ledger;
 
-use super::{
-    Console,
-    page::{Frame, Message, render_as},
-};
+use super::page::{Frame, Message, render_as};
 
 /// Why there is no page.
 #[derive(Clone, Debug)]
@@ -90,6 +87,14 @@ impl From<Fault> for Undone {
 impl From<db::Error> for Undone {
     fn from(error: db::Error) -> Self {
         Fault::from(error).into()
+    }
+}
+
+impl Undone {
+    /// Its heading and its text, for a page that says more.
+    pub(super) fn words(self) -> (&'static str, String) {
+        let (_, heading, text) = self.0.words();
+        (heading, text)
     }
 }
 
@@ -215,17 +220,7 @@ impl Fault {
     /// Its page, in the frame that is made for its heading.
     pub(super) fn page(self, frame: impl FnOnce(&'static str) -> Frame) -> Response {
         let (status, heading, text) = self.words();
-        render_as(status, &Message { frame: frame(heading), text })
-    }
-}
-
-impl Console {
-    /// [`in_time`], of its own ledger.
-    ///
-    /// # Errors
-    /// As there.
-    pub(super) async fn in_time<T>(&self, page: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
-        in_time(&self.operations, page).await
+        render_as(status, &Message { frame: frame(heading), text, parts: Vec::new() })
     }
 }
 
@@ -246,17 +241,12 @@ pub(super) async fn in_time<T>(
 
 #[cfg(test)]
 mod tests {
-    use std::{future::pending, sync::Arc};
+    use std::future::pending;
 
     use ledger::{Ledger, Settings};
-    use operations::Operations;
     use sqlx::postgres::PgConnectOptions;
 
     use super::*;
-    use crate::{
-        config::ConsoleAccess,
-        console::{live::Parts, session::Sessions},
-    };
 
     #[test]
     fn page_that_fails_to_render_does_not_blame_the_database() {
@@ -268,20 +258,9 @@ mod tests {
     async fn page_without_an_answer_in_time_is_a_database_outage() {
         // Nothing is asked of any database.
         let ledger = Ledger::new(PgConnectOptions::new_without_pgpass(), Settings::default());
-        let sessions = Arc::new(Sessions::new([7; 32]));
-        let (access, parts) = (Arc::new(ConsoleAccess::ThisMachine), Parts::default());
-        let operations = Operations::new(&ledger);
-        let console = Console {
-            shards: [operations.clone()].into(),
-            operations,
-            access,
-            sessions,
-            parts,
-            boards: None,
-        };
-        let silent: Result<(), Fault> = console.in_time(pending()).await;
+        let silent: Result<(), Fault> = in_time(&ledger, pending()).await;
         assert!(matches!(silent, Err(Fault::Database)), "{silent:?}");
-        let quick = console.in_time(async { Ok(7) }).await;
+        let quick = in_time(&ledger, async { Ok(7) }).await;
         assert!(matches!(quick, Ok(7)), "{quick:?}");
     }
 }

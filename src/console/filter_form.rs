@@ -51,6 +51,11 @@ impl FilterForm {
         }
     }
 
+    /// The user whose jobs are meant, where one is named.
+    pub(super) fn user(&self) -> Option<UserId> {
+        Some(self.user.trim()).filter(|user| !user.is_empty()).map(UserId::new)
+    }
+
     /// As the ledger filters; ages count back from `now`.
     ///
     /// # Errors
@@ -67,7 +72,7 @@ impl FilterForm {
         Ok(JobFilter {
             status: text(&self.status),
             code: text(&self.code),
-            user: text(&self.user).map(UserId::new),
+            user: self.user(),
             generation: generation.map_err(|_| unreadable("generation", "a number"))?,
             since: moment("newer than", &self.newer_than, &self.since, now)?,
             until: moment("older than", &self.older_than, &self.until, now)?,

@@ -5,17 +5,19 @@ use axum::{
     extract::State,
     response::{IntoResponse, Redirect, Response},
 };
-use operations::{FoundId, IdKind};
+use operations::{FoundId, IdKind, Operations};
 use serde::Deserialize;
 
 use super::{
     Console,
     fault::Fault,
     page::{Frame, render},
+    shards::without,
     typed::Query,
     visitor::Visitor,
     words::{query, segment},
 };
+use crate::over_shards::each;
 
 /// Rows of the list.
 const PAGE: usize = 50;
@@ -31,6 +33,7 @@ pub(super) struct Typed {
 #[template(path = "find.html")]
 struct Page {
     frame: Frame,
+    without: Option<String>,
     text: String,
     found: Vec<Row>,
     is_cut: bool,
@@ -50,15 +53,24 @@ pub(super) async fn show(
     Query(typed): Query<Typed>,
 ) -> Result<Response, Fault> {
     let text = typed.id.trim().trim_matches('…').to_owned();
-    let operations = &console.operations;
-    let mut found = operations.db().in_time(operations.find_ids(None, None, &text, PAGE as i64 + 1)).await?;
+    let typed = text.as_str();
+    let find = |shard: Operations| async move {
+        shard.db().in_time(shard.find_ids(None, None, typed, PAGE as i64 + 1)).await
+    };
+    let answers = each(&console.shards, find).await?;
+    let mut found: Vec<FoundId> = answers.of.into_iter().flat_map(|(_, found)| found).collect();
+    if found.iter().any(|one| one.id == text) {
+        // Another shard may have ids that begin or end so.
+        found.retain(|one| one.id == text);
+    }
     if let [one] = found.as_slice() {
         return Ok(Redirect::to(&address(one)).into_response());
     }
     let is_cut = found.len() > PAGE;
     found.truncate(PAGE);
     let frame = Frame::of(visitor, "", format!("Find {text}"));
-    Ok(render(&Page { frame, text, found: found.into_iter().map(row).collect(), is_cut }))
+    let without = without(answers.away);
+    Ok(render(&Page { frame, without, text, found: found.into_iter().map(row).collect(), is_cut }))
 }
 
 fn row(found: FoundId) -> Row {

@@ -12,7 +12,7 @@ use super::{
     After, Console,
     audit::Line,
     chart::{self, Chart},
-    fault::Fault,
+    fault::{Fault, in_time},
     live::live_page,
     page::Frame,
     typed::{Path, Query},
@@ -72,7 +72,8 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "jobs", format!("Job {id}"));
     let frame = frame.live().after(after.done.as_deref());
-    console.show(frame, |frame| page(&console.operations, frame, id)).await
+    let shard = console.of_job(&id);
+    console.show(frame, |frame| in_time(shard, page(shard, frame, id))).await
 }
 
 live_page!(Page);
@@ -123,8 +124,16 @@ fn stages(history: &[Event]) -> Vec<(String, Chart, String)> {
     stages.iter().map(bar).collect()
 }
 
-/// A job's page, or 404.
-pub(super) async fn read(operations: &Operations, id: &str) -> Result<JobPage, Fault> {
+/// A job's page, or 404, of the shard that has it.
+///
+/// # Errors
+/// When the database does not answer.
+pub(super) async fn find(console: &Console, id: &str) -> Result<JobPage, Fault> {
+    let shard = console.of_job(id);
+    in_time(shard, read(shard, id)).await
+}
+
+async fn read(operations: &Operations, id: &str) -> Result<JobPage, Fault> {
     let page = operations.job_page(&JobId::from_text(id.to_owned())).await?;
     page.ok_or_else(|| Fault::Missing(format!("There is no job {id}.")))
 }

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::{extract::State, response::Response};
 use job::{FailureCode, Timestamp};
 use ledger::JobView;
-use operations::Operations;
+use operations::{Gauges, Operations};
 
 use super::{
     Console,
@@ -17,7 +17,7 @@ use super::{
     visitor::Visitor,
     words::{Moment, count, lasting, status},
 };
-use crate::commands::jobs::show;
+use crate::{commands::jobs::show, lists, over_shards::each};
 
 /// Jobs on a page.
 const PAGE: i64 = 50;
@@ -26,6 +26,7 @@ const PAGE: i64 = 50;
 #[template(path = "jobs.html", blocks = ["live"])]
 pub(super) struct Page {
     frame: Frame,
+    without: Option<String>,
     filter: FilterForm,
     tabs: Vec<Tab>,
     codes: Vec<&'static str>,
@@ -69,34 +70,49 @@ pub(super) async fn list(
     Query(form): Query<FilterForm>,
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "jobs", "Jobs").live().after(form.done.as_deref());
-    console.show(frame, |frame| page(&console.operations, frame, form)).await
+    console.show(frame, |frame| page(&console, frame, form)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
-async fn page(operations: &Operations, frame: Frame, request: FilterForm) -> Result<Page, Fault> {
-    let now = operations.db().now().await?;
-    let filter = request.filter(now, PAGE)?;
-    let page = operations.jobs_page(&filter).await?;
+async fn page(console: &Console, frame: Frame, request: FilterForm) -> Result<Page, Fault> {
+    let reached = console.reached(request.user().as_ref()).await?;
+    let now = reached.now;
+    let filter = request.filter(now, PAGE + 1)?;
+    let same = |_| async { Ok::<_, db::Error>(filter.clone()) };
+    let mut found = lists::jobs(&reached.shards, same).await?;
+    let next = found.cut(PAGE).map(|(place, ..)| request.query_behind(place));
     let counts = match request.of_status("").is_empty() {
-        true => operations.gauges().await?.jobs,
+        true => counts(&reached.shards).await?,
         false => Vec::new(),
     };
     Ok(Page {
         frame,
+        without: reached.without(&found.away),
         tabs: tabs(&request, &counts),
         codes: FailureCode::ALL.iter().map(|code| code.as_str()).collect(),
-        jobs: page.jobs.iter().map(|view| row(view, filter.admitted_at(view), now)).collect(),
-        next: page.next.as_ref().map(|place| request.query_behind(place)),
+        jobs: found.rows.iter().map(|(_, admitted, view)| row(view, *admitted, now)).collect(),
         is_first: request.after.is_empty(),
-        replay: (filter.is_dead() && !page.jobs.is_empty()).then(|| request.query()),
+        replay: (filter.is_dead() && !found.rows.is_empty()).then(|| request.query()),
         // Those that wait may stand behind a whole page of those that are due.
-        run_now: (page.jobs.iter().any(|view| waits(&view.job, now))
-            || request.status == "queued" && page.next.is_some())
+        run_now: (found.rows.iter().any(|(.., view)| waits(&view.job, now))
+            || request.status == "queued" && next.is_some())
         .then(|| request.query()),
+        next,
         filter: request,
     })
+}
+
+/// How many jobs there are of each status.
+async fn counts(shards: &[Operations]) -> Result<Vec<(&'static str, i64)>, db::Error> {
+    let read = |shard: Operations| async move { shard.db().in_time(shard.gauges()).await };
+    let read = each(shards, read).await?;
+    let sum = read.of.into_iter().map(|(_, gauges)| gauges).reduce(|mut sum: Gauges, gauges| {
+        sum.add(&gauges);
+        sum
+    });
+    Ok(sum.unwrap_or_default().jobs)
 }
 
 fn tabs(form: &FilterForm, counts: &[(&'static str, i64)]) -> Vec<Tab> {

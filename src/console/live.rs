@@ -67,13 +67,13 @@ impl Console {
         F: Future<Output = Result<P, Fault>>,
     {
         let Some(request) = frame.part_request() else {
-            return Ok(render(&self.in_time(make(frame)).await?));
+            return Ok(render(&make(frame).await?));
         };
         let key = (request.address, frame.may_act());
         let part = match self.parts.fresh(&key) {
             Some(part) => part,
             None => {
-                let part: Arc<str> = self.in_time(make(frame)).await?.part()?.into();
+                let part: Arc<str> = make(frame).await?.part()?.into();
                 self.parts.keep(key, part.clone());
                 part
             }

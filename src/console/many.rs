@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use axum::{
     extract::State,
-    response::{Redirect, Response},
+    response::{IntoResponse, Redirect, Response},
 };
-use operations::{ReplayOrder, ReplayPreview, Started};
+use operations::{Operations, ReplayOrder, ReplayPreview, ReplayView, Started};
 use rand::RngExt;
 use uuid::Uuid;
 
@@ -16,11 +16,17 @@ use super::{
     confirm::Confirm,
     fault::{Fault, Undone},
     filter_form::FilterForm,
+    page::Frame,
+    shards::Given,
     typed::Query,
     visitor::Visitor,
     words::{Sentence, count},
 };
-use crate::{commands::replays::preflight, process::chance};
+use crate::{
+    commands::replays::preflight,
+    over_shards::{each, each_alone},
+    process::chance,
+};
 
 /// Jobs a minute and unfinished at once, unless the operator says otherwise.
 const CAPS: (i32, i32) = (600, 16);
@@ -33,14 +39,20 @@ pub(super) async fn ask(
     State(console): State<Console>,
     Query(form): Query<FilterForm>,
 ) -> Result<Response, Fault> {
-    let operations = &console.operations;
-    let filter = form.filter(operations.db().in_time(operations.db().now()).await?, 0)?;
+    let reached = console.reached(form.user().as_ref()).await?;
+    let filter = form.filter(reached.now, 0)?;
     let form = form.fixed(&filter);
-    let preview = operations.db().within(PATIENCE, operations.preview_replay(&filter)).await?;
+    let filter = &filter;
+    let look =
+        |shard: Operations| async move { shard.db().within(PATIENCE, shard.preview_replay(filter)).await };
+    let looks = each(&reached.shards, look).await?;
+    let mut preview = ReplayPreview::default();
+    looks.of.iter().for_each(|(_, of_shard)| preview.add(of_shard));
     if preview.jobs == 0 {
-        return Err(Fault::Missing(
-            "No unsettled dead letter is found: nothing is to be replayed.".to_owned(),
-        ));
+        return Err(Fault::Missing(match reached.without(&looks.away) {
+            None => "No unsettled dead letter is found: nothing is to be replayed.".to_owned(),
+            Some(without) => format!("No unsettled dead letter is found. {without}"),
+        }));
     }
     // The form carries the operation's name: sent twice, it begins once.
     let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid();
@@ -52,12 +64,22 @@ pub(super) async fn ask(
     };
     let (letters, people) =
         (several(preview.jobs, "dead letter", "dead letters"), several(preview.users, "person", "people"));
-    let missing = operations.db().in_time(preflight::missing(operations)).await?;
+    // Every process works for all shards.
+    let missing = match looks.of.first() {
+        Some((shard, _)) => shard.db().in_time(preflight::missing(shard)).await?,
+        None => Vec::new(),
+    };
+    let without = reached.without(&looks.away);
+    let without = without.map(|without| {
+        format!("{without} It is not counted, and replayed as well if it answers when you begin.")
+    });
+    let obstacles = missing.iter().map(|words| format!("Not yet: {words}.")).chain(without);
+    let each_at = if console.shards.len() > 1 { ", in each shard" } else { "" };
     Ok(Confirm {
-        obstacles: missing.iter().map(|words| Sentence::new(format!("Not yet: {words}."))).collect(),
+        obstacles: obstacles.map(Sentence::new).collect(),
         sentences: vec![
             format!("Asked for: {}. The list is frozen when you begin.", form.words("all dead letters")),
-            format!("It goes on without this page, at the rate you set. {kept}"),
+            format!("It goes on without this page, at the rate you set{each_at}. {kept}"),
         ],
         action: "/console/replays".to_owned(),
         hidden,
@@ -65,7 +87,7 @@ pub(super) async fn ask(
         back: format!("/console/jobs?{}", form.query()),
         offers_scratch: preview.recorded_stages > 0,
         caps: Some(CAPS),
-        counts: counts(&preview),
+        counts: counts(&preview).into_iter().chain(in_each(&looks.of)).collect(),
         ..Confirm::new(visitor, "replays", format!("Replay {letters} of {people}?"))
     }
     .page())
@@ -86,25 +108,63 @@ fn counts(preview: &ReplayPreview) -> Vec<(String, String)> {
     codes.chain(others.map(|(jobs, what)| (count(jobs), what.to_owned()))).collect()
 }
 
-/// `POST /console/replays`.
-pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+/// How many are in which of several shards.
+fn in_each(looks: &[(Operations, ReplayPreview)]) -> Vec<(String, String)> {
+    let found = looks.iter().filter(|(shard, look)| !shard.db().shard().is_only() && look.jobs > 0);
+    found.map(|(shard, look)| (count(look.jobs), format!("in shard {}", shard.db().shard()))).collect()
+}
+
+/// `POST /console/replays`: one replay in each shard in which something is found.
+pub(super) async fn start(
+    visitor: Visitor,
+    State(console): State<Console>,
+    acting: Acting,
+) -> Result<Response, Undone> {
     let action = acting.action()?;
     let form = FilterForm::of(acting.fields());
     let id = acting.field("id").and_then(|id| Uuid::parse_str(id).ok());
     let id = id.ok_or_else(|| Fault::Unreadable("The form carries no name for the replay.".to_owned()))?;
-    let operations = &console.operations;
+    let (user, now) = (form.user(), console.reached(form.user().as_ref()).await?.now);
     let order = ReplayOrder {
-        filter: form.filter(operations.db().in_time(operations.db().now()).await?, 0)?,
+        filter: form.filter(now, 0)?,
         words: form.words("all dead letters"),
         from_scratch: acting.field("from_scratch").is_some(),
         per_minute: cap(&acting, "per_minute", 60_000)?,
         in_flight: cap(&acting, "in_flight", 10_000)?,
     };
-    match operations.db().within(PATIENCE, operations.start_replay(id, &order, &action)).await? {
-        Started::Nothing => Err(Fault::Missing("Nothing is left to be replayed.".to_owned()).into()),
-        Started::Running(view) => {
-            Ok(Redirect::to(&format!("/console/replays/{}?done=started", view.operation_id)))
+    let (order, action) = (&order, &action);
+    let start = |shard: Operations| async move {
+        // A name in each shard, the same when the form is sent twice.
+        let id = Uuid::from_u128(id.as_u128() ^ u128::from(shard.db().shard().number));
+        shard.db().within(PATIENCE, shard.start_replay(id, order, action)).await
+    };
+    let shards = console.shards_of(user.as_ref());
+    let started = Given::new(each_alone(shards, start).await)?;
+    let begun = started.done().filter_map(view);
+    let (begun, jobs) = begun.fold((None, 0), |(_, jobs), view| (Some(view), jobs + i64::from(view.items)));
+    match begun {
+        None if started.is_complete() => {
+            Err(Fault::Missing("Nothing is left to be replayed.".to_owned()).into())
         }
+        Some(view) if shards.len() == 1 => {
+            let page = format!("/console/replays/{}?done=started", view.operation_id);
+            Ok(Redirect::to(&page).into_response())
+        }
+        _ => {
+            let title = format!("{} are replayed", several(jobs, "dead letter", "dead letters"));
+            Ok(started.page(Frame::of(visitor, "replays", title), |started| {
+                let view = view(&started)?;
+                let jobs = several(i64::from(view.items), "dead letter", "dead letters");
+                Some((format!("a replay of {jobs}"), format!("/console/replays/{}", view.operation_id)))
+            }))
+        }
+    }
+}
+
+fn view(started: &Started) -> Option<&ReplayView> {
+    match started {
+        Started::Running(view) => Some(view),
+        Started::Nothing => None,
     }
 }
 

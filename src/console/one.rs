@@ -12,7 +12,7 @@ use super::{
     auth::Acting,
     confirm::Confirm,
     fault::{Fault, Undone},
-    job::read,
+    job::find,
     typed::Path,
     visitor::Visitor,
 };
@@ -24,7 +24,7 @@ pub(super) async fn ask_replay(
     State(console): State<Console>,
     Path(id): Path<String>,
 ) -> Result<Response, Fault> {
-    let page = console.in_time(read(&console.operations, &id)).await?;
+    let page = find(&console, &id).await?;
     let recorded = page.view.checkpoints.len();
     let kept = match recorded {
         0 => "No stage has recorded anything: all of them are run and paid for.".to_owned(),
@@ -54,7 +54,7 @@ pub(super) async fn ask_discard(
     State(console): State<Console>,
     Path(id): Path<String>,
 ) -> Result<Response, Fault> {
-    let page = console.in_time(read(&console.operations, &id)).await?;
+    let page = find(&console, &id).await?;
     Ok(Confirm {
         sentences: vec![
             page.why.to_string(),
@@ -75,7 +75,7 @@ pub(super) async fn replay(
     Path(id): Path<String>,
     acting: Acting,
 ) -> Result<Redirect, Undone> {
-    let (job, action, operations) = (JobId::from_text(id.as_str()), acting.action()?, &console.operations);
+    let (job, action, operations) = (JobId::from_text(id.as_str()), acting.action()?, console.of_job(&id));
     let operation = Operation::Replay { from_scratch: acting.field("from_scratch").is_some() };
     let answer = operations.db().in_time(operations.operate(&job, operation, &action, None)).await?;
     let job = granted(&id, answer)?;
@@ -89,7 +89,7 @@ pub(super) async fn discard(
     Path(id): Path<String>,
     acting: Acting,
 ) -> Result<Redirect, Undone> {
-    let (job, action, operations) = (JobId::from_text(id.as_str()), acting.action()?, &console.operations);
+    let (job, action, operations) = (JobId::from_text(id.as_str()), acting.action()?, console.of_job(&id));
     let answer = operations.db().in_time(operations.operate(&job, Operation::Discard, &action, None)).await?;
     let job = granted(&id, answer)?;
     Ok(Redirect::to(&format!("/console/jobs/{}?done=dismissed", job.id)))

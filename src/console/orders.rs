@@ -2,10 +2,10 @@
 
 use axum::{
     extract::State,
-    response::{Redirect, Response},
+    response::{IntoResponse, Redirect, Response},
 };
 use job::{JobId, Timestamp};
-use ledger::Operation;
+use ledger::{Operation, OperatorAction};
 use operations::{JobFilter, Operations, OrderOfMany};
 
 use super::{
@@ -14,13 +14,18 @@ use super::{
     confirm::Confirm,
     fault::{Fault, Undone},
     filter_form::FilterForm,
-    job::read,
+    job::find,
     one::granted,
+    page::Frame,
+    shards::Given,
     typed::{Path, Query},
     visitor::Visitor,
-    words::count,
+    words::{Sentence, count},
 };
-use crate::commands::jobs::order_id;
+use crate::{
+    commands::jobs::order_id,
+    over_shards::{each, each_alone},
+};
 
 /// Waiting jobs that one form makes due; what is left is found by the next.
 const AT_ONCE: i64 = 1_000;
@@ -31,7 +36,7 @@ pub(super) async fn ask_run_now(
     State(console): State<Console>,
     Path(id): Path<String>,
 ) -> Result<Response, Fault> {
-    let page = console.in_time(read(&console.operations, &id)).await?;
+    let page = find(&console, &id).await?;
     Ok(Confirm {
         sentences: vec![
             page.why.to_string(),
@@ -54,7 +59,7 @@ pub(super) async fn ask_cancel(
     State(console): State<Console>,
     Path(id): Path<String>,
 ) -> Result<Response, Fault> {
-    let page = console.in_time(read(&console.operations, &id)).await?;
+    let page = find(&console, &id).await?;
     Ok(Confirm {
         sentences: vec![
             page.why.to_string(),
@@ -78,7 +83,7 @@ pub(super) async fn run_now(
     Path(id): Path<String>,
     acting: Acting,
 ) -> Result<Redirect, Undone> {
-    let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.operations);
+    let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, console.of_job(&id));
     let job =
         granted(&id, ledger.db().in_time(ledger.operate(&job, Operation::RunNow, &action, None)).await?)?;
     Ok(Redirect::to(&format!("/console/jobs/{}?done=hurried", job.id)))
@@ -90,7 +95,7 @@ pub(super) async fn cancel(
     Path(id): Path<String>,
     acting: Acting,
 ) -> Result<Redirect, Undone> {
-    let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.operations);
+    let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, console.of_job(&id));
     let job =
         granted(&id, ledger.db().in_time(ledger.operate(&job, Operation::Cancel, &action, None)).await?)?;
     Ok(Redirect::to(&format!("/console/jobs/{}?done=job-cancelled", job.id)))
@@ -102,21 +107,35 @@ pub(super) async fn ask_many(
     State(console): State<Console>,
     Query(form): Query<FilterForm>,
 ) -> Result<Response, Fault> {
-    let operations = &console.operations;
-    let filter = queued(&form, operations.db().in_time(operations.db().now()).await?)?;
+    let reached = console.reached(form.user().as_ref()).await?;
+    let filter = queued(&form, reached.now)?;
     let form = form.fixed(&filter);
-    let (found, more) = console.in_time(waiting(operations, filter)).await?;
-    if found.is_empty() {
-        return Err(Fault::Missing(
-            "No job that is found waits for a moment: nothing is to be hurried.".to_owned(),
-        ));
+    let filter = &filter;
+    let look = |shard: Operations| async move { shard.db().in_time(waiting(&shard, filter)).await };
+    let looks = each(&reached.shards, look).await?;
+    let without = reached.without(&looks.away);
+    let found: usize = looks.of.iter().map(|(_, (found, _))| found.len()).sum();
+    if found == 0 {
+        return Err(Fault::Missing(match without {
+            None => "No job that is found waits for a moment: nothing is to be hurried.".to_owned(),
+            Some(without) => format!("No job that is found waits for a moment. {without}"),
+        }));
     }
-    let several = if found.len() == 1 { "waiting job" } else { "waiting jobs" };
-    let title = format!("Run {} {several} now?", count(found.len() as i64));
-    let rest = more.then(|| {
+    let several = if found == 1 { "waiting job" } else { "waiting jobs" };
+    let title = format!("Run {} {several} now?", count(found as i64));
+    let rest = looks.of.iter().any(|(_, (_, more))| *more).then(|| {
         "More wait than are taken at once: the same form finds the older ones afterwards.".to_owned()
     });
+    let without = without.map(|without| {
+        Sentence::new(format!("{without} It is not counted, and its jobs run as well if it answers by then."))
+    });
+    let in_each =
+        looks.of.iter().filter(|(shard, (found, _))| !shard.db().shard().is_only() && !found.is_empty());
     Ok(Confirm {
+        obstacles: without.into_iter().collect(),
+        counts: in_each
+            .map(|(shard, (found, _))| (count(found.len() as i64), format!("in shard {}", shard.db().shard())))
+            .collect(),
         sentences: [
             "Their waits end now, each under its next generation. Attempts are kept, and a model server is asked even \
              where its circuit is open."
@@ -134,25 +153,51 @@ pub(super) async fn ask_many(
     .page())
 }
 
-/// `POST /console/run-now`. One order in the audit, and a transaction per job; one that has begun meanwhile is left alone.
-pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
-    let (action, operations) = (acting.action()?, &console.operations);
+/// `POST /console/run-now`, in every shard.
+pub(super) async fn run_many_now(
+    visitor: Visitor,
+    State(console): State<Console>,
+    acting: Acting,
+) -> Result<Response, Undone> {
+    let action = acting.action()?;
     let form = FilterForm::of(acting.fields());
-    let filter = queued(&form, operations.db().in_time(operations.db().now()).await?)?;
+    let (user, now) = (form.user(), console.reached(form.user().as_ref()).await?.now);
+    let filter = queued(&form, now)?;
     let words = format!("waiting jobs, {}", form.words("all"));
-    let (found, _) = console.in_time(waiting(operations, filter)).await?;
+    let shards = console.shards_of(user.as_ref());
+    let order = (&filter, words.as_str(), &action);
+    let run = |shard: Operations| async move { run_now_in(&shard, order).await };
+    let given = Given::new(each_alone(shards, run).await)?;
+    let done = given.done().flatten();
+    let (due, refused) = done.fold((0, 0), |(due, refused), counts| (due + counts.0, refused + counts.1));
+    if shards.len() == 1 || due + refused == 0 && given.is_complete() {
+        let word = if due > 0 { "all-hurried" } else { "unchanged" };
+        return Ok(Redirect::to(&format!("/console/jobs?status=queued&done={word}")).into_response());
+    }
+    let frame = Frame::of(visitor, "jobs", format!("{due} due now, {refused} refused"));
+    Ok(given.page(frame, |counts| {
+        let (due, refused) = counts?;
+        Some((format!("{due} due now, {refused} refused"), "/console/jobs?status=queued".to_owned()))
+    }))
+}
+
+/// One order in the audit, and a transaction per job; one that has begun meanwhile is left alone. How many are due now, and how
+/// many refused; `None`: nothing waited.
+async fn run_now_in(
+    shard: &Operations,
+    (filter, words, action): (&JobFilter, &str, &OperatorAction),
+) -> Result<Option<(u64, u64)>, db::Error> {
+    let (found, _) = shard.db().in_time(waiting(shard, filter)).await?;
     if found.is_empty() {
-        return Ok(Redirect::to("/console/jobs?status=queued&done=unchanged"));
+        return Ok(None);
     }
-    let meant = (words.as_str(), found.len() as u64);
-    let begun = operations.begin_order(order_id(), OrderOfMany::RunNow, meant, &action);
-    let mut given = operations.db().in_time(begun).await?;
+    let begun = shard.begin_order(order_id(), OrderOfMany::RunNow, (words, found.len() as u64), action);
+    let mut given = shard.db().in_time(begun).await?;
     for job in found {
-        operations.db().in_time(operations.give_order(&mut given, &job)).await?;
+        shard.db().in_time(shard.give_order(&mut given, &job)).await?;
     }
-    operations.db().in_time(operations.end_order(&given)).await?;
-    let word = if given.counts().0 > 0 { "all-hurried" } else { "unchanged" };
-    Ok(Redirect::to(&format!("/console/jobs?status=queued&done={word}")))
+    shard.db().in_time(shard.end_order(&given)).await?;
+    Ok(Some(given.counts()))
 }
 
 fn queued(form: &FilterForm, now: Timestamp) -> Result<JobFilter, Fault> {
@@ -161,8 +206,8 @@ fn queued(form: &FilterForm, now: Timestamp) -> Result<JobFilter, Fault> {
 }
 
 /// The newest waiting jobs that `filter` finds, and whether there are more.
-async fn waiting(operations: &Operations, filter: JobFilter) -> Result<(Vec<JobId>, bool), Fault> {
-    let page = operations.jobs_page(&filter).await?;
+async fn waiting(operations: &Operations, filter: &JobFilter) -> Result<(Vec<JobId>, bool), db::Error> {
+    let page = operations.jobs_page(filter).await?;
     let more = page.next.is_some();
     Ok((page.jobs.into_iter().map(|view| view.job.id).collect(), more))
 }

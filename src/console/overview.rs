@@ -2,8 +2,6 @@
 
 use askama::Template;
 use axum::{extract::State, response::Response};
-use db::Shard;
-use futures::future::join_all;
 use operations::{
     HeldLease, MinuteView, ModelServers, Operations, Overview, Pause, ProcessView, ServerKind, Workers,
 };
@@ -21,6 +19,7 @@ use super::{
 use crate::{
     alerts::{self, Alert, Waiting},
     model_servers::{self, Standing, Summary},
+    over_shards::{each, numbers},
 };
 
 /// A ready job that waits longer than this needs attention.
@@ -30,8 +29,8 @@ const LONG_WAIT: f64 = 60.0;
 #[template(path = "overview.html", blocks = ["live"])]
 pub(super) struct Page {
     frame: Frame,
-    /// Where there are several shards, the one that lists show.
-    shard: Option<Shard>,
+    /// How many shards there are.
+    shards: usize,
     troubles: Vec<Trouble>,
     oldest_unfinished: String,
     oldest_ready: String,
@@ -157,23 +156,15 @@ impl Look {
 ///
 /// # Errors
 /// When none answers.
-async fn look(shards: &[Operations], hours: u32) -> Result<(Look, Vec<String>), db::Error> {
-    let looks =
-        shards.iter().map(async |operations| operations.db().in_time(Look::at(operations, hours)).await);
-    let looks = join_all(looks).await;
-    let (mut sum, mut away, mut broken): (Option<Look>, _, _) = (None, Vec::new(), None);
-    for (number, look) in looks.into_iter().enumerate() {
-        match (look, &mut sum) {
-            (Ok(look), Some(sum)) => sum.add(look),
-            (Ok(look), None) => sum = Some(look),
-            (Err(error), _) => {
-                away.push(number.to_string());
-                broken = Some(error);
-            }
-        }
-    }
-    let none = || broken.unwrap_or(db::Error::Contended { doing: "reading the overview" });
-    Ok((sum.ok_or_else(none)?, away))
+async fn look(shards: &[Operations], hours: u32) -> Result<(Look, Vec<u16>), db::Error> {
+    let look = |shard: Operations| async move { shard.db().in_time(Look::at(&shard, hours)).await };
+    let looks = each(shards, look).await?;
+    let sum = looks.of.into_iter().map(|(_, look)| look).reduce(|mut sum, look| {
+        sum.add(look);
+        sum
+    });
+    let none = db::Error::Contended { doing: "reading the overview" };
+    Ok((sum.ok_or(none)?, looks.away))
 }
 
 /// The page as it is now.
@@ -205,7 +196,7 @@ async fn page(console: &Console, frame: Frame, hours: u32) -> Result<Page, Fault
     let age = |seconds: f64| if seconds > 0.0 { lasting(seconds) } else { "none".to_owned() };
     Ok(Page {
         frame,
-        shard: console.shard(),
+        shards: console.shards.len(),
         troubles: troubles(&overview, &servers, &alerts::alerts(&waiting), &away),
         oldest_unfinished: age(gauges.oldest_unfinished_age),
         oldest_ready: age(gauges.oldest_ready_age),
@@ -262,15 +253,15 @@ fn queue(name: &'static str, overview: &Overview) -> Queue {
 }
 
 /// What needs attention, the gravest first.
-fn troubles(overview: &Overview, servers: &[Summary], alerts: &[Alert], away: &[String]) -> Vec<Trouble> {
+fn troubles(overview: &Overview, servers: &[Summary], alerts: &[Alert], away: &[u16]) -> Vec<Trouble> {
     let gauges = &overview.gauges;
     let waiting: i64 = overview.dead_letters.iter().map(|dead| dead.waiting).sum();
     let grave = |text: String, link| Trouble { is_grave: true, text: Sentence::new(text), link };
     let mild = |text: String, link| Trouble { is_grave: false, text: Sentence::new(text), link };
     let mut found = Vec::new();
     if !away.is_empty() {
-        let words = format!("No answer from shard {}: nothing of it is counted here.", away.join(", "));
-        found.push(grave(words, "#processes"));
+        let words = format!("No answer from shard {}: nothing of it is counted here.", numbers(away));
+        found.push(grave(words, "/console/help/ListenShardAway"));
     }
     if overview.living == 0 || overview.slots.0 == 0 {
         found.push(grave("No living process runs finalizations.".to_owned(), "#processes"));

@@ -99,12 +99,23 @@ impl Frame {
     }
 }
 
-/// A page of one sentence.
+/// A page of one sentence, or of what was done in each of several shards.
 #[derive(Template)]
 #[template(path = "message.html")]
 pub(super) struct Message {
     pub(super) frame: Frame,
     pub(super) text: String,
+    pub(super) parts: Vec<Part>,
+}
+
+/// What was done in one of several shards.
+pub(super) struct Part {
+    pub(super) shard: String,
+    pub(super) words: String,
+    /// Where it is shown; empty where it is not.
+    pub(super) address: String,
+    /// What went wrong there.
+    pub(super) fault: Option<&'static str>,
 }
 
 /// Sends a page.

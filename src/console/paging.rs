@@ -3,10 +3,7 @@
 use job::Timestamp;
 
 use super::fault::Fault;
-use crate::commands::paging::has_four_digit_year;
-
-/// A place in such a list.
-pub(super) type Place = (Timestamp, String);
+use crate::{commands::paging::has_four_digit_year, lists::Place};
 
 /// A place, as addresses carry it.
 pub(super) fn write_place(at: Timestamp, id: &str) -> String {

@@ -2,19 +2,22 @@
 
 use axum::{
     extract::State,
-    response::{Redirect, Response},
+    response::{IntoResponse, Redirect, Response},
 };
-use futures::future::join_all;
 use job::Queue;
+use operations::Operations;
 
 use super::{
     Console,
     auth::Acting,
     confirm::Confirm,
     fault::{Fault, Undone},
+    page::Frame,
+    shards::Given,
     typed::Path,
     visitor::Visitor,
 };
+use crate::over_shards::each_alone;
 
 /// `GET /console/queues/{queue}/{change}`.
 pub(super) async fn ask(
@@ -44,24 +47,32 @@ pub(super) async fn ask(
 
 /// `POST /console/queues/{queue}/{change}`.
 pub(super) async fn change(
+    visitor: Visitor,
     State(console): State<Console>,
     Path((queue, change)): Path<(String, String)>,
     acting: Acting,
-) -> Result<Redirect, Undone> {
+) -> Result<Response, Undone> {
     let (queue, pauses) = read(&queue, &change)?;
     let action = acting.action()?;
     // In every shard: one that does not answer keeps none of the others from it.
-    let changes = console.shards.iter().map(async |operations| match pauses {
-        true => operations.db().in_time(operations.pause(queue, &action)).await,
-        false => operations.db().in_time(operations.resume(queue, &action)).await,
-    });
-    let changes: Result<Vec<bool>, db::Error> = join_all(changes).await.into_iter().collect();
-    let word = match (changes?.contains(&true), pauses) {
-        (false, _) => "unchanged",
-        (true, true) => "paused",
-        (true, false) => "resumed",
+    let action = &action;
+    let change = |shard: Operations| async move {
+        match pauses {
+            true => shard.db().in_time(shard.pause(queue, action)).await,
+            false => shard.db().in_time(shard.resume(queue, action)).await,
+        }
     };
-    Ok(Redirect::to(&format!("/console?done={word}")))
+    let changed = Given::new(each_alone(&console.shards, change).await)?;
+    let did = if pauses { "paused" } else { "resumed" };
+    if console.shards.len() == 1 {
+        let word = if changed.done().any(|changed| *changed) { did } else { "unchanged" };
+        return Ok(Redirect::to(&format!("/console?done={word}")).into_response());
+    }
+    let frame = Frame::of(visitor, "overview", format!("The queue {} is {did}", queue.as_str()));
+    Ok(changed.page(frame, |changed| {
+        let words = if changed { did } else { "it was so already" };
+        Some((words.to_owned(), String::new()))
+    }))
 }
 
 fn read(queue: &str, change: &str) -> Result<(Queue, bool), Fault> {

@@ -14,13 +14,15 @@ use super::{
     auth::Acting,
     chart::{self, Chart},
     confirm::Confirm,
-    fault::{Fault, Undone},
+    fault::{Fault, Undone, in_time},
     live::live_page,
     page::Frame,
+    shards::without,
     typed::{Path, Query},
     visitor::Visitor,
     words::{Moment, count},
 };
+use crate::lists;
 
 /// Operations on a page, and items on another.
 const PAGE: i64 = 50;
@@ -29,6 +31,7 @@ const PAGE: i64 = 50;
 #[template(path = "replays.html", blocks = ["live"])]
 pub(super) struct Page {
     frame: Frame,
+    without: Option<String>,
     operations: Vec<Operation>,
 }
 
@@ -78,17 +81,18 @@ pub(super) struct Place {
 /// `GET /console/replays`.
 pub(super) async fn list(visitor: Visitor, State(console): State<Console>) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "replays", "Replays").live();
-    console.show(frame, |frame| all(&console.operations, frame)).await
+    console.show(frame, |frame| all(&console, frame)).await
 }
 
 live_page!(Page);
 live_page!(OnePage);
 
 /// The list as it is now.
-pub(super) async fn all(operations: &Operations, frame: Frame) -> Result<Page, Fault> {
-    let now = operations.db().now().await?;
-    let views = operations.replay_operations(PAGE).await?;
-    Ok(Page { frame, operations: views.iter().map(|view| operation(view, now)).collect() })
+async fn all(console: &Console, frame: Frame) -> Result<Page, Fault> {
+    let mut found = lists::replays::<db::Error>(&console.shards, PAGE).await?;
+    found.cut(PAGE);
+    let operations = found.rows.iter().map(|view| operation(view, found.now)).collect();
+    Ok(Page { frame, without: without(found.away), operations })
 }
 
 /// `GET /console/replays/{id}`.
@@ -100,7 +104,8 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "replays", "Bulk replay");
     let frame = frame.live().after(place.done.as_deref());
-    console.show(frame, |frame| page(&console.operations, frame, id, place.after)).await
+    let shard = console.of_replay(&id).await?;
+    console.show(frame, |frame| in_time(&shard, page(&shard, frame, id, place.after))).await
 }
 
 /// One replay as it is now, with its items behind the position `after`.
@@ -178,7 +183,8 @@ pub(super) async fn ask(
     State(console): State<Console>,
     Path((id, change)): Path<(String, String)>,
 ) -> Result<Response, Fault> {
-    let view = console.in_time(find(&console.operations, &id)).await?;
+    let shard = console.of_replay(&id).await?;
+    let view = in_time(&shard, find(&shard, &id)).await?;
     let (_, button, sentence) = course(&change)?;
     Ok(Confirm {
         sentences: vec![format!("{} of {} jobs wait.", view.waiting(), view.items), sentence.to_owned()],
@@ -202,11 +208,11 @@ pub(super) async fn change(
         ReplayChange::Resume => "resumed",
         ReplayChange::Cancel => "cancelled",
     };
-    let (operations, action) = (&console.operations, acting.action()?);
+    let (operations, action) = (&console.of_replay(&id).await?, acting.action()?);
     match operations.db().in_time(operations.change_replay(&id, what, &action)).await? {
         None => Err(Fault::Missing(format!("There is no replay {id}.")).into()),
         Some(false) => {
-            let status = console.in_time(find(operations, &id)).await?.status;
+            let status = in_time(operations, find(operations, &id)).await?.status;
             Err(Fault::Refused(format!("The replay is {status}.")).into())
         }
         Some(true) => Ok(Redirect::to(&format!("/console/replays/{id}?done={word}"))),

@@ -91,18 +91,23 @@ pub(super) async fn act(
     let action = acting.action()?;
     let act = acting.field("act").and_then(Act::of);
     let act = act.ok_or_else(|| Fault::Unreadable("The form does not say what to do.".to_owned()))?;
-    let operations = &console.operations;
     let (mut done, mut refused) = (0, Vec::new());
     for id in acting.field("jobs").unwrap_or_default().split(' ').filter(|id| !id.is_empty()).take(MOST) {
-        let job = JobId::from_text(id);
+        let (job, operations) = (JobId::from_text(id), console.of_job(id));
         let operation = match act {
             Act::Replay => Operation::Replay { from_scratch: false },
             Act::Dismiss => Operation::Discard,
         };
-        match operations.db().in_time(operations.operate(&job, operation, &action, None)).await? {
-            Some(Ok(_)) => done += 1,
-            Some(Err(refusal)) => refused.push(format!("{id}: {}", words(refusal))),
-            None => refused.push(format!("{id}: there is no such job")),
+        match operations.db().in_time(operations.operate(&job, operation, &action, None)).await {
+            Ok(Some(Ok(_))) => done += 1,
+            Ok(Some(Err(refusal))) => refused.push(format!("{id}: {}", words(refusal))),
+            Ok(None) => refused.push(format!("{id}: there is no such job")),
+            // What belongs to other shards is done all the same.
+            Err(error) if console.shards.len() > 1 => {
+                let (heading, text) = Undone::from(error).words();
+                refused.push(format!("{id}: {heading}. {}", text.trim_end_matches('.')));
+            }
+            Err(error) => return Err(error.into()),
         }
     }
     let did = match act {
@@ -116,5 +121,5 @@ pub(super) async fn act(
     if more > 0 {
         text.push_str(&format!(". And {more} more."));
     }
-    Ok(render(&Message { frame: Frame::of(visitor, "jobs", title), text }))
+    Ok(render(&Message { frame: Frame::of(visitor, "jobs", title), text, parts: Vec::new() }))
 }

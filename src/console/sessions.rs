@@ -3,7 +3,8 @@
 use askama::Template;
 use axum::{extract::State, response::Response};
 use job::Timestamp;
-use operations::{Operations, ServerKind};
+use operations::{ModelServers, Operations, ServerKind};
+use records::UserId;
 use store::LiveView;
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
     visitor::Visitor,
     words::Moment,
 };
-use crate::model_servers;
+use crate::{lists, model_servers, over_shards::each};
 
 /// Conversations on the page: those that are processed first.
 const PAGE: i64 = 100;
@@ -32,6 +33,7 @@ pub(super) struct Of {
 #[template(path = "sessions.html", blocks = ["live"])]
 pub(super) struct Page {
     frame: Frame,
+    without: Option<String>,
     of: Of,
     servers: Vec<Server>,
     lines: Vec<Line>,
@@ -69,19 +71,26 @@ pub(super) async fn list(
     Query(of): Query<Of>,
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "sessions", "Live audio").live();
-    console.show(frame, |frame| page(&console.operations, frame, of)).await
+    console.show(frame, |frame| page(&console, frame, of)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
-pub(super) async fn page(operations: &Operations, frame: Frame, of: Of) -> Result<Page, Fault> {
-    let now = operations.db().now().await?;
-    let user = Some(of.user.trim()).filter(|user| !user.is_empty());
-    let views = operations.store().list_live(user, PAGE).await?;
-    let is_full = i64::try_from(views.len()).is_ok_and(|count| count >= PAGE);
-    let lines = views.into_iter().map(|view| Line::new(view, now)).collect();
-    let servers = model_servers::summaries(&operations.model_servers().await?);
+async fn page(console: &Console, frame: Frame, of: Of) -> Result<Page, Fault> {
+    let user = Some(of.user.trim()).filter(|user| !user.is_empty()).map(UserId::new);
+    let reached = console.reached(user.as_ref()).await?;
+    let mut views = lists::live::<db::Error>(&reached.shards, user.as_ref(), PAGE).await?;
+    views.cut(PAGE);
+    let is_full = i64::try_from(views.rows.len()).is_ok_and(|count| count >= PAGE);
+    let lines = views.rows.into_iter().map(|view| Line::new(view, reached.now)).collect();
+    let report = |shard: Operations| async move { shard.db().in_time(shard.model_servers()).await };
+    let mut servers = ModelServers::default();
+    for (_, reports) in each(&reached.shards, report).await?.of {
+        servers.add(reports);
+    }
+    let servers = model_servers::summaries(&servers);
+    let without = reached.without(&views.away);
     let servers = servers.iter().filter(|summary| summary.kind == ServerKind::Speech).map(server).collect();
-    Ok(Page { frame, of, servers, lines, is_full })
+    Ok(Page { frame, without, of, servers, lines, is_full })
 }

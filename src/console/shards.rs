@@ -1,101 +1,163 @@
-//! Where there are several shards, the overview is of all together, a job is shown where it is, and lists show one shard at a
-//! time: the one that the visitor chose last, or in which a job is that the visitor looks for by its id.
+//! Several shards: which of them a page is of, what lists say of those that do not answer, and what a form did in each.
 
-use std::sync::Arc;
+use axum::response::Response;
+use db::Shard;
+use job::{JobId, Timestamp, shard_of_user};
+use operations::Operations;
+use records::UserId;
 
-use axum::{
-    Router,
-    extract::{Query, Request},
-    http::{HeaderMap, Uri, header},
-    response::{AppendHeaders, IntoResponse, Redirect, Response},
-    routing::get,
+use super::{
+    Console,
+    fault::{Fault, Undone},
+    page::{Frame, Message, Part, render},
 };
-use job::JobId;
-use serde::Deserialize;
-use tower::ServiceExt;
+use crate::over_shards::{ShardError, each, numbers};
 
-use super::auth::named_cookie;
-
-/// The cookie in which the choice is kept.
-const COOKIE: &str = "console-shard";
-
-/// The consoles of all shards, by their numbers.
-pub(super) fn router(consoles: Vec<Router>) -> Router {
-    let consoles = Arc::new(consoles);
-    let shards = consoles.len();
-    Router::new()
-        .route("/console/shard", get(async move |chosen: Query<Chosen>| choose(&chosen, shards)))
-        .fallback(move |request: Request| show(Arc::clone(&consoles), request))
+/// Shards that answer: what a list is made of, and a form changes.
+pub(super) struct Reached {
+    pub(super) shards: Vec<Operations>,
+    /// The clock of the first.
+    pub(super) now: Timestamp,
+    /// The numbers of those that do not.
+    pub(super) away: Vec<u16>,
 }
 
-/// What the form of the header sends.
-#[derive(Debug, Deserialize)]
-struct Chosen {
-    number: usize,
-}
-
-fn choose(chosen: &Chosen, shards: usize) -> Response {
-    let number = chosen.number.min(shards.saturating_sub(1));
-    with_choice(number, Redirect::to("/console"))
-}
-
-fn with_choice(number: usize, answer: impl IntoResponse) -> Response {
-    let cookie = format!("{COOKIE}={number}; Path=/console; HttpOnly; SameSite=Strict");
-    (AppendHeaders([(header::SET_COOKIE, cookie)]), answer).into_response()
-}
-
-async fn show(consoles: Arc<Vec<Router>>, request: Request) -> Response {
-    let of_job = of_job(request.uri(), consoles.len());
-    let number = of_job.unwrap_or_else(|| chosen(request.headers()));
-    let console = consoles.get(number).or(consoles.first()).cloned();
-    let answer = console.unwrap_or_default().oneshot(request).await.into_response();
-    // What it leads to is seen where the job is.
-    match of_job.filter(|_| answer.status().is_redirection()) {
-        Some(number) => with_choice(number, answer),
-        None => answer,
+impl Reached {
+    /// Which shards a list is without.
+    pub(super) fn without(&self, more: &[u16]) -> Option<String> {
+        without([&self.away[..], more].concat())
     }
 }
 
-/// The number of the shard of a job that is shown or changed, or looked for by its id.
-fn of_job(address: &Uri, shards: usize) -> Option<usize> {
-    let id = match address.path().strip_prefix("/console/jobs/") {
-        Some(named) => named.split('/').next()?.to_owned(),
-        None if address.path() == "/console/find" => {
-            let mut fields = form_urlencoded::parse(address.query().unwrap_or_default().as_bytes());
-            fields.find(|(name, _)| name == "id")?.1.into_owned()
+/// Which shards a list is without; nothing where all answered.
+pub(super) fn without(mut away: Vec<u16>) -> Option<String> {
+    away.sort_unstable();
+    away.dedup();
+    (!away.is_empty()).then(|| format!("No answer from shard {}: nothing of it is here.", numbers(&away)))
+}
+
+impl Console {
+    /// The shard of a user.
+    pub(super) fn of_user(&self, user: &UserId) -> &Operations {
+        self.numbered(shard_of_user(user.as_str(), self.count()))
+    }
+
+    /// The shard of a job.
+    pub(super) fn of_job(&self, job: &str) -> &Operations {
+        self.numbered(JobId::from_text(job).shard(self.count()))
+    }
+
+    /// The shard of a bulk replay.
+    ///
+    /// # Errors
+    /// When none that answers has it.
+    pub(super) async fn of_replay(&self, id: &str) -> Result<Operations, Fault> {
+        if let [only] = &*self.shards {
+            return Ok(only.clone());
         }
-        None => return None,
-    };
-    let id = id.trim().trim_matches('…');
-    // Its first eight digits are of its user.
-    let says_shard =
-        |digits: &str| digits.len() >= 8 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    id.strip_prefix("fj_").filter(|digits| says_shard(digits))?;
-    Some(usize::from(JobId::from_text(id).shard(u16::try_from(shards).ok()?)))
+        let find = |shard: Operations| async move { shard.db().in_time(shard.replay_operation(id)).await };
+        let found = each(&self.shards, find).await?;
+        match found.of.into_iter().find(|(_, replay)| replay.is_some()) {
+            Some((shard, _)) => Ok(shard),
+            None if found.away.is_empty() => Err(Fault::Missing(format!("There is no replay {id}."))),
+            None => Err(Fault::Database),
+        }
+    }
+
+    /// Those of [`shards_of`](Self::shards_of) that answer.
+    ///
+    /// # Errors
+    /// When none answers.
+    pub(super) async fn reached(&self, user: Option<&UserId>) -> Result<Reached, db::Error> {
+        let clock = |shard: Operations| async move { shard.db().in_time(shard.db().now()).await };
+        let found = each(self.shards_of(user), clock).await?;
+        let now = found.of.first().map(|(_, now)| *now).unwrap_or_default();
+        Ok(Reached { shards: found.of.into_iter().map(|(shard, _)| shard).collect(), now, away: found.away })
+    }
+
+    /// The shards of a list, or of a form at one: all, or the one of the user who is named.
+    pub(super) fn shards_of(&self, user: Option<&UserId>) -> &[Operations] {
+        match user {
+            Some(user) => std::slice::from_ref(self.of_user(user)),
+            None => &self.shards,
+        }
+    }
+
+    fn count(&self) -> u16 {
+        u16::try_from(self.shards.len()).unwrap_or(u16::MAX)
+    }
+
+    #[allow(clippy::indexing_slicing, reason = "a share is below the count")]
+    fn numbered(&self, number: u16) -> &Operations {
+        &self.shards[usize::from(number)]
+    }
 }
 
-/// The number of the shard that was chosen; the first before.
-fn chosen(headers: &HeaderMap) -> usize {
-    named_cookie(headers, COOKIE).and_then(|number| number.parse().ok()).unwrap_or_default()
+impl ShardError for db::Error {
+    /// A pool knows what it has.
+    async fn reach(_: &Operations) -> Result<(), Self> {
+        Ok(())
+    }
+
+    /// A page shows the other shards, however one of them fails.
+    fn is_away(&self) -> bool {
+        true
+    }
+
+    fn note(&self, shard: Shard) {
+        match self.is_passing() {
+            true => tracing::debug!(%shard, error = %self, "a page of the console is without a shard"),
+            false => tracing::warn!(%shard, error = %self, "a page of the console is without a shard"),
+        }
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What an order came to in each shard, in the order of their numbers.
+pub(super) struct Given<T>(Vec<(Operations, Result<T, Undone>)>);
 
-    #[test]
-    fn job_lookup_uses_the_shard_of_its_id() {
-        let digits = "0123456789abcdef0123456789abcdef01234";
-        let of = |address: &str| of_job(&address.parse::<Uri>().unwrap_or_default(), 8);
-        assert_eq!(of(&format!("/console/find?id=+fj_fff{digits}")), Some(7));
-        assert_eq!(of(&format!("/console/find?id=fj_000{digits}")), Some(0));
-        assert_eq!(of("/console/find?id=fj_ffffffff…"), Some(7), "the beginning is enough");
-        assert_eq!(of("/console/find?id=fj_ffff"), None);
-        assert_eq!(of(&format!("/console/find?id=user_{digits}")), None);
-        assert_eq!(of(&format!("/console/jobs?id=fj_fff{digits}")), None);
-        assert_eq!(of(&format!("/console/jobs/fj_fff{digits}")), Some(7), "whatever was chosen");
-        assert_eq!(of(&format!("/console/jobs/fj_fff{digits}/replay")), Some(7));
-        assert_eq!(of("/console/jobs/selected"), None);
-        assert_eq!(of("/console/find"), None);
+impl<T> Given<T> {
+    /// From what each shard answered.
+    ///
+    /// # Errors
+    /// When every shard failed.
+    pub(super) fn new(answers: Vec<(Operations, Result<T, db::Error>)>) -> Result<Self, Undone> {
+        let have_all_failed = answers.iter().all(|(_, answer)| answer.is_err());
+        let answers = answers.into_iter().map(|(shard, answer)| (shard, answer.map_err(Undone::from)));
+        let mut answers: Vec<(Operations, Result<T, Undone>)> = answers.collect();
+        if have_all_failed && let Some((_, Err(error))) = answers.pop() {
+            return Err(error);
+        }
+        Ok(Self(answers))
+    }
+
+    /// What was done where nothing failed.
+    pub(super) fn done(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().filter_map(|(_, answer)| answer.as_ref().ok())
+    }
+
+    /// Whether no shard failed.
+    pub(super) fn is_complete(&self) -> bool {
+        self.0.iter().all(|(_, answer)| answer.is_ok())
+    }
+
+    /// The page that says what was done in each shard, by the words and the address that `say` returns; a shard for which it returns
+    /// nothing is left out.
+    pub(super) fn page(self, frame: Frame, say: impl Fn(T) -> Option<(String, String)>) -> Response {
+        let title = match self.is_complete() {
+            true => frame.title.clone(),
+            false => format!("{}, but not in every shard", frame.title),
+        };
+        let parts = self.0.into_iter().filter_map(|(shard, answer)| {
+            let shard = shard.db().shard().to_string();
+            match answer {
+                Ok(did) => say(did).map(|(words, address)| Part { shard, words, address, fault: None }),
+                Err(error) => {
+                    let (heading, words) = error.words();
+                    Some(Part { shard, words, address: String::new(), fault: Some(heading) })
+                }
+            }
+        });
+        let parts = parts.collect();
+        render(&Message { frame: Frame { title, ..frame }, text: String::new(), parts })
     }
 }

@@ -64,7 +64,8 @@ pub(super) async fn ask(visitor: Visitor, Query(which): Query<Which>) -> Respons
 pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let field = |name| acting.field(name).unwrap_or_default().to_owned();
     let which = Which { user: field("user"), endpoint: field("endpoint"), delivery: field("delivery") };
-    let (user, action, operations) = (UserId::new(&*which.user), acting.action()?, &console.operations);
+    let (user, action) = (UserId::new(&*which.user), acting.action()?);
+    let operations = console.of_user(&user);
     let mut word = "unchanged";
     loop {
         let tried = match which.delivery.as_str() {

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use db::Shard;
-
 use super::session::Session;
 
 /// A visitor who may read.
@@ -23,8 +21,6 @@ pub(super) struct Visitor {
     pub(super) part_request: Option<PartRequest>,
     /// Where the boards are.
     pub(super) boards: Option<Arc<str>>,
-    /// The shard that is shown, where there are several.
-    pub(super) shard: Option<Shard>,
 }
 
 /// What scripts of a page carry, so that the browser knows them to be ours: another one in every answer.

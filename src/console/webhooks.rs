@@ -6,7 +6,7 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::Timestamp;
-use operations::{Enabled, EndpointView, GivenUp, Operations};
+use operations::{Enabled, EndpointView, GivenUp};
 use records::UserId;
 use serde::Deserialize;
 
@@ -17,15 +17,15 @@ use super::{
     fault::{Fault, Undone},
     live::live_page,
     page::Frame,
-    paging::{cut, read_place, write_place},
+    paging::{read_place, write_place},
     typed::Query,
     visitor::Visitor,
     words::{Moment, query},
 };
-use crate::commands::times::age;
+use crate::{commands::times::age, lists};
 
 /// Rows of each table.
-const PAGE: usize = 50;
+const PAGE: i64 = 50;
 /// Deliveries that are made due in one transaction.
 const BATCH: i64 = 500;
 
@@ -64,6 +64,7 @@ impl Which {
 #[template(path = "webhooks.html", blocks = ["live"])]
 pub(super) struct Page {
     frame: Frame,
+    without: Option<String>,
     which: Which,
     endpoints: Vec<Endpoint>,
     given_up: Vec<Lost>,
@@ -107,26 +108,29 @@ pub(super) async fn list(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", "Webhooks").live();
     let frame = frame.after(which.done.as_deref());
-    console.show(frame, |frame| page(&console.operations, frame, which)).await
+    console.show(frame, |frame| page(&console, frame, which)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
-pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) -> Result<Page, Fault> {
-    let now = operations.db().now().await?;
+async fn page(console: &Console, frame: Frame, which: Which) -> Result<Page, Fault> {
     let user = which.user.trim();
     let user = (!user.is_empty()).then(|| UserId::new(user));
-    let views = operations.endpoint_views(user.as_ref(), None, PAGE as i64).await?;
+    let reached = console.reached(user.as_ref()).await?;
+    let (shards, now) = (&reached.shards, reached.now);
+    let mut views = lists::endpoints::<db::Error>(shards, user.as_ref(), PAGE).await?;
+    views.cut(PAGE);
     let before = read_place(&which.before)?;
-    let mut lost = operations.given_up_deliveries(user.as_ref(), before, PAGE as i64 + 1).await?;
-    let next = cut(&mut lost, PAGE).map(|last| {
+    let mut lost = lists::given_up::<db::Error>(shards, user.as_ref(), before.as_ref(), PAGE + 1).await?;
+    let next = lost.cut(PAGE).map(|last| {
         query(&[("user", &which.user), ("before", &write_place(last.finished_at, &last.delivery_id))])
     });
     Ok(Page {
         frame,
-        endpoints: views.iter().map(|view| endpoint(view, now)).collect(),
-        given_up: lost.iter().map(|view| given_up(view, now)).collect(),
+        without: reached.without(&[views.away, lost.away].concat()),
+        endpoints: views.rows.iter().map(|view| endpoint(view, now)).collect(),
+        given_up: lost.rows.iter().map(|view| given_up(view, now)).collect(),
         next,
         which,
     })
@@ -219,7 +223,7 @@ fn about(visitor: Visitor, which: &Which, title: &str) -> Confirm {
 /// `POST /console/webhooks/enable`.
 pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let (user, endpoint) = named(&acting)?;
-    let (action, operations) = (acting.action()?, &console.operations);
+    let (action, operations) = (acting.action()?, console.of_user(&user));
     match operations.db().in_time(operations.enable_endpoint(&user, endpoint, &action)).await? {
         None => Err(missing(endpoint).into()),
         Some(Enabled::Enabled) => Ok(back(&user, endpoint, "enabled")),
@@ -233,7 +237,7 @@ pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Re
 /// `POST /console/webhooks/recover`. Batch by batch, so that no rows are locked for long.
 pub(super) async fn recover(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let (user, endpoint) = named(&acting)?;
-    let (action, operations) = (acting.action()?, &console.operations);
+    let (action, operations) = (acting.action()?, console.of_user(&user));
     let back_to = age(acting.field("age").unwrap_or_default());
     let back_to = back_to.map_err(|words| Fault::Unreadable(format!("How far back must be {words}.")))?;
     let now = operations.db().in_time(operations.db().now()).await?;

@@ -63,7 +63,10 @@ fn about(trouble: Trouble) -> &'static str {
         Trouble::NoDatabase => {
             "the server is up and has no such database: create it, or check the name in DATABASE_URL"
         }
-        Trouble::Schema => "the schema is not this program's: run `listen migrate`",
+        Trouble::Schema => {
+            "the schema is not this program's: run `listen migrate`; if it had been migrated, see first whether the user's \
+             `search_path` still names the schema of its tables"
+        }
         Trouble::Rights => {
             "do the tables belong to the user in DATABASE_URL? Restore and migrate as that user, or hand over what another one \
              made (`alter table … owner to …`). A view of PostgreSQL's own, pg_…, is given back by `grant select`"

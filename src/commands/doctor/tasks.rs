@@ -25,9 +25,10 @@ pub(super) async fn tasks(
         return Ok(Vec::new());
     }
     let mut remarks: Vec<Remark> = look(config).await.into_iter().map(to_remark).collect();
+    let is_broken = remarks.iter().any(|remark| remark.level == Level::Failure);
     // In another mode nothing is handed over: a queued job waits for a slot, and for no task.
     if hands_over {
-        remarks.push(handed(ledger.outbox().oldest_unhanded().await?));
+        remarks.push(handed(ledger.outbox().oldest_unhanded().await?, is_broken));
     }
     Ok(remarks)
 }
@@ -58,8 +59,9 @@ fn to_remark(finding: Finding) -> Remark {
     remark("task queue", level, words)
 }
 
-/// What waits although the queue is there: the commonest cause is a permission that only a create needs.
-fn handed(oldest: Unhanded) -> Remark {
+/// What waits to be handed over. The cause is what was found wrong with the queue; where nothing was, the commonest is a permission
+/// that only a create needs.
+fn handed(oldest: Unhanded, is_broken: bool) -> Remark {
     match (oldest.seconds > STANDS_STILL, oldest.tries) {
         (false, _) => remark("hand-over", Level::Fine, "what is dispatched is handed over".to_owned()),
         (true, 0) => remark(
@@ -68,6 +70,14 @@ fn handed(oldest: Unhanded) -> Remark {
             format!(
                 "a dispatch has waited for {:.0} s and no process tried to hand it over: does a process with the role api or \
                  reconciler run with LISTEN_FINALIZATION_DISPATCH_MODE=cloud_tasks?",
+                oldest.seconds
+            ),
+        ),
+        (true, tries) if is_broken => remark(
+            "hand-over",
+            Level::Failure,
+            format!(
+                "a dispatch has waited for {:.0} s and was tried {tries} times: mend what is said of the task queue first",
                 oldest.seconds
             ),
         ),
@@ -89,11 +99,13 @@ mod tests {
 
     #[test]
     fn doctor_names_why_task_dispatch_stands_still() {
-        let of = |seconds, tries| handed(Unhanded { seconds, tries });
+        let of = |seconds, tries| handed(Unhanded { seconds, tries }, false);
         assert_eq!(of(299.0, 4).level, Level::Fine);
         assert!(of(301.0, 0).words.contains("no process tried"));
         let refused = of(301.0, 9);
         assert_eq!(refused.level, Level::Failure);
         assert!(refused.words.contains("iam.serviceAccountUser"), "{}", refused.words);
+        let unreachable = handed(Unhanded { seconds: 301.0, tries: 9 }, true);
+        assert!(!unreachable.words.contains("iam") && unreachable.words.contains("task queue first"));
     }
 }

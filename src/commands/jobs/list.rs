@@ -10,12 +10,12 @@ use super::{causes, filter::Which, show};
 use crate::commands::stderr::note;
 use crate::{
     commands::{
-        over_shards::merged,
         paging::{Paging, cursor},
         table::{self, Column, id, number, word},
         times::ago,
     },
     exit::Exit,
+    lists::{self, JobLine},
 };
 
 /// Which jobs, and how many.
@@ -46,16 +46,13 @@ pub(super) async fn run(shards: &[Operations], list: &List, as_json: bool) -> an
         return causes::run(shards, async |shard| list.filter(shard).await, as_json).await;
     }
     let after = list.paging.position()?.map(|(at, id)| JobCursor { at, job: JobId::from_text(id) });
-    let read = async |shard: &Operations| {
-        let filter = JobFilter { after: after.clone(), ..list.filter(shard).await? };
-        let page = shard.jobs_page(&filter).await?;
-        let place = |view: JobView| (filter.cursor(&view), filter.admitted_at(&view), view);
-        Ok(page.jobs.into_iter().map(place).collect::<Vec<_>>())
+    let after = &after;
+    let filter = |shard: Operations| async move {
+        let filter = list.filter(&shard).await?;
+        anyhow::Ok(JobFilter { after: after.clone(), ..filter })
     };
-    let key = |row: &Row| (row.0.at, row.0.job.as_str().to_owned());
-    let mut found = merged(shards, read, |one, other| key(other).cmp(&key(one))).await?;
-    let follows = found.cut(list.paging.limit);
-    let next = found.rows.last().filter(|_| follows).map(|(place, ..)| cursor(place.at, &place.job));
+    let mut found = lists::jobs(shards, filter).await?;
+    let next = found.cut(list.paging.limit).map(|(place, ..)| cursor(place.at, &place.job));
     if as_json {
         let jobs = found.rows.iter().map(|(.., view)| show::to_json(view));
         table::print_page("jobs", jobs.collect(), next.as_deref())?;
@@ -68,9 +65,6 @@ pub(super) async fn run(shards: &[Operations], list: &List, as_json: bool) -> an
     }
     found.complete()
 }
-
-/// A job with its place in the list, and the moment from which its age counts.
-type Row = (JobCursor, Timestamp, JobView);
 
 impl List {
     /// What is asked of a shard: one more than is printed, so that it is known whether more follow.
@@ -92,7 +86,7 @@ pub(crate) const COLUMNS: [Column; 8] = [
     id("user", 4),
 ];
 
-fn print_page(jobs: &[Row], now: Timestamp) -> anyhow::Result<()> {
+fn print_page(jobs: &[JobLine], now: Timestamp) -> anyhow::Result<()> {
     if jobs.is_empty() {
         note!("no such jobs");
         return Ok(());

@@ -6,11 +6,13 @@ use operations::Operations;
 use serde_json::json;
 
 use crate::commands::stderr::note;
-use crate::commands::{
+use crate::{
+    commands::{
+        paging::Paging,
+        table::{self, Column, id, print_page, say_next, word},
+        times::{ago, time},
+    },
     over_shards::merged,
-    paging::Paging,
-    table::{self, Column, id, print_page, say_next, word},
-    times::{ago, time},
 };
 
 /// Who, and whether anything about them is unusual.
@@ -19,17 +21,17 @@ pub(crate) const COLUMNS: [Column; 5] =
 
 /// Prints a page, in the order of the ids.
 pub(super) async fn run(shards: &[Operations], paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let read = async |shard: &Operations| Ok(shard.users(paging.id(), paging.limit + 1).await?);
+    let read =
+        |shard: Operations| async move { anyhow::Ok(shard.users(paging.id(), paging.limit + 1).await?) };
     let mut users = merged(shards, read, |_, _| Ordering::Equal).await?;
-    if let Some(first) = users.first().filter(|_| shards.len() > 1) {
+    if let Some(first) = users.first.as_ref().filter(|_| shards.len() > 1) {
         // The order of texts is the database's.
         let ids: Vec<String> = users.rows.iter().map(|user| user.user_id.clone()).collect();
         let ids = first.in_order(&ids).await?;
         let places: HashMap<&str, usize> = ids.iter().map(String::as_str).zip(0..).collect();
         users.rows.sort_by_key(|user| places.get(user.user_id.as_str()).copied());
     }
-    let follows = users.cut(paging.limit);
-    let next = users.rows.last().filter(|_| follows).map(|user| user.user_id.clone());
+    let next = users.cut(paging.limit).map(|user| user.user_id.clone());
     if as_json {
         let items = users.rows.iter().map(|user| {
             json!({

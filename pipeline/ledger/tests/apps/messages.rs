@@ -78,7 +78,9 @@ async fn message_is_pushed_once_to_every_subscription_with_retries() {
     let policy = PushPolicy::default();
     let claimed = world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed;
     assert_eq!(claimed.len(), 2);
-    let Pushed::Message { text, app_name, .. } = &claimed[0].pushed else { panic!("not a message of an app") };
+    let Pushed::Message { text, app_name, .. } = &claimed[0].pushed else {
+        panic!("not a message of an app")
+    };
     assert_eq!((text.as_str(), app_name.as_str()), ("hello", "Writer"));
     assert!(world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed.is_empty(), "under way");
     let retry =

@@ -121,7 +121,11 @@ async fn reprocess_does_not_extract_deleted_items_again() {
     assert_eq!(world.count("select count(*) from memories").await, 1);
 
     assert!(ledger.delete_conversation(ann, &c()).await.unwrap());
-    assert_eq!(world.count("select count(*) from deleted_extractions").await, 0, "deleted with the conversation");
+    assert_eq!(
+        world.count("select count(*) from deleted_extractions").await,
+        0,
+        "deleted with the conversation"
+    );
 }
 
 #[tokio::test]

@@ -336,7 +336,11 @@ async fn subscribe_is_idempotent_by_url_and_limited_to_twenty() {
         NewSubscription { kind: SubscriptionKind::Webhook, url: "https://example.com/20".to_owned() };
     let refused = world.ledger.outbox().subscribe(&world.ann, &one_more).await.unwrap();
     assert_eq!(refused, Err(TooManySubscriptions));
-    assert_eq!(subscribe(&world, &world.ann, "https://example.com/0").await, first, "a repeat is no new subscription");
+    assert_eq!(
+        subscribe(&world, &world.ann, "https://example.com/0").await,
+        first,
+        "a repeat is no new subscription"
+    );
     assert!(!world.ledger.outbox().unsubscribe(&world.bob, &first).await.unwrap());
     assert!(world.ledger.outbox().unsubscribe(&world.ann, &first).await.unwrap());
     assert_eq!(world.ledger.outbox().subscriptions(&world.ann).await.unwrap().len(), 19);

@@ -53,7 +53,9 @@ async fn missing_schema_error_names_sqlstate_and_migrate() {
     assert_eq!(code, Some(4), "{said}");
     let cause = said.lines().find(|line| line.starts_with("  because: ")).expect("the cause is told");
     assert!(cause.ends_with("does not exist (SQLSTATE 42P01)"), "the server's words, and no more: {cause}");
-    assert!(said.ends_with("  try: the schema is not this program's: run `listen migrate`\n"), "{said}");
+    let step = "  try: the schema is not this program's: run `listen migrate`; if it had been migrated, see first whether the \
+                user's `search_path` still names the schema of its tables\n";
+    assert!(said.ends_with(step), "{said}");
     let first = document(&binary::printed(&url, &["migrate", "--json"]));
     assert!(first["applied"].as_array().expect("a list").len() > 1, "{first}");
     let again = document(&binary::printed(&url, &["migrate", "--json"]));

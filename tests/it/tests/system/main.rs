@@ -44,6 +44,7 @@ mod proxy;
 mod replay;
 mod settings_file;
 mod shards;
+mod shards_console;
 mod shards_operated;
 mod shards_worked;
 mod tasks;

@@ -13,9 +13,9 @@ const USERS: usize = 10;
 /// The code of a command of which a shard did not answer.
 const AWAY: Option<i32> = Some(69);
 
-/// Two servers with two shards each, and users in all of them.
-fn installed() -> (Installation, Vec<User>) {
-    let installation = Installation::start(4, &["0-1", "2-3"]);
+/// Four shards on servers that hold these ranges of them, and users in all.
+pub(crate) fn installed(ranges: &[&str]) -> (Installation, Vec<User>) {
+    let installation = Installation::start(4, ranges);
     installation.printed(&["migrate"]);
     let mut users: Vec<User> = Vec::new();
     let shards = |users: &[User]| users.iter().map(|user| user.shard).collect::<BTreeSet<u32>>().len();
@@ -50,15 +50,15 @@ impl Installation {
     }
 }
 
-fn texts(items: &[Value], field: &str) -> Vec<String> {
+pub(crate) fn texts(items: &[Value], field: &str) -> Vec<String> {
     items.iter().map(|item| item[field].as_str().expect("a text").to_owned()).collect()
 }
 
-const CAUSE: [&str; 4] = ["--reason", "a test", "--operator", "ann"];
+pub(crate) const CAUSE: [&str; 4] = ["--reason", "a test", "--operator", "ann"];
 
 #[tokio::test]
 async fn shards_lists_pauses_and_replays_cover_all() {
-    let (installation, users) = installed();
+    let (installation, users) = installed(&["0-1", "2-3"]);
 
     // Lists have one order and one cursor.
     let listed = texts(&installation.pages(&["users", "list"], "users"), "id");
@@ -122,7 +122,7 @@ async fn shards_lists_pauses_and_replays_cover_all() {
 
 #[tokio::test]
 async fn shards_one_job_command_takes_ids_of_several() {
-    let (installation, users) = installed();
+    let (installation, users) = installed(&["0-1", "2-3"]);
     installation.printed(&[&["jobs", "pause", "finalization"][..], &CAUSE].concat());
     let process = installation.serve().await;
     for user in &users {
@@ -139,7 +139,7 @@ async fn shards_one_job_command_takes_ids_of_several() {
 
 #[tokio::test]
 async fn shards_unreadable_list_parts_are_named_and_doctor_checks_each() {
-    let (installation, users) = installed();
+    let (installation, users) = installed(&["0-1", "2-3"]);
     let process = installation.serve().await;
     for user in &users {
         let conversation = user.at(&process).admit(GARDEN).await;
@@ -189,43 +189,22 @@ async fn shards_unreadable_list_parts_are_named_and_doctor_checks_each() {
 }
 
 #[tokio::test]
-async fn shards_console_sums_pauses_and_finds_jobs_in_all() {
-    let (installation, users) = installed();
-    let proxy = [("LISTEN_CONSOLE_USER_HEADER", "x-visitor"), ("LISTEN_CONSOLE_OPERATORS", "ann")];
-    let process = installation.serve_with(&proxy).await;
-    let visit = async |path: &str| {
-        let request =
-            crate::client::http().get(format!("{}{path}", process.admin)).header("x-visitor", "ann");
-        let answer = request.send().await.expect("a page");
-        (answer.status().as_u16(), answer.text().await.expect("text"))
+async fn shards_apps_list_continues_where_the_page_before_ended() {
+    let (installation, users) = installed(&["0-3"]);
+    let create = |user: &User, name: &str| {
+        let words = [name, "--user", &user.id];
+        installation.document(&[&["apps", "create"][..], &words].concat());
     };
-    for user in &users {
-        let conversation = user.at(&process).admit(GARDEN).await;
-        assert_eq!(user.at(&process).finished(&conversation).await["status"], "completed");
-    }
-    let jobs = texts(&installation.pages(&["jobs", "list"], "jobs"), "job_id");
-    let (status, overview) = visit("/console").await;
-    assert_eq!(status, 200);
-    assert!(overview.contains("All 4 shards together"), "{overview}");
-    let completed = format!("<a href=\"/console/jobs?status=completed\">{}</a>", users.len());
-    assert!(overview.contains(&completed), "{overview}");
-    for job in &jobs {
-        let (status, shown) = visit(&format!("/console/jobs/{job}")).await;
-        assert!(status == 200 && shown.contains(job), "{status} {job}");
-    }
-    // A form of one shard's console pauses the queue of all.
-    let asked = visit("/console/queues/finalization/pause").await.1;
-    let token = asked.split("name=\"token\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
-    let form = [("token", token.expect("a form")), ("reason", "a test")];
-    let address = format!("{}/console/queues/finalization/pause", process.admin);
-    let answer = crate::client::http()
-        .post(address)
-        .header("x-visitor", "ann")
-        .form(&form)
-        .send()
-        .await
-        .expect("an answer");
-    assert!(answer.status().is_success() || answer.status().is_redirection(), "{}", answer.status());
-    let again = installation.printed(&[&["jobs", "pause"][..], &CAUSE].concat());
-    assert_eq!(again.matches("paused already").count(), 4, "{again}");
+    users.iter().for_each(|user| create(user, "before"));
+    let all = installation.pages(&["apps", "list"], "apps");
+    let owners: BTreeSet<String> = texts(&all, "owner").into_iter().collect();
+    assert_eq!((all.len(), owners.len()), (users.len(), users.len()), "every shard's, once");
+    assert!(texts(&all, "created_at").is_sorted_by(|one, two| one >= two), "newest first");
+    let first = installation.document(&["apps", "list", "--limit", "3"]);
+    let next = first["next"].as_str().expect("there are more").to_owned();
+
+    create(&users[0], "meanwhile");
+
+    let second = installation.document(&["apps", "list", "--limit", "3", "--after", &next]);
+    assert_eq!(second["apps"], json!(all[3..6]), "none is listed twice");
 }

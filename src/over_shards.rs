@@ -1,0 +1,172 @@
+//! Asks several shards and merges their answers. A shard that does not answer is named; the others' answers stand. The command line
+//! and the console both ask this way.
+
+use std::cmp::Ordering;
+
+use db::Shard;
+use futures::{StreamExt, stream};
+use operations::Operations;
+use records::Timestamp;
+
+use crate::exit::Exit;
+
+/// So many shards are asked at once.
+pub(crate) const AT_ONCE: usize = 16;
+
+/// An error of one shard of several.
+pub(crate) trait ShardError: From<db::Error> + Send {
+    /// Sees whether the shard's server is there, before anything is asked of it.
+    ///
+    /// # Errors
+    /// When it is not.
+    fn reach(shard: &Operations) -> impl Future<Output = Result<(), Self>> + Send;
+
+    /// Whether the shard counts as one that does not answer: the others' answers stand without it.
+    fn is_away(&self) -> bool;
+
+    /// Records that this shard does not answer while others do.
+    fn note(&self, shard: Shard);
+}
+
+/// What each shard answered, in the order of their numbers.
+pub(crate) struct Answers<T> {
+    /// Those that did.
+    pub(crate) of: Vec<(Operations, T)>,
+    /// The numbers of those that did not.
+    pub(crate) away: Vec<u16>,
+}
+
+impl<T> Answers<T> {
+    /// Whether all is said.
+    ///
+    /// # Errors
+    /// When a shard did not answer.
+    pub(crate) fn complete(&self) -> anyhow::Result<()> {
+        complete(&self.away)
+    }
+}
+
+fn complete(away: &[u16]) -> anyhow::Result<()> {
+    match away {
+        [] => Ok(()),
+        away => {
+            let words = format!("not every shard answered: nothing of {}", numbers(away));
+            Err(Exit::Unavailable(words).into())
+        }
+    }
+}
+
+/// Numbers of shards in words.
+pub(crate) fn numbers(shards: &[u16]) -> String {
+    shards.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Asks each of the shards, or gives it an order, once its server is there. Answers in the order of their numbers.
+pub(crate) async fn each_alone<T, E: ShardError, F: Future<Output = Result<T, E>>>(
+    shards: &[Operations],
+    ask: impl Fn(Operations) -> F,
+) -> Vec<(Operations, Result<T, E>)> {
+    let asked = shards.iter().cloned().map(|shard| {
+        let asking = ask(shard.clone());
+        async move {
+            let answer = match E::reach(&shard).await {
+                Ok(()) => asking.await,
+                Err(error) => Err(error),
+            };
+            (shard, answer)
+        }
+    });
+    stream::iter(asked.collect::<Vec<_>>()).buffered(AT_ONCE).collect().await
+}
+
+/// The same where the answers are read together: shards that are away are named.
+///
+/// # Errors
+/// The error of a shard, unless it is away and others answer.
+pub(crate) async fn each<T, E: ShardError, F: Future<Output = Result<T, E>>>(
+    shards: &[Operations],
+    ask: impl Fn(Operations) -> F,
+) -> Result<Answers<T>, E> {
+    let answered = each_alone(shards, ask).await;
+    let all_are_away = answered.iter().all(|(_, answer)| answer.as_ref().is_err_and(E::is_away));
+    let mut answers = Answers { of: Vec::new(), away: Vec::new() };
+    for (shard, answer) in answered {
+        match answer {
+            Ok(answer) => answers.of.push((shard, answer)),
+            Err(error) if !all_are_away && error.is_away() => {
+                let shard = shard.db().shard();
+                error.note(shard);
+                answers.away.push(shard.number);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(answers)
+}
+
+/// Rows of a list over all shards.
+pub(crate) struct Merged<T> {
+    /// In the order of the list.
+    pub(crate) rows: Vec<T>,
+    /// The clock of the first shard that answered.
+    pub(crate) now: Timestamp,
+    /// A shard that answered.
+    pub(crate) first: Option<Operations>,
+    /// The numbers of the shards that did not answer.
+    pub(crate) away: Vec<u16>,
+}
+
+impl<T> Merged<T> {
+    /// As [`Answers::complete`], once the list was printed.
+    ///
+    /// # Errors
+    /// When a shard did not answer.
+    pub(crate) fn complete(&self) -> anyhow::Result<()> {
+        complete(&self.away)
+    }
+
+    /// Leaves the first `limit` rows. The last of them, if others follow.
+    pub(crate) fn cut(&mut self, limit: i64) -> Option<&T> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let follows = self.rows.len() > limit;
+        self.rows.truncate(limit);
+        self.rows.last().filter(|_| follows)
+    }
+}
+
+/// Reads a list of each shard and merges them by `order`, in which each of them is. A row has the same place wherever it is, so
+/// that a cursor is one of every shard.
+///
+/// # Errors
+/// As [`each`].
+pub(crate) async fn merged<T, E: ShardError, F: Future<Output = Result<Vec<T>, E>>>(
+    shards: &[Operations],
+    read: impl Fn(Operations) -> F,
+    order: impl Fn(&T, &T) -> Ordering,
+) -> Result<Merged<T>, E> {
+    let clocked = |shard: Operations| {
+        let reading = read(shard.clone());
+        async move {
+            let rows = reading.await?;
+            Ok::<_, E>((rows, shard.db().in_time(shard.db().now()).await?))
+        }
+    };
+    let Answers { of, away } = each(shards, clocked).await?;
+    let are_several = of.len() > 1;
+    let first = of.first().map(|(shard, _)| shard.clone());
+    let now = of.first().map(|(_, (_, now))| *now).unwrap_or_default();
+    let mut rows: Vec<T> = of.into_iter().flat_map(|(_, (rows, _))| rows).collect();
+    // The order of one shard is its own.
+    if are_several {
+        rows.sort_by(order);
+    }
+    Ok(Merged { rows, now, first, away })
+}
+
+/// What stands before a line about one of several shards; nothing where there is one.
+pub(crate) fn label(shard: &Operations) -> String {
+    match shard.db().shard() {
+        only if only.is_only() => String::new(),
+        shard => format!("shard {shard}: "),
+    }
+}
