@@ -145,7 +145,7 @@ async fn examine(
     let mut remarks = judge(&found, &workers, &near);
     if migrated {
         remarks.extend(engines::dispatch(&workers));
-        remarks.extend(engines::engines(&operations.model_servers().await?));
+        remarks.extend(engines::engines(&operations.model_servers().await?, &workers));
         let hands_over = engines::hands_over(&workers);
         remarks.extend(tasks::tasks(&doctor.tasks, operations, hands_over).await?);
     }

@@ -34,6 +34,15 @@ enum State {
     },
 }
 
+/// Why a call is not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The server is left alone for so long.
+    Open(Duration),
+    /// Another call probes the server.
+    Probing,
+}
+
 /// One server's circuit.
 #[derive(Debug)]
 pub(crate) struct Circuit {
@@ -48,11 +57,12 @@ impl Circuit {
         Self { state: State::Closed { failures: 0 }, probe }
     }
 
-    /// Lets a call through, or says how long to stay away.
-    pub(crate) fn admit(&mut self, now: Instant) -> Result<(), Duration> {
+    /// Lets a call through, or says why not.
+    pub(crate) fn admit(&mut self, now: Instant) -> Result<(), Refusal> {
         match &mut self.state {
             State::Closed { .. } => Ok(()),
-            State::Open { until, .. } if now < *until => Err(until.duration_since(now)),
+            State::Open { until, probing: true, .. } if now < *until => Err(Refusal::Probing),
+            State::Open { until, .. } if now < *until => Err(Refusal::Open(until.duration_since(now))),
             State::Open { until, probing, .. } => {
                 (*until, *probing) = (now + self.probe, true);
                 Ok(())
@@ -129,7 +139,7 @@ mod tests {
         }
         assert_eq!((circuit.admit(now), circuit.open_for(now)), (Ok(()), None));
         circuit.unavailable(now);
-        assert_eq!(circuit.admit(now), Err(FIRST_WAIT));
+        assert_eq!(circuit.admit(now), Err(Refusal::Open(FIRST_WAIT)));
     }
 
     #[test]
@@ -138,9 +148,9 @@ mod tests {
         let mut circuit = opened(now);
         let later = now + FIRST_WAIT;
         assert_eq!(circuit.admit(later), Ok(()), "the probe");
-        assert_eq!(circuit.admit(later), Err(PROBE), "nobody beside it");
+        assert_eq!(circuit.admit(later), Err(Refusal::Probing), "nobody beside it");
         circuit.unavailable(later);
-        assert_eq!(circuit.admit(later), Err(FIRST_WAIT * 2));
+        assert_eq!(circuit.admit(later), Err(Refusal::Open(FIRST_WAIT * 2)));
         let later = later + FIRST_WAIT * 2;
         assert_eq!(circuit.admit(later), Ok(()));
         circuit.answered();
@@ -158,9 +168,9 @@ mod tests {
         circuit.ask_again(later);
         assert_eq!((circuit.admit(later), circuit.admit(later)), (Ok(()), Ok(())), "not a probe alone");
         circuit.unavailable(later);
-        assert_eq!(circuit.admit(later), Err(FIRST_WAIT));
+        assert_eq!(circuit.admit(later), Err(Refusal::Open(FIRST_WAIT)));
         circuit.ask_again(later);
-        assert_eq!(circuit.admit(later), Err(FIRST_WAIT), "the next order does not hammer it");
+        assert_eq!(circuit.admit(later), Err(Refusal::Open(FIRST_WAIT)), "the next order does not hammer it");
     }
 
     #[test]

@@ -6,9 +6,13 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::circuit::Circuit;
+use crate::circuit::{Circuit, Refusal};
+
+/// How long a call waits for the end of another call's probe; after that it is refused for as long again.
+const PROBE_WAIT: Duration = Duration::from_secs(5);
 
 /// How long, and how often, a server is asked before a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +81,8 @@ pub enum Unanswered<F> {
 pub struct Line {
     patience: Patience,
     circuit: Arc<Mutex<Circuit>>,
+    /// Notified when the circuit may have changed.
+    changed: Arc<Notify>,
     chance: Arc<Mutex<StdRng>>,
     meter: Arc<dyn Meter>,
 }
@@ -86,7 +92,7 @@ impl Line {
     pub fn new(patience: Patience, meter: Arc<dyn Meter>, seed: [u8; 32]) -> Self {
         let circuit = Arc::new(Mutex::new(Circuit::new(patience.deadline)));
         let chance = Arc::new(Mutex::new(StdRng::from_seed(seed)));
-        Self { patience, circuit, chance, meter }
+        Self { patience, circuit, changed: Arc::default(), chance, meter }
     }
 
     /// Makes `attempt` for `purpose` until it is answered or another try cannot help, within the deadline, all
@@ -118,7 +124,7 @@ impl Line {
         attempt: impl Future<Output = Result<T, F>>,
         deadline: Instant,
     ) -> Result<Result<T, F>, Unanswered<F>> {
-        if let Err(wait) = locked(&self.circuit).admit(Instant::now()) {
+        if let Err(wait) = self.admit(deadline).await {
             self.meter.called(purpose, "circuit_open");
             return Err(Unanswered::CircuitOpen(wait));
         }
@@ -128,6 +134,25 @@ impl Line {
         self.record(unavailable);
         self.meter.called(purpose, answer.as_ref().map_or_else(Fault::outcome, |_| "answered"));
         Ok(answer)
+    }
+
+    /// Lets a call through, or says how long to stay away. What a probe under way finds is known when it ends: a run whose
+    /// own call found the server back must not be given back because of its other calls.
+    async fn admit(&self, deadline: Instant) -> Result<(), Duration> {
+        let until = deadline.min(Instant::now() + PROBE_WAIT);
+        loop {
+            let changed = self.changed.notified();
+            let admitted = locked(&self.circuit).admit(Instant::now());
+            match admitted {
+                Ok(()) => return Ok(()),
+                Err(Refusal::Open(wait)) => return Err(wait),
+                Err(Refusal::Probing) => {
+                    if timeout_at(until, changed).await.is_err() {
+                        return Err(PROBE_WAIT);
+                    }
+                }
+            }
+        }
     }
 
     /// Records the result of a try in the circuit and shows whether the server is left alone, and that it is no more
@@ -142,6 +167,7 @@ impl Line {
             }
             circuit.open_for(now)
         };
+        self.changed.notify_waiters();
         self.meter.circuit(open_for.is_some());
         let Some(wait) = open_for else { return };
         let (circuit, meter) = (Arc::clone(&self.circuit), Arc::clone(&self.meter));
@@ -171,6 +197,7 @@ impl Line {
             circuit.ask_again(now);
             circuit.open_for(now)
         };
+        self.changed.notify_waiters();
         self.meter.circuit(open_for.is_some());
     }
 
@@ -186,4 +213,98 @@ impl Line {
 
 fn locked(circuit: &Mutex<Circuit>) -> MutexGuard<'_, Circuit> {
     circuit.lock()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    struct Away;
+
+    impl Fault for Away {
+        fn silent() -> Self {
+            Self
+        }
+
+        fn outcome(&self) -> &'static str {
+            "away"
+        }
+
+        fn is_unavailability(&self) -> bool {
+            true
+        }
+
+        fn is_passing(&self) -> bool {
+            false
+        }
+
+        fn retry_after(&self) -> Option<Duration> {
+            None
+        }
+    }
+
+    struct Uncounted;
+
+    impl Meter for Uncounted {
+        fn called(&self, _: &'static str, _: &'static str) {}
+
+        fn circuit(&self, _: bool) {}
+    }
+
+    /// How a second call ends that comes one second after the probe of an open circuit began, and when, where the probe ends as
+    /// `found` after `lasts`.
+    async fn beside_a_probe(lasts: Duration, found: Result<(), ()>) -> (Result<(), Option<Duration>>, Duration) {
+        let line = Line::new(Patience::default(), Arc::new(Uncounted), [3; 32]);
+        let mut failures = 0;
+        while line.open_for().is_none() {
+            let _: Result<(), _> = line.call("describe", async || Err(Away)).await;
+            failures += 1;
+        }
+        assert_eq!(failures, 5);
+        sleep(line.open_for().unwrap()).await;
+        let (began, has_begun) = oneshot::channel();
+        let began = Mutex::new(Some(began));
+        let probe = line.call("describe", || {
+            began.lock().take().unwrap().send(()).unwrap();
+            async move {
+                sleep(lasts).await;
+                found.map_err(|()| Away)
+            }
+        });
+        let other = async {
+            has_begun.await.unwrap();
+            sleep(Duration::from_secs(1)).await;
+            let asked_at = Instant::now();
+            let answer = match line.call("embed", async || Ok::<_, Away>(())).await {
+                Ok(()) => Ok(()),
+                Err(Unanswered::CircuitOpen(wait)) => Err(Some(wait)),
+                Err(Unanswered::Failed { .. }) => Err(None),
+            };
+            (answer, asked_at.elapsed())
+        };
+        let (probed, other) = tokio::join!(probe, other);
+        assert_eq!(probed.is_ok(), found.is_ok());
+        other
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_beside_a_probe_is_made_when_the_probe_finds_the_server_back() {
+        let (answer, waited) = beside_a_probe(Duration::from_secs(4), Ok(())).await;
+        assert_eq!((answer, waited.as_secs()), (Ok(()), 3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_beside_a_probe_is_not_made_when_the_server_is_still_away() {
+        let (answer, waited) = beside_a_probe(Duration::from_secs(4), Err(())).await;
+        assert_eq!((answer, waited.as_secs()), (Err(Some(Duration::from_secs(30))), 3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_beside_a_long_probe_is_given_back_for_a_short_time() {
+        let (answer, waited) = beside_a_probe(Duration::from_secs(40), Ok(())).await;
+        assert_eq!((answer, waited), (Err(Some(PROBE_WAIT)), PROBE_WAIT));
+    }
 }

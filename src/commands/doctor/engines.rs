@@ -1,15 +1,24 @@
 //! The model and speech servers, and whether what they should do can be asked for at all.
 
+use chrono::TimeDelta;
 use operations::{ModelServers, ServerKind, Workers};
 
 use super::{Level, Remark, processes::living, remark};
 use crate::model_servers::{Standing, summaries};
 
+/// A process checks its server for up to 10 seconds before it reports it the first time, and then reports every 5 seconds.
+const FIRST_REPORT: TimeDelta = TimeDelta::seconds(20);
+
 /// What the living processes know of their servers.
-pub(super) fn engines(found: &ModelServers) -> Vec<Remark> {
+pub(super) fn engines(found: &ModelServers, workers: &Workers) -> Vec<Remark> {
     let summaries = summaries(found);
-    let embedded = (!summaries.iter().any(|summary| summary.kind == ServerKind::Model))
-        .then(|| remark("engines", Level::Fine, "embedded: no model server is asked".to_owned()));
+    let has_just_begun = living(workers).any(|view| view.seen_at - view.started_at < FIRST_REPORT);
+    let embedded = match summaries.iter().any(|summary| summary.kind == ServerKind::Model) {
+        true => None,
+        false if has_just_begun => Some("not known yet: a process has just begun; ask again in 20 seconds"),
+        false => Some("embedded: no model server is asked"),
+    };
+    let embedded = embedded.map(|words| remark("engines", Level::Fine, words.to_owned()));
     let servers = summaries.into_iter().map(|summary| {
         let level = match summary.standing {
             Standing::Well => Level::Fine,
@@ -65,6 +74,18 @@ mod tests {
             view
         };
         Workers { processes: modes.iter().map(process).collect(), strays: Vec::new() }
+    }
+
+    #[test]
+    fn doctor_names_no_engine_before_a_new_process_reported_its_server() {
+        let words = |seconds: i64| {
+            let mut view = view("host:1", 4, 1, 0);
+            view.started_at = view.seen_at - TimeDelta::seconds(seconds);
+            let workers = Workers { processes: vec![view], strays: Vec::new() };
+            engines(&ModelServers::default(), &workers).remove(0).words
+        };
+        assert!(words(19).starts_with("not known yet"), "{}", words(19));
+        assert!(words(20).starts_with("embedded"), "{}", words(20));
     }
 
     #[test]

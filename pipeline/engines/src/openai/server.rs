@@ -8,6 +8,7 @@ use reqwest::header::{AUTHORIZATION, HeaderValue};
 use reqwest::{Client, Response, StatusCode, Url};
 use secrecy::SecretString;
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use upstream::{Broken, asked_for, read_at_most};
 
 use super::BadConfig;
@@ -98,9 +99,14 @@ impl Server {
         upstream::host(&self.base)
     }
 
-    /// Posts `body` to `path` below the base URL and returns the body of a 2xx answer.
+    /// Posts `body` to `path` below the base URL and returns the body of a 2xx answer, which is JSON: a page of a proxy, or of
+    /// another server at that address, is no answer.
     pub(super) async fn post(&self, path: &str, body: &impl Serialize) -> Result<Vec<u8>, Fault> {
-        read(self.open(path, body).await?, MAX_ANSWER_BYTES).await
+        let answer = read(self.open(path, body).await?, MAX_ANSWER_BYTES).await?;
+        match serde_json::from_slice::<IgnoredAny>(&answer) {
+            Ok(_) => Ok(answer),
+            Err(_) => Err(Fault::unanswered(FailureCode::ModelMalformed, ErrorClass::Malformed, false)),
+        }
     }
 
     /// The same, with the body still to come.
@@ -127,13 +133,20 @@ impl Server {
         if let Some(value) = &self.authorization {
             request = request.header(AUTHORIZATION, value.clone());
         }
-        let response = request.send().await.map_err(|error| match error.is_timeout() {
+        let mut response = request.send().await.map_err(|error| match error.is_timeout() {
             true => (ErrorClass::Timeout, None),
             false => (ErrorClass::Unreachable, None),
         })?;
         let status = response.status();
+        if status.is_success() {
+            // A list may be long: its beginning tells it from a page.
+            let beginning = response.chunk().await.ok().flatten().unwrap_or_default();
+            return match beginning.trim_ascii_start().first() {
+                Some(b'{' | b'[') => Ok(None),
+                _ => Err((ErrorClass::Malformed, None)),
+            };
+        }
         match self.fault_of_answer(status, response).await {
-            _ if status.is_success() => Ok(None),
             Fault::NotUnderstood(..) => Ok(Some(status.as_u16())),
             Fault::Failed { .. } if status == StatusCode::METHOD_NOT_ALLOWED => Ok(Some(status.as_u16())),
             Fault::Failed { class, http_status, .. } => Err((class, http_status)),

@@ -8,7 +8,7 @@ use engines::{BadConfig, OpenAi, OpenAiConfig};
 use job::{ErrorClass, FailureCode};
 use secrecy::SecretString;
 use serde_json::{Value, json};
-use stages::{DescribeTalk, Embed, Judge, Stage, Verdict};
+use stages::{DescribeTalk, Embed, Engine, Judge, Stage, Verdict};
 
 use crate::world::{Counts, Reply, World, config, description, says, says_text, status, talk};
 
@@ -112,6 +112,23 @@ async fn an_answer_without_the_agreed_shape_is_malformed_and_still_counted() {
     let stage = DescribeTalk::new(Arc::new(world.engine.clone()));
     let failed = stage.run((&talk(), &[], None)).await;
     assert_eq!(failed.map_err(|failure| failure.code), Err(FailureCode::ModelMalformed));
+}
+
+#[tokio::test]
+async fn a_page_that_answers_everything_with_200_is_reported_as_no_model_server() {
+    let world = World::new([Reply::Raw("<html>log in</html>"), Reply::Raw("\n<html>log in</html>")]).await;
+    let failed = world.engine.judge(&talk()).await.map_err(|failure| (failure.code, failure.class));
+    assert_eq!(failed, Err((FailureCode::ModelMalformed, Some(ErrorClass::Malformed))));
+    world.engine.check_server().await;
+    let answers = || {
+        let health = world.engine.server().unwrap();
+        [health.called, health.checked].map(|answer| answer.unwrap().class)
+    };
+    assert_eq!(answers(), [Some(ErrorClass::Malformed); 2]);
+    assert_eq!(*world.counts.calls.lock().unwrap(), [("detect_discard", "model_malformed")]);
+    world.will_say(Reply::Raw("\n{\"object\": \"list\", \"data\": []}"));
+    world.engine.check_server().await;
+    assert_eq!(answers()[1], None, "a list of models is one");
 }
 
 #[tokio::test]
