@@ -138,6 +138,34 @@ async fn jobs_of_several_shards_are_ordered_by_their_ids_in_one_command() {
 }
 
 #[tokio::test]
+async fn one_user_s_waiting_jobs_are_cancelled_by_a_filter_and_nobody_else_s() {
+    let (installation, users) = installed();
+    installation.printed(&[&["jobs", "pause", "finalization"][..], &CAUSE].concat());
+    let process = installation.serve().await;
+    for user in &users {
+        user.at(&process).admit(GARDEN).await;
+    }
+    for _ in 0..3 {
+        users[0].at(&process).admit(GARDEN).await;
+    }
+    let cancel = |consent| [&["jobs", "cancel", "--user", &users[0].id, consent][..], &CAUSE].concat();
+    let foreseen = installation.document(&cancel("--dry-run"));
+    assert_eq!((&foreseen["found"], &foreseen["cancelled"]), (&json!(4), &json!(0)));
+    let cancelled = installation.document(&cancel("--yes"));
+    assert_eq!(
+        (&cancelled["found"], &cancelled["cancelled"], &cancelled["refused"]),
+        (&json!(4), &json!(4), &json!(0))
+    );
+    let dead = installation.pages(&["jobs", "list", "--status", "dead_letter"], "jobs");
+    assert_eq!(texts(&dead, "user_id"), vec![users[0].id.clone(); 4]);
+    let waiting = installation.pages(&["jobs", "list", "--status", "queued"], "jobs");
+    assert_eq!(waiting.len(), users.len() - 1);
+    let actions = installation.pages(&["audit", "list", "--action", "bulk_cancel"], "actions");
+    assert_eq!(actions.len(), 1, "one order");
+    assert_eq!(installation.document(&cancel("--yes"))["found"], json!(0), "a second time");
+}
+
+#[tokio::test]
 async fn what_of_a_list_cannot_be_read_is_named_and_doctor_looks_at_every_shard() {
     let (installation, users) = installed();
     let process = installation.serve().await;
