@@ -2,7 +2,7 @@
 
 use job::{FailureCode, Outcome, State};
 use ledger::{CheckpointKey, Claimed, Finished, Renewal, ReprocessRefusal, Results, Spent};
-use operations::{ActionFilter, ErasureStep, OrderOfMany};
+use operations::{ActionFilter, ErasureStep, JobFilter, OrderOfMany, ReplayOrder};
 use records::ConversationId;
 
 use crate::world::{REPLAY, World, completion, fail, olga, talk};
@@ -112,7 +112,19 @@ async fn the_words_of_orders_for_many_jobs_forget_an_erased_user_and_no_other() 
         let given = operations.begin_order(id, OrderOfMany::Cancel, (words, 3), &olga()).await.unwrap();
         operations.end_order(&given).await.unwrap();
     }
+    world.dead("c", FailureCode::InvalidJob).await;
+    let order = ReplayOrder {
+        filter: JobFilter { user: Some(world.ann.clone()), ..JobFilter::default() },
+        words: format!("code invalid_job, user {ann}"),
+        from_scratch: false,
+        per_minute: 60,
+        in_flight: 1,
+    };
+    operations.start_replay(uuid::Uuid::from_u128(9), &order, &olga()).await.unwrap();
     erase(&world).await;
+    let replays = operations.replay_operations(9).await.unwrap();
+    assert_eq!(replays.len(), 1);
+    assert_eq!(replays[0].filter, "code invalid_job, a deleted user");
     let filter = ActionFilter { action: Some("bulk_cancel".to_owned()), limit: 9, ..ActionFilter::default() };
     let mut details: Vec<String> =
         operations.actions(&filter).await.unwrap().into_iter().filter_map(|row| row.detail).collect();
