@@ -39,7 +39,13 @@ const EXAMPLES: [(&str, &[&str]); 59] = [
             "listen jobs run-now --all --reason \"the model server is back\" --yes",
         ],
     ),
-    ("jobs cancel", &["listen jobs cancel 89abcdef --reason \"it starves the others\" --yes"]),
+    (
+        "jobs cancel",
+        &[
+            "listen jobs cancel 89abcdef --reason \"it starves the others\" --yes",
+            "listen jobs cancel --user ada --reason \"a client of hers runs wild\" --dry-run",
+        ],
+    ),
     ("jobs pause", &["listen jobs pause finalization --reason \"the model server is changed\""]),
     ("jobs resume", &["listen jobs resume finalization --reason \"the model server was changed\""]),
     ("replays list", &["listen replays list --limit 5"]),

@@ -31,7 +31,7 @@ enum Verb {
         /// Name of the operator.
         #[arg(long, value_name = "NAME")]
         operator: Option<String>,
-        /// replay, discard (a dismissal), run_now, cancel, pause, resume, recount, bulk_replay, bulk_run_now, bulk_discard,
+        /// replay, discard (a dismissal), run_now, cancel, pause, resume, recount, bulk_replay, bulk_run_now, bulk_cancel, bulk_discard,
         /// pause_bulk, resume_bulk, cancel_bulk, enable_webhook, recover_webhook, redeliver_webhook, try_webhook_now, delete_user, export_user,
         /// switch_off_app or switch_on_app.
         #[arg(long)]

@@ -1,5 +1,7 @@
 //! Ids as people type them: whole, or by an end that is unique, as a narrow list shows it.
 
+use std::collections::HashSet;
+
 use futures::future::join_all;
 use job::JobId;
 use ledger::Shards;
@@ -22,11 +24,17 @@ pub(crate) async fn place(common: &CommonArgs, kind: IdKind, typed: &str) -> any
     let chosen = common.chosen_of(&shards)?;
     match chosen.as_slice() {
         [only] => there(only).await,
-        _ => place_among(&shards, kind, typed).await,
+        _ => place_among(&shards, kind, typed, &mut HashSet::new()).await,
     }
 }
 
-async fn place_among(shards: &Shards, kind: IdKind, typed: &str) -> anyhow::Result<Operations> {
+/// `answered` are the numbers of the shards whose servers have answered before.
+async fn place_among(
+    shards: &Shards,
+    kind: IdKind,
+    typed: &str,
+    answered: &mut HashSet<u16>,
+) -> anyhow::Result<Operations> {
     let text = typed.trim_matches('…');
     let own = Operations::new(match kind {
         IdKind::Job => shards.of_job(&JobId::from_text(text)),
@@ -36,8 +44,13 @@ async fn place_among(shards: &Shards, kind: IdKind, typed: &str) -> anyhow::Resu
         let found = operations.find_ids(Some(kind), None, text, NAMED).await;
         found.map(|ids| (ids.iter().any(|found| found.id == text), !ids.is_empty()))
     };
-    if matches!(kind, IdKind::Job | IdKind::User) && has(&there(&own).await?).await?.0 {
-        return Ok(own);
+    if matches!(kind, IdKind::Job | IdKind::User) {
+        if answered.insert(own.db().shard().number) {
+            there(&own).await?;
+        }
+        if has(&own).await?.0 {
+            return Ok(own);
+        }
     }
     let all: Vec<Operations> = shards.iter().map(Operations::new).collect();
     let (answers, mut found) = (join_all(all.iter().map(has)).await, Vec::new());
@@ -66,11 +79,11 @@ pub(crate) async fn jobs(common: &CommonArgs, typed: &[String]) -> anyhow::Resul
         [only] => Some(there(only).await?),
         _ => None,
     };
-    let mut found = Vec::new();
+    let (mut found, mut answered) = (Vec::new(), HashSet::new());
     for id in typed {
         let operations = match &only {
             Some(only) => only.clone(),
-            None => place_among(&shards, IdKind::Job, id).await?,
+            None => place_among(&shards, IdKind::Job, id, &mut answered).await?,
         };
         let id = whole(&operations, IdKind::Job, None, id).await?;
         found.push((operations, id));

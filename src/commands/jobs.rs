@@ -51,7 +51,7 @@ enum Verb {
     Replay(replay::Replay),
     /// End the wait of jobs that back off or wait for a model server: some, or all that a filter finds.
     RunNow(orders::RunNow),
-    /// End live jobs: each becomes a dismissed dead letter, and its conversation fails.
+    /// End live jobs, some or all that a filter finds: each becomes a dismissed dead letter, and its conversation fails.
     Cancel(orders::Cancel),
     /// Dismiss dead letters, which then need no more attention: one, or all that a filter finds.
     #[command(alias = "discard")]
@@ -88,6 +88,9 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
         }
         Verb::RunNow(order) => {
             return orders::run_now(&ids::jobs(common, &order.ids).await?, &order, as_json).await;
+        }
+        Verb::Cancel(order) if order.ids.is_empty() => {
+            return orders::cancel_many(&of_user(&order.which).await?, &order, as_json).await;
         }
         Verb::Cancel(order) => {
             return orders::cancel(&ids::jobs(common, &order.ids).await?, &order, as_json).await;

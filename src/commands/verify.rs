@@ -14,7 +14,7 @@ use super::{
     stdout::{plain, say},
     table::{CommonArgs, print_json, there, wrapped},
 };
-use crate::exit::{Exit, is_away};
+use crate::exit::{Exit, in_one_line, is_away};
 
 /// Check a live database: admissions, completions, owners, conversations, totals.
 #[derive(Args, Debug)]
@@ -51,8 +51,9 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
         };
         let (findings, recounted) = match found {
             Err(error) if ledgers.len() > 1 && is_away(&error) => {
-                note!("shard {shard}: {error}");
-                documents.push(json!({ "shard": shard.number, "ok": false, "error": error.to_string() }));
+                let words = in_one_line(&error);
+                note!("shard {shard}: {words}");
+                documents.push(json!({ "shard": shard.number, "ok": false, "error": words }));
                 away.push(shard.number.to_string());
                 continue;
             }

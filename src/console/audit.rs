@@ -22,7 +22,7 @@ use crate::lists;
 const PAGE: i64 = 50;
 
 /// What operators do, by the names under which it is recorded.
-const ACTIONS: [&str; 21] = [
+const ACTIONS: [&str; 22] = [
     "replay",
     "discard",
     "run_now",
@@ -32,6 +32,7 @@ const ACTIONS: [&str; 21] = [
     "recount",
     "bulk_replay",
     "bulk_run_now",
+    "bulk_cancel",
     "bulk_discard",
     "pause_bulk",
     "resume_bulk",
@@ -107,7 +108,7 @@ fn is_of_bulk_replay(view: &ActionView) -> bool {
 }
 
 fn is_order_for_many(view: &ActionView) -> bool {
-    matches!(view.action.as_str(), "bulk_run_now" | "bulk_discard")
+    matches!(view.action.as_str(), "bulk_run_now" | "bulk_cancel" | "bulk_discard")
 }
 
 #[derive(Template)]

@@ -2,15 +2,21 @@
 //!
 //! A try holds one of few slots while it is young. One that waits longer for its receiver steps aside into a much
 //! larger waiting room: silence costs no more than memory, and must not cost those who answer their turn. However
-//! many endpoints are silent, a slot is theirs for [`YOUNG`] at a time. Of slots and waiting room together, a claim leaves as much
-//! free as any one user holds ([`SenderLoad`]).
+//! many endpoints are silent, a slot is theirs for [`YOUNG`] at a time: where the room is full, one that waits is ended. Of slots
+//! and waiting room together, a claim leaves as much free as any one user holds ([`SenderLoad`]).
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 use outbox::SenderLoad;
+use outside::Answer;
 use parking_lot::Mutex;
 use records::UserId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 /// Young tries under way at once in this process; the ledger's claim bounds them per endpoint.
 const SLOTS: usize = 16;
@@ -23,9 +29,58 @@ pub(crate) const YOUNG: Duration = Duration::from_millis(500);
 #[derive(Clone)]
 pub(crate) struct SenderSlots {
     young: Arc<Semaphore>,
-    waiting: Arc<Semaphore>,
+    waiting: Arc<Mutex<WaitingRoom>>,
     /// (young tries, all tries) under way, by user.
     users: Arc<Mutex<HashMap<String, (usize, usize)>>>,
+}
+
+/// The tries that wait for a silent receiver, in the order in which they came.
+#[derive(Default)]
+struct WaitingRoom {
+    next: u64,
+    tries: BTreeMap<u64, (String, Patience)>,
+}
+
+impl WaitingRoom {
+    /// Ends what has waited longest of the user who has most here.
+    fn make_room(&mut self) {
+        let mut by_user: HashMap<&str, usize> = HashMap::new();
+        for (user, _) in self.tries.values() {
+            *by_user.entry(user).or_default() += 1;
+        }
+        let most = by_user.values().max().copied();
+        let of_most = |user: &String| by_user.get(user.as_str()).copied() == most;
+        let ended = self.tries.iter().find(|(_, (user, _))| of_most(user)).map(|(number, _)| *number);
+        if let Some((_, patience)) = ended.and_then(|number| self.tries.remove(&number)) {
+            patience.0.cancel();
+        }
+    }
+}
+
+/// A try's place in the waiting room, until it is dropped.
+struct Place {
+    number: u64,
+    room: Arc<Mutex<WaitingRoom>>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.room.lock().tries.remove(&self.number);
+    }
+}
+
+/// How long a try waits for its receiver: until its place is another's.
+#[derive(Clone, Default)]
+pub(crate) struct Patience(CancellationToken);
+
+impl Patience {
+    /// The answer, or that it took too long. A receiver that has not been asked yet is asked, and waited for.
+    pub(crate) async fn wait_for(&self, answer: impl Future<Output = Answer>) -> Answer {
+        if self.0.is_cancelled() {
+            return answer.await;
+        }
+        self.0.run_until_cancelled(answer).await.unwrap_or(Answer::Timeout)
+    }
 }
 
 /// A try that is counted as its user's until it ends.
@@ -60,11 +115,7 @@ impl Drop for Counted {
 
 impl SenderSlots {
     pub(crate) fn new() -> Self {
-        Self {
-            young: Arc::new(Semaphore::new(SLOTS)),
-            waiting: Arc::new(Semaphore::new(WAITING_ROOM)),
-            users: Arc::default(),
-        }
+        Self { young: Arc::new(Semaphore::new(SLOTS)), waiting: Arc::default(), users: Arc::default() }
     }
 
     /// Counts a try of `user`'s, from its claim on.
@@ -93,26 +144,34 @@ impl SenderSlots {
     }
 
     /// Lets a counted try run in `slot`, which is free again when the try has ended or has grown old. While the waiting
-    /// room is full, an old try keeps its slot: what is under way stays bounded.
+    /// room is full, an old try takes the place of another, whose `patience` ends: what is under way stays bounded, and
+    /// receivers that answer do not wait for those that do not.
     pub(crate) async fn hold<T>(
         &self,
         mut counted: Counted,
         slot: Option<OwnedSemaphorePermit>,
+        patience: &Patience,
         try_out: impl Future<Output = T>,
     ) -> T {
         let mut try_out = std::pin::pin!(try_out);
         if let Ok(done) = tokio::time::timeout(YOUNG, &mut try_out).await {
             return done;
         }
-        let _room = match Arc::clone(&self.waiting).try_acquire_owned() {
-            Ok(room) => {
-                counted.grow_old();
-                drop(slot);
-                room
-            }
-            Err(_) => return try_out.await,
-        };
+        let _place = self.wait(&counted.user, patience);
+        counted.grow_old();
+        drop(slot);
         try_out.await
+    }
+
+    fn wait(&self, user: &str, patience: &Patience) -> Place {
+        let mut room = self.waiting.lock();
+        if room.tries.len() >= WAITING_ROOM {
+            room.make_room();
+        }
+        let number = room.next;
+        room.next += 1;
+        room.tries.insert(number, (user.to_owned(), patience.clone()));
+        Place { number, room: Arc::clone(&self.waiting) }
     }
 }
 
@@ -134,7 +193,11 @@ mod tests {
         let mut free = slots.free().await.unwrap();
         let held = tokio::spawn({
             let (slots, slot) = (slots.clone(), free.split(1));
-            async move { slots.hold(slots.count(&ann()), slot, tokio::time::sleep(YOUNG * 4)).await }
+            async move {
+                slots
+                    .hold(slots.count(&ann()), slot, &Patience::default(), tokio::time::sleep(YOUNG * 4))
+                    .await
+            }
         });
         tokio::time::sleep(YOUNG / 2).await;
         let load = slots.load(&free);
@@ -146,7 +209,10 @@ mod tests {
         assert_eq!(slots.load(&free).users, HashMap::new());
         let panicked = tokio::spawn({
             let (slots, slot) = (slots.clone(), free.split(1));
-            async move { slots.hold(slots.count(&ann()), slot, async { panic!("a try was told to panic") }).await }
+            async move {
+                let panics = async { panic!("a try panics, as it should") };
+                slots.hold(slots.count(&ann()), slot, &Patience::default(), panics).await
+            }
         });
         assert!(panicked.await.is_err());
         assert_eq!(slots.load(&free).users, HashMap::new());
@@ -159,7 +225,9 @@ mod tests {
         assert_eq!(all.num_permits(), SLOTS);
         for _ in 0..SLOTS {
             let (slots, slot) = (slots.clone(), all.split(1));
-            tokio::spawn(async move { slots.hold(slots.count(&ann()), slot, pending::<()>()).await });
+            tokio::spawn(async move {
+                slots.hold(slots.count(&ann()), slot, &Patience::default(), pending::<()>()).await
+            });
         }
         drop(all);
         let began = tokio::time::Instant::now();
@@ -167,25 +235,55 @@ mod tests {
         assert_eq!(began.elapsed(), YOUNG, "all were taken by the silent");
         let slot = free.split(1);
         drop(free);
-        assert_eq!(slots.hold(slots.count(&ann()), slot, async { 7 }).await, 7);
+        assert_eq!(slots.hold(slots.count(&ann()), slot, &Patience::default(), async { 7 }).await, 7);
         assert_eq!(slots.young.available_permits(), SLOTS);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn sender_slots_stay_held_while_the_waiting_room_is_full() {
-        let slots = SenderSlots::new();
-        let room = Arc::clone(&slots.waiting).acquire_many_owned(WAITING_ROOM as u32).await.unwrap();
-        let mut all = slots.free().await.unwrap();
-        let slot = all.split(1);
-        let held = tokio::spawn({
-            let slots = slots.clone();
-            async move { slots.hold(slots.count(&ann()), slot, tokio::time::sleep(YOUNG * 4)).await }
-        });
-        drop(all);
+    /// Lets tries of `users` grow old, one after the other; each ends when its wait is ended.
+    async fn grown_old(
+        slots: &SenderSlots,
+        users: impl Iterator<Item = String>,
+    ) -> Vec<tokio::task::JoinHandle<Answer>> {
+        let mut tries = Vec::new();
+        for user in users {
+            let mut free = slots.free().await.unwrap();
+            let (slots, slot, patience) = (slots.clone(), free.split(1), Patience::default());
+            drop(free);
+            tries.push(tokio::spawn(async move {
+                let counted = slots.count(&UserId::new(user));
+                slots.hold(counted, slot, &patience, patience.wait_for(pending())).await
+            }));
+        }
         tokio::time::sleep(YOUNG * 2).await;
-        assert_eq!(slots.young.available_permits(), SLOTS - 1);
-        held.await.unwrap();
-        assert_eq!(slots.young.available_permits(), SLOTS);
-        drop(room);
+        tries
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn full_waiting_room_ends_the_oldest_try_of_the_user_with_most() {
+        let slots = SenderSlots::new();
+        let users = (0..WAITING_ROOM).map(|n| match n {
+            0 => "patient".to_owned(),
+            1 | 2 => "greedy".to_owned(),
+            n => format!("user {n}"),
+        });
+        let mut tries = grown_old(&slots, users).await;
+        assert!(tries.iter().all(|one| !one.is_finished()), "there is room for all");
+        let one_more = grown_old(&slots, std::iter::once("next".to_owned())).await;
+        let ended: Vec<usize> = (0..WAITING_ROOM).filter(|n| tries[*n].is_finished()).collect();
+        assert_eq!(ended, [1], "the older one of two, not the oldest of all");
+        assert_eq!(tries.remove(1).await.unwrap(), Answer::Timeout);
+        assert_eq!(slots.young.available_permits(), SLOTS, "who answers finds every slot free");
+        assert_eq!(slots.waiting.lock().tries.len(), WAITING_ROOM);
+        let _others = grown_old(&slots, std::iter::once("another".to_owned())).await;
+        assert!(tries[0].is_finished(), "the oldest, where each has one");
+        assert!(!one_more[0].is_finished());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn ended_wait_still_sends_a_try_that_was_not_sent() {
+        let patience = Patience::default();
+        patience.0.cancel();
+        let status = Answer::Status { code: 204, retry_after: None };
+        assert_eq!(patience.wait_for(async { status }).await, status);
     }
 }

@@ -26,7 +26,7 @@ pub struct ActionFilter {
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct ActionView {
     pub action_id: String,
-    /// `replay`, `discard`, `run_now`, `cancel`, `pause`, `resume`, `recount`, `bulk_replay`, `bulk_run_now`, `bulk_discard`, `pause_bulk`, `resume_bulk`,
+    /// `replay`, `discard`, `run_now`, `cancel`, `pause`, `resume`, `recount`, `bulk_replay`, `bulk_run_now`, `bulk_cancel`, `bulk_discard`, `pause_bulk`, `resume_bulk`,
     /// `cancel_bulk`, `enable_webhook`, `recover_webhook`, `redeliver_webhook`, `try_webhook_now`, `delete_user`, `export_user`, `switch_off_app` or `switch_on_app`.
     pub action: String,
     pub operator: String,

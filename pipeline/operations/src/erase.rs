@@ -149,6 +149,12 @@ impl Operations {
                 return Ok(ErasureStep::Removed(table, removed));
             }
         }
+        for words in [
+            include_str!("../sql/erase/forget_in_orders.sql"),
+            include_str!("../sql/erase/forget_in_replays.sql"),
+        ] {
+            sqlx::query(words).bind(user.as_str()).execute(&mut *transaction).await?;
+        }
         sqlx::query(include_str!("../sql/erase/delete_user.sql"))
             .bind(user.as_str())
             .execute(&mut *transaction)

@@ -13,6 +13,8 @@ use crate::Operations;
 pub enum OrderOfMany {
     /// Its wait ends.
     RunNow,
+    /// A live one ends.
+    Cancel,
     /// A dead letter is dismissed.
     Dismiss,
 }
@@ -22,6 +24,7 @@ impl OrderOfMany {
     const fn verb(self) -> &'static str {
         match self {
             Self::RunNow => "bulk_run_now",
+            Self::Cancel => "bulk_cancel",
             Self::Dismiss => "bulk_discard",
         }
     }
@@ -29,6 +32,7 @@ impl OrderOfMany {
     const fn operation(self) -> Operation {
         match self {
             Self::RunNow => Operation::RunNow,
+            Self::Cancel => Operation::Cancel,
             Self::Dismiss => Operation::Discard,
         }
     }

@@ -12,6 +12,8 @@ use crate::resolver::GuardedResolver;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Kept open per receiver: calls of one endpoint are few at a time (DECISIONS §6).
 const IDLE_PER_HOST: usize = 2;
+/// And no longer: who names ever new hosts would have all open files of the process.
+const IDLE_FOR: Duration = Duration::from_secs(5);
 
 /// The client could not be built; the process has no TLS provider or no root certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +40,7 @@ impl Clients {
                 .user_agent(concat!("listen/", env!("CARGO_PKG_VERSION")))
                 .connect_timeout(CONNECT_TIMEOUT)
                 .pool_max_idle_per_host(IDLE_PER_HOST)
+                .pool_idle_timeout(IDLE_FOR)
                 .https_only(reach == Reach::Https);
             let builder = match timeout {
                 Some(timeout) => builder.timeout(timeout),

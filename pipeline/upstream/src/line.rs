@@ -256,7 +256,10 @@ mod tests {
 
     /// How a second call ends that comes one second after the probe of an open circuit began, and when, where the probe ends as
     /// `found` after `lasts`.
-    async fn beside_a_probe(lasts: Duration, found: Result<(), ()>) -> (Result<(), Option<Duration>>, Duration) {
+    async fn beside_a_probe(
+        lasts: Duration,
+        found: Result<(), ()>,
+    ) -> (Result<(), Option<Duration>>, Duration) {
         let line = Line::new(Patience::default(), Arc::new(Uncounted), [3; 32]);
         let mut failures = 0;
         while line.open_for().is_none() {

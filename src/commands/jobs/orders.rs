@@ -1,6 +1,6 @@
 //! `listen jobs run-now` and `listen jobs cancel`: what operators order of live jobs.
 
-use std::process::ExitCode;
+use std::{collections::HashSet, process::ExitCode};
 
 use clap::Args;
 use job::{Command, Job, JobId, Policy, Refusal};
@@ -24,6 +24,9 @@ use crate::{
     exit::Exit,
 };
 
+/// So many jobs that refused are named.
+const NAMED: usize = 100;
+
 /// Jobs by name, or all waiting ones that a filter finds.
 #[derive(Args, Debug)]
 pub(super) struct RunNow {
@@ -41,12 +44,14 @@ pub(super) struct RunNow {
     consent: Consent,
 }
 
-/// Jobs by name: none is cancelled by a filter.
+/// Jobs by name, or all live ones that a filter finds: there is no word for those of everybody.
 #[derive(Args, Debug)]
 pub(super) struct Cancel {
-    /// Ids of jobs.
-    #[arg(required = true)]
+    /// Ids of jobs; without any, all live jobs that the filter finds.
+    #[arg(conflicts_with_all = &OF_MANY[1..])]
     pub(super) ids: Vec<String>,
+    #[command(flatten)]
+    pub(super) which: Which,
     #[command(flatten)]
     cause: Cause,
     #[command(flatten)]
@@ -65,6 +70,21 @@ impl Order {
         match self {
             Self::RunNow => Command::RunNow,
             Self::Cancel => Command::Cancel,
+        }
+    }
+
+    const fn of_many(self) -> OrderOfMany {
+        match self {
+            Self::RunNow => OrderOfMany::RunNow,
+            Self::Cancel => OrderOfMany::Cancel,
+        }
+    }
+
+    /// The jobs that it is for, in the words of its questions.
+    const fn of(self) -> [&'static str; 2] {
+        match self {
+            Self::RunNow => ["waiting job", "waiting jobs"],
+            Self::Cancel => ["live job", "live jobs"],
         }
     }
 
@@ -114,44 +134,95 @@ pub(super) async fn run_many_now(
     if which.is_empty() && !all {
         return Err(Exit::Usage("name jobs, a filter, or --all".to_owned()).into());
     }
-    let look = async |shard: &Operations| {
-        waiting(shard, which.of_order(shard, Some("queued".to_owned()), 500).await?).await
+    of_filter(shards, Order::RunNow, (which, cause, *consent), as_json).await
+}
+
+/// Cancels all live jobs that the filter finds.
+///
+/// # Errors
+/// When the database does not answer, or no filter was named.
+pub(super) async fn cancel_many(
+    shards: &[Operations],
+    order: &Cancel,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    let Cancel { which, cause, consent, .. } = order;
+    if which.is_empty() {
+        return Err(Exit::Usage("name jobs, or a filter such as --user".to_owned()).into());
+    }
+    of_filter(shards, Order::Cancel, (which, cause, *consent), as_json).await
+}
+
+/// Shows how many jobs are meant, asks, and orders it.
+async fn of_filter(
+    shards: &[Operations],
+    order: Order,
+    (which, cause, consent): (&Which, &Cause, Consent),
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    let looks = each(shards, async |shard: &Operations| found(shard, order, which).await).await?;
+    let count = looks.of.iter().map(|(_, ids)| ids.len() as i64).sum();
+    let ([one, many], (verb, done)) = (order.of(), order.words());
+    let question = match order {
+        Order::RunNow => format!("Run {} now?", several(count, one, many)),
+        Order::Cancel => format!("{}{} {}?", verb[..1].to_uppercase(), &verb[1..], several(count, one, many)),
     };
-    let looks = each(shards, look).await?;
-    let found = looks.of.iter().map(|(_, ids)| ids.len() as i64).sum();
-    let question = format!("Run {} now?", several(found, "waiting job", "waiting jobs"));
-    if found == 0 || !consent.given(&question)? {
+    if count == 0 || !consent.given(&question)? {
+        let (was, were) = (format!("{one} was found"), format!("{many} were found"));
         match as_json {
-            true => print_json(&json!({ "found": found, "due": 0 })),
-            false => say!("{}", several(found, "waiting job was found", "waiting jobs were found")),
+            true => print_json(&json!({ "found": count, field(done): 0 })),
+            false => say!("{}", several(count, &was, &were)),
         }?;
         return looks.complete().map(|()| ExitCode::SUCCESS);
     }
-    let words = format!("waiting jobs, {}", which.words("all"));
+    let words = format!("{many}, {}", which.words("all"));
     let (mut granted, mut refused) = (0, Vec::new());
     for (shard, ids) in looks.of.iter().filter(|(_, ids)| !ids.is_empty()) {
-        let (due, not) = by_filter(shard, (&words, ids), cause).await?;
+        let (changed, not) = by_filter(shard, order, (&words, ids), cause).await?;
         if looks.of.len() > 1 && !as_json {
-            say!("{}due now: {due}, refused: {}", label(shard), not.len())?;
+            say!("{}{done}: {changed}, refused: {}", label(shard), not.len())?;
         }
-        granted += due;
+        granted += changed;
         refused.extend(not);
     }
-    let code = answer(Order::RunNow, found.unsigned_abs(), granted, &refused, as_json)?;
+    let code = answer(order, count.unsigned_abs(), granted, &refused, as_json)?;
     looks.complete()?;
     Ok(code)
 }
 
-/// One order in the audit; a transaction per job: what was done before an interruption stays done. Answers how many are due now, and
-/// which were refused.
+/// The ids of the jobs that an order is for, each status's newest first: what waits is cancelled before what runs, or the slots
+/// that are freed would be taken by what is to be cancelled next.
+async fn found(shard: &Operations, order: Order, which: &Which) -> anyhow::Result<Vec<String>> {
+    let filter = async |status: &str| which.of_order(shard, Some(status.to_owned()), 500).await;
+    match order {
+        Order::RunNow => {
+            let now = shard.db().now().await?;
+            pages(shard, JobFilter { waits_at: Some(now), ..filter("queued").await? }).await
+        }
+        Order::Cancel => {
+            let mut ids = Vec::new();
+            for status in ["blocked_byok", "queued", "leased"] {
+                ids.extend(pages(shard, filter(status).await?).await?);
+            }
+            // One that was claimed between two of the looks is in both.
+            let mut seen = HashSet::new();
+            ids.retain(|id| seen.insert(id.clone()));
+            Ok(ids)
+        }
+    }
+}
+
+/// One order in the audit; a transaction per job: what was done before an interruption stays done. Answers how many were
+/// changed, and which refused.
 async fn by_filter<'a>(
     operations: &Operations,
+    order: Order,
     (words, ids): (&str, &'a [String]),
     cause: &Cause,
 ) -> anyhow::Result<(u64, Vec<(&'a str, &'static str)>)> {
     let meant = (words, ids.len() as u64);
-    let mut given = operations.begin_order(order_id(), OrderOfMany::RunNow, meant, &cause.action()).await?;
-    let (bar, mut refused) = (progress::bar(ids.len() as u64, "due now"), Vec::new());
+    let mut given = operations.begin_order(order_id(), order.of_many(), meant, &cause.action()).await?;
+    let (bar, mut refused) = (progress::bar(ids.len() as u64, order.words().1), Vec::new());
     for id in ids {
         match operations.give_order(&mut given, &JobId::from_text(id.clone())).await? {
             Some(Ok(_)) => bar.set_position(given.counts().0),
@@ -172,10 +243,9 @@ pub(super) async fn cancel(jobs: &Named, order: &Cancel, as_json: bool) -> anyho
     named(jobs, Order::Cancel, (&order.cause, order.consent), as_json).await
 }
 
-/// The ids of queued jobs whose time has not come: oldest last, as they are listed.
-async fn waiting(operations: &Operations, filter: JobFilter) -> anyhow::Result<Vec<String>> {
-    let now = operations.db().now().await?;
-    let (mut filter, mut found) = (JobFilter { waits_at: Some(now), ..filter }, Vec::new());
+/// The ids of all jobs that a filter finds, as they are listed.
+async fn pages(operations: &Operations, mut filter: JobFilter) -> anyhow::Result<Vec<String>> {
+    let mut found = Vec::new();
     loop {
         let page = operations.jobs_page(&filter).await?;
         found.extend(page.jobs.iter().map(|view| view.job.id.to_string()));
@@ -257,13 +327,21 @@ fn answer(
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     let (_, done) = order.words();
-    for (id, words) in refused {
+    for (id, words) in refused.iter().take(NAMED) {
         note!("{id}: {words}");
     }
     let rest = refused.len();
+    if rest > NAMED {
+        note!("and {} more", rest - NAMED);
+    }
     match as_json {
-        true => print_json(&json!({ "found": found, done.replace(' ', "_"): granted, "refused": rest })),
+        true => print_json(&json!({ "found": found, field(done): granted, "refused": rest })),
         false => say!("{done}: {granted}, refused: {rest}"),
     }?;
     Ok(if rest == 0 { ExitCode::SUCCESS } else { ExitCode::from(crate::exit::PARTLY) })
+}
+
+/// What was done, as the name of a field.
+fn field(done: &str) -> String {
+    done.replace(' ', "_")
 }

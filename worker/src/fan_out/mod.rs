@@ -11,7 +11,9 @@ use records::{ActionItem, EventKind, Memory, MemoryId, UserId, WebhookFormat};
 use store::ConversationView;
 use tracing::Span;
 
-use crate::{dispatcher::Outbound, outcome, retry::Unanswered, shared::Shared, traces};
+use crate::{
+    dispatcher::Outbound, outcome, retry::Unanswered, sender_slots::Patience, shared::Shared, traces,
+};
 
 /// Renders what receivers are sent: a port, because wire shapes belong to `api`.
 pub trait Render: Send + Sync {
@@ -59,12 +61,16 @@ impl Outbound for FanOut {
     }
 
     /// The body of every try is the same: rendered once, and kept before it is sent first.
-    async fn send(&self, delivery: &ClaimedDelivery) -> Result<Option<DeliveryOutcome>, Unanswered> {
+    async fn send(
+        &self,
+        delivery: &ClaimedDelivery,
+        patience: &Patience,
+    ) -> Result<Option<DeliveryOutcome>, Unanswered> {
         if delivery.for_app && !self.shared.settings.apps {
             return Ok(Some(DeliveryOutcome::Cancelled));
         }
         if let Some(body) = &delivery.body {
-            return Ok(Some(self.post(delivery, body.clone()).await));
+            return Ok(Some(self.post(delivery, body.clone(), patience).await));
         }
         let Some(body) = self.rendered(delivery).await? else {
             return Ok(Some(DeliveryOutcome::Cancelled));
@@ -72,7 +78,7 @@ impl Outbound for FanOut {
         let ledger = &self.shared.ledger;
         let verb = || ledger.db().in_time(ledger.outbox().keep_body(delivery, &body));
         match self.shared.with_retries(verb).await? {
-            true => Ok(Some(self.post(delivery, body).await)),
+            true => Ok(Some(self.post(delivery, body, patience).await)),
             // Another process may have the delivery by now: sending what was not kept could send two different bodies.
             false => Ok(None),
         }
@@ -143,12 +149,11 @@ impl FanOut {
         Ok(self.render.body(delivery, conversation.as_ref(), memory.as_ref(), item.as_ref()))
     }
 
-    async fn post(&self, delivery: &ClaimedDelivery, body: Vec<u8>) -> DeliveryOutcome {
+    async fn post(&self, delivery: &ClaimedDelivery, body: Vec<u8>, patience: &Patience) -> DeliveryOutcome {
         match request::of(delivery, &body) {
             Ok((url, headers)) => {
-                let answer =
-                    self.sender.post(delivery.user_id.as_str(), &url, headers, body, delivery.now).await;
-                outcome::of(answer, &self.shared.chance)
+                let answer = self.sender.post(delivery.user_id.as_str(), &url, headers, body, delivery.now);
+                outcome::of(patience.wait_for(answer).await, &self.shared.chance)
             }
             Err(error) => DeliveryOutcome::Final { status: None, error },
         }

@@ -12,7 +12,8 @@ use records::UserId;
 use tracing::Span;
 
 use crate::{
-    chance::Chance, dispatcher::Outbound, fan_out::Render, outcome, retry::Unanswered, shared::Shared, traces,
+    chance::Chance, dispatcher::Outbound, fan_out::Render, outcome, retry::Unanswered,
+    sender_slots::Patience, shared::Shared, traces,
 };
 
 /// Reminders that one look fires; the rest is due at once again.
@@ -48,12 +49,16 @@ impl Outbound for Pushes {
         Ok(claims.claimed)
     }
 
-    async fn send(&self, push: &ClaimedPush) -> Result<Option<DeliveryOutcome>, Unanswered> {
+    async fn send(
+        &self,
+        push: &ClaimedPush,
+        patience: &Patience,
+    ) -> Result<Option<DeliveryOutcome>, Unanswered> {
         let body = self.render.push(push);
         Ok(Some(match request::of(push, body, self.shared.settings.vapid.as_ref()) {
             Ok((url, headers, body)) => {
-                let answer = self.sender.post(push.user_id.as_str(), &url, headers, body, push.now).await;
-                outcome_of(&push.kind, answer, &self.shared.chance)
+                let answer = self.sender.post(push.user_id.as_str(), &url, headers, body, push.now);
+                outcome_of(&push.kind, patience.wait_for(answer).await, &self.shared.chance)
             }
             Err(error) => DeliveryOutcome::Final { status: None, error },
         }))

@@ -346,3 +346,31 @@ async fn slow_receivers_of_four_users_do_not_delay_another() {
     assert!(longest < Duration::from_secs(2), "{longest:?}");
     working.hard.cancel();
 }
+
+/// More users than a process has tries under way, each with one receiver that says nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn silent_receivers_of_hundreds_of_users_do_not_delay_another() {
+    let mut bench = Bench::new().await;
+    let (mut silent, mut alive) = (Receiver::silent().await, Receiver::answering(&[]).await);
+    let kim = bench.user.clone();
+    for number in 0..280 {
+        bench.user = UserId::new(format!("user {number}"));
+        assert!(bench.ledger.store().create_user(&bench.user, &UserChange::default()).await.unwrap());
+        bench.endpoint("silent", &silent.url).await;
+        bench.test_delivery("silent", &format!("silent {number}")).await;
+    }
+    bench.user = kim;
+    bench.endpoint("alive", &alive.url).await;
+    let working = work(bench.ledger.clone(), &Script::open(), slots(1));
+    for _ in 0..250 {
+        silent.next().await;
+    }
+    // No try has been waited for in vain yet: each may take 15 seconds.
+    for number in 0..3 {
+        let (written, id) = (Instant::now(), format!("alive {number}"));
+        bench.test_delivery("alive", &id).await;
+        assert_eq!(alive.next().await.header("webhook-id"), id);
+        assert!(written.elapsed() < Duration::from_secs(4), "{:?}", written.elapsed());
+    }
+    working.hard.cancel();
+}

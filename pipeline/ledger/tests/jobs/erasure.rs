@@ -2,7 +2,7 @@
 
 use job::{FailureCode, Outcome, State};
 use ledger::{CheckpointKey, Claimed, Finished, Renewal, ReprocessRefusal, Results, Spent};
-use operations::ErasureStep;
+use operations::{ActionFilter, ErasureStep, JobFilter, OrderOfMany, ReplayOrder};
 use records::ConversationId;
 
 use crate::world::{REPLAY, World, completion, fail, new_conversation, olga};
@@ -94,4 +94,47 @@ async fn erasure_withdraws_a_running_job_first_and_raises_its_epoch() {
     let job = world.job(&old.job.id).await;
     assert_eq!(job.state, State::Completed { outcome: Outcome::Withdrawn });
     assert_eq!(job.epoch, old.job.epoch.next());
+}
+
+#[tokio::test]
+async fn the_words_of_orders_for_many_jobs_forget_an_erased_user_and_no_other() {
+    let world = World::new().await;
+    let operations = world.operations();
+    let ann = world.ann.as_str();
+    let words = [
+        format!("live jobs, user {ann}"),
+        format!("user {ann}, generation 1"),
+        format!("live jobs, user {ann}2"),
+        format!("live jobs, user x{ann}"),
+    ];
+    for (number, words) in words.iter().enumerate() {
+        let id = uuid::Uuid::from_u128(number as u128);
+        let given = operations.begin_order(id, OrderOfMany::Cancel, (words, 3), &olga()).await.unwrap();
+        operations.end_order(&given).await.unwrap();
+    }
+    world.dead("c", FailureCode::InvalidJob).await;
+    let order = ReplayOrder {
+        filter: JobFilter { user: Some(world.ann.clone()), ..JobFilter::default() },
+        words: format!("code invalid_job, user {ann}"),
+        from_scratch: false,
+        per_minute: 60,
+        in_flight: 1,
+    };
+    operations.start_replay(uuid::Uuid::from_u128(9), &order, &olga()).await.unwrap();
+    erase(&world).await;
+    let replays = operations.replay_operations(9).await.unwrap();
+    assert_eq!(replays.len(), 1);
+    assert_eq!(replays[0].filter, "code invalid_job, a deleted user");
+    let filter = ActionFilter { action: Some("bulk_cancel".to_owned()), limit: 9, ..ActionFilter::default() };
+    let mut details: Vec<String> =
+        operations.actions(&filter).await.unwrap().into_iter().filter_map(|row| row.detail).collect();
+    details.sort_unstable();
+    let mut expected = [
+        "a deleted user, generation 1: 0 done, 0 refused".to_owned(),
+        "live jobs, a deleted user: 0 done, 0 refused".to_owned(),
+        format!("live jobs, user {ann}2: 0 done, 0 refused"),
+        format!("live jobs, user x{ann}: 0 done, 0 refused"),
+    ];
+    expected.sort_unstable();
+    assert_eq!(details, expected);
 }

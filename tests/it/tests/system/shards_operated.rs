@@ -138,6 +138,34 @@ async fn shards_one_job_command_takes_ids_of_several() {
 }
 
 #[tokio::test]
+async fn shards_cancel_by_filter_changes_one_users_jobs_only() {
+    let (installation, users) = installed(&["0-1", "2-3"]);
+    installation.printed(&[&["jobs", "pause", "finalization"][..], &CAUSE].concat());
+    let process = installation.serve().await;
+    for user in &users {
+        user.at(&process).admit(GARDEN).await;
+    }
+    for _ in 0..3 {
+        users[0].at(&process).admit(GARDEN).await;
+    }
+    let cancel = |consent| [&["jobs", "cancel", "--user", &users[0].id, consent][..], &CAUSE].concat();
+    let foreseen = installation.document(&cancel("--dry-run"));
+    assert_eq!((&foreseen["found"], &foreseen["cancelled"]), (&json!(4), &json!(0)));
+    let cancelled = installation.document(&cancel("--yes"));
+    assert_eq!(
+        (&cancelled["found"], &cancelled["cancelled"], &cancelled["refused"]),
+        (&json!(4), &json!(4), &json!(0))
+    );
+    let dead = installation.pages(&["jobs", "list", "--status", "dead_letter"], "jobs");
+    assert_eq!(texts(&dead, "user_id"), vec![users[0].id.clone(); 4]);
+    let waiting = installation.pages(&["jobs", "list", "--status", "queued"], "jobs");
+    assert_eq!(waiting.len(), users.len() - 1);
+    let actions = installation.pages(&["audit", "list", "--action", "bulk_cancel"], "actions");
+    assert_eq!(actions.len(), 1, "one order");
+    assert_eq!(installation.document(&cancel("--yes"))["found"], json!(0), "a second time");
+}
+
+#[tokio::test]
 async fn shards_unreadable_list_parts_are_named_and_doctor_checks_each() {
     let (installation, users) = installed(&["0-1", "2-3"]);
     let process = installation.serve().await;
